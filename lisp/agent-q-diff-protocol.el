@@ -174,9 +174,9 @@ Return nil if there is nothing or no room."
       (process-put client 'unread (+ unread (- end start)))
       (substring line start end))))
 
-(defun agent-q-diff-protocol--look-later (client looks)
-  "See later whether CLIENT has read more; LOOKS times it had not."
-  (process-put client 'looks looks)
+(defun agent-q-diff-protocol--look-later (client n)
+  "See later whether CLIENT has read more; N times it had not."
+  (process-put client 'looks n)
   (run-at-time agent-q-diff-protocol--tick-seconds nil
                #'agent-q-diff-protocol--look client))
 
