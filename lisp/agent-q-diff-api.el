@@ -287,17 +287,27 @@ ends."
           ('announce nil))
       (error (message "The review cannot be shown: %s"
                       (agent-q-diff-error-text err))))
-    (let* ((news (format (if (agent-q-diff-session-is-by-user review)
-                             "Review of a diff of %2$s"
-                           "%1$s proposes to change %2$s")
-                         (or (agent-q-diff-session-agent review) "An agent")
-                         (agent-q-diff-session-long-name review)))
-           (how "; M-x agent-q-diff-list")
-           (said (agent-q-diff-session-said
-                  review
-                  ;; On the same line, if there is room for a few words.
-                  (max 20 (- (frame-width) (length news) (length how) 4)))))
-      (message "%s%s%s" news (if (string-empty-p said) "" (format " (%s)" said)) how))))
+    (message "%s" (agent-q-diff-api--announcement review))))
+
+(defun agent-q-diff-api--announcement (review)
+  "Return one line that announces REVIEW, with the command that leads to it.
+The end of the description is cut off if there is no room, or all of it is
+left out, and then the beginning of the directory is."
+  (let* ((how "; M-x agent-q-diff-list")
+         (room (- (agent-q-diff-base-echo-width) (string-width how)))
+         (what (if (agent-q-diff-session-is-by-user review)
+                   "Review of a diff of "
+                 (format "%s proposes to change "
+                         (or (agent-q-diff-session-agent review) "An agent"))))
+         (news (concat what (agent-q-diff-session-long-name
+                             review (- room (string-width what)))))
+         (said (agent-q-diff-session-headline review))
+         (room-for-said (- room (string-width news) (length " ()"))))
+    (concat news
+            (if (or (string-empty-p said) (< room-for-said 8))
+                ""
+              (format " (%s)" (agent-q-diff-visible-beginning said room-for-said)))
+            how)))
 
 (defun agent-q-diff-api--windows-under-review ()
   "Return the windows of files whose reviews are visible as well.

@@ -367,6 +367,15 @@ They would replace ours in the echo area."
          (message-log-max nil))
      ,@body))
 
+;;;; The echo area
+
+(defun agent-q-diff-base-echo-width ()
+  "Return the number of columns that a message has on one line.
+A batch Emacs, which prints its messages, has plenty."
+  (if noninteractive
+      1000
+    (1- (window-width (minibuffer-window)))))
+
 ;;;; Showing something for an agent
 
 ;; The user may be typing anywhere when an agent calls, and display rules,

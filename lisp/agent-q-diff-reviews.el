@@ -68,15 +68,21 @@ unless it is a list of constructs, wrap it in one."
   "Show a message with agent and description of REVIEW, and the first keys.
 In a batch Emacs nobody would read it."
   (unless noninteractive
-    (let ((said (agent-q-diff-session-said review)))
-      (message "%s%s"
-               (if (string-empty-p said)
-                   ""
-                 (format "%s: %s  " (or (agent-q-diff-session-agent review) "An agent") said))
-               (substitute-command-keys
+    (message "%s" (agent-q-diff-reviews--introduction review))))
+
+(defun agent-q-diff-reviews--introduction (review)
+  "Return one line with agent and description of REVIEW, and the first keys.
+Only of the description, and then of the agent, may the end be missing."
+  (let* ((said (agent-q-diff-session-headline review))
+         (who (or (agent-q-diff-session-agent review) "An agent"))
+         (keys (substitute-command-keys
                 "(\\<agent-q-diff-mode-map>\\[agent-q-diff-accept-hunk] accepts, \
 \\[agent-q-diff-reject-hunk] rejects, \\[agent-q-diff-finish] finishes, \
-\\[agent-q-diff-help] lists the keys)")))))
+\\[agent-q-diff-help] lists the keys)"))
+         (room (- (agent-q-diff-base-echo-width) (string-width keys) 2)))
+    (if (or (string-empty-p said) (< room 8))
+        keys
+      (concat (agent-q-diff-visible-beginning (format "%s: %s" who said) room) "  " keys))))
 
 ;;;###autoload
 (defun agent-q-diff-next-review ()

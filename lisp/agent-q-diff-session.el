@@ -83,12 +83,21 @@ Of several files, that is the one that has them all."
         (agent-q-diff-session-root review)
         ""))))
 
-(defun agent-q-diff-session-long-name (review)
-  "Return what REVIEW is of, with the directory, for display."
-  (if (cdr (agent-q-diff-change-files (agent-q-diff-session-change review)))
-      (format "%s in %s" (agent-q-diff-session-name review)
-              (agent-q-diff-session-directory review))
-    (agent-q-diff-visible (abbreviate-file-name (agent-q-diff-session-path review)))))
+(defun agent-q-diff-session-long-name (review &optional width)
+  "Return what REVIEW is of, with the directory, for display.
+If that has more than WIDTH columns, not all of the directory is shown."
+  (let* ((name (agent-q-diff-session-name review))
+         (is-several (cdr (agent-q-diff-change-files (agent-q-diff-session-change review))))
+         (whole (if is-several
+                    (agent-q-diff-session-directory review)
+                  (agent-q-diff-visible
+                   (abbreviate-file-name (agent-q-diff-session-path review)))))
+         (before (if is-several (format "%s in " name) ""))
+         (least (if is-several 12 (+ 2 (string-width name)))))
+    (concat before
+            (if width
+                (agent-q-diff-visible-end whole (max least (- width (string-width before))))
+              whole))))
 
 (defun agent-q-diff-session-said (review &optional width)
   "Return the description of REVIEW as a short line for the user.
@@ -98,6 +107,21 @@ It has at most WIDTH columns, by default 60."
     (replace-regexp-in-string
      "[ \t\n]+" " " (string-trim (or (agent-q-diff-session-description review) ""))))
    (or width 60) nil nil "…"))
+
+(defconst agent-q-diff-session--headline-width 500
+  "Number of columns of a description's first line that are shown at most.")
+
+(defun agent-q-diff-session-headline (review)
+  "Return the first line of the description of REVIEW, for display.
+It ends with an ellipsis if others follow."
+  (pcase-let ((`(,first . ,others)
+               (split-string (string-trim (or (agent-q-diff-session-description review) ""))
+                             "[ \t\r]*\n")))
+    (concat (agent-q-diff-visible
+             (replace-regexp-in-string
+              "[ \t]+" " "
+              (truncate-string-to-width first agent-q-diff-session--headline-width)))
+            (and others " …"))))
 
 ;;;; The caller's deadline
 

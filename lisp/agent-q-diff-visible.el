@@ -123,6 +123,21 @@ is shown of the rest."
     (push (substring text done) pieces)
     (apply #'concat (nreverse pieces))))
 
+;;;; Little room
+
+(defun agent-q-diff-visible-beginning (text width)
+  "Return the beginning of TEXT, at most WIDTH columns.
+It ends with an ellipsis if more follows."
+  (truncate-string-to-width text (max 0 width) nil nil "…"))
+
+(defun agent-q-diff-visible-end (text width)
+  "Return the end of TEXT, at most WIDTH columns.
+It begins with an ellipsis if there is more before it."
+  (let ((columns (string-width text)))
+    (if (<= columns width)
+        text
+      (concat "…" (truncate-string-to-width text columns (- columns (max 0 (1- width))))))))
+
 ;;;; Paths
 
 (defconst agent-q-diff-visible--path-flaws

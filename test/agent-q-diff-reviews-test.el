@@ -78,5 +78,55 @@
     (should (eq 'agent-q-diff-list (lookup-key map [mode-line mouse-1])))
     (should (eq 'agent-q-diff-go-to-review (lookup-key map [mode-line mouse-3])))))
 
+;;;; The echo area
+
+(defconst aqd-reviews-keys "(a accepts, r rejects, q finishes, ? lists the keys)"
+  "What the message says that introduces a review.")
+
+(ert-deftest aqd-reviews-echo-area-cuts-the-description-never-a-key ()
+  (dolist (width '(79 99 199 60))
+    (cl-letf (((symbol-function 'agent-q-diff-base-echo-width) (lambda () width)))
+      (dolist (description (list "" "Fix it" (make-string 300 ?x) (make-string 300 ?漢)
+                                 (concat (make-string 70 ?y) "\nmore")
+                                 "First\n\nsecond\nthird" "\n  late\n"
+                                 (propertize (make-string 90 ?z) 'invisible t 'display "")))
+        (dolist (agent (list nil "Claude Code" (make-string 40 ?A)))
+          (aqd-with-file aqd-original-of-two
+            (let ((said ""))
+              (cl-letf* (((symbol-function 'message)
+                          (lambda (format &rest arguments)
+                            (setq said (apply #'format format arguments))))
+                         (review (agent-q-diff-review aqd-file aqd-original-of-two
+                                                      aqd-modified-of-two description
+                                                      #'ignore :agent agent))
+                         (keys (agent-q-diff-reviews--introduction review))
+                         (first (agent-q-diff-session-headline review)))
+                (ert-info ((format "%d: %s\n%s" width said keys))
+                  (should (<= (string-width keys) width))
+                  (should (string-suffix-p aqd-reviews-keys keys))
+                  (should (string-suffix-p "; M-x agent-q-diff-list" said))
+                  (should (string-search "target.txt" said))
+                  (dolist (line (list keys said))
+                    (should-not (text-property-not-all 0 (length line) 'invisible nil line))
+                    (should-not (string-search "second" line))
+                    (should-not (string-search "\n" line)))
+                  ;; As much of it as there is room for.
+                  (unless (or (string-empty-p first) (= width 60))
+                    (should (or (string-search first keys)
+                                (<= (- width 1) (string-width keys) width)))
+                    (when (= width 199)
+                      (should (string-search (substring first 0 4) said))
+                      (should (<= (string-width said) width)))))
+                (agent-q-diff-cancel review)))))))))
+
+(ert-deftest aqd-reviews-headline-is-the-first-line-of-the-description ()
+  (pcase-dolist (`(,description . ,first) '(("one" . "one") ("" . "") ("  \n" . "")
+                                            ("\n one  two \n" . "one two")
+                                            ("one \r\ntwo" . "one …")
+                                            ("a\u202eb" . "a<U+202E>b")))
+    (should (equal first (substring-no-properties
+                          (agent-q-diff-session-headline
+                           (agent-q-diff-session-create :description description)))))))
+
 (provide 'agent-q-diff-reviews-test)
 ;;; agent-q-diff-reviews-test.el ends here
