@@ -12,9 +12,11 @@
 
 ;;; Code:
 
+(require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-progress)
+(require 'agent-q-diff-fold)
 
 ;;;; The bar
 
@@ -31,6 +33,13 @@
 (defvar-local agent-q-diff-current--marked nil
   "The hunk that is marked and the positions of all then, (HUNK . POSITIONS).")
 
+(defun agent-q-diff-current--line-beginning (position)
+  "Return where the line begins that is shown with POSITION at its left edge.
+That is where hidden lines above it begin: they decide about the bar."
+  (let ((names (seq-find (lambda (overlay) (overlay-get overlay 'agent-q-diff-names))
+                         (overlays-at (max (point-min) (1- position))))))
+    (if names (overlay-start names) position)))
+
 (defun agent-q-diff-current-mark ()
   "Mark the hunk at point, after every command."
   (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
@@ -42,7 +51,8 @@
         (setq agent-q-diff-current--overlay nil))
       (when hunk
         (let* ((beg (agent-q-diff-buffer-position hunk))
-               (overlay (make-overlay beg (agent-q-diff-buffer-hunk-end beg)))
+               (overlay (make-overlay (agent-q-diff-current--line-beginning beg)
+                                      (agent-q-diff-buffer-hunk-end beg)))
                (bar (agent-q-diff-current--bar)))
           (overlay-put overlay 'line-prefix bar)
           (overlay-put overlay 'wrap-prefix bar)
@@ -190,11 +200,22 @@ So does a command that made the window smaller, as one that shows the file."
 
 ;;;; A window that begins to show the diff buffer
 
-(defun agent-q-diff-current--top ()
-  "Return the position of the first note, or else of the first hunk, or nil."
-  (when (length> agent-q-diff-buffer-positions 0)
-    (or (text-property-any (point-min) (point-max) 'agent-q-diff-note t)
-        (agent-q-diff-current--lead 0))))
+(defun agent-q-diff-current--top (window)
+  "Return where WINDOW is to begin when point is in the first hunk, or nil.
+That is at the description, unless point, and the line below that of the
+hunk's `@@', would then be below WINDOW; else at the first note, if there is
+one, or at the hunk.  If WINDOW begins below it already, return nil."
+  (let* ((first (agent-q-diff-buffer-position 0))
+         (last (max (point)
+                    (save-excursion (goto-char first) (line-beginning-position 2))))
+         (lead (agent-q-diff-current--lead 0)))
+    (and (<= (window-start window) lead)
+         (seq-find (lambda (beg)
+                     (< last (agent-q-diff-current--lines-below
+                              beg (window-body-height window) window)))
+                   (delq nil (list (agent-q-diff-fold-description-beginning)
+                                   (text-property-any (point-min) first 'agent-q-diff-note t)
+                                   lead))))))
 
 (defun agent-q-diff-current--lead (hunk)
   "Return the position of the heading above HUNK if HUNK is its file's first.
@@ -211,15 +232,16 @@ Otherwise return the position of HUNK."
 
 (defun agent-q-diff-current-appear (window)
   "Scroll WINDOW, where a diff buffer has appeared, to the hunk to be decided.
-Before anything is decided, begin with the notes above the first hunk.
+In the first hunk, begin with the description and the notes above it.
 Emacs calls this with any buffer current."
   (with-current-buffer (window-buffer window)
+    (agent-q-diff-fold-new-description window)
     (save-excursion
       (goto-char (window-point window))
       (agent-q-diff-current-mark)
-      (let ((top (agent-q-diff-current--top)))
-        (if (and top (<= (window-start window) top)
-                 (eql 0 (agent-q-diff-buffer-hunk-at-point)))
+      (let ((top (and (eql 0 (agent-q-diff-buffer-hunk-at-point))
+                      (agent-q-diff-current--top window))))
+        (if top
             (set-window-start window top)
           (agent-q-diff-current-show window)))
       (agent-q-diff-current--show-below window))))

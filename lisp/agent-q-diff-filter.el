@@ -19,6 +19,7 @@
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-progress)
 (require 'agent-q-diff-navigation)
+(require 'agent-q-diff-fold)
 
 (defvar agent-q-diff-hide-decided-mode)
 (defvar agent-q-diff-fold-white-space-mode)
@@ -180,8 +181,8 @@
 
 (defun agent-q-diff-fold-hunk ()
   "Fold the hunk at point into its header, or show all of it again.
-On the heading of a file, do this with the file, and above the first hunk
-with all hunks."
+On the heading of a file, do this with the file, in a long description with
+that, and elsewhere above the first hunk with all hunks."
   (interactive)
   (agent-q-diff-filter--know-hunks)
   (let ((hunk (agent-q-diff-buffer-hunk-at-point))
@@ -189,7 +190,8 @@ with all hunks."
     (cond
      (file (unless (agent-q-diff-buffer-unfold-file)
              (agent-q-diff-filter--fold-file file)))
-     ((null hunk) (agent-q-diff-fold-all-hunks))
+     ((null hunk) (or (agent-q-diff-fold-toggle-description)
+                      (agent-q-diff-fold-all-hunks)))
      ((agent-q-diff-filter--folded hunk)
       (delete-overlay (agent-q-diff-filter--folded hunk))
       (agent-q-diff-buffer-goto-hunk hunk))

@@ -1,4 +1,4 @@
-;;; agent-q-diff-fold.el --- Hides the middle of long hunks  -*- lexical-binding: t; -*-
+;;; agent-q-diff-fold.el --- Hides the middle of long hunks, and of a description the rest  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -7,7 +7,8 @@
 ;;; Commentary:
 
 ;; In a hunk of thousands of lines, the middle is hidden behind one line
-;; that shows how many lines are hidden.  Only the display changes:
+;; that shows how many lines are hidden.  Of a description that would take
+;; more than a third of the window, so is the rest.  Only the display changes:
 ;; commands, searching and copying work on the whole diff.
 ;;
 ;; The lines of a hunk are counted only when its text has changed, and only
@@ -126,12 +127,94 @@ Return nil if the hunk is too short for that."
               (cl-delete position agent-q-diff-fold--expanded :test #'=))
         (agent-q-diff-fold--hide position)))))
 
+;;;; A long description
+
+(defvar-local agent-q-diff-fold--is-new t
+  "Non-nil until the description has been shown in a window.")
+
+(defconst agent-q-diff-fold--counted-characters 20000
+  "Number of characters up to which lines are counted as the window wraps them.")
+
+(defun agent-q-diff-fold-description-beginning ()
+  "Return the position of the description in this buffer, or nil."
+  (text-property-any (point-min)
+                     (if (length> agent-q-diff-buffer-positions 0)
+                         (agent-q-diff-buffer-position 0)
+                       (point-max))
+                     'agent-q-diff-description t))
+
+(defun agent-q-diff-fold--description ()
+  "Return (BEG . END) of the description in this buffer, or nil."
+  (when-let ((beg (agent-q-diff-fold-description-beginning)))
+    (cons beg (next-single-property-change beg 'agent-q-diff-description nil (point-max)))))
+
+(defun agent-q-diff-fold--description-fold ()
+  "Return the overlay that hides the rest of the description, or nil."
+  (when-let ((description (agent-q-diff-fold--description)))
+    (cl-find-if (lambda (overlay) (overlay-get overlay 'agent-q-diff-description))
+                (overlays-in (car description) (cdr description)))))
+
+(defun agent-q-diff-fold-new-description (window)
+  "Hide the rest of a long description, when this buffer is new to WINDOW."
+  (when agent-q-diff-fold--is-new
+    (setq agent-q-diff-fold--is-new nil)
+    (agent-q-diff-fold--hide-rest window)))
+
+(defun agent-q-diff-fold--hide-rest (window)
+  "Hide what of the description does not fit into a third of WINDOW.
+Return non-nil if something was hidden."
+  (pcase (agent-q-diff-fold--description)
+    (`(,beg . ,end)
+     (let ((n-shown (1- (max 2 (/ (window-body-height window) 3))))
+           from)
+       (save-excursion
+         (goto-char beg)
+         (vertical-motion n-shown window)
+         (setq from (point))
+         ;; A sign in the place of a single line would gain nothing.
+         (vertical-motion 1 window)
+         (when (and (< from end) (< (point) end))
+           (let ((sign (agent-q-diff-fold--sign
+                        (if (< agent-q-diff-fold--counted-characters (- end from))
+                            (count-lines from end)
+                          (count-screen-lines from end nil window))))
+                 (overlay (make-overlay from end)))
+             (overlay-put overlay 'agent-q-diff-description t)
+             (overlay-put overlay 'evaporate t)
+             (overlay-put overlay 'invisible 'agent-q-diff-cut)
+             (overlay-put overlay 'isearch-open-invisible #'delete-overlay)
+             (overlay-put overlay 'before-string
+                          (concat (if (eq ?\n (char-before from)) "" "\n") sign))
+             overlay)))))))
+
+(defun agent-q-diff-fold-toggle-description ()
+  "Show all of a long description, or hide its rest again if point is in it.
+Return nil if there is nothing to show or to hide."
+  (let ((description (agent-q-diff-fold--description))
+        (overlay (agent-q-diff-fold--description-fold)))
+    (cond
+     (overlay
+      (when (or (null (agent-q-diff-buffer-hunk-at-point))
+                ;; The sign names a key, which is pressed on a hunk below it.
+                (and (eq (window-buffer) (current-buffer))
+                     (<= (window-start) (overlay-start overlay))))
+        (goto-char (overlay-start overlay))
+        (delete-overlay overlay)
+        t))
+     ((and description (<= (car description) (point) (cdr description))
+           (eq (window-buffer) (current-buffer)))
+      (when (agent-q-diff-fold--hide-rest (selected-window))
+        (goto-char (car description))
+        t)))))
+
 ;;;; Set-up
 
 (defun agent-q-diff-fold-set-up ()
   "Hide the middle of long hunks in this buffer."
   (add-to-invisibility-spec 'agent-q-diff-cut)
   (add-hook 'agent-q-diff-long-lines-expand-functions #'agent-q-diff-fold--toggle nil t)
+  (add-hook 'agent-q-diff-long-lines-expand-functions #'agent-q-diff-fold-toggle-description
+            90 t)
   (add-hook 'agent-q-diff-buffer-hunks-hook #'agent-q-diff-fold--update nil t))
 
 (provide 'agent-q-diff-fold)

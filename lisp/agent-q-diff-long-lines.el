@@ -53,11 +53,13 @@ shown all of something at point, or has cut it off again.")
 (defun agent-q-diff-expand-line ()
   "Show all of the long line at point, or cut it off again.
 On any other line show all lines of its hunk, or cut them off again; see
-`agent-q-diff-hunk-lines'."
+`agent-q-diff-hunk-lines'.  If they are shown, show all of the description."
   (interactive)
   (cond
-   ((<= agent-q-diff-long-lines--limit
-        (- (line-end-position) (line-beginning-position)))
+   ((and (<= agent-q-diff-long-lines--limit
+             (- (line-end-position) (line-beginning-position)))
+         ;; In a folded description, it is not the line that is cut off.
+         (not (invisible-p (1- (line-end-position)))))
     (agent-q-diff-long-lines--toggle))
    ((run-hook-with-args-until-success 'agent-q-diff-long-lines-expand-functions))
    (t (user-error "The line is shown whole"))))

@@ -67,7 +67,7 @@
     (agent-q-diff-follow-mode     . "show each hunk's place while you move")
     (agent-q-diff-hide-decided-mode . "hide the hunks that are decided, or show them again")
     (agent-q-diff-fold-white-space-mode . "fold whitespace-only hunks")
-    (agent-q-diff-expand-line     . "show all of a long line or hunk")
+    (agent-q-diff-expand-line     . "show all of a long line, hunk or description")
     (beginning-of-buffer          . "go to the beginning of the diff")
     (end-of-buffer                . "go to its end")
     (scroll-down-command          . "scroll back")

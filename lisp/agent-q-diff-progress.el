@@ -78,6 +78,31 @@ and pending.")
   "What the header line shows after the number of the hunk at point.")
 (put 'agent-q-diff-progress--header-end 'permanent-local t)
 
+(defvar-local agent-q-diff-progress--directory nil
+  "The directory for the end of the header line, if there is room, or nil.")
+(put 'agent-q-diff-progress--directory 'permanent-local t)
+
+(defun agent-q-diff-progress--width ()
+  "Return the number of columns of a window of this buffer, or 0 without one."
+  (let ((window (if (eq (window-buffer) (current-buffer))
+                    (selected-window)
+                  (get-buffer-window nil t))))
+    (if window (window-width window) 0)))
+
+(defconst agent-q-diff-progress--least-width 12
+  "Number of columns of a longer directory that are worth showing.")
+
+(defun agent-q-diff-progress--in-directory (line)
+  "Return words for the end of LINE on where the file is, as far as there is room.
+The lines of the diff that say so are hidden, and two files may have one name."
+  (let* ((lead " · in ")
+         (room (- (agent-q-diff-progress--width) (string-width line) (length lead)))
+         (directory agent-q-diff-progress--directory))
+    (if (and directory
+             (<= (min agent-q-diff-progress--least-width (string-width directory)) room))
+        (concat lead (agent-q-diff-visible-end directory room))
+      "")))
+
 (defun agent-q-diff-progress-update-header-line ()
   "Show the hunk at point and the progress in the header line.
 This runs after every command here, so it must take constant time."
@@ -98,6 +123,7 @@ This runs after every command here, so it must take constant time."
                                (agent-q-diff-progress--below)))
                  (t (format (ngettext " %d hunk · " " %d hunks · " total) total)))
                 agent-q-diff-progress--header-end)))
+    (setq line (concat line (agent-q-diff-progress--in-directory line)))
     (unless (equal line header-line-format)
       (setq header-line-format line))))
 
@@ -116,9 +142,12 @@ It is shown only if that is not long, and the review has not ended."
     (format (ngettext ", %d line below" ", %d lines below" agent-q-diff-buffer-n-below)
             agent-q-diff-buffer-n-below)))
 
-(defconst agent-q-diff-progress--name-width 40
-  "Number of columns that a file's name has in the header line.
-Of a longer one, the end is shown.")
+(defun agent-q-diff-progress--name-width ()
+  "Return the number of columns that a file's name has in the header line.
+Of a longer one, the end is shown.  In a narrow window, the counts need room."
+  (max 24 (min 40 (- (agent-q-diff-progress--width)
+                     (string-width agent-q-diff-progress--header-end)
+                     (length ": hunk 10/10 · file 10/10 · ")))))
 
 (defun agent-q-diff-progress--in-file (hunk)
   "Return which file point is in, and which of its hunks HUNK is, if not nil.
@@ -134,13 +163,10 @@ Hunks are counted from 1 in each file, as agents count them."
          (n-operations (length operations))
          (total (- end first n-operations))
          (nth (and hunk (- hunk first)))
-         (name (get-text-property heading 'agent-q-diff-heading))
-         (too-long (- (string-width name) agent-q-diff-progress--name-width)))
+         (name (get-text-property heading 'agent-q-diff-heading)))
     (format " %s%s%s · "
             (agent-q-diff-progress--literal
-             (if (< 0 too-long)
-                 (concat "…" (substring name (min (1+ too-long) (length name))))
-               name))
+             (agent-q-diff-visible-end name (agent-q-diff-progress--name-width)))
             (cond
              ((null nth)
               (format (ngettext ": %d hunk" ": %d hunks" (- end first)) (- end first)))
@@ -163,7 +189,9 @@ In a buffer made for a proposal, show the progress in the header line."
   (let ((counts (agent-q-diff-buffer-counts)))
     (when (eq agent-q-diff-buffer-parsed-tick t)
       (setq agent-q-diff-progress--header-end
-            (agent-q-diff-progress--of-review agent-q-diff-buffer-review counts))
+            (agent-q-diff-progress--of-review agent-q-diff-buffer-review counts)
+            agent-q-diff-progress--directory
+            (agent-q-diff-progress--directory-of agent-q-diff-buffer-review))
       (agent-q-diff-progress-update-header-line))
     (save-excursion
       (save-restriction
@@ -172,6 +200,15 @@ In a buffer made for a proposal, show the progress in the header line."
           (agent-q-diff-progress--replace-line (agent-q-diff-progress-line counts)))))
     (apply #'run-hook-with-args 'agent-q-diff-progress-functions counts)
     (run-hooks 'agent-q-diff-session-changed-hook)))
+
+(defun agent-q-diff-progress--directory-of (review)
+  "Return the directory of the file of REVIEW for the header line, or nil.
+In Agent-Q's buffer, a line of its own names the file; of several files, the
+headings do."
+  (unless (or agent-q-diff-buffer-headings (agent-q-diff-session-is-documented review))
+    (agent-q-diff-progress--literal
+     (agent-q-diff-visible
+      (abbreviate-file-name (file-name-directory (agent-q-diff-session-path review)))))))
 
 (defun agent-q-diff-progress--of-review (review counts)
   "Return the words on REVIEW for the header line, after the hunk at point.

@@ -168,8 +168,9 @@ progress; elsewhere, the header line shows both."
               "\n"))
     ;; Agents' own tools have none.
     (unless (and (not is-documented) (string-blank-p agent-q-diff-buffer-description))
-      (insert (agent-q-diff-render--comment
-               (format "Description: %s" agent-q-diff-buffer-description))
+      (insert (propertize (agent-q-diff-render--comment
+                           (format "Description: %s" agent-q-diff-buffer-description))
+                          'agent-q-diff-description t)
               "\n"))
     (put-text-property start (point) 'font-lock-face 'agent-q-diff-header)
     (dolist (note (append notes (agent-q-diff-render--notes change)))
@@ -211,7 +212,18 @@ it must not begin another line."
               (start (point)))
     (setf (agent-q-diff-session-proposed review) diff)
     (insert diff)
-    (agent-q-diff-buffer-adopt review lines start)))
+    (agent-q-diff-buffer-adopt review lines start)
+    (agent-q-diff-render--hide-names start (agent-q-diff-buffer-position 0))))
+
+(defun agent-q-diff-render--hide-names (beg end)
+  "Hide the lines from BEG to END, which name the file twice.
+The header line names it.  The lines stay in the text, for the commands of
+`diff-mode' and for whoever copies the diff."
+  (let ((overlay (make-overlay beg end nil t)))
+    (overlay-put overlay 'agent-q-diff-names t)
+    (overlay-put overlay 'evaporate t)
+    (overlay-put overlay 'invisible t)
+    (overlay-put overlay 'isearch-open-invisible #'delete-overlay)))
 
 (defun agent-q-diff-render--take-over-marks (change)
   "Take over the states of hunks of CHANGE that are decided already, if any."
@@ -283,6 +295,8 @@ for the header."
           (agent-q-diff-session-description review) description)
     (agent-q-diff-buffer-goto-hunk 0)
     (agent-q-diff-signs-show-all)
+    ;; Nobody has moved there, away from the description.
+    (setq agent-q-diff-buffer-is-moved nil)
     (agent-q-diff-buffer-complete-soon)
     ;; Of an earlier review.
     (dolist (window (get-buffer-window-list nil 'never t))

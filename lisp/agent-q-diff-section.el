@@ -30,6 +30,9 @@
   "Vector of what each heading shows, the words or nil; nil if nothing yet.")
 (put 'agent-q-diff-section--words 'permanent-local t)
 
+(defvar-local agent-q-diff-section--width nil
+  "The number of columns that the headings are shown for, or nil if no window is.")
+
 (defun agent-q-diff-section-file-name (path)
   "Return PATH, a file of this buffer's change, for display."
   (agent-q-diff-visible
@@ -178,6 +181,20 @@ file, are inserted at once; see `agent-q-diff-buffer-rest'."
             (and (agent-q-diff-file-change-unsaved-p file) "unsaved edits")))
      " · ")))
 
+(defun agent-q-diff-section--narrowest ()
+  "Return how many columns a line has in each window of this buffer, or nil."
+  (when-let ((windows (get-buffer-window-list nil nil t)))
+    (apply #'min (mapcar #'window-max-chars-per-line windows))))
+
+(defun agent-q-diff-section--resized (window)
+  "Have the headings in the buffer of WINDOW fit its windows again."
+  (with-current-buffer (window-buffer window)
+    (let ((width (agent-q-diff-section--narrowest)))
+      (unless (equal width agent-q-diff-section--width)
+        (setq agent-q-diff-section--width width
+              agent-q-diff-section--words nil)
+        (agent-q-diff-section--update)))))
+
 (defun agent-q-diff-section--update (&rest _)
   "Show how far each file is decided."
   (unless (length= agent-q-diff-buffer-marks (length agent-q-diff-buffer-positions))
@@ -201,6 +218,7 @@ file, are inserted at once; see `agent-q-diff-buffer-rest'."
   "Show WORDS, or nothing if that is nil, at the end of the line of HEADING."
   (goto-char heading)
   (remove-overlays heading (line-end-position) 'agent-q-diff-section t)
+  (agent-q-diff-section--fit-name words)
   (when words
     ;; It does not extend over what is inserted above the heading.
     (let ((overlay (make-overlay heading (line-end-position) nil t)))
@@ -209,6 +227,42 @@ file, are inserted at once; see `agent-q-diff-buffer-rest'."
       (overlay-put overlay 'after-string
                    (propertize (concat "  " words)
                                'face '(:inherit agent-q-diff-file-heading :weight normal))))))
+
+(defconst agent-q-diff-section--least-width 12
+  "Number of columns of a file's name that a heading shows in any case.")
+
+(defun agent-q-diff-section--fit-name (words)
+  "Cut the name in the heading at point off if the line would not fit, with WORDS.
+Only what is shown changes; the whole name is shown at the mouse."
+  (when-let* ((width agent-q-diff-section--width)
+              (name (get-text-property (point) 'agent-q-diff-heading))
+              (beg (save-excursion
+                     (and (search-forward name (line-end-position) t)
+                          (match-beginning 0))))
+              (end (+ beg (length name))))
+    (let* ((others (concat (buffer-substring-no-properties (point) beg)
+                           (buffer-substring-no-properties end (line-end-position))
+                           "  " words
+                           ;; The sign of a folded file, and the bar.
+                           " … "))
+           (room (max agent-q-diff-section--least-width (- width (string-width others)))))
+      (when (< room (string-width name))
+        (let ((overlay (make-overlay beg end nil t)))
+          (overlay-put overlay 'agent-q-diff-section t)
+          (overlay-put overlay 'evaporate t)
+          (overlay-put overlay 'display (agent-q-diff-section--shortened name room))
+          (overlay-put overlay 'help-echo name))))))
+
+(defun agent-q-diff-section--shortened (name width)
+  "Return NAME, of a file or of two, shortened to WIDTH columns.
+The ends of names tell files apart."
+  (pcase (split-string name " → ")
+    (`(,old ,new)
+     (let* ((width (- width 3))
+            (for-old (max (/ width 2) (- width (string-width new)))))
+       (setq old (agent-q-diff-visible-end old for-old))
+       (concat old " → " (agent-q-diff-visible-end new (- width (string-width old))))))
+    (_ (agent-q-diff-visible-end name width))))
 
 ;;;; Set-up
 
@@ -225,7 +279,9 @@ Headings are those of an outline as well, above their hunks."
                                       "link" "new link"))
                         "  +\\|@@ ")
                 outline-level #'agent-q-diff-section--outline-level)
-    (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-section--update nil t)))
+    (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-section--update nil t)
+    (add-hook 'window-buffer-change-functions #'agent-q-diff-section--resized nil t)
+    (add-hook 'window-size-change-functions #'agent-q-diff-section--resized nil t)))
 
 (provide 'agent-q-diff-section)
 ;;; agent-q-diff-section.el ends here

@@ -98,21 +98,68 @@
     (should (<= (window-start) (point)))
     (should (> (point) (window-start)))))
 
-(ert-deftest aqd-current-window-begins-with-the-first-hunk-or-with-the-notes ()
-  (pcase-dolist (`(,text . ,first) `((,(aqd-numbered 40) . "@@ -2,7")
-                                     (,(concat "top\n" (aqd-numbered 40))
-                                      . "# Note: The file differs")))
+(defun aqd-current-first-line (text description height)
+  "Return the first line of a window of HEIGHT with a new review of TEXT.
+The agent says DESCRIPTION.  Point is in the window, with the line below it."
+  (aqd-with-frame 80 height
     (aqd-with-file text
       (let ((review (agent-q-diff-review aqd-file (aqd-numbered 40)
-                                         (aqd-numbered 40 '((5 . "a"))) "d" #'ignore)))
+                                         (aqd-numbered 40 '((5 . "a"))) description #'ignore)))
         (unwind-protect
             (save-window-excursion
               (switch-to-buffer (agent-q-diff-session-buffer review))
+              (delete-other-windows)
               (set-window-start nil (point-min))
               (agent-q-diff-current-appear (selected-window))
+              (should (looking-at-p "@@ -[23],7"))
+              (should (< (line-beginning-position 2)
+                         (agent-q-diff-current--lines-below
+                          (window-start) (window-body-height) (selected-window))))
               (goto-char (window-start))
-              (should (looking-at-p (regexp-quote first))))
+              (buffer-substring-no-properties (point) (line-end-position)))
           (agent-q-diff-cancel review))))))
+
+(ert-deftest aqd-current-window-begins-with-the-description ()
+  (dolist (height '(9 12 24 40))
+    (dolist (text (list (aqd-numbered 40) (concat "top\n" (aqd-numbered 40))))
+      (pcase-dolist (`(,description . ,first)
+                     `(("d" . "# Description: d")
+                       (,(aqd-numbered 50) . "# Description: line 1")
+                       ;; An agent's own tool has none.
+                       ("" . ,(if (string-prefix-p "top" text) "# Note: " "@@ -2,7"))))
+        (ert-info ((format "%d lines, %S" height (list (substring text 0 4) first)))
+          (should (string-prefix-p first
+                                   (aqd-current-first-line text description height))))))))
+
+(ert-deftest aqd-current-window-too-low-for-all-begins-with-the-notes-or-the-hunk ()
+  (let ((text (concat "top\n" (aqd-numbered 40))))
+    (should (string-prefix-p "# Note: The file" (aqd-current-first-line text "d\ne" 6)))
+    (should (string-prefix-p "@@ -" (aqd-current-first-line text "d" 4)))))
+
+(ert-deftest aqd-current-description-stays-until-a-key-moves-to-a-hunk ()
+  (aqd-with-frame 80 12
+    (aqd-with-open-review (aqd-numbered 40) (aqd-numbered 40 '((5 . "a") (30 . "b")))
+      (save-window-excursion
+        (switch-to-buffer (agent-q-diff-session-buffer review))
+        (delete-other-windows)
+        (agent-q-diff-current-appear (selected-window))
+        (agent-q-diff-current--after-command)
+        (should (= (point-min) (window-start)))
+        (aqd-press "C-n C-n")
+        (should (= (point-min) (window-start)))
+        (aqd-press "n")
+        (should (aqd-current-visible-p))
+        (should (< (point-min) (window-start))))
+      (agent-q-diff-cancel review))))
+
+(ert-deftest aqd-current-bar-is-on-a-header-below-hidden-lines ()
+  ;; What is hidden at the beginning of a line decides what is left of it.
+  (aqd-with-open-review (aqd-numbered 40) (aqd-numbered 40 '((5 . "a")))
+    (aqd-in-diff review
+      (agent-q-diff-current-mark)
+      (should (string-prefix-p "--- " (aqd-current-marked)))
+      (should (string-match-p "\\`--- .*\n\\+\\+\\+ .*\n@@ -2,7 " (aqd-current-marked))))
+    (agent-q-diff-cancel review)))
 
 (ert-deftest aqd-current-an-agent-s-words-are-no-note ()
   (aqd-with-file (aqd-numbered 40)
@@ -123,8 +170,7 @@
         (switch-to-buffer (agent-q-diff-session-buffer review))
         (set-window-start nil (point-min))
         (agent-q-diff-current-appear (selected-window))
-        (goto-char (window-start))
-        (should (looking-at-p "@@ -2,7")))
+        (should-not (text-property-any (point-min) (point-max) 'agent-q-diff-note t)))
       ;; On one line it has no line's end to show.
       (should (equal "Fix Note: all is well" (agent-q-diff-session-said review)))
       (agent-q-diff-cancel review))))

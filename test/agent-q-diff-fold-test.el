@@ -131,7 +131,9 @@
   (let ((agent-q-diff-hunk-lines nil))
     (aqd-with-review aqd-fold-original (aqd-fold-modified 5000)
       (should-not (seq-find #'invisible-p
-                            (number-sequence (point-min) (point-max) 10))))))
+                            ;; Above it, lines that only name the file are.
+                            (number-sequence (agent-q-diff-buffer-position 0)
+                                             (point-max) 10))))))
 
 (ert-deftest aqd-fold-lines-in-the-region-are-those-that-were-selected ()
   "Reading the hunks of a diff of the user's own hides the middle of this one."
@@ -162,6 +164,111 @@
                    (concat (aqd-numbered 10)
                            "added 50\nadded 51\nadded 52\nadded 53\nadded 54\n"
                            (string-remove-prefix (aqd-numbered 10) aqd-fold-original))))))
+
+;;;; A long description
+
+(defmacro aqd-fold-with-description (description height &rest body)
+  "Run BODY in a window of about HEIGHT lines with a review that has DESCRIPTION."
+  (declare (indent 2) (debug t))
+  `(aqd-with-frame 80 ,height
+     (aqd-with-file (aqd-numbered 40)
+       (let ((review (agent-q-diff-review aqd-file (aqd-numbered 40)
+                                          (aqd-numbered 40 '((5 . "a"))) ,description
+                                          #'ignore)))
+         (unwind-protect
+             (save-window-excursion
+               (switch-to-buffer (agent-q-diff-session-buffer review))
+               (delete-other-windows)
+               (agent-q-diff-current-appear (selected-window))
+               ,@body)
+           (agent-q-diff-cancel review))))))
+
+(defun aqd-fold-above ()
+  "Return the lines that the window has above the first hunk, signs in their place.
+The beginnings of lines that are wrapped are lines as well."
+  (let ((fold (agent-q-diff-fold--description-fold)))
+    (append
+     (save-excursion
+       (goto-char (point-min))
+       (cl-loop with end = (if fold
+                               (overlay-start fold)
+                             (1- (cdr (agent-q-diff-fold--description))))
+                while (< (point) end)
+                collect (buffer-substring-no-properties
+                         (point) (progn (vertical-motion 1) (min end (point))))))
+     (and fold
+          (list (substring-no-properties
+                 (string-trim-left (overlay-get fold 'before-string) "\n")))))))
+
+(ert-deftest aqd-fold-of-a-long-description-a-third-of-the-window-is-shown ()
+  (pcase-dolist (`(,height ,n ,n-hidden) '((12 3 nil) (12 4 2) (12 12 10)
+                                           (24 7 nil) (24 8 2) (24 100 94)))
+    (ert-info ((format "%d lines in %d" n height))
+      (aqd-fold-with-description (string-trim-right (aqd-numbered n)) height
+        (let ((seen (aqd-fold-above)))
+          (should (<= (length seen) (/ (window-body-height) 3)))
+          (if n-hidden
+              (should (equal (car (last seen))
+                             (format "… %d more lines, x shows them" n-hidden)))
+            (should (length= seen n))))
+        ;; Only the display changes.
+        (should (string-search (format "\n# line %d\n" n) (buffer-string)))))))
+
+(ert-deftest aqd-fold-lines-of-a-description-count-as-the-window-wraps-them ()
+  (dolist (description (list (make-string 900 ?x)
+                             (make-string 450 ?漢)
+                             (mapconcat #'identity (make-list 12 (make-string 75 ?y)) " ")))
+    (aqd-fold-with-description description 24
+      (let ((seen (aqd-fold-above)))
+        (should (= 7 (length seen)))
+        (should (string-match-p "\\`… [67] more lines, x shows them\\'" (car (last seen))))))))
+
+(ert-deftest aqd-fold-a-description-is-shown-whole-by-either-key-and-from-the-first-hunk ()
+  (pcase-dolist (`(,there ,key) '(("" "x") ("M-<" "x") ("M-<" "TAB")))
+    (aqd-fold-with-description (aqd-numbered 30) 24
+      (aqd-press (concat there " " key))
+      (should-not (agent-q-diff-fold--description-fold))
+      ;; What was hidden is read next.
+      (should-not (agent-q-diff-buffer-hunk-at-point))
+      (should-not (seq-some #'agent-q-diff-filter--folded '(0)))
+      (aqd-press (if (equal "TAB" key) key "x"))
+      (should (agent-q-diff-fold--description-fold)))))
+
+(ert-deftest aqd-fold-a-description-stays-as-the-user-left-it ()
+  (aqd-fold-with-description (aqd-numbered 30) 24
+    (aqd-press "x")
+    (agent-q-diff-current-appear (selected-window))
+    (should-not (agent-q-diff-fold--description-fold))
+    ;; Where nothing is hidden, the keys are those of hunks.
+    (aqd-press "n")
+    (should-error (agent-q-diff-expand-line) :type 'user-error)))
+
+(ert-deftest aqd-fold-a-description-of-one-very-long-line-is-not-cut-twice ()
+  (aqd-fold-with-description (make-string 3000 ?x) 24
+    (aqd-press "M-< x")
+    (should-not (agent-q-diff-fold--description-fold))
+    ;; Then it is a long line as any other.
+    (aqd-press "M-< x")
+    (should (memq (line-beginning-position)
+                  (mapcar #'marker-position agent-q-diff-long-lines--expanded)))))
+
+(ert-deftest aqd-fold-lines-that-name-the-file-twice-are-hidden-not-gone ()
+  (aqd-fold-with-description "d" 24
+    (goto-char (point-min))
+    (should (re-search-forward (format "^--- %s\n\\+\\+\\+ .*\n@@"
+                                       (regexp-quote (abbreviate-file-name aqd-file)))))
+    (should (invisible-p (match-beginning 0)))
+    (should-not (invisible-p (- (point) 2)))
+    (should (string-match-p " · target\\.txt\\(?: \\|\\'\\)" header-line-format))
+    ;; Whoever copies the diff copies it all.
+    (should (string-search "\n+++ " (filter-buffer-substring (point-min) (point-max)))))
+  (aqd-with-frame 200 24
+    (aqd-fold-with-description "d" 24
+      (set-frame-size nil 200 24)
+      (agent-q-diff-progress-update-header-line)
+      (should (string-suffix-p (concat " · in " (abbreviate-file-name
+                                                 (file-name-directory aqd-file)))
+                               header-line-format)))))
 
 (provide 'agent-q-diff-fold-test)
 ;;; agent-q-diff-fold-test.el ends here

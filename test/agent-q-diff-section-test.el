@@ -227,5 +227,75 @@ new file   new.txt
       (let ((inhibit-message t))
         (mapc #'timer-event-handler timers)))))
 
+(defun aqd-section-headings ()
+  "Return the headings as they are shown in the selected window."
+  (mapcar (lambda (heading)
+            (save-excursion
+              (goto-char heading)
+              (let ((line (buffer-substring (point) (line-end-position)))
+                    (after ""))
+                (dolist (overlay (overlays-in (point) (line-end-position)))
+                  (when-let ((shown (overlay-get overlay 'display)))
+                    (should (equal (overlay-get overlay 'help-echo)
+                                   (get-text-property heading 'agent-q-diff-heading)))
+                    (setq line (concat (substring line 0 (- (overlay-start overlay) heading))
+                                       shown
+                                       (substring line (- (overlay-end overlay) heading)))))
+                  (setq after (concat after (overlay-get overlay 'after-string))))
+                (substring-no-properties (concat line after)))))
+          (append agent-q-diff-buffer-headings nil)))
+
+(ert-deftest aqd-section-headings-of-long-names-fit-the-window-with-their-counts ()
+  (let* ((directory (file-name-as-directory (make-temp-file "agent-q-diff-section" t)))
+         (deep (concat (mapconcat #'identity (make-list 6 "directory") "/") "/"))
+         (wide (concat (make-string 40 ?漢) ".txt"))
+         (create-lockfiles nil)
+         review)
+    (unwind-protect
+        (aqd-with-frame 80 24
+          (make-directory (concat directory deep) t)
+          (dolist (name (list "short" (concat deep "old-name.txt")))
+            (write-region (aqd-numbered 9) nil (concat directory name) nil 'silent))
+          (setq review (aqd-section-begin
+                        directory
+                        (list (list :path "short" :original (aqd-numbered 9)
+                                    :modified (aqd-numbered 9 '((2 . "two"))))
+                              (list :path (concat deep "old-name.txt")
+                                    :to (concat deep "new-name.txt"))
+                              (list :path (concat deep "a-file-of-its-own.txt") :content "x\n")
+                              (list :path wide :content "x\n"))))
+          (switch-to-buffer (agent-q-diff-session-buffer review))
+          (pcase-dolist (`(,width . ,renamed)
+                         '((80 . "…ory/directory/old-name.txt → …ory/directory/new-name.txt")
+                           (60 . "…ory/old-name.txt → …ory/new-name.txt")
+                           (300 . nil)
+                           (50 . "…ld-name.txt → …ew-name.txt")))
+            (set-frame-size nil width 24)
+            ;; As redisplay does.
+            (run-hook-with-args 'window-size-change-functions (selected-window))
+            (let ((seen (aqd-section-headings)))
+              (ert-info ((format "%d columns: %S" width seen))
+                (should (equal "modified   short  1 hunk" (nth 0 seen)))
+                (should (seq-every-p (lambda (line) (string-suffix-p "  1 hunk" line)) seen))
+                (should (seq-every-p (lambda (line) (< (string-width line) (- width 2))) seen))
+                (should (string-search "-name.txt → " (nth 1 seen)))
+                (should (string-match-p "-name\\.txt  1 hunk\\'" (nth 1 seen)))
+                (should (string-match-p "own\\.txt  1 hunk\\'" (nth 2 seen)))
+                (if renamed
+                    (should (equal (concat "renamed    " renamed "  1 hunk") (nth 1 seen)))
+                  (should-not (seq-some (lambda (line) (string-search "…" line)) seen))))))
+          ;; The text is whole.
+          (should (string-search (concat "\nnew file   " deep "a-file-of-its-own.txt\n")
+                                 (buffer-string)))
+          (set-frame-size nil 60 24)
+          (run-hook-with-args 'window-size-change-functions (selected-window))
+          (agent-q-diff-reject review 1)
+          (should (string-suffix-p "-name.txt  rejected" (nth 1 (aqd-section-headings))))
+          (should (< (string-width (nth 1 (aqd-section-headings))) 58)))
+      (when review
+        (agent-q-diff-cancel review)
+        (kill-buffer (agent-q-diff-session-buffer review)))
+      (delete-directory directory t))))
+
 (provide 'agent-q-diff-section-test)
 ;;; agent-q-diff-section-test.el ends here

@@ -198,6 +198,17 @@ That is its progress line up to the bar, or the same from its header line."
                   (string-prefix-p "*Agent-Q Diff: " (buffer-name buffer)))
                 (buffer-list))))
 
+(defmacro aqd-with-frame (width height &rest body)
+  "Run BODY in a frame whose only window has WIDTH columns and about HEIGHT lines."
+  (declare (indent 2) (debug t))
+  `(let ((frame-size (cons (frame-width) (frame-height))))
+     (unwind-protect
+         (progn
+           (set-frame-size nil ,width ,height)
+           (delete-other-windows)
+           ,@body)
+       (set-frame-size nil (car frame-size) (cdr frame-size)))))
+
 (defmacro aqd-said (&rest body)
   "Run BODY and return the last message that it gave."
   (declare (indent 0) (debug t))

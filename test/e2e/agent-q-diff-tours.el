@@ -81,6 +81,16 @@ A list in the place of a line is the lines for it, perhaps none."
   ("reading-q-asks" agent-q-diff-finish "q")
   ("reading-q-not-yet" nil "n"))
 
+;; Why an agent wants a change, at length.
+(screens-define-tour described
+  ("described-opened" nil
+   (tours-propose "target" (tours-lines 40) (tours-lines 40 5 "LINE 5" 20 "LINE 20")
+                  (concat (apply #'concat (make-list 8 "A sentence on one long line. "))
+                          "\n\n" (tours-lines 20))))
+  ("described-x" agent-q-diff-expand-line "x")
+  ("described-TAB" agent-q-diff-fold-hunk "TAB")
+  ("described-n" agent-q-diff-next-hunk "n"))
+
 ;; Every key by which one moves, folds and decides, in small windows.
 (screens-define-tour keys
   ("keys-opened" nil (tours-propose-demo))
