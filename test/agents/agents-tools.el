@@ -252,16 +252,19 @@ What is typed while it starts is lost."
                     "--openai-base-url" ,(concat url "/v1") "--approval-mode" "auto-edit"
                     "Begin.")))))
 
+(defun agents--scripted (call)
+  "Return CALL, as for `agents--start-model', as the model reads it."
+  (pcase call
+    (`(:at-once . ,call) `((at_once . t) ,@(agents--scripted call)))
+    (`(,tool ,input :task ,task) `((tool . ,tool) (input . ,input) (task . ,task)))
+    (`(,tool . ,input) `((tool . ,tool) (input . ,input)))))
+
 (defun agents--start-model (calls)
   "Start a model that makes CALLS, and return its URL.
-A call (TOOL INPUT :task TEXT) is that of a subagent, which was told TEXT."
+A call (TOOL INPUT :task TEXT) is that of a subagent, which was told TEXT.  A
+call (:at-once TOOL . INPUT) is made together with the one before it."
   (e2e-write "script" (json-serialize
-                       (vconcat (mapcar (pcase-lambda (`(,tool . ,input))
-                                          (pcase input
-                                            (`(,input :task ,task)
-                                             `((tool . ,tool) (input . ,input) (task . ,task)))
-                                            (_ `((tool . ,tool) (input . ,input)))))
-                                        calls))))
+                       (vconcat (mapcar #'agents--scripted calls))))
   (dolist (name '("log" "port"))
     (when (file-exists-p (e2e-path name))
       (delete-file (e2e-path name))))

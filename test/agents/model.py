@@ -3,8 +3,9 @@
 usage: model.py SCRIPT LOG PORT-FILE
 
 SCRIPT is a JSON array of tool calls, objects with "tool" and "input"; the model makes one after the
-other, and ends with a word when it has read as many results.  Calls with a "task" are those of a
-subagent, a model that was told that text.  LOG gets a JSON object a line for each request: its "task",
+other, and ends with a word when it has read as many results.  A call with "at_once" is made together
+with the one before it.  Calls with a "task" are those of a subagent, a model that was told that text.
+LOG gets a JSON object a line for each request: its "task",
 what the model reads of each result, "results", and what it reads beside them, "beside".  PORT-FILE
 gets the port on 127.0.0.1 where it listens.  It speaks the streaming APIs of Anthropic, of Gemini, and
 both of OpenAI's.  A request without any tool of the script, for a title and the like, is answered
@@ -48,23 +49,26 @@ class Anthropic:
         self.tools = {tool.get("name") for tool in request.get("tools", [])}
         self.aside = "ok"
 
-    def events(self, answer):
-        """Yields the events with which ANSWER, a text or a call, is streamed."""
+    def block(self, number, answer):
+        """Returns the beginning of block NUMBER, which is ANSWER, and what follows."""
         if isinstance(answer, str):
-            start, delta, reason = {"type": "text", "text": ""}, {}, "end_turn"
-            delta = {"type": "text_delta", "text": answer}
-        else:
-            start = {"type": "tool_use", "id": f"toolu_{len(self.results)}", "input": {}}
-            start["name"] = answer["tool"]
-            delta = {"type": "input_json_delta", "partial_json": json.dumps(answer["input"])}
-            reason = "tool_use"
+            return {"type": "text", "text": ""}, {"type": "text_delta", "text": answer}
+        start = {"type": "tool_use", "id": f"toolu_{len(self.results) + number}", "input": {},
+                 "name": answer["tool"]}
+        return start, {"type": "input_json_delta", "partial_json": json.dumps(answer["input"])}
+
+    def events(self, answers):
+        """Yields the events with which ANSWERS, a text or calls, are streamed."""
+        reason = "end_turn" if isinstance(answers[0], str) else "tool_use"
         usage = {"input_tokens": 1, "output_tokens": 1}
         yield "message_start", {"message": {
             "id": "msg_1", "type": "message", "role": "assistant", "model": "scripted",
             "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}}
-        yield "content_block_start", {"index": 0, "content_block": start}
-        yield "content_block_delta", {"index": 0, "delta": delta}
-        yield "content_block_stop", {"index": 0}
+        for index, answer in enumerate(answers):
+            start, delta = self.block(index, answer)
+            yield "content_block_start", {"index": index, "content_block": start}
+            yield "content_block_delta", {"index": index, "delta": delta}
+            yield "content_block_stop", {"index": index}
         yield "message_delta", {"delta": {"stop_reason": reason, "stop_sequence": None},
                                 "usage": usage}
         yield "message_stop", {}
@@ -85,13 +89,12 @@ class Gemini:
             "reasoning": "none", "model_choice": "flash", "next_speaker": "user",
             "complexity_reasoning": "none", "complexity_score": 1})
 
-    def events(self, answer):
-        """Yields the one event with ANSWER, a text or a call."""
-        if isinstance(answer, str):
-            part = {"text": answer}
-        else:
-            part = {"functionCall": {"name": answer["tool"], "args": answer["input"]}}
-        yield None, {"candidates": [{"content": {"role": "model", "parts": [part]},
+    def events(self, answers):
+        """Yields the one event with ANSWERS, a text or calls."""
+        parts = [{"text": answer} if isinstance(answer, str) else
+                 {"functionCall": {"name": answer["tool"], "args": answer["input"]}}
+                 for answer in answers]
+        yield None, {"candidates": [{"content": {"role": "model", "parts": parts},
                                      "finishReason": "STOP", "index": 0}],
                      "usageMetadata": {"totalTokenCount": 2}}
 
@@ -106,15 +109,17 @@ class Chat:
         self.tools = {tool["function"]["name"] for tool in request.get("tools") or []}
         self.aside = "ok"
 
-    def events(self, answer):
-        """Yields the events with which ANSWER, a text or a call, is streamed."""
-        if isinstance(answer, str):
-            delta, reason = {"role": "assistant", "content": answer}, "stop"
+    def events(self, answers):
+        """Yields the events with which ANSWERS, a text or calls, are streamed."""
+        if isinstance(answers[0], str):
+            delta, reason = {"role": "assistant", "content": answers[0]}, "stop"
         else:
-            function = {"name": answer["tool"], "arguments": json.dumps(answer["input"])}
-            call = {"index": 0, "id": f"call_{len(self.results)}", "type": "function"}
-            delta = {"role": "assistant", "tool_calls": [{**call, "function": function}]}
-            reason = "tool_calls"
+            calls = [{"index": index, "id": f"call_{len(self.results) + index}",
+                      "type": "function",
+                      "function": {"name": answer["tool"],
+                                   "arguments": json.dumps(answer["input"])}}
+                     for index, answer in enumerate(answers)]
+            delta, reason = {"role": "assistant", "tool_calls": calls}, "tool_calls"
         chunk = {"id": "chat_1", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
         for part, end in ((delta, None), ({}, reason)):
             choice = {"index": 0, "delta": part, "finish_reason": end}
@@ -148,30 +153,32 @@ class Responses:
             else:
                 yield tool.get("name", tool["type"]), (tool["type"], space)
 
-    def events(self, answer):
-        """Yields the events with which ANSWER, a text or a call, is streamed."""
-        number = len(self.results)
+    def item(self, number, answer):
+        """Returns item NUMBER, which is ANSWER, a text or a call."""
         if isinstance(answer, str):
             content = [{"type": "output_text", "text": answer, "annotations": []}]
-            item = {"type": "message", "id": f"msg_{number}", "role": "assistant",
+            return {"type": "message", "id": f"msg_{number}", "role": "assistant",
                     "content": content}
-        else:
-            kind, space = self.kinds.get(answer["tool"], (None, None))
-            item = {"id": f"item_{number}", "call_id": f"call_{number}", "name": answer["tool"]}
-            if space:
-                item["namespace"] = space
-            if kind == "custom":
-                item = {"type": "custom_tool_call", **item, "input": answer["input"]}
-            else:
-                arguments = json.dumps(answer["input"])
-                item = {"type": "function_call", **item, "arguments": arguments}
+        kind, space = self.kinds.get(answer["tool"], (None, None))
+        item = {"id": f"item_{number}", "call_id": f"call_{number}", "name": answer["tool"]}
+        if space:
+            item["namespace"] = space
+        if kind == "custom":
+            return {"type": "custom_tool_call", **item, "input": answer["input"]}
+        return {"type": "function_call", **item, "arguments": json.dumps(answer["input"])}
+
+    def events(self, answers):
+        """Yields the events with which ANSWERS, a text or calls, are streamed."""
+        number = len(self.results)
+        items = [self.item(number + index, answer) for index, answer in enumerate(answers)]
         response = {"id": f"resp_{number}", "object": "response", "created_at": 1,
-                    "model": "scripted", "status": "completed", "output": [item],
+                    "model": "scripted", "status": "completed", "output": items,
                     "usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}}
         started = {**response, "status": "in_progress", "output": []}
         yield "response.created", {"response": started}
-        yield "response.output_item.done", {"output_index": 0,
-                                            "item": {**item, "status": "completed"}}
+        for index, item in enumerate(items):
+            yield "response.output_item.done", {"output_index": index,
+                                                "item": {**item, "status": "completed"}}
         yield "response.completed", {"response": response}
 
 
@@ -224,14 +231,16 @@ class Handler(BaseHTTPRequestHandler):
         task = next((call["task"] for call in whole
                      if "task" in call and any(call["task"] in text for text in api.told)), None)
         script = [call for call in whole if call.get("task") == task]
-        step = script[len(api.results)] if len(api.results) < len(script) else END
+        rest = script[len(api.results):]
+        at_once = next((n for n, call in enumerate(rest[1:], 1) if "at_once" not in call), len(rest))
+        steps = rest[:at_once] or [END]
         if api.tools.isdisjoint(call["tool"] for call in whole):
-            step = api.aside
+            steps = [api.aside]
         else:
             with open(LOG, "a", encoding="utf-8") as log:
                 print(json.dumps({"task": task, "results": api.results, "beside": api.beside}),
                       file=log)
-        events = list(api.events(step))
+        events = list(api.events(steps))
         if "stream" not in path and not request.get("stream"):
             return self.send("application/json", json.dumps(events[0][1]).encode())
         lines = []
