@@ -7,8 +7,9 @@
 ;;; Commentary:
 
 ;; What an agent, and its session, is called in a review of what its own tools
-;; are about to write, and what it may write without one.  The agent is that of
-;; `agent-q-diff-caller'.
+;; are about to write, what it may write without one, and whose turn it is: a
+;; call has its turn until its tool has written what was decided.  The agent is
+;; that of `agent-q-diff-caller'.
 
 ;;; Code:
 
@@ -28,6 +29,7 @@
 (require 'agent-q-diff-commands)
 (require 'agent-q-diff-grants)
 (require 'agent-q-diff-permit)
+(require 'agent-q-diff-queue)
 
 ;;;; What it is called
 
@@ -218,23 +220,33 @@ nil, and says so."
                                 (funcall notice why))))))
     (setf (agent-q-diff-own-agent-decision-timer decision)
           (run-at-time agent-q-diff-own-agent-patience nil
-                       #'agent-q-diff-own-agent--notice decision
+                       #'agent-q-diff-own-agent--notice call decision
                        (format "nothing was written in %d seconds"
                                agent-q-diff-own-agent-patience)))
     (agent-q-diff-own-agent-take call)
+    (agent-q-diff-queue-keep-turn call)
     (push (cons call decision) agent-q-diff-own-agent--decided)
-    (pcase-dolist (`(,_ . ,old) (nthcdr agent-q-diff-own-agent--max-decided
-                                        agent-q-diff-own-agent--decided))
-      (cancel-timer (agent-q-diff-own-agent-decision-timer old)))
+    (pcase-dolist (`(,other . ,old) (nthcdr agent-q-diff-own-agent--max-decided
+                                            agent-q-diff-own-agent--decided))
+      (cancel-timer (agent-q-diff-own-agent-decision-timer old))
+      (agent-q-diff-queue-end-turn other))
     (setq agent-q-diff-own-agent--decided
           (seq-take agent-q-diff-own-agent--decided agent-q-diff-own-agent--max-decided))))
 
-(defun agent-q-diff-own-agent--notice (decision why)
+(defun agent-q-diff-own-agent--notice (call decision why)
   "Tell the user, unless it was said, that DECISION was not carried out for WHY.
-Nothing is said if its files have changed."
+Nothing is said if its files have changed.  DECISION is on CALL, whose turn
+to change files ends."
   (unless (agent-q-diff-own-agent-decision-is-said decision)
     (setf (agent-q-diff-own-agent-decision-is-said decision)
-          (funcall (agent-q-diff-own-agent-decision-notice decision) why))))
+          (funcall (agent-q-diff-own-agent-decision-notice decision) why)))
+  (agent-q-diff-queue-end-turn call))
+
+(defun agent-q-diff-own-agent-failed (call)
+  "Tell the user if something was accepted for CALL, whose tool has failed."
+  (when-let ((decision (cdr (assoc call agent-q-diff-own-agent--decided))))
+    (agent-q-diff-own-agent--notice call decision "the agent says that it failed")
+    (agent-q-diff-own-agent-take call)))
 
 (defun agent-q-diff-own-agent-went-on (session &optional call)
   "Tell the user what was accepted in SESSION and is not written by now.
@@ -245,7 +257,7 @@ a tool although it was accepted here, and no event tells so."
     (when (and (not (equal call other))
                (equal (cons (car agent-q-diff-caller) session)
                       (agent-q-diff-own-agent-decision-session decision)))
-      (agent-q-diff-own-agent--notice decision "the agent went on without running it"))))
+      (agent-q-diff-own-agent--notice other decision "the agent went on without running it"))))
 
 (defun agent-q-diff-own-agent-take (call)
   "Return the edit that was decided for CALL, or nil, and forget it."
@@ -253,6 +265,7 @@ a tool although it was accepted here, and no event tells so."
     (let ((decision (cdr decided)))
       (setq agent-q-diff-own-agent--decided (delq decided agent-q-diff-own-agent--decided))
       (cancel-timer (agent-q-diff-own-agent-decision-timer decision))
+      (agent-q-diff-queue-end-turn call)
       (agent-q-diff-own-agent-decision-edit decision))))
 
 (defun agent-q-diff-own-agent-say-run-after-all (call)

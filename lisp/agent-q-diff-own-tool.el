@@ -17,8 +17,14 @@
 ;; user sees.  Then it is an ordinary review, Emacs makes the edit, and the
 ;; agent's tool is denied with the truth.
 ;;
+;; Before the program reads a file, it asks for its turn to change that,
+;; `take_turn', and keeps it until it ends.  If the tool is then to write, the
+;; turn lasts until that is done: the next edit is of what this one leaves.
+;;
 ;; These requests are no tools for agents.  Their arguments are hash tables:
 ;;
+;; `take_turn'     call, session, tool, and files, a vector of hash tables with
+;;                 path; a patch has several
 ;; `decide_edit'   path, original (missing if the file is new), modified,
 ;;                 encoding, crlf (whether the lines of both texts end with
 ;;                 CRLF in the file), rewritable (false if the tool can
@@ -30,6 +36,7 @@
 ;; `check_edit'    path, call, text and encoding, missing if the file cannot
 ;;                 be read, and written: what the tool says to have written,
 ;;                 if it does
+;; `call_failed'   call: the tool has run, and says that it failed
 ;; `session_went_on' session: what was decided in it has been written by now,
 ;;                 or will not be
 
@@ -74,6 +81,26 @@
   (notes nil :documentation "What the user is told first, a list of strings.")
   (result nil :documentation "The result of its review, or nil if there was none.")
   (by nil :documentation "Why there was no review: `policy', `session', `none', or nil."))
+
+;;;; One edit of a file after the other
+
+(defun agent-q-diff-own-tool-take-turn (arguments function)
+  "Call FUNCTION when it is the turn of the call in ARGUMENTS, a hash table.
+It gets non-nil if the call has waited."
+  (let ((call (gethash "call" arguments))
+        (files (gethash "files" arguments)))
+    (unless (and (stringp call)
+                 (vectorp files)
+                 (seq-every-p (lambda (file)
+                                (and (hash-table-p file) (stringp (gethash "path" file))))
+                              files))
+      (signal 'agent-q-diff-bad-arguments '("call must be a string, files have paths")))
+    (agent-q-diff-queue-take-turn
+     call
+     (mapcar (lambda (file)
+               (agent-q-diff-visit-truename (agent-q-diff-visit-name (gethash "path" file))))
+             files)
+     function)))
 
 ;;;; Deciding
 

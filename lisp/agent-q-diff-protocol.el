@@ -37,7 +37,13 @@
 ;;   {"progress": {"decided": N, "total": M}}
 ;;
 ;; while the user decides (M is 0 if there are no hunks to count, since the call
-;; waits for the answer to a question), then one
+;; waits for the answer to a question) and, if the call asks for its turn to
+;; change files (see agent-q-diff-own-tool.el),
+;;
+;;   {"turn": "at once"}, or {"turn": "waited"}
+;;
+;; when that has come; it lasts until the caller closes the connection.  All
+;; other calls get one
 ;;
 ;;   {"answer": TEXT, "error": true or false, "result": {…}}
 ;;

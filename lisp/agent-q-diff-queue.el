@@ -8,11 +8,20 @@
 
 ;; A call that asks the user a question must not interrupt another one, nor
 ;; a minibuffer.  So calls wait here for their turn.
+;;
+;; An agent's own tool writes only after it was allowed to, and what it is to
+;; write was made of the file as it was before.  So of those calls that change
+;; the same file, each one waits until the one before it has written, or will
+;; not.  A call of several files has its turn once it is the first for all of
+;; them; so no two calls wait for each other.
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'seq)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-visible)
+(require 'agent-q-diff-reviews)
 
 (defvar agent-q-diff-queue--calls nil
   "Calls that wait for their turn, each a list (CALLER RUN CALLBACK).
@@ -47,7 +56,9 @@ are current now."
     nil))
 
 (defun agent-q-diff-queue-withdraw (predicate)
-  "Drop what waits for callers that satisfy PREDICATE, and answer it."
+  "Drop what waits for callers that satisfy PREDICATE, and answer it.
+Their turns to change files end."
+  (agent-q-diff-queue--withdraw-turns predicate)
   (let* ((is-theirs (lambda (call) (funcall predicate (car call))))
          (theirs (seq-filter is-theirs agent-q-diff-queue--calls)))
     (setq agent-q-diff-queue--calls
@@ -82,6 +93,99 @@ While a minibuffer is open, try again later."
       (setq agent-q-diff-queue--is-busy nil)
       (when agent-q-diff-queue--calls
         (run-at-time 0 nil #'agent-q-diff-queue--run))))))
+
+;;;; Turns to change files
+
+(cl-defstruct (agent-q-diff-queue-turn (:constructor agent-q-diff-queue-turn-create)
+                                       (:copier nil))
+  "The turn of a call that is going to change files."
+  (call nil :documentation "Id of the call, a string.")
+  (files nil :documentation "True names of the files.")
+  (caller nil :documentation "The agent and who waits, as in `agent-q-diff-caller'.")
+  (begin nil :documentation "Function that is called when its turn comes, or nil after that.")
+  (has-waited nil :documentation "Non-nil if it could not begin at once.")
+  (is-kept nil :documentation "Non-nil if the turn does not end when its caller is gone."))
+
+(defvar agent-q-diff-queue--turns nil
+  "Turns that have not ended, and calls that wait for theirs, the oldest first.")
+
+(defun agent-q-diff-queue-take-turn (call files function)
+  "Call FUNCTION when no call before this one is going to change one of FILES.
+It gets non-nil if it was called only after waiting.  CALL is the id of the
+call, FILES are true names.  The turn ends when the caller, that of
+`agent-q-diff-caller', withdraws."
+  (setq agent-q-diff-queue--turns
+        (append agent-q-diff-queue--turns
+                (list (agent-q-diff-queue-turn-create
+                       :call call :files files :caller agent-q-diff-caller
+                       :begin function))))
+  (let ((turn (car (last agent-q-diff-queue--turns))))
+    (agent-q-diff-queue--begin-turns)
+    (setf (agent-q-diff-queue-turn-has-waited turn) t)))
+
+(defun agent-q-diff-queue-keep-turn (call)
+  "Let the turn of CALL last until `agent-q-diff-queue-end-turn'."
+  (dolist (turn agent-q-diff-queue--turns)
+    (when (and (equal call (agent-q-diff-queue-turn-call turn))
+               (null (agent-q-diff-queue-turn-begin turn)))
+      (setf (agent-q-diff-queue-turn-is-kept turn) t))))
+
+(defun agent-q-diff-queue-end-turn (call)
+  "End the turn of CALL that was kept, or as soon as its caller is gone."
+  (dolist (turn agent-q-diff-queue--turns)
+    (when (equal call (agent-q-diff-queue-turn-call turn))
+      (setf (agent-q-diff-queue-turn-is-kept turn) nil)))
+  (agent-q-diff-queue--begin-turns))
+
+(defun agent-q-diff-queue--withdraw-turns (predicate)
+  "End the turns of callers that satisfy PREDICATE, unless they are kept.
+Tell the user if one has waited in vain."
+  (dolist (turn agent-q-diff-queue--turns)
+    (pcase-let ((`(,agent . ,caller) (agent-q-diff-queue-turn-caller turn)))
+      (when (and caller (funcall predicate caller))
+        (setf (agent-q-diff-queue-turn-caller turn) nil)
+        (when (agent-q-diff-queue-turn-begin turn)
+          (message "%s gave up an edit of %s that waited for its turn"
+                   (or agent "An agent")
+                   (mapconcat (lambda (file) (agent-q-diff-visible (abbreviate-file-name file)))
+                              (agent-q-diff-queue-turn-files turn) ", "))))))
+  (agent-q-diff-queue--begin-turns))
+
+(defun agent-q-diff-queue--before-p (earlier turn)
+  "Return non-nil if TURN has to wait for EARLIER, since they have a common file.
+A file may have other names, hard links.  But if EARLIER is decided, and is of
+the same call, the agent has not waited: it runs two hooks for the call, or
+gives its calls no ids."
+  (unless (and (agent-q-diff-queue-turn-is-kept earlier)
+               (equal (agent-q-diff-queue-turn-call earlier)
+                      (agent-q-diff-queue-turn-call turn)))
+    (let ((files (agent-q-diff-queue-turn-files turn)))
+      (seq-some (lambda (file)
+                  (or (member file files)
+                      (seq-some (apply-partially #'file-equal-p file) files)))
+                (agent-q-diff-queue-turn-files earlier)))))
+
+(defun agent-q-diff-queue--begin-turns ()
+  "Forget the turns that have ended, and begin those that can begin now."
+  (setq agent-q-diff-queue--turns
+        (seq-filter (lambda (turn)
+                      (or (agent-q-diff-queue-turn-caller turn)
+                          (agent-q-diff-queue-turn-is-kept turn)))
+                    agent-q-diff-queue--turns))
+  (let ((n-waiting 0)
+        (earlier nil)
+        (functions nil))
+    (dolist (turn agent-q-diff-queue--turns)
+      (when-let ((begin (agent-q-diff-queue-turn-begin turn)))
+        (if (seq-some (lambda (other) (agent-q-diff-queue--before-p other turn)) earlier)
+            (cl-incf n-waiting)
+          (setf (agent-q-diff-queue-turn-begin turn) nil)
+          (push (apply-partially begin (agent-q-diff-queue-turn-has-waited turn)) functions)))
+      (push turn earlier))
+    (unless (= n-waiting agent-q-diff-reviews-n-queued)
+      (setq agent-q-diff-reviews-n-queued n-waiting)
+      (force-mode-line-update t))
+    (mapc #'funcall (nreverse functions))))
 
 (provide 'agent-q-diff-queue)
 ;;; agent-q-diff-queue.el ends here

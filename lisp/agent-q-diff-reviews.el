@@ -40,12 +40,20 @@
     map)
   "Keymap of the number of reviews in the mode line.")
 
+(defvar agent-q-diff-reviews-n-queued 0
+  "Number of edits whose reviews begin when earlier ones of their files are made.")
+
 (defun agent-q-diff-reviews-mode-line ()
-  "Return text for the mode line: how many reviews are open."
+  "Return text for the mode line: how many reviews are open, and how many wait."
   (let ((n (length agent-q-diff-reviews-open)))
-    (propertize (format (ngettext " [%d review]" " [%d reviews]" n) n)
+    (propertize (format (ngettext " [%d review%s]" " [%d reviews%s]" n)
+                        n
+                        (if (zerop agent-q-diff-reviews-n-queued)
+                            ""
+                          (format ", %d waiting" agent-q-diff-reviews-n-queued)))
                 'face 'agent-q-diff-reviews
-                'help-echo "Open reviews; mouse-1: list them; mouse-3: go to the review of this file"
+                'help-echo "Open reviews, and edits that wait for earlier ones of their files; \
+mouse-1: list them; mouse-3: go to the review of this file"
                 'mouse-face 'mode-line-highlight
                 'local-map agent-q-diff-reviews--mode-line-keys)))
 (put 'agent-q-diff-reviews-mode-line 'risky-local-variable t)

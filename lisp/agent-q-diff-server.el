@@ -144,14 +144,21 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
    ((equal tool "session_went_on")
     (agent-q-diff-own-agent-went-on (gethash "session" arguments))
     (agent-q-diff-server--answer client "" nil))
-   ((equal tool "decide_edit")
+   ((equal tool "take_turn")
     (agent-q-diff-server--went-on arguments)
+    (agent-q-diff-own-tool-take-turn
+     arguments (lambda (has-waited)
+                 (agent-q-diff-protocol-send
+                  client `((turn . ,(if has-waited "waited" "at once")))))))
+   ((equal tool "call_failed")
+    (agent-q-diff-own-agent-failed (gethash "call" arguments))
+    (agent-q-diff-server--answer client "" nil))
+   ((equal tool "decide_edit")
     (agent-q-diff-server--follow
      client
      (agent-q-diff-own-tool-decide
       arguments (apply-partially #'agent-q-diff-server--answer client))))
    ((equal tool "decide_patch")
-    (agent-q-diff-server--went-on arguments)
     (agent-q-diff-server--follow
      client
      (agent-q-diff-own-patch-decide

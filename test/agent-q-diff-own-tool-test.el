@@ -465,6 +465,64 @@ leads to its directory sub, and `.envrc', a protected file."
                      (accept-process-output nil 0.01))))
                warned)))))
 
+(defun aqd-own-tool-turn (call path)
+  "Let CALL take its turn to change the file PATH, and return whether it has it.
+The value is a function; called with non-nil, it lets the call go first."
+  (let ((agent-q-diff-caller (cons "Claude Code" call))
+        (begun nil))
+    (agent-q-diff-own-tool-take-turn
+     (aqd-own-tool-table `(("call" . ,call)
+                           ("files" . ,(vector (aqd-own-tool-table `(("path" . ,path)))))))
+     (lambda (_) (setq begun t)))
+    (lambda (&optional is-leaving)
+      (when is-leaving
+        (agent-q-diff-tools-withdraw call))
+      begun)))
+
+(defun aqd-own-tool-table (pairs)
+  "Return a hash table with PAIRS."
+  (let ((table (make-hash-table :test #'equal)))
+    (pcase-dolist (`(,key . ,value) pairs table)
+      (puthash key value table))))
+
+(ert-deftest aqd-own-tool-the-next-edit-of-a-file-waits-until-the-first-is-written ()
+  (dolist (ending '(written failed went-on in-vain not-kept))
+    (ert-info ((symbol-name ending))
+      (aqd-own-tool-with-file aqd-original-of-two
+        (let ((link (expand-file-name "link.txt" (file-name-directory aqd-file)))
+              (one (aqd-own-tool-turn "call-1" aqd-file)))
+          (make-symbolic-link aqd-file link)
+          (should (funcall one))
+          (aqd-in-diff (aqd-own-tool-decide)
+            (agent-q-diff-accept-all))
+          (let ((two (aqd-own-tool-turn "call-2" link)))
+            ;; The first call's program has ended.
+            (funcall one 'leaving)
+            (should-not (funcall two))
+            (pcase-exhaustive ending
+              ('written
+               (aqd-write aqd-modified-of-two)
+               (aqd-own-tool-check "text" aqd-modified-of-two))
+              ('failed
+               (should (string-search "the agent says that it failed"
+                                      (aqd-warned (agent-q-diff-own-agent-failed "call-1")))))
+              ('went-on
+               (aqd-warned (agent-q-diff-own-agent-went-on "12345678-9abc" "call-3")))
+              ('in-vain
+               ;; The timer that is set for that, called at once.
+               (let ((timer (agent-q-diff-own-agent-decision-timer
+                             (cdar agent-q-diff-own-agent--decided))))
+                 (should (memq timer timer-list))
+                 (aqd-warned (apply (timer--function timer) (timer--args timer)))))
+              ('not-kept
+               (agent-q-diff-own-agent-take "call-1")))
+            (should (funcall two))
+            (funcall two 'leaving))
+          (should-not agent-q-diff-queue--turns)
+          (delete-file link)
+          (pcase-dolist (`(,call . ,_) agent-q-diff-own-agent--decided)
+            (agent-q-diff-own-agent-take call)))))))
+
 (ert-deftest aqd-own-tool-a-new-file-that-was-not-made-is-said ()
   (aqd-own-tool-with-file "x\n"
     (let ((aqd-file (concat aqd-file ".new")))

@@ -711,7 +711,9 @@ MORE is an alist of further members."
                                 `((description . "d") (changes . [,file]))))
              `(((path . ,name) (content . "x\n"))
                ((path . "target.txt") (rename_to . ,name))))
-     (list (aqd-server-line directory "edit_file"
+     (list (aqd-server-line directory "take_turn"
+                            `((call . "c") (session . "s") (files . [((path . ,name))])))
+           (aqd-server-line directory "edit_file"
                             `((path . ,name) (old_str . "a") (new_str . "b")))
            (aqd-server-line name "ping" '((x . "")))
            (aqd-server-line directory "ping" '((x . "")) `(root . ,name))))))

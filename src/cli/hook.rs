@@ -9,6 +9,9 @@
 //! Hooks fail open: an agent takes any failure but exit status 2 for consent. So whatever goes wrong
 //! here ends in a refusal that says what to do.
 //!
+//! Agents may call several tools at once. An edit is of the file as the one before it leaves it, so
+//! before it reads the file the program waits for its turn, which Emacs gives it.
+//!
 //! - [`event`]: what an agent says about a call of its tool
 //! - [`fields`]: the names that agents give to the arguments of their tools
 //! - [`notebook`]: what an edit of a notebook means for its text
@@ -34,7 +37,7 @@ mod tool;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
@@ -42,7 +45,7 @@ use tokio::io::AsyncReadExt;
 use tokio::sync::oneshot;
 
 use crate::options::Hook;
-use crate::socket::{Answer, Call, Request, sockets};
+use crate::socket::{Answer, Call, Request, State, sockets};
 use crate::texts::Texts;
 use edit::{Edit, Plan};
 use event::{Event, Moment};
@@ -55,6 +58,12 @@ const OFF_VARIABLE: &str = "AGENT_Q_DIFF";
 
 /// Exit status with which an agent is told that an edit is refused.
 const REFUSED: u8 = 2;
+
+/// What is said if a call ends without an answer.
+const FAILED: &str = "Error: agent-q-diff failed. Your tool was not run.";
+
+/// What is said to nobody.
+const GONE: &str = "Error: the agent is gone.";
 
 /// How much longer than the user the program may take in all. Agents wait for some seconds more.
 const GRACE: Duration = Duration::from_secs(5);
@@ -137,7 +146,7 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
         Moment::Before | Moment::After => tool::tool_of(options.client, &event),
         Moment::Over => {
             // Nothing depends on the answer: the agent goes on all the same.
-            let arguments = json!({ "session": event.session });
+            let arguments = json!({ "session": event.thread });
             let told = ask(options, &event, "session_went_on", arguments);
             let _ = tokio::time::timeout(TIME_TO_TELL, told).await;
             None
@@ -149,25 +158,92 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
     };
     match event.moment {
         Moment::Before => {
-            let verdict = match edit::plan(tool, &event) {
-                Ok(Plan::Nothing) => return Ok(None),
-                Ok(Plan::Edit(edit)) => decide(options, &event, &edit).await,
-                Ok(Plan::Patch(patch)) => decide_patch(options, &event, &patch).await,
-                Err(reason) => Verdict::Deny(reply::no_edit(
-                    edit::path_of(tool, &event).ok().as_deref(),
-                    &reason,
-                )),
+            let begun = Instant::now();
+            let verdict = match take_turn(options, tool, &event).await {
+                Ok((_call, has_waited)) => {
+                    let options = &Hook {
+                        timeout: options
+                            .timeout
+                            .map(|time| time.saturating_sub(begun.elapsed())),
+                        ..options.clone()
+                    };
+                    match edit::plan(tool, &event) {
+                        Ok(Plan::Nothing) => return Ok(None),
+                        Ok(Plan::Edit(edit)) => decide(options, &event, &edit).await,
+                        Ok(Plan::Patch(patch)) => decide_patch(options, &event, &patch).await,
+                        Err(reason) => Verdict::Deny(reply::no_edit(
+                            edit::path_of(tool, &event).ok().as_deref(),
+                            &reason,
+                            has_waited,
+                        )),
+                    }
+                }
+                Err(refusal) => Verdict::Deny(refusal),
             };
             reply::before(options, verdict, &event.input).map(Some)
         }
-        // A tool that failed has written nothing.
-        Moment::After if event.has_failed || tool.is_run_by_emacs() => Ok(None),
+        Moment::After if tool.is_run_by_emacs() => Ok(None),
+        Moment::After if event.has_failed => {
+            // It has written nothing, and the next edit of the file need not wait for it.
+            if let Ok(path) = edit::path_of(tool, &event) {
+                let arguments = json!({ "call": event.call_of(&path) });
+                tell(options, &event, "call_failed", arguments).await;
+            }
+            Ok(None)
+        }
         Moment::After => {
             let told = check(options, tool, &event).await;
             Ok((!told.is_empty()).then(|| reply::after(options, &told)))
         }
         Moment::Over | Moment::Other => Ok(None),
     }
+}
+
+/// Waits until no other edit of the files that `tool` would change is to be decided, or made. Returns a
+/// call, until whose end the turn lasts, and whether there was any waiting. If the files are not known,
+/// there is no turn.
+///
+/// # Errors
+///
+/// What the agent reads if the turn does not come.
+async fn take_turn(
+    options: &Hook,
+    tool: Tool,
+    event: &Event,
+) -> Result<(Option<Call>, bool), String> {
+    let files = edit::files(tool, event);
+    let Some(first) = files.first() else {
+        return Ok((None, false));
+    };
+    let arguments = json!({
+        "files": files.iter().map(|path| json!({ "path": path })).collect::<Vec<_>>(),
+        "tool": event.tool,
+        "call": event.call_of(first),
+        "session": event.thread,
+    });
+    let call = begin(options, event, "take_turn", arguments);
+    let mut states = call.states();
+    let is_over = |state: &State| state.turn.is_some() || state.answer.is_some();
+    let failure = tokio::select! {
+        state = states.wait_for(is_over) => {
+            let state = state.map(|state| state.clone()).unwrap_or_default();
+            match (state.turn, state.answer) {
+                (Some(has_waited), _) => return Ok((Some(call), has_waited)),
+                (None, Some(answer)) => answered(options, answer),
+                (None, None) => failed(options, FAILED),
+            }
+        }
+        () = time_is_up(options) => failed(
+            options,
+            &format!(
+                "Error: an earlier edit of {} was not decided, or not made, in the time that the \
+                 agent waits, so this one was not shown to the user, and nothing was changed.",
+                first.display()
+            ),
+        ),
+        () = reader_gone() => failed(options, GONE),
+    };
+    Err(failure.text)
 }
 
 /// Has the user decide about `edit`, which `event` announces.
@@ -177,7 +253,7 @@ async fn decide(options: &Hook, event: &Event, edit: &Edit) -> Verdict {
         "path": edit.path,
         "tool": event.tool,
         "call": event.call_of(&edit.path),
-        "session": event.session,
+        "session": event.thread,
         "modified": modified,
         "encoding": edit.encoding_after(),
         "crlf": edit.is_all_crlf(),
@@ -225,7 +301,7 @@ async fn decide_patch(options: &Hook, event: &Event, patch: &PatchEdit) -> Verdi
     let mut arguments = json!({
         "diff": patch.text,
         "tool": event.tool,
-        "session": event.session,
+        "session": event.thread,
         "call": event.call_of(&patch.path),
         "shell": patch.is_in_shell(),
         "planning": event.is_planning,
@@ -297,11 +373,10 @@ async fn check(options: &Hook, tool: Tool, event: &Event) -> String {
     }
 }
 
-/// Calls `tool` of Emacs with `arguments`, a JSON object. The call ends when the agent goes, or when
-/// its time is up.
-async fn ask(options: &Hook, event: &Event, tool: &str, mut arguments: Value) -> Answer {
+/// Begins a call of `tool` of Emacs with `arguments`, a JSON object.
+fn begin(options: &Hook, event: &Event, tool: &str, mut arguments: Value) -> Call {
     let texts = Texts::take(&mut arguments);
-    let call = Call::begin(
+    Call::begin(
         sockets(options.socket.clone()),
         Request {
             tool: tool.to_owned(),
@@ -312,43 +387,74 @@ async fn ask(options: &Hook, event: &Event, tool: &str, mut arguments: Value) ->
             root: None,
             timeout: options.timeout,
         },
-    );
+    )
+}
+
+/// Calls `tool` of Emacs with `arguments`, a JSON object. The call ends when the agent goes, or when
+/// its time is up.
+async fn ask(options: &Hook, event: &Event, tool: &str, arguments: Value) -> Answer {
+    let call = begin(options, event, tool, arguments);
     let mut states = call.states();
-    let failed = |text: String| Answer {
+    tokio::select! {
+        state = states.wait_for(|state| state.answer.is_some()) => {
+            match state.ok().and_then(|state| state.answer.clone()) {
+                Some(answer) => answered(options, answer),
+                None => failed(options, FAILED),
+            }
+        }
+        () = time_is_up(options) => failed(
+            options,
+            "Error: the user has not decided in the time that the agent waits, so nothing was \
+             changed.",
+        ),
+        () = reader_gone() => failed(options, GONE),
+    }
+}
+
+/// Calls `tool` of Emacs with `arguments`, a JSON object, even if the agent has ended.
+async fn tell(options: &Hook, event: &Event, tool: &str, arguments: Value) {
+    let call = begin(options, event, tool, arguments);
+    let mut states = call.states();
+    tokio::select! {
+        _ = states.wait_for(|state| state.answer.is_some()) => {}
+        () = time_is_up(options) => {}
+    }
+}
+
+/// Returns `answer` of Emacs, with what the agent has to know if it is a failure.
+fn answered(options: &Hook, answer: Answer) -> Answer {
+    if answer.is_cut_off {
+        failed(
+            options,
+            "Error: Emacs ended, or closed the connection, before it answered. Your tool was not \
+             run; read the file before you go on.",
+        )
+    } else if answer.is_error {
+        failed(options, &answer.text)
+    } else {
+        answer
+    }
+}
+
+/// Returns an answer about a failure, of which `text` says what it is.
+fn failed(options: &Hook, text: &str) -> Answer {
+    Answer {
         text: format!(
             "{} {}",
-            reply::sentence(&text),
+            reply::sentence(text),
             reply::how_to_go_on(&options.agent)
         ),
         is_error: true,
         is_cut_off: false,
         result: None,
-    };
-    let timeout = async {
-        match options.timeout {
-            Some(time) => tokio::time::sleep(time).await,
-            None => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        answered = states.wait_for(|state| state.answer.is_some()) => {
-            let answer = answered.ok().and_then(|state| state.answer.clone());
-            match answer {
-                Some(answer) if answer.is_cut_off => failed(
-                    "Error: Emacs ended, or closed the connection, before it answered. Your tool \
-                     was not run; read the file before you go on."
-                        .to_owned(),
-                ),
-                Some(answer) if answer.is_error => failed(answer.text),
-                Some(answer) => answer,
-                None => failed("Error: agent-q-diff failed. Your tool was not run.".to_owned()),
-            }
-        }
-        () = timeout => failed(
-            "Error: the user has not decided in the time that the agent waits, so nothing was \
-             changed.".to_owned(),
-        ),
-        () = reader_gone() => failed("Error: the agent is gone.".to_owned()),
+    }
+}
+
+/// Returns when the agent waits no longer.
+async fn time_is_up(options: &Hook) {
+    match options.timeout {
+        Some(time) => tokio::time::sleep(time).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -87,7 +87,7 @@ pub struct Mcp {
 }
 
 /// The options of a hook.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hook {
     /// The agent that runs it, or none if it is another one, which has events like Claude Code's.
     pub client: Option<Client>,

@@ -60,6 +60,8 @@ pub struct Answer {
 pub struct State {
     /// How much is decided, once Emacs has begun the review.
     pub progress: Option<Progress>,
+    /// Its turn to change files, once it has that: whether it has waited for it.
+    pub turn: Option<bool>,
     /// The answer, once there is one.
     pub answer: Option<Answer>,
 }
@@ -238,6 +240,9 @@ async fn request_answer(
         let (texts, _) = std::mem::take(&mut unsent);
         if reply.get("send").is_some() {
             send(&mut output, &texts).await;
+        } else if let Some(turn) = reply.get("turn") {
+            let has_waited = turn == "waited";
+            states.send_modify(|state| state.turn = Some(has_waited));
         } else if let Some(progress) = reply.get("progress") {
             let progress = progress_of(progress).ok_or(CallError::UnknownReply)?;
             states.send_modify(|state| state.progress = Some(progress));

@@ -28,6 +28,67 @@
     (agents-should-read (agents-end) "✓ Accepted: .* in .*/a\\.txt, which is saved")
     (should (equal (agents-bytes "a.txt") "x = $& $$\nx = $& $$\n"))))
 
+(defun agents-opencode-start-at-once (name &rest replacements)
+  "Start opencode, whose model reads the file NAME and makes REPLACEMENTS at once.
+Each is (OLD . NEW)."
+  (let* ((file (agents-project name))
+         (edits (mapcar (pcase-lambda (`(,old . ,new))
+                          `("edit" (filePath . ,file) (oldString . ,old) (newString . ,new)))
+                        replacements)))
+    (apply #'agents-start "opencode" `("read" (filePath . ,file)) (car edits)
+           (mapcar (apply-partially #'cons :at-once) (cdr edits)))))
+
+(ert-deftest agents-opencode-edits-of-a-file-at-once-come-one-after-the-other ()
+  (agents-with-emacs "opencode"
+    (agents-put "a.txt" (e2e-text))
+    (agents-opencode-start-at-once "a.txt" '("line 5\n" . "LINE 5\n") '("line 6\n" . "LINE 6\n")
+                                   '("line 20\n" . "LINE 20\n"))
+    (agents-go "a.txt")
+    (e2e-see "\\[1 review, 2 waiting\\]")
+    (should (= 1 (e2e-eval '(length (agent-q-diff-open-reviews)))))
+    ;; Whichever comes first, the next is of what it leaves.
+    (dolist (keys '("C-c C-c" "C-c C-c" "C-c C-k"))
+      (agents-go "a.txt")
+      (e2e-press keys)
+      (e2e-wait-for (= (if (equal keys "C-c C-k") 0 1)
+                       (e2e-eval '(length (agent-q-diff-open-reviews))))))
+    (let ((told (agents-end)))
+      (should (= 2 (seq-count (apply-partially #'string-prefix-p "✓ Accepted: ") told)))
+      (should (= 1 (seq-count (apply-partially #'string-prefix-p "✗ Rejected: ") told)))
+      (should-not (seq-find (apply-partially #'string-match-p "ALARM\\|was changed while") told)))
+    (let ((case-fold-search nil))
+      (should (= 3 (length (split-string (agents-bytes "a.txt") "LINE")))))))
+
+(ert-deftest agents-opencode-an-edit-that-no-longer-applies-is-to-be-made-anew ()
+  (agents-with-emacs "opencode"
+    (agents-put "a.txt" (e2e-text))
+    (agents-opencode-start-at-once "a.txt" '("line 5\n" . "LINE 5\n") '("line 5\n" . "Line 5\n"))
+    (agents-go "a.txt")
+    (e2e-see "\\[1 review, 1 waiting\\]")
+    (e2e-press "C-c C-c")
+    (let ((told (agents-end)))
+      (agents-should-be-told told "✓ Accepted: the change is in %s, which is saved." "a.txt")
+      (agents-should-read told "An earlier edit was decided first: read the file, and make your \
+edit anew\\'"))
+    (should (member (agents-bytes "a.txt")
+                    (mapcar (lambda (line) (string-replace "line 5\n" line (e2e-text)))
+                            '("LINE 5\n" "Line 5\n"))))))
+
+;; opencode asks nobody here, so it refuses what its own rules want to be asked about.
+(ert-deftest agents-opencode-an-edit-that-it-refuses-after-all-is-said ()
+  (agents-with-emacs "opencode"
+    (agents-put "a.txt" (e2e-text))
+    (let ((agents-opencode-settings
+           (string-replace "{\"model\"" "{\"permission\": {\"edit\": \"ask\"}, \"model\""
+                           agents-opencode-settings)))
+      (agents-opencode-start-at-once "a.txt" '("line 5\n" . "LINE 5\n")))
+    (agents-go "a.txt")
+    (e2e-press "C-c C-c")
+    (e2e-see "opencode's tool edit was not run, so nothing that you accepted is in"
+             "the agent says that it failed")
+    (agents-end)
+    (should (equal (agents-bytes "a.txt") (e2e-text)))))
+
 (defun agents-opencode-start-patch (&rest lines)
   "Start opencode with a model that it has patch files; the patch has LINES."
   (agents-opencode-start-patches (list (cdr (apply #'agents-codex-patch lines)))))

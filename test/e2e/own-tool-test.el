@@ -465,6 +465,137 @@ files at once\\.\n✓ Accepted: 3 of 3 files: a\\.txt 1 of 1 hunk, b\\.txt delet
                                                       "cd x && apply_patch <<E\n*** Begin Patch\n\
 *** Delete File: b\n*** End Patch\nE\n")))))))
 
+;;;; Several edits of one file at once
+
+(defun own-tool-opencode (event call name old new &rest more)
+  "Have EVENT of opencode's edit of the file NAME answered; return the process.
+CALL is the id of the call, which replaces OLD by NEW.  MORE are further
+arguments of the program."
+  (own-tool-run `("hook" "opencode" ,@more)
+                (json-serialize
+                 `((session_id . "ses_1") (cwd . ,(e2e-path "")) (hook_event_name . ,event)
+                   (tool_name . "edit") (tool_use_id . ,call)
+                   (tool_input . ((filePath . ,name) (oldString . ,old) (newString . ,new)))))))
+
+(defun own-tool-opencode-make (call name old new)
+  "Replace OLD by NEW in the file NAME as opencode does for CALL.
+Return what its model reads of that."
+  (let ((parts (split-string (e2e-read name) (regexp-quote old))))
+    (should (= 2 (length parts)))
+    (e2e-write name (string-join parts new))
+    (alist-get 'output (own-tool-answer
+                        (own-tool-opencode "tool.execute.after" call name old new)))))
+
+(defun own-tool-see-waiting (n)
+  "Wait until one review is open and N edits wait."
+  (e2e-see (format "\\[1 review, %d waiting\\]" n))
+  (should (= 1 (e2e-eval '(length (agent-q-diff-open-reviews))))))
+
+(defun own-tool-decide (process name keys)
+  "Decide the review of the file NAME by KEYS; return what PROCESS answers."
+  (own-tool-go name)
+  (e2e-press keys)
+  (own-tool-answer process))
+
+(ert-deftest e2e-own-tool-edits-of-one-file-at-once-come-one-after-the-other ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (make-symbolic-link "a.txt" (e2e-path "link.txt"))
+    (let ((one (own-tool-opencode "tool.execute.before" "c1" "a.txt" "line 5\n" "LINE 5\n")))
+      (e2e-see "hunk 1/1 .* a\\.txt · opencode")
+      ;; Another name of the file, and a line that only the first edit makes.
+      (let ((two (own-tool-opencode "tool.execute.before" "c2" "link.txt"
+                                    "LINE 5\nline 6\n" "LINE 5\nLINE 6\n")))
+        (own-tool-see-waiting 1)
+        (should (equal "allow" (alist-get 'decision (own-tool-decide one "a.txt" "C-c C-c"))))
+        ;; Its tool has still to write.
+        (should (process-live-p two))
+        (should-not (e2e-eval '(agent-q-diff-open-reviews)))
+        (should (string-prefix-p "✓ Accepted: " (own-tool-opencode-make
+                                                 "c1" "a.txt" "line 5\n" "LINE 5\n")))
+        (e2e-see "hunk 1/1 .* link\\.txt · opencode" "\\[1 review\\]")
+        (should (equal "allow" (alist-get 'decision (own-tool-decide two "link.txt" "C-c C-c"))))
+        (should (string-prefix-p "✓ Accepted: "
+                                 (own-tool-opencode-make "c2" "link.txt" "LINE 5\nline 6\n"
+                                                         "LINE 5\nLINE 6\n")))))
+    (should-not (e2e-eval '(get-buffer "*Warnings*")))))
+
+(ert-deftest e2e-own-tool-after-a-rejected-edit-the-next-is-of-the-file-as-it-was ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (let ((one (own-tool-opencode "tool.execute.before" "c1" "a.txt" "line 5\n" "LINE 5\n")))
+      (e2e-see "hunk 1/1 .* a\\.txt · opencode")
+      (let ((two (own-tool-opencode "tool.execute.before" "c2" "a.txt" "line 6\n" "LINE 6\n")))
+        (own-tool-see-waiting 1)
+        (should (equal "deny" (alist-get 'decision (own-tool-decide one "a.txt" "C-c C-k"))))
+        (e2e-see "hunk 1/1 .* a\\.txt · opencode" "^.-line 6$")
+        (own-tool-decide two "a.txt" "C-c C-c")
+        (own-tool-opencode-make "c2" "a.txt" "line 6\n" "LINE 6\n")
+        (should (equal (e2e-read "a.txt") (e2e-text 6)))))))
+
+(ert-deftest e2e-own-tool-an-edit-that-no-longer-applies-is-to-be-made-anew ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (let ((one (own-tool-opencode "tool.execute.before" "c1" "a.txt" "line 5\n" "LINE 5\n")))
+      (e2e-see "hunk 1/1 .* a\\.txt · opencode")
+      (let ((two (own-tool-opencode "tool.execute.before" "c2" "a.txt" "line 5\n" "Line 5\n")))
+        (own-tool-see-waiting 1)
+        (own-tool-decide one "a.txt" "C-c C-c")
+        (own-tool-opencode-make "c1" "a.txt" "line 5\n" "LINE 5\n")
+        (let-alist (own-tool-answer two)
+          (should (equal "deny" .decision))
+          (should (string-suffix-p ". An earlier edit was decided first: read the file, and make \
+your edit anew" .reason)))
+        (should-not (e2e-eval '(agent-q-diff-open-reviews)))
+        (should-not (e2e-eval '(get-buffer "*Warnings*")))
+        (should (equal (e2e-read "a.txt") (e2e-text 5)))))))
+
+(ert-deftest e2e-own-tool-an-edit-that-is-given-up-while-it-waits-holds-nothing-up ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (let ((one (own-tool-opencode "tool.execute.before" "c1" "a.txt" "line 5\n" "LINE 5\n")))
+      (e2e-see "hunk 1/1 .* a\\.txt · opencode")
+      (let ((gone (own-tool-opencode "tool.execute.before" "c2" "a.txt" "line 6\n" "LINE 6\n"))
+            (late (own-tool-opencode "tool.execute.before" "c3" "a.txt" "line 6\n" "LINE 6\n"
+                                     "--timeout" "0.5")))
+        ;; In a day it would come.
+        (let-alist (own-tool-answer late)
+          (should (equal "deny" .decision))
+          (should (string-search "an earlier edit of " .reason))
+          (should (string-search "so this one was not shown to the user, and nothing was changed"
+                                 .reason)))
+        (own-tool-see-waiting 1)
+        (delete-process gone)
+        (e2e-see "opencode gave up an edit of .*a\\.txt that waited for its turn" "\\[1 review\\]")
+        (let ((last (own-tool-opencode "tool.execute.before" "c4" "a.txt" "line 7\n" "LINE 7\n")))
+          (own-tool-see-waiting 1)
+          ;; So does one whose review is open.
+          (delete-process one)
+          (e2e-see "hunk 1/1 .* a\\.txt · opencode" "^.-line 7$")
+          (should (equal "allow" (alist-get 'decision (own-tool-decide last "a.txt" "C-c C-c")))))))))
+
+(ert-deftest e2e-own-tool-of-several-files-each-is-changed-in-order ()
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (e2e-write "b.txt" (e2e-text))
+    (let ((one (own-tool-opencode "tool.execute.before" "c1" "b.txt" "line 5\n" "LINE 5\n")))
+      (e2e-see "hunk 1/1 .* b\\.txt · opencode")
+      (let ((two (own-tool-codex
+                  "PreToolUse" "apply_patch"
+                  "*** Begin Patch\n*** Update File: a.txt\n@@\n-line 6\n+LINE 6\n\
+*** Update File: b.txt\n@@\n-line 6\n+LINE 6\n*** End Patch\n")))
+        (own-tool-see-waiting 1)
+        ;; It is before this one in the file a.txt, though it waits for b.txt.
+        (let ((three (own-tool-opencode "tool.execute.before" "c3" "a.txt" "line 7\n" "LINE 7\n")))
+          (own-tool-see-waiting 2)
+          (own-tool-decide one "b.txt" "C-c C-c")
+          (own-tool-opencode-make "c1" "b.txt" "line 5\n" "LINE 5\n")
+          (e2e-see "file 1/2 .* · Codex" "\\[1 review, 1 waiting\\]")
+          (e2e-eval '(progn (agent-q-diff-cancel (car (agent-q-diff-open-reviews))) t))
+          (e2e-wait-for (not (process-live-p two)))
+          (e2e-see "hunk 1/1 .* a\\.txt · opencode" "\\[1 review\\]")
+          (delete-process three))))))
+
 ;;;; Setting it up
 
 (ert-deftest e2e-own-tool-is-set-up-from-emacs ()

@@ -207,6 +207,23 @@ pub fn path_of(tool: Tool, event: &Event) -> Result<PathBuf, String> {
     Ok(event.absolute(path))
 }
 
+/// Returns the absolute names of the files that `tool` is about to change, by `event`. There are none
+/// if it is not known which.
+pub fn files(tool: Tool, event: &Event) -> Vec<PathBuf> {
+    let Ok(patch) = tool.patch(&event.input) else {
+        return Vec::new();
+    };
+    let Some(patch) = patch else {
+        return path_of(tool, event).into_iter().collect();
+    };
+    let files = parse(patch).unwrap_or_default();
+    let names = files.iter().flat_map(|file| match file.action {
+        Action::Update { new_path, .. } => [Some(file.path), new_path],
+        Action::Add { .. } | Action::Delete => [Some(file.path), None],
+    });
+    names.flatten().map(|name| event.absolute(name)).collect()
+}
+
 /// Returns the text that `tool` says in `event`, after it has run, to have written, or `None` if it
 /// does not say so. The file may be another by now: agents run other hooks beside this one.
 pub fn written(tool: Tool, event: &Event) -> Option<String> {
@@ -410,6 +427,33 @@ mod tests {
 
     fn edit(tool: Tool, path: &Path, input: Value) -> Result<Edit, String> {
         Edit::of(tool, &event("", path, input))
+    }
+
+    #[test]
+    fn all_files_that_a_tool_would_change_are_named() {
+        let files = |tool, input: Value| {
+            let event = json!({ "hook_event_name": "PreToolUse", "tool_name": "", "cwd": "/d",
+                                "tool_input": input });
+            files(tool, &Event::parse(event.to_string().as_bytes()).unwrap())
+        };
+        let patch = "*** Begin Patch\n*** Update File: a\n*** Move to: /b\n@@\n-a\n+A\n\
+                     *** Add File: c\n+c\n*** Delete File: d/e\n*** End Patch";
+        let names = ["/d/a", "/b", "/d/c", "/d/d/e"].map(PathBuf::from);
+        assert_eq!(files(Tool::CodexPatch, json!({ "command": patch })), names);
+        let command = format!("apply_patch <<'EOT'\n{patch}\nEOT\n");
+        assert_eq!(
+            files(Tool::CodexShell, json!({ "command": command })),
+            names
+        );
+        let edit = json!({ "filePath": "f", "oldString": "a", "newString": "b" });
+        assert_eq!(files(Tool::OpencodeEdit, edit), ["/d/f"].map(PathBuf::from));
+        for (tool, input) in [
+            (Tool::CodexShell, json!({ "command": "ls" })),
+            (Tool::CodexPatch, json!({ "command": "no patch" })),
+            (Tool::OpencodeEdit, json!({ "oldString": "a" })),
+        ] {
+            assert_eq!(files(tool, input), [] as [PathBuf; 0]);
+        }
     }
 
     #[test]

@@ -38,8 +38,10 @@ pub struct Event {
     pub response: Value,
     /// Whether the agent only plans, so that it will not run the tool.
     pub is_planning: bool,
+    /// The agent's session, and in it the subagent, if it is one's.
+    pub thread: String,
     /// The agent's session.
-    pub session: String,
+    session: String,
     /// The directory to which names in the input are relative.
     directory: PathBuf,
     /// The call's id, if the agent gives it one.
@@ -86,6 +88,7 @@ impl Event {
             input => input.cloned(),
         };
         let input = input.as_ref().and_then(Value::as_object);
+        let session = text(&["session_id", "sessionId", "conversation_id"]).unwrap_or_default();
         if is_tool && (tool.is_none() || input.is_none()) {
             return Err(unknown(
                 "it has no tool_name, or its tool_input is no object",
@@ -103,7 +106,12 @@ impl Event {
                     .is_some_and(|kind| kind != "success"),
             response: event.get("tool_response").cloned().unwrap_or_default(),
             is_planning: text(&["permission_mode"]).is_some_and(|mode| mode == "plan"),
-            session: text(&["session_id", "sessionId", "conversation_id"]).unwrap_or_default(),
+            // Subagents of Claude Code work at the same time in one session.
+            thread: match text(&["agent_id"]) {
+                Some(agent) => format!("{session} {agent}"),
+                None => session.clone(),
+            },
+            session,
             directory: text(&["cwd"]).map_or_else(crate::socket::current_directory, PathBuf::from),
             // Qwen Code has both, and makes the first anew for each event.
             call: text(&["tool_call_id", "tool_use_id", "toolUseId"]),
@@ -158,7 +166,7 @@ mod tests {
             );
             let event = Event::parse(event.as_bytes()).unwrap();
             assert_eq!(
-                (event.moment, &*event.tool, &*event.session),
+                (event.moment, &*event.tool, &*event.thread),
                 (moment, "T", "s")
             );
             assert_eq!(event.input["a"], 1);
@@ -166,9 +174,9 @@ mod tests {
             assert_eq!(event.call_of(Path::new("/d/f")), "s c");
         }
         let other = br#"{"hookEventName": "PreToolUse", "toolName": "T", "toolArgs": {},
-            "sessionId": "s", "tool_call_id": "c"}"#;
+            "sessionId": "s", "agent_id": "a", "tool_call_id": "c"}"#;
         let other = Event::parse(other).unwrap();
-        assert_eq!((&*other.tool, &*other.session), ("T", "s"));
+        assert_eq!((&*other.tool, &*other.thread), ("T", "s a"));
         assert_eq!(other.call_of(Path::new("/f")), "s c");
         let stop = Event::parse(br#"{"hook_event_name": "Stop", "session_id": "s"}"#).unwrap();
         assert_eq!(stop.moment, Moment::Over);

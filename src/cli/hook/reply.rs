@@ -32,12 +32,19 @@ pub fn sentence(text: &str) -> String {
 }
 
 /// Returns the message that an edit of `path`, if that is known, cannot be shown; `reason` may name
-/// the file already. It has no full stop, since Codex appends one.
-pub fn no_edit(path: Option<&Path>, reason: &str) -> String {
+/// the file already. If the edit `has_waited` for others, these may be why. It has no full stop, since
+/// Codex appends one.
+pub fn no_edit(path: Option<&Path>, reason: &str, has_waited: bool) -> String {
     let path = path.map(|path| path.display().to_string());
     let name = path.filter(|path| !reason.contains(path.as_str()));
     let name = name.map_or_else(String::new, |path| format!("{path}: "));
-    format!("agent-q-diff cannot show this edit to the user, so it was not made: {name}{reason}")
+    let advice = match has_waited {
+        true => ". An earlier edit was decided first: read the file, and make your edit anew",
+        false => "",
+    };
+    format!(
+        "agent-q-diff cannot show this edit to the user, so it was not made: {name}{reason}{advice}"
+    )
 }
 
 /// Returns the answer to an event before an edit whose tool was called with `input`.

@@ -158,7 +158,9 @@ impl Server {
         let mut client_gone = self.client_gone.clone();
         let mut is_news = false;
         loop {
-            let State { progress, answer } = states.borrow_and_update().clone();
+            let State {
+                progress, answer, ..
+            } = states.borrow_and_update().clone();
             if let Some(answer) = answer {
                 return Outcome::Answered(answer);
             }

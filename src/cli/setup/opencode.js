@@ -35,10 +35,11 @@ function ask(event) {
 }
 
 export const AgentQDiff = async ({ directory }) => {
-  const event = (name, input, args) => ({
+  const event = (name, input, args, response) => ({
     hook_event_name: name,
     tool_name: input.tool,
     tool_input: args,
+    tool_response: response,
     tool_use_id: input.callID,
     session_id: input.sessionID,
     cwd: directory,
@@ -47,9 +48,17 @@ export const AgentQDiff = async ({ directory }) => {
   const turnEnded = (session) =>
     ask({ hook_event_name: "Stop", session_id: session, cwd: directory }).catch(() => {})
   const isDecided = (input) => !IS_OFF && TOOLS.includes(input.tool)
+  // The calls that were allowed and have not run yet.
+  const allowed = new Set()
   return {
-    event: async ({ event }) => {
-      if (!IS_OFF && event.type === "session.idle") await turnEnded(event.properties.sessionID)
+    event: async ({ event: { type, properties } }) => {
+      if (IS_OFF) return
+      if (type === "session.idle") await turnEnded(properties.sessionID)
+      // Of a tool that fails, or that the user does not permit in opencode, nothing else tells.
+      const part = type === "message.part.updated" ? properties.part : undefined
+      if (part?.state?.status !== "error" || !allowed.delete(part.callID)) return
+      const { error, input } = part.state
+      await ask(event("tool.execute.after", part, input, { error })).catch(() => {})
     },
     "tool.execute.before": async (input, output) => {
       if (!isDecided(input)) return
@@ -62,9 +71,11 @@ export const AgentQDiff = async ({ directory }) => {
         for (const name of Object.keys(output.args)) delete output.args[name]
         Object.assign(output.args, answer.input)
       }
+      allowed.add(input.callID)
     },
     "tool.execute.after": async (input, output) => {
       if (!isDecided(input)) return
+      allowed.delete(input.callID)
       const lsp = output.output.indexOf(LSP_PART)
       const told = await ask(event("tool.execute.after", input, input.args)).then(
         (answer) => answer.output,
