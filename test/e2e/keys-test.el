@@ -616,7 +616,7 @@ C-c C-c = accept"))
 ;;;; A diff whose files are not certain
 
 (defun keys-review-diff (directory name)
-  "Review a diff of the file NAME by keys, in a buffer whose directory is DIRECTORY."
+  "Review a diff of the file NAME by keys, in a buffer of DIRECTORY."
   (e2e-write "diff.txt" (format "--- %s\n+++ %s\n@@ -1 +1 @@\n-one\n+two\n" name name))
   (e2e-eval `(ignore (switch-to-buffer "change")
                      (insert-file-contents ,(e2e-path "diff.txt") nil nil nil t)
