@@ -82,7 +82,8 @@ Return a plist once the user has decided:
   :index    the index of the hunk, from 0
   :state    `applied', `rejected' or nil
   :in-file  non-nil if its change is in the file
-  :hooked   non-nil if it is there as a hook changed its lines on saving
+  :hooked   t if it is there as a hook changed its lines on saving, `out' if
+            a hook took it out again, or nil
   :lost     non-nil if others have since changed its lines there
   :reason   why it could not be applied, a string, or nil
   :edited   a diff of its lines if the user edited or merged it, or nil

@@ -483,6 +483,16 @@ TEXT is the target's there, as far as the engine knows it.  Of more than
         (delete-region beg (min (point-max) (+ beg (length (cdr place)))))))
     (buffer-string)))
 
+(defun agent-q-diff-change--taken-out-p (engine hunk text path)
+  "Return non-nil if TEXT is what the file PATH had before HUNK of ENGINE.
+TEXT is in the place of HUNK, with its context.  Line ends do not count."
+  (let ((diff (car (agent-q-diff-engine-print-hunks engine hunk (1+ hunk) path))))
+    (equal (string-trim-right text "\n")
+           (mapconcat (lambda (line) (substring line 1))
+                      (seq-filter (lambda (line) (string-match-p "\\`[- ]" line))
+                                  (cdr (split-string (string-trim-right diff "\n") "\n")))
+                      "\n"))))
+
 (defun agent-q-diff-change-note-hooked (change file before)
   "Record which hunks of FILE of CHANGE a hook has changed on saving, and follow.
 BEFORE is the text before that, or nil if it is not known.  Such a hunk is in
@@ -498,9 +508,13 @@ recorded, too."
                          (agent-q-diff-engine-live-lines engine index))))
         (push place places-before)
         (push now places-now)
-        (unless (or (equal (cdr place) (cdr now))
-                    (string-blank-p (cdr now)))
-          (setf (alist-get id (agent-q-diff-file-change-hooked file)) (cdr now)))))
+        (cond
+         ((equal (cdr place) (cdr now)))
+         ((agent-q-diff-change--taken-out-p
+           engine index (cdr now) (agent-q-diff-file-change-path file))
+          (setf (alist-get id (agent-q-diff-file-change-hooked file)) 'out))
+         ((not (string-blank-p (cdr now)))
+          (setf (alist-get id (agent-q-diff-file-change-hooked file)) (cdr now))))))
     (unless (and before
                  (equal (agent-q-diff-change--without before places-before)
                         (agent-q-diff-change--without
@@ -526,6 +540,15 @@ it is as any other."
                   (ignore-error agent-q-diff-error
                     (cdr (agent-q-diff-engine-live-lines
                           (agent-q-diff-change-engine change) index))))))))
+
+(defun agent-q-diff-change-hooked-out-p (change hunk)
+  "Return non-nil if a hook took HUNK of CHANGE out of its file on saving.
+HUNK is an `agent-q-diff-engine-hunk'."
+  (when-let ((file (agent-q-diff-change-file-of change (agent-q-diff-engine-hunk-index hunk))))
+    (and (eq 'applied (agent-q-diff-engine-hunk-mark hunk))
+         (not (eq t (agent-q-diff-engine-hunk-fact hunk)))
+         (eq 'out (alist-get (agent-q-diff-engine-hunk-id hunk)
+                             (agent-q-diff-file-change-hooked file))))))
 
 (provide 'agent-q-diff-change)
 ;;; agent-q-diff-change.el ends here

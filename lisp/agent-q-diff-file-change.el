@@ -51,7 +51,7 @@
   (modified nil :documentation "The proposal's modified text, or nil.")
   (is-altered nil :documentation "Non-nil if saving changed more than the hunks.")
   (hook-changed nil :documentation "What a hook changed in the latest save: `hunks' or `others'.")
-  (hooked nil :documentation "Alist from ids of hunks that saving changed to their lines since.")
+  (hooked nil :documentation "Alist from ids of hunks that saving changed to their lines, or `out'.")
   (declared nil :documentation "(SYSTEM), what the file declared when it was visited, or nil.")
   (is-adapted nil :documentation "Non-nil if line ends were adapted."))
 

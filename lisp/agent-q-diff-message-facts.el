@@ -287,12 +287,15 @@ They are numbered as by the tools with which agents read files."
 (defun agent-q-diff-message-facts--hooked (result)
   "Return lines about hunks of RESULT that a hook of the user's changed on saving."
   (mapcan (lambda (hunk)
-            (when (plist-get hunk :hooked)
-              (cons (format "On saving, a hook of the user's changed lines of hunk %d."
-                            (1+ (plist-get hunk :index)))
-                    (and (plist-get hunk :now)
-                         (agent-q-diff-message-facts--numbered
-                          (agent-q-diff-message-facts-place result) hunk)))))
+            (pcase (plist-get hunk :hooked)
+              ('nil nil)
+              ('out (list (format "On saving, a hook of the user's took hunk %d out again."
+                                  (1+ (plist-get hunk :index)))))
+              (_ (cons (format "On saving, a hook of the user's changed lines of hunk %d."
+                               (1+ (plist-get hunk :index)))
+                       (and (plist-get hunk :now)
+                            (agent-q-diff-message-facts--numbered
+                             (agent-q-diff-message-facts-place result) hunk))))))
           (plist-get result :hunks)))
 
 (defun agent-q-diff-message-facts-edited-p (result)

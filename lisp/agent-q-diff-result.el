@@ -335,7 +335,11 @@ file is gone, so that none is in it."
                           :header header
                           :in-file (and is-in (not is-lost) (not is-lost-here)))
                     (agent-q-diff-result--given :lost (or is-lost-here (and is-in is-lost)))
-                    (agent-q-diff-result--given :hooked (and is-hooked (not is-lost)))
+                    (agent-q-diff-result--given
+                     :hooked (and (not is-lost)
+                                  (or is-hooked
+                                      (and (agent-q-diff-change-hooked-out-p change hunk)
+                                           'out))))
                     (agent-q-diff-result--given :now now)
                     (agent-q-diff-result--given :part (and is-cut text))
                     (agent-q-diff-result--rare-parts change hunk text))))

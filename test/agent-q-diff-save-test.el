@@ -63,6 +63,33 @@
             (should-not (string-search "other lines" message))
             (should-not (string-search "since" message))))))))
 
+(ert-deftest aqd-save-a-hunk-that-a-hook-takes-out-is-not-in-the-file ()
+  (pcase-dolist (`(,modified . ,restore)
+                 `(("a\nNEW\nb\nc\n" . ,(lambda () (flush-lines "^NEW")))
+                   ("x\nb\nc\n" . ,(lambda ()
+                                     (when (looking-at "x")
+                                       (replace-match "a"))))
+                   ("a\nc\n" . ,(lambda ()
+                                  (forward-line 1)
+                                  (unless (looking-at "b")
+                                    (insert "b\n"))))))
+    (ert-info (modified)
+      (aqd-with-file "a\nb\nc\n"
+        (aqd-save-formatting 'before-save-hook restore)
+        (let ((review (agent-q-diff-review aqd-file "a\nb\nc\n" modified "Why." #'ignore)))
+          (aqd-in-diff review
+            (agent-q-diff-accept-hunk)
+            (agent-q-diff-signs-change-with-target)
+            (should (equal '((1 . "[APPLIED, but not in the file]")) (aqd-signs)))
+            (agent-q-diff-finish))
+          (should (equal "a\nb\nc\n" (aqd-disk)))
+          (let* ((result (agent-q-diff-session-result review))
+                 (message (plist-get result :message)))
+            (should (= 0 (plist-get result :in-file)))
+            (should (string-prefix-p "✓ Accepted, but none of it is in " message))
+            (should (string-search "On saving, a hook of the user's took hunk 1 out again."
+                                   message))))))))
+
 (ert-deftest aqd-save-a-hunk-that-a-hook-changed-is-taken-out-whole-or-not-at-all ()
   (aqd-with-file aqd-original-of-two
     (aqd-save-formatting 'before-save-hook #'aqd-save-shout)
