@@ -138,7 +138,7 @@ call, FILES are true names.  The turn ends when the caller, that of
   (agent-q-diff-queue--begin-turns))
 
 (defun agent-q-diff-queue--withdraw-turns (predicate)
-  "End the turns of callers that satisfy PREDICATE, unless they are kept.
+  "End each turn of a caller that satisfies PREDICATE, unless it is kept.
 Tell the user if one has waited in vain."
   (dolist (turn agent-q-diff-queue--turns)
     (pcase-let ((`(,agent . ,caller) (agent-q-diff-queue-turn-caller turn)))
@@ -166,7 +166,7 @@ gives its calls no ids."
                 (agent-q-diff-queue-turn-files earlier)))))
 
 (defun agent-q-diff-queue--begin-turns ()
-  "Forget the turns that have ended, and begin those that can begin now."
+  "Forget each turn that has ended, and begin each that can begin now."
   (setq agent-q-diff-queue--turns
         (seq-filter (lambda (turn)
                       (or (agent-q-diff-queue-turn-caller turn)

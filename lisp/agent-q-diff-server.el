@@ -513,7 +513,8 @@ served."
         (delete-file socket)))
     (setq agent-q-diff-server--process nil))
   (agent-q-diff-server--drop-clients)
-  (agent-q-diff-tools-withdraw-gone))
+  (agent-q-diff-tools-withdraw-gone)
+  nil)
 
 (provide 'agent-q-diff-server)
 ;;; agent-q-diff-server.el ends here

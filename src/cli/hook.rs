@@ -361,16 +361,26 @@ async fn check(options: &Hook, tool: Tool, event: &Event) -> String {
     if let Some(written) = edit::written(tool, event) {
         arguments["written"] = written.into();
     }
-    let answer = ask(options, event, "check_edit", arguments).await;
-    if answer.is_error {
-        format!(
-            "agent-q-diff could not compare {} with what the user decided, since Emacs did not \
-             answer. Read the file before you go on, and tell the user.",
-            path.display()
-        )
-    } else {
-        answer.text
-    }
+    let call = begin(options, event, "check_edit", arguments);
+    let mut states = call.states();
+    let answer = tokio::select! {
+        state = states.wait_for(|state| state.answer.is_some()) => {
+            state.ok().and_then(|state| state.answer.clone())
+        }
+        () = time_is_up(options) => None,
+        () = reader_gone() => None,
+    };
+    let why = match answer {
+        Some(answer) if !answer.is_error && !answer.is_cut_off => return answer.text,
+        Some(answer) if !answer.is_cut_off => answer.text,
+        _ => "Emacs did not answer".to_owned(),
+    };
+    format!(
+        "agent-q-diff could not compare {} with what the user decided: {} Read the file before you \
+         go on, and tell the user.",
+        path.display(),
+        reply::sentence(why.trim_start_matches("Error: "))
+    )
 }
 
 /// Begins a call of `tool` of Emacs with `arguments`, a JSON object.

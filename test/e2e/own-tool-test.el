@@ -301,6 +301,16 @@ The number of decisions follows, if it is more than one.")
                               .additionalContext))
       (should-not (string-search "Nothing was changed" .additionalContext)))))
 
+(ert-deftest e2e-own-tool-a-file-that-is-not-compared-is-told-with-the-reason ()
+  (own-tool-with-emacs
+    (let-alist (own-tool-output
+                (own-tool-claude "PostToolUse" "Edit"
+                                 '((file_path . "/sudo::/etc/x.txt") (old_string . "a")
+                                   (new_string . "b"))))
+      (should (string-match-p "could not compare /sudo::/etc/x.txt .*: .*remote"
+                              .additionalContext))
+      (should-not (string-search "did not answer" .additionalContext)))))
+
 (ert-deftest e2e-own-tool-nothing-of-it-is-denied-with-the-reason ()
   (own-tool-with-emacs
     (e2e-write "a.txt" (e2e-text))
