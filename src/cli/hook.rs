@@ -371,8 +371,8 @@ async fn check(options: &Hook, tool: Tool, event: &Event) -> String {
         () = reader_gone() => None,
     };
     let why = match answer {
-        Some(answer) if !answer.is_error && !answer.is_cut_off => return answer.text,
-        Some(answer) if !answer.is_cut_off => answer.text,
+        Some(answer) if !answer.is_error => return answer.text,
+        Some(answer) if answer.is_from_emacs => answer.text,
         _ => "Emacs did not answer".to_owned(),
     };
     format!(
@@ -456,6 +456,7 @@ fn failed(options: &Hook, text: &str) -> Answer {
         ),
         is_error: true,
         is_cut_off: false,
+        is_from_emacs: false,
         result: None,
     }
 }

@@ -51,6 +51,8 @@ pub struct Answer {
     pub is_error: bool,
     /// Whether the connection was closed before there was an answer.
     pub is_cut_off: bool,
+    /// Whether this is what Emacs answered, and not why it did not.
+    pub is_from_emacs: bool,
     /// What a program can read of a review's result, if one ended: a JSON object.
     pub result: Option<JsonObject>,
 }
@@ -193,6 +195,7 @@ impl Call {
                         error,
                         CallError::ConnectionClosed | CallError::AnswerCutOff
                     ),
+                    is_from_emacs: false,
                     result: None,
                 });
             sender.send_modify(|state| state.answer = Some(answer));
@@ -329,6 +332,7 @@ fn answer_of(reply: &Value) -> Option<Answer> {
         text: reply.get("answer")?.as_str()?.to_owned(),
         is_error: reply.get("error")?.as_bool()?,
         is_cut_off: false,
+        is_from_emacs: true,
         result: reply.get("result").and_then(Value::as_object).cloned(),
     })
 }

@@ -128,6 +128,7 @@ impl Server {
                 text: tools::unknown_review(id),
                 is_error: true,
                 is_cut_off: false,
+                is_from_emacs: false,
                 result: None,
             };
         };
@@ -186,6 +187,7 @@ fn pending(id: &str, progress: Option<Progress>) -> Answer {
         text: tools::pending(id, progress),
         is_error: false,
         is_cut_off: false,
+        is_from_emacs: false,
         result: Some(tools::pending_result(id)),
     }
 }
@@ -196,6 +198,7 @@ fn nothing() -> Answer {
         text: String::new(),
         is_error: false,
         is_cut_off: false,
+        is_from_emacs: false,
         result: None,
     }
 }
