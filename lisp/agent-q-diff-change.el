@@ -450,8 +450,7 @@ It has the failure and the comment of the first of them that has any."
 
 (defun agent-q-diff-change--applied (change file)
   "Return (ID . (LINE . TEXT)) for each hunk of FILE of CHANGE that is applied.
-TEXT is the target's there, as far as the engine knows it.  Of more than
-`agent-q-diff-change-max-shown' hunks, only the last are returned."
+TEXT is the target's there, as far as the engine knows it."
   (let* ((engine (agent-q-diff-change-engine change))
          (index (seq-position (agent-q-diff-change-files change) file #'eq))
          (n-files (length (agent-q-diff-change-files change)))
@@ -470,17 +469,23 @@ TEXT is the target's there, as far as the engine knows it.  Of more than
               (cons (agent-q-diff-engine-hunk-id hunk)
                     (agent-q-diff-engine-live-lines
                      engine (agent-q-diff-engine-hunk-index hunk))))
-            (seq-take found agent-q-diff-change-max-shown))))
+            found)))
 
 (defun agent-q-diff-change--without (text places)
   "Return TEXT without the lines in PLACES, a list of (LINE . LINES)."
   (with-temp-buffer
     (insert text)
-    (dolist (place (sort (copy-sequence places) (lambda (one other) (> (car one) (car other)))))
-      (goto-char (point-min))
-      (forward-line (car place))
-      (let ((beg (point)))
-        (delete-region beg (min (point-max) (+ beg (length (cdr place)))))))
+    (goto-char (point-min))
+    (let ((line 0))
+      (pcase-dolist (`(,at . ,lines)
+                     (sort (copy-sequence places) (lambda (one other) (< (car one) (car other)))))
+        ;; The hunks of a split one share lines of context.
+        (while (and (< at line) (string-search "\n" lines))
+          (setq lines (substring lines (1+ (string-search "\n" lines)))
+                at (1+ at)))
+        (forward-line (- at line))
+        (delete-region (point) (min (point-max) (+ (point) (length lines))))
+        (setq line (+ at (cl-count ?\n lines)))))
     (buffer-string)))
 
 (defun agent-q-diff-change--taken-out-p (engine hunk text path)
@@ -510,8 +515,9 @@ recorded, too."
         (push now places-now)
         (cond
          ((equal (cdr place) (cdr now)))
-         ((agent-q-diff-change--taken-out-p
-           engine index (cdr now) (agent-q-diff-file-change-path file))
+         ((and (not (eq t (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change index))))
+               (agent-q-diff-change--taken-out-p
+                engine index (cdr now) (agent-q-diff-file-change-path file)))
           (setf (alist-get id (agent-q-diff-file-change-hooked file)) 'out))
          ((not (string-blank-p (cdr now)))
           (setf (alist-get id (agent-q-diff-file-change-hooked file)) (cdr now))))))

@@ -63,6 +63,18 @@
             (should-not (string-search "other lines" message))
             (should-not (string-search "since" message))))))))
 
+(ert-deftest aqd-save-of-many-hunks-each-that-a-hook-changes-is-in ()
+  (let* ((original (apply #'concat (make-list 120 "5\nx\nx\nx\nx\nx\nx\nx\n")))
+         (modified (string-replace "5" "five" original)))
+    (aqd-with-file original
+      (aqd-save-formatting 'before-save-hook #'aqd-save-shout)
+      (let ((result (aqd-result original modified "C-c C-c")))
+        (should (equal (string-replace "5" "FIVE;" original) (aqd-disk)))
+        (should (equal '(120 120) (list (plist-get result :total) (plist-get result :in-file))))
+        (should-not (plist-get result :altered))
+        (should (string-prefix-p "✓ Accepted: all 120 hunks are in "
+                                 (plist-get result :message)))))))
+
 (ert-deftest aqd-save-a-hunk-that-a-hook-takes-out-is-not-in-the-file ()
   (pcase-dolist (`(,modified . ,restore)
                  `(("a\nNEW\nb\nc\n" . ,(lambda () (flush-lines "^NEW")))
