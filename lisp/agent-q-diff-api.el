@@ -120,13 +120,15 @@ the other arguments and the value are those of
 OPEN returns a change, or a file change to be decided alone.  PATH,
 ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and value are as for
 `agent-q-diff-review-and-wait'."
-  (let ((review (agent-q-diff-api--logging-errors
-                 path
-                 (lambda ()
-                   (agent-q-diff-api--prepare original modified description mode notes
-                                              open)))))
-    (agent-q-diff-lifecycle-begin review)
-    (agent-q-diff-wait review)))
+  (agent-q-diff-wait
+   (agent-q-diff-base-keeping-selection
+     (let ((review (agent-q-diff-api--logging-errors
+                    path
+                    (lambda ()
+                      (agent-q-diff-api--prepare original modified description mode notes
+                                                 open)))))
+       (agent-q-diff-lifecycle-begin review)
+       review))))
 
 (defun agent-q-diff-api--prepare (original modified description mode notes open)
   "Call OPEN for what to decide, and return its review, with a diff buffer.
@@ -236,16 +238,18 @@ other arguments and the value are those of `agent-q-diff-review'."
 PATH, CALLBACK, AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES
 are as for `agent-q-diff-review'."
   (condition-case err
-      (let ((review (agent-q-diff-base-collecting-once
-                      (agent-q-diff-api--prepare original modified description mode notes
-                                                 open))))
-        (setf (agent-q-diff-session-callback review) callback
-              (agent-q-diff-session-agent review) agent)
-        (agent-q-diff-lifecycle-begin review)
-        (with-current-buffer (agent-q-diff-session-buffer review)
-          (setq agent-q-diff-buffer-end-function #'agent-q-diff-lifecycle-end-unwaited))
-        (agent-q-diff-api--announce review)
-        review)
+      ;; The hooks of its mode run as well.
+      (agent-q-diff-base-keeping-selection
+        (let ((review (agent-q-diff-base-collecting-once
+                        (agent-q-diff-api--prepare original modified description mode notes
+                                                   open))))
+          (setf (agent-q-diff-session-callback review) callback
+                (agent-q-diff-session-agent review) agent)
+          (agent-q-diff-lifecycle-begin review)
+          (with-current-buffer (agent-q-diff-session-buffer review)
+            (setq agent-q-diff-buffer-end-function #'agent-q-diff-lifecycle-end-unwaited))
+          (agent-q-diff-api--announce review)
+          review))
     (error
      (agent-q-diff-api--end-unbegun path callback err))))
 

@@ -123,8 +123,9 @@ It never takes the selected window or your keystrokes.
   "Seconds for which the keys that decide are ignored in a new diff buffer.
 A review can appear while you are typing, and keys meant for another buffer
 must not decide anything.  Nor must a key that is typed twice when it returns
-to the diff buffer, say from an edit.  Keys of a keyboard macro or of a batch
-Emacs are never ignored."
+to the diff buffer, say from an edit.  If no key has selected the diff buffer,
+but for example a timer, these keys are ignored until you pause that long.
+Keys of a keyboard macro or of a batch Emacs are never ignored."
   :group 'agent-q-diff-display
   :type 'number)
 
@@ -556,10 +557,13 @@ The value is (BUFFERS . WINDOW); WINDOW is nil until redisplay begins.")
 Redisplay runs them, so they come after `agent-q-diff-base-show'."
   (unless noninteractive
     (setq agent-q-diff-base--guarded (list (cons buffer (car agent-q-diff-base--guarded))))
+    ;; What a mode hook has added in BUFFER alone runs before all others.
+    (with-current-buffer buffer
+      (add-hook 'window-buffer-change-functions #'agent-q-diff-base--note-selected -100 t))
     (add-hook 'window-buffer-change-functions #'agent-q-diff-base--note-selected -100)
     (add-hook 'window-state-change-hook #'agent-q-diff-base--select-noted 100)))
 
-(defun agent-q-diff-base--note-selected (_frame)
+(defun agent-q-diff-base--note-selected (_changed)
   "Note the selected window before other hooks of redisplay run."
   (unless (cdr agent-q-diff-base--guarded)
     (setcdr agent-q-diff-base--guarded (selected-window))))
@@ -574,6 +578,9 @@ That is done only if they have selected a buffer that was shown for an agent."
                  (memq (window-buffer) buffers))
         (select-window window 'norecord))
       (setq agent-q-diff-base--guarded nil)
+      (dolist (buffer (seq-filter #'buffer-live-p buffers))
+        (with-current-buffer buffer
+          (remove-hook 'window-buffer-change-functions #'agent-q-diff-base--note-selected t)))
       (remove-hook 'window-buffer-change-functions #'agent-q-diff-base--note-selected)
       (remove-hook 'window-state-change-hook #'agent-q-diff-base--select-noted))))
 

@@ -355,8 +355,9 @@ of edits has all of them."
 (defun agent-q-diff-edit-file--decide (request call plan lines policy)
   "Show REQUEST, get permission for it, and carry it out.
 CALL leads to PLAN, with diff LINES; POLICY is the policy's answer."
-  (run-hook-with-args 'agent-q-diff-show-edit-functions
-                      lines (agent-q-diff-request-info request))
+  (agent-q-diff-base-keeping-selection
+    (run-hook-with-args 'agent-q-diff-show-edit-functions
+                        lines (agent-q-diff-request-info request)))
   (pcase-let ((`(,answer ,by . ,reason) (agent-q-diff-permit request policy)))
     (pcase-exhaustive answer
       ('allow (agent-q-diff-edit-file--apply request call plan lines by))

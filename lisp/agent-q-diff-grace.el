@@ -8,7 +8,8 @@
 
 ;; A review that has only just appeared, perhaps while the user is typing,
 ;; ignores the keys that decide for a moment.  So does one to which the user
-;; has returned by a key that would decide there if it were typed twice.
+;; has returned by a key that would decide there if it were typed twice, and
+;; one that was selected by something else than a key, say a timer.
 
 ;;; Code:
 
@@ -27,15 +28,16 @@
 (defvar-local agent-q-diff-grace--end nil
   "Time until which keys that decide are ignored in this buffer, or nil.")
 
-(defvar-local agent-q-diff-grace--is-return nil
-  "Non-nil if the user has returned to this buffer by a key.")
+(defvar-local agent-q-diff-grace--why nil
+  "Why keys that decide are ignored, as in `agent-q-diff-grace-begin'.")
 
-(defun agent-q-diff-grace-begin (&optional is-return)
+(defun agent-q-diff-grace-begin (&optional why)
   "Ignore keys that decide in this buffer for a moment.
-It has just appeared, perhaps while the user is typing.  If IS-RETURN is
-non-nil, the user has returned by a key that could be typed twice."
+It has just appeared, perhaps while the user is typing.  If WHY is `return',
+the user has returned by a key that could be typed twice; if it is
+`selected', the user was typing when something selected this buffer."
   (setq agent-q-diff-grace--end (time-add nil agent-q-diff-grace)
-        agent-q-diff-grace--is-return is-return)
+        agent-q-diff-grace--why why)
   (add-hook 'pre-command-hook #'agent-q-diff-grace--ignore-in-grace nil t))
 
 (defun agent-q-diff-grace--ignore-in-grace ()
@@ -53,9 +55,57 @@ they come from a program, which does not type ahead by mistake."
 (defun agent-q-diff-ignore-key ()
   "Show a message that a key that decides was ignored."
   (interactive)
-  (message (if agent-q-diff-grace--is-return
-               "Ignored: you have only just returned to the review"
-             "Ignored: the review has only just appeared")))
+  (message (pcase agent-q-diff-grace--why
+             ('return "Ignored: you have only just returned to the review")
+             ('selected "Ignored: the review was selected, but not by a key; pause, and try again")
+             (_ "Ignored: the review has only just appeared"))))
+
+;;;; Selected by something else than a key
+
+;; Hooks and timers of the user's can select a review that has appeared.  Then
+;; the keys that follow were meant for another place, however late they come.
+
+(defvar agent-q-diff-grace--selected nil
+  "What was selected after the last command, (WINDOW BUFFER DEPTH).
+If that was a minibuffer, DEPTH is its depth, and WINDOW the one from which
+it was entered.")
+
+(defun agent-q-diff-grace-note-selected ()
+  "Note that a command, or whoever waits for the user, has selected what is selected."
+  (let ((window (or (minibuffer-selected-window) (selected-window))))
+    (setq agent-q-diff-grace--selected
+          (list window (window-buffer window)
+                (and (minibuffer-selected-window) (minibuffer-depth))))))
+
+(defun agent-q-diff-grace--selected-p ()
+  "Return non-nil if a command has selected what is selected now."
+  (pcase-let ((`(,window ,buffer ,depth) agent-q-diff-grace--selected))
+    (and (eq window (selected-window))
+         (eq buffer (window-buffer))
+         (or (null depth) (< (minibuffer-depth) depth)))))
+
+(defun agent-q-diff-grace--check-selected ()
+  "Ignore a key that decides if no command has selected this buffer.
+Ignore further ones until the user has paused."
+  (when (and (< 0 agent-q-diff-grace)
+             (or (not (agent-q-diff-grace--selected-p))
+                 (and (eq 'selected agent-q-diff-grace--why)
+                      (time-less-p nil agent-q-diff-grace--end))))
+    (agent-q-diff-grace-begin 'selected)
+    (agent-q-diff-grace--ignore-in-grace)))
+
+(defun agent-q-diff-grace-watch ()
+  "Begin to notice when this buffer is selected by something else than a key."
+  (unless (memq #'agent-q-diff-grace-note-selected (default-value 'post-command-hook))
+    (agent-q-diff-grace-note-selected)
+    ;; Before the user's functions, which may select.
+    (add-hook 'post-command-hook #'agent-q-diff-grace-note-selected -95))
+  (add-hook 'pre-command-hook #'agent-q-diff-grace--check-selected -95 t))
+
+(defun agent-q-diff-grace-unwatch ()
+  "Stop what `agent-q-diff-grace-watch' began; no review is open any more."
+  (remove-hook 'post-command-hook #'agent-q-diff-grace-note-selected)
+  (setq agent-q-diff-grace--selected nil))
 
 ;;;; Returning
 

@@ -46,6 +46,7 @@
   (agent-q-diff-result-note-files review)
   (when (buffer-live-p (agent-q-diff-session-buffer review))
     (with-current-buffer (agent-q-diff-session-buffer review)
+      (agent-q-diff-grace-watch)
       ;; The header line names the agent.
       (agent-q-diff-progress-refresh)))
   (unless agent-q-diff-reviews-open
@@ -61,6 +62,7 @@
   (setq agent-q-diff-reviews-open (delq review agent-q-diff-reviews-open))
   (unless agent-q-diff-reviews-open
     (agent-q-diff-fontify-forget)
+    (agent-q-diff-grace-unwatch)
     (setq global-mode-string (delq agent-q-diff-reviews-mode-line global-mode-string))
     (remove-hook 'kill-emacs-query-functions #'agent-q-diff-lifecycle--query-kill-emacs)
     (remove-hook 'kill-emacs-hook #'agent-q-diff-lifecycle--emacs-killed))
@@ -107,7 +109,8 @@ answered later."
         (agent-q-diff-places-leave review)
         (remove-hook 'kill-buffer-query-functions #'agent-q-diff-lifecycle-query-kill-buffer t)
         (remove-hook 'kill-buffer-hook #'agent-q-diff-lifecycle-buffer-killed t)
-        (remove-hook 'post-command-hook #'agent-q-diff-finish-abort-at-top-level t)))
+        (remove-hook 'post-command-hook #'agent-q-diff-finish-abort-at-top-level t)
+        (remove-hook 'pre-command-hook #'agent-q-diff-grace--check-selected t)))
     (unless (agent-q-diff-session-result review)
       (let ((agent-q-diff-contract (agent-q-diff-session-contract review)))
         (agent-q-diff-lifecycle--note-lost review)
@@ -431,10 +434,16 @@ If a command of its is being carried out, end it after that."
          (end (or (and (buffer-live-p buffer)
                        (buffer-local-value 'agent-q-diff-buffer-end-function buffer))
                   #'agent-q-diff-lifecycle-end-unwaited)))
-    (if (eq buffer (window-buffer (selected-window)))
-        (funcall end review outcome)
+    (cond
+     ((eq buffer (window-buffer))
+      (funcall end review outcome))
+     ;; The window from which the minibuffer was entered will show another buffer.
+     ((and (minibuffer-selected-window)
+           (eq buffer (window-buffer (minibuffer-selected-window))))
       (save-selected-window
-        (funcall end review outcome)))))
+        (funcall end review outcome)))
+     (t (agent-q-diff-base-keeping-selection
+          (funcall end review outcome))))))
 
 (provide 'agent-q-diff-lifecycle)
 ;;; agent-q-diff-lifecycle.el ends here

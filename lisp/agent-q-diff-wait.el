@@ -187,6 +187,7 @@ IS-MACRO tells whether a keyboard macro was running when it began."
         (save-current-buffer
           (pop-to-buffer (agent-q-diff-session-buffer review))
           (agent-q-diff-grace-begin)
+          (agent-q-diff-grace-note-selected)
           (agent-q-diff-reviews-introduce review)
           (agent-q-diff-wait--edit-recursively review)
           (while (not (agent-q-diff-session-outcome review))
@@ -197,6 +198,10 @@ IS-MACRO tells whether a keyboard macro was running when it began."
       (setf (agent-q-diff-session-depth review) outer-depth)
       (when (frame-live-p (window-configuration-frame layout))
         (set-window-configuration layout))
+      ;; The key that ended this review, typed twice, must not decide another.
+      (when agent-q-diff-reviews-open
+        (agent-q-diff-grace-note-selected)
+        (agent-q-diff-grace-note-return))
       (unless outer-depth
         (agent-q-diff-lifecycle-kill-further (agent-q-diff-session-buffer review))))))
 

@@ -42,6 +42,15 @@
                    (concat "An agent edited target.txt:2 (+1 -1), by your policy; "
                            "M-x agent-q-diff-edits")))))
 
+(ert-deftest aqd-edit-file-a-hook-of-the-buffer-of-edits-selects-nothing ()
+  (aqd-with-project "a\nb\n"
+    (save-window-excursion
+      (switch-to-buffer "*scratch*")
+      (let ((agent-q-diff-transcript-mode-hook
+             (list (lambda () (switch-to-buffer (current-buffer))))))
+        (should (string-prefix-p "✓ Edit applied" (aqd-edit "b" "c"))))
+      (should (equal "*scratch*" (buffer-name (window-buffer)))))))
+
 (ert-deftest aqd-edit-file-that-is-not-saved-is-said-so ()
   (aqd-with-project "a\nb\n"
     (let ((agent-q-diff-save 'never))

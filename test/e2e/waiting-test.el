@@ -534,7 +534,36 @@ It fails if that does not end by itself soon."
      ((lambda ()
         (dolist (window (window-list))
           (when (string-prefix-p "*Agent-Q" (buffer-name (window-buffer window)))
-            (select-window window)))))))
+            (select-window window))))))
+    (agent-q-diff-mode-hook ((lambda () (pop-to-buffer (current-buffer)))))
+    (agent-q-diff-mode-hook ((lambda () (select-window (display-buffer (current-buffer))))))
+    (agent-q-diff-mode-hook ((lambda () (pop-to-buffer-same-window (current-buffer)))))
+    (agent-q-diff-mode-hook
+     ((lambda ()
+        (let ((buffer (current-buffer)))
+          (add-hook 'window-buffer-change-functions
+                    (lambda (_window) (select-window (get-buffer-window buffer)))
+                    nil t)))))
+    (diff-mode-hook ((lambda () (delete-other-windows) (switch-to-buffer (current-buffer)))))
+    (after-change-major-mode-hook
+     ((lambda ()
+        (when (derived-mode-p 'agent-q-diff-mode)
+          (switch-to-buffer (current-buffer))))))
+    (agent-q-diff-session-changed-hook
+     ((lambda ()
+        (let ((buffer (seq-find (lambda (buffer)
+                                  (string-prefix-p "*Agent-Q" (buffer-name buffer)))
+                                (buffer-list))))
+          (when buffer
+            (pop-to-buffer buffer))))))
+    (buffer-list-update-hook
+     ((lambda ()
+        (let ((window (seq-find (lambda (window)
+                                  (string-prefix-p "*Agent-Q"
+                                                   (buffer-name (window-buffer window))))
+                                (window-list nil 'never))))
+          (when (and window (not (eq window (selected-window))))
+            (select-window window 'norecord)))))))
   "Variables of the user's, each (VARIABLE VALUE), by which a review is selected.")
 
 (defun waiting-arrive (name)
@@ -550,7 +579,12 @@ It fails if that does not end by itself soon."
   "Let a review of the file NAME appear where RULE, as the user's, leads.
 What the user types meanwhile has to arrive where it was typed."
   (pcase-let ((`(,variable ,value) rule))
-    (e2e-eval `(ignore (set ',variable ',value)))
+    (e2e-eval `(ignore (defvar waiting-old)
+                       (setq waiting-old ,variable)
+                       (set ',variable ,(if (string-match-p "-\\(?:hook\\|functions\\)\\'"
+                                                            (symbol-name variable))
+                                            `(append ',value ,variable)
+                                          `',value))))
     (waiting-arrive name)
     (e2e-type "banana")
     (e2e-wait-for (equal "banana" (e2e-eval '(with-current-buffer "*scratch*"
@@ -558,7 +592,7 @@ What the user types meanwhile has to arrive where it was typed."
     (should (equal (e2e-eval '(buffer-name (window-buffer))) "*scratch*"))
     (should (equal (e2e-read name) (e2e-text)))
     (e2e-eval '(ignore (mapc #'agent-q-diff-cancel (agent-q-diff-open-reviews))))
-    (e2e-eval `(progn (set ',variable ,(if (eq variable 'pop-up-windows) t nil))
+    (e2e-eval `(progn (setq ,variable waiting-old)
                       (with-current-buffer "*scratch*" (erase-buffer))
                       nil))))
 
@@ -568,6 +602,39 @@ What the user types meanwhile has to arrive where it was typed."
       (ert-info ((format "%S" rule))
         (waiting-type-while-a-review-appears
          rule (format "target-%d" (cl-position rule waiting-window-rules)))))))
+
+(defconst waiting-late-selections
+  '((select-window (get-buffer-window "*Agent-Q Diff: target*"))
+    (switch-to-buffer "*Agent-Q Diff: target*")
+    (progn
+      (pop-to-buffer "*Agent-Q Diff: target*")
+      ;; Typed ahead, so that redisplay does not come in between.
+      (setq unread-command-events (list ?a))))
+  "Forms by which a timer selects a review.")
+
+(ert-deftest e2e-arriving-review-that-no-key-selected-ignores-keys-that-decide ()
+  (dolist (select waiting-late-selections)
+    (ert-info ((prin1-to-string select))
+      (e2e-with-emacs
+        ;; The grace of what has appeared is over, and that of what follows is not.
+        (waiting-arrive "target")
+        (e2e-eval '(setq agent-q-diff-grace 1000))
+        (waiting-later select)
+        (waiting-see-selected "*Agent-Q Diff: target*")
+        (e2e-type "aa")
+        (e2e-see "^Ignored: the review was selected, but not by a key")
+        (should (equal (e2e-read "target") (e2e-text)))
+        ;; When the user goes there, keys decide.
+        (e2e-keys "C-x b")
+        (e2e-see "Switch to buffer")
+        (e2e-type "notes")
+        (e2e-keys "RET")
+        (waiting-see-selected "notes")
+        (e2e-eval '(ignore (with-current-buffer "*Agent-Q Diff: target*"
+                             (setq agent-q-diff-grace--end 0))))
+        (waiting-select "*Agent-Q Diff: target*")
+        (e2e-keys "a")
+        (e2e-wait-for (equal (e2e-read "target") (e2e-text 5)))))))
 
 (ert-deftest e2e-arriving-review-leaves-the-minibuffer-and-the-window-below-it ()
   (dolist (pop-ups '(t nil))
