@@ -18,6 +18,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-parts)
 (require 'agent-q-diff-coding)
 (require 'agent-q-diff-line-ends)
 (require 'agent-q-diff-text)
@@ -366,7 +367,7 @@ Its path must be set before a hunk can be applied; see
 `agent-q-diff-file-change-aim'."
   (agent-q-diff-file-change--create
    :target (agent-q-diff-target-create)
-   :engine (agent-q-diff-engine-review-diff diff)))
+   :engine (agent-q-diff-engine-review-diff (agent-q-diff-parts-unified diff))))
 
 (defun agent-q-diff-file-change-open-patch (path diff &optional check can-wait)
   "Return a new change of the file PATH, an absolute name, by DIFF.
@@ -374,6 +375,7 @@ DIFF is a unified diff, whose hunks are placed in the file as it is now.
 CHECK, a function or nil, is called before each edit.  If CAN-WAIT is
 non-nil, and the text of PATH is certain, visit it later.  Signal an error
 if DIFF is malformed or PATH cannot be a target."
+  (setq diff (agent-q-diff-parts-unified diff))
   (agent-q-diff-coding-check-surrogates
    diff (replace-regexp-in-string "^\\+.*" "" diff))
   (let* ((target (agent-q-diff-target-create :path path :check check))

@@ -19,6 +19,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-parts)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-live)
@@ -572,8 +573,9 @@ Its name has other directories.  BASES are the directories to look in."
   "Return non-nil if a file that DIFF would change is in `default-directory'.
 That is also the case if it is named from the root of version control, or
 DIFF has only new files, or cannot be read."
-  (let ((files (and (not (agent-q-diff-input--codex-patch diff))
-                    (ignore-error agent-q-diff-error (agent-q-diff-engine-describe diff))))
+  (let ((files (ignore-error agent-q-diff-error
+                 (when-let ((unified (car (agent-q-diff-parts diff))))
+                   (agent-q-diff-engine-describe unified))))
         (bases (agent-q-diff-input--bases)))
     (or (seq-every-p #'agent-q-diff-input--may-be-new-p files)
         (seq-some (lambda (file)
@@ -584,26 +586,14 @@ DIFF has only new files, or cannot be read."
 ;;;; Diffs
 
 (defun agent-q-diff-input-of-diff (diff &optional path choose)
-  "Return what DIFF, a unified diff or a patch of Codex's, proposes.
-There may be prose around it.  The value is a list of property lists, as
+  "Return what DIFF, a text with unified diffs and patches of Codex's, proposes.
+There may be prose around them.  The value is a list of property lists, as
 `agent-q-diff-review-change' takes them.  PATH is the file that DIFF is for,
 or one of them, or nil.  CHOOSE is as for `agent-q-diff-input--resolve'.
 Signal an error that says why if DIFF cannot be reviewed."
-  (if-let ((patch (agent-q-diff-input--codex-patch diff)))
-      (agent-q-diff-input--of-codex patch)
-    (agent-q-diff-input--of-unified diff path choose)))
-
-(defun agent-q-diff-input--codex-patch (text)
-  "Return the patch in Codex's format in TEXT, or nil if there is none.
-Its lines have the same numbers as in TEXT."
-  (let ((case-fold-search nil))
-    (when-let ((beg (string-match "^[ \t]*\\*\\*\\* Begin Patch[ \t\r]*$" text)))
-      (let ((end (and (string-match "^[ \t]*\\*\\*\\* End Patch[ \t\r]*$" text beg)
-                      (match-end 0))))
-        ;; In the prose around a unified diff, nothing ends a patch.
-        (when (or end (not (string-match-p "^@@ -[0-9]" text)))
-          (concat (make-string (cl-count ?\n text :end beg) ?\n)
-                  (substring text beg end)))))))
+  (pcase-let ((`(,unified . ,patches) (agent-q-diff-parts diff)))
+    (append (and unified (agent-q-diff-input--of-unified unified path choose))
+            (mapcan #'agent-q-diff-input--of-codex patches))))
 
 (defun agent-q-diff-input--of-codex (patch)
   "Return what PATCH, a text of Codex's tool `apply_patch', proposes.
