@@ -326,7 +326,10 @@ error, nothing is left open."
 ;;    that the diff would change.
 ;; 3. All files of a diff are named from the same directory.  If several
 ;;    readings of one fit, that counts which the others have, or which has the
-;;    text that git's `index' line names.
+;;    text that git's `index' line names.  A new file has no file that says what
+;;    is a prefix, and often no second name: those before the other files are
+;;    taken off it, too.  If it is alone, and its first directory does not exist,
+;;    but one below that does, both readings fit.
 ;; 4. If still more than one file fits, none is chosen: the user is asked, or
 ;;    if there is nobody to ask, the diff is refused, with all that fit.
 ;; 5. A file with other directories than the diff says is offered, but not
@@ -358,6 +361,7 @@ That is `default-directory', and the root of version control around it."
   "One way to understand the names that a diff has for a file."
   base      ; the directory that they are relative to
   stripped  ; the number of leading directories taken off, or nil
+  doubt     ; how unusual the reading is; `maybe' if it fits beside a usual one
   old new   ; the names as a proposal has them; one may be nil
   name)     ; absolute; that of the file now, or of the new file
 
@@ -381,10 +385,10 @@ for a new file, those in whose directories most exists."
   (let ((fits nil))
     (dolist (base bases)
       (pcase-dolist (`(,stripped ,reading-doubt ,old ,new) (car file))
-        (when (<= reading-doubt doubt)
+        (when (or (eq 'maybe reading-doubt) (<= reading-doubt doubt))
           (when-let ((name (agent-q-diff-input--absolute (or old new) base)))
             (push (agent-q-diff-input--fit
-                   :base base :stripped stripped
+                   :base base :stripped stripped :doubt reading-doubt
                    :old (agent-q-diff-input--named old base)
                    :new (agent-q-diff-input--named new base)
                    :name name)
@@ -393,8 +397,13 @@ for a new file, those in whose directories most exists."
                                      :key #'agent-q-diff-input-fit-name :test #'equal))
     (or (seq-filter #'agent-q-diff-input--fit-there-p fits)
         (and (agent-q-diff-input--may-be-new-p file)
-             (agent-q-diff-input--likeliest-new
-              fits (and (cadr file) bases))))))
+             (append (agent-q-diff-input--likeliest-new
+                      (seq-remove #'agent-q-diff-input--maybe-p fits) (cadr file))
+                     (seq-filter #'agent-q-diff-input--maybe-p fits))))))
+
+(defun agent-q-diff-input--maybe-p (fit)
+  "Return non-nil if FIT, for a new file, fits beside a usual one."
+  (eq 'maybe (agent-q-diff-input-fit-doubt fit)))
 
 (defun agent-q-diff-input--named (name base)
   "Return NAME from a diff, relative to BASE, as a proposal has it, or nil."
@@ -418,6 +427,61 @@ FILE is an element of `agent-q-diff-engine-describe'."
   (pcase-let ((`(((,_ ,_ ,old ,_) . ,_) ,_ ,_ . ,hunks) file))
     (or (null old)
         (and hunks (string-match-p "\\`\\(?:index .*\n\\)?@@ -0,0 " hunks)))))
+
+(defun agent-q-diff-input--new-with-prefix (files bases)
+  "Return FILES of a diff, the readings of new ones as the others have theirs.
+BASES are the directories that names may be relative to."
+  (let ((prefixes (delete-dups
+                   (mapcan (lambda (file) (agent-q-diff-input--prefixes file bases)) files))))
+    (mapcar
+     (lambda (file)
+       (pcase-let ((`(((,_ ,_ ,old ,new) . ,_) . ,_) file))
+         (if-let ((readings (and (null old) new
+                                 (or (agent-q-diff-input--without-prefix file prefixes)
+                                     (agent-q-diff-input--also-below file bases)))))
+             (cons readings (cdr file))
+           file)))
+     files)))
+
+(defun agent-q-diff-input--prefixes (file bases)
+  "Return the prefixes before the names of FILE of a diff, a list of strings.
+There is none unless the file exists below BASES, and only without them."
+  (unless (agent-q-diff-input--may-be-new-p file)
+    (let* ((fits (agent-q-diff-input--fits file bases 1))
+           (n (and fits (agent-q-diff-input-fit-stripped (car fits)))))
+      (when (and n (< 0 n)
+                 (seq-every-p (lambda (fit) (eql n (agent-q-diff-input-fit-stripped fit))) fits))
+        (cl-loop for (stripped _ old new) in (car file)
+                 for parts = (split-string (or old new) "/")
+                 when (and (eql 0 stripped) (nthcdr n parts))
+                 collect (concat (string-join (seq-take parts n) "/") "/"))))))
+
+(defun agent-q-diff-input--without-prefix (file prefixes)
+  "Return the readings of FILE, a new one of a diff, without one of PREFIXES.
+Return nil if it has none of them."
+  (cl-loop for (stripped _ _ name) in (car file)
+           for prefix = (and (eql 0 stripped)
+                             (seq-find (lambda (prefix) (string-prefix-p prefix name)) prefixes))
+           when prefix
+           return (list (list (cl-count ?/ prefix) 0 nil (string-remove-prefix prefix name)))))
+
+(defun agent-q-diff-input--also-below (file bases)
+  "Return the readings of FILE, a new one of a diff, if it is not clear what is new.
+That is so if a name that is all its header has begins with a directory that
+does not exist below BASES, but goes on with one that does: the first may be
+a prefix.  Otherwise return nil."
+  (cl-flet ((there-p (name)
+              (pcase (split-string name "/")
+                (`(,first ,_ . ,_)
+                 (seq-some (lambda (base)
+                             (when-let ((directory (agent-q-diff-input--absolute first base)))
+                               (file-directory-p directory)))
+                           bases)))))
+    (pcase file
+      (`(((0 0 nil ,name) . ,others) nil . ,_)
+       (unless (or (there-p name) (seq-find (lambda (reading) (eql 0 (nth 1 reading))) others))
+         (when-let ((below (seq-find (lambda (reading) (there-p (nth 3 reading))) others)))
+           (list (caar file) (list (car below) 'maybe nil (nth 3 below)))))))))
 
 (defun agent-q-diff-input--likeliest-new (fits is-git)
   "Return those of FITS, for a new file, in whose directories most exists.
@@ -507,6 +571,7 @@ if it is nil, signal `agent-q-diff-bad-target'."
       ;; PATH says which file it is.
       (mapcar #'agent-q-diff-input--usual files)
     (let* ((bases (agent-q-diff-input--bases))
+           (files (agent-q-diff-input--new-with-prefix files bases))
            (all (agent-q-diff-input--fits-of-all files bases)))
       (if (null all)
           (progn

@@ -175,6 +175,47 @@ diff is refused, return the message."
                        (aqd-input-found
                         (concat "diff --git a/x a/x\nindex 814f4a4..879de50 100644\n" twice))))))))
 
+(defun aqd-input-new (name)
+  "Return a diff of a new file that it calls NAME."
+  (format "--- /dev/null\n+++ %s\n@@ -0,0 +1 @@\n+a\n" name))
+
+(ert-deftest aqd-input-a-new-file-has-the-prefix-of-the-others ()
+  (pcase-dolist
+      (`(,files ,old ,new ,named ,found)
+       '((("s/x.c") "pkg-1.0.orig/s/x.c" "pkg-1.0/s/x.c" "pkg-1.0/s/n.c" "s/n.c")
+         (("s/x.c") "pkg-1.0.orig/s/x.c" "pkg-1.0/s/x.c" "pkg-1.0/top.c" "top.c")
+         (("s/x.c") "pkg-1.0.orig/s/x.c" "pkg-1.0/s/x.c" "pkg-1.0/new/n.c" "new/n.c")
+         (("s/x.c") "p/q/s/x.c" "p/r/s/x.c" "p/r/top.c" "top.c")
+         ;; Also beside a directory of that name.
+         (("s/x.c" "pkg-1.0/") "pkg-1.0.orig/s/x.c" "pkg-1.0/s/x.c" "pkg-1.0/s/n.c" "s/n.c")
+         (("s/x.c" "b/") "a/s/x.c" "b/s/x.c" "b/top.c" "top.c")
+         ;; What is no prefix there, is none here.
+         (("pkg-1.0/s/x.c" "s/") "pkg-1.0/s/x.c" "pkg-1.0/s/x.c" "pkg-1.0/s/n.c" "pkg-1.0/s/n.c")
+         (("s/x.c") "s/x.c" "s/x.c" "t/s/n.c" "t/s/n.c")))
+    (aqd-input-with-tree files
+      (let* ((x (aqd-input-header old new))
+             (other (car (aqd-input-found x))))
+        (should (equal (list named other found)
+                       (cons named (aqd-input-found (concat x (aqd-input-new named))))))
+        (should (equal (list named found other)
+                       (cons named (aqd-input-found (concat (aqd-input-new named) x)))))))))
+
+(ert-deftest aqd-input-a-lone-new-file-may-have-a-prefix ()
+  (aqd-input-with-tree '("s/x.c")
+    (let ((refused (aqd-input-found (aqd-input-new "pkg-1.0/s/n.c"))))
+      (dolist (name '("pkg-1.0/s/n.c" "s/n.c"))
+        (should (string-search (concat (expand-file-name name) " ") refused))
+        (should (equal (list (expand-file-name name))
+                       (mapcar (lambda (file) (expand-file-name (plist-get file :path)))
+                               (agent-q-diff-input-of-diff
+                                (aqd-input-new "pkg-1.0/s/n.c") nil
+                                (lambda (_ names)
+                                  (car (member (expand-file-name name) names)))))))))
+    ;; Nothing speaks for a prefix.
+    (dolist (name '("pkg-1.0/n.c" "pkg-1.0/t/n.c" "s/t/n.c" "n.c"))
+      (should (equal (list name) (aqd-input-found (aqd-input-new name)))))
+    (should (equal '("t/s/n.c") (aqd-input-found (aqd-input-new "b/t/s/n.c"))))))
+
 (ert-deftest aqd-input-a-file-with-other-directories-is-not-taken ()
   (aqd-input-with-tree '("util.py")
     (should (string-match-p
