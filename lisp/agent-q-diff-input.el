@@ -466,7 +466,7 @@ Return nil if it has none of them."
            return (list (list (cl-count ?/ prefix) 0 nil (string-remove-prefix prefix name)))))
 
 (defun agent-q-diff-input--also-below (file bases)
-  "Return the readings of FILE, a new one of a diff, if it is not clear what is new.
+  "Return the readings of FILE of a diff, if it is not clear what is new.
 That is so if a name that is all its header has begins with a directory that
 does not exist below BASES, but goes on with one that does: the first may be
 a prefix.  Otherwise return nil."

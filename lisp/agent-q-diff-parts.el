@@ -1,4 +1,4 @@
-;;; agent-q-diff-parts.el --- The changes in a text, and the words around them  -*- lexical-binding: t; -*-
+;;; agent-q-diff-parts.el --- The changes in a text among its words  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
