@@ -19,6 +19,9 @@
   (require 'agent-q-diff-mode)
   (require 'agent-q-diff-lifecycle))
 
+;; Messages name commands, whichever file the user has required.
+(require 'agent-q-diff)
+
 (require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
@@ -340,8 +343,10 @@ If all others show files under review, show it when a review has ended."
       (add-hook 'agent-q-diff-session-changed-hook #'agent-q-diff-api--show-later))
     (when (active-minibuffer-window)
       (agent-q-diff-api--display-after-minibuffer buffer))
-    (with-current-buffer buffer
-      (agent-q-diff-grace-begin))))
+    ;; A rule of the user's may have killed it.
+    (when (buffer-live-p buffer)
+      (with-current-buffer buffer
+        (agent-q-diff-grace-begin)))))
 
 (defun agent-q-diff-api--show-later ()
   "Show soon what was not shown, unless a review is still visible."

@@ -106,6 +106,8 @@
   "Revoke everything that agents may do without asking." t)
 (autoload 'agent-q-diff-serve "agent-q-diff-server"
   "Let the user's MCP clients request reviews in this Emacs." t)
+(autoload 'agent-q-diff-lisp-mode "agent-q-diff-lisp"
+  "Answer Common Lisp's proposals when they are decided, and work meanwhile." t)
 (autoload 'agent-q-diff-setup-agent "agent-q-diff-setup"
   "Have the edits by AGENT's own tools decided in this Emacs." t)
 (autoload 'agent-q-diff-unload "agent-q-diff-unload"

@@ -101,14 +101,14 @@
 
 (ert-deftest aqd-package-main-file-knows-what-a-package-manager-would-autoload ()
   "Without one, whoever required it is told to call \\`M-x agent-q-diff-list'.
-The connectors for SLY, Common Lisp and gptel are required by their own names."
+The connectors for SLY and gptel are required by their own names."
   (let ((cookies (aqd-package-in-files
                   (directory-files aqd-package-lisp nil "\\`agent-q-diff.*\\.el\\'")
                   "^;;;###autoload\n([a-z-]+ '?\\([^ ()\n]+\\)")))
     (should (memq 'agent-q-diff-list cookies))
     (should-not (seq-difference
                  cookies
-                 (append '(agent-q-diff-lisp-mode agent-q-diff-gptel-register)
+                 (append '(agent-q-diff-gptel-register)
                          (aqd-package-in-files '("agent-q-diff.el")
                                                "^(autoload '\\([^ ]+\\)"))))))
 
@@ -322,6 +322,8 @@ that is lower in the map, each as (CALLER . CALLED)."
                             (not (subrp (symbol-function symbol)))
                             ;; Emacs calls these for each access to a structure.
                             (not (get symbol 'cl-deftype-satisfies))
+                            ;; It is the body of a macro, and calls what is in that.
+                            (not (eq symbol 'agent-q-diff-base--keep-selection))
                             (not (string-suffix-p "-p" (symbol-name symbol)))))))
       (when-let* ((file (symbol-file symbol 'defun))
                   (row (alist-get (file-name-base file) layers nil nil #'equal))
@@ -362,6 +364,34 @@ that is lower in the map, each as (CALLER . CALLED)."
       (should (equal aqd-twenty-with-first (aqd-disk))))))
 
 ;;;; Autoloads
+
+(defun aqd-package-unknown-commands (file names)
+  "Return those of NAMES that are no commands in an Emacs that has loaded FILE."
+  (with-temp-buffer
+    (call-process (expand-file-name invocation-name invocation-directory) nil t nil
+                  "-Q" "--batch" "-L" aqd-package-lisp "-l" file "--eval"
+                  (format "(prin1 (seq-remove #'commandp '%S))" names))
+    (read (buffer-string))))
+
+(ert-deftest aqd-package-commands-are-known-whatever-file-is-required ()
+  "Those that messages, README and manual name, but for Agent-Q's, and keys of lists."
+  (let ((named (aqd-package-in-files
+                (append '("../README.md" "../doc/agent-q-diff.texi")
+                        (directory-files aqd-package-lisp nil "\\.el\\'"))
+                "M-x \\(agent-q-diff-[a-z-]+\\)"))
+        (documented (seq-remove
+                     (lambda (name)
+                       (string-match-p "\\`\\(?:sly-\\|agent-q-diff-\\(?:list\\|log\\)-\\)"
+                                       (symbol-name name)))
+                     (aqd-package-in-manual "^@deffnx? Command \\([^ \n]+\\)"))))
+    (should (memq 'agent-q-diff-log named))
+    (should (memq 'agent-q-diff-help documented))
+    (dolist (file '("agent-q-diff-tools" "agent-q-diff-gptel"
+                    "sly-agent-q-diff"))
+      (ert-info (file)
+        (should-not (aqd-package-unknown-commands file named))))
+    (should-not (aqd-package-unknown-commands "agent-q-diff-server"
+                                              (append documented named)))))
 
 (ert-deftest aqd-package-what-is-not-loaded-yet-is-described ()
   (let* ((file (expand-file-name "agent-q-diff.el" aqd-package-lisp))
