@@ -269,6 +269,15 @@ only known there."
                 (and (boundp hook) (symbol-value hook))))
             (list mode 'diff-mode)))
 
+(defun agent-q-diff-render--turn-on (mode)
+  "Turn on MODE in this buffer, whatever buffer its hooks make current."
+  (let ((buffer (current-buffer)))
+    (save-current-buffer
+      (funcall mode))
+    (unless (buffer-live-p buffer)
+      (signal 'agent-q-diff-cancelled
+              (list (format "a hook of %s killed the buffer of the review" mode))))))
+
 (defun agent-q-diff-render-prepare (review original modified description mode notes)
   "Return a diff buffer in MODE for REVIEW.
 ORIGINAL, MODIFIED and DESCRIPTION are the proposal's; NOTES are strings
@@ -289,7 +298,7 @@ for the header."
     ;; Directory-local variables are for the file, not for its diff.
     (let ((enable-dir-local-variables nil)
           (diff-update-on-the-fly nil))
-      (funcall mode))
+      (agent-q-diff-render--turn-on mode))
     (setq buffer-read-only t)
     (setf (agent-q-diff-session-buffer review) (current-buffer)
           (agent-q-diff-session-description review) description)

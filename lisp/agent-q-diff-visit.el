@@ -139,7 +139,8 @@ directory of this host where others might read it."
 (defun agent-q-diff-visit--try (function)
   "Call FUNCTION, of a hook.
 If it fails, or changes the text, undo that and hold it back."
-  (let ((tick (buffer-chars-modified-tick))
+  (let ((buffer (current-buffer))
+        (tick (buffer-chars-modified-tick))
         (was-modified (buffer-modified-p))
         (changes (prepare-change-group))
         (undo-list buffer-undo-list)
@@ -151,6 +152,8 @@ If it fails, or changes the text, undo that and hold it back."
             (funcall function))
           (setq is-done t))
       ((error quit) (agent-q-diff-visit--say function err)))
+    (unless (buffer-live-p buffer)
+      (agent-q-diff-file-refuse "a hook killed the buffer of the file as it was visited"))
     (unless (eql tick (buffer-chars-modified-tick))
       (setq is-done nil)
       (let ((inhibit-read-only t))

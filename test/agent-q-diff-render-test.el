@@ -28,6 +28,28 @@
                 (should-not (equal 7 fill-column))
                 (agent-q-diff-reject-all)))))
 
+(ert-deftest aqd-render-a-mode-hook-that-kills-the-buffer-is-said ()
+  (aqd-with-file "a\n"
+    (let ((agent-q-diff-mode-hook (list (lambda () (kill-buffer)))))
+      (with-temp-buffer
+        (should (equal "a hook of agent-q-diff-mode killed the buffer of the review"
+                       (plist-get (agent-q-diff-session-result
+                                   (agent-q-diff-review aqd-file "a\n" "b\n" nil nil))
+                                  :reason)))
+        (should-not buffer-read-only)))))
+
+(ert-deftest aqd-render-a-mode-hook-may-make-another-buffer-current ()
+  (aqd-with-file "a\n"
+    (with-temp-buffer
+      (let* ((other (current-buffer))
+             (agent-q-diff-mode-hook (list (lambda () (set-buffer other))))
+             (review (agent-q-diff-review aqd-file "a\n" "b\n" nil nil)))
+        (should-not buffer-read-only)
+        (should-not (eq other (agent-q-diff-session-buffer review)))
+        (agent-q-diff-accept review 0)
+        (should (equal "b\n" (aqd-disk)))
+        (agent-q-diff-end review)))))
+
 ;;;; The text
 
 (ert-deftest aqd-render-ruling-16-a-description-is-never-diff-text ()

@@ -291,6 +291,15 @@
       (should-error (agent-q-diff-accept review 0) :type 'agent-q-diff-bad-target)
       (agent-q-diff-cancel review))))
 
+(ert-deftest aqd-visit-a-hook-that-kills-the-buffer-is-said ()
+  (aqd-with-file "a\n"
+    (let ((text-mode-hook (list (lambda () (kill-buffer)))))
+      (should (equal "a hook killed the buffer of the file as it was visited"
+                     (plist-get (agent-q-diff-session-result
+                                 (agent-q-diff-review aqd-file "a\n" "b\n" nil nil))
+                                :reason))))
+    (should (equal "a\n" (aqd-disk)))))
+
 (ert-deftest aqd-visit-a-hook-that-selects-leaves-the-selection ()
   (aqd-with-file "a\n"
     (save-window-excursion
