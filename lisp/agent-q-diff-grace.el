@@ -71,7 +71,7 @@ If that was a minibuffer, DEPTH is its depth, and WINDOW the one from which
 it was entered.")
 
 (defun agent-q-diff-grace-note-selected ()
-  "Note that a command, or whoever waits for the user, has selected what is selected."
+  "Note that what is selected was selected by a key, or by who waits for one."
   (let ((window (or (minibuffer-selected-window) (selected-window))))
     (setq agent-q-diff-grace--selected
           (list window (window-buffer window)
