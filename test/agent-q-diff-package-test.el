@@ -374,7 +374,7 @@ that is lower in the map, each as (CALLER . CALLED)."
     (read (buffer-string))))
 
 (ert-deftest aqd-package-commands-are-known-whatever-file-is-required ()
-  "Those that messages, README and manual name, but for Agent-Q's, and keys of lists."
+  "Those of messages, README and manual, but for Agent-Q's, and keys of lists."
   (let ((named (aqd-package-in-files
                 (append '("../README.md" "../doc/agent-q-diff.texi")
                         (directory-files aqd-package-lisp nil "\\.el\\'"))
