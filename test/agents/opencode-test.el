@@ -152,10 +152,5 @@ edit anew\\'"))
         (should (equal 1 (car (agents-run "setup" "opencode" "--yes"))))
         (should (equal (e2e-read plugin) "export const Mine = 1\n"))))))
 
-(ert-deftest agents-opencode-what-its-own-rule-denies-is-said-when-its-turn-ends ()
-  (agents-with-emacs "opencode"
-    (agents-put "opencode.json" "{\"permission\": {\"edit\": \"ask\"}}")
-    (agents-say-at-once-what-is-not-run "opencode")))
-
 (provide 'opencode-test)
 ;;; opencode-test.el ends here
