@@ -584,35 +584,40 @@ file's buffer."
 (defvar agent-q-diff-own-agent--left nil
   "Alist of true names of files and their texts after agents' edits.")
 
-(defun agent-q-diff-own-agent--forget-left (&optional name)
-  "Forget the text that the file NAME had after an agent's edit.
-Without NAME, that is the file of this buffer, which the user saves."
-  (when-let ((name (or name buffer-file-name)))
-    (setq agent-q-diff-own-agent--left
-          (assoc-delete-all (file-truename name) agent-q-diff-own-agent--left)))
+(defun agent-q-diff-own-agent--forget-left (truename)
+  "Forget the text that the file TRUENAME had after an agent's edit."
+  (setq agent-q-diff-own-agent--left
+        (assoc-delete-all truename agent-q-diff-own-agent--left))
   (unless agent-q-diff-own-agent--left
-    (remove-hook 'after-save-hook #'agent-q-diff-own-agent--forget-left)))
+    (remove-hook 'after-save-hook #'agent-q-diff-own-agent--forget-saved)))
+
+(defun agent-q-diff-own-agent--forget-saved ()
+  "Forget the text of the file of this buffer, which the user saves.
+No agent's own tool edits a remote file, so none is asked for its true name."
+  (unless (or (null buffer-file-name) (file-remote-p buffer-file-name))
+    (agent-q-diff-own-agent--forget-left (file-truename buffer-file-name))))
 
 (defun agent-q-diff-own-agent-note-left (name text)
   "Note that the file NAME has TEXT, or is gone if that is nil, after an edit.
 What changes it later, before the agent's next edit, is no part of what was
 decided; see `agent-q-diff-own-agent-later-notes'."
-  (agent-q-diff-own-agent--forget-left name)
-  (when (and text (< (length text) agent-q-diff-own-agent--max-left-size))
-    (push (cons (file-truename name) (agent-q-diff-own-agent--plain text))
-          agent-q-diff-own-agent--left)
-    (when-let ((last (nthcdr (1- agent-q-diff-own-agent--max-left)
-                             agent-q-diff-own-agent--left)))
-      (setcdr last nil))
-    ;; What the user saves is no other program's.
-    (add-hook 'after-save-hook #'agent-q-diff-own-agent--forget-left)))
+  (let ((truename (file-truename name)))
+    (agent-q-diff-own-agent--forget-left truename)
+    (when (and text (< (length text) agent-q-diff-own-agent--max-left-size))
+      (push (cons truename (agent-q-diff-own-agent--plain text)) agent-q-diff-own-agent--left)
+      (when-let ((last (nthcdr (1- agent-q-diff-own-agent--max-left)
+                               agent-q-diff-own-agent--left)))
+        (setcdr last nil))
+      ;; What the user saves is no other program's.
+      (add-hook 'after-save-hook #'agent-q-diff-own-agent--forget-saved))))
 
 (defun agent-q-diff-own-agent-later-notes (tool name text)
   "Return what to tell the user if another program has changed the file NAME.
 TEXT is what it has when TOOL is about to edit it, or nil.  How it differs from
 what the last edit left goes into the log.  The value is a list of strings."
-  (when-let ((left (cdr (assoc (file-truename name) agent-q-diff-own-agent--left))))
-    (agent-q-diff-own-agent--forget-left name)
+  (when-let* ((truename (file-truename name))
+              (left (cdr (assoc truename agent-q-diff-own-agent--left))))
+    (agent-q-diff-own-agent--forget-left truename)
     (let ((text (and text (agent-q-diff-own-agent--plain text))))
       (unless (equal left text)
         (agent-q-diff-own-agent-log
