@@ -463,7 +463,7 @@ TEXT is the target's there, as far as the engine knows it."
                              (agent-q-diff-change-hunk change at))
              when (and hunk (eq 'applied (agent-q-diff-engine-hunk-mark hunk))
                        (or (eq t (agent-q-diff-engine-hunk-fact hunk))
-                           (agent-q-diff-change-hooked-p change hunk)))
+                           (eq 'in (agent-q-diff-change-hooked change hunk))))
              do (push hunk found))
     (mapcar (lambda (hunk)
               (cons (agent-q-diff-engine-hunk-id hunk)
@@ -533,28 +533,23 @@ recorded, too."
           (agent-q-diff-file-change-tick file) nil
           (agent-q-diff-file-change-told file) 'hook)))
 
-(defun agent-q-diff-change-hooked-p (change hunk)
-  "Return non-nil if HUNK of CHANGE is in its file as a hook changed it on saving.
-HUNK is an `agent-q-diff-engine-hunk'.  If its lines were changed again since,
-it is as any other."
-  (let ((index (agent-q-diff-engine-hunk-index hunk)))
-    (when-let* ((file (agent-q-diff-change-file-of change index))
-                (known (assq (agent-q-diff-engine-hunk-id hunk)
-                             (agent-q-diff-file-change-hooked file))))
-      (and (eq 'applied (agent-q-diff-engine-hunk-mark hunk))
-           (equal (cdr known)
-                  (ignore-error agent-q-diff-error
-                    (cdr (agent-q-diff-engine-live-lines
-                          (agent-q-diff-change-engine change) index))))))))
-
-(defun agent-q-diff-change-hooked-out-p (change hunk)
-  "Return non-nil if a hook took HUNK of CHANGE out of its file on saving.
-HUNK is an `agent-q-diff-engine-hunk'."
-  (when-let ((file (agent-q-diff-change-file-of change (agent-q-diff-engine-hunk-index hunk))))
-    (and (eq 'applied (agent-q-diff-engine-hunk-mark hunk))
-         (not (eq t (agent-q-diff-engine-hunk-fact hunk)))
-         (eq 'out (alist-get (agent-q-diff-engine-hunk-id hunk)
-                             (agent-q-diff-file-change-hooked file))))))
+(defun agent-q-diff-change-hooked (change hunk)
+  "Return what a hook did to HUNK of CHANGE on saving: `in', `out', or nil.
+HUNK is an `agent-q-diff-engine-hunk'.  With `in', it is in its file as the hook
+changed it; with `out', the hook took it out.  If its lines were changed again
+since, it is as any other, and the value nil."
+  (when-let* ((index (agent-q-diff-engine-hunk-index hunk))
+              (file (agent-q-diff-change-file-of change index))
+              (known (alist-get (agent-q-diff-engine-hunk-id hunk)
+                                (agent-q-diff-file-change-hooked file))))
+    (when (eq 'applied (agent-q-diff-engine-hunk-mark hunk))
+      (if (eq 'out known)
+          (and (not (eq t (agent-q-diff-engine-hunk-fact hunk))) 'out)
+        (and (equal known
+                    (ignore-error agent-q-diff-error
+                      (cdr (agent-q-diff-engine-live-lines
+                            (agent-q-diff-change-engine change) index))))
+             'in)))))
 
 (provide 'agent-q-diff-change)
 ;;; agent-q-diff-change.el ends here

@@ -325,7 +325,8 @@ file is gone, so that none is in it."
                               (length hunks)))
            for (hunk header . now) in hunks
            for text = (pop texts)
-           for is-hooked = (agent-q-diff-change-hooked-p change hunk)
+           for hooked = (agent-q-diff-change-hooked change hunk)
+           for is-hooked = (eq 'in hooked)
            for is-in = (or is-hooked (agent-q-diff-engine-hunk-fact hunk))
            for is-lost-here = (and (not is-hooked)
                                    (eq (agent-q-diff-engine-hunk-place hunk) 'lost))
@@ -336,10 +337,7 @@ file is gone, so that none is in it."
                           :in-file (and is-in (not is-lost) (not is-lost-here)))
                     (agent-q-diff-result--given :lost (or is-lost-here (and is-in is-lost)))
                     (agent-q-diff-result--given
-                     :hooked (and (not is-lost)
-                                  (or is-hooked
-                                      (and (agent-q-diff-change-hooked-out-p change hunk)
-                                           'out))))
+                     :hooked (and (not is-lost) (if is-hooked t hooked)))
                     (agent-q-diff-result--given :now now)
                     (agent-q-diff-result--given :part (and is-cut text))
                     (agent-q-diff-result--rare-parts change hunk text))))

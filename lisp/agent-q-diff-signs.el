@@ -215,7 +215,7 @@ STATE is `applied', `rejected', or nil to remove the sign."
 
 (defun agent-q-diff-signs--show-snapshot (hunk)
   "Show the state of HUNK, an `agent-q-diff-engine-hunk'."
-  (let* ((is-hooked (agent-q-diff-change-hooked-p agent-q-diff-buffer-change hunk))
+  (let* ((is-hooked (eq 'in (agent-q-diff-change-hooked agent-q-diff-buffer-change hunk)))
          (place (if is-hooked 'hooked (agent-q-diff-engine-hunk-place hunk))))
     (agent-q-diff-signs--put-sign (agent-q-diff-buffer-position
                                    (agent-q-diff-engine-hunk-index hunk))
