@@ -592,7 +592,7 @@ file's buffer."
     (remove-hook 'after-save-hook #'agent-q-diff-own-agent--forget-saved)))
 
 (defun agent-q-diff-own-agent--forget-saved ()
-  "Forget the text of the file of this buffer, which the user saves.
+  "Forget the text of the file of this buffer, for the user has changed it.
 No agent's own tool edits a remote file, so none is asked for its true name."
   (unless (or (null buffer-file-name) (file-remote-p buffer-file-name))
     (agent-q-diff-own-agent--forget-left (file-truename buffer-file-name))))
