@@ -361,18 +361,9 @@ async fn check(options: &Hook, tool: Tool, event: &Event) -> String {
     if let Some(written) = edit::written(tool, event) {
         arguments["written"] = written.into();
     }
-    let call = begin(options, event, "check_edit", arguments);
-    let mut states = call.states();
-    let answer = tokio::select! {
-        state = states.wait_for(|state| state.answer.is_some()) => {
-            state.ok().and_then(|state| state.answer.clone())
-        }
-        () = time_is_up(options) => None,
-        () = reader_gone() => None,
-    };
-    let why = match answer {
-        Some(answer) if !answer.is_error => return answer.text,
-        Some(answer) if answer.is_from_emacs => answer.text,
+    let why = match wait(options, event, "check_edit", arguments).await {
+        Ok(answer) if !answer.is_error => return answer.text,
+        Ok(answer) if answer.is_from_emacs => answer.text,
         _ => "Emacs did not answer".to_owned(),
     };
     format!(
@@ -403,21 +394,34 @@ fn begin(options: &Hook, event: &Event, tool: &str, mut arguments: Value) -> Cal
 /// Calls `tool` of Emacs with `arguments`, a JSON object. The call ends when the agent goes, or when
 /// its time is up.
 async fn ask(options: &Hook, event: &Event, tool: &str, arguments: Value) -> Answer {
+    match wait(options, event, tool, arguments).await {
+        Ok(answer) => answered(options, answer),
+        Err(why) => failed(options, why),
+    }
+}
+
+/// Calls `tool` of Emacs with `arguments`, as [`ask`] does.
+///
+/// # Errors
+///
+/// What is said if there is no answer.
+async fn wait(
+    options: &Hook,
+    event: &Event,
+    tool: &str,
+    arguments: Value,
+) -> Result<Answer, &'static str> {
     let call = begin(options, event, tool, arguments);
     let mut states = call.states();
     tokio::select! {
         state = states.wait_for(|state| state.answer.is_some()) => {
-            match state.ok().and_then(|state| state.answer.clone()) {
-                Some(answer) => answered(options, answer),
-                None => failed(options, FAILED),
-            }
+            state.ok().and_then(|state| state.answer.clone()).ok_or(FAILED)
         }
-        () = time_is_up(options) => failed(
-            options,
+        () = time_is_up(options) => Err(
             "Error: the user has not decided in the time that the agent waits, so nothing was \
              changed.",
         ),
-        () = reader_gone() => failed(options, GONE),
+        () = reader_gone() => Err(GONE),
     }
 }
 
