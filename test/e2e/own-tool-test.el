@@ -145,15 +145,21 @@ is saved" .additionalContext))
   (concat (apply #'e2e-text changed) (apply #'concat (make-list 50000 (make-string 40 ?x)))
           "\n"))
 
+(defun own-tool-decide-suspended ()
+  "Suspend an agent that has a long file written, and decide that by keys.
+Hunk 2 of 3 is rejected.  Return the agent's process."
+  (e2e-write "a.txt" (own-tool-long))
+  (let ((before (own-tool-claude "PreToolUse" "Write"
+                                 `((file_path . ,(e2e-path "a.txt"))
+                                   (content . ,(own-tool-long 5 20 35))))))
+    (e2e-see "hunk 1/3 .* a\\.txt · Claude Code")
+    (signal-process before 'SIGSTOP)
+    (e2e-press "C-x o a k a q")
+    before))
+
 (ert-deftest e2e-own-tool-a-suspended-agent-gets-its-long-answer-later ()
   (own-tool-with-emacs
-    (e2e-write "a.txt" (own-tool-long))
-    (let ((before (own-tool-claude "PreToolUse" "Write"
-                                   `((file_path . ,(e2e-path "a.txt"))
-                                     (content . ,(own-tool-long 5 20 35))))))
-      (e2e-see "hunk 1/3 .* a\\.txt · Claude Code")
-      (signal-process before 'SIGSTOP)
-      (e2e-press "C-x o a k a q")
+    (let ((before (own-tool-decide-suspended)))
       (e2e-see-gone "Agent-Q Diff: a\\.txt")
       (e2e-see "2 of 3 hunks accepted, not yet written, Claude Code told")
       ;; Emacs has not waited: another agent's edit is decided meanwhile.
@@ -172,13 +178,7 @@ is saved" .additionalContext))
 (ert-deftest e2e-own-tool-an-agent-that-never-reads-is-dropped-and-its-tool-not-run ()
   (own-tool-with-emacs
     (e2e-eval '(setq agent-q-diff-protocol--patience 1))
-    (e2e-write "a.txt" (own-tool-long))
-    (let ((before (own-tool-claude "PreToolUse" "Write"
-                                   `((file_path . ,(e2e-path "a.txt"))
-                                     (content . ,(own-tool-long 5 20 35))))))
-      (e2e-see "hunk 1/3 .* a\\.txt · Claude Code")
-      (signal-process before 'SIGSTOP)
-      (e2e-press "C-x o a k a q")
+    (let ((before (own-tool-decide-suspended)))
       (e2e-see "Claude Code did not read the answer" "a\\.txt: 2 of 3 hunks accepted")
       (signal-process before 'SIGCONT)
       (let-alist (own-tool-output before)
