@@ -12,10 +12,14 @@
 
 (require 'agents-tools)
 
-(defun agents-formats--settings (client program options)
+(defun agents-formats--settings (client options)
   "Return the settings file of CLIENT, and its lines of the manual.
-The hook is PROGRAM, with further OPTIONS, a string."
-  (let ((command (format "%s hook --format %s%s || exit 2" program client options)))
+The hook gets further OPTIONS, a string, or is a program that is not there
+if that is `gone'."
+  (let* ((gone (eq options 'gone))
+         (command (format "%s hook --format %s%s || exit 2"
+                          (if gone "/nowhere/agent-q-diff" (agents-program))
+                          client (if gone "" options))))
     (pcase-exhaustive client
       ("copilot"
        (let ((hook `[((type . "command") (bash . ,command) (timeoutSec . 600))]))
@@ -38,15 +42,13 @@ command = \"%s\"\ntimeout = 600\n" event command))
 
 (defmacro agents-formats-with-emacs (client options &rest body)
   "Evaluate BODY as in `agents-with-emacs', with the hook of CLIENT.
-The hook gets OPTIONS, or is a program that is not there if that is `gone'."
+OPTIONS are those of `agents-formats--settings'."
   (declare (indent 2) (debug t))
   `(agents-with-home-of-its-own
      (cl-letf (((symbol-function 'agents-set-up)
                 (lambda (client)
                   (apply #'agents-write-in-home
-                         (if (eq ,options 'gone)
-                             (agents-formats--settings client "/nowhere/agent-q-diff" "")
-                           (agents-formats--settings client (agents-program) ,options))))))
+                         (agents-formats--settings client ,options)))))
        (agents-with-emacs ,client
          (agents-put "a.txt" (e2e-text))
          ,@body))))
