@@ -19,8 +19,9 @@
 (defconst e2e-here (file-name-directory (or load-file-name buffer-file-name))
   "Folder of this file.")
 
-(defconst e2e-lisp (expand-file-name "../../lisp" e2e-here)
-  "Folder of the package.")
+(defconst e2e-lisp
+  (or (getenv "AGENT_Q_DIFF_LISP") (expand-file-name "../../lisp" e2e-here))
+  "Folder of the package: as it is compiled by run-tests, or of its sources.")
 
 (defconst e2e-limit-seconds 20
   "Time after which a condition that does not come true has failed.")
