@@ -12,7 +12,6 @@
 ;;; Code:
 
 (require 'agent-q-diff-file)
-(require 'agent-q-diff-coding)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-save)

@@ -21,7 +21,6 @@
 (require 'diff-mode)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-line-ends)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)

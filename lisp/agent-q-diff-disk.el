@@ -19,7 +19,6 @@
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
-(require 'agent-q-diff-coding)
 (require 'agent-q-diff-text)
 
 ;;;; What is known of the file

@@ -24,7 +24,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-visible)
-(require 'agent-q-diff-coding)
+(require 'agent-q-diff-text)
 (require 'agent-q-diff-guard)
 (require 'agent-q-diff-log)
 (require 'agent-q-diff-transcript)

@@ -19,11 +19,7 @@
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-parts)
-(require 'agent-q-diff-coding)
-(require 'agent-q-diff-line-ends)
 (require 'agent-q-diff-text)
-(require 'agent-q-diff-git)
-(require 'agent-q-diff-outside)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-target)
 

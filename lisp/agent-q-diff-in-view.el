@@ -15,7 +15,7 @@
 
 (require 'seq)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-outside)
+(require 'agent-q-diff-text)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)

@@ -23,7 +23,7 @@
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-live)
-(require 'agent-q-diff-git)
+(require 'agent-q-diff-text)
 (require 'agent-q-diff-visit)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)

@@ -17,7 +17,6 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
-(require 'agent-q-diff-coding)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-disk)
 

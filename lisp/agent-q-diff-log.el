@@ -20,7 +20,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-coding)
+(require 'agent-q-diff-text)
 
 ;;;; Options
 

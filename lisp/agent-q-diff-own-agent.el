@@ -20,7 +20,7 @@
 (require 'agent-q-diff-visible)
 (require 'agent-q-diff-log)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-coding)
+(require 'agent-q-diff-text)
 (require 'agent-q-diff-message-facts)
 (require 'agent-q-diff-message-files)
 (require 'agent-q-diff-message)

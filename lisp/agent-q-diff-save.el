@@ -13,7 +13,7 @@
 
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
-(require 'agent-q-diff-coding)
+(require 'agent-q-diff-text)
 (require 'agent-q-diff-disk)
 
 ;;;; Checks

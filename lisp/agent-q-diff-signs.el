@@ -17,7 +17,7 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-outside)
+(require 'agent-q-diff-text)
 (require 'agent-q-diff-visit)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)

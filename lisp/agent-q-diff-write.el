@@ -17,7 +17,7 @@
 (require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
-(require 'agent-q-diff-coding)
+(require 'agent-q-diff-text)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-apply)
 (require 'agent-q-diff-live)
