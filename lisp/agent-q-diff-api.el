@@ -27,7 +27,6 @@
 (require 'subr-x)
 (require 'diff-mode)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-visit)
 (require 'agent-q-diff-file-change)

@@ -15,7 +15,6 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)

@@ -13,7 +13,6 @@
 ;;; Code:
 
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 
 (defconst agent-q-diff-confusables--effects

@@ -14,7 +14,6 @@
 
 (require 'subr-x)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-progress)
 (require 'agent-q-diff-reviews)

@@ -23,7 +23,6 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-guard)
 (require 'agent-q-diff-log)

@@ -19,7 +19,6 @@
 (require 'cl-lib)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-build)
-(require 'agent-q-diff-visible)
 
 ;;;; Functions of the module
 

@@ -24,7 +24,6 @@
 ;;; Code:
 
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'cl-lib)
 (require 'seq)
 (require 'subr-x)

@@ -14,7 +14,6 @@
 (require 'seq)
 (require 'tabulated-list)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 
 (defvar agent-q-diff-grants--all nil
   "What the user has granted for the session, a list of (TOOL ROOT TIME).")

@@ -14,7 +14,6 @@
 
 (require 'tabulated-list)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-grace)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)

@@ -15,7 +15,6 @@
 (require 'subr-x)
 (require 'tabulated-list)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-log)
 
 (defcustom agent-q-diff-log-n-shown 500

@@ -20,7 +20,6 @@
 (require 'subr-x)
 (require 'url-util)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-input)
 
 (defun agent-q-diff-lsp--get (object key)

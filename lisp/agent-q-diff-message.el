@@ -21,7 +21,6 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-message-facts)
 (require 'agent-q-diff-message-files)
 

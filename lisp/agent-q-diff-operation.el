@@ -19,7 +19,6 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-target)

@@ -17,7 +17,6 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-log)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)

@@ -45,7 +45,6 @@
 (require 'cl-lib)
 (require 'subr-x)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)

@@ -19,7 +19,6 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-protected)
 
 ;;;; Refusing

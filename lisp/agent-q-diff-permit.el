@@ -19,7 +19,6 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-grants)
 (require 'agent-q-diff-transcript)
 

@@ -12,7 +12,6 @@
 
 (require 'subr-x)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-operation)
 (require 'agent-q-diff-change)

@@ -20,7 +20,6 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-reviews)
 
 (defvar agent-q-diff-queue--calls nil

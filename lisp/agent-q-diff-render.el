@@ -16,7 +16,6 @@
 (require 'subr-x)
 (require 'diff-mode)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-target)

@@ -16,7 +16,6 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-log)
 (require 'agent-q-diff-visit)
 (require 'agent-q-diff-message)

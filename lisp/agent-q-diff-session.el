@@ -16,7 +16,6 @@
 (require 'cl-lib)
 (require 'subr-x)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 

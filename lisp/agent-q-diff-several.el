@@ -12,7 +12,6 @@
 
 (require 'cl-lib)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-mode)
 (require 'agent-q-diff-input)

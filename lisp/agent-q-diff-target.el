@@ -15,7 +15,6 @@
 
 (require 'cl-lib)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-visible)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-disk)
