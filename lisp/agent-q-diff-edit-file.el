@@ -28,7 +28,6 @@
 (require 'agent-q-diff-log)
 (require 'agent-q-diff-transcript)
 (require 'agent-q-diff-live)
-(require 'agent-q-diff-write)
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-api)
 

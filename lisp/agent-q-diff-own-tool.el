@@ -50,7 +50,6 @@
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-visit)
 (require 'agent-q-diff-live)
-(require 'agent-q-diff-write)
 (require 'agent-q-diff-guard)
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-session)

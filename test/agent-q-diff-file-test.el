@@ -79,7 +79,7 @@
                  (process-put process 'is-ready t)))
      :command (list (expand-file-name invocation-name invocation-directory)
                     "-Q" "--batch" "-L" aqd-lisp-folder
-                    "-l" "agent-q-diff-write" "--eval" (prin1-to-string form)))))
+                    "-l" "agent-q-diff-live" "--eval" (prin1-to-string form)))))
 
 (defun aqd-file-kill (child)
   "Kill CHILD at a random moment while it writes, and wait for its end."
