@@ -14,7 +14,6 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-message-facts)
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-edit-file)
 

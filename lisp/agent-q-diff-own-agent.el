@@ -20,8 +20,6 @@
 (require 'agent-q-diff-log)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
-(require 'agent-q-diff-message-facts)
-(require 'agent-q-diff-message-files)
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-reviews)

@@ -15,7 +15,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-message-files)
+(require 'agent-q-diff-message)
 (require 'agent-q-diff-protocol)
 
 (defconst agent-q-diff-structured--max-hunks 200

@@ -13,6 +13,8 @@
 
 (require 'agent-q-diff-project-help)
 
+;;;; The messages
+
 (defun aqd-message-propose (keys)
   "Return the message to an agent whose proposal is decided with KEYS."
   (aqd-play keys (lambda ()
