@@ -13,12 +13,17 @@
 ;;
 ;; Recording never disturbs the caller: it asks nothing, signals nothing,
 ;; and reports a failure only once.
+;;
+;; A list shows the entries.  Only the end of the log is read, and a file
+;; that an entry names is opened only on request.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
+(require 'diff-mode)
+(require 'tabulated-list)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-text)
 
@@ -344,6 +349,250 @@ If the current log has fewer, continue with the rotated ones."
    (list :tool tool :agent (car agent-q-diff-caller) :path path
          :outcome "refused" :decided-by 'guard
          :reason (agent-q-diff-error-text err))))
+
+;;;; The log as a list, and its entries
+
+(defcustom agent-q-diff-log-n-shown 500
+  "Number of entries, counted from the latest, that the list shows."
+  :type 'natnum
+  :group 'agent-q-diff-log)
+
+;;;; One entry
+
+(defun agent-q-diff-log-list--visible (value &optional limit)
+  "Return VALUE as one line of text without misleading characters.
+LIMIT is as for `agent-q-diff-visible'."
+  (agent-q-diff-visible (if (stringp value) value (format "%S" value)) limit))
+
+(defun agent-q-diff-log-list--fields (entry)
+  "Return all fields of ENTRY except its diff, one a line."
+  (let (lines)
+    (while entry
+      (let ((key (pop entry))
+            (value (pop entry)))
+        (unless (or (eq key :diff) (null value))
+          (push (format "# %s: %s" (string-remove-prefix ":" (symbol-name key))
+                        (agent-q-diff-log-list--visible value most-positive-fixnum))
+                lines))))
+    (string-join (nreverse lines) "\n")))
+
+(defvar-local agent-q-diff-log-list--entry nil
+  "The entry that the current buffer shows.")
+(put 'agent-q-diff-log-list--entry 'permanent-local t)
+
+(defvar agent-q-diff-log-entry-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "\r" #'agent-q-diff-log-visit)
+    (define-key map "o" #'agent-q-diff-log-visit)
+    (define-key map "q" #'quit-window)
+    (dolist (command '(diff-apply-hunk diff-test-hunk diff-goto-source
+                                       diff-ediff-patch diff-refresh-hunk))
+      (define-key map (vector 'remap command) #'agent-q-diff-log-visit))
+    map)
+  "Keymap of `agent-q-diff-log-entry-mode'.")
+
+(define-derived-mode agent-q-diff-log-entry-mode diff-mode "Agent-Q Entry"
+  "Major mode for an entry of the log.
+The file is visited by a command only, never because a line names it.
+
+\\{agent-q-diff-log-entry-mode-map}"
+  (setq-local diff-refine nil)
+  (setq-local diff-font-lock-syntax nil)
+  ;; The defaults of these would look for the file of a hunk.
+  (setq-local add-log-current-defun-function #'ignore)
+  (setq-local add-log-buffer-file-name-function #'ignore)
+  (setq-local next-error-function nil)
+  ;; Show the text in its logical order, and characters without width.
+  (setq-local bidi-display-reordering nil)
+  (setq-local glyphless-char-display (copy-sequence glyphless-char-display))
+  (dolist (range '((#xad . #xad) (#x61c . #x61c) (#x200b . #x200f)
+                   (#x2028 . #x202e) (#x2060 . #x206f) (#xfeff . #xfeff)
+                   (#xe0000 . #xe0fff)))
+    (set-char-table-range glyphless-char-display range 'hex-code))
+  (setq-local minor-mode-overriding-map-alist
+              (list (cons 'buffer-read-only agent-q-diff-log-entry-mode-map)
+                    (cons 'diff-mode-read-only agent-q-diff-log-entry-mode-map)))
+  (setq buffer-read-only t))
+
+(defun agent-q-diff-log-list--show (entry)
+  "Return a buffer with ENTRY and its diff."
+  (with-current-buffer (get-buffer-create "*Agent-Q Log Entry*")
+    (let ((inhibit-read-only t)
+          (diff (plist-get entry :diff)))
+      (erase-buffer)
+      (setq buffer-undo-list t
+            default-directory (file-name-as-directory (expand-file-name "~"))
+            agent-q-diff-log-list--entry entry)
+      (insert (agent-q-diff-log-list--fields entry) "\n\n")
+      (when (stringp diff)
+        (insert diff)))
+    (let ((enable-dir-local-variables nil)
+          (diff-update-on-the-fly nil))
+      (agent-q-diff-log-entry-mode))
+    (set-buffer-modified-p nil)
+    (goto-char (point-min))
+    (current-buffer)))
+
+(defun agent-q-diff-log-list--file (entry)
+  "Return the name of the file of ENTRY, or signal a `user-error'.
+A relative path is below the root that ENTRY has."
+  (let ((path (plist-get entry :path))
+        (root (plist-get entry :root)))
+    (unless (and (stringp path) (not (string-empty-p path)))
+      (user-error "The entry names no file"))
+    (let ((name (cond
+                 ((string-prefix-p "/" path) path)
+                 ((string-match-p "\\`[[:alpha:]]:/" path) path)
+                 ((stringp root) (concat (file-name-as-directory root) path))
+                 (t (user-error "The entry does not say where %s is"
+                                (agent-q-diff-log-list--visible path))))))
+      ;; These two tests do not connect; `file-exists-p' would.
+      (when (and (file-remote-p name)
+                 (not (file-remote-p name nil t))
+                 (not (yes-or-no-p (format "Connect to %s? "
+                                           (agent-q-diff-log-list--visible name)))))
+        (user-error "Not visited"))
+      (unless (file-exists-p name)
+        (user-error "%s does not exist" (agent-q-diff-log-list--visible name)))
+      name)))
+
+(defun agent-q-diff-log-visit ()
+  "Visit the file of the entry at point, in the other window."
+  (interactive)
+  (find-file-other-window
+   (agent-q-diff-log-list--file (or agent-q-diff-log-list--entry
+                                    (tabulated-list-get-id)
+                                    (user-error "No entry here")))))
+
+;;;; The list
+
+(defun agent-q-diff-log-list--time (entry)
+  "Return the time of ENTRY in the user's time zone."
+  (let ((time (plist-get entry :time)))
+    (condition-case nil
+        (format-time-string "%F %T" (encode-time (parse-time-string time)))
+      (error (format "%s" time)))))
+
+(defun agent-q-diff-log-list--outcome (entry)
+  "Return the outcome of ENTRY in a word."
+  (let ((outcome (plist-get entry :outcome))
+        (after (plist-get entry :hash-after)))
+    (cond
+     ((stringp outcome) outcome)
+     ((or (null after) (equal after (plist-get entry :hash-before))) "unchanged")
+     (t "changed"))))
+
+(defun agent-q-diff-log-list--hunks (entry)
+  "Return how many hunks of ENTRY's review are in the file, or \"\"."
+  (let ((in (plist-get entry :in-file))
+        (total (plist-get entry :total)))
+    (if (and (integerp in) (integerp total))
+        (format "%d/%d" in total)
+      "")))
+
+(defvar-local agent-q-diff-log-list--entries nil
+  "The entries of the log that this buffer lists.")
+
+(defun agent-q-diff-log-list--file-cell (path width)
+  "Return PATH for a column of WIDTH: its end, if it is too long."
+  (let ((excess (- (string-width path) width)))
+    (if (> excess 0)
+        (concat "…" (truncate-string-to-width path (string-width path) (1+ excess)))
+      path)))
+
+(defun agent-q-diff-log-list--row (entry width)
+  "Return ENTRY as an element of `tabulated-list-entries'.
+WIDTH is that of the column of files."
+  (let ((cell (lambda (key)
+                (let ((value (plist-get entry key)))
+                  (agent-q-diff-log-list--visible (or value ""))))))
+    (list entry
+          (vector (funcall cell :agent)
+                  (funcall cell :description)
+                  (agent-q-diff-log-list--file-cell
+                   (agent-q-diff-log-list--visible
+                    (let ((path (plist-get entry :path)))
+                      (cond
+                       ((null path) "")
+                       ;; A remote name may not connect.
+                       ((and (stringp path) (not (file-remote-p path)))
+                        (abbreviate-file-name path))
+                       (t path)))
+                    most-positive-fixnum)
+                   width)
+                  (agent-q-diff-log-list--visible (agent-q-diff-log-list--outcome entry))
+                  (agent-q-diff-log-list--hunks entry)
+                  (funcall cell :decided-by)
+                  (agent-q-diff-log-list--time entry)
+                  (funcall cell :tool)
+                  (funcall cell :reason)))))
+
+(defun agent-q-diff-log-list--lay-out (width)
+  "Make the columns for a window of WIDTH columns.
+In a narrow one, those from the number of hunks on may be to its right."
+  (let* ((n-free (max 40 (- width 66)))
+         (n-description (/ n-free 2))
+         (n-file (- n-free n-description)))
+    (setq tabulated-list-format
+          (vector '("Agent" 11 t) (list "Description" n-description t)
+                  (list "File" n-file t) '("Outcome" 16 t) '("Hunks" 5 nil) '("By" 7 t)
+                  '("Time" 19 t) '("Tool" 17 t) '("Reason" 0 nil))
+          tabulated-list-entries
+          (mapcar (lambda (entry) (agent-q-diff-log-list--row entry n-file))
+                  agent-q-diff-log-list--entries))
+    (tabulated-list-init-header)))
+
+(defun agent-q-diff-log-list--fit (window)
+  "Lay out the list again if WINDOW, in which it is, has another width."
+  (when (and (window-live-p window)
+             (/= (window-body-width window t) (window-old-body-pixel-width window)))
+    (with-current-buffer (window-buffer window)
+      (agent-q-diff-log-list--lay-out (window-body-width window))
+      (tabulated-list-print t))))
+
+(defun agent-q-diff-log-list--refresh ()
+  "Read the log again into `tabulated-list-entries'."
+  (setq agent-q-diff-log-list--entries (agent-q-diff-log-entries agent-q-diff-log-n-shown))
+  (agent-q-diff-log-list--lay-out (window-body-width (get-buffer-window nil t))))
+
+(defun agent-q-diff-log-show-entry ()
+  "Show the entry at point with its diff, in the other window."
+  (interactive)
+  (pop-to-buffer (agent-q-diff-log-list--show (or (tabulated-list-get-id)
+                                                  (user-error "No entry here")))))
+
+(defvar agent-q-diff-log-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "\r" #'agent-q-diff-log-show-entry)
+    (define-key map "o" #'agent-q-diff-log-visit)
+    (define-key map "j" (agent-q-diff-base-key-by-evil nil #'next-line))
+    (define-key map "k" (agent-q-diff-base-key-by-evil nil #'previous-line))
+    map)
+  "Keymap of `agent-q-diff-log-mode'.")
+
+(define-derived-mode agent-q-diff-log-mode tabulated-list-mode "Agent-Q Log"
+  "Major mode for the list of what agents proposed, the latest first.
+
+\\{agent-q-diff-log-mode-map}"
+  (setq tabulated-list-padding 1)
+  (setq-local bidi-display-reordering nil)
+  (agent-q-diff-base-claim-single-keys)
+  (add-hook 'tabulated-list-revert-hook #'agent-q-diff-log-list--refresh nil t)
+  (add-hook 'window-size-change-functions #'agent-q-diff-log-list--fit nil t))
+
+;;;###autoload
+(defun agent-q-diff-log ()
+  "List what agents proposed and how it ended, the latest first.
+\\<agent-q-diff-log-mode-map>\\[agent-q-diff-log-show-entry] shows an
+entry, \\[agent-q-diff-log-visit] visits its file, \\[revert-buffer] reads
+the log again."
+  (interactive)
+  (let ((buffer (get-buffer-create "*Agent-Q Log*")))
+    (with-current-buffer buffer
+      (agent-q-diff-log-mode))
+    ;; The columns depend on the window.
+    (pop-to-buffer buffer)
+    (revert-buffer)))
 
 (provide 'agent-q-diff-log)
 ;;; agent-q-diff-log.el ends here

@@ -96,7 +96,7 @@
   "Go to the review of the file that this buffer visits." t)
 (autoload 'agent-q-diff-look-again "agent-q-diff-again"
   "Show REVIEW, which has ended, again; interactively, the latest one." t)
-(autoload 'agent-q-diff-log "agent-q-diff-log-list"
+(autoload 'agent-q-diff-log "agent-q-diff-log"
   "List what agents proposed and how it ended, the latest first." t)
 (autoload 'agent-q-diff-edits "agent-q-diff-transcript"
   "Show the edits that agents requested, with point at the latest." t)

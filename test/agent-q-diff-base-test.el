@@ -12,7 +12,7 @@
 
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-list)
-(require 'agent-q-diff-log-list)
+(require 'agent-q-diff-log)
 (require 'agent-q-diff-project-help)
 (require 'agent-q-diff-base)
 
