@@ -6,11 +6,240 @@
 
 ;;; Commentary:
 
-;; How a review begins: a proposal is shown in a diff buffer, and the caller
-;; waits for the result or is called back with it.  This file has the entry
-;; points for programs, and the functions with which programs decide hunks.
+;; How a review begins: a proposal, for one file or several, is shown in a
+;; diff buffer, and the caller waits for the result or is called back with
+;; it.  This file has the entry points for programs, and the functions with
+;; which programs decide hunks.
+;;
+;; Who waits does so in a loop around `recursive-edit' that answers the
+;; caller on every exit.  The recursive edit is left only after a command,
+;; and only at its own depth.  Code that ends a review elsewhere, for example
+;; in a timer, sets the outcome and makes sure that a command ends soon.
 
 ;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'diff-mode)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-message)
+(require 'agent-q-diff-session)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-reviews)
+(require 'agent-q-diff-result)
+(require 'agent-q-diff-finish)
+(require 'agent-q-diff-grace)
+(require 'agent-q-diff-lifecycle)
+(require 'agent-q-diff)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-visit)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-decide)
+(require 'agent-q-diff-change)
+(require 'agent-q-diff-signs)
+(require 'agent-q-diff-mode)
+(require 'agent-q-diff-render)
+(require 'agent-q-diff-input)
+
+;;;; Waiting in a recursive edit
+
+;;;; Waiting for the user
+
+(defvar agent-q-diff-wait--in-command nil
+  "Non-nil while a command runs, so that its end will be noticed.")
+
+(defvar agent-q-diff-wait--had-keys t
+  "Non-nil if there was a user, or a key to read, when the wait began.")
+
+(defun agent-q-diff-wait--note-command ()
+  "Record that a command begins."
+  (setq agent-q-diff-wait--in-command t))
+
+(defun agent-q-diff-wait--leave-if-decided ()
+  "Leave the recursive edit if its review has ended.
+This runs after every command, and is the only place that does so.  Deeper,
+for example in an open minibuffer, leaving would leave that instead, and a
+timer must not leave at all."
+  (setq agent-q-diff-wait--in-command nil)
+  (let ((review (car agent-q-diff-reviews-waiting)))
+    (when (and review (eq (recursion-depth) (agent-q-diff-session-depth review)))
+      (unless (agent-q-diff-wait--keys-p)
+        (agent-q-diff-lifecycle-set-outcome
+         review (if agent-q-diff-wait--had-keys
+                    'no-user
+                  '(error agent-q-diff-no-user "a batch Emacs has no user to decide"))))
+      (when (agent-q-diff-session-outcome review)
+        (exit-recursive-edit)))))
+
+(defun agent-q-diff-wait--ended (review outcome)
+  "Record that REVIEW ended with OUTCOME, and have its caller answered."
+  (agent-q-diff-lifecycle-set-outcome review outcome)
+  (let ((depth (agent-q-diff-session-depth review))
+        (is-innermost (eq review (car agent-q-diff-reviews-waiting))))
+    (when (and depth (>= (recursion-depth) depth))
+      (agent-q-diff-wait--wake)
+      (unless (and is-innermost (eq (recursion-depth) depth))
+        (agent-q-diff-lifecycle-close review)
+        (unless is-innermost
+          (agent-q-diff-wait--put-away (agent-q-diff-session-buffer review)))
+        (message "Ended; the caller is answered once newer reviews end")))))
+
+(defun agent-q-diff-wait--put-away (buffer)
+  "Remove BUFFER from all windows; its review ended before the innermost."
+  (let ((was-selected (eq (window-buffer) buffer)))
+    (replace-buffer-in-windows buffer)
+    (when was-selected
+      (pop-to-buffer (agent-q-diff-session-buffer (car agent-q-diff-reviews-waiting))))))
+
+(defun agent-q-diff-wait--wake ()
+  "Make a command end soon, and thereby run `post-command-hook'.
+A recursive edit cannot be left from a timer or a process filter."
+  (unless agent-q-diff-wait--in-command
+    (setq unread-command-events
+          (append unread-command-events (list 'agent-q-diff-wake)))))
+
+(defun agent-q-diff-wait--keys-p ()
+  "Return non-nil if there is a user, or a key that is not read yet.
+A batch Emacs without such a key would read its standard input."
+  (or (not noninteractive) executing-kbd-macro unread-command-events))
+
+(defun agent-q-diff-wait--cancel-at-top-level ()
+  "Cancel every review that a caller waits for, and that of the selected window.
+The command `top-level' leaves all recursive edits."
+  (dolist (review agent-q-diff-reviews-waiting)
+    (agent-q-diff-lifecycle-set-outcome review 'aborted))
+  (with-current-buffer (window-buffer)
+    (agent-q-diff-finish-abort-at-top-level)))
+
+(defun agent-q-diff-wait--edit-recursively (review)
+  "Let the user work until the recursive edit of REVIEW is left."
+  (let ((is-macro executing-kbd-macro)
+        (is-top-level t)
+        ;; Bound, because a throw past the end of a command leaves it set.
+        (agent-q-diff-wait--in-command nil))
+    (setf (agent-q-diff-session-depth review) (1+ (recursion-depth)))
+    (set-buffer (agent-q-diff-session-buffer review))
+    (unless (agent-q-diff-wait--keys-p)
+      ;; This event takes the place of a key; the review ends after it.
+      (agent-q-diff-wait--wake))
+    (catch 'top-level
+      (condition-case nil
+          (progn
+            ;; A C-g typed earlier was meant for something else.
+            (setq quit-flag nil)
+            (let ((inhibit-quit nil))
+              (recursive-edit))
+            (agent-q-diff-wait--came-back review is-macro))
+        (quit (unless (or (eq last-input-event ?\C-g)
+                          ;; With a minibuffer open below, ESC ESC ESC aborts.
+                          (eq this-command 'keyboard-escape-quit))
+                (agent-q-diff-lifecycle-set-outcome review 'aborted))))
+      (setq is-top-level nil))
+    (when is-top-level
+      (agent-q-diff-wait--cancel-at-top-level))))
+
+(defun agent-q-diff-wait--came-back (review is-macro)
+  "Set the outcome of REVIEW after its recursive edit has returned.
+IS-MACRO tells whether a keyboard macro was running when it began."
+  (let ((buffer (agent-q-diff-session-buffer review)))
+    (cond
+     ((agent-q-diff-session-outcome review))
+     ;; A program has made the decision by setting the variable.
+     ((member (buffer-local-value 'agent-q-diff-buffer-decision buffer)
+              '("accepted" "rejected"))
+      (agent-q-diff-lifecycle-set-outcome review 'decided))
+     ;; ESC ESC ESC leaves any recursive edit, but it is no decision.
+     ((eq this-command 'keyboard-escape-quit))
+     ;; The keys of a macro ran out.
+     ((and is-macro (not (eq this-command 'exit-recursive-edit)))
+      (when noninteractive
+        (agent-q-diff-lifecycle-set-outcome review 'no-user)))
+     (t (with-current-buffer buffer
+          (agent-q-diff-finish))))))
+
+(defun agent-q-diff-wait--begin-waiting (review)
+  "Make REVIEW the innermost one that a caller waits for."
+  (with-current-buffer (agent-q-diff-session-buffer review)
+    (setq agent-q-diff-buffer-end-function #'agent-q-diff-wait--ended))
+  (push review agent-q-diff-reviews-waiting)
+  (define-key global-map [agent-q-diff-wake] #'ignore)
+  (add-hook 'pre-command-hook #'agent-q-diff-wait--note-command)
+  (add-hook 'post-command-hook #'agent-q-diff-wait--leave-if-decided))
+
+(defun agent-q-diff-wait--end-waiting (review)
+  "Stop waiting for REVIEW, and close it."
+  ;; An outer caller may wait for it as well.
+  (setq agent-q-diff-reviews-waiting (cl-remove review agent-q-diff-reviews-waiting :count 1))
+  (agent-q-diff-lifecycle-set-outcome review 'aborted)
+  (agent-q-diff-lifecycle-close review)
+  (if agent-q-diff-reviews-waiting
+      ;; The outer review may have ended meanwhile.
+      (when (agent-q-diff-session-outcome (car agent-q-diff-reviews-waiting))
+        (agent-q-diff-wait--wake))
+    (define-key global-map [agent-q-diff-wake] nil)
+    ;; An unneeded wake-up event would now be an undefined key.
+    (setq unread-command-events (delq 'agent-q-diff-wake unread-command-events))
+    (remove-hook 'pre-command-hook #'agent-q-diff-wait--note-command)
+    (remove-hook 'post-command-hook #'agent-q-diff-wait--leave-if-decided)))
+
+(defun agent-q-diff-wait-for (review)
+  "Show REVIEW and wait until it has ended.  Then restore the windows."
+  ;; The keys of Isearch would take precedence over those of the diff
+  ;; buffer.
+  (when isearch-mode
+    (isearch-done))
+  (let ((layout (current-window-configuration))
+        (outer-depth (agent-q-diff-session-depth review))
+        (agent-q-diff-wait--had-keys (agent-q-diff-wait--keys-p))
+        (inhibit-quit t)
+        ;; The caller may be in `while-no-input'.
+        (throw-on-input nil)
+        ;; Reviews that others begin meanwhile are not the caller's.
+        (agent-q-diff-caller nil)
+        (agent-q-diff-contract nil)
+        (agent-q-diff-tool nil)
+        ;; Otherwise, opening a minibuffer while another one is open below
+        ;; the review would abort that one, and the review with it.
+        (enable-recursive-minibuffers t))
+    (agent-q-diff-wait--begin-waiting review)
+    (unwind-protect
+        (save-current-buffer
+          (pop-to-buffer (agent-q-diff-session-buffer review))
+          (agent-q-diff-grace-begin)
+          (agent-q-diff-grace-note-selected)
+          (agent-q-diff-reviews-introduce review)
+          (agent-q-diff-wait--edit-recursively review)
+          (while (not (agent-q-diff-session-outcome review))
+            ;; When the keys of a macro run out, the user goes on.
+            (let ((executing-kbd-macro (and noninteractive executing-kbd-macro)))
+              (agent-q-diff-wait--edit-recursively review))))
+      (agent-q-diff-wait--end-waiting review)
+      (setf (agent-q-diff-session-depth review) outer-depth)
+      (when (frame-live-p (window-configuration-frame layout))
+        (set-window-configuration layout))
+      ;; The key that ended this review, typed twice, must not decide another.
+      (when agent-q-diff-reviews-open
+        (agent-q-diff-grace-note-selected)
+        (agent-q-diff-grace-note-return))
+      (unless outer-depth
+        (agent-q-diff-lifecycle-kill-further (agent-q-diff-session-buffer review))))))
+
+;;;; The answer
+
+(defvar agent-q-diff-wait-undecided nil
+  "The result of the last review that ended undecided in a recursive edit, or nil.
+The error that was signaled says only why, and how much is in the file.")
+
+(defun agent-q-diff-wait-answer (review)
+  "Return the result of REVIEW, or signal why there is no decision."
+  (pcase (agent-q-diff-result-why review)
+    ('nil (agent-q-diff-session-result review))
+    (`(,symbol . ,_)
+     (let ((result (agent-q-diff-session-result review)))
+       (unless (eq 'error (plist-get result :status))
+         (setq agent-q-diff-wait-undecided result))
+       (signal symbol (list (agent-q-diff-message-of-no-decision result)))))))
 
 ;; The first use of the package loads thirty files here.  Reading them
 ;; produces garbage for several collections, which take longer than the
@@ -20,29 +249,6 @@
   (require 'agent-q-diff-lifecycle))
 
 ;; Messages name commands, whichever file the user has required.
-(require 'agent-q-diff)
-
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
-(require 'diff-mode)
-(require 'agent-q-diff-base)
-(require 'agent-q-diff-engine)
-(require 'agent-q-diff-visit)
-(require 'agent-q-diff-file-change)
-(require 'agent-q-diff-decide)
-(require 'agent-q-diff-change)
-(require 'agent-q-diff-session)
-(require 'agent-q-diff-reviews)
-(require 'agent-q-diff-buffer)
-(require 'agent-q-diff-signs)
-(require 'agent-q-diff-result)
-(require 'agent-q-diff-finish)
-(require 'agent-q-diff-grace)
-(require 'agent-q-diff-mode)
-(require 'agent-q-diff-lifecycle)
-(require 'agent-q-diff-wait)
-(require 'agent-q-diff-render)
 
 ;;;; Entry points
 
@@ -432,6 +638,158 @@ Arguments, errors and value are as for `agent-q-diff-command'."
     (if (and (buffer-live-p buffer) (not (agent-q-diff-session-outcome review)))
         buffer
       (signal 'agent-q-diff-ended '("the review has ended")))))
+
+;;;; Several files, decided in one review
+
+;;;###autoload
+(cl-defun agent-q-diff-review-change (files description callback
+                                            &key (mode #'agent-q-diff-mode) notes agent
+                                            detached)
+  "Ask the user to decide about FILES, and return the review at once.
+All of them are decided in one diff buffer, and CALLBACK is called once.
+
+FILES is a list with a property list for each file:
+
+:path      its name, expanded against `default-directory'
+:original  its text before; give both, or one of the next four
+:modified  its text after
+:content   its whole text after, whether it exists or not
+:update    a function that takes its text and returns that after
+:diff      a unified diff of it, whose hunks are placed where their lines are
+:delete    non-nil if it is to be deleted
+:to        its new name
+:mode      its new mode, a number such as #o755; :old-mode, the one before
+:link      where it leads, if it is to be a symbolic link
+:old-link  where it leads now, if it is one
+:check     a function that is called before the file is changed, and signals
+           an error if it must not be
+
+If DETACHED is non-nil, no file is read or written: the hunks go into the
+texts, which :content of the result has.  Then give :content only for a new
+file, :original also for one that is to be deleted, and no other properties
+than these, :path, :modified, :delete, :to and :check.
+
+DESCRIPTION, CALLBACK, MODE, NOTES and AGENT are as for
+`agent-q-diff-review'.  If only the lines of one file would change, the
+result is as for that function.  Otherwise it is so except that :path is the
+directory that the names are shown from, :saved tells whether
+all files have what was accepted, and instead of :altered, :content,
+:untouched and :overwritten there is :files, a list with a property list for
+each file:
+
+:path        its absolute name now
+:old-path    its name before, or nil if it is new
+:new-path    its name after, or nil if it is to be deleted
+:kind        \"modified\", \"new file\", \"deleted\", \"renamed\", \"mode\",
+             \"link\" or \"new link\"
+:total       the number of its hunks; with :applied, :rejected, :pending and
+             :in-file
+:content, :saved, :altered, :overwritten
+             as for `agent-q-diff-review', if lines of it would change
+:hunks       its elements of :hunks
+
+What happens to a file besides its lines, for example that it is deleted, is
+a hunk as well.  Its :operation is `create', `delete', `rename', `mode' or
+`link', its :header says it in words, and its :fate says what became of it.
+That a file with lines is new is decided with these; the file has the :fate."
+  (agent-q-diff-api-start
+   default-directory callback agent nil nil description mode notes
+   (lambda ()
+     (agent-q-diff-input-change files detached))))
+
+;;;###autoload
+(cl-defun agent-q-diff-review-change-and-wait (files description
+                                                     &key (mode #'agent-q-diff-mode) notes)
+  "Let the user decide about FILES, and wait for the decision.
+FILES, DESCRIPTION, MODE, NOTES and the value are as for
+`agent-q-diff-review-change'.  Signal an error under
+`agent-q-diff-error' if there is no decision."
+  (agent-q-diff-api-start-and-wait
+   default-directory nil nil description mode notes
+   (lambda ()
+     (agent-q-diff-input-change files))))
+
+;;;; Reviewing a diff
+
+;;;###autoload
+(defun agent-q-diff-review-diff (diff &optional directory callback choose)
+  "Review DIFF, a unified diff of one or more files, and return the review.
+A patch in the format of Codex's `apply_patch' will do as well; there may be
+prose around it.  Interactively, DIFF is the text of the region if it is
+active, else of the buffer; with a prefix argument, it is read from a file.
+
+File names are relative to DIRECTORY or `default-directory', or to the root
+of version control around it, with any prefix that git or another program
+puts before them; the files that exist decide.  If several fit, CHOOSE, a
+function, is called with a prompt and their names, and returns one; if it is
+nil, signal an error.  Interactively, you are asked, also for DIRECTORY if
+no file fits.  CALLBACK is as for `agent-q-diff-review-change'."
+  (interactive
+   (let ((diff (agent-q-diff-several--read-diff)))
+     (list diff (agent-q-diff-several--read-directory diff) nil
+           #'agent-q-diff-several--read-name)))
+  (let* ((agent-q-diff-session-by-user (not agent-q-diff-caller))
+         (default-directory (file-name-as-directory
+                             (expand-file-name (or directory default-directory))))
+         (proposals (agent-q-diff-input-of-diff diff nil choose))
+         (only (agent-q-diff-input-only-text proposals))
+         (notes (agent-q-diff-several--outside-notes proposals))
+         (review (if only
+                     (agent-q-diff-review-patch (plist-get only :path) (plist-get only :diff)
+                                                "A diff" callback :notes notes)
+                   (agent-q-diff-review-change proposals "A diff" callback :notes notes))))
+    (if (agent-q-diff-session-outcome review)
+        (message "%s: %s" (agent-q-diff-session-name review)
+                 (agent-q-diff-visible
+                  (plist-get (agent-q-diff-session-result review) :reason)))
+      (pop-to-buffer (agent-q-diff-session-buffer review)))
+    review))
+
+(defun agent-q-diff-several--read-directory (diff)
+  "Return the directory that the names in DIFF are relative to.
+It is `default-directory' if a file that DIFF would change is there;
+otherwise the user is asked, with the nearest directory above as default."
+  (let ((directory default-directory))
+    (cl-flet ((fits-p (directory)
+                (let ((default-directory (file-name-as-directory directory)))
+                  (agent-q-diff-input-fits-p diff))))
+      (while (not (fits-p directory))
+        (setq directory
+              (read-directory-name "No file of the diff is here; its names are relative to: "
+                                   (or (locate-dominating-file directory #'fits-p) directory)
+                                   nil t)))
+      directory)))
+
+(defun agent-q-diff-several--read-name (prompt names)
+  "Return one of NAMES, which the user chooses with completion, after PROMPT."
+  (expand-file-name
+   (completing-read prompt (mapcar #'abbreviate-file-name names) nil t)))
+
+(defun agent-q-diff-several--read-diff ()
+  "Return the text of the region, of the buffer, or with a prefix of a file."
+  (cond
+   (current-prefix-arg
+    (with-temp-buffer
+      (insert-file-contents (read-file-name "Review diff in file: " nil nil t))
+      (buffer-string)))
+   ((use-region-p)
+    (buffer-substring-no-properties (region-beginning) (region-end)))
+   (t (save-restriction
+        (widen)
+        (buffer-substring-no-properties (point-min) (point-max))))))
+
+(defun agent-q-diff-several--outside-notes (proposals)
+  "Return warnings about files of PROPOSALS outside `default-directory'."
+  (mapcan (lambda (proposal)
+            (cl-loop for key in '(:path :to)
+                     for name = (plist-get proposal key)
+                     when (and name
+                               (not (file-remote-p name))
+                               (not (file-in-directory-p (expand-file-name name)
+                                                         default-directory)))
+                     collect (format "%s is OUTSIDE %s" name
+                                     (abbreviate-file-name default-directory))))
+          proposals))
 
 (provide 'agent-q-diff-api)
 ;;; agent-q-diff-api.el ends here

@@ -33,7 +33,7 @@
 (require 'agent-q-diff-input)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-lifecycle)
-(require 'agent-q-diff-several)
+(require 'agent-q-diff-api)
 (require 'agent-q-diff-commands)
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-guard)

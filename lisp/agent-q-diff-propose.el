@@ -31,9 +31,7 @@
 (require 'agent-q-diff-guard)
 (require 'agent-q-diff-log)
 (require 'agent-q-diff-lifecycle)
-(require 'agent-q-diff-wait)
 (require 'agent-q-diff-api)
-(require 'agent-q-diff-several)
 (require 'agent-q-diff-permit)
 
 ;;;; The file

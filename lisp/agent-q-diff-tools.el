@@ -26,7 +26,7 @@
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-reviews)
 (require 'agent-q-diff-lifecycle)
-(require 'agent-q-diff-wait)
+(require 'agent-q-diff-api)
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-edit-file)
 (require 'agent-q-diff-edit-file-message)

@@ -43,9 +43,9 @@
   "Let the user decide about a proposal, and wait for the decision.")
 (autoload 'agent-q-diff-lsp-files "agent-q-diff-input"
   "Return what EDIT, an LSP WorkspaceEdit, proposes for each file.")
-(autoload 'agent-q-diff-review-change "agent-q-diff-several"
+(autoload 'agent-q-diff-review-change "agent-q-diff-api"
   "Ask the user to decide about FILES, and return the review at once.")
-(autoload 'agent-q-diff-review-change-and-wait "agent-q-diff-several"
+(autoload 'agent-q-diff-review-change-and-wait "agent-q-diff-api"
   "Let the user decide about FILES, and wait for the decision.")
 (autoload 'agent-q-diff-review-patch-and-wait "agent-q-diff-api"
   "Let the user decide about DIFF, and wait for the decision.")
@@ -86,7 +86,7 @@
 
 ;;;; For people
 
-(autoload 'agent-q-diff-review-diff "agent-q-diff-several"
+(autoload 'agent-q-diff-review-diff "agent-q-diff-api"
   "Review DIFF, a unified diff of one or more files, and return the review." t)
 (autoload 'agent-q-diff-next-review "agent-q-diff-reviews"
   "Go to the next open review, after that of the current buffer." t)

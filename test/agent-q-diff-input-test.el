@@ -12,7 +12,7 @@
 ;;; Code:
 
 (require 'agent-q-diff-test-help)
-(require 'agent-q-diff-several)
+(require 'agent-q-diff-api)
 (require 'agent-q-diff-tools)
 (require 'agent-q-diff-input)
 

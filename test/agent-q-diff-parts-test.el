@@ -9,7 +9,7 @@
 ;;; Code:
 
 (require 'agent-q-diff-test-help)
-(require 'agent-q-diff-several)
+(require 'agent-q-diff-api)
 (require 'agent-q-diff-tools)
 
 (defun aqd-parts-diff (name)

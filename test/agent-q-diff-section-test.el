@@ -10,7 +10,7 @@
 ;;; Code:
 
 (require 'agent-q-diff-test-help)
-(require 'agent-q-diff-several)
+(require 'agent-q-diff-api)
 
 (defconst aqd-section-n-files 8
   "Number of files of the change, each with ten hunks.")

@@ -11,7 +11,7 @@
 ;;; Code:
 
 (require 'agent-q-diff-test-help)
-(require 'agent-q-diff-several)
+(require 'agent-q-diff-api)
 (require 'imenu)
 (require 'outline)
 (require 'which-func)

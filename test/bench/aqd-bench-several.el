@@ -11,7 +11,7 @@
 
 (require 'aqd-bench)
 (require 'aqd-bench-felt)
-(require 'agent-q-diff-several)
+(require 'agent-q-diff-api)
 
 (defconst aqd-bench-several--n-files 300
   "Number of files.")

@@ -11,7 +11,6 @@
 ;;; Code:
 
 (require 'agent-q-diff-api)
-(require 'agent-q-diff-several)
 (require 'agent-q-diff-log)
 (require 'demo-files)
 
