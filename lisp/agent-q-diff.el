@@ -75,7 +75,7 @@
   "Mark the open reviews as abandoned whose caller is gone.")
 (autoload 'agent-q-diff-forget "agent-q-diff-reviews"
   "Free the memory of REVIEW, which has ended.")
-(autoload 'agent-q-diff-take-back "agent-q-diff-again"
+(autoload 'agent-q-diff-take-back "agent-q-diff-list"
   "Take all hunks of REVIEW, which has ended, out of its file again.")
 (autoload 'agent-q-diff-tools-list "agent-q-diff-tools"
   "Return the tools that agents can call, a list of plists:")
@@ -94,7 +94,7 @@
   "List the open reviews, and the past ones that can be opened again." t)
 (autoload 'agent-q-diff-go-to-review "agent-q-diff-list"
   "Go to the review of the file that this buffer visits." t)
-(autoload 'agent-q-diff-look-again "agent-q-diff-again"
+(autoload 'agent-q-diff-look-again "agent-q-diff-list"
   "Show REVIEW, which has ended, again; interactively, the latest one." t)
 (autoload 'agent-q-diff-log "agent-q-diff-log"
   "List what agents proposed and how it ended, the latest first." t)

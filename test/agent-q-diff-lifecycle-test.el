@@ -11,7 +11,6 @@
 
 (require 'cl-lib)
 (require 'agent-q-diff-test-help)
-(require 'agent-q-diff-again)
 (require 'agent-q-diff-list)
 
 ;;;; Every end
