@@ -19,7 +19,7 @@
 
 ;;; Code:
 
-(require 'seq)
+(require 'cl-lib)
 (require 'subr-x)
 (require 'agent-q-diff-base)
 
@@ -170,72 +170,51 @@ and spaces at the end and reads a colon as the beginning of a stream name."
 
 ;;;; Patterns
 
-(defun agent-q-diff-protected--regexp (pattern)
-  "Return a regexp for PATTERN.
-It matches folded names that have a slash before each part."
-  (let ((parts (split-string (agent-q-diff-protected-fold-case pattern) "/" t)))
-    (concat (and (string-prefix-p "/" pattern) "\\`")
-            "/"
-            (mapconcat (lambda (part)
-                         ;; `wildcard-to-regexp' lets it match slashes.
-                         (string-replace "[^\0]" "[^/]"
-                                         (substring (wildcard-to-regexp part) 2 -2)))
-                       parts "/")
-            (if (directory-name-p pattern) "\\(?:/\\|\\'\\)" "\\'"))))
+(defun agent-q-diff-protected--regexp (patterns)
+  "Return a regexp that matches the files that PATTERNS name.
+It is for folded names that have a slash before each part."
+  (mapconcat
+   (lambda (pattern)
+     (concat (and (string-prefix-p "/" pattern) "\\`")
+             "/"
+             (mapconcat (lambda (part)
+                          ;; `wildcard-to-regexp' lets it match slashes.
+                          (string-replace "[^\0]" "[^/]"
+                                          (substring (wildcard-to-regexp part) 2 -2)))
+                        (split-string pattern "/" t) "/")
+             (if (directory-name-p pattern) "\\(?:/\\|\\'\\)" "\\'")))
+   (split-string (agent-q-diff-protected-fold-case (string-join patterns "\0")) "\0")
+   "\\|"))
 
-(defvar agent-q-diff-protected--regexps (make-hash-table :test #'equal)
-  "Regexps by lists of patterns; making one takes milliseconds.")
+(defvar agent-q-diff-protected--compiled nil
+  "What both options say, (OPTIONS . ROWS), or nil.
+OPTIONS is a copy of both values, which a user may change in place.  Each
+row is (REGEXP KIND . REASON); making its regexp takes milliseconds.")
 
-(defun agent-q-diff-protected--any-p (patterns name)
-  "Return non-nil if one of PATTERNS matches NAME, which begins with a slash."
-  (let ((regexp (or (gethash patterns agent-q-diff-protected--regexps)
-                    (puthash patterns
-                             (mapconcat #'agent-q-diff-protected--regexp patterns "\\|")
-                             agent-q-diff-protected--regexps)))
-        (case-fold-search nil))
-    (and patterns (string-match-p regexp name))))
-
-(defun agent-q-diff-protected--match (name)
-  "Return how NAME is protected; see `agent-q-diff-protected-kind'.
-NAME is the folded parts, each with a slash before it."
-  (if (agent-q-diff-protected--any-p agent-q-diff-protected-denied name)
-      '(denied . "it belongs to the version control system")
-    (pcase (seq-find (lambda (row)
-                       (agent-q-diff-protected--any-p (cdr row) name))
-                     agent-q-diff-protected-asked)
-      (`(,reason . ,_) (cons 'asked reason)))))
-
-(defvar agent-q-diff-protected--known nil
-  "Cached answers, (OPTIONS . TABLE), since each edit asks several times.
-OPTIONS is a copy of both options, for which the answers in TABLE hold.")
-
-(defconst agent-q-diff-protected--max-known 200
-  "Number of names in the cache.")
-
-(defun agent-q-diff-protected--answers ()
-  "Return the table of cached answers for the present values of both options."
+(defun agent-q-diff-protected--rows ()
+  "Return the rows for the present values of both options."
   (let ((options (cons agent-q-diff-protected-denied agent-q-diff-protected-asked)))
-    (unless (and (equal options (car agent-q-diff-protected--known))
-                 (< (hash-table-count (cdr agent-q-diff-protected--known))
-                    agent-q-diff-protected--max-known))
-      (setq agent-q-diff-protected--known
-            (cons (copy-tree options) (make-hash-table :test #'equal))))
-    (cdr agent-q-diff-protected--known)))
+    (unless (equal options (car agent-q-diff-protected--compiled))
+      (setq agent-q-diff-protected--compiled
+            (cons (copy-tree options)
+                  (cl-loop for (kind reason . patterns)
+                           in `((denied "it belongs to the version control system"
+                                        ,@(car options))
+                                ,@(mapcar (lambda (row) (cons 'asked row)) (cdr options)))
+                           when patterns
+                           collect (cl-list* (agent-q-diff-protected--regexp patterns)
+                                             kind reason)))))
+    (cdr agent-q-diff-protected--compiled)))
 
 (defun agent-q-diff-protected-kind (parts)
   "Return how the file whose name has PARTS below the root is protected.
 The value is nil, (`denied' . REASON) or (`asked' . REASON); REASON is a
 clause without punctuation."
-  (let* ((answers (agent-q-diff-protected--answers))
-         (answer (gethash parts answers 'unknown)))
-    (if (eq answer 'unknown)
-        (puthash parts
-                 (agent-q-diff-protected--match
-                  (mapconcat (lambda (part)
-                               (concat "/" (agent-q-diff-protected-fold part)))
-                             parts ""))
-                 answers)
-      answer)))
+  (let ((name (mapconcat (lambda (part) (concat "/" (agent-q-diff-protected-fold part)))
+                         parts ""))
+        (case-fold-search nil))
+    (cl-loop for (regexp . kind) in (agent-q-diff-protected--rows)
+             thereis (and (string-match-p regexp name) kind))))
 
 (provide 'agent-q-diff-protected)
 ;;; agent-q-diff-protected.el ends here

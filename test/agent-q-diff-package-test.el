@@ -309,13 +309,13 @@ The map is on the architecture page; each file may use those above it."
 (defvar aqd-package-inside nil
   "The function that is being called and the row of its file, (ROW . FUNCTION).")
 
-(defun aqd-package-climbs (function)
-  "Call FUNCTION and return (VALUE . CLIMBS).
-VALUE is what it returns, and CLIMBS are the calls meanwhile from a file to one
-that is lower in the map, each as (CALLER . CALLED)."
+(defun aqd-package-calls (function)
+  "Call FUNCTION and return (VALUE . CALLS).
+VALUE is what it returns, and CALLS are those of the package's functions
+meanwhile, in order, each as (CALLER CALLED); each of the two is (ROW . FUNCTION),
+with the row of its file in the map, and CALLER is nil if Emacs called."
   (let ((layers (aqd-package-layers))
-        (n-calls 0)
-        climbs advised)
+        calls advised)
     (dolist (symbol (aqd-package-symbols
                      (lambda (symbol)
                        (and (functionp symbol)
@@ -327,20 +327,29 @@ that is lower in the map, each as (CALLER . CALLED)."
                             (not (string-suffix-p "-p" (symbol-name symbol)))))))
       (when-let* ((file (symbol-file symbol 'defun))
                   (row (alist-get (file-name-base file) layers nil nil #'equal))
+                  (called (cons row symbol))
                   (advice (lambda (original &rest arguments)
-                            (cl-incf n-calls)
-                            (when (and aqd-package-inside (> row (car aqd-package-inside)))
-                              (push (cons (cdr aqd-package-inside) symbol) climbs))
-                            (let ((aqd-package-inside (cons row symbol)))
+                            (push (list aqd-package-inside called) calls)
+                            (let ((aqd-package-inside called))
                               (apply original arguments)))))
         (advice-add symbol :around advice)
         (push (cons symbol advice) advised)))
     (unwind-protect
         (let ((value (funcall function)))
-          (should (< 50 n-calls))
-          (cons value (nreverse climbs)))
+          (should (< 50 (length calls)))
+          (cons value (nreverse calls)))
       (pcase-dolist (`(,symbol . ,advice) advised)
         (advice-remove symbol advice)))))
+
+(defun aqd-package-climbs (function)
+  "Call FUNCTION and return (VALUE . CLIMBS).
+VALUE is what it returns, and CLIMBS are the calls meanwhile from a file to one
+that is lower in the map, as from `aqd-package-calls'."
+  (pcase-let ((`(,value . ,calls) (aqd-package-calls function)))
+    (cons value
+          (seq-filter (pcase-lambda (`(,caller ,called))
+                        (and caller (> (car called) (car caller))))
+                      calls))))
 
 (ert-deftest aqd-package-accepting-a-hunk-climbs-no-layer ()
   "A function that is handed down, or a hook, may call up; here none does."

@@ -74,5 +74,24 @@
           (should (equal (agent-q-diff-guard-protection (aqd-guard-in name) aqd-guard-root)
                          kind)))))))
 
+(ert-deftest aqd-protected-options-are-obeyed-at-once-however-they-are-set ()
+  (let ((agent-q-diff-protected-asked (list (cons "it is mine" (mapcar #'string (number-sequence ?a ?p)))))
+        (agent-q-diff-protected-denied nil))
+    (cl-flet ((kind (name) (car (agent-q-diff-protected-kind (list name)))))
+      (should-not (kind "new"))
+      (push (list "it is new" "new") agent-q-diff-protected-asked)
+      (should (eq 'asked (kind "new")))
+      (let ((agent-q-diff-protected-denied '("new")))
+        (should (eq 'denied (kind "new"))))
+      (should (eq 'asked (kind "new")))
+      (setq agent-q-diff-protected-asked (cdr agent-q-diff-protected-asked))
+      (should-not (kind "new"))
+      ;; In place, after patterns that stay.
+      (nconc (car agent-q-diff-protected-asked) (list "new"))
+      (should (eq 'asked (kind "new")))
+      (setcar (last (car agent-q-diff-protected-asked)) "other")
+      (should-not (kind "new"))
+      (should (eq 'asked (kind "other"))))))
+
 (provide 'agent-q-diff-protected-test)
 ;;; agent-q-diff-protected-test.el ends here
