@@ -15,7 +15,7 @@ FUZZ_TARGETS ?= parse place review
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help build mcp demo test test-agents lint bench bench-check fuzz doc clean
+.PHONY: help build mcp demo test test-agents lint map bench bench-check fuzz doc clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ test-agents: ## Install real coding agents (over 1 GB) and decide their edits in
 lint: ## Check style, warnings, dependencies, documentation, and the boundaries between modules
 	@test/tools/need emacs cargo rustfmt clippy cargo-deny cc package-lint
 	@test/tools/lint $(CHECKS)
+
+map: ## Write doc/map.md anew, the files and what each is for
+	@test/tools/map
 
 bench: ## Measure everything that has to be fast, compared with a peer (ten minutes)
 	@test/tools/need emacs cargo cc git tmux timeout

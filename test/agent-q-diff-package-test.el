@@ -289,22 +289,12 @@ typed for are left out, and so is what says that a key means nothing."
 ;;;; Layers
 
 (defun aqd-package-layers ()
-  "Return an alist from each Lisp file of the map to its row.
-The map is on the architecture page; each file may use those above it."
+  "Return an alist from each Lisp file of doc/map.md to its line there.
+Each file may use those above it."
   (with-temp-buffer
-    (insert-file-contents (expand-file-name "../doc/architecture.md" aqd-package-lisp))
-    (re-search-forward "^## Map of the Lisp files")
-    (let ((end (save-excursion (re-search-forward "^## ")))
-          (row 0)
-          layers)
-      (while (re-search-forward "^| `\\([a-z-]+\\)\\(?:\\.el\\)?` |" end t)
-        (let ((name (match-string 1)))
-          (push (cons (if (string-search "agent-q-diff" name)
-                          name
-                        (concat "agent-q-diff-" name))
-                      (cl-incf row))
-                layers)))
-      layers)))
+    (insert-file-contents (expand-file-name "../doc/map.md" aqd-package-lisp))
+    (cl-loop while (re-search-forward "^- `lisp/\\([a-z-]+\\)\\.el`" nil t)
+             collect (cons (match-string 1) (line-number-at-pos)))))
 
 (defvar aqd-package-inside nil
   "The function that is being called and the row of its file, (ROW . FUNCTION).")
