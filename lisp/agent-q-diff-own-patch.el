@@ -84,11 +84,11 @@ not for agents, signal an error.  The project is `default-directory'."
                                   (list :path (agent-q-diff-own-file-path file)
                                         :to (agent-q-diff-own-file-to file)))
                                 files)
-                      (agent-q-diff-input-of-diff (agent-q-diff-own-patch-edit-diff edit)))))
-    (pcase-let ((`(,checked ,notes ,requests)
-                 (agent-q-diff-propose-targets
-                  (agent-q-diff-own-patch-edit-tool edit) proposals
-                  default-directory (agent-q-diff-own-patch--proposal edit))))
+                      (agent-q-diff-input-of-diff (agent-q-diff-own-patch-edit-diff edit))))
+         (requests (agent-q-diff-propose-requests
+                    (agent-q-diff-own-patch-edit-tool edit) proposals default-directory
+                    (agent-q-diff-own-patch--proposal edit))))
+    (pcase-let ((`(,checked . ,notes) (agent-q-diff-propose-targets proposals requests)))
       (unless files
         (mapc #'agent-q-diff-own-patch--check-there checked))
       (setf (agent-q-diff-own-patch-edit-notes edit)

@@ -281,24 +281,22 @@ change.  What has to be written by Emacs is not allowed without a review."
 ANSWER is called once, with a message, whether that is an error, and a
 verdict for the program.  Return the review, or nil if there is none.  If
 the file is not for agents, signal an error."
-  (pcase-let* ((edit (agent-q-diff-own-tool--edit-of arguments))
-               (root (agent-q-diff-guard-root))
-               (path (agent-q-diff-own-tool-edit-path edit))
-               (tool (agent-q-diff-own-tool-edit-tool edit))
-               (`(,name ,notes ,check ,protection)
-                (agent-q-diff-propose-target tool path root)))
+  (let* ((edit (agent-q-diff-own-tool--edit-of arguments))
+         (root (agent-q-diff-guard-root))
+         (path (agent-q-diff-own-tool-edit-path edit))
+         (tool (agent-q-diff-own-tool-edit-tool edit))
+         (request (agent-q-diff-propose-check
+                   (agent-q-diff-propose-request tool path root
+                                                 (agent-q-diff-own-tool--arguments edit))))
+         (name (agent-q-diff-request-name request)))
     (setf (agent-q-diff-own-tool-edit-name edit) name
-          (agent-q-diff-own-tool-edit-check edit) check)
+          (agent-q-diff-own-tool-edit-check edit) (agent-q-diff-request-check request))
     (cl-callf append (agent-q-diff-own-tool-edit-notes edit)
       (agent-q-diff-own-agent-later-notes tool name (agent-q-diff-own-tool-edit-original edit))
       (agent-q-diff-own-agent-coding-notes name (agent-q-diff-own-tool-edit-original edit)
                                            (agent-q-diff-own-tool-edit-modified edit)
                                            (agent-q-diff-own-tool-edit-encoding edit)))
-    (pcase (agent-q-diff-own-tool--allowance
-            (agent-q-diff-request-make :tool tool :path path :name name :root root
-                                       :arguments (agent-q-diff-own-tool--arguments edit)
-                                       :protection protection)
-            edit)
+    (pcase (agent-q-diff-own-tool--allowance request edit)
       ('denied
        (agent-q-diff-own-agent-log tool name "rejected" 'policy)
        (funcall answer (agent-q-diff-message-of-denied-call path tool '(:by policy))
@@ -307,8 +305,10 @@ the file is not for agents, signal an error."
       ((and 'nil (guard (agent-q-diff-own-tool--empty-p edit)))
        (agent-q-diff-own-tool--ask-for-empty edit answer))
       ('nil
-       (let ((review (agent-q-diff-own-tool--review edit notes answer)))
-         (unless (or protection (agent-q-diff-session-outcome review))
+       (let ((review (agent-q-diff-own-tool--review
+                      edit (agent-q-diff-request-notes request) answer)))
+         (unless (or (agent-q-diff-request-protection request)
+                     (agent-q-diff-session-outcome review))
            (agent-q-diff-own-agent-offer review root))
          review))
       (by

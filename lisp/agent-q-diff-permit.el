@@ -77,6 +77,7 @@ question, or each other, sooner than this are ignored."
   (is-withdrawn nil :documentation "Non-nil if the caller withdrew it.")
   (protection nil :documentation "Why the file is protected, or nil.")
   (notes nil :documentation "Further strings to show to the user.")
+  (check nil :documentation "Function that signals an error if the file must not be written.")
   (info nil :documentation "INFO of `agent-q-diff-show-edit-functions'.")
   (summary nil :documentation "The numbers of changed lines, a string."))
 

@@ -58,86 +58,88 @@ It is ROOT, the project's, unless that is nil or NAME is outside of it."
   "Return NAME, or its true name if it does not begin with ROOT."
   (if (string-prefix-p root name) name (file-truename name)))
 
-(defun agent-q-diff-propose--check (name root)
-  "Return the resolved name of NAME, or signal that no agent may edit that file.
-ROOT is what `agent-q-diff-propose--root-for' returned."
-  (agent-q-diff-file-uncached
-    (agent-q-diff-guard-check (agent-q-diff-propose--below name root) root)))
-
-(defun agent-q-diff-propose--recheck (name resolved root)
-  "Signal an error unless NAME still leads to RESOLVED, which may be written.
-RESOLVED is what `agent-q-diff-propose--check' returned for NAME and ROOT."
-  (agent-q-diff-file-uncached
-    (agent-q-diff-guard-recheck resolved root (agent-q-diff-propose--below name root))))
-
-(defun agent-q-diff-propose--protection (name resolved root)
-  "Return why the file NAME is protected, a string, or nil if it is not.
-RESOLVED is its resolved name below ROOT, from which the guard walks.
-Signal an error if no agent may edit the file."
-  (pcase (agent-q-diff-guard-protection resolved root name)
-    (`(denied . ,reason)
-     (signal 'agent-q-diff-forbidden
-             (list (format "Error: Cannot write to file\n\nNot for agents: %s." reason))))
-    (`(asked . ,reason) reason)))
-
-(defun agent-q-diff-propose-target (tool path &optional project)
-  "Return (NAME NOTES CHECK PROTECTION) for the file PATH of a call of TOOL.
-PATH is relative to `default-directory'.  PROJECT is the root of the
-agent's project, if known.  NAME is absolute; NOTES are strings for the
-user.  CHECK is a function that signals an error if the file must not be
-written: during a review, the file or a directory on the way to it may be
-replaced by a link or become one of git's own.  PROTECTION says why the file is
-protected, or is nil.
+(defun agent-q-diff-propose-request (tool path project &optional arguments)
+  "Return a request for the file PATH of a call of TOOL with ARGUMENTS.
+PATH is relative to `default-directory', and is checked only as a name.
+PROJECT is the root of the agent's project, or nil if that is not known.
 
 A refusal of PATH is logged here; a review is logged when it ends."
   (agent-q-diff-propose--logging-refusals
    tool path
    (lambda ()
-     (let* ((name (agent-q-diff-visit-name path))
-            (root (agent-q-diff-propose--root-for name project))
-            (resolved (agent-q-diff-propose--check name root))
-            (protection (agent-q-diff-propose--protection name resolved root)))
-       (list name
-             (append
-              (unless (or (not project) (equal root project))
-                (list (format "The file is OUTSIDE the project %s"
-                              (abbreviate-file-name project))))
-              (and protection (list (format "PROTECTED: %s" protection))))
-             (lambda () (agent-q-diff-propose--recheck name resolved root))
-             protection)))))
+     (agent-q-diff-request-make :tool tool :path path :name (agent-q-diff-visit-name path)
+                                :root project :arguments arguments))))
 
-(defun agent-q-diff-propose-targets (tool files project &optional arguments)
-  "Return (FILES NOTES REQUESTS) for FILES, which a call of TOOL would change.
-FILES are property lists, as `agent-q-diff-review-change' takes them; those
-returned have absolute names and are checked before each edit.  NOTES are
-strings for the user.  REQUESTS are what to ask the policy and the grants
-about, one for each name; ARGUMENTS are the call's.  If any name is refused,
-signal an error that names it.  PROJECT is as for
-`agent-q-diff-propose-target'."
-  (let (checked notes requests)
-    (dolist (file files)
-      (let (checks)
-        (dolist (key '(:path :to))
-          (when-let ((path (plist-get file key)))
-            (pcase-let ((`(,name ,said ,check ,protection)
-                         (agent-q-diff-propose--naming path
-                           (lambda () (agent-q-diff-propose-target tool path project)))))
-              (setq file (plist-put file key name))
-              (push check checks)
-              (push (agent-q-diff-request-make
-                     :tool tool :path path :name name :root project
-                     :arguments arguments :protection protection)
-                    requests)
-              (setq notes (append notes
-                                  (mapcar (lambda (note)
-                                            ;; As the headings name it.
-                                            (format "%s: %s"
-                                                    (string-remove-prefix (or project "") path)
-                                                    note))
-                                          said))))))
-        (setq notes (append notes (agent-q-diff-propose--link-notes file project)))
-        (push (plist-put file :check (lambda () (mapc #'funcall checks))) checked)))
-    (list (nreverse checked) notes (nreverse requests))))
+(defun agent-q-diff-propose-check (request)
+  "Have the guard check the file of REQUEST, and return REQUEST.
+It gets its protection, its notes and its check: during a review, the file
+or a directory on the way to it may be replaced by a link or become one of
+git's own.  If no agent may edit the file, signal an error; that is logged."
+  (let* ((name (agent-q-diff-request-name request))
+         (project (agent-q-diff-request-root request))
+         (root (agent-q-diff-propose--root-for name project)))
+    (pcase-let ((`(,resolved . (,_ . ,protection))
+                 (agent-q-diff-propose--logging-refusals
+                  (agent-q-diff-request-tool request) (agent-q-diff-request-path request)
+                  (lambda ()
+                    (agent-q-diff-file-uncached
+                      (agent-q-diff-guard-find (agent-q-diff-propose--below name root)
+                                               root name))))))
+      (setf (agent-q-diff-request-protection request) protection
+            (agent-q-diff-request-notes request)
+            (append (unless (or (not project) (equal root project))
+                      (list (format "The file is OUTSIDE the project %s"
+                                    (abbreviate-file-name project))))
+                    (and protection (list (format "PROTECTED: %s" protection))))
+            (agent-q-diff-request-check request)
+            (lambda ()
+              (agent-q-diff-file-uncached
+                (agent-q-diff-guard-recheck resolved root
+                                            (agent-q-diff-propose--below name root)))))
+      request)))
+
+(defun agent-q-diff-propose-requests (tool files project arguments)
+  "Return requests, one for each name of FILES, in order.
+FILES are property lists, as `agent-q-diff-review-change' takes them.  TOOL,
+PROJECT and ARGUMENTS are as for `agent-q-diff-propose-request'.  If any name
+is refused, signal an error that names it."
+  (mapcan (lambda (file)
+            (mapcar (lambda (path)
+                      (agent-q-diff-propose--naming path
+                        (lambda ()
+                          (agent-q-diff-propose-request tool path project arguments))))
+                    (delq nil (list (plist-get file :path) (plist-get file :to)))))
+          files))
+
+(defun agent-q-diff-propose-targets (files requests)
+  "Have the guard check FILES, and return (FILES . NOTES).
+REQUESTS are those of `agent-q-diff-propose-requests' for FILES.  The FILES
+that are returned have absolute names and are checked before each edit.
+NOTES are strings for the user.  If any name is refused, signal an error that
+names it."
+  (let* ((project (agent-q-diff-request-root (car requests)))
+         notes
+         (checked
+          (mapcar
+           (lambda (file)
+             (let ((file (copy-sequence file))
+                   checks)
+               (dolist (key '(:path :to))
+                 (when-let ((path (plist-get file key))
+                            (request (pop requests)))
+                   (agent-q-diff-propose--naming path
+                     (lambda () (agent-q-diff-propose-check request)))
+                   (setq file (plist-put file key (agent-q-diff-request-name request)))
+                   (push (agent-q-diff-request-check request) checks)
+                   (dolist (note (agent-q-diff-request-notes request))
+                     ;; As the headings name it.
+                     (push (format "%s: %s" (string-remove-prefix (or project "") path) note)
+                           notes))))
+               (dolist (note (agent-q-diff-propose--link-notes file project))
+                 (push note notes))
+               (plist-put file :check (lambda () (mapc #'funcall checks)))))
+           files)))
+    (cons checked (nreverse notes))))
 
 (defun agent-q-diff-propose--link-notes (file project)
   "Return notes for the user if FILE is to be a link that leads out of PROJECT.
@@ -169,6 +171,40 @@ link leads is known by its name alone: nothing is looked at outside."
                      (format "%s (%s)" (cadr err) (agent-q-diff-visible path))))))))
 
 ;;;; What is proposed
+
+(cl-defstruct (agent-q-diff-proposal (:constructor agent-q-diff-proposal-create (tool arguments))
+                                     (:copier nil))
+  "What a call of a tool proposes."
+  (tool nil :documentation "Name of the tool.")
+  (arguments nil :documentation "The arguments, an alist; see this file's commentary.")
+  (root nil :documentation "Root of the agent's project, against which names are expanded.")
+  (files nil :documentation "Property lists for `agent-q-diff-review-change', or nil.
+It is nil if the proposal is for the text of the file in the argument `path'.")
+  (requests nil :documentation "Requests for the names of its files, in order."))
+
+(defun agent-q-diff-propose--read (proposal)
+  "Find out which files PROPOSAL is for; signal an error if that is not clear."
+  (let* ((root (agent-q-diff-guard-root))
+         (default-directory root)
+         (tool (agent-q-diff-proposal-tool proposal))
+         (arguments (agent-q-diff-proposal-arguments proposal))
+         (files (agent-q-diff-propose--files arguments)))
+    (setf (agent-q-diff-proposal-root proposal) root
+          (agent-q-diff-proposal-files proposal) files
+          (agent-q-diff-proposal-requests proposal)
+          (if files
+              (agent-q-diff-propose-requests tool files root arguments)
+            (list (agent-q-diff-propose-request tool (alist-get 'path arguments) root
+                                                arguments))))))
+
+(defun agent-q-diff-propose--what (proposal)
+  "Return what PROPOSAL is about, for a message to the agent."
+  (or (alist-get 'path (agent-q-diff-proposal-arguments proposal))
+      (let ((files (agent-q-diff-proposal-files proposal)))
+        (pcase (length files)
+          (0 "the proposal")
+          (1 (plist-get (car files) :path))
+          (n (format (ngettext "%d file" "%d files" n) n))))))
 
 (defun agent-q-diff-propose--files (arguments)
   "Return the files that a call with ARGUMENTS would change, or nil.
@@ -216,17 +252,6 @@ The only file is the one that PATH names; of several, one must be."
             (when-let ((given (assq 'executable change)))
               (list :executable (if (cdr given) t 'no))))))
 
-(defun agent-q-diff-propose--names (arguments)
-  "Return what a call with ARGUMENTS is about, for a message to the agent."
-  (let-alist arguments
-    (or .path
-        (let ((files (ignore-error agent-q-diff-error
-                       (agent-q-diff-propose--files arguments))))
-          (pcase (length files)
-            (0 "the proposal")
-            (1 (plist-get (car files) :path))
-            (n (format (ngettext "%d file" "%d files" n) n)))))))
-
 (defun agent-q-diff-propose--logging-refusals (tool path function)
   "Call FUNCTION and return its value.
 If it signals that a call of TOOL may not use PATH, log that."
@@ -236,129 +261,94 @@ If it signals that a call of TOOL may not use PATH, log that."
      (agent-q-diff-log-refusal tool path err)
      (signal (car err) (cdr err)))))
 
-;;;; Policy
+;;;; From the call to the answer
 
-(defun agent-q-diff-propose--paths (arguments)
-  "Return the paths that a call with ARGUMENTS is about, as the agent names them."
-  (let ((files (agent-q-diff-propose--files arguments)))
-    (if files
-        (mapcan (lambda (file)
-                  (delq nil (list (plist-get file :path) (plist-get file :to))))
-                files)
-      (list (alist-get 'path arguments)))))
+(defun agent-q-diff-propose--denial (proposal)
+  "Return the message for the agent if the policy denies PROPOSAL, or nil."
+  (when-let ((denied (seq-find (lambda (request)
+                                 (eq 'deny (agent-q-diff-permit-policy request)))
+                               (agent-q-diff-proposal-requests proposal)))
+             (tool (agent-q-diff-proposal-tool proposal)))
+    (agent-q-diff-log-record
+     (list :tool tool :agent (agent-q-diff-request-agent denied)
+           :path (agent-q-diff-request-name denied)
+           :outcome "rejected" :decided-by 'policy))
+    (agent-q-diff-message-of-denied-call (agent-q-diff-request-path denied) tool
+                                         '(:by policy))))
 
-(defun agent-q-diff-propose--denial (tool arguments)
-  "Return the message for the agent if the user's policy denies a call, or nil.
-The call is that of TOOL with ARGUMENTS."
-  (seq-some (lambda (path)
-              (agent-q-diff-propose--denial-of tool path arguments))
-            (agent-q-diff-propose--paths arguments)))
+(defun agent-q-diff-propose--review (proposal callback &optional notes agent)
+  "Begin the review of PROPOSAL, and return it; CALLBACK gets its result.
+If CALLBACK is nil, wait for the decision, and return the result.  NOTES and
+AGENT are as for `agent-q-diff-propose'."
+  (let ((default-directory (agent-q-diff-proposal-root proposal))
+        (agent-q-diff-tool (agent-q-diff-proposal-tool proposal))
+        (files (agent-q-diff-proposal-files proposal))
+        (requests (agent-q-diff-proposal-requests proposal)))
+    (let-alist (agent-q-diff-proposal-arguments proposal)
+      (if files
+          (pcase-let* ((`(,files . ,said) (agent-q-diff-propose-targets files requests))
+                       (notes (append said notes)))
+            (if callback
+                (agent-q-diff-review-change files .description callback
+                                            :notes notes :agent agent)
+              (agent-q-diff-review-change-and-wait files .description :notes notes)))
+        (let* ((request (agent-q-diff-propose-check (car requests)))
+               (name (agent-q-diff-request-name request))
+               (check (agent-q-diff-request-check request))
+               (notes (append (agent-q-diff-request-notes request) notes)))
+          (cond
+           ((and .diff callback)
+            (agent-q-diff-review-patch name .diff .description callback
+                                       :notes notes :agent agent :check check))
+           (.diff
+            (agent-q-diff-review-patch-and-wait name .diff .description
+                                                :notes notes :check check))
+           (callback
+            (agent-q-diff-review name .original .modified .description callback
+                                 :notes notes :agent agent :check check))
+           (t
+            (agent-q-diff-review-and-wait name .original .modified .description
+                                          :notes notes :check check))))))))
 
-(defun agent-q-diff-propose--denial-of (tool path arguments)
-  "Return the message if the policy denies a call of TOOL for PATH, or nil.
-ARGUMENTS are the call's."
-  (let* ((default-directory (agent-q-diff-guard-root))
-         (request (agent-q-diff-request-make
-                   :tool tool :path path
-                   :name (agent-q-diff-propose--logging-refusals
-                          tool path (lambda () (agent-q-diff-visit-name path)))
-                   :root default-directory :arguments arguments)))
-    (when (eq (agent-q-diff-permit-policy request) 'deny)
-      (agent-q-diff-log-record
-       (list :tool tool :agent (car agent-q-diff-caller)
-             :path (agent-q-diff-request-name request)
-             :outcome "rejected" :decided-by 'policy))
-      (agent-q-diff-message-of-denied-call path tool '(:by policy)))))
+(defun agent-q-diff-propose--message (proposal result)
+  "Return the message about RESULT of PROPOSAL, with the name that the agent gave."
+  (agent-q-diff-message-of-result result (agent-q-diff-propose--what proposal)))
 
-;;;; Waiting for the decision
-
-(defun agent-q-diff-propose--message (result arguments)
-  "Return the message about RESULT of the proposal with ARGUMENTS.
-It uses the file name that the agent gave."
-  (agent-q-diff-message-of-result result (agent-q-diff-propose--names arguments)))
-
-(defun agent-q-diff-propose--review-and-wait (tool arguments)
-  "Review the proposal of TOOL with ARGUMENTS and return the result."
-  (if-let ((files (agent-q-diff-propose--files arguments)))
-      (pcase-let ((`(,files ,notes)
-                   (agent-q-diff-propose-targets tool files default-directory)))
-        (agent-q-diff-review-change-and-wait files (alist-get 'description arguments)
-                                             :notes notes))
-    (agent-q-diff-propose--review-one-and-wait tool arguments)))
-
-(defun agent-q-diff-propose--review-one-and-wait (tool arguments)
-  "Do what `agent-q-diff-propose--review-and-wait' does for the text of one file.
-TOOL and ARGUMENTS are that function's."
-  (pcase-let ((`(,name ,notes ,check)
-               (agent-q-diff-propose-target tool (alist-get 'path arguments)
-                                            default-directory)))
-    (let-alist arguments
-      (if .diff
-          (agent-q-diff-review-patch-and-wait name .diff .description
-                                              :notes notes :check check)
-        (agent-q-diff-review-and-wait name .original .modified .description
-                                      :notes notes :check check)))))
-
-(defun agent-q-diff-propose-and-wait (tool arguments)
+(defun agent-q-diff-propose-and-wait (tool arguments &optional is-allowed)
   "Wait for the decision on the proposal of TOOL with ARGUMENTS.
-Return the message for the agent, or signal why there is no decision."
-  (let ((default-directory (agent-q-diff-guard-root))
-        (agent-q-diff-tool tool))
-    (agent-q-diff-propose--message
-     (agent-q-diff-propose--review-and-wait tool arguments)
-     arguments)))
-
-(defun agent-q-diff-propose-answering-errors (path function)
-  "Call FUNCTION, which proposes to change PATH, and return its message.
-If it signals an error, return a message about that."
-  (let ((agent-q-diff-wait-undecided nil))
+Return the message for the agent, also about an error.  If IS-ALLOWED is
+non-nil, the policy is not asked whether it denies it."
+  (let ((proposal (agent-q-diff-proposal-create tool arguments))
+        (agent-q-diff-wait-undecided nil))
     (condition-case err
-        (funcall function)
+        (progn
+          (agent-q-diff-propose--read proposal)
+          (or (and (not is-allowed) (agent-q-diff-propose--denial proposal))
+              (agent-q-diff-propose--message proposal
+                                             (agent-q-diff-propose--review proposal nil))))
       ((error quit)
        (agent-q-diff-message-of-undecided
-        agent-q-diff-wait-undecided err (apply-partially #'agent-q-diff-message-of-error path))))))
+        agent-q-diff-wait-undecided err
+        (apply-partially #'agent-q-diff-message-of-error
+                         (agent-q-diff-propose--what proposal)))))))
 
-(defun agent-q-diff-propose-unless-denied (tool arguments)
-  "Propose ARGUMENTS of TOOL unless the policy denies it; return the message.
-An error is reported in the message."
-  (agent-q-diff-propose-answering-errors
-   (agent-q-diff-propose--names arguments)
-   (lambda ()
-     (or (agent-q-diff-propose--denial tool arguments)
-         (agent-q-diff-propose-and-wait tool arguments)))))
-
-;;;; Without waiting
-
-(defun agent-q-diff-propose--begin (tool arguments callback notes agent)
-  "Begin the review of the proposal of TOOL with ARGUMENTS and return it.
-CALLBACK is called once with its result.  NOTES and AGENT are as for
-`agent-q-diff-propose'."
-  (let* ((default-directory (agent-q-diff-guard-root))
-         (agent-q-diff-tool tool)
-         (files (agent-q-diff-propose--files arguments))
-         (tell (lambda (result)
-                 (funcall callback
-                          (plist-put result :message
-                                     (agent-q-diff-propose--message result arguments))))))
-    (if files
-        (pcase-let ((`(,files ,said)
-                     (agent-q-diff-propose-targets tool files default-directory)))
-          (agent-q-diff-review-change files (alist-get 'description arguments) tell
-                                      :notes (append said notes) :agent agent))
-      (agent-q-diff-propose--begin-one tool arguments tell notes agent))))
-
-(defun agent-q-diff-propose--begin-one (tool arguments tell notes agent)
-  "Begin the review of the proposal of TOOL for the text of one file.
-ARGUMENTS are the call's.  TELL is called once with the result.  NOTES and
-AGENT are as for `agent-q-diff-propose'.  Return the review."
-  (let-alist arguments
-    (pcase-let ((`(,name ,said ,check)
-                 (agent-q-diff-propose-target tool .path default-directory)))
-      (if .diff
-          (agent-q-diff-review-patch name .diff .description tell
-                                     :notes (append said notes) :agent agent :check check)
-        (agent-q-diff-review name .original .modified .description tell
-                             :notes (append said notes) :agent agent :check check)))))
+(defun agent-q-diff-propose--begin (proposal callback &optional notes agent)
+  "Do what `agent-q-diff-propose' does for PROPOSAL.
+CALLBACK, NOTES and AGENT are that function's."
+  (agent-q-diff-propose--read proposal)
+  (if-let ((denial (agent-q-diff-propose--denial proposal)))
+      (progn
+        (agent-q-diff-lifecycle-call-back callback
+                                          (list :status 'rejected :decision "rejected"
+                                                :message denial))
+        nil)
+    (agent-q-diff-propose--review
+     proposal
+     (lambda (result)
+       (funcall callback
+                (plist-put result :message
+                           (agent-q-diff-propose--message proposal result))))
+     notes agent)))
 
 (cl-defun agent-q-diff-propose (tool arguments callback &key notes agent)
   "Begin the review of a proposal, and return it without waiting.
@@ -372,27 +362,21 @@ user, and AGENT is the agent's name, if not that of `agent-q-diff-caller'.
 If the user's policy denies the proposal, return nil; CALLBACK then gets a
 result that has only :status `rejected', :decision and :message.  Signal an
 error if the path is refused."
-  (if-let ((denial (agent-q-diff-propose--denial tool arguments)))
-      (progn
-        (agent-q-diff-lifecycle-call-back callback
-                                          (list :status 'rejected :decision "rejected"
-                                                :message denial))
-        nil)
-    (agent-q-diff-propose--begin tool arguments callback notes agent)))
+  (agent-q-diff-propose--begin (agent-q-diff-proposal-create tool arguments)
+                               callback notes agent))
 
 (defun agent-q-diff-propose-async (tool arguments callback)
   "Begin the review of the proposal of TOOL with ARGUMENTS.
 CALLBACK is called with the message for the agent."
   (condition-case err
-      (let* ((checked (agent-q-diff-schema-arguments tool arguments))
-             (path (agent-q-diff-propose--names checked)))
+      (let ((proposal (agent-q-diff-proposal-create
+                       tool (agent-q-diff-schema-arguments tool arguments))))
         (condition-case err
-            (agent-q-diff-propose
-             tool checked
-             (lambda (result)
-               (funcall callback (plist-get result :message))))
+            (agent-q-diff-propose--begin
+             proposal (lambda (result) (funcall callback (plist-get result :message))))
           ((error quit)
-           (funcall callback (agent-q-diff-message-of-error path err)))))
+           (funcall callback (agent-q-diff-message-of-error
+                              (agent-q-diff-propose--what proposal) err)))))
     (agent-q-diff-bad-arguments
      (funcall callback (agent-q-diff-message-of-failure err))))
   nil)

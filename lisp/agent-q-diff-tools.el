@@ -78,7 +78,7 @@ in it."
         (pcase-exhaustive tool
           ("edit_file" (agent-q-diff-tools--edit-file checked))
           ((or "propose_file_edit" "propose_patch" "propose_changes")
-           (agent-q-diff-propose-unless-denied tool checked))))
+           (agent-q-diff-propose-and-wait tool checked))))
     ((error quit) (agent-q-diff-message-of-failure err))))
 
 (defun agent-q-diff-tools-propose-file-edit (path original modified description)
@@ -89,13 +89,11 @@ root; a file outside of it is shown with a warning.  ORIGINAL, MODIFIED
 and DESCRIPTION are as for `agent-q-diff-review-and-wait'.  The value is
 always a string, even after a quit."
   (let ((agent-q-diff-contract 'agent-q))
-    (agent-q-diff-propose-answering-errors
-     path
-     (lambda ()
-       (agent-q-diff-propose-and-wait
-        "propose_file_edit"
-        `((path . ,path) (original . ,original) (modified . ,modified)
-          (description . ,description)))))))
+    (agent-q-diff-propose-and-wait
+     "propose_file_edit"
+     `((path . ,path) (original . ,original) (modified . ,modified)
+       (description . ,description))
+     t)))
 
 ;;;; Callers that are gone
 

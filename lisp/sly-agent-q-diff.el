@@ -92,11 +92,12 @@ if the texts are the same."
 
 ;;;; Entry point
 
-(defun sly-agent-q-diff--target (path)
-  "Return (NAME NOTES CHECK) for PATH, as `agent-q-diff-propose-target' does.
+(defun sly-agent-q-diff--request (path)
+  "Return a request for PATH that the guard has checked.
 What is no file is a bad target, and not forbidden."
-  (agent-q-diff-file-check-regular (agent-q-diff-visit-name path))
-  (agent-q-diff-propose-target "propose_file_edit" path))
+  (let ((request (agent-q-diff-propose-request "propose_file_edit" path nil)))
+    (agent-q-diff-file-check-regular (agent-q-diff-request-name request))
+    (agent-q-diff-propose-check request)))
 
 ;;;###autoload
 (defun sly-agent-q-show-diff-and-wait (path original modified description)
@@ -107,11 +108,12 @@ Return \"accepted\" or \"rejected\"; signal an error if there is no decision,
 which says how much is in the file."
   (let ((agent-q-diff-contract 'agent-q)
         (agent-q-diff-caller (cons "Agent-Q" (agent-q-diff-lisp-current))))
-    (pcase-let ((`(,name ,notes ,check)
-                 (sly-agent-q-diff--target path)))
-      (plist-get (agent-q-diff-review-and-wait name original modified description
-                                               :mode #'sly-agent-q-diff-mode
-                                               :notes notes :check check)
+    (let ((target (sly-agent-q-diff--request path)))
+      (plist-get (agent-q-diff-review-and-wait
+                  (agent-q-diff-request-name target) original modified description
+                  :mode #'sly-agent-q-diff-mode
+                  :notes (agent-q-diff-request-notes target)
+                  :check (agent-q-diff-request-check target))
                  :decision))))
 
 (defun sly-agent-q-diff--show-and-answer (request path original modified description)
@@ -119,16 +121,17 @@ which says how much is in the file."
 PATH, ORIGINAL, MODIFIED and DESCRIPTION are that function's."
   (let ((agent-q-diff-contract 'agent-q)
         (agent-q-diff-caller (cons "Agent-Q" request)))
-    (pcase-let ((`(,name ,notes ,check)
-                 (sly-agent-q-diff--target path)))
+    (let ((target (sly-agent-q-diff--request path)))
       (agent-q-diff-review
-       name original modified description
+       (agent-q-diff-request-name target) original modified description
        (lambda (result)
          (agent-q-diff-lisp-answer
           request (or (plist-get result :decision)
                       (list (plist-get result :error)
                             (agent-q-diff-message-of-no-decision result)))))
-       :mode #'sly-agent-q-diff-mode :notes notes :check check))))
+       :mode #'sly-agent-q-diff-mode
+       :notes (agent-q-diff-request-notes target)
+       :check (agent-q-diff-request-check target)))))
 
 (setf (alist-get 'sly-agent-q-show-diff-and-wait agent-q-diff-lisp-functions)
       #'sly-agent-q-diff--show-and-answer)

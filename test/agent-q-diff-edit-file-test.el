@@ -501,7 +501,7 @@ plist with the case and what the file has."
   (let ((failures nil))
     (aqd-with-project ""
       ;; Thousands of calls with one path; the guard has its own suite.
-      (let ((name (agent-q-diff-guard-check "target.txt" (agent-q-diff-guard-root))))
+      (let ((name (car (agent-q-diff-guard-find "target.txt" (agent-q-diff-guard-root)))))
         (cl-letf (((symbol-function 'agent-q-diff-guard-find) (lambda (&rest _) (list name))))
           (dolist (visit '(nil t))
             (pcase-dolist (`(,before ,old ,new ,after) rows)

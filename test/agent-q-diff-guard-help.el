@@ -144,15 +144,23 @@ one of Tramp's syntaxes."
 (defun aqd-guard-answer (path &optional root)
   "Return the guard's name for PATH below ROOT, or its message."
   (condition-case err
-      (agent-q-diff-guard-check path (or root aqd-guard-root))
+      (car (agent-q-diff-guard-find path (or root aqd-guard-root)))
     (agent-q-diff-forbidden
      (should (equal (length err) 2))
      (cadr err))))
 
+(defun aqd-guard-protection (name root &optional path)
+  "Return how the file NAME below ROOT, both local, is protected.
+PATH is another name of the file, or nil."
+  (let ((file-name-handler-alist nil))
+    (agent-q-diff-guard--protection
+     name root ""
+     (and path (list (split-string (string-remove-prefix root path) "/" t))))))
+
 (defun aqd-guard-first-line (path kind)
   "Return the first line of the refusal of PATH for KIND."
   (let ((shown (if (stringp path)
-                   (agent-q-diff-visible path agent-q-diff-path--max-shown)
+                   (agent-q-diff-visible path agent-q-diff-guard--max-shown)
                  path)))
     (pcase kind
       ('outside (format "Error: Path '%s' is outside project root" shown))

@@ -4,6 +4,9 @@
 
 ;;; Commentary:
 
+;; Which names are asked for each time, which are denied, and which are like
+;; any other.
+;;
 ;; A real project with every kind of file that a path can lead to, real links
 ;; and devices included, and a table of paths that an agent might try.  A
 ;; refusal must leave the whole tree as it was, and must not call any remote
@@ -14,8 +17,91 @@
 (require 'cl-lib)
 (require 'cus-edit)
 (require 'ert)
-(require 'agent-q-diff-guard)
 (require 'agent-q-diff-guard-help)
+(require 'agent-q-diff-guard)
+
+(defconst aqd-guard-protected-asked-names
+  '(".dir-locals.el" "src/.dir-locals-2.el" ".DIR-LOCALS.EL" ".dir-locals.el." ".envrc"
+    "deep/er/.envrc" ".Envrc" ".env\u200crc" ".env" ".env.local" ".husky/pre-commit" "HEAD"
+    ".github/workflows/ci.yml" ".GitHub/Workflows/new.yml" "sub/.github/workflows/x"
+    ".gitlab-ci.yml" ".circleci/config.yml" "Jenkinsfile" "jenkinsfile.release"
+    "azure-pipelines.yaml" ".ci/run" ".gitmodules" ".pre-commit-config.yaml" "CLAUDE.md"
+    ".claude/settings.json" ".claude/settings.local.json" ".Claude/commands/x.md" ".mcp.json"
+    ".cursor/mcp.json" ".cursorrules" ".cursor/rules/x.mdc" "AGENTS.md" "sub/AGENTS.md"
+    ".codex/config.toml" ".gemini/settings.json" ".github/copilot-instructions.md"
+    ".vscode/tasks.json" ".vſcode/tasks.json" "x.code-workspace" ".idea/workspace.xml"
+    ".devcontainer/devcontainer.json" ".exrc" ".nvim.lua" ".vimrc" ".bashrc" ".bash_profile"
+    ".zshenv" ".profile" ".config/fish/config.fish" ".ssh/authorized_keys" ".npmrc"
+    "package.json" "web/package.json" "build.rs" ".cargo/config.toml" "eslint.config.mjs"
+    "vite.config.ts" ".eslintrc.js" "setup.py" "sitecustomize.py" "x.pth" ".gdbinit"
+    ".yarnrc.yml" ".netrc" "Gemfile" ".vscode" ".claude")
+  "Names of files that run code or steer agents.")
+
+(defconst aqd-guard-protected-plain-names
+  '("README.md" "Makefile" "GNUmakefile" "CMakeLists.txt" "src/main.rs" "Cargo.toml"
+    "pyproject.toml" "go.mod" ".editorconfig" ".gitignore" ".gitattributes" "package.json.md"
+    "my-package.json" "xpackage.json" "env" "envrc" ".environment" "docs/CLAUDE.md.txt"
+    "github/workflows/ci.yml" ".github/ISSUE_TEMPLATE.md" ".github/dependabot.yml"
+    "workflows/ci.yml" "vscode/tasks.json" "x.vscode/y" "src/hooks/use.js" "src/head.el"
+    "config.ts" "tests/setup.sh" "Dockerfile" "src/idea/x" "build/rs" "LICENSE" "src/agents.el"
+    "src/.dir-locals.el.orig/x" "bashrc")
+  "Names of ordinary files.")
+
+(ert-deftest aqd-guard-protected-files-that-run-are-asked-for ()
+  (aqd-guard-with-project
+    (dolist (name aqd-guard-protected-asked-names)
+      (ert-info ((format "%S" name) :prefix "name: ")
+        (pcase (aqd-guard-protection (aqd-guard-in name) aqd-guard-root)
+          (`(,kind . ,reason)
+           (should (eq kind 'asked))
+           (should (string-match-p "\\`[a-zE]" reason)))
+          (_ (should-not name)))))
+    (dolist (name aqd-guard-protected-plain-names)
+      (ert-info ((format "%S" name) :prefix "name: ")
+        (should-not (aqd-guard-protection (aqd-guard-in name) aqd-guard-root))))))
+
+(ert-deftest aqd-guard-protected-what-git-keeps-is-denied ()
+  (aqd-guard-with-project
+    (dolist (name '(".git/config" ".GIT/x" "sub/.git" "git~1/x" "bare/config" ".hg/hgrc"
+                    "linked-tree/x/y" "bare/new/deep/x"))
+      (ert-info ((format "%S" name) :prefix "name: ")
+        (should (eq 'denied (car (aqd-guard-protection (aqd-guard-in name)
+                                                                aqd-guard-root))))))))
+
+(ert-deftest aqd-guard-protected-patterns-are-options ()
+  (aqd-guard-with-project
+    (let ((agent-q-diff-protected-asked '(("it is mine" "/Makefile" "secret/" "a/*.el")))
+          (agent-q-diff-protected-denied '("/vendor/")))
+      (pcase-dolist (`(,name . ,kind)
+                     '(("Makefile" asked . "it is mine") ("sub/Makefile") ("secret/x" asked . "it is mine")
+                       ("x/Secret/y/z" asked . "it is mine") ("secrets/x") ("a/x.el" asked . "it is mine")
+                       ("b/a/x.el" asked . "it is mine") ("a/b/x.el") (".envrc")
+                       ("vendor/x" denied . "it belongs to the version control system")
+                       ("sub/vendor/x")))
+        (ert-info ((format "%S" name) :prefix "name: ")
+          (should (equal (aqd-guard-protection (aqd-guard-in name) aqd-guard-root)
+                         kind)))))))
+
+(ert-deftest aqd-guard-protected-options-are-obeyed-at-once-however-they-are-set ()
+  (let ((agent-q-diff-protected-asked (list (cons "it is mine" (mapcar #'string (number-sequence ?a ?p)))))
+        (agent-q-diff-protected-denied nil))
+    (cl-flet ((kind (name) (car (agent-q-diff-guard--kind-by-name (list name)))))
+      (should-not (kind "new"))
+      (push (list "it is new" "new") agent-q-diff-protected-asked)
+      (should (eq 'asked (kind "new")))
+      (let ((agent-q-diff-protected-denied '("new")))
+        (should (eq 'denied (kind "new"))))
+      (should (eq 'asked (kind "new")))
+      (setq agent-q-diff-protected-asked (cdr agent-q-diff-protected-asked))
+      (should-not (kind "new"))
+      ;; In place, after patterns that stay.
+      (nconc (car agent-q-diff-protected-asked) (list "new"))
+      (should (eq 'asked (kind "new")))
+      (setcar (last (car agent-q-diff-protected-asked)) "other")
+      (should-not (kind "new"))
+      (should (eq 'asked (kind "other"))))))
+
+;;;; The guard
 
 ;;;; Paths that must be refused
 
@@ -257,10 +343,10 @@
                       "src /a.el" "PROGRA~1" "x~2.txt" "con" "CON.txt" "src/aux" "nul "
                       "Lpt1.x" "com¹" "src/prn/x"))
         (ert-info ((format "%S" path) :prefix "path: ")
-          (should-error (agent-q-diff-path-check-spelling path) :type 'no-catch)))
+          (should-error (agent-q-diff-guard--check-spelling path) :type 'no-catch)))
       (dolist (path '("con1" "console" "a.con" "x~" "src/a.el" "x~12y"))
         (ert-info ((format "%S" path) :prefix "path: ")
-          (agent-q-diff-path-check-spelling path))))))
+          (agent-q-diff-guard--check-spelling path))))))
 
 (ert-deftest aqd-guard-where-turkish-is-spoken ()
   "Turkish Emacs has other cases for I and i; .GIT is .git all the same."
@@ -270,29 +356,29 @@
           (turkish-case-conversion-enable)
           (dolist (path '(".GIT/config" ".Git/config" ".gIt/config" ".git/config"))
             (should (string-prefix-p "Error: Cannot" (aqd-guard-answer path))))
-          (should (eq 'asked (car (agent-q-diff-protected-kind '(".IDEA" "x")))))
-          (should (eq 'asked (car (agent-q-diff-protected-kind '("JENKINSFILE")))))
+          (should (eq 'asked (car (agent-q-diff-guard--kind-by-name '(".IDEA" "x")))))
+          (should (eq 'asked (car (agent-q-diff-guard--kind-by-name '("JENKINSFILE")))))
           (should (string-prefix-p "Error: Cannot" (aqd-guard-answer "a.ZIP"))))
       (turkish-case-conversion-disable))))
 
 (ert-deftest aqd-guard-an-option-that-was-changed-counts-at-once ()
   "Answers are cached, but not beyond a destructive change of the option's list."
   (let ((agent-q-diff-protected-asked (copy-tree agent-q-diff-protected-asked)))
-    (should-not (agent-q-diff-protected-kind '("src" "mine.txt")))
+    (should-not (agent-q-diff-guard--kind-by-name '("src" "mine.txt")))
     (setcdr (last (car (last agent-q-diff-protected-asked))) (list "mine.txt"))
-    (should (eq 'asked (car (agent-q-diff-protected-kind '("src" "mine.txt")))))
+    (should (eq 'asked (car (agent-q-diff-guard--kind-by-name '("src" "mine.txt")))))
     (let ((agent-q-diff-protected-denied '("src/")))
-      (should (eq 'denied (car (agent-q-diff-protected-kind '("src" "mine.txt"))))))))
+      (should (eq 'denied (car (agent-q-diff-guard--kind-by-name '("src" "mine.txt"))))))))
 
 (ert-deftest aqd-guard-outside-of-projects-links-are-not-looked-for ()
   "Directories above need not be readable, and links there lead anywhere."
   (aqd-guard-with-project
     (cl-letf (((symbol-function 'agent-q-diff-guard--links)
                (lambda (directory) (error "Looked into %s" directory))))
-      (should-error (agent-q-diff-guard-check "a/new.el" aqd-guard-root)
+      (should-error (car (agent-q-diff-guard-find "a/new.el" aqd-guard-root))
                     :type 'agent-q-diff-forbidden)
       (let ((name (concat aqd-guard-root "a/new.el")))
-        (should (equal name (agent-q-diff-guard-check name "/")))))))
+        (should (equal name (car (agent-q-diff-guard-find name "/"))))))))
 
 (ert-deftest aqd-guard-a-working-tree-in-a-bare-repository-is-the-users ()
   (aqd-guard-with-project
@@ -301,11 +387,11 @@
       (make-directory (concat bare "objects") t)
       (make-directory (concat bare "tree") t)
       (write-region "" nil (concat bare "HEAD") nil 'silent)
-      (should (eq 'denied (car (agent-q-diff-guard-protection
+      (should (eq 'denied (car (aqd-guard-protection
                                 (concat bare "tree/a.el") "/"))))
       (write-region "gitdir: .." nil (concat bare "tree/.git") nil 'silent)
-      (should-not (agent-q-diff-guard-protection (concat bare "tree/a.el") "/"))
-      (should (eq 'denied (car (agent-q-diff-guard-protection
+      (should-not (aqd-guard-protection (concat bare "tree/a.el") "/"))
+      (should (eq 'denied (car (aqd-guard-protection
                                 (concat bare "hooks/a") "/")))))))
 
 (ert-deftest aqd-guard-a-name-that-the-system-cannot-hold ()
@@ -389,7 +475,7 @@
           (should (string-suffix-p "is outside project root" (aqd-guard-answer path root)))))
       (dolist (path '(".git/config" "fifo" "a.gz" "hard-secret" "src"))
         (should (string-prefix-p "Error: Cannot" (aqd-guard-answer path root))))
-      (should (eq 'asked (car (agent-q-diff-guard-protection (concat root ".envrc") root))))
+      (should (eq 'asked (car (cdr (agent-q-diff-guard-find ".envrc" root)))))
       (should-not aqd-guard-asked))))
 
 ;;;; Work trees in an agent's folder
@@ -397,7 +483,7 @@
 (defun aqd-guard-protected-p (name)
   "Return non-nil if the file NAME in the project is protected."
   (let ((name (aqd-guard-in name)))
-    (agent-q-diff-guard-protection name aqd-guard-root name)))
+    (aqd-guard-protection name aqd-guard-root name)))
 
 (defun aqd-guard-git (&rest arguments)
   "Run git with ARGUMENTS in the project."
@@ -464,7 +550,7 @@
 The second check must be a refusal."
   (declare (indent 1) (debug t))
   `(aqd-guard-with-project
-     (let ((name (agent-q-diff-guard-check ,path aqd-guard-root)))
+     (let ((name (car (agent-q-diff-guard-find ,path aqd-guard-root))))
        (should (equal name (agent-q-diff-guard-recheck name aqd-guard-root)))
        ,@body
        (let ((before (aqd-guard-snapshot)))
@@ -528,7 +614,7 @@ The second check must be a refusal."
 
 (ert-deftest aqd-guard-race-that-changes-nothing ()
   (aqd-guard-with-project
-    (let ((name (agent-q-diff-guard-check "a/new.el" aqd-guard-root)))
+    (let ((name (car (agent-q-diff-guard-find "a/new.el" aqd-guard-root))))
       (aqd-guard-file "proj/a/new.el")
       (should (equal name (agent-q-diff-guard-recheck name aqd-guard-root)))
       (aqd-guard-file "proj/a/new.el" "other\n")
@@ -540,8 +626,8 @@ The second check must be a refusal."
   "Writing to where .gitlab-ci.yml leads is writing .gitlab-ci.yml."
   (aqd-guard-with-project
     (let ((kind (lambda (path)
-                  (car (agent-q-diff-guard-protection
-                        (agent-q-diff-guard-check path aqd-guard-root) aqd-guard-root path)))))
+                  (car (aqd-guard-protection
+                        (car (agent-q-diff-guard-find path aqd-guard-root)) aqd-guard-root path)))))
       (should (eq 'asked (funcall kind ".gitlab-ci.yml")))
       (should (eq 'asked (funcall kind "dev/env.sh")))
       (should (eq 'asked (funcall kind ".vscode/ci.yml")))
@@ -550,7 +636,7 @@ The second check must be a refusal."
       (should-not (funcall kind "src/a.el"))
       (should-not (funcall kind "in-dir/a.el")))
     ;; The agent's name counts even if no link is found.
-    (should (eq 'asked (car (agent-q-diff-guard-protection (aqd-guard-in "src/a.el")
+    (should (eq 'asked (car (aqd-guard-protection (aqd-guard-in "src/a.el")
                                                            aqd-guard-root ".envrc"))))))
 
 (ert-deftest aqd-guard-default-options-fit-their-types ()

@@ -302,8 +302,9 @@ Each file may use those above it."
 (defun aqd-package-calls (function)
   "Call FUNCTION and return (VALUE . CALLS).
 VALUE is what it returns, and CALLS are those of the package's functions
-meanwhile, in order, each as (CALLER CALLED); each of the two is (ROW . FUNCTION),
-with the row of its file in the map, and CALLER is nil if Emacs called."
+meanwhile, in order, each as (CALLER CALLED).  Each of the two is (ROW
+. FUNCTION), with the row of its file in the map; CALLER is nil if Emacs
+called."
   (let ((layers (aqd-package-layers))
         calls advised)
     (dolist (symbol (aqd-package-symbols
