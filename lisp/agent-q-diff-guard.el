@@ -205,40 +205,41 @@ and spaces at the end and reads a colon as the beginning of a stream name."
     (string-trim-right (replace-regexp-in-string "\\(.\\):.*\\'" "\\1" low)
                        "[. ]+")))
 
-(defun agent-q-diff-guard--patterns-regexp (patterns)
-  "Return a regexp that matches the files that PATTERNS name.
-It is for folded names that have a slash before each part."
-  (mapconcat
-   (lambda (pattern)
-     (concat (and (string-prefix-p "/" pattern) "\\`")
-             "/"
-             (mapconcat (lambda (part)
-                          ;; `wildcard-to-regexp' lets it match slashes.
-                          (string-replace "[^\0]" "[^/]"
-                                          (substring (wildcard-to-regexp part) 2 -2)))
-                        (split-string pattern "/" t) "/")
-             (if (directory-name-p pattern) "\\(?:/\\|\\'\\)" "\\'")))
-   (split-string (agent-q-diff-guard--fold-case (string-join patterns "\0")) "\0")
-   "\\|"))
-
 (defvar agent-q-diff-guard--compiled nil
   "What both options say, (OPTIONS . ROWS), or nil.
 OPTIONS is a copy of both values, which a user may change in place.  Each
 row is (REGEXP KIND . REASON); making its regexp takes milliseconds.")
 
 (defun agent-q-diff-guard--rows ()
-  "Return the rows for the present values of both options."
+  "Return the rows for the present values of both options.
+The regexps are for folded names that have a slash before each part."
   (let ((options (cons agent-q-diff-protected-denied agent-q-diff-protected-asked)))
     (unless (equal options (car agent-q-diff-guard--compiled))
       (setq agent-q-diff-guard--compiled
-            (cons (copy-tree options)
-                  (cl-loop for (kind reason . patterns)
-                           in `((denied "it belongs to the version control system"
-                                        ,@(car options))
-                                ,@(mapcar (lambda (row) (cons 'asked row)) (cdr options)))
-                           when patterns
-                           collect (cl-list* (agent-q-diff-guard--patterns-regexp patterns)
-                                             kind reason)))))
+            (cons
+             (copy-tree options)
+             (cl-loop
+              for (kind reason . patterns)
+              in `((denied "it belongs to the version control system" ,@(car options))
+                   ,@(mapcar (lambda (row) (cons 'asked row)) (cdr options)))
+              when patterns
+              collect
+              (cl-list*
+               (mapconcat
+                (lambda (pattern)
+                  (concat
+                   (and (string-prefix-p "/" pattern) "\\`")
+                   "/"
+                   (mapconcat (lambda (part)
+                                ;; `wildcard-to-regexp' lets it match slashes.
+                                (string-replace "[^\0]" "[^/]"
+                                                (substring (wildcard-to-regexp part) 2 -2)))
+                              (split-string pattern "/" t) "/")
+                   (if (directory-name-p pattern) "\\(?:/\\|\\'\\)" "\\'")))
+                (split-string (agent-q-diff-guard--fold-case (string-join patterns "\0"))
+                              "\0")
+                "\\|")
+               kind reason)))))
     (cdr agent-q-diff-guard--compiled)))
 
 (defun agent-q-diff-guard--kind-by-name (parts)
@@ -397,17 +398,6 @@ path of common characters, in which none matches, is not tried."
                         (split-string path "/")))
       (agent-q-diff-guard--refuse 'unwritable "The path is too long"))))
 
-(defun agent-q-diff-guard--check-depth (parts)
-  "Refuse PARTS of a path if, without regard to links, they lead above the root."
-  (let ((depth 0))
-    (dolist (part parts)
-      (pcase part
-        ((or "" "."))
-        (".." (cl-decf depth))
-        (_ (cl-incf depth)))
-      (when (< depth 0)
-        (agent-q-diff-guard--refuse 'outside)))))
-
 (defun agent-q-diff-guard--parts (path root remote)
   "Return the parts of PATH below ROOT, or refuse PATH.
 REMOTE is the remote prefix of ROOT, or \"\".  No file is accessed except ROOT."
@@ -417,8 +407,16 @@ REMOTE is the remote prefix of ROOT, or \"\".  No file is accessed except ROOT."
                 (string-to-multibyte (substring-no-properties path)) root remote)))
     (agent-q-diff-guard--check-spelling below)
     (agent-q-diff-guard--check-encoding below)
-    (let ((parts (split-string below "/")))
-      (agent-q-diff-guard--check-depth parts)
+    (let ((parts (split-string below "/"))
+          (depth 0))
+      ;; Without regard to links, they must not lead above the root.
+      (dolist (part parts)
+        (pcase part
+          ((or "" "."))
+          (".." (cl-decf depth))
+          (_ (cl-incf depth)))
+        (when (< depth 0)
+          (agent-q-diff-guard--refuse 'outside)))
       parts)))
 
 ;;;; The walk along the parts
@@ -438,11 +436,6 @@ REMOTE is the remote prefix of ROOT, or \"\".  No file is accessed except ROOT."
   (n-missing 0) ; number of parts so far that do not exist
   (n-links 0)   ; number of links followed
   (link-end nil)) ; length of REST when the outermost link has been followed
-
-(defun agent-q-diff-guard--walk-name (walk)
-  "Return the file name that WALK has reached."
-  (or (car (agent-q-diff-guard--walk-here walk))
-      (agent-q-diff-guard--walk-root walk)))
 
 (defun agent-q-diff-guard--in-link-p (walk)
   "Return non-nil if the last part of WALK came from the text of a link."
@@ -493,7 +486,8 @@ REMOTE is the remote prefix of ROOT, or \"\".  No file is accessed except ROOT."
 
 (defun agent-q-diff-guard--walk-enter (walk part)
   "Move WALK to PART of the directory that it has reached."
-  (let* ((directory (file-name-as-directory (agent-q-diff-guard--walk-name walk)))
+  (let* ((directory (file-name-as-directory (or (car (agent-q-diff-guard--walk-here walk))
+                                                (agent-q-diff-guard--walk-root walk))))
          (name (concat directory (agent-q-diff-guard--walk-spelling directory part)))
          (attributes (and (agent-q-diff-guard--walk-kind walk)
                           (file-attributes name)))
@@ -509,24 +503,20 @@ REMOTE is the remote prefix of ROOT, or \"\".  No file is accessed except ROOT."
       (setf (agent-q-diff-guard--walk-kind walk)
             (if (eq type t) 'directory attributes))))))
 
-(defun agent-q-diff-guard--walk-step (walk)
-  "Move WALK along the next part of its path."
-  (let ((part (pop (agent-q-diff-guard--walk-rest walk)))
-        (kind (agent-q-diff-guard--walk-kind walk)))
-    (when (consp kind)
-      (agent-q-diff-guard--refuse 'missing))
-    (pcase part
-      ((or "" ".") nil)
-      ((and ".." (guard (null kind)))
-       (agent-q-diff-guard--refuse 'missing))
-      (".." (agent-q-diff-guard--walk-up walk))
-      (_ (agent-q-diff-guard--walk-enter walk part)))))
-
 (defun agent-q-diff-guard--walk-along (parts root remote)
   "Return a walk from ROOT, whose remote prefix is REMOTE, along all PARTS."
   (let ((walk (agent-q-diff-guard--walk-make :root root :remote remote :rest parts)))
     (while (agent-q-diff-guard--walk-rest walk)
-      (agent-q-diff-guard--walk-step walk))
+      (let ((part (pop (agent-q-diff-guard--walk-rest walk)))
+            (kind (agent-q-diff-guard--walk-kind walk)))
+        (when (consp kind)
+          (agent-q-diff-guard--refuse 'missing))
+        (pcase part
+          ((or "" ".") nil)
+          ((and ".." (guard (null kind)))
+           (agent-q-diff-guard--refuse 'missing))
+          (".." (agent-q-diff-guard--walk-up walk))
+          (_ (agent-q-diff-guard--walk-enter walk part)))))
     walk))
 
 ;;;; The root
@@ -655,8 +645,8 @@ parts below ROOT."
   (let* ((parts (split-string (substring link (length root)) "/" t))
          (target (catch 'agent-q-diff-guard--refusal
                    (ignore-errors
-                     (agent-q-diff-guard--walk-name
-                      (agent-q-diff-guard--walk-along parts root remote))))))
+                     (car (agent-q-diff-guard--walk-here
+                           (agent-q-diff-guard--walk-along parts root remote)))))))
     (cond
      ((not (stringp target)) nil)
      ((equal target name) parts)
@@ -772,7 +762,7 @@ REMOTE."
                   (agent-q-diff-guard--check-root root)
                   (agent-q-diff-guard--parts path root remote)))
          (walk (agent-q-diff-guard--walk-along parts root remote))
-         (name (agent-q-diff-guard--walk-name walk))
+         (name (or (car (agent-q-diff-guard--walk-here walk)) root))
          (below (and called (catch 'agent-q-diff-guard--refusal
                               (agent-q-diff-guard--below called root remote)))))
     (when (member (car (last parts)) '("" "." ".."))
@@ -783,7 +773,8 @@ REMOTE."
     (agent-q-diff-guard--check-kind walk)
     (pcase (agent-q-diff-guard--protection
             name root remote
-            (cons parts (and (stringp below) (list (split-string below "/" t)))))
+            (cons (remove "." parts)
+                  (and (stringp below) (list (remove "." (split-string below "/" t))))))
       (`(denied . ,reason)
        (agent-q-diff-guard--refuse 'unwritable "Not for agents: %s" reason))
       (protection (cons name protection)))))

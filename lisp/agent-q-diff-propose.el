@@ -83,8 +83,9 @@ git's own.  If no agent may edit the file, signal an error; that is logged."
                   (agent-q-diff-request-tool request) (agent-q-diff-request-path request)
                   (lambda ()
                     (agent-q-diff-file-uncached
-                      (agent-q-diff-guard-find (agent-q-diff-propose--below name root)
-                                               root name))))))
+                      (let ((below (agent-q-diff-propose--below name root)))
+                        (agent-q-diff-guard-find below root
+                                                 (and (not (equal below name)) name))))))))
       (setf (agent-q-diff-request-protection request) protection
             (agent-q-diff-request-notes request)
             (append (unless (or (not project) (equal root project))

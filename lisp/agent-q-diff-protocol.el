@@ -241,25 +241,21 @@ Signal an error if it is not a request."
   (let ((request (condition-case err
                      (json-parse-string (decode-coding-string line 'utf-8-unix))
                    (error (agent-q-diff-protocol--why (error-message-string err))))))
-    (if (hash-table-p request)
-        (agent-q-diff-protocol--check-version request)
+    (unless (hash-table-p request)
       (signal 'agent-q-diff-bad-arguments
               (list (format "the request is not an object in JSON and UTF-8: %s"
-                            (if (stringp request) request "something else")))))))
+                            (if (stringp request) request "something else")))))
+    (unless (member (gethash "version" request) agent-q-diff-protocol--versions)
+      (signal 'agent-q-diff-bad-arguments
+              '("the program agent-q-diff and its Lisp code are of different \
+versions; rebuild the one or reload the other")))
+    request))
 
 (defun agent-q-diff-protocol--why (message)
   "Return MESSAGE, of an error in parsing JSON, for an agent."
   (if (string-search "JSON_ALLOW_NUL" message)
       "it has the character U+0000, which this Emacs cannot read"
     message))
-
-(defun agent-q-diff-protocol--check-version (request)
-  "Return REQUEST, or signal that its protocol version is not supported."
-  (unless (member (gethash "version" request) agent-q-diff-protocol--versions)
-    (signal 'agent-q-diff-bad-arguments
-            '("the program agent-q-diff and its Lisp code are of different \
-versions; rebuild the one or reload the other")))
-  request)
 
 (defun agent-q-diff-protocol--n-bytes (request)
   "Return the number of bytes of the texts that follow the line of REQUEST.

@@ -142,15 +142,6 @@ schema, an alist.  :required is a list of names; :safety-level and
   "Signal `agent-q-diff-bad-arguments' with FORMAT and ARGUMENTS."
   (signal 'agent-q-diff-bad-arguments (list (apply #'format format arguments))))
 
-(defun agent-q-diff-schema--key (key)
-  "Return KEY, the name of an argument in any form, as a string."
-  (cond
-   ((stringp key) key)
-   ((keywordp key) (substring (symbol-name key) 1))
-   ((and key (symbolp key)) (symbol-name key))
-   (t (agent-q-diff-schema--refuse "A parameter's name must be a string, not %S"
-                                   key))))
-
 (defun agent-q-diff-schema--pairs (arguments)
   "Return ARGUMENTS, a hash table, alist or plist, as (KEY . VALUE) pairs."
   (cond
@@ -169,17 +160,6 @@ schema, an alist.  :required is a list of names; :safety-level and
        "The arguments must be an object, not a list of something else"))))
 
 ;;;; Checking
-
-(defun agent-q-diff-schema--parameter (what parameters key)
-  "Return that of PARAMETERS which is called KEY, or signal that there is none.
-WHAT is whose parameters these are, for the message."
-  (or (seq-find (pcase-lambda (`(,name ,_ ,_ ,_ . ,others))
-                  (member key (cons (symbol-name name) others)))
-                parameters)
-      (agent-q-diff-schema--refuse
-       "Unknown parameter '%s'. %s takes %s" key what
-       (mapconcat (lambda (parameter) (symbol-name (car parameter)))
-                  parameters ", "))))
 
 (defun agent-q-diff-schema--kind (value)
   "Return the JSON type of VALUE, in words."
@@ -234,11 +214,6 @@ PARAMETERS are those of its objects.  Signal an error if it is none."
                                                           (not (keywordp (car element)))))))
                           value)))))
 
-(defun agent-q-diff-schema--absent-p (parameter value)
-  "Return non-nil if VALUE is JSON's null, which means no value for PARAMETER."
-  (or (memq value '(:null :json-null))
-      (and (null value) (eq (nth 1 parameter) 'string))))
-
 (defun agent-q-diff-schema-arguments (name arguments)
   "Return ARGUMENTS of a call of the tool NAME as an alist, after checking them.
 ARGUMENTS are a hash table, an alist or a plist, as JSON was parsed; the
@@ -255,25 +230,32 @@ WHAT is whose parameters these are, for messages.  The rest is as for
 `agent-q-diff-schema-arguments'."
   (let (checked)
     (pcase-dolist (`(,given . ,value) (agent-q-diff-schema--pairs arguments))
-      (let* ((key (agent-q-diff-schema--key given))
-             (parameter (agent-q-diff-schema--parameter what parameters key)))
-        (unless (agent-q-diff-schema--absent-p parameter value)
-          (when (assq (car parameter) checked)
-            (agent-q-diff-schema--refuse "Parameter '%s' is given twice"
-                                         (car parameter)))
-          (push (cons (car parameter)
-                      (agent-q-diff-schema--value parameter key value))
-                checked))))
-    (agent-q-diff-schema--check-complete what parameters checked)
+      (let* ((key (cond
+                   ((stringp given) given)
+                   ((keywordp given) (substring (symbol-name given) 1))
+                   ((and given (symbolp given)) (symbol-name given))
+                   (t (agent-q-diff-schema--refuse
+                       "A parameter's name must be a string, not %S" given))))
+             (parameter (or (seq-find (pcase-lambda (`(,name ,_ ,_ ,_ . ,others))
+                                        (member key (cons (symbol-name name) others)))
+                                      parameters)
+                            (agent-q-diff-schema--refuse
+                             "Unknown parameter '%s'. %s takes %s" key what
+                             (mapconcat (lambda (parameter) (symbol-name (car parameter)))
+                                        parameters ", "))))
+             (name (car parameter)))
+        ;; JSON's null means that there is no value.
+        (unless (or (memq value '(:null :json-null))
+                    (and (null value) (eq (nth 1 parameter) 'string)))
+          (when (assq name checked)
+            (agent-q-diff-schema--refuse "Parameter '%s' is given twice" name))
+          (push (cons name (agent-q-diff-schema--value parameter key value)) checked))))
+    (pcase-dolist (`(,key ,_ ,is-required . ,_) parameters)
+      (when (and is-required (not (assq key checked)))
+        (agent-q-diff-schema--refuse
+         "Missing parameter '%s'. %s needs %s" key what
+         (string-join (agent-q-diff-schema--required parameters) ", "))))
     (nreverse checked)))
-
-(defun agent-q-diff-schema--check-complete (what parameters checked)
-  "Signal an error unless CHECKED has all required PARAMETERS of WHAT."
-  (pcase-dolist (`(,key ,_ ,is-required . ,_) parameters)
-    (when (and is-required (not (assq key checked)))
-      (agent-q-diff-schema--refuse
-       "Missing parameter '%s'. %s needs %s" key what
-       (string-join (agent-q-diff-schema--required parameters) ", ")))))
 
 (provide 'agent-q-diff-schema)
 ;;; agent-q-diff-schema.el ends here

@@ -17,7 +17,6 @@
 (require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-log)
-(require 'agent-q-diff-visit)
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-protocol)
 (require 'agent-q-diff-structured)
@@ -25,6 +24,7 @@
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-result)
+(require 'agent-q-diff-buffer)
 (require 'agent-q-diff-progress)
 (require 'agent-q-diff-reviews)
 (require 'agent-q-diff-deadline)
@@ -116,25 +116,20 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
     (when-let ((seconds (process-get client 'timeout)))
       (agent-q-diff-deadline-begin review seconds))
     (with-current-buffer (agent-q-diff-session-buffer review)
-      (add-hook 'agent-q-diff-progress-functions
-                (apply-partially #'agent-q-diff-server--send-progress client)
-                nil t)
-      (agent-q-diff-progress-refresh)))
+      (let ((send (apply-partially #'agent-q-diff-server--send-progress client)))
+        (add-hook 'agent-q-diff-progress-functions send nil t)
+        (apply send (agent-q-diff-buffer-counts)))))
    (t (agent-q-diff-cancel review))))
-
-(defun agent-q-diff-server--review (client tool arguments)
-  "Begin the review that CLIENT requests by TOOL with ARGUMENTS, a hash table."
-  (agent-q-diff-server--follow
-   client
-   (agent-q-diff-propose
-    tool (agent-q-diff-schema-arguments tool arguments)
-    (apply-partially #'agent-q-diff-server--answer-result client))))
 
 (defun agent-q-diff-server--call (client tool arguments)
   "Call TOOL with ARGUMENTS, a hash table, and answer CLIENT."
   (cond
    ((agent-q-diff-schema-proposal-p tool)
-    (agent-q-diff-server--review client tool arguments))
+    (agent-q-diff-server--follow
+     client
+     (agent-q-diff-propose
+      tool (agent-q-diff-schema-arguments tool arguments)
+      (apply-partially #'agent-q-diff-server--answer-result client))))
    ((equal tool "ping")
     (agent-q-diff-server--answer
      client (format "Emacs %s serves at %s" emacs-version
@@ -236,22 +231,14 @@ only once it is read; they pass `agent-q-diff-visit-name', as these do."
     (dolist (key '("path" "rename_to" "to"))
       (let ((name (gethash key arguments)))
         (when (and (stringp name) (not (string-empty-p name)))
-          (agent-q-diff-server--check-name tool name))))
+          (let ((default-directory (or agent-q-diff-project-root default-directory)))
+            (agent-q-diff-propose-request tool name nil)))))
     (dolist (key '("changes" "files"))
       (let ((files (gethash key arguments)))
         (when (vectorp files)
           (seq-doseq (file files)
             (when (hash-table-p file)
               (agent-q-diff-server--check-names tool file))))))))
-
-(defun agent-q-diff-server--check-name (tool name)
-  "Refuse NAME, that of a file in a call of TOOL, and log that."
-  (condition-case err
-      (let ((default-directory (or agent-q-diff-project-root default-directory)))
-        (agent-q-diff-visit-name name))
-    (agent-q-diff-bad-target
-     (agent-q-diff-log-refusal tool name err)
-     (signal (car err) (cdr err)))))
 
 (defun agent-q-diff-server--agent (name)
   "Return NAME, a caller's name for itself, made safe to show, or nil.
@@ -288,20 +275,15 @@ absolute."
      (t (agent-q-diff-server--make-absolute arguments default-directory)
         (agent-q-diff-server--directory root)))))
 
-(defun agent-q-diff-server--timeout (request)
-  "Return the number of seconds that the caller of REQUEST waits, or nil.
-Signal an error if it is no such number."
-  (when-let ((seconds (gethash "timeout" request)))
-    (if (and (numberp seconds) (<= 0 seconds))
-        seconds
-      (signal 'agent-q-diff-bad-arguments '("the timeout must be a number of seconds")))))
-
 (defun agent-q-diff-server--serve (client request)
   "Carry out REQUEST, a hash table, and answer CLIENT."
-  (let ((arguments (gethash "arguments" request)))
+  (let ((arguments (gethash "arguments" request))
+        (timeout (gethash "timeout" request)))
     (unless (hash-table-p arguments)
       (signal 'agent-q-diff-bad-arguments '("the arguments must be an object")))
-    (process-put client 'timeout (agent-q-diff-server--timeout request))
+    (unless (or (null timeout) (and (numberp timeout) (<= 0 timeout)))
+      (signal 'agent-q-diff-bad-arguments '("the timeout must be a number of seconds")))
+    (process-put client 'timeout timeout)
     (process-put client 'agent (agent-q-diff-server--agent (gethash "agent" request)))
     (let* ((default-directory (agent-q-diff-server--directory
                                (gethash "directory" request)))

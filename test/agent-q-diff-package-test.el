@@ -363,6 +363,31 @@ that is lower in the map, as from `aqd-package-calls'."
                         (string-prefix-p "✓" (aqd-edit "line 3\n" "three\n"))))))
       (should (equal aqd-twenty-with-first (aqd-disk))))))
 
+;;;; Calls
+
+(ert-deftest aqd-package-a-proposal-of-an-agent-makes-few-calls ()
+  "What was found once is passed on.  Protected names are compiled meanwhile."
+  (agent-q-diff-build-ensure)
+  (aqd-with-file aqd-twenty-original
+    (let ((request (json-serialize
+                    `((version . 1) (tool . "propose_file_edit") (agent . "an agent")
+                      (directory . ,(file-name-directory aqd-file))
+                      (arguments . ((path . ,aqd-file) (description . "Why")
+                                    (original . ,aqd-twenty-original)
+                                    (modified . ,aqd-twenty-proposed))))))
+          (client (make-pipe-process :name "aqd-client" :noquery t)))
+      (unwind-protect
+          (pcase-let* ((agent-q-diff-guard--compiled nil)
+                       (`(,review . ,calls)
+                        (aqd-package-calls
+                         (lambda ()
+                           (agent-q-diff-server--filter client (concat request "\n"))
+                           (car (agent-q-diff-open-reviews))))))
+            (should (equal "an agent" (agent-q-diff-session-agent review)))
+            (should (< (length calls) 450))
+            (agent-q-diff-end review))
+        (delete-process client)))))
+
 ;;;; Autoloads
 
 (defun aqd-package-unknown-commands (file names)
