@@ -333,25 +333,34 @@ ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and value are as for
      (let ((review (agent-q-diff-api--logging-errors
                     path
                     (lambda ()
-                      (agent-q-diff-api--prepare original modified description mode notes
-                                                 open)))))
+                      (agent-q-diff-api--prepare nil original modified description mode
+                                                 notes open)))))
        (agent-q-diff-lifecycle-begin review)
        review))))
 
-(defun agent-q-diff-api--prepare (original modified description mode notes open)
+(defun agent-q-diff-api--prepare (agent original modified description mode notes open)
   "Call OPEN for what to decide, and return its review, with a diff buffer.
-ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES are as for
-`agent-q-diff-api-start-and-wait'."
-  (let ((review (agent-q-diff-api--review-of (funcall open))))
+AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES are as for
+`agent-q-diff-api-start'."
+  (let ((review (agent-q-diff-api--review-of (funcall open) agent)))
     (agent-q-diff-render-prepare-or-close review original modified
                                           (or description "") mode notes)
     review))
 
-(defun agent-q-diff-api--review-of (change)
-  "Return a new review of CHANGE, or of a file change alone."
-  (if (agent-q-diff-file-change-p change)
-      (agent-q-diff-session-of change)
-    (agent-q-diff-session-create :change change :root (expand-file-name default-directory))))
+(defconst agent-q-diff-api--agent-length 40
+  "Number of characters of an agent's name that are shown.")
+
+(defun agent-q-diff-api--review-of (change agent)
+  "Return a new review of CHANGE, or of a file change alone, proposed by AGENT.
+AGENT is the name of an agent, or nil for that of the caller."
+  (let ((is-one (agent-q-diff-file-change-p change))
+        (agent (or agent (car agent-q-diff-caller))))
+    (agent-q-diff-session-create
+     :change (if is-one (agent-q-diff-change-of change) change)
+     :root (and (not is-one) (expand-file-name default-directory))
+     :caller (cdr agent-q-diff-caller)
+     ;; The name is only displayed.
+     :agent (and agent (agent-q-diff-visible agent agent-q-diff-api--agent-length)))))
 
 (defun agent-q-diff-api--logging-errors (path function)
   "Call FUNCTION, which begins a review of the file PATH, and return its value.
@@ -449,10 +458,9 @@ are as for `agent-q-diff-review'."
       ;; The hooks of its mode run as well.
       (agent-q-diff-base-keeping-selection
         (let ((review (agent-q-diff-base-collecting-once
-                        (agent-q-diff-api--prepare original modified description mode notes
-                                                   open))))
-          (setf (agent-q-diff-session-callback review) callback
-                (agent-q-diff-session-agent review) agent)
+                        (agent-q-diff-api--prepare agent original modified description mode
+                                                   notes open))))
+          (setf (agent-q-diff-session-callback review) callback)
           (agent-q-diff-lifecycle-begin review)
           (with-current-buffer (agent-q-diff-session-buffer review)
             (setq agent-q-diff-buffer-end-function #'agent-q-diff-lifecycle-end-unwaited))

@@ -31,23 +31,12 @@
 
 ;;;; Open reviews
 
-(defconst agent-q-diff-lifecycle--agent-length 40
-  "Number of characters of an agent's name that are shown.")
-
 (defun agent-q-diff-lifecycle-begin (review)
-  "Record that REVIEW is open, and who waits for it."
-  (setf (agent-q-diff-session-caller review) (cdr agent-q-diff-caller)
-        (agent-q-diff-session-agent review)
-        ;; The name is only displayed.
-        (when-let ((agent (or (agent-q-diff-session-agent review)
-                              (car agent-q-diff-caller))))
-          (agent-q-diff-visible agent agent-q-diff-lifecycle--agent-length)))
+  "Record that REVIEW is open."
   (agent-q-diff-result-note-files review)
   (when (buffer-live-p (agent-q-diff-session-buffer review))
     (with-current-buffer (agent-q-diff-session-buffer review)
-      (agent-q-diff-grace-watch)
-      ;; The header line names the agent.
-      (agent-q-diff-progress-refresh)))
+      (agent-q-diff-grace-watch)))
   (unless agent-q-diff-reviews-open
     (agent-q-diff-reviews-begin-mode-line)
     (add-hook 'kill-emacs-query-functions #'agent-q-diff-lifecycle--query-kill-emacs)
