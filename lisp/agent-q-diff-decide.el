@@ -57,9 +57,10 @@ cannot be done; then nothing has changed."
 PLAN is called with the engine's review and returns a plan.  If
 IS-ACCEPTING is non-nil, record an error as a failure to apply HUNK."
   (condition-case err
-      (let* ((planned (funcall plan (agent-q-diff-change-engine change)))
+      (let* ((engine (agent-q-diff-change-engine change))
+             (planned (funcall plan engine))
              (note (agent-q-diff-engine-planned-note planned)))
-        (agent-q-diff-decide--carry-out change planned)
+        (agent-q-diff-decide--carry-out change engine planned)
         (unless (eq note 'unchanged)
           (agent-q-diff-decide--forget-failure change hunk))
         note)
@@ -85,26 +86,27 @@ HUNK is one of CHANGE."
                       #'agent-q-diff-decide-when-done change function)
     (funcall function)))
 
-(defun agent-q-diff-decide--carry-out (change planned)
+(defun agent-q-diff-decide--carry-out (change engine planned)
   "Make the edits of PLANNED in the targets of CHANGE and commit it.
-PLANNED is an `agent-q-diff-engine-planned'.  If a hook changed a text on
+ENGINE is its review, and PLANNED an `agent-q-diff-engine-planned'.  If a hook changed a text on
 saving, record that; the next `agent-q-diff-change-follow' then takes
 it in."
   (let* ((agent-q-diff-change-in-progress (cons change agent-q-diff-change-in-progress))
+         (files (agent-q-diff-change-files change))
+         (parts (agent-q-diff-engine-planned-parts planned))
          (edited nil)
          (note (lambda (file tick) (push (cons file tick) edited))))
-    (agent-q-diff-decide--check-apart change (agent-q-diff-engine-planned-parts planned))
+    (when (cdr files)
+      (agent-q-diff-decide--check-apart files parts))
     (agent-q-diff-transaction-run
      (mapcan (lambda (part)
                (agent-q-diff-decide--steps
-                (nth (agent-q-diff-engine-part-file part) (agent-q-diff-change-files change))
-                part note))
-             (agent-q-diff-decide--in-order (agent-q-diff-engine-planned-parts planned))))
-    (agent-q-diff-decide--commit change)
-    (dolist (part (agent-q-diff-engine-planned-parts planned))
+                (nth (agent-q-diff-engine-part-file part) files) part note))
+             (if (cdr parts) (agent-q-diff-decide--in-order parts) parts)))
+    (agent-q-diff-decide--commit change engine)
+    (dolist (part parts)
       (when (agent-q-diff-engine-part-operations part)
-        (agent-q-diff-change-note-presences
-         (nth (agent-q-diff-engine-part-file part) (agent-q-diff-change-files change)))))
+        (agent-q-diff-change-note-presences (nth (agent-q-diff-engine-part-file part) files))))
     (pcase-dolist (`(,file . ,tick) edited)
       (when (agent-q-diff-file-change-note-edited file tick)
         (agent-q-diff-change-note-hooked
@@ -123,39 +125,44 @@ may have made way for another."
       (reverse parts)
     parts))
 
-(defun agent-q-diff-decide--check-apart (change parts)
-  "Signal an error if two files of CHANGE are one by now, and PARTS edit it.
+(defun agent-q-diff-decide--check-apart (files parts)
+  "Signal an error if two of FILES, those of a change, are one now that PARTS edit.
 One may have become a link to the other.  An edit of either would go into the
 hunks of both."
-  (let ((files (agent-q-diff-change-files change))
-        (visiting (make-hash-table :test #'eq)))
-    (when (cdr files)
-      (dolist (file (reverse files))
-        (push file (gethash (agent-q-diff-file-change-buffer file) visiting)))
-      (dolist (part parts)
-        (let* ((file (nth (agent-q-diff-engine-part-file part) files))
-               (same (gethash (agent-q-diff-file-change-buffer file) visiting))
-               ;; What is wrong with a file that is away is said when it is edited.
-               (other (and (agent-q-diff-engine-part-edits part)
-                           (cdr same)
-                           (not (agent-q-diff-file-change-why-away file))
-                           (seq-find (lambda (other)
-                                       (not (or (eq other file)
-                                                (agent-q-diff-file-change-why-away other))))
-                                     same))))
-          (when other
-            (signal 'agent-q-diff-bad-target
-                    (list (format "%s and %s are one file now"
-                                  (agent-q-diff-file-change-name file)
-                                  (agent-q-diff-file-change-name other))))))))))
+  (let ((visiting (make-hash-table :test #'eq)))
+    (dolist (file (reverse files))
+      (push file (gethash (agent-q-diff-file-change-buffer file) visiting)))
+    (dolist (part parts)
+      (let* ((file (nth (agent-q-diff-engine-part-file part) files))
+             (same (gethash (agent-q-diff-file-change-buffer file) visiting))
+             ;; What is wrong with a file that is away is said when it is edited.
+             (other (and (agent-q-diff-engine-part-edits part)
+                         (cdr same)
+                         (not (agent-q-diff-file-change-why-away file))
+                         (seq-find (lambda (other)
+                                     (not (or (eq other file)
+                                              (agent-q-diff-file-change-why-away other))))
+                                   same))))
+        (when other
+          (signal 'agent-q-diff-bad-target
+                  (list (format "%s and %s are one file now"
+                                (agent-q-diff-file-change-name file)
+                                (agent-q-diff-file-change-name other)))))))))
 
 (defun agent-q-diff-decide--steps (file part note)
   "Return what is to be done to FILE for PART, an `agent-q-diff-engine-part'.
 The value is for `agent-q-diff-transaction-run'.  NOTE is called with FILE
 and the tick of its buffer after the edits."
-  (let ((edits (and (agent-q-diff-engine-part-edits part)
-                    (list (agent-q-diff-decide--edit-step file part note))))
-        before after)
+  (let* ((edit (lambda ()
+                 (funcall note file (agent-q-diff-file-change-edit file part))))
+         (edits (and (agent-q-diff-engine-part-edits part)
+                     (list (lambda (is-followed)
+                             (if is-followed
+                                 (agent-q-diff-transaction-edit
+                                  (agent-q-diff-file-change-buffer file) edit)
+                               (funcall edit)
+                               nil)))))
+         before after)
     (pcase-dolist (`(,at . ,is-in) (agent-q-diff-engine-part-operations part))
       (let* ((operation (nth at (agent-q-diff-file-change-operations file)))
              (step (lambda (_)
@@ -164,21 +171,10 @@ and the tick of its buffer after the edits."
         (if is-in (push step before) (push step after))))
     (append (nreverse before) edits (nreverse after))))
 
-(defun agent-q-diff-decide--edit-step (file part note)
-  "Return the step that edits FILE; see `agent-q-diff-decide--steps'.
-PART and NOTE are that function's."
-  (let ((edit (lambda ()
-                (funcall note file (agent-q-diff-file-change-edit file part)))))
-    (lambda (is-followed)
-      (if is-followed
-          (agent-q-diff-transaction-edit (agent-q-diff-file-change-buffer file) edit)
-        (funcall edit)
-        nil))))
-
-(defun agent-q-diff-decide--commit (change)
-  "Commit the latest plan for CHANGE."
+(defun agent-q-diff-decide--commit (change engine)
+  "Commit the latest plan for CHANGE, whose review is ENGINE."
   (let ((committed (agent-q-diff-module-commit
-                    (agent-q-diff-change-engine change)
+                    engine
                     agent-q-diff-change-max-shown
                     ;; Commands never create such hunks.
                     (not (equal '(0 . 0) (agent-q-diff-change-known-unplaced change))))))
@@ -221,7 +217,7 @@ several files, signal an error; then nothing has changed in any."
                (refused (append left-out (agent-q-diff-engine-planned-refused planned))))
     (condition-case err
         (progn
-          (agent-q-diff-decide--carry-out change planned)
+          (agent-q-diff-decide--carry-out change (agent-q-diff-change-engine change) planned)
           (agent-q-diff-decide--forget-failures-of-applied change))
       (error
        (when (agent-q-diff-change-is-several change)
@@ -344,9 +340,9 @@ those that could not be applied."
 If FILE is not nil, only those of the file with that index.  Return a list
 of (HUNK . REASON): those that could not be unapplied."
   (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-fact t)
-  (let* ((planned (agent-q-diff-engine-plan-all (agent-q-diff-change-engine change)
-                                                'out file)))
-    (agent-q-diff-decide--carry-out change planned)
+  (let* ((engine (agent-q-diff-change-engine change))
+         (planned (agent-q-diff-engine-plan-all engine 'out file)))
+    (agent-q-diff-decide--carry-out change engine planned)
     (agent-q-diff-decide--told change (agent-q-diff-engine-planned-refused planned))))
 
 (defun agent-q-diff-decide-reject-all (change &optional file)
@@ -367,10 +363,10 @@ If FILE is not nil, only those of the file with that index."
 If IS-REDO is non-nil, redo the decision that was undone last.  If there is
 none, signal `agent-q-diff-nothing-to-take-back'; if it cannot be done,
 signal an error that says why, and nothing has changed."
-  (let* ((planned (agent-q-diff-engine-plan-back (agent-q-diff-change-engine change)
-                                                 is-redo))
+  (let* ((engine (agent-q-diff-change-engine change))
+         (planned (agent-q-diff-engine-plan-back engine is-redo))
          (hunks (agent-q-diff-engine-planned-hunks planned)))
-    (agent-q-diff-decide--carry-out change planned)
+    (agent-q-diff-decide--carry-out change engine planned)
     (dolist (hunk hunks hunks)
       (agent-q-diff-decide--forget-failure change hunk))))
 
