@@ -141,7 +141,7 @@ It is compared by identity: changing the text makes a new vector.")
 (defun agent-q-diff-buffer-position (hunk)
   "Return the position of the `@@' line of HUNK.
 If HUNK is not in this buffer yet, insert it first, with all others."
-  (when (>= hunk (agent-q-diff-buffer-n-inserted))
+  (when (and agent-q-diff-buffer-rest (>= hunk (car agent-q-diff-buffer-rest)))
     (agent-q-diff-buffer-complete))
   (aref agent-q-diff-buffer-positions hunk))
 
@@ -210,10 +210,11 @@ Of a text that is in no file yet, nothing is applied."
   "Return non-nil if this buffer's text is the user's own and can be edited."
   (not (or (eq agent-q-diff-buffer-parsed-tick t) buffer-read-only)))
 
-(defun agent-q-diff-buffer-current-change ()
-  "Return this buffer's change, made from its text if necessary.
-Signal `agent-q-diff-malformed' if the text is not a diff, or
-`agent-q-diff-ended' if the review has ended."
+(defun agent-q-diff-buffer-context ()
+  "Return (CHANGE . HUNK), what a command here is about.
+CHANGE is this buffer's change, made from its text if necessary, and HUNK the
+hunk at point, or nil.  Signal `agent-q-diff-malformed' if the text is not a
+diff, or `agent-q-diff-ended' if the review has ended."
   (when (agent-q-diff-buffer-ended-p)
     (signal 'agent-q-diff-ended '("the review has ended")))
   (unless (or (eq agent-q-diff-buffer-parsed-tick t)
@@ -225,8 +226,14 @@ Signal `agent-q-diff-malformed' if the text is not a diff, or
        (agent-q-diff-session-of file)
        (agent-q-diff-module-header-lines (agent-q-diff-file-change-engine file)))
       (setq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick))))
-  (agent-q-diff-buffer--read-states)
-  agent-q-diff-buffer-change)
+  (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+    (agent-q-diff-buffer--read-states hunk)
+    (cons agent-q-diff-buffer-change hunk)))
+
+(defun agent-q-diff-buffer-current-change ()
+  "Return this buffer's change, made from its text if necessary.
+Signal the same errors as `agent-q-diff-buffer-context'."
+  (car (agent-q-diff-buffer-context)))
 
 (defun agent-q-diff-buffer-distrust-states ()
   "Make the next command read every state, since any may have been set by hand.
@@ -309,13 +316,13 @@ several for a position, the first counts, as for `alist-get'."
       (unless (gethash (car entry) entries)
         (puthash (car entry) entry entries)))))
 
-(defun agent-q-diff-buffer--read-states ()
-  "Pass to the engine what was set by hand in `agent-q-diff-buffer-hunk-states'."
+(defun agent-q-diff-buffer--read-states (here)
+  "Pass to the engine what was set by hand in `agent-q-diff-buffer-hunk-states'.
+HERE is the hunk at point, or nil."
   (if (and agent-q-diff-buffer-entries
            (eq agent-q-diff-buffer-hunk-states agent-q-diff-buffer--states-read))
-      (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
-        (when hunk
-          (agent-q-diff-buffer--read-state hunk (aref agent-q-diff-buffer-entries hunk))))
+      (when here
+        (agent-q-diff-buffer--read-state here (aref agent-q-diff-buffer-entries here)))
     (agent-q-diff-buffer--note-entries)
     (unless (length= agent-q-diff-buffer-marks (length agent-q-diff-buffer-positions))
       (setq agent-q-diff-buffer-marks
@@ -390,10 +397,11 @@ Entries that belong to no hunk are kept."
       (goto-char (point-min))
       (how-many "^@@ .* @@"))))
 
-(defun agent-q-diff-buffer-counts ()
+(defun agent-q-diff-buffer-counts (&optional change)
   "Return (TOTAL APPLIED REJECTED PENDING), numbers of hunks.
-States set by hand for positions without a hunk count as well."
-  (let ((change (agent-q-diff-buffer-change-or-nil)))
+States set by hand for positions without a hunk count as well.  CHANGE is
+this buffer's change, if the states of its hunks have just been read."
+  (let ((change (or change (agent-q-diff-buffer-change-or-nil))))
     (if (and change (zerop agent-q-diff-buffer--n-strays))
         (agent-q-diff-change-tally change)
       (agent-q-diff-buffer--counts-by-hand))))
@@ -446,43 +454,43 @@ its review.  Return the number of characters by which it has grown."
 
 ;;;; Overlays
 
-(defun agent-q-diff-buffer-next-position (hunk)
-  "Return the position of the next hunk or heading after HUNK, or the buffer's end."
-  (let ((next (if (< (1+ hunk) (length agent-q-diff-buffer-positions))
-                  (aref agent-q-diff-buffer-positions (1+ hunk))
-                (point-max))))
-    (if agent-q-diff-buffer-headings
-        (min next (agent-q-diff-buffer-section-end
-                   (agent-q-diff-change-file-index agent-q-diff-buffer-change hunk)))
-      next)))
-
 (defun agent-q-diff-buffer-section-end (file)
   "Return where the section of the file with the index FILE ends."
   (if (< (1+ file) (length agent-q-diff-buffer-headings))
       (marker-position (aref agent-q-diff-buffer-headings (1+ file)))
     (point-max)))
 
-(defun agent-q-diff-buffer-hunk-end (position)
-  "Return the end of the hunk whose `@@' line is at POSITION.
-In a buffer made for a proposal it is where the next hunk begins."
+(defun agent-q-diff-buffer-hunk-end (hunk)
+  "Return the end of HUNK.
+In a buffer made for a proposal it is where the next hunk or heading begins."
   (save-restriction
     (widen)
-    (if (eq agent-q-diff-buffer-parsed-tick t)
-        (agent-q-diff-buffer-next-position (agent-q-diff-buffer-hunk-at-point position))
-      (save-excursion
-        (goto-char position)
-        (condition-case nil
-            (progn (diff-end-of-hunk) (point))
-          (error (line-end-position)))))))
+    (if (not (eq agent-q-diff-buffer-parsed-tick t))
+        (agent-q-diff-buffer-typed-end (agent-q-diff-buffer-position hunk))
+      (let ((next (if (< (1+ hunk) (length agent-q-diff-buffer-positions))
+                      (aref agent-q-diff-buffer-positions (1+ hunk))
+                    (point-max))))
+        (if agent-q-diff-buffer-headings
+            (min next (agent-q-diff-buffer-section-end
+                       (agent-q-diff-change-file-index agent-q-diff-buffer-change hunk)))
+          next)))))
+
+(defun agent-q-diff-buffer-typed-end (position)
+  "Return the end of the hunk whose `@@' line is at POSITION, by its header."
+  (save-excursion
+    (goto-char position)
+    (condition-case nil
+        (progn (diff-end-of-hunk) (point))
+      (error (line-end-position)))))
 
 ;;;; Where point is
 
 (defun agent-q-diff-buffer-hunk-at-point (&optional position)
   "Return the index of the hunk at POSITION, by default at point.
 Before the first hunk, and on the heading of a file, return nil."
-  (and (not (get-text-property (min (or position (point)) (point-max))
-                               'agent-q-diff-heading))
-       (agent-q-diff-buffer-hunk-before position)))
+  (let ((position (or position (point))))
+    (and (not (get-text-property (min position (point-max)) 'agent-q-diff-heading))
+         (agent-q-diff-base-last-at-most agent-q-diff-buffer-positions position))))
 
 (defun agent-q-diff-buffer-hunk-before (&optional position)
   "Return the last hunk that begins at POSITION, by default point, or before.
@@ -527,15 +535,17 @@ If IS-FIRST is non-nil, the words begin a sentence."
         (concat (upcase (substring words 0 1)) (substring words 1))
       words)))
 
-(defun agent-q-diff-buffer-goto-hunk (hunk)
+(defun agent-q-diff-buffer-goto-hunk (hunk &optional here)
   "Move to HUNK, and undo any narrowing.
-If it is not the hunk at point, forget which place of a hunk was shown."
-  (unless (eql hunk (agent-q-diff-buffer-hunk-at-point))
+If it is not the hunk at point, forget which place of a hunk was shown.  HERE
+is the hunk at point, if that is known."
+  (unless (eql hunk (or here (agent-q-diff-buffer-hunk-at-point)))
     (setq agent-q-diff-buffer-shown nil))
   (widen)
   (setq agent-q-diff-buffer-is-moved t)
   (goto-char (agent-q-diff-buffer-position hunk))
-  (agent-q-diff-buffer-unfold-file))
+  (when agent-q-diff-buffer-headings
+    (agent-q-diff-buffer-unfold-file)))
 
 (defun agent-q-diff-buffer-unfold-file ()
   "Show the hunks of the file at point, if they are folded into its heading.
@@ -561,17 +571,19 @@ Return non-nil if they were."
       (user-error "This hunk does not change lines; accept or reject it as a whole"))
     hunk))
 
-(defun agent-q-diff-buffer-goto-next-pending ()
+(defun agent-q-diff-buffer-goto-next-pending (&optional here)
   "Move to the next pending hunk, wrapping around after the last.
-Return the hunk, or nil if none is pending."
-  (let* ((here (or (agent-q-diff-buffer-hunk-before) 0))
-         (next (or (agent-q-diff-change-next-pending agent-q-diff-buffer-change here)
-                   (and (agent-q-diff-buffer-heading-at-point)
+Return the hunk, or nil if none is pending.  HERE is the hunk at point, if
+that is known."
+  (let* ((from (or here (agent-q-diff-buffer-hunk-before) 0))
+         (next (or (agent-q-diff-change-next-pending agent-q-diff-buffer-change from)
+                   (and (null here)
+                        (agent-q-diff-buffer-heading-at-point)
                         (null (agent-q-diff-engine-hunk-mark
-                               (agent-q-diff-change-hunk agent-q-diff-buffer-change here)))
-                        here))))
+                               (agent-q-diff-change-hunk agent-q-diff-buffer-change from)))
+                        from))))
     (when next
-      (agent-q-diff-buffer-goto-hunk next)
+      (agent-q-diff-buffer-goto-hunk next here)
       next)))
 
 ;;;; Other windows

@@ -24,6 +24,7 @@
                                    (:copier nil))
   "What is proposed for one or more files, and what was decided about it."
   (files nil :documentation "List of `agent-q-diff-file-change', in order.")
+  (is-detached nil :documentation "Non-nil if it is of texts, not of files.")
   (firsts nil :documentation "Vector of the first hunk of each file, or nil if that is not known.")
   (n-extra nil :documentation "Number of hunks more than were proposed, or nil if none was ever split.")
   (committed nil :documentation "Last snapshot, an `agent-q-diff-engine-committed', or nil.")
@@ -43,13 +44,16 @@ Those with text have a review of the engine each, undecided so far."
                                   files))
            for file in files
            do (setf (agent-q-diff-file-change-engine file) engine))
-  (let ((change (agent-q-diff-change--create :files files)))
+  (let ((change (agent-q-diff-change--create
+                 :files files
+                 :is-detached (agent-q-diff-file-change-is-detached (car files)))))
     (agent-q-diff-change--observe change)
     change))
 
 (defun agent-q-diff-change-of (file)
   "Return a new change of FILE, an `agent-q-diff-file-change', alone."
-  (agent-q-diff-change--create :files (list file)))
+  (agent-q-diff-change--create
+   :files (list file) :is-detached (agent-q-diff-file-change-is-detached file)))
 
 (defun agent-q-diff-change-close (change)
   "Free the memory of CHANGE, and close its targets unless somebody needs them."
@@ -122,10 +126,6 @@ not known what is in the targets.")
 (defun agent-q-diff-change-engine (change)
   "Return the engine's review of CHANGE, or nil if the review has ended."
   (agent-q-diff-file-change-engine (car (agent-q-diff-change-files change))))
-
-(defun agent-q-diff-change-is-detached (change)
-  "Return non-nil if CHANGE is of texts, not of files."
-  (agent-q-diff-file-change-is-detached (car (agent-q-diff-change-files change))))
 
 (defun agent-q-diff-change-is-several (change)
   "Return non-nil if CHANGE has more than one file, or more than a text."
@@ -210,7 +210,8 @@ It is nil if that of a file is not known, or if there is none."
 (defun agent-q-diff-change-path (change)
   "Return the absolute name of the file of CHANGE, or of the first of several.
 It is nil if that is not known."
-  (agent-q-diff-file-change-path (car (agent-q-diff-change-files change))))
+  (agent-q-diff-target-path
+   (agent-q-diff-file-change-target (car (agent-q-diff-change-files change)))))
 
 (defun agent-q-diff-change-is-edited (change)
   "Return non-nil if the review of CHANGE has edited a target."
@@ -225,10 +226,10 @@ It is nil if that is not known."
 (defun agent-q-diff-change-told-followed (change)
   "Return non-nil if a target of CHANGE has followed its file; reset that.
 Call this when you tell the user."
-  (delq nil (mapcar (lambda (file)
-                      (agent-q-diff-target-told-followed
-                       (agent-q-diff-file-change-target file)))
-                    (agent-q-diff-change-files change))))
+  (cl-loop for file in (agent-q-diff-change-files change)
+           for target = (agent-q-diff-file-change-target file)
+           when (agent-q-diff-target-has-followed target)
+           collect (agent-q-diff-target-told-followed target)))
 
 (defun agent-q-diff-change-as-one-step (change function)
   "Call FUNCTION and return its value.
@@ -538,7 +539,8 @@ HUNK is an `agent-q-diff-engine-hunk'.  With `in', it is in its file as the hook
 changed it; with `out', the hook took it out.  If its lines were changed again
 since, it is as any other, and the value nil."
   (when-let* ((index (agent-q-diff-engine-hunk-index hunk))
-              (file (agent-q-diff-change-file-of change index))
+              (file (nth (agent-q-diff-change-file-index change index)
+                         (agent-q-diff-change-files change)))
               (known (alist-get (agent-q-diff-engine-hunk-id hunk)
                                 (agent-q-diff-file-change-hooked file))))
     (when (eq 'applied (agent-q-diff-engine-hunk-mark hunk))

@@ -73,35 +73,36 @@ NOTE is the note of the plan, a symbol; HUNK is an
 
 ;;;; Carrying out commands
 
-(defun agent-q-diff-commands--change-for (command)
-  "Return this buffer's change, up to date if COMMAND needs its target.
-The target is not needed to reject, or to make an applied hunk pending."
-  (if (or (eq command 'reject)
-          (and (eq command 'toggle) (agent-q-diff-commands--applied-here-p)))
-      (agent-q-diff-buffer-current-change)
-    (agent-q-diff-signs-change-with-target 'here)))
-
 (defun agent-q-diff-commands--do (command)
   "Carry out COMMAND on the hunk at point, and return the message shown.
 If it cannot be done, show a message as well, but return nil; then nothing
 has changed."
   (condition-case err
-      (let* ((change (agent-q-diff-commands--change-for command))
-             (hunk (agent-q-diff-buffer-hunk-here))
-             (index (agent-q-diff-change-file-index change hunk))
-             (note (agent-q-diff-decide-hunk change command hunk
-                                             (agent-q-diff-places-shown change hunk)))
-             (said (agent-q-diff-commands--note-text
-                    command note (agent-q-diff-commands--committed change hunk))))
-        (setq agent-q-diff-buffer-shown nil)
-        (agent-q-diff-signs-show-committed)
-        (setq said (concat said
-                           (agent-q-diff-commands--follow-hooks change index note)
-                           (agent-q-diff-commands--unsaved-words change index note)
-                           (agent-q-diff-commands--followed-words change)
-                           (agent-q-diff-commands--counts-words change)))
-        (message "%s" said)
-        said)
+      (pcase-let* ((`(,change . ,here) (agent-q-diff-buffer-context))
+                   (hunk (or here (agent-q-diff-buffer-hunk-here)))
+                   (index (agent-q-diff-change-file-index change hunk))
+                   (file (nth index (agent-q-diff-change-files change)))
+                   ;; To reject, or to make an applied hunk pending, the target
+                   ;; is not needed.
+                   (is-aimed (not (or (eq command 'reject)
+                                      (and (eq command 'toggle)
+                                           (agent-q-diff-commands--applied-p hunk))))))
+        (when is-aimed
+          (agent-q-diff-signs-follow change index))
+        (let* ((note (agent-q-diff-decide-hunk change command hunk
+                                               (and agent-q-diff-buffer-shown
+                                                    (agent-q-diff-places-shown change hunk))))
+               (said (agent-q-diff-commands--note-text
+                      command note (agent-q-diff-commands--committed change hunk))))
+          (setq agent-q-diff-buffer-shown nil)
+          (agent-q-diff-signs-show-committed)
+          (setq said (concat said
+                             (agent-q-diff-commands--follow-hooks change index is-aimed)
+                             (agent-q-diff-commands--unsaved-words file note)
+                             (agent-q-diff-commands--followed-words change)
+                             (agent-q-diff-commands--counts-words change)))
+          (message "%s" said)
+          said))
     (user-error (signal (car err) (cdr err)))
     (agent-q-diff-ambiguous
      (unless (agent-q-diff-places-show agent-q-diff-buffer-change
@@ -126,17 +127,16 @@ has changed."
       "; the file had changed on disk, and its buffer was updated"
     ""))
 
-(defun agent-q-diff-commands--unsaved-words (change index note)
+(defun agent-q-diff-commands--unsaved-words (file note)
   "Return words to append if an edit is only in a buffer.
-The edit is of file INDEX of CHANGE; NOTE is the note of the plan, a symbol.
-If `agent-q-diff-save' is `never', there are none, since the user knows."
-  (let ((file (nth index (agent-q-diff-change-files change))))
-    (if (and (eq note 'edited)
-             (not (eq agent-q-diff-save 'never))
-             (agent-q-diff-file-change-unsaved-p file))
-        (format "; not saved, since %s has unsaved edits"
-                (agent-q-diff-visible (buffer-name (agent-q-diff-file-change-buffer file))))
-      "")))
+The edit is of FILE, an `agent-q-diff-file-change'; NOTE is the note of the
+plan.  If `agent-q-diff-save' is `never', there are none: the user knows."
+  (if (and (eq note 'edited)
+           (not (eq agent-q-diff-save 'never))
+           (agent-q-diff-file-change-unsaved-p file))
+      (format "; not saved, since %s has unsaved edits"
+              (agent-q-diff-visible (buffer-name (agent-q-diff-file-change-buffer file))))
+    ""))
 
 (defun agent-q-diff-commands--say-failure (command err)
   "Show a message that COMMAND failed on the hunk at point with ERR.
@@ -192,22 +192,22 @@ If FILE is not nil, it was those of the file with that index."
              do (agent-q-diff-decide-note-failure agent-q-diff-buffer-change hunk
                                                   (agent-q-diff-error-text err)))))
 
-(defun agent-q-diff-commands--follow-hooks (change index note)
+(defun agent-q-diff-commands--follow-hooks (change index is-aimed)
   "Show what else has changed in file INDEX of CHANGE after a command.
-NOTE is the note of the command's plan.  Return words to append to its
-message if a hook on saving made the change.  If the command left the
-target alone, the change is the user's, and there are no words."
-  (if (and (agent-q-diff-change-buffers change)
-           (agent-q-diff-change-follow change index))
-      (progn
-        (agent-q-diff-signs-show-all)
-        (if (eq note 'edited)
-            (if (eq 'hunks (agent-q-diff-file-change-hook-changed
-                            (nth index (agent-q-diff-change-files change))))
-                "; on saving, a hook changed accepted lines"
-              "; on saving, a hook changed other lines as well")
-          ""))
-    ""))
+If IS-AIMED is non-nil, the command has followed the file, and only a hook on
+saving can have changed it since; return words on that to append to the
+message.  Otherwise the change is the user's, and there are no words."
+  (let* ((file (nth index (agent-q-diff-change-files change)))
+         (hooked (agent-q-diff-file-change-hook-changed file)))
+    (if (and (if is-aimed hooked (agent-q-diff-change-buffers change))
+             (agent-q-diff-change-follow change index))
+        (progn
+          (agent-q-diff-signs-show-all)
+          (pcase (and is-aimed hooked)
+            ('nil "")
+            ('hunks "; on saving, a hook changed accepted lines")
+            (_ "; on saving, a hook changed other lines as well")))
+      "")))
 
 (defun agent-q-diff-commands--mark-by-hand (choose)
   "Mark the hunk at point in a buffer whose text is not a diff.
@@ -330,7 +330,7 @@ nil if it failed."
          ((and first (null (aref agent-q-diff-buffer-marks first)))
           (agent-q-diff-buffer-goto-hunk first)
           (message "%s; %s has the lines above" said (agent-q-diff-buffer-hunk-words first)))
-         ((null (setq next (agent-q-diff-buffer-goto-next-pending)))
+         ((null (setq next (agent-q-diff-buffer-goto-next-pending here)))
           (when (and agent-q-diff-finish-when-decided agent-q-diff-buffer-end-function)
             (agent-q-diff-finish nil t)))
          ((< next here)
@@ -345,13 +345,16 @@ The latter leaves its change in the target, unless
   (if (and (agent-q-diff-commands--by-hand-p) (agent-q-diff-commands--applied-by-hand-p))
       (agent-q-diff-commands--mark-by-hand #'ignore)
     (agent-q-diff-commands--do
-     (if (and agent-q-diff-toggle-unapplies (agent-q-diff-commands--applied-here-p))
+     (if (and agent-q-diff-toggle-unapplies
+              (progn
+                (agent-q-diff-buffer-current-change)
+                (agent-q-diff-commands--applied-p (agent-q-diff-buffer-hunk-here))))
          'unapply
        'toggle))))
 
 (defun agent-q-diff-commands--by-hand-p ()
   "Return non-nil if this buffer's text is not a diff."
-  (not (or (agent-q-diff-buffer-ended-p) (agent-q-diff-buffer-change-or-nil))))
+  (not (or (eq agent-q-diff-buffer-parsed-tick t) (agent-q-diff-buffer-change-or-nil))))
 
 (defun agent-q-diff-commands--applied-by-hand-p ()
   "Return non-nil if the state of the hunk at point was set to applied."
@@ -360,10 +363,9 @@ The latter leaves its change in the target, unless
     (and (re-search-backward "^@@" nil t)
          (eq 'applied (alist-get (point) agent-q-diff-buffer-hunk-states)))))
 
-(defun agent-q-diff-commands--applied-here-p ()
-  "Return non-nil if the hunk at point is marked applied."
-  (agent-q-diff-buffer-current-change)
-  (eq 'applied (cdr (aref agent-q-diff-buffer-entries (agent-q-diff-buffer-hunk-here)))))
+(defun agent-q-diff-commands--applied-p (hunk)
+  "Return non-nil if HUNK is marked applied."
+  (eq 'applied (cdr (aref agent-q-diff-buffer-entries hunk))))
 
 (defun agent-q-diff-unapply-hunk ()
   "Take the change of the hunk at point out of the target.
@@ -419,7 +421,9 @@ whole file."
 (defun agent-q-diff-commands--show-many (change)
   "Show the effect of a command on several hunks of CHANGE.
 If a hook changed the target on saving, show that as well."
-  (if (or (agent-q-diff-change-follow change)
+  (if (or (and (seq-some #'agent-q-diff-file-change-hook-changed
+                         (agent-q-diff-change-files change))
+               (agent-q-diff-change-follow change))
           (not (agent-q-diff-change-committed change))
           (not (agent-q-diff-engine-committed-marks
                 (agent-q-diff-change-committed change))))
@@ -433,7 +437,7 @@ If a hook changed the target on saving, show that as well."
   "Accept every pending hunk, and finish if all of them applied.
 BY-KEY is as for `agent-q-diff-accept-all'."
   (let ((change (agent-q-diff-signs-change-with-target)))
-    (if (zerop (nth 3 (agent-q-diff-buffer-counts)))
+    (if (zerop (nth 3 (agent-q-diff-buffer-counts change)))
         (agent-q-diff-finish nil by-key)
       (let ((failed (agent-q-diff-decide-accept-all change)))
         (agent-q-diff-commands--show-many change)
@@ -529,7 +533,8 @@ called this."
 (defun agent-q-diff-commands--file-here ()
   "Return the index of the file whose heading point is on, or nil.
 If lines are selected, they are meant, so return nil."
-  (and (not (use-region-p))
+  (and agent-q-diff-buffer-headings
+       (not (use-region-p))
        (agent-q-diff-buffer-heading-at-point)))
 
 (defun agent-q-diff-commands--do-file (command advance)
@@ -587,7 +592,8 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
              ('reject "rejected")
              ('unapply "taken out"))
            (agent-q-diff-commands--unsaved-words
-            change index (if (eq command 'reject) 'marked 'edited))
+            (nth index (agent-q-diff-change-files change))
+            (if (eq command 'reject) 'marked 'edited))
            (agent-q-diff-commands--counts-words change)))
 
 ;;;; Looking again, selecting

@@ -23,10 +23,6 @@
 (defconst agent-q-diff-current--no-bar " "
   "What is shown at the left edge of all other lines.")
 
-(defun agent-q-diff-current--bar ()
-  "Return the text at the left edge of the current hunk's lines."
-  (propertize (if (char-displayable-p ?▌) "▌" "|") 'face 'agent-q-diff-bar))
-
 (defvar-local agent-q-diff-current--overlay nil
   "The overlay on the current hunk, or nil.")
 
@@ -40,9 +36,11 @@ That is where hidden lines above it begin: they decide about the bar."
                          (overlays-at (max (point-min) (1- position))))))
     (if names (overlay-start names) position)))
 
-(defun agent-q-diff-current-mark ()
-  "Mark the hunk at point, after every command."
-  (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+(defun agent-q-diff-current--mark ()
+  "Mark the hunk at point, and return (HUNK BEG END) of it, or nil without one."
+  (let* ((hunk (agent-q-diff-buffer-hunk-at-point))
+         (beg (and hunk (agent-q-diff-buffer-position hunk)))
+         (end (and hunk (agent-q-diff-buffer-hunk-end hunk))))
     (unless (and (eql hunk (car agent-q-diff-current--marked))
                  (eq agent-q-diff-buffer-positions (cdr agent-q-diff-current--marked)))
       (setq agent-q-diff-current--marked (cons hunk agent-q-diff-buffer-positions))
@@ -50,13 +48,12 @@ That is where hidden lines above it begin: they decide about the bar."
         (delete-overlay agent-q-diff-current--overlay)
         (setq agent-q-diff-current--overlay nil))
       (when hunk
-        (let* ((beg (agent-q-diff-buffer-position hunk))
-               (overlay (make-overlay (agent-q-diff-current--line-beginning beg)
-                                      (agent-q-diff-buffer-hunk-end beg)))
-               (bar (agent-q-diff-current--bar)))
+        (let ((overlay (make-overlay (agent-q-diff-current--line-beginning beg) end))
+              (bar (propertize (if (char-displayable-p ?▌) "▌" "|") 'face 'agent-q-diff-bar)))
           (overlay-put overlay 'line-prefix bar)
           (overlay-put overlay 'wrap-prefix bar)
-          (setq agent-q-diff-current--overlay overlay))))))
+          (setq agent-q-diff-current--overlay overlay))))
+    (and hunk (list hunk beg end))))
 
 ;;;; Scrolling
 
@@ -67,16 +64,15 @@ That is where hidden lines above it begin: they decide about the bar."
     (vertical-motion n window)
     (point)))
 
-(defun agent-q-diff-current-show (window)
-  "Scroll WINDOW to show all of the hunk at point, if it fits.
-Otherwise show its first lines, as long as that leaves point visible.
+(defun agent-q-diff-current--show (window hunk position end)
+  "Scroll WINDOW to show all of HUNK, from POSITION to END, if it fits.
+HUNK is the one at point, or nil.  If it does not fit, show its first lines, as
+long as that leaves point visible.
 WINDOW then begins at the beginning of a line.  Return the position below
 the lines that it shows, or nil if that is not known."
-  (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+  (when hunk
     (let* ((height (window-body-height window))
-           (position (agent-q-diff-buffer-position hunk))
-           (end (agent-q-diff-buffer-hunk-end position))
-           (beg (agent-q-diff-current--lead hunk))
+           (beg (agent-q-diff-current--lead hunk position))
            (start (window-start window))
            (bottom nil)
            (below nil)
@@ -112,30 +108,21 @@ Return non-nil if it does so already."
           (set-window-start window (point))
           nil))))
 
-(defun agent-q-diff-current--count-below (window bottom)
-  "Return how many lines of the hunk at point are below WINDOW.
-BOTTOM is the position below its lines if that is known, and then point is
-visible.  If redisplay has yet to scroll WINDOW to point, return nil."
-  (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
-    (cond
-     ((null hunk) 0)
-     ((or bottom (pos-visible-in-window-p (point) window))
-      (let ((end (agent-q-diff-buffer-hunk-end (agent-q-diff-buffer-position hunk)))
-            (bottom (or bottom
-                        (agent-q-diff-current--lines-below
-                         (window-start window) (window-body-height window) window))))
-        (if (< bottom end) (count-lines bottom end) 0))))))
-
-(defun agent-q-diff-current--show-below (window &optional bottom)
-  "Show in the header line how many lines of the hunk at point are below WINDOW.
-Only a buffer made for a proposal has such a header line.  BOTTOM is as for
-`agent-q-diff-current--count-below'.  Return nil if this has to be done
-again once redisplay has scrolled WINDOW."
-  (or (not (eq agent-q-diff-buffer-parsed-tick t))
-      (let ((n (agent-q-diff-current--count-below window bottom)))
-        (setq agent-q-diff-buffer-n-below (or n 0))
-        (agent-q-diff-progress-update-header-line)
-        n)))
+(defun agent-q-diff-current--show-below (window hunk end bottom)
+  "Show in the header line how many lines of HUNK are below WINDOW.
+HUNK is the one at point, or nil, and END where it ends.  BOTTOM is the position
+below the lines of WINDOW if that is known, and then point is visible.  Return
+nil if this has to be done again once redisplay has scrolled WINDOW to point."
+  (let ((n (cond
+            ((null hunk) 0)
+            ((or bottom (pos-visible-in-window-p (point) window))
+             (let ((bottom (or bottom
+                               (agent-q-diff-current--lines-below
+                                (window-start window) (window-body-height window) window))))
+               (if (< bottom end) (count-lines bottom end) 0))))))
+    (setq agent-q-diff-buffer-n-below (or n 0))
+    (agent-q-diff-progress-update-header-line hunk)
+    n))
 
 (defun agent-q-diff-current--show-below-when-drawn (window)
   "Do `agent-q-diff-current--show-below' after redisplay has scrolled WINDOW."
@@ -145,7 +132,10 @@ again once redisplay has scrolled WINDOW."
                       (when (and (window-live-p window)
                                  (eq buffer (window-buffer window)))
                         (with-current-buffer buffer
-                          (agent-q-diff-current--show-below window)))))))
+                          (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+                            (agent-q-diff-current--show-below
+                             window hunk (and hunk (agent-q-diff-buffer-hunk-end hunk))
+                             nil))))))))
 
 (defvar-local agent-q-diff-current--size nil
   "The size of the selected window after the last command, (WIDTH . HEIGHT).")
@@ -166,10 +156,10 @@ Lines that a long message takes for a while do not count."
 (defvar-local agent-q-diff-current--counted nil
   "What the count of lines below depended on when they were last counted.")
 
-(defun agent-q-diff-current--counted-p (window)
-  "Return non-nil if as many lines of the hunk are below WINDOW as before.
+(defun agent-q-diff-current--counted-p (window hunk)
+  "Return non-nil if as many lines of HUNK are below WINDOW as before.
 So it is if a command of Emacs's has only moved point in the hunk."
-  (let ((state (list (agent-q-diff-buffer-hunk-at-point) window
+  (let ((state (list hunk window
                      (window-start window) (window-end window)
                      (window-body-height window) (window-body-width window)
                      (buffer-chars-modified-tick) agent-q-diff-buffer-positions)))
@@ -185,18 +175,19 @@ So it is if a command of Emacs's has only moved point in the hunk."
 (defun agent-q-diff-current--after-command ()
   "Mark the hunk at point; show it if the command moved to it or decided it.
 So does a command that made the window smaller, as one that shows the file."
-  (agent-q-diff-current-mark)
-  (when (eq (window-buffer) (current-buffer))
-    (let ((bottom (when (or (agent-q-diff-current--shrunk-p)
-                            agent-q-diff-buffer-is-moved)
-                    (setq agent-q-diff-buffer-is-moved nil)
-                    (agent-q-diff-current-show (selected-window)))))
-      (cond
-       ((not (eq agent-q-diff-buffer-parsed-tick t)))
-       ((agent-q-diff-current--counted-p (selected-window))
-        (agent-q-diff-progress-update-header-line))
-       ((not (agent-q-diff-current--show-below (selected-window) bottom))
-        (agent-q-diff-current--show-below-when-drawn (selected-window)))))))
+  (pcase-let ((`(,hunk ,beg ,end) (agent-q-diff-current--mark))
+              (window (selected-window)))
+    (when (eq (window-buffer window) (current-buffer))
+      (let ((bottom (when (or (agent-q-diff-current--shrunk-p)
+                              agent-q-diff-buffer-is-moved)
+                      (setq agent-q-diff-buffer-is-moved nil)
+                      (agent-q-diff-current--show window hunk beg end))))
+        (cond
+         ((not (eq agent-q-diff-buffer-parsed-tick t)))
+         ((agent-q-diff-current--counted-p window hunk)
+          (agent-q-diff-progress-update-header-line hunk))
+         ((not (agent-q-diff-current--show-below window hunk end bottom))
+          (agent-q-diff-current--show-below-when-drawn window)))))))
 
 ;;;; A window that begins to show the diff buffer
 
@@ -208,7 +199,7 @@ one, or at the hunk.  If WINDOW begins below it already, return nil."
   (let* ((first (agent-q-diff-buffer-position 0))
          (last (max (point)
                     (save-excursion (goto-char first) (line-beginning-position 2))))
-         (lead (agent-q-diff-current--lead 0)))
+         (lead (agent-q-diff-current--lead 0 first)))
     (and (<= (window-start window) lead)
          (seq-find (lambda (beg)
                      (< last (agent-q-diff-current--lines-below
@@ -217,18 +208,17 @@ one, or at the hunk.  If WINDOW begins below it already, return nil."
                                    (text-property-any (point-min) first 'agent-q-diff-note t)
                                    lead))))))
 
-(defun agent-q-diff-current--lead (hunk)
+(defun agent-q-diff-current--lead (hunk position)
   "Return the position of the heading above HUNK if HUNK is its file's first.
-Otherwise return the position of HUNK."
-  (let ((position (agent-q-diff-buffer-position hunk)))
-    (or (and agent-q-diff-buffer-headings
-             (let ((heading (aref agent-q-diff-buffer-headings
-                                  (agent-q-diff-buffer-file-index hunk))))
-               (and (= position (save-excursion
-                                  (goto-char heading)
-                                  (line-beginning-position 2)))
-                    (marker-position heading))))
-        position)))
+Otherwise return POSITION, that of HUNK."
+  (or (and agent-q-diff-buffer-headings
+           (let ((heading (aref agent-q-diff-buffer-headings
+                                (agent-q-diff-buffer-file-index hunk))))
+             (and (= position (save-excursion
+                                (goto-char heading)
+                                (line-beginning-position 2)))
+                  (marker-position heading))))
+      position))
 
 (defun agent-q-diff-current-appear (window)
   "Scroll WINDOW, where a diff buffer has appeared, to the hunk to be decided.
@@ -238,13 +228,13 @@ Emacs calls this with any buffer current."
     (agent-q-diff-fold-new-description window)
     (save-excursion
       (goto-char (window-point window))
-      (agent-q-diff-current-mark)
-      (let ((top (and (eql 0 (agent-q-diff-buffer-hunk-at-point))
-                      (agent-q-diff-current--top window))))
+      (pcase-let* ((`(,hunk ,beg ,end) (agent-q-diff-current--mark))
+                   (top (and (eql 0 hunk) (agent-q-diff-current--top window))))
         (if top
             (set-window-start window top)
-          (agent-q-diff-current-show window)))
-      (agent-q-diff-current--show-below window))))
+          (agent-q-diff-current--show window hunk beg end))
+        (when (eq agent-q-diff-buffer-parsed-tick t)
+          (agent-q-diff-current--show-below window hunk end nil))))))
 
 ;;;; Set-up
 

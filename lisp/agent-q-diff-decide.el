@@ -88,9 +88,9 @@ HUNK is one of CHANGE."
 
 (defun agent-q-diff-decide--carry-out (change engine planned)
   "Make the edits of PLANNED in the targets of CHANGE and commit it.
-ENGINE is its review, and PLANNED an `agent-q-diff-engine-planned'.  If a hook changed a text on
-saving, record that; the next `agent-q-diff-change-follow' then takes
-it in."
+ENGINE is its review, and PLANNED an `agent-q-diff-engine-planned'.  If
+a hook changed a text on saving, record that; the next
+`agent-q-diff-change-follow' then takes it in."
   (let* ((agent-q-diff-change-in-progress (cons change agent-q-diff-change-in-progress))
          (files (agent-q-diff-change-files change))
          (parts (agent-q-diff-engine-planned-parts planned))
@@ -126,9 +126,9 @@ may have made way for another."
     parts))
 
 (defun agent-q-diff-decide--check-apart (files parts)
-  "Signal an error if two of FILES, those of a change, are one now that PARTS edit.
-One may have become a link to the other.  An edit of either would go into the
-hunks of both."
+  "Signal an error if two of FILES are one by now, and PARTS edit it.
+FILES are those of a change.  One may have become a link to the other.  An
+edit of either would go into the hunks of both."
   (let ((visiting (make-hash-table :test #'eq)))
     (dolist (file (reverse files))
       (push file (gethash (agent-q-diff-file-change-buffer file) visiting)))

@@ -92,14 +92,17 @@ If it does, what its buffer has is not the text of the target."
 
 (defun agent-q-diff-file-change-unsaved-p (change)
   "Return non-nil if the target of CHANGE is a file whose buffer is not saved."
-  (let ((target (agent-q-diff-file-change-buffer change)))
-    (and (buffer-live-p target)
-         (not (agent-q-diff-file-change-is-detached change))
-         (agent-q-diff-disk-unsaved-p target))))
+  (let* ((target (agent-q-diff-file-change-target change))
+         (buffer (agent-q-diff-target-buffer target)))
+    (and (buffer-live-p buffer)
+         (not (agent-q-diff-target-is-detached target))
+         (agent-q-diff-disk-unsaved-p buffer))))
 
 (defun agent-q-diff-file-change-name (change)
   "Return the name of the file of CHANGE, without its directory, for display."
-  (agent-q-diff-visible (file-name-nondirectory (agent-q-diff-file-change-path change))))
+  (agent-q-diff-visible
+   (file-name-nondirectory
+    (agent-q-diff-target-path (agent-q-diff-file-change-target change)))))
 
 (defun agent-q-diff-file-change-contradiction (change text)
   "Return how TEXT contradicts the coding system of the file of CHANGE, or nil.
@@ -526,9 +529,11 @@ Return the target's tick from before saving, for
   "Record that an edit of CHANGE is committed; TICK is the target's tick.
 Return non-nil if a hook has changed the text since, on saving."
   (setf (agent-q-diff-file-change-is-edited change) t
+        (agent-q-diff-file-change-hook-changed change) nil
         (agent-q-diff-file-change-tick change) tick
         (agent-q-diff-file-change-told change) tick)
-  (not (eq tick (agent-q-diff-base-tick (agent-q-diff-file-change-buffer change)))))
+  (not (eq tick (agent-q-diff-base-tick
+                 (agent-q-diff-target-buffer (agent-q-diff-file-change-target change))))))
 
 (defun agent-q-diff-file-change--note-tick (change tick)
   "Record that the engine of CHANGE knows the target as it is at TICK.

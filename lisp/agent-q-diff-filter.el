@@ -62,7 +62,7 @@
               (cl-incf hunk))
             (agent-q-diff-filter--hide
              (agent-q-diff-buffer-position first)
-             (agent-q-diff-buffer-hunk-end (agent-q-diff-buffer-position (1- hunk)))
+             (agent-q-diff-buffer-hunk-end (1- hunk))
              nil)))))))
 
 (defun agent-q-diff-filter--fold ()
@@ -71,10 +71,9 @@
                  (agent-q-diff-change-engine (agent-q-diff-buffer-current-change))))
     (save-excursion
       (goto-char (agent-q-diff-buffer-position hunk))
-      (let ((end (agent-q-diff-buffer-hunk-end (point))))
-        (agent-q-diff-filter--hide
-         (line-end-position) (1- end)
-         (propertize "  [WHITESPACE ONLY]" 'face 'agent-q-diff-pending))))))
+      (agent-q-diff-filter--hide
+       (line-end-position) (1- (agent-q-diff-buffer-hunk-end hunk))
+       (propertize "  [WHITESPACE ONLY]" 'face 'agent-q-diff-pending)))))
 
 ;;;; Modes
 
@@ -118,8 +117,7 @@
   "Return the overlay that folds HUNK into its header, or nil."
   (seq-find (lambda (overlay) (overlay-get overlay 'agent-q-diff-folded))
             (overlays-in (agent-q-diff-buffer-position hunk)
-                         (1- (agent-q-diff-buffer-hunk-end
-                              (agent-q-diff-buffer-position hunk))))))
+                         (1- (agent-q-diff-buffer-hunk-end hunk)))))
 
 (defun agent-q-diff-filter--fold-hunk (hunk)
   "Fold HUNK into its header, unless it is folded."
@@ -129,7 +127,7 @@
       (save-excursion
         (goto-char (agent-q-diff-buffer-position hunk))
         (let ((overlay (make-overlay (line-end-position)
-                                     (1- (agent-q-diff-buffer-hunk-end (point))))))
+                                     (1- (agent-q-diff-buffer-hunk-end hunk)))))
           (overlay-put overlay 'agent-q-diff-folded t)
           (overlay-put overlay 'evaporate t)
           (overlay-put overlay 'invisible 'agent-q-diff)

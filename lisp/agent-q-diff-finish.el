@@ -88,6 +88,8 @@ message."
     (when buffers
       (if (and by-key (not noninteractive))
           (unless (save-selected-window
+                    ;; The command that asks may have decided a hunk.
+                    (agent-q-diff-progress-update-header-line)
                     (y-or-n-p (format "Your edit in %s is not finished.  Go on without it? "
                                       (car buffers))))
             (user-error "Not finished"))

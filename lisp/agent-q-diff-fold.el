@@ -63,10 +63,10 @@ lines."
     (put-text-property 0 1 'cursor t text)
     text))
 
-(defun agent-q-diff-fold--hide (position)
-  "Hide the middle of the hunk whose `@@' line is at POSITION, if it is long.
-Return non-nil if it was hidden."
-  (pcase (agent-q-diff-fold--middle position (agent-q-diff-buffer-hunk-end position))
+(defun agent-q-diff-fold--hide (hunk)
+  "Hide the middle of HUNK if it is long.  Return non-nil if it was hidden."
+  (pcase (agent-q-diff-fold--middle (agent-q-diff-buffer-position hunk)
+                                    (agent-q-diff-buffer-hunk-end hunk))
     (`(,from ,to ,n-lines)
      (let ((overlay (make-overlay from to nil t)))
        (overlay-put overlay 'agent-q-diff-cut t)
@@ -86,10 +86,11 @@ Return non-nil if it was hidden."
           agent-q-diff-fold--expanded))
   (delete-overlay overlay))
 
-(defun agent-q-diff-fold--of (position)
-  "Return the overlay that hides the middle of the hunk at POSITION, or nil."
+(defun agent-q-diff-fold--of (hunk)
+  "Return the overlay that hides the middle of HUNK, or nil."
   (cl-find-if (lambda (overlay) (overlay-get overlay 'agent-q-diff-cut))
-              (overlays-in position (agent-q-diff-buffer-hunk-end position))))
+              (overlays-in (agent-q-diff-buffer-position hunk)
+                           (agent-q-diff-buffer-hunk-end hunk))))
 
 (defun agent-q-diff-fold--update ()
   "Hide the middle of each long hunk that is not to be shown whole."
@@ -104,7 +105,7 @@ Return non-nil if it was hidden."
                ;; The next hunk may be in the next file, but that is only later.
                when (and (> (- end position) agent-q-diff-hunk-lines)
                          (not (memq position expanded)))
-               do (agent-q-diff-fold--hide position)
+               do (agent-q-diff-fold--hide hunk)
                do (setq end position)))))
 
 ;;;; The key
@@ -113,8 +114,7 @@ Return non-nil if it was hidden."
   "Show all of the hunk at point if its middle is hidden, or hide it again.
 Return nil if the hunk is too short for that."
   (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
-    (let* ((position (agent-q-diff-buffer-position hunk))
-           (overlay (agent-q-diff-fold--of position)))
+    (let ((overlay (agent-q-diff-fold--of hunk)))
       (if overlay
           (progn
             ;; Point is also displayed at the sign if it is after the hidden
@@ -124,8 +124,9 @@ Return nil if the hunk is too short for that."
             (agent-q-diff-fold--show overlay)
             t)
         (setq agent-q-diff-fold--expanded
-              (cl-delete position agent-q-diff-fold--expanded :test #'=))
-        (agent-q-diff-fold--hide position)))))
+              (cl-delete (agent-q-diff-buffer-position hunk)
+                         agent-q-diff-fold--expanded :test #'=))
+        (agent-q-diff-fold--hide hunk)))))
 
 ;;;; A long description
 

@@ -49,7 +49,7 @@ Those that change no lines are left out."
       (cl-loop for hunk from first below (agent-q-diff-buffer-n-inserted)
                for from = (agent-q-diff-buffer-position hunk)
                while (< from end)
-               for to = (agent-q-diff-buffer-hunk-end from)
+               for to = (agent-q-diff-buffer-hunk-end hunk)
                when (and (< beg to)
                          (not (agent-q-diff-change-operation-of
                                agent-q-diff-buffer-change hunk)))

@@ -19,6 +19,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
+(require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-section)
@@ -366,11 +367,13 @@ In that one the user may be typing."
 (defun agent-q-diff-navigation--follow ()
   "Show the place of the hunk at point, unless it is shown already.
 This runs after every command, so it must not signal an error."
-  (let ((now (and (agent-q-diff-buffer-known-p)
-                  (agent-q-diff-navigation--follows-p
-                   (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file)))
-                  (cons (agent-q-diff-buffer-hunk-at-point)
-                        (agent-q-diff-file-change-tick (agent-q-diff-buffer-file))))))
+  (let* ((file (and agent-q-diff-buffer-change (agent-q-diff-buffer-file)))
+         (now (and file
+                   (agent-q-diff-navigation--follows-p
+                    (agent-q-diff-target-buffer (agent-q-diff-file-change-target file)))
+                   (agent-q-diff-buffer-known-p)
+                   (cons (agent-q-diff-buffer-hunk-at-point)
+                         (agent-q-diff-file-change-tick file)))))
     (unless (equal now agent-q-diff-navigation--followed)
       (agent-q-diff-navigation-unmark)
       (setq agent-q-diff-navigation--followed now)

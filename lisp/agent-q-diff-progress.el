@@ -33,11 +33,6 @@ no position."
                             (length (funcall line total total total)))
                 'font-lock-face 'agent-q-diff-progress)))
 
-(defun agent-q-diff-progress--first-position ()
-  "Return the position of the first hunk's `@@' line, or nil."
-  (and (length> agent-q-diff-buffer-positions 0)
-       (agent-q-diff-buffer-position 0)))
-
 (defun agent-q-diff-progress--find-line (regexp &optional bound)
   "Move to the first line that begins with REGEXP, and ends before BOUND.
 Return non-nil if there is one."
@@ -102,44 +97,39 @@ The lines of the diff that say so are hidden, and two files may have one name."
         (concat lead (agent-q-diff-visible-end directory room))
       "")))
 
-(defun agent-q-diff-progress-update-header-line ()
-  "Show the hunk at point and the progress in the header line.
+(defun agent-q-diff-progress-update-header-line (&optional hunk)
+  "Show HUNK, by default the one at point, and the progress in the header line.
 This runs after every command here, so it must take constant time."
-  (let* ((hunk (agent-q-diff-buffer-hunk-at-point))
+  (let* ((hunk (or hunk (agent-q-diff-buffer-hunk-at-point)))
          (total (length agent-q-diff-buffer-positions))
+         (review agent-q-diff-buffer-review)
+         ;; It is shown only if that is not long.
+         (minutes (and (agent-q-diff-session-deadline review)
+                       (null (agent-q-diff-session-outcome review))
+                       (agent-q-diff-session-minutes-left review)))
+         (n-below agent-q-diff-buffer-n-below)
+         (below (if (zerop n-below)
+                    ""
+                  (format (ngettext ", %d line below" ", %d lines below" n-below) n-below)))
          (line (concat
-                (when (agent-q-diff-session-is-abandoned agent-q-diff-buffer-review)
+                (when (agent-q-diff-session-is-abandoned review)
                   (propertize " nobody waits ·"
                               'face 'agent-q-diff-warning))
-                (agent-q-diff-progress--time-left)
+                (when minutes
+                  (propertize (format " %d min left ·" minutes)
+                              'face 'agent-q-diff-warning))
                 (when agent-q-diff-buffer-is-past
                   (propertize " ended, the agent was told ·"
                               'face 'agent-q-diff-warning))
                 (cond
                  ((length> agent-q-diff-buffer-headings 0)
-                  (agent-q-diff-progress--in-file hunk))
-                 (hunk (format " hunk %d/%d%s · " (1+ hunk) total
-                               (agent-q-diff-progress--below)))
+                  (agent-q-diff-progress--in-file hunk below))
+                 (hunk (format " hunk %d/%d%s · " (1+ hunk) total below))
                  (t (format (ngettext " %d hunk · " " %d hunks · " total) total)))
                 agent-q-diff-progress--header-end)))
     (setq line (concat line (agent-q-diff-progress--in-directory line)))
     (unless (equal line header-line-format)
       (setq header-line-format line))))
-
-(defun agent-q-diff-progress--time-left ()
-  "Return how long the agent still waits, for the header line, or nil.
-It is shown only if that is not long, and the review has not ended."
-  (unless (agent-q-diff-session-outcome agent-q-diff-buffer-review)
-    (when-let ((minutes (agent-q-diff-session-minutes-left agent-q-diff-buffer-review)))
-      (propertize (format " %d min left ·" minutes)
-                  'face 'agent-q-diff-warning))))
-
-(defun agent-q-diff-progress--below ()
-  "Return how many lines of the hunk at point are below the window, or \"\"."
-  (if (zerop agent-q-diff-buffer-n-below)
-      ""
-    (format (ngettext ", %d line below" ", %d lines below" agent-q-diff-buffer-n-below)
-            agent-q-diff-buffer-n-below)))
 
 (defun agent-q-diff-progress--name-width ()
   "Return the number of columns that a file's name has in the header line.
@@ -148,9 +138,10 @@ Of a longer one, the end is shown.  In a narrow window, the counts need room."
                      (string-width agent-q-diff-progress--header-end)
                      (length ": hunk 10/10 · file 10/10 · ")))))
 
-(defun agent-q-diff-progress--in-file (hunk)
+(defun agent-q-diff-progress--in-file (hunk below)
   "Return which file point is in, and which of its hunks HUNK is, if not nil.
-Hunks are counted from 1 in each file, as agents count them."
+Hunks are counted from 1 in each file, as agents count them.  BELOW are words
+on how many of its lines are below the window, or \"\"."
   (let* ((index (agent-q-diff-buffer-file-index))
          (file (nth index (agent-q-diff-change-files agent-q-diff-buffer-change)))
          (operations (agent-q-diff-file-change-decided-operations file))
@@ -172,8 +163,7 @@ Hunks are counted from 1 in each file, as agents count them."
              ((< nth n-operations)
               (concat ": " (agent-q-diff-progress--literal
                             (agent-q-diff-operation-words (nth nth operations)))))
-             (t (format ": hunk %d/%d%s" (1+ (- nth n-operations)) total
-                        (agent-q-diff-progress--below))))
+             (t (format ": hunk %d/%d%s" (1+ (- nth n-operations)) total below)))
             (if (length> agent-q-diff-buffer-headings 1)
                 (format " · file %d/%d" (1+ index) (length agent-q-diff-buffer-headings))
               ""))))
@@ -182,32 +172,36 @@ Hunks are counted from 1 in each file, as agents count them."
   "Return TEXT quoted for a header line."
   (replace-regexp-in-string "%" "%%" text))
 
-(defun agent-q-diff-progress-refresh ()
+(defun agent-q-diff-progress-refresh (&optional change)
   "Update the progress line, if any, and run `agent-q-diff-progress-functions'.
-In a buffer made for a proposal, show the progress in the header line."
-  (let ((counts (agent-q-diff-buffer-counts)))
+In a buffer made for a proposal, show the progress in the header line.  CHANGE
+is as for `agent-q-diff-buffer-counts'."
+  (let ((counts (agent-q-diff-buffer-counts change))
+        (review agent-q-diff-buffer-review))
     (when (eq agent-q-diff-buffer-parsed-tick t)
       (setq agent-q-diff-progress--header-end
-            (agent-q-diff-progress--of-review agent-q-diff-buffer-review counts)
+            (agent-q-diff-progress--of-review review counts)
+            ;; In Agent-Q's buffer, a line of its own names the file; of several
+            ;; files, the headings do.
             agent-q-diff-progress--directory
-            (agent-q-diff-progress--directory-of agent-q-diff-buffer-review))
-      (agent-q-diff-progress-update-header-line))
+            (unless (or agent-q-diff-buffer-headings
+                        (agent-q-diff-session-is-documented review))
+              (agent-q-diff-progress--literal
+               (agent-q-diff-visible
+                (abbreviate-file-name (file-name-directory agent-q-diff-buffer-path))))))
+      ;; When a command here has ended, `agent-q-diff-current' shows it, and
+      ;; the hunk that point is on then.
+      (unless (and this-command (eq (window-buffer) (current-buffer)))
+        (agent-q-diff-progress-update-header-line)))
     (save-excursion
       (save-restriction
         (widen)
-        (when (agent-q-diff-progress--find-line "Progress:" (agent-q-diff-progress--first-position))
+        (when (agent-q-diff-progress--find-line
+               "Progress:" (and (length> agent-q-diff-buffer-positions 0)
+                                (aref agent-q-diff-buffer-positions 0)))
           (agent-q-diff-progress--replace-line (agent-q-diff-progress-line counts)))))
     (apply #'run-hook-with-args 'agent-q-diff-progress-functions counts)
     (run-hooks 'agent-q-diff-session-changed-hook)))
-
-(defun agent-q-diff-progress--directory-of (review)
-  "Return the directory of the file of REVIEW for the header line, or nil.
-In Agent-Q's buffer, a line of its own names the file; of several files, the
-headings do."
-  (unless (or agent-q-diff-buffer-headings (agent-q-diff-session-is-documented review))
-    (agent-q-diff-progress--literal
-     (agent-q-diff-visible
-      (abbreviate-file-name (file-name-directory (agent-q-diff-session-path review)))))))
 
 (defun agent-q-diff-progress--of-review (review counts)
   "Return the words on REVIEW for the header line, after the hunk at point.

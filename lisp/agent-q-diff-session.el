@@ -64,7 +64,7 @@ SLOTS are further slots, keywords and values."
 
 (defun agent-q-diff-session-path (review)
   "Return the absolute name of the file of REVIEW, or nil."
-  (agent-q-diff-file-change-path (agent-q-diff-session-file review)))
+  (agent-q-diff-change-path (agent-q-diff-session-change review)))
 
 (defun agent-q-diff-session-name (review)
   "Return what REVIEW is of, for display: the name of its file, or their number."

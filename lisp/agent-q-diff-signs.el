@@ -26,21 +26,27 @@
 
 ;;;; The review of this buffer
 
-(defun agent-q-diff-signs-change-with-target (&optional is-here)
-  "Return this buffer's change, brought up to date with its targets.
-If IS-HERE is non-nil, look only at the file at point.  Update the display
+(defun agent-q-diff-signs-follow (change &optional index)
+  "Bring CHANGE, this buffer's, up to date with its targets.
+If INDEX is not nil, look only at the file with that index.  Update the display
 if a target has changed.  All hunks are in the buffer then, so that they can
 be decided and split."
   (agent-q-diff-buffer-complete)
+  (unless (eq agent-q-diff-buffer-parsed-tick t)
+    (agent-q-diff-signs-watch change)
+    (agent-q-diff-file-change-aim (car (agent-q-diff-change-files change))
+                                  (and agent-q-diff-buffer-path
+                                       (agent-q-diff-visit-name
+                                        agent-q-diff-buffer-path))))
+  (when (agent-q-diff-change-follow change index)
+    (agent-q-diff-signs-show-all)))
+
+(defun agent-q-diff-signs-change-with-target (&optional is-here)
+  "Return this buffer's change, brought up to date with its targets.
+If IS-HERE is non-nil, look only at the file at point.  See
+`agent-q-diff-signs-follow'."
   (let ((change (agent-q-diff-buffer-current-change)))
-    (unless (eq agent-q-diff-buffer-parsed-tick t)
-      (agent-q-diff-signs-watch change)
-      (agent-q-diff-file-change-aim (agent-q-diff-buffer-file)
-                                    (and agent-q-diff-buffer-path
-                                         (agent-q-diff-visit-name
-                                          agent-q-diff-buffer-path))))
-    (when (agent-q-diff-change-follow change (and is-here (agent-q-diff-buffer-file-index)))
-      (agent-q-diff-signs-show-all))
+    (agent-q-diff-signs-follow change (and is-here (agent-q-diff-buffer-file-index)))
     change))
 
 (defvar-local agent-q-diff-signs--refresh-timer nil
@@ -110,7 +116,8 @@ to the hunk and how its place was found."
          (when (or state notes words)
            (cons (agent-q-diff-signs--bracketed name notes words)
                  (cond
-                  (state (agent-q-diff-signs--state-face state))
+                  ((eq state 'applied) 'agent-q-diff-applied)
+                  (state 'agent-q-diff-rejected)
                   ((eq place 'next-to-edit) 'agent-q-diff-differs)
                   (t 'agent-q-diff-pending)))))))))
 
@@ -147,10 +154,6 @@ IS-IN and PLACE are as in `agent-q-diff-signs--sign'."
    ((and (null state) (integerp place))
     (format (ngettext "shifted by %d line" "shifted by %d lines" (abs place)) place))))
 
-(defun agent-q-diff-signs--state-face (state)
-  "Return the face of the sign for STATE."
-  (if (eq state 'applied) 'agent-q-diff-applied 'agent-q-diff-rejected))
-
 (defun agent-q-diff-signs--overlay-p (overlay)
   "Return non-nil if OVERLAY is for the state of a hunk."
   (or (overlay-get overlay 'agent-q-diff)
@@ -167,15 +170,23 @@ POSITION is that of its `@@' line."
 (defvar-local agent-q-diff-signs--n-signs 0
   "Number of signs added since all were last removed.")
 
-(defun agent-q-diff-signs--put-sign (position state is-in
+(defconst agent-q-diff-signs--max-signs 100
+  "Number of signs up to which those that are out of view may stay.")
+
+(defun agent-q-diff-signs--put-sign (position end state is-in
                                               &optional reason place notes comment)
-  "Show STATE, IS-IN, PLACE and NOTES on the hunk at POSITION.
+  "Show STATE, IS-IN, PLACE and NOTES on the hunk from POSITION to END.
 These four are as for `agent-q-diff-signs--sign'.  REASON, a string or nil,
 is the tooltip, and COMMENT the user's comment, or nil."
   (mapc #'delete-overlay (agent-q-diff-signs-overlays-at position))
   (pcase (agent-q-diff-signs--sign state is-in place notes)
     (`(,text . ,face)
-     (let ((overlay (make-overlay position (agent-q-diff-buffer-hunk-end position))))
+     (let ((overlay (make-overlay position end))
+           (header (make-overlay position (save-restriction
+                                            (widen)
+                                            (save-excursion
+                                              (goto-char position)
+                                              (line-end-position))))))
        (overlay-put overlay 'agent-q-diff (or state 'pending))
        (overlay-put overlay 'evaporate t)
        (overlay-put overlay 'help-echo reason)
@@ -185,29 +196,24 @@ is the tooltip, and COMMENT the user's comment, or nil."
                             (if state
                                 (propertize " " 'face 'agent-q-diff-decided-header)
                               " ")))
-       (agent-q-diff-signs--put-header position state comment)
+       (overlay-put header 'agent-q-diff-header t)
+       (overlay-put header 'evaporate t)
+       (overlay-put header 'face (and state 'agent-q-diff-decided-header))
+       (when comment
+         (overlay-put header 'after-string
+                      (propertize (concat "\n# " (string-join (split-string comment "\n") "\n# "))
+                                  'face 'agent-q-diff-comment)))
        (cl-incf agent-q-diff-signs--n-signs)))))
-
-(defun agent-q-diff-signs--put-header (position state comment)
-  "Show the `@@' line at POSITION as that of a hunk in STATE.
-COMMENT, a string or nil, is shown below it."
-  (let ((overlay (make-overlay position (save-restriction
-                                          (widen)
-                                          (save-excursion
-                                            (goto-char position)
-                                            (line-end-position))))))
-    (overlay-put overlay 'agent-q-diff-header t)
-    (overlay-put overlay 'evaporate t)
-    (overlay-put overlay 'face (and state 'agent-q-diff-decided-header))
-    (when comment
-      (overlay-put overlay 'after-string
-                   (propertize (concat "\n# " (string-join (split-string comment "\n") "\n# "))
-                               'face 'agent-q-diff-comment)))))
 
 (defun agent-q-diff-apply-visual-feedback (hunk-start state)
   "Show STATE on the hunk whose `@@' line is at HUNK-START.
 STATE is `applied', `rejected', or nil to remove the sign."
-  (agent-q-diff-signs--put-sign hunk-start state 'unknown))
+  (agent-q-diff-signs--put-sign
+   hunk-start
+   (if (eq agent-q-diff-buffer-parsed-tick t)
+       (agent-q-diff-buffer-hunk-end (agent-q-diff-buffer-hunk-at-point hunk-start))
+     (agent-q-diff-buffer-typed-end hunk-start))
+   state 'unknown))
 
 (defun agent-q-diff-signs-show-hunk (hunk)
   "Show the state of HUNK."
@@ -215,30 +221,28 @@ STATE is `applied', `rejected', or nil to remove the sign."
 
 (defun agent-q-diff-signs--show-snapshot (hunk)
   "Show the state of HUNK, an `agent-q-diff-engine-hunk'."
-  (let* ((is-hooked (eq 'in (agent-q-diff-change-hooked agent-q-diff-buffer-change hunk)))
+  (let* ((change agent-q-diff-buffer-change)
+         (index (agent-q-diff-engine-hunk-index hunk))
+         (comment (alist-get index (agent-q-diff-change-comments change)))
+         (is-hooked (eq 'in (agent-q-diff-change-hooked change hunk)))
          (place (if is-hooked 'hooked (agent-q-diff-engine-hunk-place hunk))))
-    (agent-q-diff-signs--put-sign (agent-q-diff-buffer-position
-                                   (agent-q-diff-engine-hunk-index hunk))
+    (agent-q-diff-signs--put-sign (agent-q-diff-buffer-position index)
+                                  (agent-q-diff-buffer-hunk-end index)
                                   (agent-q-diff-engine-hunk-mark hunk)
                                   (or is-hooked (agent-q-diff-engine-hunk-fact hunk))
                                   (and (not is-hooked) (agent-q-diff-engine-hunk-reason hunk))
                                   (cond
                                    ((eq place 'ambiguous)
                                     (cons place (agent-q-diff-signs--choice hunk)))
-                                   ((integerp place)
-                                    (agent-q-diff-change-shift agent-q-diff-buffer-change hunk))
+                                   ((integerp place) (agent-q-diff-change-shift change hunk))
                                    (t place))
-                                  (agent-q-diff-signs--notes-on hunk)
-                                  (agent-q-diff-signs--comment-on hunk))))
-
-(defun agent-q-diff-signs--comment-on (hunk)
-  "Return the user's comment on HUNK, an `agent-q-diff-engine-hunk', or nil."
-  (alist-get (agent-q-diff-engine-hunk-index hunk)
-             (agent-q-diff-change-comments agent-q-diff-buffer-change)))
+                                  (agent-q-diff-signs--notes-on hunk comment)
+                                  comment)))
 
 (defun agent-q-diff-signs-show-committed ()
   "Show the effect of the latest command on this buffer's review."
-  (let* ((committed (agent-q-diff-change-committed agent-q-diff-buffer-change))
+  (let* ((change agent-q-diff-buffer-change)
+         (committed (agent-q-diff-change-committed change))
          (hunks (agent-q-diff-engine-committed-hunks committed)))
     (cond
      ((agent-q-diff-engine-committed-marks committed)
@@ -249,14 +253,18 @@ STATE is `applied', `rejected', or nil to remove the sign."
     (if hunks
         (mapc #'agent-q-diff-signs--show-snapshot hunks)
       (agent-q-diff-signs--show-in-sight))
-    (agent-q-diff-signs--thin-out)
-    (agent-q-diff-signs--show-progress)))
+    ;; Signs that are out of view go if there are too many.
+    (when (and (> agent-q-diff-signs--n-signs agent-q-diff-signs--max-signs)
+               (length> agent-q-diff-buffer-positions agent-q-diff-change-max-shown))
+      (agent-q-diff-signs--show-in-sight))
+    (agent-q-diff-signs--show-progress change)))
 
-(defun agent-q-diff-signs--show-progress ()
-  "Show the progress, and the hunk at point, which may have been decided."
+(defun agent-q-diff-signs--show-progress (&optional change)
+  "Show the progress, and the hunk at point, which may have been decided.
+CHANGE is as for `agent-q-diff-progress-refresh'."
   (setq agent-q-diff-buffer-is-moved t)
   (agent-q-diff-buffer-announce-hunks)
-  (agent-q-diff-progress-refresh))
+  (agent-q-diff-progress-refresh change))
 
 (defun agent-q-diff-signs--choice (hunk)
   "Return (NTH . N): HUNK is offered the place with the index NTH of N.
@@ -267,13 +275,12 @@ HUNK is an `agent-q-diff-engine-hunk'."
      (cons nth (length shown)))
     (_ (cons 0 (length (agent-q-diff-engine-hunk-places hunk))))))
 
-(defun agent-q-diff-signs--notes-on (hunk)
+(defun agent-q-diff-signs--notes-on (hunk comment)
   "Return further notes on HUNK, a string or nil.
 HUNK is an `agent-q-diff-engine-hunk'.  The notes are the number of outer
 context lines that differ at its place, and what the user did to it besides
-deciding it."
+deciding it; COMMENT is the user's comment on it, or nil."
   (let* ((fuzz (agent-q-diff-engine-hunk-fuzz hunk))
-         (comment (agent-q-diff-signs--comment-on hunk))
          (notes (delq nil (list (and (> fuzz 0) (format "fuzz %d" fuzz))
                                 (and (agent-q-diff-engine-hunk-is-edited hunk) "edited")
                                 (and comment "commented")))))
@@ -291,15 +298,6 @@ overlays make every edit of a buffer slow."
           (agent-q-diff-signs-show-hunk hunk))
       (agent-q-diff-signs--show-in-sight)))
   (agent-q-diff-signs--show-progress))
-
-(defconst agent-q-diff-signs--max-signs 100
-  "Number of signs up to which those that are out of view may stay.")
-
-(defun agent-q-diff-signs--thin-out ()
-  "Remove signs that are out of view if there are too many."
-  (when (and (> agent-q-diff-signs--n-signs agent-q-diff-signs--max-signs)
-             (length> agent-q-diff-buffer-positions agent-q-diff-change-max-shown))
-    (agent-q-diff-signs--show-in-sight)))
 
 (defun agent-q-diff-signs--show-in-sight ()
   "Show the state of each hunk when it comes into view."
@@ -322,7 +320,7 @@ overlays make every edit of a buffer slow."
         (when (>= (agent-q-diff-buffer-position hunk) beg)
           (if (agent-q-diff-buffer-ended-p)
               (agent-q-diff-signs--put-sign
-               (agent-q-diff-buffer-position hunk)
+               (agent-q-diff-buffer-position hunk) (agent-q-diff-buffer-hunk-end hunk)
                (cdr (aref agent-q-diff-buffer-entries hunk)) 'unknown)
             (agent-q-diff-signs-show-hunk hunk)))
         (cl-incf hunk)))))

@@ -25,7 +25,7 @@
   "Return (BEG . END), the region of HUNK with any no-newline marker after it."
   (let ((beg (agent-q-diff-buffer-position hunk)))
     (save-excursion
-      (goto-char (agent-q-diff-buffer-hunk-end beg))
+      (goto-char (agent-q-diff-buffer-hunk-end hunk))
       (when (eq (char-after) ?\\)
         (forward-line))
       (cons beg (point)))))

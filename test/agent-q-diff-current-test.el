@@ -17,9 +17,9 @@
 
 (defun aqd-current-visible-p ()
   "Return non-nil if the whole hunk at point is in the selected window."
-  (let ((beg (aref agent-q-diff-buffer-positions (agent-q-diff-buffer-hunk-at-point))))
-    (and (<= (window-start) beg)
-         (<= (agent-q-diff-buffer-hunk-end beg)
+  (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+    (and (<= (window-start) (agent-q-diff-buffer-position hunk))
+         (<= (agent-q-diff-buffer-hunk-end hunk)
              (save-excursion
                (goto-char (window-start))
                (vertical-motion (window-body-height))
@@ -156,7 +156,7 @@ The agent says DESCRIPTION.  Point is in the window, with the line below it."
   ;; What is hidden at the beginning of a line decides what is left of it.
   (aqd-with-open-review (aqd-numbered 40) (aqd-numbered 40 '((5 . "a")))
     (aqd-in-diff review
-      (agent-q-diff-current-mark)
+      (agent-q-diff-current--mark)
       (should (string-prefix-p "--- " (aqd-current-marked)))
       (should (string-match-p "\\`--- .*\n\\+\\+\\+ .*\n@@ -2,7 " (aqd-current-marked))))
     (agent-q-diff-cancel review)))

@@ -354,6 +354,35 @@ that is lower in the map, as from `aqd-package-calls'."
     (should (equal aqd-twenty-with-first (aqd-disk)))
     (agent-q-diff-end review)))
 
+(ert-deftest aqd-package-accepting-a-hunk-asks-nothing-twice ()
+  "What a key has found out is passed on, not found out again.
+Counted are the calls of the package's functions, and how many of them are of
+another file than the call before.  What reads a structure, predicates and what
+the module does are not counted; the functions of `post-command-hook' are, both
+after the key and, as a keyboard macro has it, before it."
+  (aqd-with-open-review aqd-twenty-original aqd-twenty-proposed
+    (with-current-buffer (agent-q-diff-session-buffer review)
+      (switch-to-buffer (current-buffer))
+      (aqd-goto-hunk 1)
+      (let* ((calls (cdr (aqd-package-calls (lambda () (aqd-press "a")))))
+             (by-key (cl-member-if (lambda (call) (eq 'agent-q-diff-accept-hunk (cdadr call)))
+                                   calls))
+             (n-of (lambda (function) (cl-count function by-key :key #'cdadr))))
+        (should (<= (length calls) 220))
+        (should (<= (cl-loop for (before after) on (cons nil (mapcar #'caadr calls))
+                             while after
+                             count (not (eql before after)))
+                    125))
+        (dolist (function '(agent-q-diff-buffer-context
+                            agent-q-diff-file-change-follow
+                            agent-q-diff-progress-update-header-line
+                            agent-q-diff-signs-show-committed
+                            agent-q-diff-target-edit))
+          (ert-info ((symbol-name function))
+            (should (= 1 (funcall n-of function)))))))
+    (should (equal aqd-twenty-with-first (aqd-disk)))
+    (agent-q-diff-end review)))
+
 (ert-deftest aqd-package-edit-file-climbs-no-layer ()
   (aqd-with-project aqd-twenty-original
     (let ((agent-q-diff-tools-policy 'allow))
