@@ -24,7 +24,6 @@
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-reviews)
 (require 'agent-q-diff-commands)
-(require 'agent-q-diff-grants)
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-queue)
 
@@ -113,7 +112,7 @@ project is not allowed without a review."
                                     (agent-q-diff-request-root request))))
       nil)
      ((eq policy 'allow) 'policy)
-     ((agent-q-diff-grants-cover-p (agent-q-diff-own-agent--grant-name)
+     ((agent-q-diff-permit-granted-p (agent-q-diff-own-agent--grant-name)
                                    (agent-q-diff-request-root request))
       'session))))
 
@@ -139,7 +138,7 @@ the files that no review has logged."
 ;;;; Allowing it
 
 (defvar-local agent-q-diff-own-agent--grant nil
-  "The arguments of `agent-q-diff-grants-add' that would allow more, or nil.")
+  "The arguments of `agent-q-diff-permit-grant' that would allow more, or nil.")
 
 (defvar agent-q-diff-own-tool-mode-map
   (let ((map (make-sparse-keymap)))
@@ -177,7 +176,7 @@ Protected files are asked about all the same."
                    (eq buffer (current-buffer))
                    (not (agent-q-diff-buffer-ended-p)))
         (user-error "The review has ended; nothing is allowed"))
-      (agent-q-diff-grants-add name root)
+      (agent-q-diff-permit-grant name root)
       (agent-q-diff-accept-all t))))
 
 ;;;; What was decided, until it is written

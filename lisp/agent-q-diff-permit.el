@@ -8,19 +8,97 @@
 
 ;; Decides whether an edit is made: by the policy, which is an option; by a
 ;; grant that the user gave earlier in this session, which never covers a
-;; protected file; or by asking the user.
+;; protected file; or by asking the user.  Grants hold until Emacs exits, and
+;; are kept nowhere else; there is a list of them.
 ;;
 ;; If nobody can be asked, or the question is left unanswered, that is an
 ;; error, not a refusal.
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'seq)
+(require 'tabulated-list)
+(require 'cl-lib)
 (require 'subr-x)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-grants)
 (require 'agent-q-diff-transcript)
+
+;;;; Grants
+
+(defvar agent-q-diff-permit--grants nil
+  "What the user has granted for the session, a list of (TOOL ROOT TIME).")
+
+(defun agent-q-diff-permit-granted-p (tool root)
+  "Return non-nil if TOOL is granted in the project ROOT."
+  (seq-some (pcase-lambda (`(,granted ,directory ,_))
+              (and (equal granted tool) (equal directory root)))
+            agent-q-diff-permit--grants))
+
+(defun agent-q-diff-permit-grant (tool root)
+  "Grant TOOL in the project ROOT for the session."
+  (unless (agent-q-diff-permit-granted-p tool root)
+    (push (list tool root (current-time)) agent-q-diff-permit--grants)))
+
+;;;; Listing and revoking
+
+(defvar agent-q-diff-grants-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "j" (agent-q-diff-base-key-by-evil nil #'next-line))
+    (define-key map "k" (agent-q-diff-base-key-by-evil #'agent-q-diff-grants-revoke
+                                                       #'previous-line))
+    (define-key map "x" (agent-q-diff-base-key-by-evil nil #'agent-q-diff-grants-revoke))
+    (define-key map (kbd "K") #'agent-q-diff-revoke-grants)
+    map)
+  "Keymap of `agent-q-diff-grants-mode'.")
+
+(define-derived-mode agent-q-diff-grants-mode tabulated-list-mode "Agent-Q Grants"
+  "Major mode of the list of what agents may do without asking.
+
+\\{agent-q-diff-grants-mode-map}"
+  (agent-q-diff-base-claim-single-keys)
+  (setq tabulated-list-format [("Tool" 20 t) ("Since" 10 t) ("Project" 0 t)]
+        tabulated-list-entries #'agent-q-diff-grants--entries)
+  (tabulated-list-init-header))
+
+(defun agent-q-diff-grants--entries ()
+  "Return the grants as a value for `tabulated-list-entries'."
+  (mapcar (lambda (grant)
+            (pcase-let ((`(,tool ,root ,time) grant))
+              (list grant (vector tool (format-time-string "%T" time)
+                                  (agent-q-diff-visible
+                                   (abbreviate-file-name root))))))
+          agent-q-diff-permit--grants))
+
+;;;###autoload
+(defun agent-q-diff-grants ()
+  "List what agents may do without asking until Emacs exits.
+\\<agent-q-diff-grants-mode-map>There, \\[agent-q-diff-grants-revoke] revokes the grant at point."
+  (interactive)
+  (pop-to-buffer (get-buffer-create "*Agent-Q Grants*"))
+  (agent-q-diff-grants-mode)
+  (tabulated-list-print)
+  (unless agent-q-diff-permit--grants
+    (message "Nothing is granted")))
+
+(defun agent-q-diff-grants-revoke ()
+  "Revoke the grant at point."
+  (interactive nil agent-q-diff-grants-mode)
+  (let ((grant (or (tabulated-list-get-id)
+                   (user-error "No grant here"))))
+    (setq agent-q-diff-permit--grants
+          (delq grant agent-q-diff-permit--grants))
+    (tabulated-list-print t)
+    (message "%s will ask again in %s" (car grant)
+             (agent-q-diff-visible (cadr grant)))))
+
+;;;###autoload
+(defun agent-q-diff-revoke-grants ()
+  "Revoke everything that agents may do without asking."
+  (interactive)
+  (setq agent-q-diff-permit--grants nil)
+  (when (derived-mode-p 'agent-q-diff-grants-mode)
+    (tabulated-list-print t))
+  (message "Agents will ask again"))
 
 ;;;; Options
 
@@ -105,13 +183,13 @@ question, or each other, sooner than this are ignored."
 (defun agent-q-diff-permit--granted-p (request)
   "Return non-nil if a grant for the session covers REQUEST."
   (and (not (agent-q-diff-request-protection request))
-       (agent-q-diff-grants-cover-p (agent-q-diff-request-tool request)
+       (agent-q-diff-permit-granted-p (agent-q-diff-request-tool request)
                                     (agent-q-diff-request-root request))))
 
 (defun agent-q-diff-permit--add-grant (request)
   "Grant the tool of REQUEST in its project until Emacs exits.
 Open questions that the grant covers are closed."
-  (agent-q-diff-grants-add (agent-q-diff-request-tool request)
+  (agent-q-diff-permit-grant (agent-q-diff-request-tool request)
                            (agent-q-diff-request-root request))
   (when (seq-some #'agent-q-diff-permit--granted-p agent-q-diff-permit--asked)
     (agent-q-diff-permit--wake)))

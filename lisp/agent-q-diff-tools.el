@@ -29,7 +29,6 @@
 (require 'agent-q-diff-api)
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-edit-file)
-(require 'agent-q-diff-edit-file-message)
 (require 'agent-q-diff-propose)
 
 (defun agent-q-diff-tools-list ()
@@ -48,25 +47,6 @@
 
 ;;;; Calling a tool
 
-(defun agent-q-diff-tools--edit-file (arguments)
-  "Run `edit_file' with ARGUMENTS, an alist, and return the message."
-  (let-alist arguments
-    (let ((agent-q-diff-wait-undecided nil)
-          (call (agent-q-diff-edit-file-call-make
-                 :path .path :old .old_str :new .new_str
-                 :is-all .shouldReplaceAll :description .description
-                 :arguments arguments)))
-      (condition-case err
-          (agent-q-diff-edit-file-message-of-outcome
-           call (agent-q-diff-edit-file-run call))
-        (agent-q-diff-forbidden
-         (agent-q-diff-log-refusal "edit_file" .path err)
-         (agent-q-diff-edit-file-message-of-error call err))
-        ((error quit)
-         (agent-q-diff-message-of-undecided
-          agent-q-diff-wait-undecided err
-          (apply-partially #'agent-q-diff-edit-file-message-of-error call)))))))
-
 ;;;###autoload
 (defun agent-q-diff-tools-call (tool arguments)
   "Call TOOL, a name, with ARGUMENTS and return the message for the agent.
@@ -76,7 +56,7 @@ in it."
   (condition-case err
       (let ((checked (agent-q-diff-schema-arguments tool arguments)))
         (pcase-exhaustive tool
-          ("edit_file" (agent-q-diff-tools--edit-file checked))
+          ("edit_file" (agent-q-diff-edit-file checked))
           ((or "propose_file_edit" "propose_patch" "propose_changes")
            (agent-q-diff-propose-and-wait tool checked))))
     ((error quit) (agent-q-diff-message-of-failure err))))

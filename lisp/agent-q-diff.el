@@ -100,9 +100,9 @@
   "List what agents proposed and how it ended, the latest first." t)
 (autoload 'agent-q-diff-edits "agent-q-diff-transcript"
   "Show the edits that agents requested, with point at the latest." t)
-(autoload 'agent-q-diff-grants "agent-q-diff-grants"
+(autoload 'agent-q-diff-grants "agent-q-diff-permit"
   "List what agents may do without asking until Emacs exits." t)
-(autoload 'agent-q-diff-revoke-grants "agent-q-diff-grants"
+(autoload 'agent-q-diff-revoke-grants "agent-q-diff-permit"
   "Revoke everything that agents may do without asking." t)
 (autoload 'agent-q-diff-serve "agent-q-diff-server"
   "Let the user's MCP clients request reviews in this Emacs." t)

@@ -670,9 +670,9 @@ decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
                        t))))))
 
 (ert-deftest aqd-own-tool-a-grant-is-for-one-agent-and-project ()
-  (let ((agent-q-diff-grants--all nil))
+  (let ((agent-q-diff-permit--grants nil))
     (aqd-own-tool-with-file aqd-original-of-two
-      (agent-q-diff-grants-add "Claude Code's own tools" (agent-q-diff-guard-root))
+      (agent-q-diff-permit-grant "Claude Code's own tools" (agent-q-diff-guard-root))
       (should-not (aqd-own-tool-decide))
       (should (equal (aqd-own-tool-answer 'verdict) "allow"))
       (setq aqd-own-tool-answers nil)
@@ -681,10 +681,10 @@ decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
       (should (equal (aqd-own-tool-answer 'verdict) "deny")))))
 
 (ert-deftest aqd-own-tool-a-policy-of-review-counts-more-than-a-grant ()
-  (let ((agent-q-diff-grants--all nil)
+  (let ((agent-q-diff-permit--grants nil)
         (agent-q-diff-tools-policy (lambda (&rest _) 'review)))
     (aqd-own-tool-with-file aqd-original-of-two
-      (agent-q-diff-grants-add "Claude Code's own tools" (agent-q-diff-guard-root))
+      (agent-q-diff-permit-grant "Claude Code's own tools" (agent-q-diff-guard-root))
       (agent-q-diff-cancel (aqd-own-tool-decide)))))
 
 (ert-deftest aqd-own-tool-what-is-allowed-or-denied-without-a-review-is-in-the-log ()
@@ -703,23 +703,23 @@ decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
         (delete-file agent-q-diff-log-file)))))
 
 (ert-deftest aqd-own-tool-nothing-is-allowed-if-the-agent-goes-meanwhile ()
-  (let ((agent-q-diff-grants--all nil))
+  (let ((agent-q-diff-permit--grants nil))
     (aqd-own-tool-with-file aqd-original-of-two
       (let ((review (aqd-own-tool-decide)))
         (aqd-in-diff review
           (cl-letf (((symbol-function 'y-or-n-p)
                      (lambda (_) (save-current-buffer (agent-q-diff-cancel review)) t)))
             (should-error (agent-q-diff-allow-agent) :type 'user-error))))
-      (should-not agent-q-diff-grants--all))))
+      (should-not agent-q-diff-permit--grants))))
 
 (ert-deftest aqd-own-tool-the-user-can-allow-an-agent-for-the-session ()
-  (let ((agent-q-diff-grants--all nil))
+  (let ((agent-q-diff-permit--grants nil))
     (aqd-own-tool-with-file aqd-original-of-two
       (aqd-in-diff (aqd-own-tool-decide)
         (should (eq #'agent-q-diff-allow-agent (key-binding "A")))
         (cl-letf (((symbol-function 'y-or-n-p) #'ignore))
           (agent-q-diff-allow-agent))
-        (should-not agent-q-diff-grants--all)
+        (should-not agent-q-diff-permit--grants)
         (cl-letf (((symbol-function 'y-or-n-p) (lambda (question)
                                                  (string-search "Claude Code's own tools"
                                                                 question))))
@@ -734,10 +734,10 @@ decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
         (agent-q-diff-reject-all)))))
 
 (ert-deftest aqd-own-tool-a-grant-is-not-for-files-outside-the-project ()
-  (let ((agent-q-diff-grants--all nil))
+  (let ((agent-q-diff-permit--grants nil))
     (aqd-own-tool-with-file aqd-original-of-two
       (let ((agent-q-diff-project-root (file-name-as-directory (make-temp-file "aqd" t))))
-        (agent-q-diff-grants-add "Claude Code's own tools" (agent-q-diff-guard-root))
+        (agent-q-diff-permit-grant "Claude Code's own tools" (agent-q-diff-guard-root))
         (dolist (agent-q-diff-tools-policy '(ask allow))
           (setq aqd-own-tool-answers nil)
           (let ((review (aqd-own-tool-decide)))
@@ -816,9 +816,9 @@ decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
 
 (ert-deftest aqd-own-tool-a-protected-file-is-always-asked-for ()
   (let ((agent-q-diff-tools-policy 'allow)
-        (agent-q-diff-grants--all nil))
+        (agent-q-diff-permit--grants nil))
     (aqd-own-tool-with-file aqd-original-of-two
-      (agent-q-diff-grants-add "Claude Code's own tools" (agent-q-diff-guard-root))
+      (agent-q-diff-permit-grant "Claude Code's own tools" (agent-q-diff-guard-root))
       (let ((aqd-file (expand-file-name ".env" (file-name-directory aqd-file))))
         (aqd-write "A=1\n")
         (let ((review (aqd-own-tool-decide "original" "A=1\n" "modified" "A=2\n")))

@@ -1,15 +1,52 @@
-;;; agent-q-diff-permit-test.el --- Who decides on an edit  -*- lexical-binding: t; -*-
+;;; agent-q-diff-permit-test.el --- Permission for what agents ask for  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
+;; What a grant covers, and how it is listed and revoked.
+;;
 ;; The policy, the question with real keys, grants that cover it, protected
 ;; files, and calls that are withdrawn while their question is open.
 
 ;;; Code:
 
 (require 'agent-q-diff-project-help)
+
+;;;; Grants
+
+(ert-deftest aqd-permit-grants-are-for-one-tool-and-project ()
+  (let ((grants nil))
+    (aqd-asking
+     (aqd-with-project "a\n"
+       (let ((agent-q-diff-permission-function (aqd-answering 'session)))
+         (aqd-edit "a" "b")
+         (should (string-prefix-p "✓" (aqd-edit "b" "c"))))
+       (setq grants agent-q-diff-permit--grants)
+       (should (equal (mapcar #'car grants) '("edit_file"))))
+     (aqd-with-project "a\n"
+       (let ((agent-q-diff-permit--grants grants)
+             (agent-q-diff-permission-function (aqd-answering 'deny)))
+         (should (equal (aqd-edit "a" "b") aqd-rejected)))))))
+
+(ert-deftest aqd-permit-grants-are-listed-and-revoked ()
+  (aqd-with-project "a\n"
+    (aqd-asking
+     (let ((agent-q-diff-permission-function (aqd-answering 'session 'session 'deny)))
+       (aqd-edit "a" "b")
+       (save-window-excursion
+         (agent-q-diff-grants)
+         (goto-char (point-min))
+         (should (looking-at-p "edit_file"))
+         (should (string-search (abbreviate-file-name (file-truename aqd-project))
+                                (buffer-string)))
+         (aqd-press "k")
+         (should-not agent-q-diff-permit--grants)
+         (should (equal (buffer-string) "")))
+       (aqd-edit "b" "c")
+       (agent-q-diff-revoke-grants)
+       (should (equal (aqd-edit "c" "d") aqd-rejected))
+       (kill-buffer "*Agent-Q Grants*")))))
 
 ;;;; The question
 
@@ -18,7 +55,7 @@
    (aqd-with-project "a\n"
      (should (string-prefix-p "✓ Edit applied" (aqd-ask "y")))
      (should (equal (aqd-disk) "b\n"))
-     (should-not agent-q-diff-grants--all))))
+     (should-not agent-q-diff-permit--grants))))
 
 (ert-deftest aqd-permit-n-denies ()
   (aqd-asking
@@ -185,7 +222,7 @@ it must be ask, allow, deny or review"))
         (should (string-prefix-p "✓" (aqd-call-tool "edit_file"
                                                     '(:path ".dir-locals.el"
                                                             :old_str "a" :new_str "b"))))
-        (should-not agent-q-diff-grants--all))
+        (should-not agent-q-diff-permit--grants))
       (should (= asked 2)))))
 
 (ert-deftest aqd-permit-s-is-no-answer-for-a-protected-file ()
