@@ -872,5 +872,9 @@ result: then the file may be on another machine, or somebody else's."
              (let ((file-name-handler-alist nil))
                (file-directory-p (file-name-directory name)))))))
 
+(defun agent-q-diff-base-clean (text)
+  "Return TEXT with raw bytes and surrogates, which JSON cannot have, replaced."
+  (replace-regexp-in-string "[\ud800-\udfff\x3fff80-\x3fffff]" "\ufffd" text t t))
+
 (provide 'agent-q-diff-base)
 ;;; agent-q-diff-base.el ends here

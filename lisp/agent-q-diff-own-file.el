@@ -22,9 +22,9 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
+(require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
-(require 'agent-q-diff-protocol)
 (require 'agent-q-diff-own-agent)
 
 (cl-defstruct (agent-q-diff-own-file (:constructor agent-q-diff-own-file-create)
@@ -102,7 +102,7 @@ its present one if that is nil."
 (defun agent-q-diff-own-file-clean-p (file)
   "Return non-nil if FILE is to have no text that cannot be sent to the program."
   (let ((text (or (agent-q-diff-own-file-text file) "")))
-    (equal text (agent-q-diff-protocol-clean text))))
+    (equal text (agent-q-diff-base-clean text))))
 
 (defun agent-q-diff-own-file-verdict (file)
   "Return what the program is told about FILE, an alist."

@@ -56,7 +56,6 @@
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-api)
 (require 'agent-q-diff-propose)
-(require 'agent-q-diff-protocol)
 (require 'agent-q-diff-queue)
 (require 'agent-q-diff-own-agent)
 
@@ -127,7 +126,7 @@ ANSWER is called with a message, whether that is an error, and a verdict."
       (agent-q-diff-own-tool--deny
        edit answer "the user has edited the file in Emacs meanwhile, and not saved it"
        "it was edited in Emacs meanwhile, and not saved"))
-     ((not (equal content (agent-q-diff-protocol-clean content)))
+     ((not (equal content (agent-q-diff-base-clean content)))
       (agent-q-diff-own-tool--deny
        edit answer "what the user decided has bytes that are not UTF-8"
        "what you decided has bytes that are not UTF-8"))

@@ -571,8 +571,8 @@ The change is in the file.")))))))
 
 (ert-deftest aqd-server-a-client-that-never-reads-is-dropped-and-the-user-told ()
   (aqd-with-file "a\nb\n"
-    (let ((agent-q-diff-protocol--tick-seconds 0.1)
-          (agent-q-diff-protocol--patience 2))
+    (let ((agent-q-diff-server--tick-seconds 0.1)
+          (agent-q-diff-server--patience 2))
       (aqd-server-with
         (let* ((client (aqd-server-ask (aqd-server-request)))
                (review (aqd-server-only-review))
@@ -788,7 +788,7 @@ MORE is an alist of further members."
 
 (ert-deftest aqd-server-too-much ()
   (aqd-server-with
-    (let ((agent-q-diff-protocol--limit 10000))
+    (let ((agent-q-diff-server--limit 10000))
       (aqd-server-should-refuse (make-string 20000 ?x) "more than 10000 bytes"))))
 
 (ert-deftest aqd-server-nul-is-read-or-the-agent-reads-that-it-is-not ()
@@ -981,7 +981,7 @@ The name has no directory.  NUMBER makes it unique."
 
 (ert-deftest aqd-server-answers-what-unicode-has-not ()
   (should (equal "a\ufffd\ufffdz"
-                 (agent-q-diff-protocol-clean (string ?a #x3fff80 #xd800 ?z)))))
+                 (agent-q-diff-base-clean (string ?a #x3fff80 #xd800 ?z)))))
 
 ;;;; Tools that are elsewhere
 

@@ -1,6 +1,6 @@
 //! One call's connection to Emacs.
 //!
-//! The protocol is described in lisp/agent-q-diff-protocol.el. A connection lives as long as its
+//! The protocol is described in lisp/agent-q-diff-server.el. A connection lives as long as its
 //! [`Call`]: dropping that closes it, and Emacs cancels the review.
 
 use std::io;

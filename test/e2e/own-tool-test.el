@@ -177,7 +177,7 @@ Hunk 2 of 3 is rejected.  Return the agent's process."
 
 (ert-deftest e2e-own-tool-an-agent-that-never-reads-is-dropped-and-its-tool-not-run ()
   (own-tool-with-emacs
-    (e2e-eval '(setq agent-q-diff-protocol--patience 1))
+    (e2e-eval '(setq agent-q-diff-server--patience 1))
     (let ((before (own-tool-decide-suspended)))
       (e2e-see "Claude Code did not read the answer" "a\\.txt: 2 of 3 hunks accepted")
       (signal-process before 'SIGCONT)
