@@ -45,8 +45,8 @@ use tokio::io::AsyncReadExt;
 use tokio::sync::oneshot;
 
 use crate::options::Hook;
-use crate::socket::{Answer, Call, Request, State, sockets};
-use crate::texts::Texts;
+use crate::socket::{Answer, Call, Request, State, Texts, sockets};
+
 use edit::{Edit, Plan};
 use event::{Event, Moment};
 use reply::Verdict;

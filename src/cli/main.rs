@@ -24,7 +24,6 @@ mod options;
 mod places;
 mod setup;
 mod socket;
-mod texts;
 
 use std::process::ExitCode;
 

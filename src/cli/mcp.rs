@@ -6,8 +6,6 @@
 //! not touch the files under review.
 
 mod input;
-mod progress;
-mod repair;
 mod roots;
 mod server;
 mod tools;

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use agent_q_diff_engine::diff::{self, edits, group};
-use agent_q_diff_engine::patch::print::print;
+use agent_q_diff_engine::patch::hunk::print;
 use agent_q_diff_engine::text::Text;
 
 use crate::options::{Check, Setup};

@@ -5,8 +5,8 @@
 //! counts as found; they were measured with the clients that the modules name. A rewritten input
 //! is only given if those rules make the decided text of it, byte for byte.
 //!
-//! - [`file_text`]: a file's bytes as text, and back
-//! - [`strings`]: the smallest replacement of a string that makes one text of another
+//! - [`FileText`]: a file's bytes as text, and back
+//! - [`smallest`]: the smallest replacement of a string that makes one text of another
 //! - [`claude`]: the tools `Edit`, `MultiEdit` and `Write` of Claude Code
 //! - [`codex`]: the tool `apply_patch` of Codex
 //! - [`gemini`]: the tools `replace` and `write_file` of Gemini CLI
@@ -14,12 +14,12 @@
 
 pub mod claude;
 pub mod codex;
-pub mod file_text;
 pub mod gemini;
 pub mod opencode;
-pub mod strings;
 
-use file_text::{Encoding, FileText};
+use std::ops::Range;
+
+use memchr::memmem;
 
 /// Why a tool's input cannot be shown as an edit. The agent reads this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -69,4 +69,192 @@ fn as_given(base: Option<&FileText>, content: &str) -> FileText {
         file.encoding = Encoding::Utf8WithBom;
     }
     file
+}
+
+// A file's bytes as text, and back.
+
+const UTF_8_BOM: &[u8] = b"\xef\xbb\xbf";
+const UTF_16_LE_BOM: &[u8] = b"\xff\xfe";
+
+/// Number of bytes at the beginning of a file among which a NUL tells that it is binary.
+const MAX_BYTES_LOOKED_AT: usize = 8192;
+
+/// How a file's text is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    /// UTF-8.
+    Utf8,
+    /// UTF-8 after a byte order mark.
+    Utf8WithBom,
+    /// UTF-16, little end first, after a byte order mark.
+    Utf16Le,
+}
+
+/// The text of a file, without its byte order mark, and how it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileText {
+    /// The text, with the line ends that the file has.
+    pub text: String,
+    /// How it is written.
+    pub encoding: Encoding,
+}
+
+impl FileText {
+    /// Returns the text of a new file.
+    pub fn new(text: String) -> Self {
+        let encoding = Encoding::Utf8;
+        Self { text, encoding }
+    }
+
+    /// Decodes `bytes`, those of a file.
+    ///
+    /// # Errors
+    ///
+    /// [`InputError::NotUtf8`] if they are text in another encoding, or no text.
+    pub fn read(bytes: &[u8]) -> Result<Self, InputError> {
+        if let Some(rest) = bytes.strip_prefix(UTF_16_LE_BOM) {
+            let (units, odd) = rest.as_chunks::<2>();
+            let units = units.iter().map(|&unit| u16::from_le_bytes(unit));
+            let text: Result<String, _> = char::decode_utf16(units).collect();
+            return match text {
+                Ok(text) if odd.is_empty() => Ok(Self {
+                    text,
+                    encoding: Encoding::Utf16Le,
+                }),
+                _ => Err(InputError::NotUtf8),
+            };
+        }
+        if bytes
+            .iter()
+            .take(MAX_BYTES_LOOKED_AT)
+            .any(|&byte| byte == 0)
+        {
+            return Err(InputError::NotUtf8);
+        }
+        let (rest, encoding) = match bytes.strip_prefix(UTF_8_BOM) {
+            Some(rest) => (rest, Encoding::Utf8WithBom),
+            None => (bytes, Encoding::Utf8),
+        };
+        let text = std::str::from_utf8(rest).map_err(|_| InputError::NotUtf8)?;
+        Ok(Self {
+            text: text.to_owned(),
+            encoding,
+        })
+    }
+
+    /// Returns `text`, written in the encoding of this file.
+    pub fn with_text(&self, text: String) -> Self {
+        let encoding = self.encoding;
+        Self { text, encoding }
+    }
+
+    /// Returns the bytes of the file.
+    pub fn bytes(&self) -> Vec<u8> {
+        match self.encoding {
+            Encoding::Utf8 => self.text.clone().into_bytes(),
+            Encoding::Utf8WithBom => [UTF_8_BOM, self.text.as_bytes()].concat(),
+            Encoding::Utf16Le => {
+                let units = self.text.encode_utf16().flat_map(u16::to_le_bytes);
+                UTF_16_LE_BOM.iter().copied().chain(units).collect()
+            }
+        }
+    }
+}
+
+// The smallest replacement of a string that makes one text of another.
+
+/// A string in a text, and what replaces it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replacement {
+    /// The string to be found. If it is empty, the text is new.
+    pub old: String,
+    /// What replaces it.
+    pub new: String,
+    /// Whether it is replaced wherever it occurs, not only in one place.
+    pub is_all: bool,
+}
+
+/// Returns the smallest replacement of whole lines of `base`, which occur there once, that makes
+/// `decided` of it: all lines that differ, and around them as many as it takes. No line at either
+/// end of them can be left out. If `base` is empty, so is the old string.
+///
+/// With *n* bytes of text, this takes O(*n* log *n*) time.
+///
+/// ```
+/// use agent_q_diff_engine::inputs::smallest;
+/// let replacement = smallest("a\nb\na\n", "a\nb\nA\n");
+/// assert_eq!((&*replacement.old, &*replacement.new), ("b\na\n", "b\nA\n"));
+/// ```
+pub fn smallest(base: &str, decided: &str) -> Replacement {
+    let old: Vec<&str> = base.split_inclusive('\n').collect();
+    let new: Vec<&str> = decided.split_inclusive('\n').collect();
+    let pairs = old.iter().zip(&new);
+    let n_above = pairs.take_while(|(old, new)| old == new).count();
+    let pairs = old[n_above..].iter().rev().zip(new[n_above..].iter().rev());
+    let n_below = pairs.take_while(|(old, new)| old == new).count();
+    let lines = Lines::new(&old);
+    let is_once =
+        |above: usize, below: usize| lines.is_once(n_above - above..old.len() - n_below + below);
+    // More lines around them occur no more often.
+    let n_around = n_above.max(n_below);
+    let around = first_true(n_around, |n| is_once(n.min(n_above), n.min(n_below)));
+    let below = around.min(n_below);
+    let above = first_true(around.min(n_above), |above| is_once(above, below));
+    let below = first_true(below, |below| is_once(above, below));
+    let part = |lines: &[&str]| lines[n_above - above..lines.len() - n_below + below].concat();
+    Replacement {
+        old: part(&old),
+        new: part(&new),
+        is_all: false,
+    }
+}
+
+/// Returns the smallest number up to `max` for which `is_true` is, or `max`. If it is true for a
+/// number, it must be for all greater ones.
+fn first_true(max: usize, is_true: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, max);
+    // The number is often small, and small strings are found fast.
+    let mut guess = 0;
+    while low < high {
+        if is_true(guess) {
+            high = guess;
+        } else {
+            low = guess + 1;
+        }
+        guess = if high == max && low > 0 {
+            (2 * low).min(high - usize::from(low < high))
+        } else {
+            low.midpoint(high)
+        };
+    }
+    high
+}
+
+/// The lines of a text, and where they begin.
+struct Lines {
+    text: String,
+    starts: Vec<usize>,
+}
+
+impl Lines {
+    fn new(lines: &[&str]) -> Self {
+        let mut starts = vec![0];
+        for line in lines {
+            starts.push(starts[starts.len() - 1] + line.len());
+        }
+        let text = lines.concat();
+        Self { text, starts }
+    }
+
+    /// Returns whether the text of the lines in `range` is in the text only once, overlaps included.
+    fn is_once(&self, range: Range<usize>) -> bool {
+        let bytes = self.starts[range.start]..self.starts[range.end];
+        let text = self.text.as_bytes();
+        if bytes.is_empty() {
+            return text.is_empty();
+        }
+        let finder = memmem::Finder::new(&text[bytes.clone()]);
+        // An earlier place may overlap, and so may a later one.
+        finder.find(text) == Some(bytes.start) && finder.find(&text[bytes.start + 1..]).is_none()
+    }
 }

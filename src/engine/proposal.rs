@@ -18,27 +18,18 @@
 //! - `Doubts` knows which atoms may be elsewhere. `AgentLines` keeps what the agent proposed in
 //!   place of what the user rewrote. `Bare` keeps what a bare diff says of its hunks, and where
 //!   they were found.
-//! - `search` finds the hunks of a bare diff, `choice` recognizes a target that is the original
+//! - `search` finds the hunks of a bare diff, `outside_edits` recognizes a target that is the original
 //!   with some of the hunks, `learning` compares any other target. They do not know of each other.
 //! - [`Proposal`] owns all of them and decides which to use when the target changes
-//!   (`outside_edits`, `placing`, `adopting`) and when hunks change (`split`, `rewrite`).
+//!   (`outside_edits`, `placing`) and when hunks change (`rewrite`).
 
-mod adopting;
-mod agents;
-mod anchors;
-mod assembly;
 mod bare;
-mod choice;
-mod doubts;
 mod hunks;
 mod learning;
-mod lines;
 mod outside_edits;
 mod placing;
 mod rewrite;
 mod search;
-mod shown;
-mod split;
 
 use thiserror::Error;
 
@@ -46,15 +37,14 @@ use crate::diff::{self, Budget, Comparison};
 use crate::patch::locate::{self, NotPlaced, Place};
 use crate::patch::parse::ParseError;
 use crate::weave::{Around, Changed, FlipError, LineEdit, Next, Reading, Weave};
-pub use adopting::Side;
-use agents::AgentLines;
+
 use bare::Bare;
-use doubts::Doubts;
-use hunks::Hunks;
-use learning::Learning;
-use lines::HunkLines;
+use hunks::{HunkLines, Hunks};
+use learning::{Doubts, Learning};
 pub use outside_edits::Seen;
 use outside_edits::n_lines;
+pub use placing::Side;
+use rewrite::AgentLines;
 pub use rewrite::Rewrite;
 pub use search::Candidate;
 
@@ -376,7 +366,7 @@ impl Proposal {
     fn follow_change(&mut self, changed: &Changed) {
         let target = self.weave.target();
         let pieces = target.pieces_with(&changed.lines, &changed.text);
-        match choice::facts_in(&self.weave, &self.hunks, &pieces) {
+        match outside_edits::facts_in(&self.weave, &self.hunks, &pieces) {
             Some(facts) => self.become_choice(&facts),
             None => self.learning().learn_missed(changed),
         }

@@ -11,7 +11,6 @@
 
 mod history;
 mod plan;
-mod snapshot;
 mod table;
 
 use std::ops::Range;
@@ -20,10 +19,10 @@ use crate::merge::Merged;
 use crate::proposal::{Proposal, Seen, Side};
 use crate::text::Text;
 use crate::weave::{Next, Reading};
+
 use history::History;
 pub(crate) use history::Role;
-pub use plan::Plan;
-pub use snapshot::{Position, Snapshot};
+pub use plan::{Plan, Position, Snapshot};
 pub use table::{Command, Fact, Mark, Note, Refusal, Step, step};
 
 /// The overall result of a review.

@@ -6,5 +6,4 @@
 
 pub mod diff_lines;
 pub mod nearest;
-mod occurrences;
 pub mod replacement;

@@ -13,13 +13,10 @@
 //! the lines over which a run can slide. With n lines in it the checks take O(n) time and space,
 //! plus four diffs. If more than `MAX_LEN` lines differ, nothing is proven about them.
 
-mod agreement;
-mod line_counts;
-
 use std::ops::Range;
 
-use agreement::Agreement;
-pub use line_counts::LineCounts;
+use imara_diff::{Algorithm, Diff, InternedInput, Interner};
+use memchr::memmem;
 
 use crate::diff::Edit;
 use crate::text::Text;
@@ -239,6 +236,250 @@ impl Kept {
     }
 }
 
+// Where four diffs agree that each line of a text went.
+
+/// Most lines of both texts together that are compared four times. imara-diff cannot be
+/// interrupted; with so many lines it takes half a second at worst.
+const MAX_LEN: usize = 1 << 14;
+
+/// The diffs disagree about a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Disagree;
+
+/// For each old line its number in the new text, or none if it is not kept, as far as all four
+/// diffs agree.
+///
+/// Takes space only for the lines between the common head and tail.
+struct Agreement {
+    /// Number of lines in the common head.
+    n_head: usize,
+    part: Vec<Result<Option<usize>, Disagree>>,
+    /// Number of lines in the common tail.
+    n_tail: usize,
+    /// Number of lines of the new text.
+    n_new: usize,
+}
+
+impl Agreement {
+    /// Compares the texts in all four ways.
+    fn new(compared: &Compared) -> Agreement {
+        let Compared {
+            old,
+            new,
+            n_around: (n_above, n_below),
+            ..
+        } = *compared;
+        let n_head = old.equal_head(0..old.len(), new, 0..new.len());
+        let n_tail = old.equal_tail(n_head..old.len(), new, n_head..new.len());
+        let old_part: Vec<&[u8]> = old.lines(n_head..old.len() - n_tail).collect();
+        let new_part: Vec<&[u8]> = new.lines(n_head..new.len() - n_tail).collect();
+        let part = match old_part.len() + new_part.len() {
+            0..=MAX_LEN => agreed_part(old_part, new_part, n_above + n_head),
+            _ => vec![Err(Disagree); old_part.len()],
+        };
+        Agreement {
+            n_head: n_above + n_head,
+            part,
+            n_tail: n_tail + n_below,
+            n_new: n_above + new.len() + n_below,
+        }
+    }
+
+    /// Returns the number of old lines.
+    fn len(&self) -> usize {
+        self.tail_start() + self.n_tail
+    }
+
+    /// Returns the old line at which the common tail begins.
+    fn tail_start(&self) -> usize {
+        self.n_head + self.part.len()
+    }
+
+    /// Returns where the old line `at` is in the new text (both 0-based), or `None` if it is not
+    /// kept.
+    fn get(&self, at: usize) -> Result<Option<usize>, Disagree> {
+        match at.checked_sub(self.n_head) {
+            None => Ok(Some(at)),
+            Some(at) if at < self.part.len() => self.part[at],
+            Some(at) => Ok(Some(self.n_new - self.n_tail + at - self.part.len())),
+        }
+    }
+
+    /// Returns whether the old line `at` is the first line of both texts.
+    fn is_first(&self, at: usize) -> bool {
+        at == 0 && self.kept(at) == Some(0)
+    }
+
+    /// Returns whether the old line `at` is the last line of both texts.
+    fn is_last(&self, at: usize) -> bool {
+        at + 1 == self.len() && self.kept(at).is_some_and(|number| number + 1 == self.n_new)
+    }
+
+    fn kept(&self, at: usize) -> Option<usize> {
+        self.get(at).ok().flatten()
+    }
+
+    /// Returns the unbroken runs of kept lines, in order.
+    fn runs(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let start = (at..self.len()).find(|&at| self.kept(at).is_some())?;
+            at = self.run_end(start)?;
+            Some(start..at)
+        })
+    }
+
+    /// Returns the end of the run that begins with the old line `start`; `None` if that is not
+    /// kept.
+    fn run_end(&self, start: usize) -> Option<usize> {
+        let first = self.kept(start)?;
+        let mut at = start;
+        while at < self.len() && self.kept(at) == Some(first + at - start) {
+            // In the common head and tail, all lines are kept.
+            at = match at {
+                at if at < self.n_head => self.n_head,
+                at if at >= self.tail_start() => self.len(),
+                at => at + 1,
+            };
+        }
+        Some(at)
+    }
+}
+
+fn agreed_part<'a>(
+    mut old: Vec<&'a [u8]>,
+    mut new: Vec<&'a [u8]>,
+    first: usize,
+) -> Vec<Result<Option<usize>, Disagree>> {
+    let algorithms = [Algorithm::Histogram, Algorithm::Myers];
+    let forward = algorithms.map(|algorithm| numbers_by(algorithm, &old, &new));
+    old.reverse();
+    new.reverse();
+    let backward = algorithms.map(|algorithm| {
+        let mut numbers = numbers_by(algorithm, &old, &new);
+        numbers.reverse();
+        let turned = |number: Option<usize>| number.map(|number| new.len() - 1 - number);
+        numbers.into_iter().map(turned).collect::<Vec<_>>()
+    });
+    let agree = |at: usize| {
+        let number = forward[0][at];
+        let is_same = forward.iter().chain(&backward).all(|by| by[at] == number);
+        is_same
+            .then_some(number.map(|number| first + number))
+            .ok_or(Disagree)
+    };
+    (0..old.len()).map(agree).collect()
+}
+
+fn numbers_by(algorithm: Algorithm, old: &[&[u8]], new: &[&[u8]]) -> Vec<Option<usize>> {
+    let mut input = InternedInput::<&[u8]>::default();
+    input.update_before(old.iter().copied());
+    input.update_after(new.iter().copied());
+    let diff = Diff::compute(algorithm, &input);
+    let mut numbers = Vec::with_capacity(old.len());
+    let mut next = 0;
+    for hunk in diff.hunks() {
+        let (before, after) = (hunk.before, hunk.after);
+        numbers.extend((numbers.len()..before.start as usize).map(|_| {
+            next += 1;
+            Some(next - 1)
+        }));
+        numbers.resize(before.end as usize, None);
+        next = after.end as usize;
+    }
+    numbers.extend((next..new.len()).map(Some));
+    numbers
+}
+
+// How often lines occur in a text.
+
+/// Counts how often given lines occur in a text.
+///
+/// Of a long run of kept lines only the first and the last unique line matter, and these are
+/// usually near its ends. So the first few lines are searched for, which is faster than counting
+/// all lines of the text. Only after that all lines are counted in a table, in O(bytes) time and
+/// space.
+pub struct LineCounts<'a> {
+    /// The text, in pieces that each consist of whole lines.
+    text: Vec<&'a [u8]>,
+    /// How many more lines may be searched for.
+    n_searches: usize,
+    counts: Option<Counts<'a>>,
+}
+
+/// How often each line occurs.
+struct Counts<'a> {
+    lines: Interner<&'a [u8]>,
+    /// For each token of `lines` its count, where 2 means two or more.
+    counts: Vec<u8>,
+}
+
+/// How many lines are searched for before the table is made, which takes as long as about forty
+/// searches.
+const MAX_SEARCHES: usize = 20;
+
+impl<'a> LineCounts<'a> {
+    /// Prepares to count lines in the text whose pieces, each of whole lines, are `text`. Reads
+    /// nothing yet.
+    pub fn new(text: Vec<&'a [u8]>) -> LineCounts<'a> {
+        LineCounts {
+            text,
+            n_searches: MAX_SEARCHES,
+            counts: None,
+        }
+    }
+
+    /// Returns how often `line`, with its newline if it has one, occurs in the text; 2 means two or
+    /// more.
+    pub fn count(&mut self, line: &'a [u8]) -> usize {
+        if self.n_searches > 0 {
+            self.n_searches -= 1;
+            return self.search(line);
+        }
+        let text = &self.text;
+        let counts = self.counts.get_or_insert_with(|| Counts::new(text));
+        counts.count(line)
+    }
+
+    fn search(&self, line: &[u8]) -> usize {
+        if !line.ends_with(b"\n") {
+            let last = self.text.iter().rev().find(|piece| !piece.is_empty());
+            return usize::from(last.and_then(|piece| lines(piece).next_back()) == Some(line));
+        }
+        let finder = memmem::Finder::new(line);
+        let places = self.text.iter().flat_map(|piece| {
+            let begins_line = |&at: &usize| at == 0 || piece[at - 1] == b'\n';
+            // The line's only newline is its last byte, so no two matches overlap.
+            finder.find_iter(piece).filter(begins_line)
+        });
+        places.take(2).count()
+    }
+}
+
+fn lines(piece: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
+    piece.split_inclusive(|&byte| byte == b'\n')
+}
+
+impl<'a> Counts<'a> {
+    fn new(text: &[&'a [u8]]) -> Counts<'a> {
+        let mut lines = Interner::new(0);
+        let mut counts = Vec::new();
+        for line in text.iter().flat_map(|piece| self::lines(piece)) {
+            let token = lines.intern(line).0 as usize;
+            if token == counts.len() {
+                counts.push(0);
+            }
+            counts[token] = (counts[token] + 1).min(2);
+        }
+        Counts { lines, counts }
+    }
+
+    fn count(&mut self, line: &'a [u8]) -> usize {
+        let token = self.lines.intern(line).0 as usize;
+        self.counts.get(token).copied().map_or(0, usize::from)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -358,5 +599,20 @@ mod tests {
         assert!(edited(History::Inside).is_certain(2..3));
         let trust = trust("0 1 x a x 2 3", "one 1 x a x 2 three", History::Unknown);
         assert!(trust.is_certain(3..4));
+    }
+}
+
+#[cfg(test)]
+mod line_counts_tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_counted_up_to_two() {
+        let mut counts = LineCounts::new(vec![b"a\nba\nb\n", b"a\na"]);
+        assert_eq!(
+            [b"a\n", b"b\n", b"c\n"].map(|line| counts.count(line)),
+            [2, 1, 0]
+        );
+        assert_eq!(counts.count(b"a"), 1);
     }
 }

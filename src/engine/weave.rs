@@ -20,29 +20,25 @@
 //! segment takes 24 bytes.
 
 mod atom;
-mod changed;
 mod journal;
-mod reading;
 mod segment;
 mod segments;
 mod target;
 mod texts;
-mod unique;
 
 use std::ops::Range;
 
 use crate::diff::{Edit, Group};
 use crate::text::Text;
+
 pub(crate) use atom::{Atom, Owner, Placed, Stretch};
 pub use atom::{FlipError, LineEdit};
-pub use changed::Changed;
 use journal::Journal;
 pub(crate) use journal::Now;
-pub use reading::{Next, Reading};
 pub(crate) use segments::Around;
 use segments::Segments;
-pub(crate) use target::Target;
-pub(crate) use target::{TargetLines, TargetRun};
+pub use target::{Changed, Next, Reading};
+pub(crate) use target::{Target, TargetLines, TargetRun};
 use texts::Texts;
 
 /// The weave of one file under review. See the module's documentation.

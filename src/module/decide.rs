@@ -3,18 +3,19 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use emacs::{Env, IntoLisp, Result, Value, defun};
-
 use agent_q_diff_engine::change::{Change, ChangePlan, Entry, Part, Presence, Refused, Unable};
-use agent_q_diff_engine::patch::print;
+use agent_q_diff_engine::patch::hunk;
 use agent_q_diff_engine::proposal::{Candidate, Side};
 use agent_q_diff_engine::review::{
     Basis, Counts, Decision, Fact, Mark, Note, Position, Review, Snapshot, Step,
 };
 use agent_q_diff_engine::weave::LineEdit;
+use emacs::{Env, IntoLisp, Result, Value, defun};
 
-use crate::error::{answer, catching_panics, signal};
-use crate::lisp::{command_named, elements, find, list, mark_symbol, rule, text, vector};
+use crate::lisp::{
+    answer, catching_panics, command_named, elements, find, list, mark_symbol, rule, signal, text,
+    vector,
+};
 use crate::session::{Ongoing, Session, file_of, ongoing};
 
 /// Return the marks of all hunks of REVIEW, a list of `applied', `rejected' or nil.
@@ -550,7 +551,7 @@ fn report<'e>(
             return answer(env, Err(Unable::NoLines));
         };
         let first = ongoing.change.number(file, Entry::Hunk(0));
-        let headers = print::print_headers(&review.proposal().hunks(rule(is_lisp)));
+        let headers = hunk::print_headers(&review.proposal().hunks(rule(is_lisp)));
         let headers = headers.split_inclusive(|&byte| byte == b'\n');
         let hunks = headers.enumerate().map(|(hunk, header)| {
             let header = header.strip_suffix(b"\n").unwrap_or(header);

@@ -10,9 +10,6 @@
 //! make, and committing it returns everything to be shown afterwards.
 
 mod decide;
-mod error;
-mod file;
-mod follow;
 mod lisp;
 mod replace;
 mod review;
@@ -33,7 +30,7 @@ emacs::plugin_is_GPL_compatible!();
     mod_in_name = false
 )]
 fn init(_: &Env) -> Result<()> {
-    panic::set_hook(Box::new(|info| error::note_panic(&info.to_string())));
+    panic::set_hook(Box::new(|info| lisp::note_panic(&info.to_string())));
     Ok(())
 }
 
@@ -47,5 +44,5 @@ fn version() -> Result<&'static str> {
 #[cfg(feature = "test-panic")]
 #[defun]
 fn panic(env: &Env, message: String) -> Result<()> {
-    error::catching_panics(env, || panic!("{message}"))
+    lisp::catching_panics(env, || panic!("{message}"))
 }

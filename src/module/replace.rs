@@ -1,8 +1,6 @@
 //! Exact replacements, hashes, typed diffs and misleading characters: functions that need no
 //! review.
 
-use emacs::{Env, Result, Value, defun};
-
 use agent_q_diff_engine::show::confusables::{self, Deceit, Suspect};
 use agent_q_diff_engine::text::n_chars;
 use agent_q_diff_engine::tool::diff_lines::{
@@ -10,9 +8,9 @@ use agent_q_diff_engine::tool::diff_lines::{
 };
 use agent_q_diff_engine::tool::nearest::Difference;
 use agent_q_diff_engine::tool::replacement::{self, Match, ReplaceError, Scope};
+use emacs::{Env, Result, Value, defun};
 
-use crate::error::{Signal, answer, catching_panics, signal_data};
-use crate::lisp::{list, pairs, text};
+use crate::lisp::{Signal, answer, catching_panics, list, pairs, signal_data, text};
 
 /// Return the line, from 0, on which each match of OLD in TEXT begins, as a list.
 ///

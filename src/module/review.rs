@@ -1,18 +1,21 @@
 //! Beginning a review, and the text of its hunks.
 
-use emacs::{Env, IntoLisp, Result, Value, defun};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 
 use agent_q_diff_engine::change::{self, Described, Doubt, Entry, Operation, Reading, Unable};
 use agent_q_diff_engine::diff::{Budget, HeadingRule};
 use agent_q_diff_engine::patch::codex::{self, Action, FilePatch};
+use agent_q_diff_engine::patch::hunk;
 use agent_q_diff_engine::patch::parse::{self, FileDiff};
-use agent_q_diff_engine::patch::{print, quote};
 use agent_q_diff_engine::proposal::{Proposal, ProposalError};
 use agent_q_diff_engine::review::{Refusal, Review};
 use agent_q_diff_engine::show::{confusables, words};
+use agent_q_diff_engine::text::Decoding;
+use emacs::{Env, IntoLisp, Result, Value, defun};
 
-use crate::error::{answer, catching_panics, signal};
-use crate::lisp::{list, rule, text};
+use crate::lisp::{answer, catching_panics, list, rule, signal, text};
 use crate::session::{Session, ongoing, session, text_of};
 
 /// Return a new review of the change from ORIGINAL to MODIFIED.
@@ -64,7 +67,7 @@ fn files<'e>(env: &'e Env, text: Vec<u8>) -> Result<Value<'e>> {
         let files = answer(env, parse::parse_hunks(&text).map_err(ProposalError::from))?;
         let entry = |file: &FileDiff| {
             let name = |name: Option<&[u8]>| match name {
-                Some(name) => self::text(env, &quote::unquoted(name)),
+                Some(name) => self::text(env, &hunk::unquoted(name)),
                 None => env.intern("nil"),
             };
             env.list((
@@ -86,7 +89,7 @@ fn hunks_text<'e>(env: &'e Env, file: &FileDiff) -> Result<Value<'e>> {
         .collect();
     let ids = file.blobs.as_ref();
     let ids = ids.map(|ids| format!("index {}..{}\n", ids.old, ids.new));
-    let hunks = print::print_hunks(&hunks).bytes;
+    let hunks = hunk::print_hunks(&hunks).bytes;
     text(env, &[ids.unwrap_or_default().into_bytes(), hunks].concat())
 }
 
@@ -215,7 +218,7 @@ fn print<'e>(
     is_lisp: Value<'e>,
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let printed = print::print(
+        let printed = hunk::print(
             &path,
             &text_of(env, session)?.proposal().hunks(rule(is_lisp)),
         );
@@ -252,7 +255,7 @@ fn print_hunks<'e>(
             return answer(env, Err(Unable::NoLines));
         };
         let hunks = review.proposal().hunks_in(first..last + 1, rule(is_lisp));
-        let printed = print::print_hunks(&hunks);
+        let printed = hunk::print_hunks(&hunks);
         let lines = list(env, printed.header_lines)?;
         env.cons(text(env, &printed.bytes)?, lines)
     })
@@ -449,4 +452,55 @@ fn n_suspects(env: &Env, session: &mut Session) -> Result<usize> {
         let lines = hunks.iter().flat_map(|hunk| &hunk.lines);
         Ok(confusables::n_suspects(lines.map(|line| line.text)))
     })
+}
+
+// Comparing a file with a proposal, without a buffer.
+
+/// Number of bytes of a file that are read at once.
+const BLOCK_LEN: usize = 1 << 16;
+
+/// Return whether FILE certainly shows the original of REVIEW when it is visited.
+///
+/// REVIEW was made from two texts; FILE is the encoded name of a local file.
+/// Return t if the file has the bytes of the original, and these are lines of
+/// UTF-8.  Return `may-declare' if they also have a word with which a coding
+/// system can be declared.  Otherwise, or if FILE cannot be read, return nil.
+#[defun]
+fn file_has_original<'e>(env: &'e Env, session: &mut Session, file: Vec<u8>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let review = text_of(env, session)?;
+        let original = review.proposal().original();
+        let name = std::str::from_utf8(&file);
+        let is_same = name.is_ok_and(|name| has_bytes(Path::new(name), original).unwrap_or(false));
+        let decoding = match is_same {
+            true => Decoding::of(original),
+            false => Decoding::Unknown,
+        };
+        env.intern(match decoding {
+            Decoding::Plain => "t",
+            Decoding::MayDeclare => "may-declare",
+            Decoding::Unknown => "nil",
+        })
+    })
+}
+
+/// Returns whether the regular file `path` has just `bytes`, read block by block.
+fn has_bytes(path: &Path, bytes: &[u8]) -> io::Result<bool> {
+    let metadata = path.metadata()?;
+    if !metadata.is_file() || metadata.len() != bytes.len() as u64 {
+        return Ok(false);
+    }
+    let mut file = File::open(path)?;
+    let mut block = vec![0; BLOCK_LEN.min(bytes.len() + 1)];
+    let mut rest = bytes;
+    loop {
+        let n_read = file.read(&mut block)?;
+        if n_read == 0 {
+            return Ok(rest.is_empty());
+        }
+        match rest.strip_prefix(&block[..n_read]) {
+            Some(behind) => rest = behind,
+            None => return Ok(false),
+        }
+    }
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use agent_q_diff_engine::inputs::codex::FileEdit;
-use agent_q_diff_engine::inputs::file_text::{Encoding, FileText};
-use agent_q_diff_engine::inputs::strings::{Replacement, smallest};
-use agent_q_diff_engine::inputs::{InputError, claude, codex, gemini, opencode};
+use agent_q_diff_engine::inputs::{
+    Encoding, FileText, InputError, Replacement, claude, codex, gemini, opencode, smallest,
+};
 use agent_q_diff_engine::patch::codex::{Action, parse, updated};
 
 use crate::common::dice::Dice;

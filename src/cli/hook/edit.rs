@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use agent_q_diff_engine::inputs::file_text::{Encoding, FileText};
-use agent_q_diff_engine::inputs::strings::Replacement;
-use agent_q_diff_engine::inputs::{InputError, claude, codex, gemini, opencode};
+use agent_q_diff_engine::inputs::{
+    Encoding, FileText, InputError, Replacement, claude, codex, gemini, opencode,
+};
 use agent_q_diff_engine::patch::codex::{Action, parse, updated};
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path};
 
-use agent_q_diff_engine::inputs::file_text::{Encoding, FileText};
+use agent_q_diff_engine::inputs::{Encoding, FileText};
 
 /// Checks that an agent's tool and Emacs mean the same file by `path`, an absolute name.
 ///

@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use agent_q_diff_engine::inputs::FileText;
 use agent_q_diff_engine::inputs::codex::{FileEdit, patch_of};
-use agent_q_diff_engine::inputs::file_text::FileText;
 use agent_q_diff_engine::patch::codex::{Action, FilePatch, updated, with_paths};
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! The tools with which agents edit files.
 
-use agent_q_diff_engine::inputs::file_text::{Encoding, FileText};
+use agent_q_diff_engine::inputs::{Encoding, FileText};
 use rmcp::model::JsonObject;
 
 use super::event::Event;

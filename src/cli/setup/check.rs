@@ -8,13 +8,13 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
+use crate::hook::last_run;
+use crate::options::{Check, Client, Scope};
+use crate::socket::{Call, Request, Texts, current_directory, sockets};
+
 use super::ask::{self, Said};
 use super::settings::{self, Form, Handler};
 use super::{plugin, records};
-use crate::hook::last_run;
-use crate::options::{Check, Client, Scope};
-use crate::socket::{Call, Request, current_directory, sockets};
-use crate::texts::Texts;
 
 /// An edit without the hook comes at least this long after the last one with it. An agent notes an
 /// edit a moment after it has run the hook.

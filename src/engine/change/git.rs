@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::patch::hunk::{Line, LineKind};
+use crate::patch::hunk::{Line, LineKind, unquoted};
 use crate::patch::parse::{FileDiff, GitHeader, ParseError, Stamp, parse};
-use crate::patch::quote::unquoted;
 use crate::proposal::{Proposal, ProposalError};
 use crate::review::Review;
 

@@ -9,9 +9,7 @@
 //! space off the ends of its new lines, unless the file is Markdown; it does not do that with an
 //! input that comes from a hook.
 
-use super::file_text::FileText;
-use super::strings::{Replacement, smallest};
-use super::{InputError, as_given, with_crlf, with_lf};
+use super::{FileText, InputError, Replacement, as_given, smallest, with_crlf, with_lf};
 
 /// Number of UTF-16 units that decide about line ends.
 const MAX_UNITS_LOOKED_AT: usize = 4096;

@@ -3,11 +3,12 @@
 //! What a patch makes of a file, [`crate::patch::codex`] knows. Here is the patch that makes a
 //! decided text of it, or of several files. It cannot leave a file without a newline at its end.
 
-use super::file_text::FileText;
 use crate::diff::{self, edits, group};
 use crate::patch::codex::{ADD, Action, DELETE, FilePatch, MOVE, UPDATE, parse, updated};
 use crate::patch::hunk::{Hunk, LineKind};
 use crate::text::Text;
+
+use super::FileText;
 
 /// Number of unchanged lines around a chunk.
 const CONTEXT_LEN: usize = 3;
@@ -30,7 +31,7 @@ pub struct FileEdit<'a> {
 ///
 /// ```
 /// use agent_q_diff_engine::inputs::codex::patch_to;
-/// use agent_q_diff_engine::inputs::file_text::FileText;
+/// use agent_q_diff_engine::inputs::FileText;
 /// let base = FileText::new("a\nb\n".to_owned());
 /// let decided = FileText::new("a\nB\n".to_owned());
 /// let patch = patch_to("f", Some(&base), &decided).unwrap();
@@ -51,7 +52,7 @@ pub fn patch_to(path: &str, base: Option<&FileText>, decided: &FileText) -> Opti
 ///
 /// ```
 /// use agent_q_diff_engine::inputs::codex::{FileEdit, patch_of};
-/// use agent_q_diff_engine::inputs::file_text::FileText;
+/// use agent_q_diff_engine::inputs::FileText;
 /// let text = FileText::new("a\n".to_owned());
 /// let gone = FileEdit { path: "f", new_path: None, before: Some(&text), after: None };
 /// let moved = FileEdit { path: "g", new_path: Some("h"), before: Some(&text), after: Some(&text) };

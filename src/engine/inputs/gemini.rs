@@ -5,9 +5,7 @@
 //! UTF-8 they would replace. A string that is not in the file exactly is looked for in looser ways,
 //! which are not modelled: such an input is refused.
 
-use super::file_text::FileText;
-use super::strings::{Replacement, smallest};
-use super::{InputError, with_crlf, with_lf};
+use super::{FileText, InputError, Replacement, smallest, with_crlf, with_lf};
 
 /// Returns what `write_file` makes of a file, given the file before or `None`, and the `content`.
 pub fn written(base: Option<&FileText>, content: &str) -> FileText {

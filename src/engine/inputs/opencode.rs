@@ -9,9 +9,7 @@
 
 use memchr::memmem;
 
-use super::file_text::FileText;
-use super::strings::{Replacement, smallest};
-use super::{InputError, as_given, with_crlf, with_lf};
+use super::{FileText, InputError, Replacement, as_given, smallest, with_crlf, with_lf};
 
 /// Returns what `write` makes of a file, given the file before or `None`, and the `content`.
 pub fn written(base: Option<&FileText>, content: &str) -> FileText {

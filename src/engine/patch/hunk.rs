@@ -1,10 +1,13 @@
-//! Hunks, their ranges and their headers.
+//! Hunks, their ranges and their headers; writing them as unified diff text.
 //!
 //! Only this file deals with 1-based line numbers and with the empty-range rule of unified diffs:
 //! an empty range is written with the number of the line *before* it (POSIX diff, "Diff Unified
 //! Output Format"). Everywhere else line ranges are 0-based and half-open.
 
+use std::borrow::Cow;
 use std::ops::Range;
+
+use crate::text::is_unterminated;
 
 /// The kind of a line in a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -95,6 +98,228 @@ pub(crate) fn range_from_header(start: usize, len: usize) -> Option<Range<usize>
     Some(first..first.checked_add(len)?)
 }
 
+// Writes hunks as unified diff text.
+//
+// GNU patch and `git apply` apply the output without offset or fuzz, and [`crate::patch::parse`]
+// reads it back as the same hunks. Time and space are O(bytes written).
+
+/// A unified diff as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Printed {
+    /// The text.
+    pub bytes: Vec<u8>,
+    /// For each hunk, the line of `bytes` (0-based) that holds its header.
+    pub header_lines: Vec<usize>,
+}
+
+/// Writes `hunks` of the file at `path` as a unified diff.
+///
+/// Both file header lines name `path`, quoted if it might otherwise be taken for lines of the diff.
+/// Without hunks the text is empty, as in git.
+///
+/// ```
+/// use agent_q_diff_engine::patch::hunk::{Hunk, Line, LineKind};
+/// use agent_q_diff_engine::patch::hunk::print;
+/// let hunk = Hunk {
+///     before: 0..2,
+///     after: 0..1,
+///     heading: b"",
+///     lines: vec![
+///         Line { kind: LineKind::Context, text: b"a\n" },
+///         Line { kind: LineKind::Removed, text: b"b" },
+///     ],
+///     is_open_ended: false,
+/// };
+/// let printed = print(b"/tmp/f", &[hunk]);
+/// let expected = "--- /tmp/f\n+++ /tmp/f\n@@ -1,2 +1 @@\n a\n-b\n\\ No newline at end of file\n";
+/// assert_eq!(printed.bytes, expected.as_bytes());
+/// assert_eq!(printed.header_lines, [2]);
+/// ```
+pub fn print(path: &[u8], hunks: &[Hunk<'_>]) -> Printed {
+    let mut printer = Printer::default();
+    if !hunks.is_empty() {
+        printer.file_header(&quoted(path));
+    }
+    hunks.iter().for_each(|hunk| printer.hunk(hunk));
+    printer.printed()
+}
+
+/// Writes `hunks` without a file header, to go among other hunks of the same file.
+pub fn print_hunks(hunks: &[Hunk<'_>]) -> Printed {
+    let mut printer = Printer::default();
+    hunks.iter().for_each(|hunk| printer.hunk(hunk));
+    printer.printed()
+}
+
+/// Writes only the headers of `hunks`, one per line.
+pub fn print_headers(hunks: &[Hunk<'_>]) -> Vec<u8> {
+    let mut printer = Printer::default();
+    hunks.iter().for_each(|hunk| printer.hunk_header(hunk));
+    printer.bytes
+}
+
+/// What is written so far.
+#[derive(Default)]
+struct Printer {
+    bytes: Vec<u8>,
+    /// Number of lines in `bytes`.
+    n_lines: usize,
+    header_lines: Vec<usize>,
+}
+
+impl Printer {
+    fn printed(self) -> Printed {
+        Printed {
+            bytes: self.bytes,
+            header_lines: self.header_lines,
+        }
+    }
+
+    fn file_header(&mut self, name: &[u8]) {
+        for lead in [b"--- ", b"+++ "] {
+            self.put(&[lead, name, b"\n"]);
+            self.n_lines += 1;
+        }
+    }
+
+    fn hunk(&mut self, hunk: &Hunk<'_>) {
+        if is_unterminated(&self.bytes) && !self.bytes.is_empty() {
+            // The hunk before is open-ended, although only the last one should be. Without a
+            // newline its last line would swallow this header.
+            self.put(&[b"\n"]);
+        }
+        self.header_lines.push(self.n_lines);
+        self.hunk_header(hunk);
+        let n_closed = hunk.lines.len() - usize::from(hunk.is_open_ended);
+        let (closed, open) = hunk.lines.split_at(n_closed);
+        closed.iter().for_each(|line| self.closed_line(line));
+        open.iter().for_each(|line| self.line(line));
+    }
+
+    fn hunk_header(&mut self, hunk: &Hunk<'_>) {
+        let (before, after) = (header_range(&hunk.before), header_range(&hunk.after));
+        let ranges = format!("@@ -{before} +{after} @@");
+        let space: &[u8] = if hunk.heading.is_empty() { b"" } else { b" " };
+        self.put(&[ranges.as_bytes(), space, hunk.heading, b"\n"]);
+        self.n_lines += 1;
+    }
+
+    fn closed_line(&mut self, line: &Line<'_>) {
+        self.line(line);
+        if is_unterminated(line.text) {
+            self.put(&[b"\n\\ No newline at end of file\n"]);
+            self.n_lines += 1;
+        }
+    }
+
+    fn line(&mut self, line: &Line<'_>) {
+        let sign = match line.kind {
+            LineKind::Context => b" ",
+            LineKind::Removed => b"-",
+            LineKind::Added => b"+",
+        };
+        self.put(&[sign, line.text]);
+        self.n_lines += 1;
+    }
+
+    fn put(&mut self, parts: &[&[u8]]) {
+        parts
+            .iter()
+            .for_each(|part| self.bytes.extend_from_slice(part));
+    }
+}
+
+// Quotes and unquotes paths in file header lines.
+//
+// A path is any bytes, and a newline in it must not begin a line of the diff. As in git, such a
+// path is put in double quotes, with the escapes of C strings.
+
+/// The letters that may follow a backslash, and the bytes that they represent.
+const ESCAPES: [(u8, u8); 9] = [
+    (b'a', 0x07),
+    (b'b', 0x08),
+    (b't', b'\t'),
+    (b'n', b'\n'),
+    (b'v', 0x0b),
+    (b'f', 0x0c),
+    (b'r', b'\r'),
+    (b'"', b'"'),
+    (b'\\', b'\\'),
+];
+
+/// Returns `path` as git writes it with `core.quotePath` off.
+///
+/// It is quoted if it has an ASCII control character, a double quote or a backslash. Spaces and
+/// non-ASCII characters need no quotes.
+pub(crate) fn quoted(path: &[u8]) -> Cow<'_, [u8]> {
+    if !path.iter().copied().any(needs_escape) {
+        return Cow::Borrowed(path);
+    }
+    let mut quoted = vec![b'"'];
+    for &byte in path {
+        if needs_escape(byte) {
+            quoted.extend_from_slice(&escape(byte));
+        } else {
+            quoted.push(byte);
+        }
+    }
+    quoted.push(b'"');
+    Cow::Owned(quoted)
+}
+
+fn needs_escape(byte: u8) -> bool {
+    byte.is_ascii_control() || matches!(byte, b'"' | b'\\')
+}
+
+fn escape(byte: u8) -> Vec<u8> {
+    match ESCAPES.iter().find(|(_, escaped)| *escaped == byte) {
+        Some((letter, _)) => vec![b'\\', *letter],
+        None => format!("\\{byte:03o}").into_bytes(),
+    }
+}
+
+/// Returns the path that `name`, from a file header line, represents: the reverse of quoting.
+///
+/// A name without quotes, or with malformed quoting, represents itself.
+///
+/// ```
+/// use agent_q_diff_engine::patch::hunk::unquoted;
+/// assert_eq!(*unquoted(br#""a/\303\244\t""#), *"a/ä\t".as_bytes());
+/// assert_eq!(*unquoted(br#""a/\z""#), *br#""a/\z""#);
+/// ```
+pub fn unquoted(name: &[u8]) -> Cow<'_, [u8]> {
+    unescaped(name).map_or(Cow::Borrowed(name), Cow::Owned)
+}
+
+fn unescaped(name: &[u8]) -> Option<Vec<u8>> {
+    let mut rest = name.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    let mut path = Vec::with_capacity(rest.len());
+    while let Some((&byte, after)) = rest.split_first() {
+        let (byte, after) = match byte {
+            b'"' => return None,
+            b'\\' => unescape(after)?,
+            plain => (plain, after),
+        };
+        path.push(byte);
+        rest = after;
+    }
+    Some(path)
+}
+
+/// Returns the byte for the escape at the start of `rest` (the backslash is already gone), and the
+/// bytes after it.
+fn unescape(rest: &[u8]) -> Option<(u8, &[u8])> {
+    let (&first, after) = rest.split_first()?;
+    if let Some((_, escaped)) = ESCAPES.iter().find(|(letter, _)| *letter == first) {
+        return Some((*escaped, after));
+    }
+    let (digits, after) = rest.split_at_checked(3)?;
+    let digits = std::str::from_utf8(digits).ok()?;
+    let is_octal = digits.bytes().all(|digit| matches!(digit, b'0'..=b'7'));
+    let byte = u8::from_str_radix(digits, 8).ok()?;
+    is_octal.then_some((byte, after))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,5 +328,34 @@ mod tests {
     fn a_range_of_no_lines_starts_at_the_line_before_it() {
         assert_eq!(range_start(&(4..7)), 5);
         assert_eq!(range_start(&(4..4)), 4);
+    }
+}
+
+#[cfg(test)]
+mod quote_tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_quoted_if_it_has_a_control_character() {
+        assert_eq!(*quoted("/tmp/ä b".as_bytes()), *"/tmp/ä b".as_bytes());
+        assert_eq!(*quoted(b"/tmp/a\nb\x1b"), *br#""/tmp/a\nb\033""#);
+    }
+
+    #[test]
+    fn every_byte_survives_and_stays_on_one_line() {
+        for byte in 0..=u8::MAX {
+            let path = [b'/', byte, b'7'];
+            let name = quoted(&path);
+            assert!(!name.iter().any(u8::is_ascii_control), "{byte}");
+            assert_eq!(*unquoted(&name), path, "{byte}");
+        }
+    }
+
+    #[test]
+    fn names_that_are_not_well_formed_stand_for_themselves() {
+        let table = r##"" "a "a"b" "\" "\ "\40" "\400" "\é""##;
+        for name in table.split(' ') {
+            assert_eq!(*unquoted(name.as_bytes()), *name.as_bytes(), "{name}");
+        }
     }
 }

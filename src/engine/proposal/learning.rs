@@ -5,16 +5,16 @@
 //! but not hunks.
 
 use std::collections::HashSet;
+use std::mem;
 use std::ops::Range;
+
+use once_cell::unsync::OnceCell;
 
 use crate::diff::{self, Budget, Edit};
 use crate::patch::locate;
 use crate::text::Text;
-use crate::trust::{Compared, Trust};
-use crate::weave::{Changed, Weave};
-
-use super::anchors::Anchors;
-use super::doubts::Doubts;
+use crate::trust::{Compared, LineCounts, Trust};
+use crate::weave::{Changed, TargetLines, TargetRun, Weave};
 
 /// How many lines around the change are compared with it at first: what is around decides which of
 /// several equal diffs the comparison chooses, and in repetitive text a run of lines can slide.
@@ -351,5 +351,213 @@ pub(super) mod tests {
         let live = text(5, never);
         assert!(proposal.follow(&live));
         assert_eq!(proposal.target(), live);
+    }
+}
+
+// Lines of the target that are unique both before and after an edit that was missed.
+
+/// Determines which lines of the target are unique both in it and in a text that differs from it in
+/// a few lines.
+///
+/// The first few lines are searched for in the whole text, and usually no more are needed. After
+/// that, original and proposal are read once. Most further lines are then known to occur only once
+/// in these, so that only lines inserted by others must be searched.
+pub(super) struct Anchors<'a> {
+    weave: &'a Weave,
+    /// The lines that were searched for, and whether they are anchors. If lines recur, few of them
+    /// are distinct.
+    searched: Vec<(&'a [u8], bool)>,
+    /// Where the last line was: lines are asked for one after the other.
+    run: Option<TargetRun<'a>>,
+    known: OnceCell<Known<'a>>,
+    /// The lines of the target that were compared.
+    part: Range<usize>,
+    old_part: LineCounts<'a>,
+    new_part: LineCounts<'a>,
+    live: LineCounts<'a>,
+}
+
+/// How many lines are searched for at most before original and proposal are read.
+const MAX_SEARCHES: usize = 8;
+
+/// What is known about the lines of the target.
+struct Known<'a> {
+    lines: TargetLines<'a>,
+    user_lines: HashSet<&'a [u8]>,
+}
+
+impl<'a> Anchors<'a> {
+    /// Prepares to find anchors between the target, according to `weave`, and a text that differs
+    /// from it by `changed`, which is inside the part `compared`.
+    pub fn new(weave: &'a Weave, compared: &Compared<'a>, changed: &'a Changed) -> Anchors<'a> {
+        let live = weave.target().pieces_with(&changed.lines, &changed.text);
+        let first = compared.n_around.0;
+        Anchors {
+            weave,
+            searched: Vec::new(),
+            run: None,
+            known: OnceCell::new(),
+            part: first..first + compared.old.len(),
+            old_part: LineCounts::new(vec![compared.old.bytes()]),
+            new_part: LineCounts::new(vec![compared.new.bytes()]),
+            live: LineCounts::new(live),
+        }
+    }
+
+    /// Returns whether line `at` of the target (0-based), which the other text also has, is unique
+    /// in both.
+    pub fn is_anchor(&mut self, at: usize) -> bool {
+        if self.known.get().is_none() {
+            let line = self.line(at);
+            let known = self.searched.iter().find(|(searched, _)| *searched == line);
+            if let Some((_, is_anchor)) = known {
+                return *is_anchor;
+            }
+            if self.searched.len() < MAX_SEARCHES {
+                let is_anchor = self.is_once_in_both(line);
+                self.searched.push((line, is_anchor));
+                return is_anchor;
+            }
+        }
+        let known = self.known.get_or_init(|| Known {
+            lines: self.weave.target().lines_one_by_one(),
+            user_lines: self.weave.target().user_lines().collect(),
+        });
+        let (line, is_unique) = known.lines.get(at);
+        if is_unique && !known.user_lines.contains(line) {
+            // The target has no other such line.
+            return self.new_part.count(line) == usize::from(self.part.contains(&at));
+        }
+        self.is_once_in_both(line)
+    }
+
+    fn line(&mut self, at: usize) -> &'a [u8] {
+        if let Some(line) = self.run.as_ref().and_then(|run| run.get(at)) {
+            return line;
+        }
+        let run = self.run.insert(self.weave.target().run(at));
+        run.get(at).expect("the run is around the line")
+    }
+
+    fn is_once_in_both(&mut self, line: &'a [u8]) -> bool {
+        // Around the compared parts, both texts are equal.
+        self.live.count(line) == 1 && self.old_part.count(line) == self.new_part.count(line)
+    }
+}
+
+// Which atoms may be somewhere else than in the weave's place.
+//
+// A missed edit is found by comparing texts, which does not always prove where a line went. Atoms
+// are known by number here, and each doubt with the time when it arose, so that it ends when the
+// edit is undone.
+
+/// The doubts about atoms.
+#[derive(Debug, Clone)]
+pub(super) struct Doubts {
+    is_doubted: Vec<bool>,
+    /// The atoms that each edit made doubtful, with the number of changes of the target before that
+    /// edit.
+    by_edit: Vec<(usize, Vec<usize>)>,
+}
+
+impl Doubts {
+    /// Makes the doubts for `n_atoms` atoms, none of which is in doubt.
+    pub fn none(n_atoms: usize) -> Doubts {
+        Doubts {
+            is_doubted: vec![false; n_atoms],
+            by_edit: Vec::new(),
+        }
+    }
+
+    /// Returns whether any of `atoms` is in doubt.
+    pub fn is_any(&self, atoms: Range<usize>) -> bool {
+        self.is_doubted[atoms].contains(&true)
+    }
+
+    /// Records that the places of `atoms` are right.
+    pub fn vouch_for(&mut self, atoms: Range<usize>) {
+        self.is_doubted[atoms].fill(false);
+    }
+
+    /// Puts `atoms` in doubt, and returns those that were not in doubt before.
+    pub fn add(&mut self, atoms: impl Iterator<Item = usize>) -> Vec<usize> {
+        let mut added: Vec<usize> = atoms.collect();
+        added.retain(|&atom| !mem::replace(&mut self.is_doubted[atom], true));
+        // Most of them may have been in doubt already.
+        added.shrink_to_fit();
+        added
+    }
+
+    /// Records that an edit put `added` in doubt. Before it there were `n_done` changes of the
+    /// target, of which the first `n_forgotten` can no longer be undone.
+    pub fn note_edit(&mut self, added: Vec<usize>, n_done: usize, n_forgotten: usize) {
+        self.by_edit.retain(|(then, _)| *then >= n_forgotten);
+        self.by_edit.push((n_done, added));
+    }
+
+    /// Forgets the doubts from edits that were undone: those after the first `n_done` changes.
+    /// Returns whether there were any.
+    pub fn undo(&mut self, n_done: usize) -> bool {
+        let mut is_any = false;
+        while let Some((_, atoms)) = self.by_edit.pop_if(|(then, _)| *then >= n_done) {
+            for atom in atoms {
+                self.is_doubted[atom] = false;
+                is_any = true;
+            }
+        }
+        is_any
+    }
+
+    /// Records that `atom` was cut in two.
+    pub fn cut_atom(&mut self, atom: usize) {
+        self.is_doubted.insert(atom, self.is_doubted[atom]);
+        self.by_edit.clear();
+    }
+
+    /// Records that `n` atoms replaced `atoms`; these are in doubt if `is_doubted`.
+    pub fn replace(&mut self, atoms: Range<usize>, n: usize, is_doubted: bool) {
+        self.is_doubted.splice(atoms, vec![is_doubted; n]);
+        self.by_edit.clear();
+    }
+}
+
+#[cfg(test)]
+mod anchors_tests {
+    use super::*;
+    use crate::dice::Dice;
+    use crate::proposal::learning::tests::{lines_of, missed};
+    use crate::text::Text;
+
+    #[test]
+    fn anchors_are_once_in_the_target_and_once_in_what_it_became() {
+        let mut dice = Dice::new(7);
+        let (mut n_anchors, mut n_others) = (0, 0);
+        for _ in 0..5_000 {
+            let Some((proposal, live, changed)) = missed(&mut dice) else {
+                continue;
+            };
+            let window = proposal.weave.target().widened(&changed, dice.roll(3));
+            let target = proposal.target();
+            let (old, new) = (lines_of(&target), lines_of(&live));
+            let part = |text: &[u8]| Text::new(text.to_vec());
+            let compared = Compared {
+                old: &part(&old[window.lines.clone()].concat()),
+                new: &part(&window.text),
+                edits: &[],
+                n_around: (window.lines.start, old.len() - window.lines.end),
+            };
+            let mut anchors = Anchors::new(&proposal.weave, &compared, &changed);
+            for (at, line) in old.iter().enumerate() {
+                let n_there = |text: &[Vec<u8>]| text.iter().filter(|&other| other == line).count();
+                let is_anchor = n_there(&old) == 1 && n_there(&new) == 1;
+                assert_eq!(anchors.is_anchor(at), is_anchor, "line {at}");
+                n_anchors += usize::from(is_anchor);
+                n_others += usize::from(!is_anchor);
+            }
+        }
+        assert!(
+            n_anchors > 10_000 && n_others > 10_000,
+            "{n_anchors}, {n_others}"
+        );
     }
 }

@@ -12,8 +12,9 @@ use std::ops::Range;
 
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 
-use super::occurrences::{occurrences_by, with_crlf};
 use crate::text::n_newlines;
+
+use super::replacement::{occurrences_by, with_crlf};
 
 /// Longest text that is searched, in bytes. The folded text takes eight times as much memory, which
 /// is a lot for what is only a hint.

@@ -20,29 +20,23 @@
 //! the segments are in a [`Gap`] and nothing is derived. Then only functions that say so may be
 //! called; a debug build panics at others.
 
-mod atoms;
-mod gap;
-mod lay;
-mod offsets;
 mod outside;
 mod rewrite;
 mod status;
-mod sums;
+
+use std::ops::Range;
 
 use once_cell::unsync::OnceCell;
-use std::ops::Range;
+
+use crate::patch::locate;
 
 use super::segment::{Kind, Segment};
 use super::texts::Texts;
 use super::{Atom, FlipError};
-use crate::patch::locate;
-use atoms::Atoms;
-use gap::Gap;
-pub(super) use gap::partition_point;
-use offsets::Offsets;
 pub(crate) use outside::Around;
-pub(super) use outside::{Replaced, State};
-use status::Statuses;
+use outside::Gap;
+pub(super) use outside::{Replaced, State, partition_point};
+use status::{Atoms, Offsets, Statuses};
 
 /// How many atoms are flipped one by one at most; for more, one walk over all segments is cheaper.
 const MAX_LOCAL: usize = 32;

@@ -3,7 +3,7 @@
 //! The fuzz targets include this file.
 
 use agent_q_diff_engine::diff::HeadingRule;
-use agent_q_diff_engine::patch::print::print_hunks;
+use agent_q_diff_engine::patch::hunk::print_hunks;
 use agent_q_diff_engine::proposal::Proposal;
 use agent_q_diff_engine::review::{Command, Fact, Mark, Note, Plan, Refusal, Review};
 use agent_q_diff_engine::weave::LineEdit;

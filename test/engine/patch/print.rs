@@ -1,9 +1,9 @@
 //! Hunks to unified diff text: read back by us, and applied by GNU patch and git.
 
+use agent_q_diff_engine::patch::hunk::unquoted;
 use agent_q_diff_engine::patch::hunk::{Hunk, Line, LineKind};
+use agent_q_diff_engine::patch::hunk::{print, print_headers};
 use agent_q_diff_engine::patch::parse::parse;
-use agent_q_diff_engine::patch::print::{print, print_headers};
-use agent_q_diff_engine::patch::quote::unquoted;
 use agent_q_diff_engine::text::Text;
 
 use crate::common::compared::{compare, patched};

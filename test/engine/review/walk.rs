@@ -3,8 +3,8 @@
 use std::cell::Cell;
 
 use agent_q_diff_engine::diff;
+use agent_q_diff_engine::patch::hunk::print;
 use agent_q_diff_engine::patch::locate::{Doubt, NotPlaced};
-use agent_q_diff_engine::patch::print::print;
 use agent_q_diff_engine::proposal::{Proposal, Side};
 use agent_q_diff_engine::review::{Command, Fact, Mark, Refusal};
 use agent_q_diff_engine::weave::LineEdit;

@@ -1,9 +1,10 @@
-//! Hunk headers and file headers.
+//! Hunk headers, file headers, and the lines that git writes above these.
 
 use std::ops::Range;
 
-use super::ParseError;
 use crate::patch::hunk::range_from_header;
+
+use super::ParseError;
 
 /// What stands after a name in a file header.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -273,6 +274,194 @@ pub(super) fn beginning(line: &[u8]) -> String {
     String::from_utf8_lossy(&line[..line.len().min(LEN)]).into_owned()
 }
 
+// The header lines that git writes above a file header.
+//
+// They say what a unified diff cannot: that a file appears, goes, or has another name or mode (git
+// diff, "Generating patch text with -p").
+
+/// What git's header says about a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GitHeader<'a> {
+    /// The names on the line `diff --git OLD NEW`, still quoted and with their prefixes; `None` if
+    /// it cannot be told where one ends.
+    pub names: Option<(&'a [u8], &'a [u8])>,
+    /// The names of `rename from` and `rename to`, still quoted, without prefixes.
+    pub renamed: Option<(&'a [u8], &'a [u8])>,
+    /// The names of `copy from` and `copy to`, in the same form.
+    pub copied: Option<(&'a [u8], &'a [u8])>,
+    /// The mode before, if it is stated: of `old mode` or `deleted file mode`.
+    pub old_mode: Option<u32>,
+    /// The mode after, if it is stated: of `new mode` or `new file mode`.
+    pub new_mode: Option<u32>,
+    /// Whether the file appears.
+    pub is_new: bool,
+    /// Whether the file goes.
+    pub is_deleted: bool,
+}
+
+/// The mode by which git marks the commit of a submodule.
+pub(super) const SUBMODULE_MODE: u32 = 0o160_000;
+
+impl<'a> GitHeader<'a> {
+    /// Reads `line`, which begins a header; `None` if it does not.
+    pub(super) fn begin(line: &'a [u8]) -> Option<GitHeader<'a>> {
+        let names = without_terminator(line).strip_prefix(b"diff --git ")?;
+        Some(GitHeader {
+            names: names_in(names),
+            ..GitHeader::default()
+        })
+    }
+
+    /// Reads `line`, one of the further lines of the header, and returns whether it is one.
+    pub(super) fn read(&mut self, line: &'a [u8]) -> bool {
+        let line = without_terminator(line);
+        let after = |start: &str| line.strip_prefix(start.as_bytes());
+        let empty: (&[u8], &[u8]) = (b"", b"");
+        if let Some(mode) = after("old mode ") {
+            self.old_mode = mode_in(mode);
+        } else if let Some(mode) = after("new mode ") {
+            self.new_mode = mode_in(mode);
+        } else if let Some(mode) = after("deleted file mode ") {
+            self.is_deleted = true;
+            self.old_mode = mode_in(mode);
+        } else if let Some(mode) = after("new file mode ") {
+            self.is_new = true;
+            self.new_mode = mode_in(mode);
+        } else if let Some(name) = after("rename from ") {
+            self.renamed.get_or_insert(empty).0 = name;
+        } else if let Some(name) = after("rename to ") {
+            self.renamed.get_or_insert(empty).1 = name;
+        } else if let Some(name) = after("copy from ") {
+            self.copied.get_or_insert(empty).0 = name;
+        } else if let Some(name) = after("copy to ") {
+            self.copied.get_or_insert(empty).1 = name;
+        } else if let Some(rest) = after("index ") {
+            // The mode stands here if it stays the same.
+            let mode = rest.rsplit(|&byte| byte == b' ').next().and_then(mode_in);
+            if rest.contains(&b' ') && mode.is_some() {
+                (self.old_mode, self.new_mode) = (mode, mode);
+            }
+        } else {
+            return after("similarity index ").is_some() || after("dissimilarity index ").is_some();
+        }
+        true
+    }
+
+    /// Whether it says more than that the text changes.
+    pub fn is_operation(&self) -> bool {
+        self.is_new
+            || self.is_deleted
+            || self.renamed.is_some()
+            || self.copied.is_some()
+            || self.old_mode != self.new_mode
+    }
+
+    /// Whether the file is a submodule, before or after.
+    pub(super) fn is_submodule(&self) -> bool {
+        [self.old_mode, self.new_mode].contains(&Some(SUBMODULE_MODE))
+    }
+
+    /// Returns the name to show to a person, still quoted.
+    pub(super) fn shown_name(&self) -> &'a [u8] {
+        let named = self.renamed.or(self.copied).or(self.names);
+        let (old, new) = named.unwrap_or_default();
+        if new.is_empty() { old } else { new }
+    }
+}
+
+/// Reads a mode: octal digits.
+fn mode_in(text: &[u8]) -> Option<u32> {
+    u32::from_str_radix(str::from_utf8(text).ok()?, 8).ok()
+}
+
+/// Splits `text`, two names with a space between them.
+///
+/// Names with spaces are quoted only if they have other special characters. Where git writes only
+/// this line with names, both are equal but for their prefixes, which decides where the first one
+/// ends (git, `git_header_name`). Usually a prefix is one directory.
+fn names_in(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let spaces = (0..text.len()).filter(|&at| text[at] == b' ');
+    let mut splits = spaces.map(|at| (&text[..at], &text[at + 1..]));
+    match text {
+        [b'"', ..] => splits.find(|(old, _)| is_quoted(old)),
+        [.., b'"'] => splits.find(|(_, new)| is_quoted(new)),
+        _ => {
+            let mut others = splits.clone();
+            let split = splits.find(|(old, new)| without_prefix(old) == without_prefix(new));
+            split.or_else(|| others.find(|(old, new)| last_part(old) == last_part(new)))
+        }
+    }
+}
+
+/// Returns the part of `name` after its last slash.
+fn last_part(name: &[u8]) -> &[u8] {
+    let part = name.rsplit(|&byte| byte == b'/').next();
+    part.unwrap_or_default()
+}
+
+/// Returns whether `name` is in quotes, and no quote before its end closes them.
+fn is_quoted(name: &[u8]) -> bool {
+    let [b'"', inner @ .., b'"'] = name else {
+        return false;
+    };
+    let mut bytes = inner.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => return false,
+            b'\\' if bytes.next().is_none() => return false,
+            _ => {}
+        }
+    }
+    true
+}
+
+/// Returns `name` without its first directory, which git puts in front: `a/` or `b/`.
+fn without_prefix(name: &[u8]) -> &[u8] {
+    let slash = name.iter().position(|&byte| byte == b'/');
+    slash.map_or(name, |slash| &name[slash + 1..])
+}
+
+// The `index OLD..NEW MODE` line that git writes above a file header.
+
+/// The ids of the two blobs that a diff made by git compares.
+///
+/// An id is the SHA-1 or SHA-256 of `blob LEN\0` followed by the bytes of the file (gitformat-pack,
+/// "object name"), in lower-case hexadecimal. Git abbreviates it to as many digits as make it
+/// unique in its repository: 7 or more, unless `core.abbrev` asks for fewer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blobs {
+    /// The id of the text before the change, possibly abbreviated. All zeros mean that the file
+    /// does not exist.
+    pub old: String,
+    /// The id of the text after the change, in the same form.
+    pub new: String,
+}
+
+/// The fewest digits that identify a blob reliably enough: one in 268 million other texts has an id
+/// with the same 7 digits. Of the 4 digits to which git can be set, it would be one in 65,536.
+const MIN_DIGITS: usize = 7;
+
+/// Number of digits of an unabbreviated SHA-256.
+const MAX_DIGITS: usize = 64;
+
+impl Blobs {
+    /// Parses `line`, which has no terminator. Returns `None` if it is no `index` line or its ids
+    /// are too short to identify a text.
+    pub(super) fn read(line: &[u8]) -> Option<Blobs> {
+        let line = str::from_utf8(line).ok()?.strip_prefix("index ")?;
+        let ids = line.split(' ').next()?;
+        let (old, new) = ids.split_once("..")?;
+        let is_id = |id: &str| {
+            let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+            (MIN_DIGITS..=MAX_DIGITS).contains(&id.len()) && id.bytes().all(is_digit)
+        };
+        (is_id(old) && is_id(new)).then(|| Blobs {
+            old: old.to_owned(),
+            new: new.to_owned(),
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -323,6 +512,91 @@ mod tests {
             let (found, found_stamp) = name_and_stamp(line.as_bytes());
             let found = String::from_utf8_lossy(found);
             assert_eq!((&*found, found_stamp), (name, stamp), "{line}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod git_tests {
+    use super::*;
+
+    fn names(line: &str) -> Option<(String, String)> {
+        let string = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        let header = GitHeader::begin(line.as_bytes())?;
+        header.names.map(|(old, new)| (string(old), string(new)))
+    }
+
+    #[test]
+    fn names_are_told_apart_with_spaces_and_quotes() {
+        let table = [
+            ("diff --git a/f b/f", ("a/f", "b/f")),
+            ("diff --git a/a b/c b/a b/c", ("a/a b/c", "b/a b/c")),
+            ("diff --git f f", ("f", "f")),
+            ("diff --git x y x y", ("x y", "x y")),
+            (
+                "diff --git p/q/a b/f g p/r/a b/f g",
+                ("p/q/a b/f g", "p/r/a b/f g"),
+            ),
+            ("diff --git \"a/\\t b\" b/c", ("\"a/\\t b\"", "b/c")),
+            ("diff --git a/c d \"b/\\\" x\"", ("a/c d", "\"b/\\\" x\"")),
+            (
+                "diff --git \"a/\\n\" \"b/\\n\"\r\n",
+                ("\"a/\\n\"", "\"b/\\n\""),
+            ),
+        ];
+        for (line, (old, new)) in table {
+            assert_eq!(
+                names(line),
+                Some((old.to_owned(), new.to_owned())),
+                "{line}"
+            );
+        }
+        // Of a rename; its names are on lines of their own.
+        assert_eq!(names("diff --git a/x y b/z"), None);
+        assert_eq!(names("diff -u a b"), None);
+    }
+
+    #[test]
+    fn each_line_says_one_thing() {
+        let mut header = GitHeader::begin(b"diff --git a/f b/f").unwrap();
+        assert!(!header.is_operation());
+        assert!(header.read(b"index 1234567..89abcde 100644\n"));
+        assert!(!header.is_operation());
+        assert!(header.read(b"old mode 100644\n") && header.read(b"new mode 100755\n"));
+        assert!(header.is_operation());
+        assert_eq!(
+            (header.old_mode, header.new_mode),
+            (Some(0o100_644), Some(0o100_755))
+        );
+        assert!(header.read(b"rename from x y\n") && header.read(b"rename to \"z\\t\"\n"));
+        assert_eq!(header.renamed, Some((&b"x y"[..], &b"\"z\\t\""[..])));
+        assert!(header.read(b"similarity index 90%\n"));
+        assert!(!header.read(b"some prose\n"));
+    }
+}
+
+#[cfg(test)]
+mod blobs_tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_read_with_and_without_a_mode_and_prose_is_none() {
+        let read = |line: &str| Blobs::read(line.as_bytes()).map(|ids| (ids.old, ids.new));
+        let ids = |old: &str, new: &str| Some((old.to_owned(), new.to_owned()));
+        let expected = ids("1234567", "89abcde");
+        assert_eq!(read("index 1234567..89abcde 100644"), expected);
+        assert_eq!(read("index 1234567..89abcde"), expected);
+        assert_eq!(read("index 0000000..89abcde"), ids("0000000", "89abcde"));
+        for line in [
+            "index 123456..89abcde",
+            "index 1234567..89ABCDE",
+            "index 1234567,1111111..89abcde",
+            "index of the ..1234567",
+            "Index: f",
+            " index 1234567..89abcde",
+            "index 1234567...89abcde",
+        ] {
+            assert_eq!(read(line), None, "{line}");
         }
     }
 }

@@ -7,13 +7,14 @@
 //!
 //! Knows lines of the target, not their bytes or characters.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
-use super::atoms::Atoms;
-use super::sums::Sums;
 use crate::patch::locate;
 use crate::weave::segment::{Kind, Segment};
+use crate::weave::texts::Texts;
 use crate::weave::{Atom, FlipError};
+
+use super::Segments;
 
 /// The status of every atom, and its position in the list of segments.
 #[derive(Debug, Clone)]
@@ -308,6 +309,221 @@ impl Side {
             },
             (_, false, true) => Side::default(),
             (_, false, false) => self,
+        }
+    }
+}
+
+// The atoms, and which segments they make alive.
+
+/// The atoms in the order of the original. Only [`Segments`] changes them.
+#[derive(Debug, Clone)]
+pub(super) struct Atoms(Vec<Atom>);
+
+impl Deref for Atoms {
+    type Target = [Atom];
+
+    fn deref(&self) -> &[Atom] {
+        &self.0
+    }
+}
+
+impl Atoms {
+    pub fn new(atoms: Vec<Atom>) -> Atoms {
+        Atoms(atoms)
+    }
+
+    /// Returns whether the segment is in the target.
+    pub fn is_alive(&self, segment: &Segment) -> bool {
+        !segment.is_dead && self.is_chosen(segment)
+    }
+
+    /// Returns whether the segment is in the target unless it was deleted from outside.
+    pub fn is_chosen(&self, segment: &Segment) -> bool {
+        match segment.kind() {
+            Kind::Common | Kind::User => true,
+            Kind::Old(atom) => !self[atom].is_applied,
+            Kind::New(atom) => self[atom].is_applied,
+        }
+    }
+
+    /// Returns those of `segments` that are in the target.
+    pub fn alive<'a>(&'a self, segments: &'a [Segment]) -> impl Iterator<Item = &'a Segment> {
+        segments.iter().filter(|segment| self.is_alive(segment))
+    }
+
+    /// Returns how many lines `segments` have in the target.
+    pub fn n_alive(&self, segments: &[Segment]) -> usize {
+        self.alive(segments).map(Segment::len).sum()
+    }
+
+    pub fn flip(&mut self, atom: usize) {
+        self.0[atom].is_applied ^= true;
+    }
+
+    pub fn set_applied(&mut self, atom: usize, is_applied: bool) {
+        self.0[atom].is_applied = is_applied;
+    }
+
+    pub fn set_edited(&mut self, atom: usize, is_edited: bool) {
+        self.0[atom].is_edited = is_edited;
+    }
+
+    /// Replaces the atoms in `range` by `atoms`.
+    pub fn splice(&mut self, range: Range<usize>, atoms: impl IntoIterator<Item = Atom>) {
+        self.0.splice(range, atoms);
+    }
+
+    /// Renumbers the lines of the atoms from `first` on: `old` changes ranges of lines of the
+    /// original, `new` those of the modified text.
+    pub fn move_lines(
+        &mut self,
+        first: usize,
+        old: impl Fn(&mut Range<usize>),
+        new: impl Fn(&mut Range<usize>),
+    ) {
+        for atom in &mut self.0[first..] {
+            old(&mut atom.old);
+            new(&mut atom.new);
+        }
+    }
+}
+
+// Character offsets of the lines of the target.
+//
+// Emacs moves to a character position at once, but to a line only by counting the lines before it.
+
+/// How many characters of the target come before each segment.
+#[derive(Debug, Clone)]
+pub(super) struct Offsets {
+    /// For each segment the number when they were counted, and one more entry for the end.
+    before: Vec<usize>,
+    /// For each atom with a place, by rank, how many characters it has gained since then.
+    shifts: Sums,
+    /// The sum of `shifts`.
+    total: isize,
+}
+
+impl Offsets {
+    /// Counts the characters of the target, in O(s) time for s segments once the characters of
+    /// `texts` are counted.
+    fn new(segments: &Segments, texts: &Texts) -> Offsets {
+        let mut before = Vec::with_capacity(segments.list.len() + 1);
+        let mut chars = 0;
+        for segment in &segments.list {
+            before.push(chars);
+            if segments.atoms.is_alive(segment) {
+                chars += texts.chars_of_head(segment, segment.len());
+            }
+        }
+        before.push(chars);
+        Offsets {
+            before,
+            shifts: Sums::new((0..segments.statuses.n_placed()).map(|_| 0)),
+            total: 0,
+        }
+    }
+
+    /// Records that the atom of rank `rank` has gained `by` characters.
+    pub fn shift(&mut self, rank: usize, by: isize) {
+        self.shifts.add(rank, by);
+        self.total += by;
+    }
+
+    /// Returns how many characters come before the segment of index `index`, the first one of an
+    /// atom that comes after `n` other atoms with places.
+    fn before(&self, index: usize, n: usize) -> usize {
+        let before = self.before.get(index).copied().unwrap_or(0);
+        let before = before.checked_add_signed(self.shifts.before(n));
+        before.expect("no text is shorter than nothing")
+    }
+}
+
+impl Segments {
+    /// Returns how many characters, as Emacs counts them, come before line `line` of the target.
+    pub fn chars_before(&self, texts: &Texts, line: usize) -> usize {
+        let n = self.statuses.n_placed_up_to(line);
+        let (first, start) = self.statuses.start_of_last(n);
+        let mut chars = self.offsets(texts).before(first, n.saturating_sub(1));
+        let mut rest = line - start;
+        for segment in self.alive_from(first) {
+            if rest == 0 {
+                break;
+            }
+            let n = rest.min(segment.len());
+            chars += texts.chars_of_head(segment, n);
+            rest -= n;
+        }
+        chars
+    }
+
+    /// Returns the number of characters of the target, as Emacs counts them.
+    pub fn n_chars(&self, texts: &Texts) -> usize {
+        let offsets = self.offsets(texts);
+        let end = offsets.before.last().copied().unwrap_or(0);
+        end.saturating_add_signed(offsets.total)
+    }
+
+    fn offsets(&self, texts: &Texts) -> &Offsets {
+        self.offsets.get_or_init(|| Offsets::new(self, texts))
+    }
+}
+
+// Prefix sums over a list of changing numbers: a Fenwick tree (Fenwick 1994).
+
+/// The list. Changing one of n numbers, or summing those before it, takes O(log n) time.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sums {
+    /// At index `i`, counted from 1, the sum of the last `k` numbers up to the `i`th, where `k` is
+    /// the lowest set bit of `i`.
+    tree: Vec<isize>,
+}
+
+impl Sums {
+    pub fn new(numbers: impl Iterator<Item = isize>) -> Sums {
+        let mut tree: Vec<isize> = std::iter::once(0).chain(numbers).collect();
+        for at in 1..tree.len() {
+            let next = at + (at & at.wrapping_neg());
+            if next < tree.len() {
+                tree[next] += tree[at];
+            }
+        }
+        Sums { tree }
+    }
+
+    /// Adds `by` to the number at index `at`.
+    pub fn add(&mut self, at: usize, by: isize) {
+        let mut at = at + 1;
+        while at < self.tree.len() {
+            self.tree[at] += by;
+            at += at & at.wrapping_neg();
+        }
+    }
+
+    /// Returns the sum of the first `n` numbers.
+    pub fn before(&self, n: usize) -> isize {
+        let (mut at, mut sum) = (n, 0);
+        while at > 0 {
+            sum += self.tree[at];
+            at &= at - 1;
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod sums_tests {
+    use super::*;
+
+    #[test]
+    fn sums_follow_the_numbers() {
+        let mut numbers: Vec<isize> = (0..37).map(|at| at * at % 11 - 4).collect();
+        let mut sums = Sums::new(numbers.iter().copied());
+        for at in [0, 36, 17, 17, 8] {
+            sums.add(at, 5);
+            numbers[at] += 5;
+            for n in 0..=numbers.len() {
+                assert_eq!(sums.before(n), numbers[..n].iter().sum::<isize>());
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use agent_q_diff_engine::patch::print::print;
+use agent_q_diff_engine::patch::hunk::print;
 use agent_q_diff_engine::proposal::{Candidate, Proposal, Side};
 use agent_q_diff_engine::review::{Command, Note};
 
