@@ -303,9 +303,10 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, c
         }
         "setup" => Command::Setup(Setup {
             client: client_of(&mut matches),
-            scope: match matches.get_flag("project") {
-                true => Scope::Project,
-                false => Scope::User,
+            scope: if matches.get_flag("project") {
+                Scope::Project
+            } else {
+                Scope::User
             },
             is_removing: matches.get_flag("remove"),
             is_showing: matches.get_flag("show"),

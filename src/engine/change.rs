@@ -789,9 +789,10 @@ impl Change {
                         Presence::Out | Presence::Neither => Fact::Out,
                     },
                     reason: is_changed.then(|| decided.obstacle()),
-                    position: match is_changed {
-                        true => Position::Conflict,
-                        false => Position::Expected,
+                    position: if is_changed {
+                        Position::Conflict
+                    } else {
+                        Position::Expected
                     },
                     line: None,
                     offset: Some(0),

@@ -326,9 +326,10 @@ impl Review {
     /// [`Refusal::NoSuchHunk`].
     pub fn check_hunk(&self, hunk: usize) -> Result<(), Refusal> {
         let n_hunks = self.marks.len();
-        match hunk < n_hunks {
-            true => Ok(()),
-            false => Err(Refusal::NoSuchHunk { hunk, n_hunks }),
+        if hunk < n_hunks {
+            Ok(())
+        } else {
+            Err(Refusal::NoSuchHunk { hunk, n_hunks })
         }
     }
 

@@ -82,14 +82,20 @@ impl Trust {
     /// Returns whether a run of the diff can slide over one of `lines`, or over their place if they
     /// are an empty range.
     fn is_loose(&self, lines: &Range<usize>) -> bool {
-        let is_above = |zone: &Range<usize>| match lines.is_empty() {
-            true => zone.end < lines.start,
-            false => zone.end <= lines.start,
+        let is_above = |zone: &Range<usize>| {
+            if lines.is_empty() {
+                zone.end < lines.start
+            } else {
+                zone.end <= lines.start
+            }
         };
         let zone = self.zones.get(self.zones.partition_point(is_above));
-        zone.is_some_and(|zone| match lines.is_empty() {
-            true => zone.start <= lines.start,
-            false => zone.start < lines.end,
+        zone.is_some_and(|zone| {
+            if lines.is_empty() {
+                zone.start <= lines.start
+            } else {
+                zone.start < lines.end
+            }
         })
     }
 }
@@ -183,13 +189,15 @@ fn held_runs(
     let mut run = |lines: Range<usize>| {
         let (first, last) = (lines.start, lines.end - 1);
         Run {
-            first_anchor: match is_bounded && numbers.is_first(first) {
-                true => Some(first),
-                false => lines.clone().find(|&at| is_anchor(at)),
+            first_anchor: if is_bounded && numbers.is_first(first) {
+                Some(first)
+            } else {
+                lines.clone().find(|&at| is_anchor(at))
             },
-            last_anchor: match is_bounded && numbers.is_last(last) {
-                true => Some(last),
-                false => lines.clone().rfind(|&at| is_anchor(at)),
+            last_anchor: if is_bounded && numbers.is_last(last) {
+                Some(last)
+            } else {
+                lines.clone().rfind(|&at| is_anchor(at))
             },
             lines,
         }
@@ -219,12 +227,11 @@ impl Kept {
     }
 
     fn is_certain(&self, mut lines: Range<usize>) -> bool {
-        match lines.is_empty() {
-            true => self.is_certain_around(lines),
-            false => {
-                let is_held = self.is_held_above(lines.end - 1) && self.is_held_below(lines.start);
-                is_held && lines.all(|at| self.numbers.get(at).is_ok())
-            }
+        if lines.is_empty() {
+            self.is_certain_around(lines)
+        } else {
+            let is_held = self.is_held_above(lines.end - 1) && self.is_held_below(lines.start);
+            is_held && lines.all(|at| self.numbers.get(at).is_ok())
         }
     }
 

@@ -92,9 +92,10 @@ impl Weave {
     /// Returns the bytes of the lines that `atom` has in the target when applied, or when not, as
     /// `is_applied` says.
     pub(crate) fn side(&self, atom: &Atom, is_applied: bool) -> &[u8] {
-        match is_applied {
-            true => self.modified().lines_bytes(atom.new.clone()),
-            false => self.original().lines_bytes(atom.old.clone()),
+        if is_applied {
+            self.modified().lines_bytes(atom.new.clone())
+        } else {
+            self.original().lines_bytes(atom.old.clone())
         }
     }
 

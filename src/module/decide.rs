@@ -210,12 +210,13 @@ fn plan_text<'e>(
     catching_panics(env, || {
         let mut ongoing = ongoing(env, session)?;
         let (file, at) = ongoing.lines(env, hunk)?;
-        let planned = ongoing
-            .change
-            .plan_lines(file, |review| match is_merged.is_not_nil() {
-                true => review.plan_merge(at, &text),
-                false => review.plan_edit(at, &text),
-            });
+        let planned = ongoing.change.plan_lines(file, |review| {
+            if is_merged.is_not_nil() {
+                review.plan_merge(at, &text)
+            } else {
+                review.plan_edit(at, &text)
+            }
+        });
         let plan = answer(env, planned)?;
         keep(env, &mut ongoing, plan, Vec::new(), Some(hunk))
     })
@@ -313,9 +314,10 @@ fn observe(
         if let Ok(why) = presence.into_rust::<String>() {
             ongoing.change.observe_obstacle(file, at, why);
         } else {
-            let presence = match presence.is_not_nil() {
-                true => Presence::In,
-                false => Presence::Out,
+            let presence = if presence.is_not_nil() {
+                Presence::In
+            } else {
+                Presence::Out
             };
             ongoing.change.observe(file, at, presence);
         }
@@ -363,11 +365,12 @@ fn plan_all<'e>(
         let left_out = hunks
             .map(|hunk| ongoing.lines(env, hunk.into_rust()?))
             .collect::<Result<HashSet<_>>>()?;
-        let (plan, refused) = match is_out.is_not_nil() {
-            true => ongoing.change.plan_unapply(files),
-            false => ongoing
+        let (plan, refused) = if is_out.is_not_nil() {
+            ongoing.change.plan_unapply(files)
+        } else {
+            ongoing
                 .change
-                .plan_accept_except(files, |file, hunk| left_out.contains(&(file, hunk))),
+                .plan_accept_except(files, |file, hunk| left_out.contains(&(file, hunk)))
         };
         keep(env, &mut ongoing, plan, refused, None)
     })
@@ -381,9 +384,10 @@ fn plan_all<'e>(
 fn plan_back<'e>(env: &'e Env, session: &mut Session, is_redo: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
         let mut ongoing = ongoing(env, session)?;
-        let planned = match is_redo.is_not_nil() {
-            true => ongoing.change.plan_redo(),
-            false => ongoing.change.plan_undo(),
+        let planned = if is_redo.is_not_nil() {
+            ongoing.change.plan_redo()
+        } else {
+            ongoing.change.plan_undo()
         };
         let plan = answer(env, planned.map_err(|(_, why)| why))?;
         keep(env, &mut ongoing, plan, Vec::new(), None)
@@ -441,12 +445,11 @@ fn committed<'e>(
     let hunks = shown.map(|hunk| hunk_value(env, answer(env, change.snapshot(hunk))?));
     let hunks = list(env, hunks.collect::<Result<Vec<_>>>()?)?;
     let in_target = marks.map(|_| change.counts().in_target);
-    let unplaced = match is_counting {
-        true => {
-            let standing = change.standing();
-            Some(env.cons(standing.conflict, standing.ambiguous)?)
-        }
-        false => None,
+    let unplaced = if is_counting {
+        let standing = change.standing();
+        Some(env.cons(standing.conflict, standing.ambiguous)?)
+    } else {
+        None
     };
     vector(
         env,

@@ -110,9 +110,10 @@ pub(crate) fn find<T: Copy, const N: usize>(
 
 /// Returns the rule for section headings in a file that is Lisp (if `is_lisp`) or not.
 pub(crate) fn rule(is_lisp: Value) -> HeadingRule {
-    match is_lisp.is_not_nil() {
-        true => HeadingRule::Lisp,
-        false => HeadingRule::Default,
+    if is_lisp.is_not_nil() {
+        HeadingRule::Lisp
+    } else {
+        HeadingRule::Default
     }
 }
 

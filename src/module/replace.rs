@@ -47,9 +47,10 @@ fn replace<'e>(
     context: usize,
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let scope = match is_all.is_not_nil() {
-            true => Scope::All,
-            false => Scope::Unique,
+        let scope = if is_all.is_not_nil() {
+            Scope::All
+        } else {
+            Scope::Unique
         };
         let found = match replacement::find(&text, &old, &new, scope) {
             Ok(found) => found,
@@ -64,12 +65,11 @@ fn replace<'e>(
         let is_text = [&text[..], &found.new]
             .iter()
             .all(|bytes| str::from_utf8(bytes).is_ok());
-        let hashes = match is_text {
-            true => {
-                let (before, after) = found.hashes(&text);
-                env.cons(before, after)?
-            }
-            false => env.intern("nil")?,
+        let hashes = if is_text {
+            let (before, after) = found.hashes(&text);
+            env.cons(before, after)?
+        } else {
+            env.intern("nil")?
         };
         let rest = env.cons(hashes, typed)?;
         let rest = env.cons(self::text(env, &found.new)?, rest)?;

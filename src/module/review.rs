@@ -472,9 +472,10 @@ fn file_has_original<'e>(env: &'e Env, session: &mut Session, file: Vec<u8>) -> 
         let original = review.proposal().original();
         let name = std::str::from_utf8(&file);
         let is_same = name.is_ok_and(|name| has_bytes(Path::new(name), original).unwrap_or(false));
-        let decoding = match is_same {
-            true => Decoding::of(original),
-            false => Decoding::Unknown,
+        let decoding = if is_same {
+            Decoding::of(original)
+        } else {
+            Decoding::Unknown
         };
         env.intern(match decoding {
             Decoding::Plain => "t",

@@ -128,9 +128,10 @@ fn join<'e>(env: &'e Env, files: Value<'e>) -> Result<Value<'e>> {
             let operations = elements(element.cdr()?)?.into_iter();
             let operations = operations.map(|one| operation(env, one));
             let operations = operations.collect::<Result<Vec<_>>>()?;
-            let review = match handle.is_not_nil() {
-                true => Some(take_review(env, handle)?),
-                false => None,
+            let review = if handle.is_not_nil() {
+                Some(take_review(env, handle)?)
+            } else {
+                None
             };
             changes.push(FileChange::new((None, None), operations, review));
             handles.push(handle);
@@ -174,9 +175,12 @@ fn operation(env: &Env, form: Value<'_>) -> Result<Operation> {
             .into_rust::<i64>()
             .and_then(|mode| Ok(u32::try_from(mode)?))
     };
-    let name = |at: usize| match parts[at].is_not_nil() {
-        true => parts[at].into_rust().map(Some),
-        false => Ok(None),
+    let name = |at: usize| {
+        if parts[at].is_not_nil() {
+            parts[at].into_rust().map(Some)
+        } else {
+            Ok(None)
+        }
     };
     Ok(match parts.len() {
         1 if named("rename")? => Operation::Rename,
@@ -363,9 +367,10 @@ fn blobs<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
 #[defun]
 fn adopt(env: &Env, session: &mut Session, live: Vec<u8>, is_new: Value) -> Result<bool> {
     catching_panics(env, || {
-        let side = match is_new.is_not_nil() {
-            true => Side::New,
-            false => Side::Old,
+        let side = if is_new.is_not_nil() {
+            Side::New
+        } else {
+            Side::Old
         };
         let mut review = told(env, session)?;
         review.settle();

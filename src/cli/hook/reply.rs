@@ -38,9 +38,10 @@ pub fn no_edit(path: Option<&Path>, reason: &str, has_waited: bool) -> String {
     let path = path.map(|path| path.display().to_string());
     let name = path.filter(|path| !reason.contains(path.as_str()));
     let name = name.map_or_else(String::new, |path| format!("{path}: "));
-    let advice = match has_waited {
-        true => ". An earlier edit was decided first: read the file, and make your edit anew",
-        false => "",
+    let advice = if has_waited {
+        ". An earlier edit was decided first: read the file, and make your edit anew"
+    } else {
+        ""
     };
     format!(
         "agent-q-diff cannot show this edit to the user, so it was not made: {name}{reason}{advice}"
@@ -110,9 +111,10 @@ pub fn denied(reason: &str) -> Value {
 /// Returns `decision` about an edit of another agent than those that we know.
 fn decision(options: &Hook, decision: Value) -> Value {
     let output = hook_output("PreToolUse", decision.clone());
-    match options.reads_output {
-        true => with_output(decision, output),
-        false => output,
+    if options.reads_output {
+        with_output(decision, output)
+    } else {
+        output
     }
 }
 

@@ -198,9 +198,10 @@ fn files_of(
         paths.insert(path.unwrap_or_else(|_| file.path.clone()))
             && moved.is_none_or(|path| paths.insert(path))
     });
-    match is_once {
-        true => Ok(files),
-        false => Err("a file is in the patch twice".to_owned()),
+    if is_once {
+        Ok(files)
+    } else {
+        Err("a file is in the patch twice".to_owned())
     }
 }
 

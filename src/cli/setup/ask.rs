@@ -95,9 +95,10 @@ fn said_by_claude(lines: &[String]) -> Vec<Said> {
         .map(|line| {
             let said = format!("Claude Code says: {line}");
             // An entry alone is left out then, else the whole file.
-            match line.contains("ignored") {
-                true => Said::Note(said),
-                false => Said::Fault(format!("{said}; it ignores the whole file")),
+            if line.contains("ignored") {
+                Said::Note(said)
+            } else {
+                Said::Fault(format!("{said}; it ignores the whole file"))
             }
         })
         .collect()
@@ -241,9 +242,10 @@ pub fn lines_of(
     drop(stdin);
     let _ = child.kill();
     let _ = child.wait();
-    match is_answered {
-        true => (out, errors),
-        false => (Vec::new(), Vec::new()),
+    if is_answered {
+        (out, errors)
+    } else {
+        (Vec::new(), Vec::new())
     }
 }
 

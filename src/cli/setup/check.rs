@@ -107,9 +107,10 @@ fn settings_files(client: Client) -> Vec<PathBuf> {
         Client::Codex => vec![project, user],
         Client::Gemini => {
             let named = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-            let place = match cfg!(target_os = "macos") {
-                true => "/Library/Application Support/GeminiCli/settings.json",
-                false => "/etc/gemini-cli/settings.json",
+            let place = if cfg!(target_os = "macos") {
+                "/Library/Application Support/GeminiCli/settings.json"
+            } else {
+                "/etc/gemini-cli/settings.json"
             };
             let system = named("GEMINI_CLI_SYSTEM_SETTINGS_PATH")
                 .map_or_else(|| PathBuf::from(place), PathBuf::from);
@@ -142,9 +143,10 @@ fn managed_by_claude() -> Vec<PathBuf> {
 }
 
 fn managed_directory() -> &'static Path {
-    Path::new(match cfg!(target_os = "macos") {
-        true => "/Library/Application Support/ClaudeCode",
-        false => "/etc/claude-code",
+    Path::new(if cfg!(target_os = "macos") {
+        "/Library/Application Support/ClaudeCode"
+    } else {
+        "/etc/claude-code"
     })
 }
 
@@ -399,9 +401,10 @@ fn of_event(client: Client, form: &Form, event: &str, layers: &[Layer<'_>]) -> F
 /// Looks whether `handler`, the hook of `client` at `event`, is one that holds.
 fn of_handler(client: Client, form: &Form, event: &str, handler: &Handler) -> Result<(), String> {
     if event == form.over {
-        return match settings::is_guarded(&handler.command) {
-            true => Err("a failure would have the agent go on".to_owned()),
-            false => of_program_in(client, &handler.command),
+        return if settings::is_guarded(&handler.command) {
+            Err("a failure would have the agent go on".to_owned())
+        } else {
+            of_program_in(client, &handler.command)
         };
     }
     if handler.matcher.as_deref() != Some(form.matcher) {

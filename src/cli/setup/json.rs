@@ -322,12 +322,11 @@ impl Parser<'_> {
             if !self.dialect.comments {
                 return Err("a comment".to_owned());
             }
-            self.at += match inner.starts_with("//") {
-                true => inner.find(['\n', '\r']).unwrap_or(inner.len()),
-                false => {
-                    let end = inner[2..].find("*/");
-                    end.ok_or("a comment without an end")? + 4
-                }
+            self.at += if inner.starts_with("//") {
+                inner.find(['\n', '\r']).unwrap_or(inner.len())
+            } else {
+                let end = inner[2..].find("*/");
+                end.ok_or("a comment without an end")? + 4
             };
         }
     }

@@ -178,9 +178,10 @@ fn possible_names(file: &FileDiff<'_>) -> Vec<(Vec<u8>, usize, Doubt)> {
             return name.map_or(Vec::new(), |name| equal_names(&name, false));
         }
     };
-    let mut names = match old == new {
-        true => equal_names(&new, false),
-        false => different_names(&old, &new, is_git),
+    let mut names = if old == new {
+        equal_names(&new, false)
+    } else {
+        different_names(&old, &new, is_git)
     };
     // CVS has only the last part of the name in the file header.
     let is_longer = |index: &Cow<'_, [u8]>| index.ends_with(&[b"/", &*new].concat());

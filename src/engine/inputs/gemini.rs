@@ -24,9 +24,10 @@ pub fn written(base: Option<&FileText>, content: &str) -> FileText {
 /// [`InputError`] if it cannot be made.
 pub fn replaced(base: Option<&FileText>, edit: &Replacement) -> Result<FileText, InputError> {
     let Some(base) = base else {
-        return match edit.old.is_empty() {
-            true => Ok(FileText::new(edit.new.clone())),
-            false => Err(InputError::Missing),
+        return if edit.old.is_empty() {
+            Ok(FileText::new(edit.new.clone()))
+        } else {
+            Err(InputError::Missing)
         };
     };
     if edit.old.is_empty() {

@@ -24,17 +24,19 @@ pub fn written(base: Option<&FileText>, content: &str) -> FileText {
 /// [`InputError`] if it cannot be made.
 pub fn edited(base: Option<&FileText>, edit: &Replacement) -> Result<FileText, InputError> {
     let Some(base) = base else {
-        return match edit.old.is_empty() {
-            true => Ok(as_given(None, &edit.new)),
-            false => Err(InputError::Missing),
+        return if edit.old.is_empty() {
+            Ok(as_given(None, &edit.new))
+        } else {
+            Err(InputError::Missing)
         };
     };
     if edit.old.is_empty() {
         return Err(InputError::Exists);
     }
-    let with_ends = match base.text.contains("\r\n") {
-        true => with_crlf,
-        false => with_lf,
+    let with_ends = if base.text.contains("\r\n") {
+        with_crlf
+    } else {
+        with_lf
     };
     let (old, new) = (with_ends(&edit.old), with_ends(&edit.new));
     let first = memmem::find(base.text.as_bytes(), old.as_bytes()).ok_or(InputError::NotFound)?;

@@ -157,9 +157,10 @@ pub fn parse(text: &str) -> Result<Vec<FilePatch<'_>>, CodexError> {
     for (file, line) in files.iter().zip(header_lines) {
         check_lines(file, line)?;
     }
-    match files.is_empty() {
-        true => Err(CodexError::Empty),
-        false => Ok(files),
+    if files.is_empty() {
+        Err(CodexError::Empty)
+    } else {
+        Ok(files)
     }
 }
 

@@ -97,11 +97,12 @@ pub fn parse(diff: &[u8]) -> Result<Vec<FileDiff<'_>>, ParseError> {
 pub fn parse_hunks(diff: &[u8]) -> Result<Vec<FileDiff<'_>>, ParseError> {
     let mut files = parse(diff)?;
     files.retain(|file| !file.hunks.is_empty());
-    match files.is_empty() {
-        true => Err(ParseError::NoHunk {
+    if files.is_empty() {
+        Err(ParseError::NoHunk {
             n_lines: diff.split_inclusive(|&byte| byte == b'\n').count(),
-        }),
-        false => Ok(files),
+        })
+    } else {
+        Ok(files)
     }
 }
 
@@ -195,12 +196,13 @@ impl<'a> Parser<'a> {
         if line.starts_with(b"@@@ -") || begins_combined && self.is_above_header_line() {
             return Err(ParseError::Combined { line: number });
         }
-        match self.is_binary(line.trim_ascii_end()) {
-            true => Err(ParseError::Binary {
+        if self.is_binary(line.trim_ascii_end()) {
+            Err(ParseError::Binary {
                 line: number,
                 file: self.shown_name(),
-            }),
-            false => Ok(()),
+            })
+        } else {
+            Ok(())
         }
     }
 
@@ -274,9 +276,10 @@ impl<'a> Parser<'a> {
         let line = without_terminator(&self.line_after(n_lines)["--- ".len()..]);
         let names = self.git.as_ref().and_then(|git| git.names);
         // Git writes no time, so what looks like one belongs to the name.
-        match names.is_some_and(|(old, new)| [old, new].contains(&line)) {
-            true => (line, Stamp::None),
-            false => name_and_stamp(line),
+        if names.is_some_and(|(old, new)| [old, new].contains(&line)) {
+            (line, Stamp::None)
+        } else {
+            name_and_stamp(line)
         }
     }
 

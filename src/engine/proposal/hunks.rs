@@ -142,9 +142,10 @@ impl Hunks {
         for (at, &first) in firsts.iter().enumerate() {
             let next = firsts.get(at + 1).copied().unwrap_or(edits.end);
             let last = &atoms[next - 1];
-            let end = match next == edits.end {
-                true => before.end,
-                false => middle(last.old.end..atoms[next].old.start),
+            let end = if next == edits.end {
+                before.end
+            } else {
+                middle(last.old.end..atoms[next].old.start)
             };
             let new_end = last.new.end + (end - last.old.end);
             parts.push(Group {

@@ -81,9 +81,10 @@ impl Learning<'_> {
         };
         if compared.is_too_narrow() {
             // Once the rest is not much more, comparing everything is faster than more steps.
-            let wider = match 2 * window.lines.len() >= n_lines {
-                true => n_lines,
-                false => 8 * (n_around + 1),
+            let wider = if 2 * window.lines.len() >= n_lines {
+                n_lines
+            } else {
+                8 * (n_around + 1)
             };
             return self.learn_around(changed, wider, budget.half());
         }

@@ -47,16 +47,18 @@ impl Proposal {
         // Most edits are inside one line, for which it would take long to make texts.
         let lines = |text| <[u8]>::split_inclusive(text, |&byte| byte == b'\n');
         let is_at_start = inside.start == 0;
-        let (was, is) = match is_at_start {
-            true => (lines(&bytes).next_back(), lines(&text).next_back()),
-            false => (lines(&bytes).next(), lines(&text).next()),
+        let (was, is) = if is_at_start {
+            (lines(&bytes).next_back(), lines(&text).next_back())
+        } else {
+            (lines(&bytes).next(), lines(&text).next())
         };
         let kept = was.filter(|_| was == is);
         let (n_kept, len) = (usize::from(kept.is_some()), kept.map_or(0, <[u8]>::len));
         let n_removed = n_lines(&bytes) - n_kept;
-        let (first, text) = match is_at_start {
-            true => (line, &text[..text.len() - len]),
-            false => (line + n_kept, &text[len..]),
+        let (first, text) = if is_at_start {
+            (line, &text[..text.len() - len])
+        } else {
+            (line + n_kept, &text[len..])
         };
         self.edit_loosely(first..first + n_removed, text, seen.is_undo);
         true
@@ -395,9 +397,10 @@ mod tests {
             let (mut undo, mut near) = (Vec::new(), 0);
             for _ in 0..1 + dice.roll(40) {
                 let is_undo = !undo.is_empty() && dice.roll(5) < 2;
-                let edit = match is_undo {
-                    true => undo.pop().expect("an edit"),
-                    false => typed(&mut dice, &text, near),
+                let edit = if is_undo {
+                    undo.pop().expect("an edit")
+                } else {
+                    typed(&mut dice, &text, near)
                 };
                 near = edit.range.start;
                 let seen = seen(&text, &edit, is_undo);

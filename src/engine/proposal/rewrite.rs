@@ -295,13 +295,17 @@ fn refuse_to_glue(weave: &Weave, edits: &[LineEdit]) -> Result<(), FlipError> {
     let target = weave.target();
     let n_lines = target.n_lines();
     let last = target.lines(n_lines.saturating_sub(1)..n_lines);
-    let glues = |edit: &LineEdit| match edit.line + edit.n_removed < n_lines {
-        true => is_open(&edit.text),
-        false => edit.line == n_lines && !edit.text.is_empty() && is_open(&last),
+    let glues = |edit: &LineEdit| {
+        if edit.line + edit.n_removed < n_lines {
+            is_open(&edit.text)
+        } else {
+            edit.line == n_lines && !edit.text.is_empty() && is_open(&last)
+        }
     };
-    match edits.iter().any(glues) {
-        true => Err(FlipError::Glued),
-        false => Ok(()),
+    if edits.iter().any(glues) {
+        Err(FlipError::Glued)
+    } else {
+        Ok(())
     }
 }
 

@@ -341,9 +341,10 @@ impl Search<'_> {
     /// assumed, and if the diff text broke off in that line, also the other one.
     fn last_ends(self, hunk: usize) -> &'static [bool] {
         let is_last = hunk + 1 == self.hunks.len();
-        match self.bare.is_open_ended() && is_last && !self.lines(hunk).is_missing_a_side() {
-            true => &[false, true],
-            false => &[false],
+        if self.bare.is_open_ended() && is_last && !self.lines(hunk).is_missing_a_side() {
+            &[false, true]
+        } else {
+            &[false]
         }
     }
 
@@ -584,9 +585,10 @@ impl Search<'_> {
                 places.push((hunk, place));
             }
         }
-        match self.bare.start(below).saturating_add_signed(moved) == last.line {
-            true => places,
-            false => Vec::new(),
+        if self.bare.start(below).saturating_add_signed(moved) == last.line {
+            places
+        } else {
+            Vec::new()
         }
     }
 

@@ -150,9 +150,10 @@ impl History {
                 let mark = decision[at].mark;
                 let of_parts = decision.iter().filter(|past| parts.contains(&past.id));
                 let applied: Vec<Applied> = of_parts.map(|past| past.applied.clone()).collect();
-                let applied = match applied.len() == parts.len() {
-                    true => Applied::of_whole(&applied, n_atoms),
-                    false => Applied::Some(Vec::new()),
+                let applied = if applied.len() == parts.len() {
+                    Applied::of_whole(&applied, n_atoms)
+                } else {
+                    Applied::Some(Vec::new())
                 };
                 decision.retain(|past| !parts.contains(&past.id));
                 decision.insert(at.min(decision.len()), Past { id, mark, applied });

@@ -189,9 +189,10 @@ impl Traits {
             is_ascii_letter: char.is_ascii_alphabetic(),
             is_wide: is_wide(char),
             honest: (is_foreign_letter && !looks_ascii).then(|| script(char)),
-            look: match looks_ascii && !is_told_apart(char) {
-                true => Look::of_lookalike(char),
-                false => Look::Own,
+            look: if looks_ascii && !is_told_apart(char) {
+                Look::of_lookalike(char)
+            } else {
+                Look::Own
             },
         }
     }

@@ -160,9 +160,10 @@ fn tokens<'a>(lines: &[&'a str]) -> Option<Vec<Token<'a>>> {
 /// Cuts `word`, if it is one, after each underscore, since these join words in code; otherwise into
 /// grapheme clusters.
 fn pieces(word: &str, is_word: bool) -> Vec<&str> {
-    match is_word {
-        true => word.split_inclusive('_').collect(),
-        false => word.graphemes(true).collect(),
+    if is_word {
+        word.split_inclusive('_').collect()
+    } else {
+        word.graphemes(true).collect()
     }
 }
 

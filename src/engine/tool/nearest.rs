@@ -229,20 +229,25 @@ fn fold_char(char: char, next: Option<&u8>, kinds: &[Difference], mut put: impl 
     if is_dropped {
         return;
     }
-    let plain = match kinds.contains(&Difference::Punctuation) {
-        true => plain_punctuation(char),
-        false => None,
+    let plain = if kinds.contains(&Difference::Punctuation) {
+        plain_punctuation(char)
+    } else {
+        None
     };
     if let Some(plain) = plain {
         return plain.chars().for_each(|char| put(char.into()));
     }
-    let lower = |char: char| match kinds.contains(&Difference::Case) {
-        true => char.to_lowercase().for_each(|char| put(char.into())),
-        false => put(char.into()),
+    let lower = |char: char| {
+        if kinds.contains(&Difference::Case) {
+            char.to_lowercase().for_each(|char| put(char.into()))
+        } else {
+            put(char.into())
+        }
     };
-    match kinds.contains(&Difference::Normalization) {
-        true => decompose_canonical(char, lower),
-        false => Some(char).into_iter().for_each(lower),
+    if kinds.contains(&Difference::Normalization) {
+        decompose_canonical(char, lower)
+    } else {
+        Some(char).into_iter().for_each(lower)
     }
 }
 

@@ -23,17 +23,19 @@ impl Atom {
     /// Returns the atom's lines that the target holds: those of the modified text if it is applied,
     /// otherwise those of the original.
     pub(crate) fn alive_side(&self) -> &Range<usize> {
-        match self.is_applied {
-            true => &self.new,
-            false => &self.old,
+        if self.is_applied {
+            &self.new
+        } else {
+            &self.old
         }
     }
 
     /// Returns the atom's lines that the target holds once the atom is flipped.
     pub(crate) fn other_side(&self) -> &Range<usize> {
-        match self.is_applied {
-            true => &self.old,
-            false => &self.new,
+        if self.is_applied {
+            &self.old
+        } else {
+            &self.new
         }
     }
 

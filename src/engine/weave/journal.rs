@@ -292,9 +292,10 @@ impl Journal {
     fn go_back(&mut self, n_left: usize, replaced: Vec<Option<Replaced>>, last: Option<Edit>) {
         let is_first = self.undone.is_empty();
         // The others were made by undos and redos, or are not followed by a flip to be redone.
-        let n_known = match is_first {
-            true => n_left + usize::from(self.entries[n_left].is_flip()),
-            false => self.n_before_undone.saturating_sub(self.n_forgotten),
+        let n_known = if is_first {
+            n_left + usize::from(self.entries[n_left].is_flip())
+        } else {
+            self.n_before_undone.saturating_sub(self.n_forgotten)
         };
         if n_known <= n_left {
             return self.truncate(n_left);

@@ -162,9 +162,10 @@ impl Segments {
         let Some(open) = unterminated.iter().copied().find(|&at| will_live(at)) else {
             return Ok(());
         };
-        match (open + 1..self.list.len()).rev().any(will_live) {
-            true => Err(FlipError::Glued),
-            false => Ok(()),
+        if (open + 1..self.list.len()).rev().any(will_live) {
+            Err(FlipError::Glued)
+        } else {
+            Ok(())
         }
     }
 

@@ -385,17 +385,19 @@ pub(super) struct Measure<'a> {
 
 impl Measure<'_> {
     fn of(&self, segment: &Segment) -> Extent {
-        match self.atoms.is_alive(segment) {
-            true => self.texts.extent(segment),
-            false => Extent::default(),
+        if self.atoms.is_alive(segment) {
+            self.texts.extent(segment)
+        } else {
+            Extent::default()
         }
     }
 
     /// Returns the number of lines, without counting characters.
     fn n_lines(&self, segment: &Segment) -> usize {
-        match self.atoms.is_alive(segment) {
-            true => segment.len(),
-            false => 0,
+        if self.atoms.is_alive(segment) {
+            segment.len()
+        } else {
+            0
         }
     }
 }
@@ -580,9 +582,10 @@ pub(in crate::weave) fn partition_point(n: usize, is_first: impl Fn(usize) -> bo
     let (mut low, mut high) = (0, n);
     while low < high {
         let middle = low + (high - low) / 2;
-        match is_first(middle) {
-            true => low = middle + 1,
-            false => high = middle,
+        if is_first(middle) {
+            low = middle + 1
+        } else {
+            high = middle
         }
     }
     low

@@ -181,9 +181,12 @@ impl Segments {
     /// Text that may belong before or after one of `atoms` may then belong before or after each of
     /// the new ones.
     fn renumber(&mut self, atoms: Range<usize>, n_now: usize) {
-        let moved = |atom: usize| match atom < atoms.end {
-            true => atom,
-            false => atom - atoms.len() + n_now,
+        let moved = |atom: usize| {
+            if atom < atoms.end {
+                atom
+            } else {
+                atom - atoms.len() + n_now
+            }
         };
         let now = from(atoms.start, &(0..n_now));
         for segment in &mut self.list {
