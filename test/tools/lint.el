@@ -4,12 +4,13 @@
 
 ;; usage: emacs -Q --batch -l lint.el -f agent-q-diff-lint-CHECK FILE
 ;;
-;; CHECK is compile, checkdoc or package.  Each prints its complaints as
+;; CHECK is compile, checkdoc, package or declare.  Each prints its complaints as
 ;; FILE:LINE: TEXT and fails if there is one.
 
 ;;; Code:
 
 (require 'bytecomp)
+(require 'check-declare)
 (require 'checkdoc)
 
 (declare-function package-lint-buffer "package-lint")
@@ -24,6 +25,7 @@
 (declare-function native-compile "comp")
 (declare-function native-comp-available-p "comp.c")
 (defvar native-comp-speed)
+(defvar warning-minimum-log-level)
 (defvar comp-speed)
 
 (defun agent-q-diff-lint--native-compile (file folder)
@@ -66,6 +68,20 @@ its source."
     (with-current-buffer (find-file-noselect file)
       (checkdoc-current-buffer t))
     (agent-q-diff-lint--finish file (nreverse complaints))))
+
+(defun agent-q-diff-lint-declare ()
+  "Check that functions of ours are where the file declares them to be.
+What is declared of Emacs or of the module, another version may lack."
+  (let* ((file (expand-file-name (pop command-line-args-left)))
+         (warning-minimum-log-level :emergency)
+         (all (let ((inhibit-message t))
+                (check-declare-file file)))
+         complaints)
+    (pcase-dolist (`(,where . ,found) all)
+      (when (string-match-p "agent-q-diff[a-z-]*\\.el\\'" where)
+        (pcase-dolist (`(,_ ,function ,text) found)
+          (push (cons 1 (format "%s in %s: %s" function where text)) complaints))))
+    (agent-q-diff-lint--finish file complaints)))
 
 (defun agent-q-diff-lint--meant-p (line text)
   "Return non-nil if package-lint says TEXT of LINE, but it is meant as it is."
