@@ -15,7 +15,7 @@ FUZZ_TARGETS ?= parse place review
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help build mcp demo test test-agents lint map bench bench-check fuzz doc clean
+.PHONY: help build mcp demo check test test-agents lint map bench bench-check fuzz doc manual clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,7 +23,7 @@ help: ## List these commands
 	@echo 'EMACS=/path/to/emacs            the Emacs to use'
 	@echo 'SUITES="rust ert e2e"           which tests make test runs'
 	@echo 'JOBS=1                          how many suites run at once (as many as there are cores)'
-	@echo 'CHECKS="rust dependencies lisp-compile lisp-style layers"'
+	@echo 'CHECKS="rust dependencies lisp-compile lisp-style layers changed"'
 	@echo '                                what make lint checks'
 	@echo 'FUZZ_SECONDS=60                 how long make fuzz runs each target'
 	@echo 'FUZZ_TARGETS="parse place"       what make fuzz runs'
@@ -42,6 +42,12 @@ demo: ## Review a real proposal in this terminal; without a terminal, play it
 	@test/tools/need emacs cargo cc git
 	@$(MAKE) --no-print-directory build
 	@test/demo/run
+
+check: ## Check what is being worked on: engine, Lisp in batch, changed files (minutes)
+	@test/tools/need emacs cargo rustfmt clippy cc git package-lint
+	@$(MAKE) --no-print-directory build
+	@AGENT_Q_DIFF_WALKS=10 test/tools/run-tests rust ert
+	@test/tools/lint changed layers
 
 test: ## Run every test: Rust, Lisp, and Emacs in a real terminal
 	@test/tools/need emacs cargo cc patch git tmux timeout mcp-client sbcl slime swank evil makeinfo setfacl
@@ -75,9 +81,12 @@ fuzz: ## Fuzz the engine, then run long random walks
 	@test/tools/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 	AGENT_Q_DIFF_CASES=$${AGENT_Q_DIFF_CASES:-30000} cargo test --release --locked -p agent-q-diff-engine
 
-doc: ## Build the manual, doc/agent-q-diff.info, and the engine's documentation
-	@test/tools/need cargo cc makeinfo
+manual: ## Build the manual, doc/agent-q-diff.info
+	@test/tools/need makeinfo
 	makeinfo --no-split --error-limit=1 doc/agent-q-diff.texi -o doc/agent-q-diff.info
+
+doc: manual ## Build the manual and the engine's documentation
+	@test/tools/need cargo cc
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps -p agent-q-diff-engine
 
 .PHONY: pictures
