@@ -25,7 +25,7 @@
 (require 'agent-q-diff-reviews)
 (require 'agent-q-diff-commands)
 (require 'agent-q-diff-permit)
-(require 'agent-q-diff-queue)
+(require 'agent-q-diff-tools)
 
 ;;;; What it is called
 
@@ -220,12 +220,12 @@ nil, and says so."
                        (format "nothing was written in %d seconds"
                                agent-q-diff-own-agent-patience)))
     (agent-q-diff-own-agent-take call)
-    (agent-q-diff-queue-keep-turn call)
+    (agent-q-diff-tools-keep-turn call)
     (push (cons call decision) agent-q-diff-own-agent--decided)
     (pcase-dolist (`(,other . ,old) (nthcdr agent-q-diff-own-agent--max-decided
                                             agent-q-diff-own-agent--decided))
       (cancel-timer (agent-q-diff-own-agent-decision-timer old))
-      (agent-q-diff-queue-end-turn other))
+      (agent-q-diff-tools-end-turn other))
     (setq agent-q-diff-own-agent--decided
           (seq-take agent-q-diff-own-agent--decided agent-q-diff-own-agent--max-decided))))
 
@@ -236,7 +236,7 @@ to change files ends."
   (unless (agent-q-diff-own-agent-decision-is-said decision)
     (setf (agent-q-diff-own-agent-decision-is-said decision)
           (funcall (agent-q-diff-own-agent-decision-notice decision) why)))
-  (agent-q-diff-queue-end-turn call))
+  (agent-q-diff-tools-end-turn call))
 
 (defun agent-q-diff-own-agent-failed (call)
   "Tell the user if something was accepted for CALL, whose tool has failed."
@@ -261,7 +261,7 @@ a tool although it was accepted here, and no event tells so."
     (let ((decision (cdr decided)))
       (setq agent-q-diff-own-agent--decided (delq decided agent-q-diff-own-agent--decided))
       (cancel-timer (agent-q-diff-own-agent-decision-timer decision))
-      (agent-q-diff-queue-end-turn call)
+      (agent-q-diff-tools-end-turn call)
       (agent-q-diff-own-agent-decision-edit decision))))
 
 (defun agent-q-diff-own-agent-say-run-after-all (call)

@@ -38,7 +38,7 @@
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-guard)
 (require 'agent-q-diff-permit)
-(require 'agent-q-diff-propose)
+(require 'agent-q-diff-tools)
 (require 'agent-q-diff-own-agent)
 (require 'agent-q-diff-own-file)
 
@@ -85,10 +85,10 @@ not for agents, signal an error.  The project is `default-directory'."
                                         :to (agent-q-diff-own-file-to file)))
                                 files)
                       (agent-q-diff-input-of-diff (agent-q-diff-own-patch-edit-diff edit))))
-         (requests (agent-q-diff-propose-requests
+         (requests (agent-q-diff-tools-requests
                     (agent-q-diff-own-patch-edit-tool edit) proposals default-directory
                     (agent-q-diff-own-patch--proposal edit))))
-    (pcase-let ((`(,checked . ,notes) (agent-q-diff-propose-targets proposals requests)))
+    (pcase-let ((`(,checked . ,notes) (agent-q-diff-tools-targets proposals requests)))
       (unless files
         (mapc #'agent-q-diff-own-patch--check-there checked))
       (setf (agent-q-diff-own-patch-edit-notes edit)
@@ -351,7 +351,7 @@ as for `agent-q-diff-own-patch-decide'."
          (session (agent-q-diff-own-patch-edit-session edit))
          (agent-q-diff-display (if by 'announce agent-q-diff-display))
          (inhibit-message (or by inhibit-message)))
-    (agent-q-diff-propose
+    (agent-q-diff-tools-propose
      tool (agent-q-diff-own-patch--proposal edit)
      (lambda (result) (agent-q-diff-own-patch--tell answer why result))
      :notes (append

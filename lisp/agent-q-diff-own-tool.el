@@ -55,8 +55,7 @@
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-api)
-(require 'agent-q-diff-propose)
-(require 'agent-q-diff-queue)
+(require 'agent-q-diff-tools)
 (require 'agent-q-diff-own-agent)
 
 (cl-defstruct (agent-q-diff-own-tool-edit (:constructor agent-q-diff-own-tool-edit-create)
@@ -92,7 +91,7 @@ It gets non-nil if the call has waited."
                                 (and (hash-table-p file) (stringp (gethash "path" file))))
                               files))
       (signal 'agent-q-diff-bad-arguments '("call must be a string, files have paths")))
-    (agent-q-diff-queue-take-turn
+    (agent-q-diff-tools-take-turn
      call
      (mapcar (lambda (file)
                (agent-q-diff-visit-truename (agent-q-diff-visit-name (gethash "path" file))))
@@ -284,8 +283,8 @@ the file is not for agents, signal an error."
          (root (agent-q-diff-guard-root))
          (path (agent-q-diff-own-tool-edit-path edit))
          (tool (agent-q-diff-own-tool-edit-tool edit))
-         (request (agent-q-diff-propose-check
-                   (agent-q-diff-propose-request tool path root
+         (request (agent-q-diff-tools-check
+                   (agent-q-diff-tools-request tool path root
                                                  (agent-q-diff-own-tool--arguments edit))))
          (name (agent-q-diff-request-name request)))
     (setf (agent-q-diff-own-tool-edit-name edit) name
@@ -353,7 +352,7 @@ ANSWER is as for `agent-q-diff-own-tool--decide-text'."
   (let ((agent (or (car agent-q-diff-caller) "An agent"))
         (name (agent-q-diff-visible
                (abbreviate-file-name (agent-q-diff-own-tool-edit-name edit)))))
-    (agent-q-diff-queue-add
+    (agent-q-diff-tools-queue
      (lambda ()
        (condition-case nil
            (if (y-or-n-p (format "Let %s make the empty file %s? " agent name)) 'yes 'no)

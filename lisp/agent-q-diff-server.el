@@ -72,7 +72,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-log)
-(require 'agent-q-diff-schema)
+(require 'agent-q-diff-tools)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-result)
@@ -81,11 +81,9 @@
 (require 'agent-q-diff-reviews)
 (require 'agent-q-diff-deadline)
 (require 'agent-q-diff-lifecycle)
-(require 'agent-q-diff-propose)
 (require 'agent-q-diff-own-tool)
 (require 'agent-q-diff-own-agent)
 (require 'agent-q-diff-own-patch)
-(require 'agent-q-diff-tools)
 
 (defcustom agent-q-diff-server-socket nil
   "Name of the socket that `agent-q-diff-serve' opens, or nil for the usual one.
@@ -529,11 +527,11 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
 (defun agent-q-diff-server--call (client tool arguments)
   "Call TOOL with ARGUMENTS, a hash table, and answer CLIENT."
   (cond
-   ((agent-q-diff-schema-proposal-p tool)
+   ((agent-q-diff-tools-proposal-p tool)
     (agent-q-diff-server--follow
      client
-     (agent-q-diff-propose
-      tool (agent-q-diff-schema-arguments tool arguments)
+     (agent-q-diff-tools-propose
+      tool (agent-q-diff-tools-arguments tool arguments)
       (apply-partially #'agent-q-diff-server--answer-result client))))
    ((equal tool "ping")
     (agent-q-diff-server--answer
@@ -637,7 +635,7 @@ only once it is read; they pass `agent-q-diff-visit-name', as these do."
       (let ((name (gethash key arguments)))
         (when (and (stringp name) (not (string-empty-p name)))
           (let ((default-directory (or agent-q-diff-project-root default-directory)))
-            (agent-q-diff-propose-request tool name nil)))))
+            (agent-q-diff-tools-request tool name nil)))))
     (dolist (key '("changes" "files"))
       (let ((files (gethash key arguments)))
         (when (vectorp files)

@@ -7,29 +7,795 @@
 ;;; Commentary:
 
 ;; Lists the tools `edit_file', `propose_file_edit', `propose_patch' and
-;; `propose_changes', and calls them.  A call always ends in a message for the agent, whatever goes
-;; wrong.  `agent-q-diff-contract' selects its wording; see
-;; agent-q-diff-message.el.
+;; `propose_changes', and calls them.  A call always ends in a message for the
+;; agent, whatever goes wrong.  `agent-q-diff-contract' selects its wording;
+;; see agent-q-diff-message.el.
 ;;
 ;; A framework registers what `agent-q-diff-tools-list' returns, and calls
 ;; `agent-q-diff-tools-call', or `agent-q-diff-tools-call-async' if it must
 ;; not wait.
+;;
+;; The table of tools serves for the JSON schema that a framework registers
+;; and for checking the arguments that arrive, in whatever form JSON was
+;; parsed.
+;;
+;; A proposal is the name of its tool and the arguments, an alist: `path',
+;; `original', `modified' and `description' for `propose_file_edit'; `diff',
+;; `description' and perhaps `path' for `propose_patch'; `changes' and
+;; `description' for `propose_changes'.  It may be for a file outside the
+;; project; the user is warned.  All other checks of the guard hold there as
+;; well; it then walks from the root of the file system.
+;;
+;; A call that asks the user a question must not interrupt another one, nor
+;; a minibuffer.  So calls wait in a queue for their turn.
+;;
+;; An agent's own tool writes only after it was allowed to, and what it is to
+;; write was made of the file as it was before.  So of those calls that change
+;; the same file, each one waits until the one before it has written, or will
+;; not.  A call of several files has its turn once it is the first for all of
+;; them; so no two calls wait for each other.
 
 ;;; Code:
 
+(require 'cl-lib)
+(require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-schema)
+(require 'agent-q-diff-file)
+(require 'agent-q-diff-visit)
+(require 'agent-q-diff-input)
 (require 'agent-q-diff-message)
+(require 'agent-q-diff-guard)
 (require 'agent-q-diff-log)
-(require 'agent-q-diff-queue)
-(require 'agent-q-diff-session)
-(require 'agent-q-diff-reviews)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-api)
 (require 'agent-q-diff-permit)
+(require 'agent-q-diff-reviews)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-edit-file)
-(require 'agent-q-diff-propose)
+
+;;;; The tools
+
+(defconst agent-q-diff-tools--table
+  '((:name "edit_file"
+     :description "Make targeted edits to a file using exact string replacement. \
+The old_str must match exactly once in the file. For multiple changes, call \
+multiple times. WARNING: This modifies files. Changes are logged and may require \
+approval."
+     :safety-level moderate
+     :categories (filesystem editing)
+     :parameters
+     ((path string t "File path (relative to project root)")
+      (old_str string t "Exact string to find (must be unique)" "oldString")
+      (new_str string t "Replacement string" "newString")
+      (description string nil "What this change does (for logging)")
+      (shouldReplaceAll boolean nil
+                        "Replace every match instead of exactly one (default false)")))
+    (:name "propose_file_edit"
+     :description "Propose changes to a file as a diff for user review. The user \
+decides about each hunk, and the answer says what is in the file. If the changes are \
+rejected, do not propose them again; do as the answer says."
+     :is-proposal t
+     :safety-level moderate
+     :categories (buffer editing)
+     :parameters
+     ((path string t "File path to edit")
+      (original string t "Expected original content")
+      (modified string t "Proposed new content")
+      (description string t "What changed and why")))
+    (:name "propose_patch"
+     :description "Propose changes to a file as a unified diff for user review, without \
+sending the whole file. The user decides about each hunk, and the answer says what is in \
+the file. Each hunk is placed by its context and removed lines, which must be exact, not \
+by its line number; give three lines of context, more where the file repeats itself, and \
+keep the \"index\" line that git diff writes. If the changes are rejected, do not propose \
+them again; do as the answer says."
+     :is-proposal t
+     :safety-level moderate
+     :categories (buffer editing)
+     :parameters
+     ((path string nil "File path to edit; leave it out if the diff names its files, as \
+git diff does")
+      (diff string t "Unified diff with @@ headers, of this file or, as git diff writes it, of \
+several files, also new, deleted and renamed ones")
+      (description string t "What changed and why")))
+    (:name "propose_changes"
+     :description "Propose changes to several files at once for user review: edits, new, \
+deleted and renamed files that belong together. The user decides about each hunk of each \
+file, and the answer says what became of each file. If the changes are rejected, do not \
+propose them again; do as the answer says."
+     :is-proposal t
+     :safety-level moderate
+     :categories (buffer editing)
+     :parameters
+     ((changes (array
+                (path string t "File path")
+                (original string nil "Expected original content, together with modified")
+                (modified string nil "Proposed new content of a file that exists")
+                (content string nil "Whole content of a new file, or of one to be overwritten")
+                (delete boolean nil "True if the file is to be deleted")
+                (rename_to string nil "New path, if the file is to be renamed or moved")
+                (executable boolean nil "Whether the file is to be executable"))
+               t "The files, each once")
+      (description string t "What changed and why"))))
+  "The tools.
+A parameter is (NAME TYPE IS-REQUIRED DESCRIPTION . OTHER-NAMES).  TYPE is
+`string', `boolean', or (array . PARAMETERS) for a list of objects.")
+
+(defun agent-q-diff-tools--json (parameters)
+  "Return PARAMETERS as a JSON schema for `json-serialize' and `json-encode'."
+  `((type . "object")
+    (properties . ,(mapcar (pcase-lambda (`(,name ,type ,_ ,description . ,_))
+                             `(,name ,@(agent-q-diff-tools--json-type type)
+                                     (description . ,description)))
+                           parameters))
+    (required . ,(vconcat (agent-q-diff-tools--required parameters)))))
+
+(defun agent-q-diff-tools--json-type (type)
+  "Return the properties of a JSON schema that state TYPE, an alist."
+  (pcase-exhaustive type
+    (`(array . ,parameters)
+     `((type . "array") (items . ,(agent-q-diff-tools--json parameters))))
+    (_ `((type . ,(symbol-name type))))))
+
+(defun agent-q-diff-tools--required (parameters)
+  "Return the names of the required PARAMETERS."
+  (mapcar (lambda (parameter) (symbol-name (car parameter)))
+          (seq-filter (lambda (parameter) (nth 2 parameter)) parameters)))
+
+(defun agent-q-diff-tools-proposal-p (name)
+  "Return non-nil if the tool NAME asks for a review."
+  (plist-get (seq-find (lambda (tool) (equal name (plist-get tool :name)))
+                       agent-q-diff-tools--table)
+             :is-proposal))
+
+(defun agent-q-diff-tools--tool (name)
+  "Return the tool NAME, or signal that there is none."
+  (or (seq-find (lambda (tool) (equal name (plist-get tool :name)))
+                agent-q-diff-tools--table)
+      (agent-q-diff-tools--refuse
+       "Unknown tool '%s'. The tools are %s" name
+       (mapconcat (lambda (tool) (plist-get tool :name))
+                  agent-q-diff-tools--table ", "))))
+
+;;;; Forms of arguments
+
+(defun agent-q-diff-tools--refuse (format &rest arguments)
+  "Signal `agent-q-diff-bad-arguments' with FORMAT and ARGUMENTS."
+  (signal 'agent-q-diff-bad-arguments (list (apply #'format format arguments))))
+
+(defun agent-q-diff-tools--pairs (arguments)
+  "Return ARGUMENTS, a hash table, alist or plist, as (KEY . VALUE) pairs."
+  (cond
+   ((hash-table-p arguments)
+    (let (pairs)
+      (maphash (lambda (key value) (push (cons key value) pairs)) arguments)
+      (nreverse pairs)))
+   ((not (proper-list-p arguments))
+    (agent-q-diff-tools--refuse
+     "The arguments must be an object: a hash table, an alist or a plist"))
+   ((seq-every-p #'consp arguments) arguments)
+   ((and (not (consp (car arguments))) (zerop (mod (length arguments) 2)))
+    (cl-loop for (key value) on arguments by #'cddr
+             collect (cons key value)))
+   (t (agent-q-diff-tools--refuse
+       "The arguments must be an object, not a list of something else"))))
+
+;;;; Checking
+
+(defun agent-q-diff-tools--kind (value)
+  "Return the JSON type of VALUE, in words."
+  (cond
+   ((stringp value) "a string")
+   ((memq value '(t nil :false :json-false)) "a boolean")
+   ((integerp value) "an integer")
+   ((numberp value) "a number")
+   ((or (vectorp value) (proper-list-p value)) "an array or object")
+   ((hash-table-p value) "an object")
+   (t (format "%S" (type-of value)))))
+
+(defun agent-q-diff-tools--value (parameter key value)
+  "Return VALUE, given as KEY for PARAMETER, as a Lisp value.
+Signal an error if it has another type."
+  (pcase (list (nth 1 parameter) value)
+    ;; Text properties would take effect in the user's buffers.
+    (`(string ,(pred stringp)) (substring-no-properties value))
+    (`(boolean t) t)
+    (`(boolean ,(or 'nil :false :json-false)) nil)
+    (`((array . ,parameters) ,(pred agent-q-diff-tools--array-p))
+     (seq-map-indexed (lambda (element index)
+                        (agent-q-diff-tools--element
+                         (format "%s[%d]" key index) parameters element))
+                      (append value nil)))
+    (`((array . ,_) ,_)
+     (agent-q-diff-tools--refuse "Parameter '%s' must be an array of objects, not %s" key
+                                  (agent-q-diff-tools--kind value)))
+    (`(,type ,_)
+     (agent-q-diff-tools--refuse "Parameter '%s' must be a %s, not %s" key type
+                                  (agent-q-diff-tools--kind value)))))
+
+(defun agent-q-diff-tools--element (what parameters element)
+  "Return ELEMENT of an array, which is called WHAT, as an alist.
+PARAMETERS are those of its objects.  Signal an error if it is none."
+  (unless (or (hash-table-p element) (listp element))
+    (agent-q-diff-tools--refuse "%s must be an object, not %s" what
+                                 (agent-q-diff-tools--kind element)))
+  (agent-q-diff-tools--checked what parameters element))
+
+(defun agent-q-diff-tools--array-p (value)
+  "Return non-nil if VALUE is a JSON array, in either form."
+  (or (vectorp value)
+      ;; As an object, it would be a plist or an alist.
+      (and (proper-list-p value)
+           (not (keywordp (car value)))
+           (seq-every-p (lambda (element) (or (hash-table-p element) (consp element)))
+                        value)
+           (not (seq-some (lambda (element)
+                            (and (consp element) (or (stringp (car element))
+                                                     (and (symbolp (car element))
+                                                          (not (keywordp (car element)))))))
+                          value)))))
+
+(defun agent-q-diff-tools-arguments (name arguments)
+  "Return ARGUMENTS of a call of the tool NAME as an alist, after checking them.
+ARGUMENTS are a hash table, an alist or a plist, as JSON was parsed; the
+keys of the value are the symbols in the schema.  If a parameter is
+missing, of another type, given twice or unknown, signal
+`agent-q-diff-bad-arguments' with a message that names it."
+  (let ((tool (agent-q-diff-tools--tool name)))
+    (agent-q-diff-tools--checked (plist-get tool :name) (plist-get tool :parameters)
+                                  arguments)))
+
+(defun agent-q-diff-tools--checked (what parameters arguments)
+  "Return ARGUMENTS for PARAMETERS as an alist, after checking them.
+WHAT is whose parameters these are, for messages.  The rest is as for
+`agent-q-diff-tools-arguments'."
+  (let (checked)
+    (pcase-dolist (`(,given . ,value) (agent-q-diff-tools--pairs arguments))
+      (let* ((key (cond
+                   ((stringp given) given)
+                   ((keywordp given) (substring (symbol-name given) 1))
+                   ((and given (symbolp given)) (symbol-name given))
+                   (t (agent-q-diff-tools--refuse
+                       "A parameter's name must be a string, not %S" given))))
+             (parameter (or (seq-find (pcase-lambda (`(,name ,_ ,_ ,_ . ,others))
+                                        (member key (cons (symbol-name name) others)))
+                                      parameters)
+                            (agent-q-diff-tools--refuse
+                             "Unknown parameter '%s'. %s takes %s" key what
+                             (mapconcat (lambda (parameter) (symbol-name (car parameter)))
+                                        parameters ", "))))
+             (name (car parameter)))
+        ;; JSON's null means that there is no value.
+        (unless (or (memq value '(:null :json-null))
+                    (and (null value) (eq (nth 1 parameter) 'string)))
+          (when (assq name checked)
+            (agent-q-diff-tools--refuse "Parameter '%s' is given twice" name))
+          (push (cons name (agent-q-diff-tools--value parameter key value)) checked))))
+    (pcase-dolist (`(,key ,_ ,is-required . ,_) parameters)
+      (when (and is-required (not (assq key checked)))
+        (agent-q-diff-tools--refuse
+         "Missing parameter '%s'. %s needs %s" key what
+         (string-join (agent-q-diff-tools--required parameters) ", "))))
+    (nreverse checked)))
+
+;;;; Proposals
+
+;;;; The file
+
+(defun agent-q-diff-tools--outermost (name)
+  "Return the outermost directory above the file NAME."
+  (let ((directory (file-name-directory name)))
+    (while (not (agent-q-diff-guard-outermost-p directory))
+      (setq directory (file-name-directory (directory-file-name directory))))
+    directory))
+
+(defun agent-q-diff-tools--root-for (name root)
+  "Return the root from which the guard walks to the file NAME.
+It is ROOT, the project's, unless that is nil or NAME is outside of it."
+  (if (and root
+           (condition-case nil
+               (file-in-directory-p name root)
+             ;; Links in a circle; the guard reports them.
+             (error (string-prefix-p root name))))
+      root
+    (agent-q-diff-tools--outermost (file-truename name))))
+
+(defun agent-q-diff-tools--below (name root)
+  "Return NAME, or its true name if it does not begin with ROOT."
+  (if (string-prefix-p root name) name (file-truename name)))
+
+(defun agent-q-diff-tools-request (tool path project &optional arguments)
+  "Return a request for the file PATH of a call of TOOL with ARGUMENTS.
+PATH is relative to `default-directory', and is checked only as a name.
+PROJECT is the root of the agent's project, or nil if that is not known.
+
+A refusal of PATH is logged here; a review is logged when it ends."
+  (agent-q-diff-tools--logging-refusals
+   tool path
+   (lambda ()
+     (agent-q-diff-request-make :tool tool :path path :name (agent-q-diff-visit-name path)
+                                :root project :arguments arguments))))
+
+(defun agent-q-diff-tools-check (request)
+  "Have the guard check the file of REQUEST, and return REQUEST.
+It gets its protection, its notes and its check: during a review, the file
+or a directory on the way to it may be replaced by a link or become one of
+git's own.  If no agent may edit the file, signal an error; that is logged."
+  (let* ((name (agent-q-diff-request-name request))
+         (project (agent-q-diff-request-root request))
+         (root (agent-q-diff-tools--root-for name project)))
+    (pcase-let ((`(,resolved . (,_ . ,protection))
+                 (agent-q-diff-tools--logging-refusals
+                  (agent-q-diff-request-tool request) (agent-q-diff-request-path request)
+                  (lambda ()
+                    (agent-q-diff-file-uncached
+                      (let ((below (agent-q-diff-tools--below name root)))
+                        (agent-q-diff-guard-find below root
+                                                 (and (not (equal below name)) name))))))))
+      (setf (agent-q-diff-request-protection request) protection
+            (agent-q-diff-request-notes request)
+            (append (unless (or (not project) (equal root project))
+                      (list (format "The file is OUTSIDE the project %s"
+                                    (abbreviate-file-name project))))
+                    (and protection (list (format "PROTECTED: %s" protection))))
+            (agent-q-diff-request-check request)
+            (lambda ()
+              (agent-q-diff-file-uncached
+                (agent-q-diff-guard-recheck resolved root
+                                            (agent-q-diff-tools--below name root)))))
+      request)))
+
+(defun agent-q-diff-tools-requests (tool files project arguments)
+  "Return requests, one for each name of FILES, in order.
+FILES are property lists, as `agent-q-diff-review-change' takes them.  TOOL,
+PROJECT and ARGUMENTS are as for `agent-q-diff-tools-request'.  If any name
+is refused, signal an error that names it."
+  (mapcan (lambda (file)
+            (mapcar (lambda (path)
+                      (agent-q-diff-tools--naming path
+                        (lambda ()
+                          (agent-q-diff-tools-request tool path project arguments))))
+                    (delq nil (list (plist-get file :path) (plist-get file :to)))))
+          files))
+
+(defun agent-q-diff-tools-targets (files requests)
+  "Have the guard check FILES, and return (FILES . NOTES).
+REQUESTS are those of `agent-q-diff-tools-requests' for FILES.  The FILES
+that are returned have absolute names and are checked before each edit.
+NOTES are strings for the user.  If any name is refused, signal an error that
+names it."
+  (let* ((project (agent-q-diff-request-root (car requests)))
+         notes
+         (checked
+          (mapcar
+           (lambda (file)
+             (let ((file (copy-sequence file))
+                   checks)
+               (dolist (key '(:path :to))
+                 (when-let ((path (plist-get file key))
+                            (request (pop requests)))
+                   (agent-q-diff-tools--naming path
+                     (lambda () (agent-q-diff-tools-check request)))
+                   (setq file (plist-put file key (agent-q-diff-request-name request)))
+                   (push (agent-q-diff-request-check request) checks)
+                   (dolist (note (agent-q-diff-request-notes request))
+                     ;; As the headings name it.
+                     (push (format "%s: %s" (string-remove-prefix (or project "") path) note)
+                           notes))))
+               (dolist (note (agent-q-diff-tools--link-notes file project))
+                 (push note notes))
+               (plist-put file :check (lambda () (mapc #'funcall checks)))))
+           files)))
+    (cons checked (nreverse notes))))
+
+(defun agent-q-diff-tools--link-notes (file project)
+  "Return notes for the user if FILE is to be a link that leads out of PROJECT.
+FILE is a property list with absolute names; PROJECT may be nil.  Where the
+link leads is known by its name alone: nothing is looked at outside."
+  (when-let ((leads-to (and project (plist-get file :link)))
+             (name (or (plist-get file :to) (plist-get file :path))))
+    (unless (string-prefix-p project
+                             ;; An agent's name must not open a connection.
+                             (let ((file-name-handler-alist nil))
+                               (expand-file-name
+                                (if (string-prefix-p "/" leads-to)
+                                    leads-to
+                                  ;; Here, "~" is no home directory.
+                                  (concat (file-name-directory name) leads-to "/")))))
+      (list (format "%s: the link leads OUTSIDE the project %s"
+                    (string-remove-prefix project name)
+                    (abbreviate-file-name project))))))
+
+(defun agent-q-diff-tools--naming (path function)
+  "Call FUNCTION and return its value; if it refuses PATH, the error names that."
+  (declare (indent 1))
+  (condition-case err
+      (funcall function)
+    ((agent-q-diff-bad-target agent-q-diff-forbidden)
+     (signal (car err)
+             (list (if (string-search path (cadr err))
+                       (cadr err)
+                     (format "%s (%s)" (cadr err) (agent-q-diff-visible path))))))))
+
+;;;; What is proposed
+
+(cl-defstruct (agent-q-diff-proposal (:constructor agent-q-diff-proposal-create (tool arguments))
+                                     (:copier nil))
+  "What a call of a tool proposes."
+  (tool nil :documentation "Name of the tool.")
+  (arguments nil :documentation "The arguments, an alist; see this file's commentary.")
+  (root nil :documentation "Root of the agent's project, against which names are expanded.")
+  (files nil :documentation "Property lists for `agent-q-diff-review-change', or nil.
+It is nil if the proposal is for the text of the file in the argument `path'.")
+  (requests nil :documentation "Requests for the names of its files, in order."))
+
+(defun agent-q-diff-tools--read (proposal)
+  "Find out which files PROPOSAL is for; signal an error if that is not clear."
+  (let* ((root (agent-q-diff-guard-root))
+         (default-directory root)
+         (tool (agent-q-diff-proposal-tool proposal))
+         (arguments (agent-q-diff-proposal-arguments proposal))
+         (files (agent-q-diff-tools--files arguments)))
+    (setf (agent-q-diff-proposal-root proposal) root
+          (agent-q-diff-proposal-files proposal) files
+          (agent-q-diff-proposal-requests proposal)
+          (if files
+              (agent-q-diff-tools-requests tool files root arguments)
+            (list (agent-q-diff-tools-request tool (alist-get 'path arguments) root
+                                                arguments))))))
+
+(defun agent-q-diff-tools--what (proposal)
+  "Return what PROPOSAL is about, for a message to the agent."
+  (or (alist-get 'path (agent-q-diff-proposal-arguments proposal))
+      (let ((files (agent-q-diff-proposal-files proposal)))
+        (pcase (length files)
+          (0 "the proposal")
+          (1 (plist-get (car files) :path))
+          (n (format (ngettext "%d file" "%d files" n) n))))))
+
+(defun agent-q-diff-tools--files (arguments)
+  "Return the files that a call with ARGUMENTS would change, or nil.
+They are property lists, as `agent-q-diff-review-change' takes them.  The
+value is nil if the call is for the text of the file in the argument `path'."
+  (let-alist arguments
+    (cond
+     ((assq 'changes arguments)
+      (or (mapcar #'agent-q-diff-tools--file .changes)
+          (signal 'agent-q-diff-bad-arguments
+                  '("Parameter 'changes' needs at least one file"))))
+     ((null .diff) nil)
+     ((null .path) (agent-q-diff-input-of-diff .diff))
+     (t
+      (let ((files (ignore-error agent-q-diff-error
+                     (agent-q-diff-input-of-diff .diff .path))))
+        (unless (or (null files) (agent-q-diff-input-only-text files))
+          (agent-q-diff-tools--with-path files .path)))))))
+
+(defun agent-q-diff-tools--with-path (files path)
+  "Return FILES, those of a diff, for a call that names PATH.
+The only file is the one that PATH names; of several, one must be."
+  (cond
+   ((null (cdr files)) (list (plist-put (car files) :path path)))
+   ((seq-some (lambda (file)
+                (member (agent-q-diff-visit-name path)
+                        (mapcar #'agent-q-diff-visit-name
+                                (delq nil (list (plist-get file :path)
+                                                (plist-get file :to))))))
+              files)
+    files)
+   (t (signal 'agent-q-diff-bad-arguments
+              (list (format "The diff is of several files, but not of %s; leave path out"
+                            (agent-q-diff-visible path)))))))
+
+(defun agent-q-diff-tools--file (change)
+  "Return CHANGE, an alist for one file from an agent, as a property list."
+  (let-alist change
+    (append (list :path .path)
+            (and .original (list :original .original))
+            (and .modified (list :modified .modified))
+            (and .content (list :content .content))
+            (and .delete (list :delete t))
+            (and .rename_to (list :to .rename_to))
+            (when-let ((given (assq 'executable change)))
+              (list :executable (if (cdr given) t 'no))))))
+
+(defun agent-q-diff-tools--logging-refusals (tool path function)
+  "Call FUNCTION and return its value.
+If it signals that a call of TOOL may not use PATH, log that."
+  (condition-case err
+      (funcall function)
+    ((agent-q-diff-bad-target agent-q-diff-forbidden)
+     (agent-q-diff-log-refusal tool path err)
+     (signal (car err) (cdr err)))))
+
+;;;; From the call to the answer
+
+(defun agent-q-diff-tools--denial (proposal)
+  "Return the message for the agent if the policy denies PROPOSAL, or nil."
+  (when-let ((denied (seq-find (lambda (request)
+                                 (eq 'deny (agent-q-diff-permit-policy request)))
+                               (agent-q-diff-proposal-requests proposal)))
+             (tool (agent-q-diff-proposal-tool proposal)))
+    (agent-q-diff-log-record
+     (list :tool tool :agent (agent-q-diff-request-agent denied)
+           :path (agent-q-diff-request-name denied)
+           :outcome "rejected" :decided-by 'policy))
+    (agent-q-diff-message-of-denied-call (agent-q-diff-request-path denied) tool
+                                         '(:by policy))))
+
+(defun agent-q-diff-tools--review (proposal callback &optional notes agent)
+  "Begin the review of PROPOSAL, and return it; CALLBACK gets its result.
+If CALLBACK is nil, wait for the decision, and return the result.  NOTES and
+AGENT are as for `agent-q-diff-tools-propose'."
+  (let ((default-directory (agent-q-diff-proposal-root proposal))
+        (agent-q-diff-tool (agent-q-diff-proposal-tool proposal))
+        (files (agent-q-diff-proposal-files proposal))
+        (requests (agent-q-diff-proposal-requests proposal)))
+    (let-alist (agent-q-diff-proposal-arguments proposal)
+      (if files
+          (pcase-let* ((`(,files . ,said) (agent-q-diff-tools-targets files requests))
+                       (notes (append said notes)))
+            (if callback
+                (agent-q-diff-review-change files .description callback
+                                            :notes notes :agent agent)
+              (agent-q-diff-review-change-and-wait files .description :notes notes)))
+        (let* ((request (agent-q-diff-tools-check (car requests)))
+               (name (agent-q-diff-request-name request))
+               (check (agent-q-diff-request-check request))
+               (notes (append (agent-q-diff-request-notes request) notes)))
+          (cond
+           ((and .diff callback)
+            (agent-q-diff-review-patch name .diff .description callback
+                                       :notes notes :agent agent :check check))
+           (.diff
+            (agent-q-diff-review-patch-and-wait name .diff .description
+                                                :notes notes :check check))
+           (callback
+            (agent-q-diff-review name .original .modified .description callback
+                                 :notes notes :agent agent :check check))
+           (t
+            (agent-q-diff-review-and-wait name .original .modified .description
+                                          :notes notes :check check))))))))
+
+(defun agent-q-diff-tools--message (proposal result)
+  "Return the message about RESULT of PROPOSAL, with the name that the agent gave."
+  (agent-q-diff-message-of-result result (agent-q-diff-tools--what proposal)))
+
+(defun agent-q-diff-tools--propose-and-wait (tool arguments &optional is-allowed)
+  "Wait for the decision on the proposal of TOOL with ARGUMENTS.
+Return the message for the agent, also about an error.  If IS-ALLOWED is
+non-nil, the policy is not asked whether it denies it."
+  (let ((proposal (agent-q-diff-proposal-create tool arguments))
+        (agent-q-diff-wait-undecided nil))
+    (condition-case err
+        (progn
+          (agent-q-diff-tools--read proposal)
+          (or (and (not is-allowed) (agent-q-diff-tools--denial proposal))
+              (agent-q-diff-tools--message proposal
+                                             (agent-q-diff-tools--review proposal nil))))
+      ((error quit)
+       (agent-q-diff-message-of-undecided
+        agent-q-diff-wait-undecided err
+        (apply-partially #'agent-q-diff-message-of-error
+                         (agent-q-diff-tools--what proposal)))))))
+
+(defun agent-q-diff-tools--begin (proposal callback &optional notes agent)
+  "Do what `agent-q-diff-tools-propose' does for PROPOSAL.
+CALLBACK, NOTES and AGENT are that function's."
+  (agent-q-diff-tools--read proposal)
+  (if-let ((denial (agent-q-diff-tools--denial proposal)))
+      (progn
+        (agent-q-diff-lifecycle-call-back callback
+                                          (list :status 'rejected :decision "rejected"
+                                                :message denial))
+        nil)
+    (agent-q-diff-tools--review
+     proposal
+     (lambda (result)
+       (funcall callback
+                (plist-put result :message
+                           (agent-q-diff-tools--message proposal result))))
+     notes agent)))
+
+(cl-defun agent-q-diff-tools-propose (tool arguments callback &key notes agent)
+  "Begin the review of a proposal, and return it without waiting.
+TOOL is \"propose_file_edit\", \"propose_patch\" or \"propose_changes\", or
+the name of an agent's own tool that proposes in the same way.
+ARGUMENTS is an alist, as `agent-q-diff-tools-arguments' returns it.
+CALLBACK is called once with the result, a plist as for
+`agent-q-diff-review', with :message.  NOTES are further strings for the
+user, and AGENT is the agent's name, if not that of `agent-q-diff-caller'.
+
+If the user's policy denies the proposal, return nil; CALLBACK then gets a
+result that has only :status `rejected', :decision and :message.  Signal an
+error if the path is refused."
+  (agent-q-diff-tools--begin (agent-q-diff-proposal-create tool arguments)
+                               callback notes agent))
+
+(defun agent-q-diff-tools--propose-async (tool arguments callback)
+  "Begin the review of the proposal of TOOL with ARGUMENTS.
+CALLBACK is called with the message for the agent."
+  (condition-case err
+      (let ((proposal (agent-q-diff-proposal-create
+                       tool (agent-q-diff-tools-arguments tool arguments))))
+        (condition-case err
+            (agent-q-diff-tools--begin
+             proposal (lambda (result) (funcall callback (plist-get result :message))))
+          ((error quit)
+           (funcall callback (agent-q-diff-message-of-error
+                              (agent-q-diff-tools--what proposal) err)))))
+    (agent-q-diff-bad-arguments
+     (funcall callback (agent-q-diff-message-of-failure err))))
+  nil)
+
+;;;; Calls that wait for their turn
+
+(defvar agent-q-diff-tools--queue nil
+  "Calls that wait for their turn, each a list (CALLER RUN CALLBACK).
+RUN is a function without arguments that makes the call and passes the
+message for the agent to CALLBACK.")
+
+(defvar agent-q-diff-tools--is-busy nil
+  "Non-nil while a call from the queue runs.")
+
+(defconst agent-q-diff-tools--retry-seconds 0.1
+  "Seconds between two attempts to go on while a minibuffer is open.")
+
+(defun agent-q-diff-tools-queue (function callback)
+  "Call FUNCTION when its turn comes, and CALLBACK with its value, a message.
+FUNCTION is called with the directory, project, contract and caller that
+are current now."
+  (let ((directory default-directory)
+        (root agent-q-diff-project-root)
+        (contract agent-q-diff-contract)
+        (caller agent-q-diff-caller))
+    (setq agent-q-diff-tools--queue
+          (append agent-q-diff-tools--queue
+                  (list (list (cdr caller)
+                              (lambda ()
+                                (let ((default-directory directory)
+                                      (agent-q-diff-project-root root)
+                                      (agent-q-diff-contract contract)
+                                      (agent-q-diff-caller caller))
+                                  (agent-q-diff-tools--answer function callback)))
+                              callback))))
+    (run-at-time 0 nil #'agent-q-diff-tools--run-next)
+    nil))
+
+(defun agent-q-diff-tools--withdraw-queued (predicate)
+  "Drop what waits for callers that satisfy PREDICATE, and answer it.
+Their turns to change files end."
+  (agent-q-diff-tools--withdraw-turns predicate)
+  (let* ((is-theirs (lambda (call) (funcall predicate (car call))))
+         (theirs (seq-filter is-theirs agent-q-diff-tools--queue)))
+    (setq agent-q-diff-tools--queue
+          (seq-remove is-theirs agent-q-diff-tools--queue))
+    (pcase-dolist (`(,_ ,_ ,callback) theirs)
+      (funcall callback "Error: the call was withdrawn; nothing was changed"))))
+
+(defun agent-q-diff-tools--answer (function callback)
+  "Call CALLBACK with the value of FUNCTION, a message.
+It is called even if FUNCTION does not return."
+  (let ((message "Error: the call was interrupted; its outcome is unknown"))
+    (unwind-protect
+        (setq message (funcall function))
+      (condition-case err
+          (funcall callback message)
+        (error (message "agent-q-diff: a callback failed: %s"
+                        (error-message-string err)))))))
+
+(defun agent-q-diff-tools--run-next ()
+  "Run the next call in the queue unless one is running.
+While a minibuffer is open, try again later."
+  (cond
+   ((or agent-q-diff-tools--is-busy (null agent-q-diff-tools--queue)))
+   ((active-minibuffer-window)
+    (run-at-time agent-q-diff-tools--retry-seconds nil
+                 #'agent-q-diff-tools--run-next))
+   (t
+    (unwind-protect
+        (progn
+          (setq agent-q-diff-tools--is-busy t)
+          (funcall (nth 1 (pop agent-q-diff-tools--queue))))
+      (setq agent-q-diff-tools--is-busy nil)
+      (when agent-q-diff-tools--queue
+        (run-at-time 0 nil #'agent-q-diff-tools--run-next))))))
+
+;;;; Turns to change files
+
+(cl-defstruct (agent-q-diff-tools--turn (:constructor agent-q-diff-tools--turn-create)
+                                       (:copier nil))
+  "The turn of a call that is going to change files."
+  (call nil :documentation "Id of the call, a string.")
+  (files nil :documentation "True names of the files.")
+  (caller nil :documentation "The agent and who waits, as in `agent-q-diff-caller'.")
+  (begin nil :documentation "Function that is called when its turn comes, or nil after that.")
+  (has-waited nil :documentation "Non-nil if it could not begin at once.")
+  (is-kept nil :documentation "Non-nil if the turn does not end when its caller is gone."))
+
+(defvar agent-q-diff-tools--turns nil
+  "Turns that have not ended, and calls that wait for theirs, the oldest first.")
+
+(defun agent-q-diff-tools-take-turn (call files function)
+  "Call FUNCTION when no call before this one is going to change one of FILES.
+It gets non-nil if it was called only after waiting.  CALL is the id of the
+call, FILES are true names.  The turn ends when the caller, that of
+`agent-q-diff-caller', withdraws."
+  (setq agent-q-diff-tools--turns
+        (append agent-q-diff-tools--turns
+                (list (agent-q-diff-tools--turn-create
+                       :call call :files files :caller agent-q-diff-caller
+                       :begin function))))
+  (let ((turn (car (last agent-q-diff-tools--turns))))
+    (agent-q-diff-tools--begin-turns)
+    (setf (agent-q-diff-tools--turn-has-waited turn) t)))
+
+(defun agent-q-diff-tools-keep-turn (call)
+  "Let the turn of CALL last until `agent-q-diff-tools-end-turn'."
+  (dolist (turn agent-q-diff-tools--turns)
+    (when (and (equal call (agent-q-diff-tools--turn-call turn))
+               (null (agent-q-diff-tools--turn-begin turn)))
+      (setf (agent-q-diff-tools--turn-is-kept turn) t))))
+
+(defun agent-q-diff-tools-end-turn (call)
+  "End the turn of CALL that was kept, or as soon as its caller is gone."
+  (dolist (turn agent-q-diff-tools--turns)
+    (when (equal call (agent-q-diff-tools--turn-call turn))
+      (setf (agent-q-diff-tools--turn-is-kept turn) nil)))
+  (agent-q-diff-tools--begin-turns))
+
+(defun agent-q-diff-tools--withdraw-turns (predicate)
+  "End each turn of a caller that satisfies PREDICATE, unless it is kept.
+Tell the user if one has waited in vain."
+  (dolist (turn agent-q-diff-tools--turns)
+    (pcase-let ((`(,agent . ,caller) (agent-q-diff-tools--turn-caller turn)))
+      (when (and caller (funcall predicate caller))
+        (setf (agent-q-diff-tools--turn-caller turn) nil)
+        (when (agent-q-diff-tools--turn-begin turn)
+          (message "%s gave up an edit of %s that waited for its turn"
+                   (or agent "An agent")
+                   (mapconcat (lambda (file) (agent-q-diff-visible (abbreviate-file-name file)))
+                              (agent-q-diff-tools--turn-files turn) ", "))))))
+  (agent-q-diff-tools--begin-turns))
+
+(defun agent-q-diff-tools--before-p (earlier turn)
+  "Return non-nil if TURN has to wait for EARLIER, since they have a common file.
+A file may have other names, hard links.  But if EARLIER is decided, and is of
+the same call, the agent has not waited: it runs two hooks for the call, or
+gives its calls no ids."
+  (unless (and (agent-q-diff-tools--turn-is-kept earlier)
+               (equal (agent-q-diff-tools--turn-call earlier)
+                      (agent-q-diff-tools--turn-call turn)))
+    (let ((files (agent-q-diff-tools--turn-files turn)))
+      (seq-some (lambda (file)
+                  (or (member file files)
+                      (seq-some (apply-partially #'file-equal-p file) files)))
+                (agent-q-diff-tools--turn-files earlier)))))
+
+(defun agent-q-diff-tools--begin-turns ()
+  "Forget each turn that has ended, and begin each that can begin now."
+  (setq agent-q-diff-tools--turns
+        (seq-filter (lambda (turn)
+                      (or (agent-q-diff-tools--turn-caller turn)
+                          (agent-q-diff-tools--turn-is-kept turn)))
+                    agent-q-diff-tools--turns))
+  (let ((n-waiting 0)
+        (earlier nil)
+        (functions nil))
+    (dolist (turn agent-q-diff-tools--turns)
+      (when-let ((begin (agent-q-diff-tools--turn-begin turn)))
+        (if (seq-some (lambda (other) (agent-q-diff-tools--before-p other turn)) earlier)
+            (cl-incf n-waiting)
+          (setf (agent-q-diff-tools--turn-begin turn) nil)
+          (push (apply-partially begin (agent-q-diff-tools--turn-has-waited turn)) functions)))
+      (push turn earlier))
+    (unless (= n-waiting agent-q-diff-reviews-n-queued)
+      (setq agent-q-diff-reviews-n-queued n-waiting)
+      (force-mode-line-update t))
+    (mapc #'funcall (nreverse functions))))
+
+;;;; The entry points
 
 (defun agent-q-diff-tools-list ()
   "Return the tools that agents can call, a list of plists:
@@ -43,7 +809,15 @@
 :categories    a list of symbols, Agent-Q's
 
 `agent-q-diff-tools-call' calls one."
-  (agent-q-diff-schema-list))
+  (mapcar (lambda (tool)
+            (let ((parameters (plist-get tool :parameters)))
+              (list :name (plist-get tool :name)
+                    :description (plist-get tool :description)
+                    :parameters (agent-q-diff-tools--json parameters)
+                    :required (agent-q-diff-tools--required parameters)
+                    :safety-level (plist-get tool :safety-level)
+                    :categories (plist-get tool :categories))))
+          agent-q-diff-tools--table))
 
 ;;;; Calling a tool
 
@@ -54,11 +828,11 @@ ARGUMENTS are a hash table, an alist or a plist, as JSON was read.  The
 value is always a string, even after a quit; wrong arguments are reported
 in it."
   (condition-case err
-      (let ((checked (agent-q-diff-schema-arguments tool arguments)))
+      (let ((checked (agent-q-diff-tools-arguments tool arguments)))
         (pcase-exhaustive tool
           ("edit_file" (agent-q-diff-edit-file checked))
           ((or "propose_file_edit" "propose_patch" "propose_changes")
-           (agent-q-diff-propose-and-wait tool checked))))
+           (agent-q-diff-tools--propose-and-wait tool checked))))
     ((error quit) (agent-q-diff-message-of-failure err))))
 
 (defun agent-q-diff-tools-propose-file-edit (path original modified description)
@@ -69,7 +843,7 @@ root; a file outside of it is shown with a warning.  ORIGINAL, MODIFIED
 and DESCRIPTION are as for `agent-q-diff-review-and-wait'.  The value is
 always a string, even after a quit."
   (let ((agent-q-diff-contract 'agent-q))
-    (agent-q-diff-propose-and-wait
+    (agent-q-diff-tools--propose-and-wait
      "propose_file_edit"
      `((path . ,path) (original . ,original) (modified . ,modified)
        (description . ,description))
@@ -86,10 +860,10 @@ Sentinels run inside each other while Emacs waits for anything, so that
 connections which close together would fill the stack.  FUNCTION is called
 by a timer, after those before it and never inside one."
   (unless agent-q-diff-tools--gone
-    (run-at-time 0 nil #'agent-q-diff-tools--withdraw-next))
+    (run-at-time 0 nil #'agent-q-diff-tools--withdraw-next-gone))
   (push function agent-q-diff-tools--gone))
 
-(defun agent-q-diff-tools--withdraw-next ()
+(defun agent-q-diff-tools--withdraw-next-gone ()
   "Call the oldest of `agent-q-diff-tools--gone', and go on by a timer.
 So keys that the user types come first."
   (when-let ((function (car (last agent-q-diff-tools--gone))))
@@ -97,7 +871,7 @@ So keys that the user types come first."
         (funcall function)
       (setq agent-q-diff-tools--gone (nbutlast agent-q-diff-tools--gone))
       (when agent-q-diff-tools--gone
-        (run-at-time 0 nil #'agent-q-diff-tools--withdraw-next)))))
+        (run-at-time 0 nil #'agent-q-diff-tools--withdraw-next-gone)))))
 
 (defun agent-q-diff-tools-withdraw-gone ()
   "Withdraw now what else a timer would, since the user or Emacs ends it all."
@@ -113,9 +887,9 @@ CALLBACK is called once, with the message for the agent.  Proposals are
 reviewed at once.  Other calls run one after the other, in order, and only
 while no minibuffer is open; a grant for the session covers those that
 wait.  TOOL and ARGUMENTS are as for `agent-q-diff-tools-call'."
-  (if (agent-q-diff-schema-proposal-p tool)
-      (agent-q-diff-propose-async tool arguments callback)
-    (agent-q-diff-queue-add (lambda () (agent-q-diff-tools-call tool arguments))
+  (if (agent-q-diff-tools-proposal-p tool)
+      (agent-q-diff-tools--propose-async tool arguments callback)
+    (agent-q-diff-tools-queue (lambda () (agent-q-diff-tools-call tool arguments))
                             callback)))
 
 (defun agent-q-diff-tools-withdraw (caller)
@@ -131,7 +905,7 @@ Changes that are already in a file stay there."
 (defun agent-q-diff-tools-withdraw-calls (predicate)
   "Withdraw what callers that satisfy PREDICATE asked for, except reviews.
 A call in the queue is dropped and a question closed."
-  (agent-q-diff-queue-withdraw predicate)
+  (agent-q-diff-tools--withdraw-queued predicate)
   (agent-q-diff-permit-withdraw predicate))
 
 (provide 'agent-q-diff-tools)

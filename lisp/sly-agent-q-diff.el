@@ -95,9 +95,9 @@ if the texts are the same."
 (defun sly-agent-q-diff--request (path)
   "Return a request for PATH that the guard has checked.
 What is no file is a bad target, and not forbidden."
-  (let ((request (agent-q-diff-propose-request "propose_file_edit" path nil)))
+  (let ((request (agent-q-diff-tools-request "propose_file_edit" path nil)))
     (agent-q-diff-file-check-regular (agent-q-diff-request-name request))
-    (agent-q-diff-propose-check request)))
+    (agent-q-diff-tools-check request)))
 
 ;;;###autoload
 (defun sly-agent-q-show-diff-and-wait (path original modified description)

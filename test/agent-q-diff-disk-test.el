@@ -99,7 +99,7 @@ CHANGE is called at MOMENT.  Return the result."
       (funcall change))
     (condition-case err
         (let ((review
-               (agent-q-diff-propose
+               (agent-q-diff-tools-propose
                 tool
                 (if (equal tool "propose_patch")
                     `((path . "target.txt") (diff . ,(aqd-disk-diff)) (description . "d"))

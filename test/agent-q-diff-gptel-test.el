@@ -165,7 +165,7 @@ RESULTS returns what gptel was told."
              (results (aqd-gptel-in-chat
                         (aqd-gptel-call (aqd-gptel-tool tools "edit_file")
                                         (list :path aqd-file :old_str "one" :new_str "two")))))
-        (should-not agent-q-diff-queue--calls)
+        (should-not agent-q-diff-tools--queue)
         (accept-process-output nil 0.1)
         (should (equal (aqd-disk) "one\n"))
         (should-not (funcall results))

@@ -518,7 +518,7 @@ The value is a function; called with non-nil, it lets the call go first."
                (agent-q-diff-own-agent-take "call-1")))
             (should (funcall two))
             (funcall two 'leaving))
-          (should-not agent-q-diff-queue--turns)
+          (should-not agent-q-diff-tools--turns)
           (delete-file link)
           (pcase-dolist (`(,call . ,_) agent-q-diff-own-agent--decided)
             (agent-q-diff-own-agent-take call)))))))

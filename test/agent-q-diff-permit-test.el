@@ -364,7 +364,7 @@ and no question may be open then."
         (aqd-with-project "a\n"
           (let* ((request (agent-q-diff-lisp--request-make :wire 'slime
                                                            :connection connection))
-                 (agent-q-diff-queue--is-busy t)
+                 (agent-q-diff-tools--is-busy t)
                  (close (lambda ()
                           (agent-q-diff-lisp--closed connection)
                           ;; A timer does the rest.
@@ -381,7 +381,7 @@ and no question may be open then."
             (should (equal (aqd-play "<f6>" ask) aqd-permit-withdrawn))
             (should (equal answers
                            '("Error: the call was withdrawn; nothing was changed")))
-            (should-not agent-q-diff-queue--calls)
+            (should-not agent-q-diff-tools--queue)
             (should (equal (aqd-disk) "a\n"))))
       (global-set-key [f6] nil)
       (delete-process connection))))

@@ -397,7 +397,7 @@ Of 300, some have reviews, some wait in the queue, some have asked for nothing."
                      (cl-incf n-answers)
                      (cl-incf (gethash client answered 0))))
              ;; As while the user is asked about another call.
-             (agent-q-diff-queue--is-busy t)
+             (agent-q-diff-tools--is-busy t)
              (clients (append
                        (aqd-server-connect-many 130 #'ignore)
                        (aqd-server-connect-many
@@ -410,7 +410,7 @@ Of 300, some have reviews, some wait in the queue, some have asked for nothing."
              (reviews (aqd-server-until
                        (let ((open (agent-q-diff-open-reviews)))
                          (and (= 40 (length open))
-                              (= 130 (length agent-q-diff-queue--calls))
+                              (= 130 (length agent-q-diff-tools--queue))
                               (= 300 (length agent-q-diff-server--clients))
                               open)))))
         (unwind-protect
@@ -423,7 +423,7 @@ Of 300, some have reviews, some wait in the queue, some have asked for nothing."
           (advice-remove 'agent-q-diff-tools-withdraw count)
           (advice-remove 'agent-q-diff-server--answer note))
         (should (= 1 deepest))
-        (should-not agent-q-diff-queue--calls)
+        (should-not agent-q-diff-tools--queue)
         (dolist (review reviews)
           (should (eq 'cancelled (agent-q-diff-session-outcome review))))
         ;; The callback of each call, and none twice.

@@ -408,11 +408,11 @@ No Emacs serves it."
     (dolist (name '("two" "three" "four"))
       (mcp-edit name)
       (e2e-wait-for (e2e-eval `(and (= ,(seq-position '("one" "two" "three" "four") name)
-                                       (length agent-q-diff-queue--calls))
+                                       (length agent-q-diff-tools--queue))
                                     t))))
     ;; One that waits for its turn, and then the one that is asked about.
     (mcp-say :cancel "three.call")
-    (e2e-wait-for (= 2 (e2e-eval '(length agent-q-diff-queue--calls))))
+    (e2e-wait-for (= 2 (e2e-eval '(length agent-q-diff-tools--queue))))
     (mcp-say :cancel "one.call")
     (e2e-see "edit_file .*two .*\\[y\\]es")
     ;; One that is in the full review.
