@@ -127,8 +127,9 @@ not known what is in the targets.")
   "Return the engine's review of CHANGE, or nil if the review has ended."
   (agent-q-diff-file-change-engine (car (agent-q-diff-change-files change))))
 
-(defun agent-q-diff-change-is-several (change)
-  "Return non-nil if CHANGE has more than one file, or more than a text."
+(defun agent-q-diff-change-is-compound (change)
+  "Return non-nil if CHANGE is more than the change of one file's text.
+It has several files, or something else happens to its file."
   (let ((files (agent-q-diff-change-files change)))
     (or (cdr files)
         (agent-q-diff-file-change-operations (car files)))))
@@ -166,7 +167,7 @@ not known what is in the targets.")
   "Return what HUNK of CHANGE is called, by the user as well as by the agent.
 In each of several files hunks are counted from 1, as a diff has them, and
 what happens to a file besides its lines has a name instead of a number."
-  (if (null (agent-q-diff-change-is-several change))
+  (if (null (agent-q-diff-change-is-compound change))
       (format "hunk %d" (1+ hunk))
     (let* ((index (agent-q-diff-change-file-index change hunk))
            (file (nth index (agent-q-diff-change-files change)))

@@ -220,7 +220,7 @@ several files, signal an error; then nothing has changed in any."
           (agent-q-diff-decide--carry-out change (agent-q-diff-change-engine change) planned)
           (agent-q-diff-decide--forget-failures-of-applied change))
       (error
-       (when (agent-q-diff-change-is-several change)
+       (when (agent-q-diff-change-is-compound change)
          (signal (car err) (cdr err)))
        (setq refused (append refused
                              (agent-q-diff-decide--accept-each
@@ -251,7 +251,7 @@ PART belongs to the latest plan to accept all hunks of CHANGE."
   (let* ((index (agent-q-diff-engine-part-file part))
          (target (agent-q-diff-file-change-target
                   (nth index (agent-q-diff-change-files change))))
-         (why-away (and (agent-q-diff-change-is-several change)
+         (why-away (and (agent-q-diff-change-is-compound change)
                         (agent-q-diff-engine-part-edits part)
                         (agent-q-diff-target-buffer target)
                         (agent-q-diff-target-why-away target))))

@@ -166,7 +166,7 @@ told that nothing was decided, `undecided'."
                        (< 0 (agent-q-diff-change-in-target change))
                        (agent-q-diff-change-unsaved-names change))))
     (when unsaved
-      (format (if (agent-q-diff-change-is-several change)
+      (format (if (agent-q-diff-change-is-compound change)
                   "What you accepted is not saved in %s"
                 "What you accepted is in the buffer %s and not saved")
               (string-join unsaved ", ")))))

@@ -124,7 +124,7 @@ says of each what is in it."
     (ignore-error (error quit)
       (agent-q-diff-change-follow change))
     (when (and (eq 'decided (agent-q-diff-session-outcome review))
-               (not (agent-q-diff-change-is-several change))
+               (not (agent-q-diff-change-is-compound change))
                (agent-q-diff-file-change-is-lost file)
                (< 0 (agent-q-diff-change-in-target change)))
       (setf (agent-q-diff-session-outcome review)
@@ -219,7 +219,7 @@ also when Emacs exits, since nobody could read the message."
          (hunks (format (ngettext "%d hunk stays in" "%d hunks stay in" n) n))
          (stay (cond
                 ((zerop n) "")
-                ((agent-q-diff-change-is-several (agent-q-diff-session-change review))
+                ((agent-q-diff-change-is-compound (agent-q-diff-session-change review))
                  (format "; %s the files" hunks))
                 (t (format "; %s the file" hunks)))))
     (pcase (agent-q-diff-session-outcome review)
@@ -238,7 +238,7 @@ also when Emacs exits, since nobody could read the message."
        (if (zerop n)
            (format "Cancelled the review of %s" name)
          (format "Cancelled; %s %s" hunks
-                 (if (agent-q-diff-change-is-several (agent-q-diff-session-change review))
+                 (if (agent-q-diff-change-is-compound (agent-q-diff-session-change review))
                      "the files"
                    name)))))))
 

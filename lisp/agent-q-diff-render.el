@@ -67,7 +67,7 @@ If it has several files, each note says which it is about."
    (mapcan (lambda (file)
              (let ((notes (and (agent-q-diff-file-change-has-text file)
                                (agent-q-diff-render--file-notes file))))
-               (if (agent-q-diff-change-is-several change)
+               (if (agent-q-diff-change-is-compound change)
                    (mapcar (lambda (note)
                              (format "%s: %s" (agent-q-diff-section-file-name
                                                (agent-q-diff-file-change-path file))
@@ -139,14 +139,14 @@ If it has several files, each note says which it is about."
                          when (> n 0) collect (format "%d %s" n (ngettext one more n)))))
     (cond
      ((= total (car numbers))
-      (if (agent-q-diff-change-is-several change)
+      (if (agent-q-diff-change-is-compound change)
           "The files are not what the proposal was made for: no hunk applies."
         "The file is not what the proposal was made for: no hunk applies."))
      (parts
       ;; If a diff came without its original, whether the file differs from
       ;; it is unknown.
       (concat (if (and agent-q-diff-buffer-original
-                       (not (agent-q-diff-change-is-several change)))
+                       (not (agent-q-diff-change-is-compound change)))
                   "The file differs from the proposal's original; of "
                 "Of ")
               (format (ngettext "%d hunk, %s." "%d hunks, %s." total)
@@ -194,7 +194,7 @@ it must not begin another line."
         (inhibit-read-only t))
     (erase-buffer)
     (agent-q-diff-render--insert-header review notes)
-    (if (agent-q-diff-change-is-several change)
+    (if (agent-q-diff-change-is-compound change)
         (agent-q-diff-section-insert review)
       (agent-q-diff-render--insert-diff review))
     (agent-q-diff-signs-watch change)

@@ -100,7 +100,7 @@ DECISION is a string or nil; COUNTS is as from
   "Return the result of REVIEW, which was shown, without its message.
 It tells what is in the target now, whoever put it there, or if the target
 cannot be read any more, what was in it last."
-  (if (agent-q-diff-change-is-several (agent-q-diff-session-change review))
+  (if (agent-q-diff-change-is-compound (agent-q-diff-session-change review))
       (agent-q-diff-result--of-several review)
     (agent-q-diff-result--of-one review)))
 
@@ -119,7 +119,7 @@ their files."
               (decision (agent-q-diff-result--decision review)))
     (list :status (agent-q-diff-result--status review decision counts)
           :decision decision
-          :path (or (and (agent-q-diff-change-is-several (agent-q-diff-session-change review))
+          :path (or (and (agent-q-diff-change-is-compound (agent-q-diff-session-change review))
                          (agent-q-diff-session-root review))
                     (agent-q-diff-session-path review))
           :error (nth 0 (agent-q-diff-result-why review))
