@@ -74,8 +74,10 @@ below it, and sets `agent-q-diff-buffer-positions'.")
 There are headings if the change has several files, or operations.")
 
 (defvar-local agent-q-diff-buffer-parsed-tick nil
-  "Tick of this buffer when a review was last made from its text.
-It is t in a buffer whose text was made from a review.")
+  "Tick of this buffer when a review was last made from its text, or nil.")
+
+(defvar-local agent-q-diff-buffer-is-made nil
+  "Non-nil if this buffer's text was made from its review, not the reverse.")
 
 (defvar-local agent-q-diff-buffer-end-function nil
   "Function called with the review and its outcome when it ends, or nil.
@@ -117,6 +119,7 @@ place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
                     agent-q-diff-buffer-review agent-q-diff-buffer-change
                     agent-q-diff-buffer-positions agent-q-diff-buffer-rest
                     agent-q-diff-buffer-headings agent-q-diff-buffer-parsed-tick
+                    agent-q-diff-buffer-is-made
                     agent-q-diff-buffer--states-read agent-q-diff-buffer-entries
                     agent-q-diff-buffer-marks agent-q-diff-buffer--n-strays
                     agent-q-diff-buffer-end-function))
@@ -188,7 +191,7 @@ Do so at the latest before the next command here."
 
 (defun agent-q-diff-buffer-ended-p ()
   "Return non-nil if this buffer was made for a review that has ended."
-  (and (eq agent-q-diff-buffer-parsed-tick t)
+  (and agent-q-diff-buffer-is-made
        (not (and agent-q-diff-buffer-change
                  (agent-q-diff-change-engine agent-q-diff-buffer-change)))))
 
@@ -208,7 +211,7 @@ Of a text that is in no file yet, nothing is applied."
 
 (defun agent-q-diff-buffer-typed-p ()
   "Return non-nil if this buffer's text is the user's own and can be edited."
-  (not (or (eq agent-q-diff-buffer-parsed-tick t) buffer-read-only)))
+  (not (or agent-q-diff-buffer-is-made buffer-read-only)))
 
 (defun agent-q-diff-buffer-context ()
   "Return (CHANGE . HUNK), what a command here is about.
@@ -217,7 +220,7 @@ hunk at point, or nil.  Signal `agent-q-diff-malformed' if the text is not a
 diff, or `agent-q-diff-ended' if the review has ended."
   (when (agent-q-diff-buffer-ended-p)
     (signal 'agent-q-diff-ended '("the review has ended")))
-  (unless (or (eq agent-q-diff-buffer-parsed-tick t)
+  (unless (or agent-q-diff-buffer-is-made
               (and agent-q-diff-buffer-review
                    (eq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick))))
     (agent-q-diff-buffer--drop-review)
@@ -245,7 +248,7 @@ place, so that a key takes no longer if there are more hunks."
   "Return non-nil if this buffer has hunks and the engine knows them."
   (and agent-q-diff-buffer-change
        (agent-q-diff-change-engine agent-q-diff-buffer-change)
-       (or (eq agent-q-diff-buffer-parsed-tick t)
+       (or agent-q-diff-buffer-is-made
            (eq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick)))))
 
 (defun agent-q-diff-buffer--diff-text ()
@@ -465,7 +468,7 @@ its review.  Return the number of characters by which it has grown."
 In a buffer made for a proposal it is where the next hunk or heading begins."
   (save-restriction
     (widen)
-    (if (not (eq agent-q-diff-buffer-parsed-tick t))
+    (if (not agent-q-diff-buffer-is-made)
         (agent-q-diff-buffer-typed-end (agent-q-diff-buffer-position hunk))
       (let ((next (if (< (1+ hunk) (length agent-q-diff-buffer-positions))
                       (aref agent-q-diff-buffer-positions (1+ hunk))

@@ -354,7 +354,7 @@ The latter leaves its change in the target, unless
 
 (defun agent-q-diff-commands--by-hand-p ()
   "Return non-nil if this buffer's text is not a diff."
-  (not (or (eq agent-q-diff-buffer-parsed-tick t) (agent-q-diff-buffer-change-or-nil))))
+  (not (or agent-q-diff-buffer-is-made (agent-q-diff-buffer-change-or-nil))))
 
 (defun agent-q-diff-commands--applied-by-hand-p ()
   "Return non-nil if the state of the hunk at point was set to applied."

@@ -183,7 +183,7 @@ So does a command that made the window smaller, as one that shows the file."
                       (setq agent-q-diff-buffer-is-moved nil)
                       (agent-q-diff-current--show window hunk beg end))))
         (cond
-         ((not (eq agent-q-diff-buffer-parsed-tick t)))
+         ((not agent-q-diff-buffer-is-made))
          ((agent-q-diff-current--counted-p window hunk)
           (agent-q-diff-progress-update-header-line hunk))
          ((not (agent-q-diff-current--show-below window hunk end bottom))
@@ -233,7 +233,7 @@ Emacs calls this with any buffer current."
         (if top
             (set-window-start window top)
           (agent-q-diff-current--show window hunk beg end))
-        (when (eq agent-q-diff-buffer-parsed-tick t)
+        (when agent-q-diff-buffer-is-made
           (agent-q-diff-current--show-below window hunk end nil))))))
 
 ;;;; Set-up

@@ -36,7 +36,7 @@
 In a diff that was not made from a review, carry it out."
   (interactive)
   (cond
-   ((not (eq agent-q-diff-buffer-parsed-tick t))
+   ((not agent-q-diff-buffer-is-made)
     (call-interactively this-original-command))
    ((eq this-original-command 'self-insert-command)
     (user-error (substitute-command-keys
@@ -121,7 +121,7 @@ In a diff that was not made from a review, carry it out."
     (define-key map [remap revert-buffer]
       `(menu-item "" agent-q-diff-refresh
                   :filter ,(lambda (command)
-                             (and (eq agent-q-diff-buffer-parsed-tick t) command))))
+                             (and agent-q-diff-buffer-is-made command))))
     (define-key map [remap exit-recursive-edit]
       (agent-q-diff-finish-if-unwaited #'agent-q-diff-finish-now))
     (define-key map [remap abort-recursive-edit]

@@ -178,7 +178,7 @@ In a buffer made for a proposal, show the progress in the header line.  CHANGE
 is as for `agent-q-diff-buffer-counts'."
   (let ((counts (agent-q-diff-buffer-counts change))
         (review agent-q-diff-buffer-review))
-    (when (eq agent-q-diff-buffer-parsed-tick t)
+    (when agent-q-diff-buffer-is-made
       (setq agent-q-diff-progress--header-end
             (agent-q-diff-progress--of-review review counts)
             ;; In Agent-Q's buffer, a line of its own names the file; of several

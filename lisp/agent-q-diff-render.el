@@ -199,7 +199,7 @@ it must not begin another line."
       (agent-q-diff-render--insert-diff review))
     (agent-q-diff-signs-watch change)
     (agent-q-diff-render--take-over-marks change)
-    (setq agent-q-diff-buffer-parsed-tick t)
+    (setq agent-q-diff-buffer-is-made t)
     (set-buffer-modified-p nil)))
 
 (defun agent-q-diff-render--insert-diff (review)
@@ -241,6 +241,8 @@ The header line names it.  The lines stay in the text, for the commands of
         agent-q-diff-buffer-rest nil
         agent-q-diff-buffer-headings nil
         agent-q-diff-buffer-end-function nil
+        agent-q-diff-buffer-parsed-tick nil
+        agent-q-diff-buffer-is-made nil
         agent-q-diff-buffer-is-past nil
         agent-q-diff-buffer-n-below 0)
   (delete-all-overlays))
@@ -250,8 +252,7 @@ The header line names it.  The lines stay in the text, for the commands of
 It has the text of the diff buffer, but where hunks and headings are is
 only known there."
   (agent-q-diff-render--forget-review)
-  (setq agent-q-diff-buffer-parsed-tick nil
-        agent-q-diff-buffer-path nil
+  (setq agent-q-diff-buffer-path nil
         header-line-format nil)
   ;; `diff-mode' leaves the hooks for killing the buffer.
   (mapc #'kill-local-variable '(kill-buffer-hook kill-buffer-query-functions))

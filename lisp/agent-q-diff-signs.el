@@ -32,7 +32,7 @@ If INDEX is not nil, look only at the file with that index.  Update the display
 if a target has changed.  All hunks are in the buffer then, so that they can
 be decided and split."
   (agent-q-diff-buffer-complete)
-  (unless (eq agent-q-diff-buffer-parsed-tick t)
+  (unless agent-q-diff-buffer-is-made
     (agent-q-diff-signs-watch change)
     (agent-q-diff-file-change-aim (car (agent-q-diff-change-files change))
                                   (and agent-q-diff-buffer-path
@@ -210,7 +210,7 @@ is the tooltip, and COMMENT the user's comment, or nil."
 STATE is `applied', `rejected', or nil to remove the sign."
   (agent-q-diff-signs--put-sign
    hunk-start
-   (if (eq agent-q-diff-buffer-parsed-tick t)
+   (if agent-q-diff-buffer-is-made
        (agent-q-diff-buffer-hunk-end (agent-q-diff-buffer-hunk-at-point hunk-start))
      (agent-q-diff-buffer-typed-end hunk-start))
    state 'unknown))

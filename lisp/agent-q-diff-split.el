@@ -61,7 +61,7 @@ Point is then at the first of them."
                            (seq-drop positions (1+ last)))))
     (agent-q-diff-buffer-write-states)
     (agent-q-diff-signs-show-all)
-    (unless (eq agent-q-diff-buffer-parsed-tick t)
+    (unless agent-q-diff-buffer-is-made
       ;; The diff is the user's own text, perhaps a file's.
       (set-buffer-modified-p t))))
 
@@ -72,7 +72,7 @@ In a diff that was not made from a review, text between the hunks stays."
                               agent-q-diff-buffer-change
                               (agent-q-diff-buffer-file-index hunk)))))
               hunk)))
-    (if (eq agent-q-diff-buffer-parsed-tick t)
+    (if agent-q-diff-buffer-is-made
         (agent-q-diff-split--print-anew hunk n n)
       (dotimes (step n)
         (agent-q-diff-split--print-anew (+ hunk (- n step 1)) 1 1)))))
