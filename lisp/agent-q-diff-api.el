@@ -612,7 +612,7 @@ Return what happened: `edited', `marked', `unchanged', `already-in',
 says why: `agent-q-diff-ambiguous' if PLACE is needed,
 `agent-q-diff-not-found' if HUNK is not at PLACE."
   (with-current-buffer (agent-q-diff-api--buffer-of review)
-    (let ((note (agent-q-diff-decide-hunk (agent-q-diff-signs-change-with-target)
+    (let ((note (agent-q-diff-decide-hunk (agent-q-diff-signs-follow)
                                           command hunk place)))
       (agent-q-diff-signs-show-committed)
       note)))

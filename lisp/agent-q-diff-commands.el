@@ -88,7 +88,7 @@ has changed."
                                       (and (eq command 'toggle)
                                            (agent-q-diff-commands--applied-p hunk))))))
         (when is-aimed
-          (agent-q-diff-signs-follow change index))
+          (agent-q-diff-signs-follow index change))
         (let* ((note (agent-q-diff-decide-hunk change command hunk
                                                (and agent-q-diff-buffer-shown
                                                     (agent-q-diff-places-shown change hunk))))
@@ -382,7 +382,7 @@ hunk of their own."
   "Accept the pending hunks that change only whitespace.
 This is one undo step of the target."
   (interactive)
-  (let* ((change (agent-q-diff-signs-change-with-target))
+  (let* ((change (agent-q-diff-signs-follow))
          (hunks (seq-remove (lambda (hunk) (aref agent-q-diff-buffer-marks hunk))
                             (agent-q-diff-module-blank-hunks
                              (agent-q-diff-change-engine change)))))
@@ -401,7 +401,7 @@ hold, and if hunks change what the file declares.  Saving then rewrites the
 whole file."
   (interactive)
   (let* ((file (progn
-                 (agent-q-diff-signs-change-with-target)
+                 (agent-q-diff-signs-follow)
                  (agent-q-diff-buffer-file)))
          (target (or (agent-q-diff-file-change-buffer file)
                      (user-error "No lines of this file would change")))
@@ -436,7 +436,7 @@ If a hook changed the target on saving, show that as well."
 (defun agent-q-diff-commands--accept-pending (by-key)
   "Accept every pending hunk, and finish if all of them applied.
 BY-KEY is as for `agent-q-diff-accept-all'."
-  (let ((change (agent-q-diff-signs-change-with-target)))
+  (let ((change (agent-q-diff-signs-follow)))
     (if (zerop (nth 3 (agent-q-diff-buffer-counts change)))
         (agent-q-diff-finish nil by-key)
       (let ((failed (agent-q-diff-decide-accept-all change)))
@@ -472,7 +472,7 @@ This is one undo step of the target.  Hunks whose lines others have changed
 since stay in it; a message shows which, and why.  Return them as a list of
 \(HUNK . REASON)."
   (interactive)
-  (let* ((change (agent-q-diff-signs-change-with-target))
+  (let* ((change (agent-q-diff-signs-follow))
          (n (agent-q-diff-change-in-target change))
          (failed (agent-q-diff-decide-unapply-all change))
          (unsaved (agent-q-diff-change-unsaved-names change))
@@ -542,7 +542,7 @@ If lines are selected, they are meant, so return nil."
 COMMAND is `accept' or `reject', for those that are pending, or `unapply'.
 If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
   (condition-case err
-      (let* ((change (agent-q-diff-signs-change-with-target 'here))
+      (let* ((change (agent-q-diff-signs-follow (agent-q-diff-buffer-file-index)))
              (index (agent-q-diff-buffer-heading-at-point))
              (failed (progn
                        (agent-q-diff-commands--check-file-has command change index)
@@ -606,7 +606,7 @@ that needs the file."
   (when (agent-q-diff-buffer-ended-p)
     (user-error "The review has ended; M-x agent-q-diff-look-again shows it again"))
   (agent-q-diff-buffer-distrust-states)
-  (let ((change (agent-q-diff-signs-change-with-target)))
+  (let ((change (agent-q-diff-signs-follow)))
     (agent-q-diff-signs-show-all)
     (message "Up to date%s%s"
              (agent-q-diff-commands--counts-words change)

@@ -202,7 +202,7 @@ the merge is coarse, and you are told: there is more between the markers
 than necessary.  Nothing is lost."
   (interactive)
   (condition-case err
-      (let* ((change (agent-q-diff-signs-change-with-target 'here))
+      (let* ((change (agent-q-diff-signs-follow (agent-q-diff-buffer-file-index)))
              (hunk (agent-q-diff-buffer-hunk-with-lines))
              (engine (agent-q-diff-change-engine change)))
         (unless (agent-q-diff-engine-hunk-reason (agent-q-diff-change-hunk change hunk))

@@ -143,7 +143,7 @@ told that nothing was decided, `undecided'."
   (let ((change (agent-q-diff-buffer-change-or-nil)))
     (when (and change (agent-q-diff-change-path change))
       (ignore-error agent-q-diff-bad-target
-        (agent-q-diff-signs-change-with-target)))
+        (agent-q-diff-signs-follow)))
     (cond
      ((rassq 'applied (if change
                           (agent-q-diff-buffer-stray-states)

@@ -130,7 +130,7 @@ the Nth next place where that hunk may belong instead."
 
 (defun agent-q-diff-navigation--goto-conflict (n)
   "Move to the Nth next hunk that is a conflict or ambiguous, and show why."
-  (let* ((change (agent-q-diff-signs-change-with-target))
+  (let* ((change (agent-q-diff-signs-follow))
          (here (agent-q-diff-navigation-here n))
          (conflicts (agent-q-diff-navigation--conflicts change))
          (ahead (if (> n 0)
@@ -204,7 +204,7 @@ In a review of one file's text, move to the Nth previous hunk."
   "Show the place of the hunk at point in the target, in another window."
   (interactive)
   (condition-case err
-      (let* ((change (agent-q-diff-signs-change-with-target 'here))
+      (let* ((change (agent-q-diff-signs-follow (agent-q-diff-buffer-file-index)))
              (index (agent-q-diff-buffer-hunk-here))
              (hunk (agent-q-diff-change-hunk change index)))
         (when (agent-q-diff-change-operation-of change index)
@@ -397,7 +397,7 @@ Redisplay calls this, with any buffer current, so nothing is displayed yet."
 (defun agent-q-diff-navigation--mark (hunk)
   "Mark the target's lines in the place of HUNK, and show them.
 Before point is first moved in the target, its position becomes the mark."
-  (pcase-let* ((change (agent-q-diff-signs-change-with-target 'here))
+  (pcase-let* ((change (agent-q-diff-signs-follow (agent-q-diff-buffer-file-index)))
                (target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk)))
                (`(,line . ,text) (agent-q-diff-engine-live-lines
                                   (agent-q-diff-change-engine change) hunk))

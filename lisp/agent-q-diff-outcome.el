@@ -465,7 +465,7 @@ syntax error that neither the original nor the whole proposal has.  What is
 shown follows your decisions and the hunk at point, and disappears when the
 review ends.  Return the message that is shown."
   (interactive "P")
-  (agent-q-diff-signs-change-with-target)
+  (agent-q-diff-signs-follow)
   (setq agent-q-diff-outcome--followed (agent-q-diff-buffer-hunk-at-point))
   (pcase-let* ((`(,index . ,line) (agent-q-diff-outcome--subject))
                (`(,window . ,warning) (agent-q-diff-outcome--show is-all index line)))

@@ -26,27 +26,21 @@
 
 ;;;; The review of this buffer
 
-(defun agent-q-diff-signs-follow (change &optional index)
-  "Bring CHANGE, this buffer's, up to date with its targets.
-If INDEX is not nil, look only at the file with that index.  Update the display
-if a target has changed.  All hunks are in the buffer then, so that they can
-be decided and split."
+(defun agent-q-diff-signs-follow (&optional index change)
+  "Bring this buffer's change up to date with its targets, and return it.
+If INDEX is not nil, look only at the file with that index.  CHANGE is the
+change, if it is known.  Update the signs if a target has changed.  All hunks
+are in the buffer then, so that they can be decided and split."
   (agent-q-diff-buffer-complete)
-  (unless agent-q-diff-buffer-is-made
-    (agent-q-diff-signs-watch change)
-    (agent-q-diff-file-change-aim (car (agent-q-diff-change-files change))
-                                  (and agent-q-diff-buffer-path
-                                       (agent-q-diff-visit-name
-                                        agent-q-diff-buffer-path))))
-  (when (agent-q-diff-change-follow change index)
-    (agent-q-diff-signs-show-all)))
-
-(defun agent-q-diff-signs-change-with-target (&optional is-here)
-  "Return this buffer's change, brought up to date with its targets.
-If IS-HERE is non-nil, look only at the file at point.  See
-`agent-q-diff-signs-follow'."
-  (let ((change (agent-q-diff-buffer-current-change)))
-    (agent-q-diff-signs-follow change (and is-here (agent-q-diff-buffer-file-index)))
+  (let ((change (or change (agent-q-diff-buffer-current-change))))
+    (unless agent-q-diff-buffer-is-made
+      (agent-q-diff-signs-watch change)
+      (agent-q-diff-file-change-aim (car (agent-q-diff-change-files change))
+                                    (and agent-q-diff-buffer-path
+                                         (agent-q-diff-visit-name
+                                          agent-q-diff-buffer-path))))
+    (when (agent-q-diff-change-follow change index)
+      (agent-q-diff-signs-show-all))
     change))
 
 (defvar-local agent-q-diff-signs--refresh-timer nil
@@ -91,7 +85,7 @@ See `agent-q-diff-refresh-delay'."
                  (get-buffer-window buffer t))
         ;; Problems with the target are reported when it is needed.
         (ignore-error agent-q-diff-error
-          (agent-q-diff-signs-change-with-target))))))
+          (agent-q-diff-signs-follow))))))
 
 ;;;; Overlays
 

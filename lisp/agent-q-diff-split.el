@@ -82,7 +82,7 @@ In a diff that was not made from a review, text between the hunks stays."
 All hunks are in the buffer then."
   (agent-q-diff-buffer-complete)
   (if agent-q-diff-buffer-path
-      (agent-q-diff-signs-change-with-target 'here)
+      (agent-q-diff-signs-follow (agent-q-diff-buffer-file-index))
     (agent-q-diff-buffer-current-change)))
 
 (defun agent-q-diff-split--show-parts (change hunk n)

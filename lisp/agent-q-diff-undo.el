@@ -44,7 +44,7 @@ Return its hunks."
   "Undo the latest decision or split and show a message about it.
 A split that was made for a decision, as for lines of the region, is undone
 along with it."
-  (let* ((change (agent-q-diff-signs-change-with-target))
+  (let* ((change (agent-q-diff-signs-follow))
          (hunk (agent-q-diff-split-undo change nil)))
     (if hunk
         (agent-q-diff-undo--say "Undid the split of" (list hunk))
@@ -60,7 +60,7 @@ along with it."
 
 (defun agent-q-diff-undo--again ()
   "Redo the decision or split that was undone last and show a message about it."
-  (let* ((change (agent-q-diff-signs-change-with-target))
+  (let* ((change (agent-q-diff-signs-follow))
          (split (agent-q-diff-split-redo change))
          (next split))
     (while (cdr next)

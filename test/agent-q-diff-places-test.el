@@ -154,7 +154,7 @@
                     (let ((inhibit-modification-hooks t))
                       (goto-char (point-max)) (insert block)
                       (goto-char (point-min)) (forward-line 8) (insert block)))
-                  (agent-q-diff-signs-change-with-target)
+                  (agent-q-diff-signs-follow)
                   (let ((before (aqd-target)))
                     (aqd-goto-hunk 3)
                     (agent-q-diff-accept-hunk)

@@ -65,7 +65,7 @@
                 (aqd-in-target (search-forward from)
                                (replace-match to)
                                (save-buffer))
-                (agent-q-diff-signs-change-with-target)))
+                (agent-q-diff-signs-follow)))
         (counts (lambda () (and (string-match "pending\\(.*\\) · target" header-line-format)
                                 (match-string 1 header-line-format)))))
     (aqd-with-review (aqd-numbered 60)

@@ -47,7 +47,7 @@
             (dolist (hunk '(1 2))
               (aqd-goto-hunk hunk)
               (agent-q-diff-accept-hunk))
-            (agent-q-diff-signs-change-with-target)
+            (agent-q-diff-signs-follow)
             (should (equal '((1 . "[APPLIED, as changed by your hook]") (2 . "[APPLIED]"))
                            (aqd-signs)))
             (agent-q-diff-finish))
@@ -91,7 +91,7 @@
         (let ((review (agent-q-diff-review aqd-file "a\nb\nc\n" modified "Why." #'ignore)))
           (aqd-in-diff review
             (agent-q-diff-accept-hunk)
-            (agent-q-diff-signs-change-with-target)
+            (agent-q-diff-signs-follow)
             (should (equal '((1 . "[APPLIED, but not in the file]")) (aqd-signs)))
             (agent-q-diff-finish))
           (should (equal "a\nb\nc\n" (aqd-disk)))
@@ -114,7 +114,7 @@
         (should (string-match-p "Failed to take the hunk out: its lines have been changed since"
                                 (aqd-said (agent-q-diff-unapply-hunk))))
         (should (equal before (aqd-disk))))
-      (agent-q-diff-signs-change-with-target)
+      (agent-q-diff-signs-follow)
       (should (equal "[APPLIED, as changed by your hook]" (cdar (aqd-signs))))
       (agent-q-diff-finish))))
 
@@ -143,7 +143,7 @@
         (search-forward "FIVE;")
         (replace-match "mine"))
       (aqd-in-diff review
-        (agent-q-diff-signs-change-with-target)
+        (agent-q-diff-signs-follow)
         (should-not (string-search "hook" (cdr (assq 1 (aqd-signs))))))
       (agent-q-diff-end review)
       (should-not (string-search "hook" (plist-get (agent-q-diff-session-result review)
@@ -210,7 +210,7 @@
                 (with-current-buffer (find-buffer-visiting aqd-file)
                   (should (agent-q-diff-disk-in-file-p (current-buffer)))
                   (remove-hook 'after-save-hook (car after-save-hook) t))
-                (agent-q-diff-signs-change-with-target)
+                (agent-q-diff-signs-follow)
                 (should (equal 1 (nth 3 (agent-q-diff-module-counts
                                          (agent-q-diff-change-engine
                                           agent-q-diff-buffer-change)))))

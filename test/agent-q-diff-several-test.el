@@ -257,7 +257,7 @@ run.sh made executable, link now links to run.sh."))))
             (funcall link "a.txt" "b.txt")
             (aqd-in-diff review
               (when is-shown
-                (agent-q-diff-signs-change-with-target))
+                (agent-q-diff-signs-follow))
               (should (string-search reason
                                      (error-message-string
                                       (should-error (agent-q-diff-accept review 3)))))

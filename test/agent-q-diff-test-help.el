@@ -264,7 +264,7 @@ ORIGINAL and MODIFIED are the texts."
 
 (defun aqd-sign (n)
   "Return the sign of the Nth hunk, counted from 1, or nil."
-  (agent-q-diff-signs-change-with-target)
+  (agent-q-diff-signs-follow)
   (alist-get n (aqd-signs)))
 
 (defun aqd-choose (from to)
