@@ -549,7 +549,7 @@ While one of these is decided, another review takes no such window."
   "Show the diff buffer BUFFER in another window, if its review is open.
 If all others show files under review, show it when a review has ended."
   (when (and (buffer-live-p buffer)
-             (agent-q-diff-render--live-p buffer))
+             (agent-q-diff-buffer-awaited-p buffer))
     (unless (or (get-buffer-window buffer t)
                 (agent-q-diff-base-show buffer (agent-q-diff-api--windows-under-review)))
       (cl-pushnew buffer agent-q-diff-api--not-shown)

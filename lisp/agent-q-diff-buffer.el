@@ -81,7 +81,7 @@ There are headings if the change has several files, or operations.")
 
 (defvar-local agent-q-diff-buffer-end-function nil
   "Function called with the review and its outcome when it ends, or nil.
-It is nil if nobody waits.")
+For whether anybody waits for that, see `agent-q-diff-buffer-awaited-p'.")
 
 (defvar-local agent-q-diff-buffer--states-read nil
   "The value of `agent-q-diff-buffer-hunk-states' that the engine knows.
@@ -194,6 +194,11 @@ Do so at the latest before the next command here."
   (and agent-q-diff-buffer-is-made
        (not (and agent-q-diff-buffer-change
                  (agent-q-diff-change-engine agent-q-diff-buffer-change)))))
+
+(defun agent-q-diff-buffer-awaited-p (&optional buffer)
+  "Return non-nil if the review of BUFFER is open, and its end is waited for.
+BUFFER is by default the current one."
+  (buffer-local-value 'agent-q-diff-buffer-end-function (or buffer (current-buffer))))
 
 (defun agent-q-diff-buffer--detached-p ()
   "Return non-nil if this buffer's review decides a text, and no file yet."

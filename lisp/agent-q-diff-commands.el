@@ -331,7 +331,7 @@ nil if it failed."
           (agent-q-diff-buffer-goto-hunk first)
           (message "%s; %s has the lines above" said (agent-q-diff-buffer-hunk-words first)))
          ((null (setq next (agent-q-diff-buffer-goto-next-pending here)))
-          (when (and agent-q-diff-finish-when-decided agent-q-diff-buffer-end-function)
+          (when (and agent-q-diff-finish-when-decided (agent-q-diff-buffer-awaited-p))
             (agent-q-diff-finish nil t)))
          ((< next here)
           (message "%s; none below, back at %s" said (agent-q-diff-buffer-hunk-words next))))))
@@ -443,7 +443,7 @@ BY-KEY is as for `agent-q-diff-accept-all'."
         (agent-q-diff-commands--show-many change)
         (cond
          ((null failed) (agent-q-diff-finish-decided "accepted" by-key))
-         (agent-q-diff-buffer-end-function
+         ((agent-q-diff-buffer-awaited-p)
           (agent-q-diff-commands--say-failures
            failed "Not finished" (agent-q-diff-commands--ways-out change (caar failed))))
          (t (agent-q-diff-commands--say-failures failed "Not applied")
@@ -463,7 +463,7 @@ pending, just finish.  BY-KEY is non-nil if a person called this."
     (error
      (agent-q-diff-commands--note-failures err)
      (message "Failed to apply: %s" (agent-q-diff-error-text err))
-     (unless (or agent-q-diff-buffer-end-function (agent-q-diff-buffer-ended-p))
+     (unless (or (agent-q-diff-buffer-awaited-p) (agent-q-diff-buffer-ended-p))
        (agent-q-diff-finish nil by-key)))))
 
 (defun agent-q-diff-unapply-all ()
@@ -558,7 +558,7 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
              failed (if (eq command 'accept) "Not applied" "Not taken out"))
           (agent-q-diff-commands--say-file command change index)
           (when (and advance (not (agent-q-diff-buffer-goto-next-pending))
-                     agent-q-diff-finish-when-decided agent-q-diff-buffer-end-function)
+                     agent-q-diff-finish-when-decided (agent-q-diff-buffer-awaited-p))
             (agent-q-diff-finish nil t))))
     (user-error (signal (car err) (cdr err)))
     (error

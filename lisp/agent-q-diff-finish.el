@@ -52,7 +52,7 @@ If the review has ended already, leave its buffer."
       ('undecided (agent-q-diff-finish-with 'undecided by-key))
       ('not-applied
        (message "Nothing was applied: what you accepted could not be applied")
-       (if agent-q-diff-buffer-end-function
+       (if (agent-q-diff-buffer-awaited-p)
            (agent-q-diff-finish-with 'not-applied by-key)
          ;; No caller waits who could be told more than one of two words.
          (agent-q-diff-finish-decided "rejected" by-key)))))))
@@ -130,7 +130,7 @@ message."
 (defun agent-q-diff-finish--undecided-p ()
   "Return non-nil if nothing is decided, and a caller waits who can be told so.
 Agent-Q's contract has two words only."
-  (and agent-q-diff-buffer-end-function
+  (and (agent-q-diff-buffer-awaited-p)
        (not agent-q-diff-buffer-is-past)
        (not (agent-q-diff-session-is-documented agent-q-diff-buffer-review))
        (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-buffer-counts)))
@@ -177,7 +177,7 @@ BY-KEY is non-nil if a person decided; that person is then warned if the
 target is not saved or not sound."
   (let ((unsound (and by-key (agent-q-diff-outcome-at-finish))))
     (setq agent-q-diff-buffer-decision decision)
-    (if (and agent-q-diff-buffer-end-function (not agent-q-diff-buffer-is-past))
+    (if (and (agent-q-diff-buffer-awaited-p) (not agent-q-diff-buffer-is-past))
         ;; The message about the end, which says what is saved, will have it.
         (setf (agent-q-diff-session-warning agent-q-diff-buffer-review) unsound)
       (when-let ((warnings (and by-key
@@ -192,7 +192,7 @@ If none does, leave the recursive edit around this buffer, if there is one:
 a program may have entered it to wait.  If it may be somebody else's, leave
 it only if BY-KEY is non-nil."
   (agent-q-diff-change-check-idle agent-q-diff-buffer-change)
-  (when agent-q-diff-buffer-end-function
+  (when (agent-q-diff-buffer-awaited-p)
     (setq by-key nil)
     (funcall agent-q-diff-buffer-end-function agent-q-diff-buffer-review outcome))
   (when (or (zerop (recursion-depth))
@@ -205,7 +205,7 @@ it only if BY-KEY is non-nil."
 
 (defun agent-q-diff-finish--unwaited-p ()
   "Return non-nil if this buffer's review is open without a recursive edit."
-  (and agent-q-diff-buffer-end-function
+  (and (agent-q-diff-buffer-awaited-p)
        (not (memq agent-q-diff-buffer-review (bound-and-true-p agent-q-diff-reviews-waiting)))))
 
 (defun agent-q-diff-finish-now ()
@@ -221,7 +221,7 @@ What was accepted stays in the file; see `agent-q-diff-look-again'.  If
 Emacs waits for the review in a recursive edit, \\[abort-recursive-edit]
 does the same by leaving it."
   (interactive)
-  (unless agent-q-diff-buffer-end-function
+  (unless (agent-q-diff-buffer-awaited-p)
     (user-error "The review has ended"))
   (agent-q-diff-finish-with 'aborted nil))
 

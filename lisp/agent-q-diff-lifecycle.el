@@ -266,7 +266,7 @@ there may be nobody to answer.  Refuse it while a command is carried out."
       nil)
      ((or noninteractive
           (null this-command)
-          (null agent-q-diff-buffer-end-function)))
+          (not (agent-q-diff-buffer-awaited-p))))
      (t
       (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-buffer-counts)))
         (or (and (= total pending)
@@ -310,7 +310,7 @@ An error in it is only shown; it does not affect the review."
 
 (defun agent-q-diff-lifecycle-buffer-killed ()
   "Cancel the review of the buffer that is being killed."
-  (when agent-q-diff-buffer-end-function
+  (when (agent-q-diff-buffer-awaited-p)
     (funcall agent-q-diff-buffer-end-function agent-q-diff-buffer-review 'killed)))
 
 (defconst agent-q-diff-list-buffer-name "*Agent-Q Reviews*"
@@ -358,7 +358,7 @@ Its review has ended, and no window shows it."
        (not (get-buffer-window buffer t))
        (with-current-buffer buffer
          (and (derived-mode-p 'agent-q-diff-mode)
-              (null agent-q-diff-buffer-end-function)
+              (not (agent-q-diff-buffer-awaited-p))
               (agent-q-diff-buffer-ended-p)))))
 
 (defun agent-q-diff-lifecycle-kill-further (latest)

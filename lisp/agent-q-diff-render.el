@@ -33,10 +33,6 @@
 
 ;;;; Showing a proposal
 
-(defun agent-q-diff-render--live-p (buffer)
-  "Return non-nil if the review in BUFFER is open."
-  (buffer-local-value 'agent-q-diff-buffer-end-function buffer))
-
 (defun agent-q-diff-render--buffer-name (review)
   "Return the name of the diff buffer of REVIEW, without a number."
   (if (agent-q-diff-session-is-documented review)
@@ -50,7 +46,7 @@ Nor is it one that is about to be killed, or in the selected window."
   (let* ((name (agent-q-diff-render--buffer-name review))
          (buffer (get-buffer name)))
     (if (and buffer
-             (or (agent-q-diff-render--live-p buffer)
+             (or (agent-q-diff-buffer-awaited-p buffer)
                  (memq buffer agent-q-diff-lifecycle-leaving)
                  (eq buffer (window-buffer))))
         (generate-new-buffer name)

@@ -345,7 +345,7 @@ it there; END is called in the window of the list, and ends the review."
         (aqd-should-leave-nothing)
         (dolist (buffer (buffer-list))
           (when (string-prefix-p agent-q-diff-buffer-name (buffer-name buffer))
-            (should-not (agent-q-diff-render--live-p buffer))))
+            (should-not (agent-q-diff-buffer-awaited-p buffer))))
         (should (<= (length timer-list) (1+ timers)))
         (should (<= (length timer-idle-list) (+ 2 idle)))
         ;; The diff buffer itself stays.
