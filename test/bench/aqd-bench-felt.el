@@ -265,7 +265,7 @@ SETTLE is a function that is called before each measurement."
 (defun aqd-bench-felt--follow (review)
   "Have the diff buffer of REVIEW show how its target now is."
   (with-current-buffer (agent-q-diff-session-buffer review)
-    (agent-q-diff-signs-change-with-target))
+    (agent-q-diff-signs-follow))
   (redisplay t))
 
 (defun aqd-bench-felt--replacing (texts is-undo is-shown)

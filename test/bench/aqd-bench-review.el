@@ -331,7 +331,7 @@ TEXTS of N-LINES lines are under review; IS-TOLD is as above."
                (setq aqd-bench--review review)
                (aqd-bench--goto 2)
                (aqd-bench--edit file n-lines is-told))
-     :run #'agent-q-diff-signs-change-with-target)))
+     :run #'agent-q-diff-signs-follow)))
 
 (defun aqd-bench--peer-comparison (texts)
   "Return a work that takes the text of a buffer and compares its bytes.
