@@ -19,7 +19,14 @@
 ;;
 ;; The arguments of `decide_patch' are a hash table: diff (the patch, with
 ;; absolute names), tool, call, session, and files, a vector that is missing if
-;; Emacs has to apply the patch.  See agent-q-diff-own-file.el for its elements.
+;; Emacs has to apply the patch.  Each of its elements is a hash table:
+;;
+;; path, to        its absolute name, and its new one, if it gets one
+;; original        its text, missing if it is new
+;; modified        its text after, missing if it is to be deleted
+;; encoding_before, encoding
+;;                 how the file is encoded, and how it is to be
+;; crlf            whether the lines of both texts end with CRLF in the file
 
 ;;; Code:
 
@@ -29,6 +36,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
+(require 'agent-q-diff-own-agent)
 (require 'agent-q-diff-operation)
 (require 'agent-q-diff-input)
 (require 'agent-q-diff-session)
@@ -39,8 +47,177 @@
 (require 'agent-q-diff-guard)
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-tools)
-(require 'agent-q-diff-own-agent)
-(require 'agent-q-diff-own-file)
+
+;;;; A file of a patch
+
+(cl-defstruct (agent-q-diff-own-patch--file (:constructor agent-q-diff-own-patch--file-create)
+                                     (:copier nil))
+  "A file that an agent's own tool is about to patch, and what was decided."
+  (path nil :documentation "Its absolute name.")
+  (to nil :documentation "Its new name, or nil.")
+  (original nil :documentation "Its text before, or nil if it is new.")
+  (modified nil :documentation "Its text after, or nil if it is to be deleted.")
+  (encoding-before nil :documentation "How it is encoded, a string or nil.")
+  (encoding nil :documentation "How it is to be encoded, a string or nil.")
+  (is-crlf nil :documentation "Non-nil if the lines in the file end with CRLF.")
+  (check nil :documentation "Function that signals an error if the file must not be written.")
+  (text nil :documentation "The text that it is to have, or nil if there is to be no file.")
+  (is-renamed nil :documentation "Non-nil if it is to get its new name."))
+
+;;;; What is proposed for it
+
+(defun agent-q-diff-own-patch--file-of (file)
+  "Return the `agent-q-diff-own-patch--file' in FILE, a hash table.
+It is to become as the patch says."
+  (let ((modified (gethash "modified" file))
+        (to (gethash "to" file)))
+    (agent-q-diff-own-patch--file-create
+     :path (gethash "path" file) :to to
+     :original (gethash "original" file) :modified modified
+     :encoding-before (gethash "encoding_before" file) :encoding (gethash "encoding" file)
+     :is-crlf (eq t (gethash "crlf" file))
+     :text modified :is-renamed (and to t))))
+
+(defun agent-q-diff-own-patch--file-changes-p (file)
+  "Return non-nil if the patch would change FILE."
+  (or (agent-q-diff-own-patch--file-to file)
+      (not (equal (agent-q-diff-own-patch--file-original file)
+                  (agent-q-diff-own-patch--file-modified file)))))
+
+(defun agent-q-diff-own-patch--file-whole-p (file)
+  "Return non-nil if all that was proposed for FILE was accepted."
+  (and (equal (agent-q-diff-own-patch--file-text file) (agent-q-diff-own-patch--file-modified file))
+       (eq (null (agent-q-diff-own-patch--file-to file))
+           (null (agent-q-diff-own-patch--file-is-renamed file)))))
+
+(defun agent-q-diff-own-patch--file-proposal (file text to)
+  "Return what `agent-q-diff-review-change' takes for FILE.
+FILE is to have TEXT, or to be deleted if that is nil, and the name TO, or
+its present one if that is nil."
+  (let ((original (agent-q-diff-own-patch--file-original file)))
+    (append (list :path (agent-q-diff-own-patch--file-path file)
+                  :check (agent-q-diff-own-patch--file-check file))
+            (and to (list :to to))
+            (cond
+             ((null original) (list :content text))
+             ((null text) (list :delete t :original original))
+             ((not (equal original text)) (list :original original :modified text))))))
+
+;;;; What was decided
+
+(defun agent-q-diff-own-patch--file-note-decision (file result)
+  "Record in FILE what was decided about it; RESULT is the file's result."
+  (let ((original (agent-q-diff-own-patch--file-original file))
+        (modified (agent-q-diff-own-patch--file-modified file)))
+    (cl-flet ((is-in (operation)
+                (seq-some (lambda (hunk)
+                            (and (eq operation (plist-get hunk :operation))
+                                 (plist-get hunk :in-file)))
+                          (plist-get result :hunks))))
+      (setf (agent-q-diff-own-patch--file-is-renamed file) (is-in 'rename)
+            (agent-q-diff-own-patch--file-text file)
+            (cond
+             ((null original) (and (< 0 (plist-get result :in-file))
+                                   (or (plist-get result :content) "")))
+             ((null modified) (if (is-in 'delete) nil original))
+             (t (or (plist-get result :content) original)))))))
+
+(defun agent-q-diff-own-patch--file-clean-p (file)
+  "Return non-nil if FILE is to have no text that cannot be sent to the program."
+  (let ((text (or (agent-q-diff-own-patch--file-text file) "")))
+    (equal text (agent-q-diff-base-clean text))))
+
+(defun agent-q-diff-own-patch--file-verdict (file)
+  "Return what the program is told about FILE, an alist."
+  (let ((text (agent-q-diff-own-patch--file-text file)))
+    `((there . ,(if text t :false))
+      (renamed . ,(if (agent-q-diff-own-patch--file-is-renamed file) t :false))
+      ,@(and text
+             (not (equal text (agent-q-diff-own-patch--file-original file)))
+             `((text . ,text))))))
+
+;;;; What is on disk
+
+(defun agent-q-diff-own-patch--file-as-before-p (file)
+  "Return non-nil if FILE on disk is as it was before the user decided."
+  (let ((to (agent-q-diff-own-patch--file-to file)))
+    (and (not (and to (file-exists-p to)))
+         (agent-q-diff-own-patch--file-has-p file (agent-q-diff-own-patch--file-path file)
+                                       (agent-q-diff-own-patch--file-original file)))))
+
+(defun agent-q-diff-own-patch--file-as-decided-p (file)
+  "Return non-nil if FILE on disk is what was decided."
+  (let* ((path (agent-q-diff-own-patch--file-path file))
+         (to (agent-q-diff-own-patch--file-to file))
+         (is-renamed (agent-q-diff-own-patch--file-is-renamed file))
+         (other (if is-renamed path to)))
+    (and (not (and other (file-exists-p other)))
+         (agent-q-diff-own-patch--file-has-p file (if is-renamed to path)
+                                       (agent-q-diff-own-patch--file-text file)))))
+
+(defun agent-q-diff-own-patch--file-has-p (file name text)
+  "Return non-nil if FILE, which is called NAME now, has TEXT.
+If TEXT is nil, return non-nil if there is no such file."
+  (if text
+      (and (agent-q-diff-file-regular-p name)
+           (agent-q-diff-file-has-bytes-p name (agent-q-diff-own-patch--file-bytes file text)))
+    (not (file-exists-p name))))
+
+(defun agent-q-diff-own-patch--file-name (file)
+  "Return the name that FILE is to have."
+  (if (agent-q-diff-own-patch--file-is-renamed file)
+      (agent-q-diff-own-patch--file-to file)
+    (agent-q-diff-own-patch--file-path file)))
+
+(defun agent-q-diff-own-patch--file-text-on-disk (file)
+  "Return the text of FILE on disk, which has the name that it is to have, or nil."
+  (let ((name (agent-q-diff-own-patch--file-name file))
+        (coding-system-for-read 'utf-8-auto-unix))
+    (when (agent-q-diff-file-regular-p name)
+      (with-temp-buffer
+        (insert-file-contents name)
+        (buffer-string)))))
+
+(defun agent-q-diff-own-patch--file-difference (file)
+  "Return what is known about FILE, which is not what was decided.
+The value is as from `agent-q-diff-own-agent-difference'.  A file that is
+where none was to be, or is not where one was, was not reformatted."
+  (let ((other (if (agent-q-diff-own-patch--file-is-renamed file)
+                   (agent-q-diff-own-patch--file-path file)
+                 (agent-q-diff-own-patch--file-to file))))
+    (if (and other (file-exists-p other))
+        'wrong
+      (agent-q-diff-own-agent-difference
+       :text (agent-q-diff-own-patch--file-text-on-disk file)
+       :original (agent-q-diff-own-patch--file-original file)
+       :decided (agent-q-diff-own-patch--file-text file)
+       :proposed (agent-q-diff-own-patch--file-modified file)))))
+
+(defun agent-q-diff-own-patch--file-bytes (file text)
+  "Return the bytes of FILE if it has TEXT."
+  (let ((is-as-before (equal text (agent-q-diff-own-patch--file-original file))))
+    (concat (if (equal "utf-8 with BOM"
+                       (if is-as-before
+                           (agent-q-diff-own-patch--file-encoding-before file)
+                         (agent-q-diff-own-patch--file-encoding file)))
+                "\xef\xbb\xbf"
+              "")
+            (encode-coding-string (if (agent-q-diff-own-patch--file-is-crlf file)
+                                      (string-replace "\n" "\r\n" text)
+                                    text)
+                                  'utf-8-unix))))
+
+(defun agent-q-diff-own-patch--file-follow (file)
+  "Let a buffer without unsaved edits that visits FILE follow it, and its new name."
+  (when-let ((buffer (find-buffer-visiting (agent-q-diff-own-patch--file-path file))))
+    (unless (agent-q-diff-disk-unsaved-p buffer)
+      (when (agent-q-diff-own-patch--file-is-renamed file)
+        (with-current-buffer buffer
+          (set-visited-file-name (agent-q-diff-own-patch--file-to file) t t)
+          (set-buffer-modified-p nil)))
+      (agent-q-diff-disk-sync buffer))))
+
+;;;; The patch
 
 (cl-defstruct (agent-q-diff-own-patch-edit (:constructor agent-q-diff-own-patch-edit-create)
                                            (:copier nil))
@@ -50,7 +227,7 @@
   (session nil :documentation "The agent's session, a string or nil.")
   (is-shell nil :documentation "Non-nil if it is in a shell command, whose directory the agent chose.")
   (diff nil :documentation "The patch.")
-  (files nil :documentation "List of `agent-q-diff-own-file', or nil if Emacs has to apply it.")
+  (files nil :documentation "List of `agent-q-diff-own-patch--file', or nil if Emacs has to apply it.")
   (planning nil :documentation "Notes for the user if the agent will not apply it.")
   (notes nil :documentation "What the user is told about the files, a list of strings.")
   (result nil :documentation "The result of its review, or nil if there was none.")
@@ -68,7 +245,7 @@
    :session (gethash "session" arguments) :diff (gethash "diff" arguments)
    :is-shell (eq t (gethash "shell" arguments))
    :planning (agent-q-diff-own-agent-planning-notes arguments)
-   :files (mapcar #'agent-q-diff-own-file-of (gethash "files" arguments))))
+   :files (mapcar #'agent-q-diff-own-patch--file-of (gethash "files" arguments))))
 
 (defun agent-q-diff-own-patch--proposal (edit)
   "Return the arguments of a tool that proposes EDIT, an alist."
@@ -81,8 +258,8 @@ not for agents, signal an error.  The project is `default-directory'."
   (let* ((files (agent-q-diff-own-patch-edit-files edit))
          (proposals (if files
                         (mapcar (lambda (file)
-                                  (list :path (agent-q-diff-own-file-path file)
-                                        :to (agent-q-diff-own-file-to file)))
+                                  (list :path (agent-q-diff-own-patch--file-path file)
+                                        :to (agent-q-diff-own-patch--file-to file)))
                                 files)
                       (agent-q-diff-input-of-diff (agent-q-diff-own-patch-edit-diff edit))))
          (requests (agent-q-diff-tools-requests
@@ -94,17 +271,17 @@ not for agents, signal an error.  The project is `default-directory'."
       (setf (agent-q-diff-own-patch-edit-notes edit)
             (append notes
                     (mapcan (lambda (file)
-                              (let ((path (agent-q-diff-own-file-path file))
-                                    (original (agent-q-diff-own-file-original file)))
+                              (let ((path (agent-q-diff-own-patch--file-path file))
+                                    (original (agent-q-diff-own-patch--file-original file)))
                                 (append
                                  (agent-q-diff-own-agent-later-notes
                                   (agent-q-diff-own-patch-edit-tool edit) path original)
                                  (agent-q-diff-own-agent-coding-notes
-                                  path original (agent-q-diff-own-file-modified file)
-                                  (agent-q-diff-own-file-encoding file)))))
+                                  path original (agent-q-diff-own-patch--file-modified file)
+                                  (agent-q-diff-own-patch--file-encoding file)))))
                             files)))
       (cl-mapc (lambda (file proposal)
-                 (setf (agent-q-diff-own-file-check file) (plist-get proposal :check)))
+                 (setf (agent-q-diff-own-patch--file-check file) (plist-get proposal :check)))
                files checked)
       requests)))
 
@@ -122,7 +299,7 @@ It must exist if it is to be updated or deleted."
 
 (defun agent-q-diff-own-patch--changed (edit)
   "Return the files of EDIT that would not stay as they are."
-  (seq-filter #'agent-q-diff-own-file-changes-p (agent-q-diff-own-patch-edit-files edit)))
+  (seq-filter #'agent-q-diff-own-patch--file-changes-p (agent-q-diff-own-patch-edit-files edit)))
 
 (defun agent-q-diff-own-patch--allowance (edit requests)
   "Return why EDIT, with REQUESTS, needs no review, or nil.
@@ -144,7 +321,7 @@ tool may leave something else."
   (cond
    ((null (agent-q-diff-own-patch-edit-files edit)) 'unknown)
    ((seq-some #'agent-q-diff-disk-unsaved-file-p
-              (mapcar #'agent-q-diff-own-file-path (agent-q-diff-own-patch-edit-files edit)))
+              (mapcar #'agent-q-diff-own-patch--file-path (agent-q-diff-own-patch-edit-files edit)))
     'unsaved)))
 
 (defun agent-q-diff-own-patch-decide (arguments answer)
@@ -215,8 +392,8 @@ ANSWER is as for `agent-q-diff-own-patch-decide'."
         (caller agent-q-diff-caller))
     (agent-q-diff-review-change
      (mapcar (lambda (file)
-               (agent-q-diff-own-file-proposal
-                file (agent-q-diff-own-file-modified file) (agent-q-diff-own-file-to file)))
+               (agent-q-diff-own-patch--file-proposal
+                file (agent-q-diff-own-patch--file-modified file) (agent-q-diff-own-patch--file-to file)))
              (agent-q-diff-own-patch--changed edit))
      "" (lambda (result)
           (let ((agent-q-diff-caller caller))
@@ -235,7 +412,7 @@ ANSWER is as for `agent-q-diff-own-patch-decide'."
   (let ((is-decided (memq (plist-get result :status) '(accepted partial rejected)))
         (files (agent-q-diff-own-patch-edit-files edit)))
     (when is-decided
-      (cl-mapc #'agent-q-diff-own-file-note-decision
+      (cl-mapc #'agent-q-diff-own-patch--file-note-decision
                (agent-q-diff-own-patch--changed edit)
                (or (plist-get result :files) (list result))))
     (cond
@@ -243,7 +420,7 @@ ANSWER is as for `agent-q-diff-own-patch-decide'."
       (agent-q-diff-own-agent-watch
        (agent-q-diff-own-patch-edit-tool edit) (agent-q-diff-own-patch--paths edit)
        ;; Nothing was decided, so that is what the tool would leave.
-       (lambda () (seq-every-p #'agent-q-diff-own-file-as-decided-p files)))
+       (lambda () (seq-every-p #'agent-q-diff-own-patch--file-as-decided-p files)))
       (funcall answer (agent-q-diff-own-agent-undecided
                        (agent-q-diff-own-patch-edit-tool edit)
                        (agent-q-diff-own-patch--what edit) result)
@@ -259,7 +436,7 @@ ANSWER is as for `agent-q-diff-own-patch-decide'."
       (agent-q-diff-own-patch--deny
        edit answer "the user has edited a file of it in Emacs meanwhile, and not saved it"
        "one of them was edited in Emacs meanwhile, and not saved"))
-     ((not (seq-every-p #'agent-q-diff-own-file-clean-p files))
+     ((not (seq-every-p #'agent-q-diff-own-patch--file-clean-p files))
       (agent-q-diff-own-patch--deny
        edit answer "what the user decided has bytes that are not UTF-8"
        "what you decided has bytes that are not UTF-8"))
@@ -273,14 +450,14 @@ ANSWER is as for `agent-q-diff-own-patch-decide'."
 The value is (PATH . WHY)."
   (seq-some (lambda (file)
               (when-let ((why (agent-q-diff-own-agent-refused
-                               (agent-q-diff-own-file-check file))))
-                (cons (agent-q-diff-own-file-path file) why)))
+                               (agent-q-diff-own-patch--file-check file))))
+                (cons (agent-q-diff-own-patch--file-path file) why)))
             (agent-q-diff-own-patch-edit-files edit)))
 
 (defun agent-q-diff-own-patch--what (edit)
   "Return words for the files of EDIT: the name of the only one, or their number."
   (pcase (agent-q-diff-own-patch-edit-files edit)
-    (`(,file) (agent-q-diff-own-file-path file))
+    (`(,file) (agent-q-diff-own-patch--file-path file))
     (files (format "%d files" (length files)))))
 
 (defun agent-q-diff-own-patch--remember (edit)
@@ -302,7 +479,7 @@ The value is (PATH . WHY)."
     (agent-q-diff-file-uncached
       (and files
            (not (agent-q-diff-own-patch--refused edit))
-           (seq-every-p #'agent-q-diff-own-file-as-before-p files)))))
+           (seq-every-p #'agent-q-diff-own-patch--file-as-before-p files)))))
 
 (defun agent-q-diff-own-patch-not-run (edit why)
   "Tell the user that EDIT was not made after all, because of WHY, a string.
@@ -313,7 +490,7 @@ If there was no review, the user expects nothing."
 
 (defun agent-q-diff-own-patch--paths (edit)
   "Return the names of the files that EDIT would change."
-  (mapcar #'agent-q-diff-own-file-path (agent-q-diff-own-patch--changed edit)))
+  (mapcar #'agent-q-diff-own-patch--file-path (agent-q-diff-own-patch--changed edit)))
 
 (defun agent-q-diff-own-patch--deny (edit answer why why-for-user)
   "Answer that EDIT cannot be made as it was decided, with the reason WHY.
@@ -328,10 +505,10 @@ to proceed."
 
 (defun agent-q-diff-own-patch--verdict (files)
   "Return the verdict for the program about FILES, of which some will change."
-  (if (seq-every-p #'agent-q-diff-own-file-whole-p files)
+  (if (seq-every-p #'agent-q-diff-own-patch--file-whole-p files)
       '((verdict . "allow"))
     `((verdict . "change")
-      (files . ,(vconcat (mapcar #'agent-q-diff-own-file-verdict files))))))
+      (files . ,(vconcat (mapcar #'agent-q-diff-own-patch--file-verdict files))))))
 
 (defun agent-q-diff-own-patch--message (result is-saved)
   "Return the message for the agent about RESULT, that of a review of texts.
@@ -408,11 +585,11 @@ error; then nothing has changed."
   "Do what `agent-q-diff-own-patch-write' does with EDIT."
   (let ((tool (agent-q-diff-own-patch-edit-tool edit))
         (changed (agent-q-diff-file-uncached
-                   (seq-remove #'agent-q-diff-own-file-as-before-p
+                   (seq-remove #'agent-q-diff-own-patch--file-as-before-p
                                (agent-q-diff-own-patch-edit-files edit)))))
     (when changed
       (agent-q-diff-file-refuse "%s was changed while the user decided"
-                                (agent-q-diff-own-file-path (car changed))))
+                                (agent-q-diff-own-patch--file-path (car changed))))
     (let ((made (agent-q-diff-own-patch--make edit)))
       (unless (eq 'accepted (plist-get made :status))
         (agent-q-diff-file-refuse "%s was not run, and Emacs could not write what the user accepted: %s"
@@ -450,11 +627,11 @@ all files at once.\n%s"
 (defun agent-q-diff-own-patch--decided-proposals (edit)
   "Return what was decided about EDIT, as `agent-q-diff-review-change' takes it."
   (cl-loop for file in (agent-q-diff-own-patch-edit-files edit)
-           for text = (agent-q-diff-own-file-text file)
-           for to = (and (agent-q-diff-own-file-is-renamed file)
-                         (agent-q-diff-own-file-to file))
-           unless (and (null to) (equal text (agent-q-diff-own-file-original file)))
-           collect (agent-q-diff-own-file-proposal file text to)))
+           for text = (agent-q-diff-own-patch--file-text file)
+           for to = (and (agent-q-diff-own-patch--file-is-renamed file)
+                         (agent-q-diff-own-patch--file-to file))
+           unless (and (null to) (equal text (agent-q-diff-own-patch--file-original file)))
+           collect (agent-q-diff-own-patch--file-proposal file text to)))
 
 ;;;; After the tool has run
 
@@ -464,23 +641,23 @@ The message is empty if nothing needs to be said."
   (agent-q-diff-file-uncached
     (let* ((files (agent-q-diff-own-patch-edit-files edit))
            (refused (agent-q-diff-own-patch--refused edit))
-           (wrong (seq-remove #'agent-q-diff-own-file-as-decided-p files))
+           (wrong (seq-remove #'agent-q-diff-own-patch--file-as-decided-p files))
            (by (agent-q-diff-own-patch-edit-by edit)))
       (unless refused
         (dolist (file files)
-          (agent-q-diff-own-file-follow file)
-          (agent-q-diff-own-agent-note-left (agent-q-diff-own-file-name file)
-                                            (agent-q-diff-own-file-text-on-disk file))))
+          (agent-q-diff-own-patch--file-follow file)
+          (agent-q-diff-own-agent-note-left (agent-q-diff-own-patch--file-name file)
+                                            (agent-q-diff-own-patch--file-text-on-disk file))))
       (cond
        (refused
         (agent-q-diff-own-agent-alarm-elsewhere
          (agent-q-diff-own-patch-edit-tool edit) (car refused) (cdr refused)))
        ((seq-some (lambda (file)
-                    (eq 'wrong (agent-q-diff-own-file-difference file)))
+                    (eq 'wrong (agent-q-diff-own-patch--file-difference file)))
                   wrong)
         (agent-q-diff-own-agent-alarm
          (agent-q-diff-own-patch-edit-tool edit)
-         (mapcar #'agent-q-diff-own-file-path wrong)))
+         (mapcar #'agent-q-diff-own-patch--file-path wrong)))
        (wrong
         (when by
           (agent-q-diff-own-patch--say-allowed edit))
@@ -496,10 +673,10 @@ The message is empty if nothing needs to be said."
                           (agent-q-diff-own-patch-edit-result edit) 'saved)))
             (dolist (file files message)
               (setq message (agent-q-diff-own-agent-with-warning
-                             message (agent-q-diff-own-file-name file)
-                             (agent-q-diff-own-file-original file)
-                             (agent-q-diff-own-file-text file)
-                             (agent-q-diff-own-file-encoding file))))))))))
+                             message (agent-q-diff-own-patch--file-name file)
+                             (agent-q-diff-own-patch--file-original file)
+                             (agent-q-diff-own-patch--file-text file)
+                             (agent-q-diff-own-patch--file-encoding file))))))))))
 
 (defun agent-q-diff-own-patch--say-allowed (edit)
   "Tell the user that EDIT was made without asking."
@@ -518,8 +695,8 @@ They are those of EDIT for which it is not known who wrote what."
     (dolist (file files message)
       (setq message (agent-q-diff-own-agent-tell-difference
                      'unknown (agent-q-diff-own-patch-edit-tool edit)
-                     (agent-q-diff-own-file-name file) (agent-q-diff-own-file-text file)
-                     (agent-q-diff-own-file-text-on-disk file) message)))))
+                     (agent-q-diff-own-patch--file-name file) (agent-q-diff-own-patch--file-text file)
+                     (agent-q-diff-own-patch--file-text-on-disk file) message)))))
 
 (provide 'agent-q-diff-own-patch)
 ;;; agent-q-diff-own-patch.el ends here

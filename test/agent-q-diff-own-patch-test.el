@@ -2,10 +2,14 @@
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
+;;; Commentary:
+
 ;;; Code:
 
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-own-patch)
+
+;;;; The patch
 
 (defvar aqd-own-patch-answers nil
   "What was answered, a list of (MESSAGE IS-ERROR VERDICT), newest first.")
