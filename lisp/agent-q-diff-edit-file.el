@@ -1,4 +1,4 @@
-;;; agent-q-diff-edit-file.el --- The tool edit_file, from call to file and answer  -*- lexical-binding: t; -*-
+;;; agent-q-diff-edit-file.el --- The tool edit_file, from call to answer  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 

@@ -86,7 +86,8 @@ It is to become as the patch says."
 
 (defun agent-q-diff-own-patch--file-whole-p (file)
   "Return non-nil if all that was proposed for FILE was accepted."
-  (and (equal (agent-q-diff-own-patch--file-text file) (agent-q-diff-own-patch--file-modified file))
+  (and (equal (agent-q-diff-own-patch--file-text file)
+              (agent-q-diff-own-patch--file-modified file))
        (eq (null (agent-q-diff-own-patch--file-to file))
            (null (agent-q-diff-own-patch--file-is-renamed file)))))
 
@@ -227,7 +228,7 @@ where none was to be, or is not where one was, was not reformatted."
   (session nil :documentation "The agent's session, a string or nil.")
   (is-shell nil :documentation "Non-nil if it is in a shell command, whose directory the agent chose.")
   (diff nil :documentation "The patch.")
-  (files nil :documentation "List of `agent-q-diff-own-patch--file', or nil if Emacs has to apply it.")
+  (files nil :documentation "Its files, or nil if Emacs has to apply it.")
   (planning nil :documentation "Notes for the user if the agent will not apply it.")
   (notes nil :documentation "What the user is told about the files, a list of strings.")
   (result nil :documentation "The result of its review, or nil if there was none.")
@@ -393,7 +394,8 @@ ANSWER is as for `agent-q-diff-own-patch-decide'."
     (agent-q-diff-review-change
      (mapcar (lambda (file)
                (agent-q-diff-own-patch--file-proposal
-                file (agent-q-diff-own-patch--file-modified file) (agent-q-diff-own-patch--file-to file)))
+                file (agent-q-diff-own-patch--file-modified file)
+                (agent-q-diff-own-patch--file-to file)))
              (agent-q-diff-own-patch--changed edit))
      "" (lambda (result)
           (let ((agent-q-diff-caller caller))
