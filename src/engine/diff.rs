@@ -3,35 +3,22 @@
 //! The steps from texts to a diff are [`edits`], [`group`], [`section_headings`], [`hunk`]; each
 //! returns a plain value, so that a review can regroup or split without comparing the texts again.
 //!
-//! Near-identical texts are read in step and searched only where they differ. Other texts are
-//! compared by a histogram search like git's `--histogram`, and by Myers' algorithm where that
-//! could take too long. Edits are slid to where a reader expects them by git's indent heuristic.
-//! With *n* lines that usually takes O(n log n) time and O(n) space. Searches that could take
-//! longer count their steps, and once a [`Budget`] of them is spent, the result is coarse.
+//! Near-identical texts are read side by side and searched only where they differ. Searching is
+//! imara-diff's: its histogram, as git's `--histogram`, and Myers' algorithm where most lines recur.
+//! Big texts are cut for it into pieces, so with *n* lines that usually takes O(n log n) time and
+//! O(n) space; where pieces must be cut blindly, the result is called coarse. Edits are slid to where
+//! a reader expects them by git's indent heuristic.
 
-mod anchors;
-mod front;
-mod histogram;
 mod indent;
 mod lockstep;
-mod long_lines;
-mod matches;
-mod maybe_moved;
-mod moved;
-mod myers;
-mod recheck;
 mod search;
 mod slide;
-mod token_slices;
-mod work;
 
 use std::ops::Range;
 
 use crate::patch::hunk::{Hunk, Line, LineKind};
-use crate::text::{Alike, Text};
-use search::Part;
-pub use work::Budget;
-use work::Work;
+use crate::text::Text;
+use search::Search;
 
 /// A maximal run of changed lines.
 ///
@@ -62,11 +49,19 @@ impl Edit {
         self.before.is_empty() || self.after.is_empty()
     }
 
-    /// Returns the edit without the first `head` and the last `tail` lines of each side.
-    fn without_ends(&self, head: usize, tail: usize) -> Edit {
+    /// Returns the first `before` and `after` lines.
+    fn head(&self, before: usize, after: usize) -> Edit {
         Edit {
-            before: self.before.start + head..self.before.end - tail,
-            after: self.after.start + head..self.after.end - tail,
+            before: self.before.start..self.before.start + before,
+            after: self.after.start..self.after.start + after,
+        }
+    }
+
+    /// Returns what is below the first `before` and `after` lines.
+    fn below(&self, before: usize, after: usize) -> Edit {
+        Edit {
+            before: self.before.start + before..self.before.end,
+            after: self.after.start + after..self.after.end,
         }
     }
 }
@@ -76,9 +71,64 @@ impl Edit {
 pub struct Comparison {
     /// The edits, in order.
     pub edits: Vec<Edit>,
-    /// Whether the budget was spent, so that edits may be bigger than necessary, or not be where a
-    /// reader expects them. They lead to the modified text even so.
+    /// Whether the budget did not suffice, so that edits may be bigger than necessary, or not be where
+    /// a reader expects them. They lead to the modified text even so.
     pub is_coarse: bool,
+}
+
+/// About the largest number of steps of a comparison, a few nanoseconds each.
+///
+/// The engine has no clock, and no key interrupts it. A search of lines that hardly match takes up to
+/// as many steps for each line as it has lines on a side, and no more than about a thousand. So the
+/// more lines differ, the fewer are compared at once.
+///
+/// Splitting texts into lines, numbering these and reading them side by side is not counted, since it
+/// takes linear time.
+///
+/// ```
+/// use agent_q_diff_engine::diff::{Budget, edits_within};
+/// use agent_q_diff_engine::text::Text;
+/// let original = Text::new(b"a\nb\nc\nb\na\n".to_vec());
+/// let modified = Text::new(b"c\nb\nb\na\nc\n".to_vec());
+/// let found = edits_within(&original, &modified, Budget(0));
+/// assert!(found.is_coarse);
+/// assert_eq!(found.edits.len(), 1);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Budget(pub u64);
+
+impl Default for Budget {
+    /// Keeps texts of 10 MB under about half a second.
+    fn default() -> Budget {
+        Budget(64_000_000)
+    }
+}
+
+/// Largest number of lines on each side that are compared at once, and the smallest one: to begin with
+/// fewer takes longer than to compare them.
+const MAX_WINDOW: usize = 1 << 13;
+const MIN_WINDOW: usize = 1 << 5;
+
+/// Steps for each line that suffice for windows of any length.
+const ENOUGH: usize = 1 << 10;
+
+/// The share of a budget for sliding edits to their best places: one in so many steps.
+const SLIDING: u64 = 16;
+
+impl Budget {
+    /// Returns half of the budget: for one of two comparisons that are one operation.
+    pub(crate) fn half(self) -> Budget {
+        Budget(self.0 / 2)
+    }
+
+    /// Returns how many lines on each side may be compared at once, of `n_lines` that differ.
+    fn window(self, n_lines: usize) -> usize {
+        match usize::try_from(self.0).unwrap_or(usize::MAX) / n_lines.max(1) {
+            n_steps if n_steps < MIN_WINDOW => 0,
+            n_steps if n_steps < ENOUGH => n_steps,
+            _ => MAX_WINDOW,
+        }
+    }
 }
 
 /// Returns the edits that turn `original` into `modified`; see [`edits_within`].
@@ -91,13 +141,29 @@ pub fn edits(original: &Text, modified: &Text) -> Vec<Edit> {
 /// Lines are compared with their terminators: `x` and `x\n` differ, as do `x\n` and `x\r\n`. The
 /// same texts and the same budget always give the same edits.
 pub fn edits_within(original: &Text, modified: &Text, budget: Budget) -> Comparison {
-    edits_beyond(Alike::default(), original, modified, budget)
+    let whole = Edit {
+        before: 0..original.len(),
+        after: 0..modified.len(),
+    };
+    let whole = without_equal_ends(original, modified, whole);
+    let window = budget.window(whole.n_lines());
+    let found = lockstep::edits(original, modified, &whole, window).unwrap_or_else(|| {
+        let mut search = Search::new(original, modified, window);
+        search.compare(whole);
+        search.finish()
+    });
+    let mut n_steps = i64::try_from(budget.0 / SLIDING).unwrap_or(i64::MAX);
+    let edits = slide::settled(original, modified, &found.edits, &mut n_steps);
+    Comparison {
+        edits,
+        is_coarse: found.is_coarse || n_steps < 0,
+    }
 }
 
 /// Splits two texts into lines and compares them; see [`edits_within`].
 ///
-/// Their common prefix and suffix are found once for both steps, which saves much of the time if
-/// little changed.
+/// Of their common prefix and suffix the lines are found once, which saves much of the time if little
+/// changed.
 ///
 /// ```
 /// use agent_q_diff_engine::diff::{Budget, Edit, texts_and_edits};
@@ -113,54 +179,19 @@ pub fn texts_and_edits(
     budget: Budget,
 ) -> (Text, Text, Comparison) {
     let original = Text::new(original);
-    let (modified, alike) = Text::beside(modified, &original);
-    let found = edits_beyond(alike, &original, &modified, budget);
+    let modified = Text::beside(modified, &original);
+    let found = edits_within(&original, &modified, budget);
     (original, modified, found)
-}
-
-fn edits_beyond(alike: Alike, original: &Text, modified: &Text, budget: Budget) -> Comparison {
-    let mut work = Work::new(budget);
-    let whole = Edit {
-        before: 0..original.len(),
-        after: 0..modified.len(),
-    };
-    let edits = lockstep::edits(alike, original, modified, &whole, &mut work)
-        .unwrap_or_else(|| search::edits(original, modified, [Part::Unknown(whole)], &mut work));
-    work.release();
-    let edits = slide::settled(original, modified, &edits, &mut work);
-    Comparison {
-        edits,
-        is_coarse: work.is_coarse(),
-    }
-}
-
-/// Returns how many lines of `part`, a pair of line ranges, are equal on both sides at its head, and
-/// then at its tail.
-fn equal_ends(original: &Text, modified: &Text, part: &Edit) -> (usize, usize) {
-    equal_ends_beyond(Alike::default(), original, modified, part)
-}
-
-/// Like [`equal_ends`], where the common prefix and suffix `alike` of `part` are known.
-fn equal_ends_beyond(
-    alike: Alike,
-    original: &Text,
-    modified: &Text,
-    part: &Edit,
-) -> (usize, usize) {
-    let (before, after) = (part.before.clone(), part.after.clone());
-    let head = original.equal_head_beyond(alike.head, before, modified, after);
-    let rest = part.without_ends(head, 0);
-    let (before, after) = (rest.before, rest.after);
-    (
-        head,
-        original.equal_tail_beyond(alike.tail, before, modified, after),
-    )
 }
 
 /// Returns `edit` without the lines at its head and tail that are equal on both sides.
 fn without_equal_ends(original: &Text, modified: &Text, edit: Edit) -> Edit {
-    let (head, tail) = equal_ends(original, modified, &edit);
-    edit.without_ends(head, tail)
+    let Edit { before, after } = edit.clone();
+    let n_same = original.equal_head(before, modified, after);
+    let rest = edit.below(n_same, n_same);
+    let Edit { before, after } = rest.clone();
+    let n_same = original.equal_tail(before, modified, after);
+    rest.head(rest.before.len() - n_same, rest.after.len() - n_same)
 }
 
 /// Edits that are shown together under one hunk header.

@@ -20,7 +20,7 @@ pub struct Merged {
     pub bytes: Vec<u8>,
     /// Whether there is no conflict.
     pub is_clean: bool,
-    /// Whether a comparison exceeded its budget. Conflicts may then be larger than necessary, but
+    /// Whether a budget did not suffice for a comparison. Conflicts may then be larger than necessary, but
     /// whatever was merged without a conflict is still right.
     pub is_coarse: bool,
 }

@@ -91,7 +91,7 @@ pub struct Proposal {
     agents: AgentLines,
     /// What a bare diff says of its hunks, as long as the text that it was made from is unknown.
     bare: Option<Bare>,
-    /// Whether comparing the texts exceeded the budget.
+    /// Whether the budget did not suffice for comparing the texts.
     is_coarse: bool,
     /// The budget for merging a hunk.
     budget: Budget,

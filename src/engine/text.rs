@@ -42,13 +42,6 @@ pub struct Text {
     is_plain: bool,
 }
 
-/// Lengths in bytes of a known common prefix of two texts, and of a common suffix of what follows.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Alike {
-    pub head: usize,
-    pub tail: usize,
-}
-
 impl PartialEq for Text {
     fn eq(&self, other: &Text) -> bool {
         (&self.bytes, &self.starts) == (&other.bytes, &other.starts)
@@ -70,22 +63,20 @@ impl Text {
         }
     }
 
-    /// Like [`Text::new`], reusing the line table of a similar text; also returns the lengths of the
-    /// common prefix and suffix.
+    /// Like [`Text::new`], reusing the line table of a similar text.
     ///
-    /// In these parts this is several times cheaper than splitting; the rest is split as usual.
-    pub(crate) fn beside(bytes: Vec<u8>, other: &Text) -> (Text, Alike) {
+    /// In their common prefix and suffix this is several times cheaper than splitting; the rest is split as usual.
+    pub(crate) fn beside(bytes: Vec<u8>, other: &Text) -> Text {
         assert!(bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
         if !other.is_plain {
-            return (Text::new(bytes), Alike::default());
+            return Text::new(bytes);
         }
-        let (starts, alike) = scan::line_starts_beside(&bytes, &other.bytes, &other.starts);
-        let text = Text {
+        let starts = scan::line_starts_beside(&bytes, &other.bytes, &other.starts);
+        Text {
             bytes,
             starts,
             is_plain: true,
-        };
-        (text, alike)
+        }
     }
 
     /// Joins `lines` into one text.
@@ -144,46 +135,11 @@ impl Text {
         self.starts.low_len(line) == other.starts.low_len(other_line)
     }
 
-    /// Returns the low 16 bits of the starts of the lines in `range` and of the end of the last one;
-    /// `None` if the text has lines so long that more bits are stored.
-    pub(crate) fn low_edges(&self, range: Range<usize>) -> Option<&[u16]> {
-        self.starts.low_edges(range)
-    }
-
-    /// Calls `each` for each line in `range` with its length in bytes, a fingerprint, and its last
-    /// eight bytes as a little-endian number, padded with zeros at the end.
-    ///
-    /// Equal lines have equal fingerprints, different ones rarely. Takes O(1) time for each line,
-    /// however long it is.
-    #[inline]
-    pub(crate) fn each_fingerprint(
-        &self,
-        range: Range<usize>,
-        mut each: impl FnMut(usize, u32, u64),
-    ) {
-        self.starts.each_line(range, |line| {
-            let (fingerprint, last) = same::fingerprint(&self.bytes, line.clone());
-            each(line.len(), fingerprint, last);
-        });
-    }
-
     /// Returns how many leading lines of `range` and of `other_range` in `other` are equal.
     ///
     /// Compares memory, which is many times cheaper than line by line.
     pub(crate) fn equal_head(
         &self,
-        range: Range<usize>,
-        other: &Text,
-        other_range: Range<usize>,
-    ) -> usize {
-        self.equal_head_beyond(0, range, other, other_range)
-    }
-
-    /// Like [`Text::equal_head`], where the first `known` bytes are known to be equal.
-    #[inline]
-    pub(crate) fn equal_head_beyond(
-        &self,
-        known: usize,
         range: Range<usize>,
         other: &Text,
         other_range: Range<usize>,
@@ -195,13 +151,12 @@ impl Text {
         {
             return 0;
         }
-        self.n_equal_at_head(known, range, other, other_range)
+        self.n_equal_at_head(range, other, other_range)
     }
 
     #[inline(never)]
     fn n_equal_at_head(
         &self,
-        known: usize,
         range: Range<usize>,
         other: &Text,
         other_range: Range<usize>,
@@ -209,7 +164,7 @@ impl Text {
         let (start, other_start) = (self.start(range.start), other.start(other_range.start));
         let ours = &self.bytes[start..self.start(range.end)];
         let theirs = &other.bytes[other_start..other.start(other_range.end)];
-        let end = start + known + same::equal_head(&ours[known..], &theirs[known..]);
+        let end = start + same::equal_head(ours, theirs);
         let n_lines = self.starts.n_up_to(range.start, range.end, end);
         self.n_agreed(other, n_lines.min(other_range.len()), |n| {
             let end = self.start(range.start + n);
@@ -217,64 +172,9 @@ impl Text {
         })
     }
 
-    /// Like [`Text::equal_head`], for short ranges, where lengths of lines mostly decide it.
-    #[inline]
-    pub(crate) fn equal_head_near(
-        &self,
-        range: Range<usize>,
-        other: &Text,
-        other_range: Range<usize>,
-    ) -> usize {
-        if range.is_empty() || other_range.is_empty() {
-            return 0;
-        }
-        let (at, other_at) = (self.start(range.start), other.start(other_range.start));
-        let words = (
-            self.bytes[at..].first_chunk(),
-            other.bytes[other_at..].first_chunk(),
-        );
-        if let (Some(word), Some(other_word)) = words {
-            // Between lines of equal length this mostly decides whether they are equal.
-            let len = self.starts.line(range.start).len();
-            if same::equal_word(word, other_word) < len.min(same::WORD_LEN) {
-                return 0;
-            }
-        }
-        // Lengths say less about short lines, and there are more of them. Where a line may lack its
-        // newline, equal bytes do not mean equal lines.
-        let is_plain = self.is_plain && other.is_plain;
-        if !is_plain || self.start(range.end) - at < same::WORD_LEN * range.len() {
-            return self.equal_head(range, other, other_range);
-        }
-        let n_as_long = self
-            .starts
-            .n_as_long(range.clone(), &other.starts, other_range.clone());
-        let (start, other_start) = (range.start, other_range.start);
-        let (lines, other_lines) = (
-            start..start + n_as_long,
-            other_start..other_start + n_as_long,
-        );
-        match self.lines_bytes(lines.clone()) == other.lines_bytes(other_lines.clone()) {
-            true => n_as_long,
-            false => self.equal_head(lines, other, other_lines),
-        }
-    }
-
     /// Returns how many trailing lines of `range` and of `other_range` in `other` are equal.
     pub(crate) fn equal_tail(
         &self,
-        range: Range<usize>,
-        other: &Text,
-        other_range: Range<usize>,
-    ) -> usize {
-        self.equal_tail_beyond(0, range, other, other_range)
-    }
-
-    /// Like [`Text::equal_tail`], where the last `known` bytes are known to be equal.
-    #[inline]
-    pub(crate) fn equal_tail_beyond(
-        &self,
-        known: usize,
         range: Range<usize>,
         other: &Text,
         other_range: Range<usize>,
@@ -285,13 +185,12 @@ impl Text {
         {
             return 0;
         }
-        self.n_equal_at_tail(known, range, other, other_range)
+        self.n_equal_at_tail(range, other, other_range)
     }
 
     #[inline(never)]
     fn n_equal_at_tail(
         &self,
-        known: usize,
         range: Range<usize>,
         other: &Text,
         other_range: Range<usize>,
@@ -299,8 +198,7 @@ impl Text {
         let (end, other_end) = (self.start(range.end), other.start(other_range.end));
         let ours = &self.bytes[self.start(range.start)..end];
         let theirs = &other.bytes[other.start(other_range.start)..other_end];
-        let (ours, theirs) = (&ours[..ours.len() - known], &theirs[..theirs.len() - known]);
-        let first = end - known - same::equal_tail(ours, theirs);
+        let first = end - same::equal_tail(ours, theirs);
         let n_lines = self.starts.n_from(range.start, range.end, first);
         self.n_agreed(other, n_lines.min(other_range.len()), |n| {
             let start = self.start(range.end - n);

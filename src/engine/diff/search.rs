@@ -1,259 +1,327 @@
-//! The search for equal lines of two texts, wherever they are.
+//! Any two texts, in pieces that imara-diff compares.
 //!
-//! Lines are numbered, equal ones alike. Big texts are cut where a unique line shows what belongs
-//! together, and each part is compared by the histogram algorithm, or by Myers' where that could take
-//! too long. Where the result removes and adds the same lines, it is [checked](super::recheck).
-//!
-//! Where the budget does not suffice to number all lines, the texts are compared in windows: each by
-//! itself, and the next begins after the matches in its first three quarters. The lines that remain
-//! when the budget is spent are one edit.
+//! Its histogram takes quadratic time where every other line is new, and up to thousands of steps for
+//! each line where most recur; its Myers search takes about as many steps for each line as there are
+//! lines, up to a thousand. So big texts are first cut at lines that each side has exactly once and in
+//! the same order, as patience diff does, and a piece that is still bigger than the window is compared
+//! window by window. Each window begins where the texts were last found to differ, so lines that came
+//! or went above do not matter; but what the window does not reach is not found, so the result is
+//! called coarse. Texts of so many lines that numbering them would take too long are compared in
+//! windows from the start.
 
-use imara_diff::InternedInput;
+use std::iter::{successors, zip};
+use std::ops::Range;
 
-use super::anchors;
-use super::histogram::{Histogram, MAX_STEPS};
-use super::long_lines;
-use super::matches::Matches;
-use super::recheck::Recheck;
-use super::token_slices::TokenSlices;
-use super::work::{Work, look_up};
-use super::{Edit, equal_ends};
+use imara_diff::{Algorithm, Diff, Hunk, InternedInput, Token};
+
+use super::{Comparison, Edit, without_equal_ends};
 use crate::text::Text;
 
-/// Number of pairs of lines up to which comparing each is cheaper than numbering the lines.
-const MAX_PAIRS: usize = 32;
+/// Number of lines of both sides up to which texts are compared in one piece, and from which on a
+/// piece of bigger ones ends at the next possible place.
+const WHOLE_LEN: usize = 1 << 11;
+const PIECE_LEN: usize = 1 << 9;
 
-/// Steps to number a line, and more steps if it is new: where there are many, each is somewhere else
-/// in memory.
-const NUMBERING: usize = 4;
-const NUMBERING_NEW: usize = 40;
+/// Number of lines of both sides beyond which they are not numbered all at once, and the number of
+/// lines on each side that are then numbered together: few enough to be close in memory.
+const MAX_NUMBERED: usize = 1 << 20;
+const NUMBERED_LEN: usize = 1 << 16;
 
-/// Number of lines of each side that are numbered together if the whole texts have too many, and the
-/// steps to number one of them, since they are close in memory.
-const WINDOW_LEN: usize = 1 << 14;
-const NUMBERING_NEAR: usize = 8;
+/// A line is rare that comes at most so often in the original, and one of so many must be that or
+/// Myers' algorithm is used.
+const MAX_RARE: u32 = 8;
+const LEAST_RARE: usize = 32;
 
-/// Fewest steps for each line that a comparison needs to find much.
-const LEAST_SHARE: usize = 24;
+/// How many lines may change for each one that changes by Myers' algorithm.
+const MAX_RATIO: f64 = 1.25;
 
-/// Number of lines of both sides up to which all are taken for new ones, since checking would take as
-/// long.
-const MIN_SAMPLED: usize = 1 << 7;
-
-/// Number of lines sampled to estimate how many are new.
-const N_SAMPLES: usize = 1 << 10;
-
-/// Number of lines of both sides beyond which texts are cut.
-const MAX_LEN: usize = 1 << 13;
-
-/// A pair of line ranges with equal lines above and below.
-pub enum Part {
-    /// It is an edit, and not searched.
-    Known(Edit),
-    /// It is to be searched.
-    Unknown(Edit),
-}
-
-impl Part {
-    pub fn lines(&self) -> &Edit {
-        match self {
-            Part::Known(lines) | Part::Unknown(lines) => lines,
-        }
-    }
-}
-
-/// Returns the edits in `parts` of both texts, which are from first to last.
-pub fn edits(
-    original: &Text,
-    modified: &Text,
-    parts: impl IntoIterator<Item = Part>,
-    work: &mut Work,
-) -> Vec<Edit> {
-    let mut search = Search {
-        original,
-        modified,
-        input: InternedInput::default(),
-        histogram: Histogram::default(),
-        recheck: Recheck::default(),
-        matches: Matches::default(),
-    };
-    let parts: Vec<Part> = parts.into_iter().collect();
-    let unknown = parts.iter().filter(|part| matches!(part, Part::Unknown(_)));
-    let mut n_ahead: usize = unknown.map(|part| part.lines().n_lines()).sum();
-    let mut edits = Vec::with_capacity(parts.len());
-    for part in parts {
-        match part {
-            Part::Known(edit) => edits.push(edit),
-            Part::Unknown(part) => {
-                work.set_ahead(n_ahead);
-                n_ahead -= part.n_lines();
-                search.search(&part, work);
-                search.matches.drain_edits(&part, &mut edits);
-            }
-        }
-    }
-    edits
-}
-
-/// Two texts, the matches found in a part of them so far, and space for numbers.
-struct Search<'a> {
+/// Two texts and what was found of them so far, from the top.
+pub struct Search<'a> {
     original: &'a Text,
     modified: &'a Text,
-    input: InternedInput<&'a [u8]>,
-    histogram: Histogram,
-    recheck: Recheck,
-    matches: Matches,
+    /// Number of lines on each side that are compared at once.
+    window: usize,
+    diff: Diff,
+    found: Comparison,
 }
 
 impl<'a> Search<'a> {
-    /// Adds the equal lines of `part`, a pair of line ranges.
-    fn search(&mut self, part: &Edit, work: &mut Work) {
-        if part.is_one_sided() {
-            return;
+    pub fn new(original: &'a Text, modified: &'a Text, window: usize) -> Search<'a> {
+        Search {
+            original,
+            modified,
+            window,
+            diff: Diff::default(),
+            found: Comparison {
+                edits: Vec::new(),
+                is_coarse: false,
+            },
         }
-        let (head, tail) = equal_ends(self.original, self.modified, part);
-        self.matches.push(part.before.start, part.after.start, head);
-        self.search_inside(&part.without_ends(head, tail), work);
-        self.matches
-            .push(part.before.end - tail, part.after.end - tail, tail);
     }
 
-    fn search_inside(&mut self, part: &Edit, work: &mut Work) {
-        if part.is_one_sided() || self.is_all_different(part) {
-            return;
-        }
-        let n_steps = self.numbering_cost(part);
-        // If nothing could be done with the numbers, windows find more.
-        if (n_steps + LEAST_SHARE * part.n_lines()) as u64 > work.portion(part.n_lines()) {
-            return self.search_windows(part, work);
-        }
-        work.spend(n_steps);
-        self.search_numbered(part, work);
+    pub fn finish(self) -> Comparison {
+        self.found
     }
 
-    /// Estimates the number of steps to number the lines of `part`, by sampling how many are new.
-    fn numbering_cost(&self, part: &Edit) -> usize {
-        if part.n_lines() <= MIN_SAMPLED {
-            return (NUMBERING + NUMBERING_NEW) * part.n_lines();
-        }
-        let mut seen = Vec::new();
-        for (text, lines) in [(self.original, &part.before), (self.modified, &part.after)] {
-            for line in lines.clone().step_by(lines.len() / N_SAMPLES + 1) {
-                text.each_fingerprint(line..line + 1, |_, fingerprint, _| seen.push(fingerprint));
+    /// Adds an edit, which is joined with the last one if no line is between them.
+    fn push(&mut self, edit: Edit) {
+        match self.found.edits.last_mut() {
+            Some(last)
+                if last.before.end == edit.before.start && last.after.end == edit.after.start =>
+            {
+                last.before.end = edit.before.end;
+                last.after.end = edit.after.end;
             }
+            _ => self
+                .found
+                .edits
+                .extend((edit.n_lines() > 0).then_some(edit)),
         }
-        let n_seen = seen.len().max(1);
-        seen.sort_unstable();
-        seen.dedup();
-        let n_new = part.n_lines() * seen.len() / n_seen;
-        NUMBERING * part.n_lines() + NUMBERING_NEW * n_new
     }
 
-    /// Adds the equal lines of `part`, which has too many lines to number them all, in windows: the
-    /// matches in the first three quarters of each stay.
-    fn search_windows(&mut self, part: &Edit, work: &mut Work) {
-        work.cut_short();
-        let mut rest = part.clone();
-        loop {
-            let (before, after) = (rest.before.clone(), rest.after.clone());
-            let head = self.original.equal_head(before, self.modified, after);
-            self.matches.push(rest.before.start, rest.after.start, head);
-            rest = rest.without_ends(head, 0);
-            let window = Edit {
-                before: rest.before.start..rest.before.end.min(rest.before.start + WINDOW_LEN),
-                after: rest.after.start..rest.after.end.min(rest.after.start + WINDOW_LEN),
-            };
-            if rest.is_one_sided() || !work.afford(NUMBERING_NEAR * window.n_lines()) {
+    /// Compares `part` of the texts, which is below all those before.
+    pub fn compare(&mut self, part: Edit) {
+        let len = if part.n_lines() > MAX_NUMBERED {
+            NUMBERED_LEN
+        } else {
+            MAX_NUMBERED
+        };
+        self.in_windows(part, len, |search, part| {
+            let mut lines = Numbered::new(search.original, search.modified, &part);
+            let window = search.window;
+            let least = window.min(PIECE_LEN);
+            for piece in lines.pieces(part, least) {
+                search.in_windows(piece, window, |search, window| {
+                    search.compare_window(window, &mut lines)
+                });
+            }
+        });
+    }
+
+    /// Calls `compare` for `part`, or for windows of it that have at most `len` lines on each side.
+    fn in_windows(&mut self, part: Edit, len: usize, mut compare: impl FnMut(&mut Self, Edit)) {
+        let mut rest = without_equal_ends(self.original, self.modified, part);
+        while !rest.is_one_sided() && self.window > 0 {
+            let n_found = self.found.edits.len();
+            let (before, after) = (rest.before.len().min(len), rest.after.len().min(len));
+            compare(self, rest.head(before, after));
+            let below = rest.below(before, after);
+            if below.n_lines() == 0 {
                 return;
             }
-            work.set_ahead(rest.n_lines());
-            if window == rest {
-                return self.search_numbered(&rest, work);
-            }
-            let outer = std::mem::take(&mut self.matches);
-            self.search_numbered(&window, work);
-            let found = std::mem::replace(&mut self.matches, outer);
-            let end = self.keep_most(&found, &window);
-            rest = Edit {
-                before: end.0..rest.before.end,
-                after: end.1..rest.after.end,
+            self.found.is_coarse = true;
+            // What is near the end of the window might match lines below it.
+            let is_near = |edit: &Edit| {
+                let (line, other) = (edit.before.start, edit.after.start);
+                (line, other) > (rest.before.start, rest.after.start)
+                    && 4 * (line - rest.before.start) <= 3 * before
+                    && 4 * (other - rest.after.start) <= 3 * after
+            };
+            let last = self.found.edits[n_found..].iter().rposition(is_near);
+            rest = match last.and_then(|last| self.found.edits.drain(n_found + last..).next()) {
+                Some(edit) => Edit {
+                    before: edit.before.start..rest.before.end,
+                    after: edit.after.start..rest.after.end,
+                },
+                None => below,
             };
         }
+        self.found.is_coarse |= !rest.is_one_sided();
+        self.push(rest);
     }
 
-    /// Adds the matches `found` that are in the first three quarters of `window`, and returns where
-    /// to go on.
-    fn keep_most(&mut self, found: &Matches, window: &Edit) -> (usize, usize) {
-        let (before, after) = (window.before.len() / 4 * 3, window.after.len() / 4 * 3);
-        let end = (window.before.start + before, window.after.start + after);
-        let mut last = None;
-        for found in found.iter() {
-            let n_left =
-                (end.0.saturating_sub(found.before)).min(end.1.saturating_sub(found.after));
-            let len = found.len.min(n_left);
-            if len > 0 {
-                self.matches.push(found.before, found.after, len);
-                last = Some((found.before + len, found.after + len));
-            }
+    fn compare_window(&mut self, window: Edit, lines: &mut Numbered) {
+        let is_all = window.before.len().max(window.after.len()) < self.window;
+        for hunk in lines.hunks(&window, is_all, &mut self.diff) {
+            let above = window.head(hunk.before.end as usize, hunk.after.end as usize);
+            self.push(above.below(hunk.before.start as usize, hunk.after.start as usize));
         }
-        last.unwrap_or(end)
     }
+}
 
-    /// Numbers the lines of `part` and adds the equal ones.
-    fn search_numbered(&mut self, part: &Edit, work: &mut Work) {
-        let n_tokens = self.number(part);
-        let sides = TokenSlices {
-            before: &self.input.before,
-            after: &self.input.after,
+/// The lines of a part of two texts as numbers: equal lines have the same.
+struct Numbered {
+    before: Vec<Token>,
+    after: Vec<Token>,
+    /// The lines of the texts where they begin.
+    start: (usize, usize),
+    /// For each number its number among those of a window, and the window that this was for.
+    renumbered: Vec<(Token, usize)>,
+    n_windows: usize,
+}
+
+impl Numbered {
+    fn new(original: &Text, modified: &Text, part: &Edit) -> Numbered {
+        let mut input = InternedInput::<&[u8]>::default();
+        input.update_before(original.lines(part.before.clone()));
+        input.update_after(modified.lines(part.after.clone()));
+        Numbered {
             start: (part.before.start, part.after.start),
+            renumbered: vec![(Token(0), 0); input.interner.num_tokens() as usize],
+            n_windows: 0,
+            before: input.before,
+            after: input.after,
+        }
+    }
+
+    /// Returns what changes in `window`, counted from its first lines. If it is not all that is to be
+    /// compared, only Myers' algorithm is used.
+    fn hunks(&mut self, window: &Edit, is_all: bool, diff: &mut Diff) -> Vec<Hunk> {
+        let (before, after, n_tokens) = self.renumbered(window);
+        let mut hunks = |algorithm| -> Vec<Hunk> {
+            diff.compute_with(algorithm, &before, &after, n_tokens);
+            diff.hunks().collect()
         };
-        let parts = match sides.n_lines() <= MAX_LEN {
-            true => vec![sides],
-            false => anchors::parts(sides, n_tokens),
-        };
-        self.histogram.reserve(n_tokens);
-        self.recheck.reserve(n_tokens);
-        // Half of the work is for Myers' algorithm, which finds more with little.
-        let max_steps = MAX_STEPS.min(work.share(2 * look_up(sides.n_lines()) * sides.n_lines()));
-        for part in parts {
-            let (inside, tail) = part.without_equal_ends(&mut self.matches);
-            work.pass(part.n_lines() - inside.n_lines());
-            let mut found = Matches::default();
-            let is_histogram = self.histogram.compare(inside, max_steps, &mut found, work);
-            if is_histogram {
-                work.put_ahead(inside.n_lines());
-                let myers = &mut self.histogram.myers;
-                found = self.recheck.better(inside, found, myers, work);
-                work.pass(inside.n_lines());
+        if !is_all || !has_rare(&before, &after, n_tokens) {
+            return hunks(Algorithm::Myers);
+        }
+        let found = hunks(Algorithm::Histogram);
+        if is_any_again(&found, &before, &after, n_tokens) {
+            let others = hunks(Algorithm::Myers);
+            if n_changed(&found) as f64 > MAX_RATIO * n_changed(&others) as f64 {
+                return others;
             }
-            self.matches.append(&found);
-            self.matches.push(inside.end().0, inside.end().1, tail);
         }
+        found
     }
 
-    /// Numbers the lines of `part`, equal ones alike, and returns how many different ones there are.
-    fn number(&mut self, part: &Edit) -> u32 {
-        let (before, after) = (part.before.clone(), part.after.clone());
-        let sides = (self.original, self.modified);
-        if let Some(found) = long_lines::numbered((sides.0, before), (sides.1, after)) {
-            (self.input.before, self.input.after) = (found.before, found.after);
-            return found.n_tokens;
-        }
-        self.input.clear();
-        // A text has fewer lines than bytes, and these are counted in 32 bits.
-        let (before, after) = (part.before.len() as u32, part.after.len() as u32);
-        self.input.reserve(before, after);
-        self.input
-            .update_before(self.original.lines(part.before.clone()));
-        self.input
-            .update_after(self.modified.lines(part.after.clone()));
-        self.input.interner.num_tokens()
+    /// Returns the lines of `window` with numbers that are as small as possible, and how many there
+    /// are: imara-diff makes tables of all numbers.
+    fn renumbered(&mut self, window: &Edit) -> (Vec<Token>, Vec<Token>, u32) {
+        self.n_windows += 1;
+        let n_windows = self.n_windows;
+        let mut n_tokens = 0;
+        let mut renumber = |token: &Token| {
+            let (number, window) = &mut self.renumbered[token.0 as usize];
+            if *window != n_windows {
+                (*number, *window) = (Token(n_tokens), n_windows);
+                n_tokens += 1;
+            }
+            *number
+        };
+        let at = window.before.start - self.start.0;
+        let before = self.before[at..at + window.before.len()].iter();
+        let before = before.map(&mut renumber).collect();
+        let at = window.after.start - self.start.1;
+        let after = self.after[at..at + window.after.len()].iter();
+        let after = after.map(&mut renumber).collect();
+        (before, after, n_tokens)
     }
 
-    /// Returns whether `part` has no line in common, if it is so short that this is cheap to tell.
-    fn is_all_different(&self, part: &Edit) -> bool {
-        let is_same = |line, other| self.original.is_line_same(line, self.modified, other);
-        let is_in_after = |line| part.after.clone().any(|other| is_same(line, other));
-        part.before.len() * part.after.len() <= MAX_PAIRS && !part.before.clone().any(is_in_after)
+    /// Cuts `part`, all of the lines, into pieces that may be compared one by one.
+    ///
+    /// Each but the first begins with a line that both sides have exactly once.
+    fn pieces(&self, part: Edit, least: usize) -> Vec<Edit> {
+        if part.n_lines() <= WHOLE_LEN {
+            return vec![part];
+        }
+        let (mut pieces, mut rest) = (Vec::new(), part);
+        for (before, after) in increasing(&self.unique_lines()) {
+            let (line, other) = (self.start.0 + before, self.start.1 + after);
+            let (before, after) = (line - rest.before.start, other - rest.after.start);
+            if before + after > least {
+                pieces.push(rest.head(before, after));
+                rest = rest.below(before, after);
+            }
+        }
+        pieces.push(rest);
+        pieces
     }
+
+    /// Returns the places of the lines that occur exactly once on each side, in the order of the
+    /// original.
+    fn unique_lines(&self) -> Vec<(usize, usize)> {
+        let (places, other_places) = (self.places(&self.before), self.places(&self.after));
+        // Lines were numbered in the order of the original.
+        zip(places, other_places)
+            .filter_map(|(place, other)| Some((place.once()?, other.once()?)))
+            .collect()
+    }
+
+    /// Returns for each number where `lines` have it.
+    fn places(&self, lines: &[Token]) -> Vec<Place> {
+        let mut places = vec![Place::Nowhere; self.renumbered.len()];
+        for (line, token) in lines.iter().enumerate() {
+            let place = &mut places[token.0 as usize];
+            *place = match place {
+                // imara-diff numbers lines in 32 bits.
+                Place::Nowhere => Place::Once(line as u32),
+                _ => Place::Often,
+            };
+        }
+        places
+    }
+}
+
+/// Returns whether enough of the lines `before` are rare, and also `after`.
+fn has_rare(before: &[Token], after: &[Token], n_tokens: u32) -> bool {
+    let mut n_times = vec![0; n_tokens as usize];
+    before
+        .iter()
+        .for_each(|token| n_times[token.0 as usize] += 1);
+    let is_rare = |token: &&Token| (1..=MAX_RARE).contains(&n_times[token.0 as usize]);
+    let n_rare = after.iter().filter(is_rare).count();
+    (n_rare + 1) * LEAST_RARE >= after.len()
+}
+
+/// Returns whether `hunks` add anything that they take away.
+fn is_any_again(hunks: &[Hunk], before: &[Token], after: &[Token], n_tokens: u32) -> bool {
+    let lines = |range: &Range<u32>| range.start as usize..range.end as usize;
+    let mut is_removed = vec![false; n_tokens as usize];
+    for token in hunks.iter().flat_map(|hunk| &before[lines(&hunk.before)]) {
+        is_removed[token.0 as usize] = true;
+    }
+    let mut added = hunks.iter().flat_map(|hunk| &after[lines(&hunk.after)]);
+    added.any(|token| is_removed[token.0 as usize])
+}
+
+fn n_changed(hunks: &[Hunk]) -> usize {
+    hunks
+        .iter()
+        .map(|hunk| hunk.before.len() + hunk.after.len())
+        .sum()
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Nowhere,
+    Once(u32),
+    Often,
+}
+
+impl Place {
+    fn once(self) -> Option<usize> {
+        match self {
+            Place::Once(line) => Some(line as usize),
+            _ => None,
+        }
+    }
+}
+
+/// Returns a longest run of `pairs`, in order but not adjacent, in which the second numbers
+/// increase as the first ones do.
+fn increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    // For each length, the pair with the smallest second number that ends a run of that length.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut previous: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
+    for (index, pair) in pairs.iter().enumerate() {
+        let is_below = |&end: &usize| pairs[end].1 < pair.1;
+        // Mostly the longest run goes on.
+        let len = if ends.last().is_none_or(is_below) {
+            ends.len()
+        } else {
+            ends.partition_point(is_below)
+        };
+        previous.push(len.checked_sub(1).map(|len| ends[len]));
+        match ends.get_mut(len) {
+            Some(end) => *end = index,
+            None => ends.push(index),
+        }
+    }
+    let last = ends.last().copied();
+    let mut run: Vec<_> = successors(last, |&index| previous[index])
+        .map(|index| pairs[index])
+        .collect();
+    run.reverse();
+    run
 }

@@ -7,19 +7,16 @@
 use std::ops::Range;
 
 use super::indent;
-use super::work::Work;
 use super::{Edit, without_equal_ends};
 use crate::text::Text;
 
-/// Steps of the work for sliding by a line.
-const STEP: usize = 2;
-
-/// Returns `edits`, each slid to its best place, as long as there is work left.
-pub fn settled(original: &Text, modified: &Text, edits: &[Edit], work: &mut Work) -> Vec<Edit> {
+/// Returns `edits`, each slid to its best place, as long as there are steps left: one is subtracted
+/// from `n_steps` for each line that an edit slides by. If more are wanted, it becomes negative.
+pub fn settled(original: &Text, modified: &Text, edits: &[Edit], n_steps: &mut i64) -> Vec<Edit> {
     let mut removed = runs(edits.iter().map(|edit| &edit.before));
     let mut added = runs(edits.iter().map(|edit| &edit.after));
-    slide(modified, &mut added, &removed, work);
-    slide(original, &mut removed, &added, work);
+    slide(modified, &mut added, &removed, n_steps);
+    slide(original, &mut removed, &added, n_steps);
     joined(original, modified, removed, added)
 }
 
@@ -79,8 +76,8 @@ fn can_go_down(text: &Text, lines: &Range<usize>) -> bool {
 }
 
 /// Slides each of `runs` of lines of `text` to its best place beside the `others`, as long as there
-/// is work left.
-fn slide(text: &Text, runs: &mut Vec<Run>, others: &[Run], work: &mut Work) {
+/// are steps left.
+fn slide(text: &Text, runs: &mut Vec<Run>, others: &[Run], n_steps: &mut i64) {
     let mut slider = Slider {
         text,
         runs,
@@ -88,7 +85,7 @@ fn slide(text: &Text, runs: &mut Vec<Run>, others: &[Run], work: &mut Work) {
         n_taken: 0,
         others,
         n_others: 0,
-        work,
+        n_steps,
     };
     while let Some(run) = slider.next_below(|_| true) {
         let run = slider.settled(run);
@@ -110,7 +107,7 @@ struct Slider<'a> {
     others: &'a [Run],
     /// How many of these are above the last place that was asked about: the next one is near.
     n_others: usize,
-    work: &'a mut Work,
+    n_steps: &'a mut i64,
 }
 
 impl Slider<'_> {
@@ -154,12 +151,18 @@ impl Slider<'_> {
         next.is_some_and(|other| other.place == run.place)
     }
 
+    /// Takes a step, and returns whether there was one.
+    fn step(&mut self) -> bool {
+        *self.n_steps -= 1;
+        *self.n_steps >= 0
+    }
+
     /// Slides `run` up by a line, if it can, and returns whether it did.
     fn up(&mut self, run: &mut Run) -> bool {
         let Some(place) = run.place.checked_sub(1) else {
             return false;
         };
-        if !can_go_up(self.text, &run.lines) || !self.work.spend(STEP) {
+        if !can_go_up(self.text, &run.lines) || !self.step() {
             return false;
         }
         let Range { start, end } = run.lines;
@@ -177,7 +180,7 @@ impl Slider<'_> {
     /// Slides `run` down by a line, if it can, and returns whether it did.
     fn down(&mut self, run: &mut Run) -> bool {
         let place = run.place + 1;
-        if !can_go_down(self.text, &run.lines) || !self.work.spend(STEP) {
+        if !can_go_down(self.text, &run.lines) || !self.step() {
             return false;
         }
         let Range { start, end } = run.lines;
@@ -199,7 +202,6 @@ impl Slider<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Budget;
     use super::*;
 
     /// Each value of a sorted file comes once more: each edit can slide up to the one above.
@@ -215,21 +217,20 @@ mod tests {
             after: 5 * value + 4..5 * value + 5,
         };
         let edits: Vec<Edit> = (0..5000).map(edit).collect();
-        let mut work = Work::new(Budget(100 * 5000));
-        let slid = settled(&original, &modified, &edits, &mut work);
-        assert!(!work.is_coarse());
+        let mut n_steps = 50 * 5000;
+        let slid = settled(&original, &modified, &edits, &mut n_steps);
+        assert!(n_steps >= 0);
         // So each meets the next one.
         let two = |n: usize| Edit {
             before: 8 * n + 4..8 * n + 4,
             after: 10 * n + 4..10 * n + 6,
         };
         assert!(slid.into_iter().eq((0..2500).map(two)));
-        // However little work there is, it ends.
-        for budget in [0, 1, 7, 5000] {
-            let mut work = Work::new(Budget(budget));
-            let some = settled(&original, &modified, &edits, &mut work);
+        // However few steps there are, it ends.
+        for mut n_steps in [0, 1, 7, 2500] {
+            let some = settled(&original, &modified, &edits, &mut n_steps);
             assert_eq!(some.iter().map(Edit::n_lines).sum::<usize>(), 5000);
-            assert!(work.is_coarse());
+            assert!(n_steps < 0);
         }
     }
 }

@@ -1,13 +1,12 @@
-//! How many bytes two texts share at their heads and tails, and fingerprints of lines.
+//! How many bytes two texts share at their heads and tails.
 
 use std::iter::zip;
-use std::ops::Range;
 
 /// Number of bytes that are compared at once.
 const BLOCK_LEN: usize = 32;
 
 /// Number of bytes that are read as one number.
-pub const WORD_LEN: usize = 8;
+const WORD_LEN: usize = 8;
 
 /// Length in bytes beyond which bytes are compared by the C library, which knows the processor.
 const NEAR_LEN: usize = 512;
@@ -56,7 +55,7 @@ fn equal_last_chunks<const N: usize>(a: &[u8], b: &[u8]) -> usize {
 
 /// Returns how many leading bytes of two words are equal.
 #[inline]
-pub fn equal_word(a: &[u8; WORD_LEN], b: &[u8; WORD_LEN]) -> usize {
+fn equal_word(a: &[u8; WORD_LEN], b: &[u8; WORD_LEN]) -> usize {
     (u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b)).trailing_zeros() as usize / 8
 }
 
@@ -74,39 +73,6 @@ fn equal_bytes(a: &[u8], b: &[u8]) -> usize {
     }
     let rest = zip(&a[done..], &b[done..]);
     done + rest.take_while(|(a, b)| a == b).count()
-}
-
-/// Returns a fingerprint of the line of `bytes` at `line`, and the line's last eight bytes as a
-/// little-endian number, padded with zeros at the end.
-///
-/// Equal lines have equal fingerprints, different ones rarely. The fingerprint is made of the length
-/// and of bytes in the middle and at the end, since lines that begin alike mostly differ there.
-#[inline]
-pub fn fingerprint(bytes: &[u8], line: Range<usize>) -> (u32, u64) {
-    let len = line.end.wrapping_sub(line.start);
-    let n_above = len.saturating_sub(WORD_LEN);
-    let n_missing = WORD_LEN.saturating_sub(len) as u32;
-    let last = word_before(bytes, line.end).wrapping_shr(8 * n_missing);
-    let middle = word_before(bytes, line.end.wrapping_sub(n_above / 2)).wrapping_shr(8 * n_missing);
-    // Multiplying by odd numbers with many bits set, such as Knuth's, mixes low bits into high ones.
-    let mixed = (middle ^ len as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ last;
-    let mixed = (mixed.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as u32;
-    (mixed, last)
-}
-
-/// Returns the eight bytes before `end` as a number, as if `bytes` had zeros before it.
-#[inline]
-fn word_before(bytes: &[u8], end: usize) -> u64 {
-    match bytes[..end].last_chunk() {
-        Some(word) => u64::from_le_bytes(*word),
-        None => first_word(&bytes[..end]),
-    }
-}
-
-#[cold]
-fn first_word(bytes: &[u8]) -> u64 {
-    let byte = |word: u64, byte: &u8| word >> 8 | u64::from(*byte) << 56;
-    bytes.iter().fold(0, byte)
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use fearless_simd::{Level, Simd, SimdInt, SimdInto, SimdMask, dispatch, u8x64};
 use memchr::{memchr, memchr_iter};
 
+use super::same;
 use super::table::{self, Table, offset};
-use super::{Alike, same};
 
 /// Number of bytes that are searched for newlines at once.
 const BLOCK_LEN: usize = 64;
@@ -38,12 +38,12 @@ fn line_starts_on(level: Level, bytes: &[u8]) -> Table {
 }
 
 /// Like [`line_starts`], reusing the starts `other_starts` of `others`, which share a prefix and a
-/// suffix with `bytes`; also returns the lengths of both.
+/// suffix with `bytes`.
 ///
 /// Each entry of `other_starts` but the first and the last must follow a newline.
-pub fn line_starts_beside(bytes: &[u8], others: &[u8], other_starts: &Table) -> (Table, Alike) {
+pub fn line_starts_beside(bytes: &[u8], others: &[u8], other_starts: &Table) -> Table {
     if other_starts.is_wide() {
-        return (line_starts(bytes), Alike::default());
+        return line_starts(bytes);
     }
     let head = same::equal_head(bytes, others);
     let tail = same::equal_tail(&bytes[head..], &others[head..]);
@@ -57,7 +57,7 @@ pub fn line_starts_beside(bytes: &[u8], others: &[u8], other_starts: &Table) -> 
     let mut starts = Starts::new(other_starts, n_above, &bytes[first..end], n_below);
     starts.scan(Level::new(), &bytes[..end], first);
     starts.extend_from(other_starts, n_not_below, end.wrapping_sub(other_end));
-    (starts.finish(bytes), Alike { head, tail })
+    starts.finish(bytes)
 }
 
 /// The entries of a narrow [`Table`] while they are found, from first to last.
@@ -282,7 +282,7 @@ mod tests {
                 let mut other = bytes.clone();
                 other.splice(at..at + long, text(900, 5, 2));
                 for (a, b) in [(&bytes, &other), (&other, &bytes)] {
-                    let (starts, _) = line_starts_beside(a, b, &line_starts(b));
+                    let starts = line_starts_beside(a, b, &line_starts(b));
                     assert_eq!(starts, naive_starts(a), "{long} {at}");
                 }
             }
@@ -310,7 +310,7 @@ mod tests {
                         let gone = cut.min(len)..(cut + n_gone).min(len);
                         let mut bytes = other.clone();
                         bytes.splice(gone, text(n_new, n, seed));
-                        let (starts, _) = line_starts_beside(&bytes, &other, &line_starts(&other));
+                        let starts = line_starts_beside(&bytes, &other, &line_starts(&other));
                         let case = || {
                             format!(
                                 "{:?} {:?}",

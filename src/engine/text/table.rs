@@ -4,7 +4,6 @@
 //! the table has two bytes for each line and four for each block of lines, as long as no block is
 //! long.
 
-use std::iter::zip;
 use std::ops::Range;
 
 /// Largest length of a text, in bytes: where its lines begin is kept in 32 bits, or fewer, so that
@@ -96,29 +95,6 @@ impl Table {
         }
     }
 
-    /// Returns the low halves of the starts of `lines` and of the end of the last one; `None` if the
-    /// table is wide.
-    #[inline]
-    pub fn low_edges(&self, lines: Range<usize>) -> Option<&[u16]> {
-        self.low.get(lines.start..=lines.end)
-    }
-
-    /// Calls `each` with the byte range of each of `lines`.
-    #[inline]
-    pub fn each_line(&self, lines: Range<usize>, mut each: impl FnMut(Range<usize>)) {
-        let mut start = self.at(lines.start);
-        let low = self.low_edges(lines.clone()).unwrap_or(&[]);
-        for (n, line) in lines.enumerate() {
-            let len = match low.get(n..).and_then(|low| low.first_chunk()) {
-                Some(&[low, next]) => usize::from(u16::wrapping_sub(next, low)),
-                None => self.line(line).len(),
-            };
-            let end = start.wrapping_add(len);
-            each(start..end);
-            start = end;
-        }
-    }
-
     /// Returns the low halves of the start and the end of line `index`.
     #[inline]
     fn low_ends(&self, index: usize) -> Option<&[u16; 2]> {
@@ -133,33 +109,6 @@ impl Table {
             Some(&[low, next]) => next.wrapping_sub(low),
             None => self.wide[index + 1].wrapping_sub(self.wide[index]) as u16,
         }
-    }
-
-    /// Returns how many leading lines of `lines` and `other_lines` of `other` have pairwise equal
-    /// lengths, as far as the low 16 bits tell.
-    #[inline]
-    pub fn n_as_long(
-        &self,
-        lines: Range<usize>,
-        other: &Table,
-        other_lines: Range<usize>,
-    ) -> usize {
-        let edges = (
-            self.low_edges(lines.clone()),
-            other.low_edges(other_lines.clone()),
-        );
-        if let (Some(&[first, ref ends @ ..]), Some(&[other_first, ref other_ends @ ..])) = edges {
-            // While lengths are equal, the distance between the ends stays the same.
-            let by = first.wrapping_sub(other_first);
-            let ends = zip(ends, other_ends);
-            return ends
-                .take_while(|(end, other)| end.wrapping_sub(**other) == by)
-                .count();
-        }
-        let lines = zip(lines, other_lines);
-        lines
-            .take_while(|&(line, other_line)| self.low_len(line) == other.low_len(other_line))
-            .count()
     }
 
     /// Returns how many entries after `first`, up to `last`, are at most `end`, which is no less than
@@ -340,15 +289,6 @@ mod tests {
                 assert_eq!(table.line(index), line[0]..line[1]);
                 assert_eq!(table.low_len(index), (line[1] - line[0]) as u16);
             }
-            for first in 0..table.len() {
-                let lines = first..table.len() - 1;
-                let mut n_seen = 0;
-                table.each_line(lines.clone(), |line| {
-                    assert_eq!(line, table.line(first + n_seen));
-                    n_seen += 1;
-                });
-                assert_eq!(n_seen, lines.len());
-            }
         }
         assert_eq!(n_wide, 5);
     }
@@ -370,25 +310,6 @@ mod tests {
                         assert_eq!(table.n_all_up_to(end), n_all);
                     }
                 }
-            }
-        }
-    }
-
-    #[test]
-    fn lines_are_as_long_up_to_the_first_that_is_not() {
-        let cases = cases();
-        for (entries, others) in cases.iter().flat_map(|a| cases.iter().map(move |b| (a, b))) {
-            let (table, other) = (table(entries), table(others));
-            for (first, other_first) in [(0, 0), (1, 0), (33, 34), (40, 70)] {
-                let lines = first.min(table.len() - 1)..table.len() - 1;
-                let other_lines = other_first.min(other.len() - 1)..other.len() - 1;
-                let lens = |entries: &[usize], lines: &Range<usize>| -> Vec<u16> {
-                    let lens = entries[lines.start..].windows(2);
-                    lens.map(|line| (line[1] - line[0]) as u16).collect()
-                };
-                let lens = zip(lens(entries, &lines), lens(others, &other_lines));
-                let n_as_long = lens.take_while(|(len, other)| len == other).count();
-                assert_eq!(table.n_as_long(lines, &other, other_lines), n_as_long);
             }
         }
     }
