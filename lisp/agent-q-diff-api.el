@@ -33,7 +33,7 @@
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-visit)
+(require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-decide)
 (require 'agent-q-diff-change)

@@ -28,7 +28,6 @@
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-live)
 (require 'agent-q-diff-text)
-(require 'agent-q-diff-visit)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-operation)

@@ -22,7 +22,7 @@
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-disk)
-(require 'agent-q-diff-apply)
+(require 'agent-q-diff-target)
 
 (cl-defstruct (agent-q-diff-live (:constructor agent-q-diff-live--make)
                                  (:copier nil))

@@ -21,7 +21,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
-(require 'agent-q-diff-visit)
+(require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-decide)

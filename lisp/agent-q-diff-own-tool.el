@@ -48,7 +48,7 @@
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
-(require 'agent-q-diff-visit)
+(require 'agent-q-diff-target)
 (require 'agent-q-diff-live)
 (require 'agent-q-diff-guard)
 (require 'agent-q-diff-permit)

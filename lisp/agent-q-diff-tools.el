@@ -42,7 +42,7 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
-(require 'agent-q-diff-visit)
+(require 'agent-q-diff-target)
 (require 'agent-q-diff-input)
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-guard)
