@@ -17,7 +17,6 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-file-change)
-(require 'agent-q-diff-operation)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-transaction)
 

@@ -30,7 +30,6 @@
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
-(require 'agent-q-diff-operation)
 (require 'agent-q-diff-change)
 
 (defconst agent-q-diff-input--keys

@@ -20,7 +20,6 @@
 (require 'agent-q-diff-log)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
-(require 'agent-q-diff-operation)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
