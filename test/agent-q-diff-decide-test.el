@@ -2,9 +2,13 @@
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
+;;; Commentary:
+
 ;;; Code:
 
 (require 'agent-q-diff-test-help)
+
+;;;; Deciding
 
 ;;;; Where a hunk goes
 
