@@ -1,4 +1,4 @@
-;;; agent-q-diff-buffer.el --- The state of a diff buffer, and its review  -*- lexical-binding: t; -*-
+;;; agent-q-diff-buffer.el --- The state of a diff buffer, its hunks and its sections  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -12,6 +12,10 @@
 ;; In a buffer made for a proposal the review is given.  In any other
 ;; buffer, say one with a diff typed by hand, the review is made from the
 ;; buffer's text when it is first needed.
+;;
+;; If a change has several files, or does more to one than change its text,
+;; each file is a section of the diff buffer: a heading, which says what
+;; happens to the file and how far it is decided, and below it the hunks.
 
 ;;; Code:
 
@@ -611,6 +615,267 @@ besides that one, the buffer is displayed in the selected window."
                  display-buffer-same-window))
             display-buffer-base-action)))
     (agent-q-diff-base-sparing spared display)))
+
+;;;; The files of a change, each under a heading
+
+;;;; Writing
+
+(defvar-local agent-q-diff-section--words nil
+  "Vector of what each heading shows, the words or nil; nil if nothing yet.")
+(put 'agent-q-diff-section--words 'permanent-local t)
+
+(defvar-local agent-q-diff-section--width nil
+  "The number of columns that the headings are shown for, or nil if no window is.")
+
+(defun agent-q-diff-section-file-name (path)
+  "Return PATH, a file of this buffer's change, for display."
+  (agent-q-diff-visible
+   (if (string-prefix-p default-directory path)
+       (substring path (length default-directory))
+     (abbreviate-file-name path))))
+
+(defun agent-q-diff-section--name (file)
+  "Return the name of FILE, an `agent-q-diff-file-change', before and after."
+  (let ((old (agent-q-diff-file-change-old-path file))
+        (new (agent-q-diff-file-change-new-path file)))
+    (if (and old new (not (equal old new)))
+        (format "%s → %s" (agent-q-diff-section-file-name old)
+                (agent-q-diff-section-file-name new))
+      (agent-q-diff-section-file-name (or new old)))))
+
+(defun agent-q-diff-section--insert-heading (file)
+  "Insert the heading of FILE and return its position, a marker."
+  (let ((beg (point))
+        (name (agent-q-diff-section--name file)))
+    (insert (propertize (format "%-10s %s%s\n" (agent-q-diff-operation-kind file) name
+                                (if (agent-q-diff-operation-creates-executable-p file)
+                                    " (executable)"
+                                  ""))
+                        'agent-q-diff-heading name
+                        'font-lock-face 'agent-q-diff-file-heading))
+    (copy-marker beg t)))
+
+(defun agent-q-diff-section--insert-operation (operation)
+  "Insert OPERATION as a hunk, and return its position."
+  (prog1 (point)
+    (insert (propertize (format "@@ %s @@" (agent-q-diff-operation-words operation))
+                        'font-lock-face 'diff-hunk-header)
+            "\n")
+    (pcase operation
+      (`(delete ,bytes)
+       (insert (agent-q-diff-section--removed bytes))))))
+
+(defun agent-q-diff-section--removed (bytes)
+  "Return BYTES, the content of a file that is to be deleted, as a diff's lines."
+  (let ((text (decode-coding-string bytes 'undecided)))
+    (cond
+     ((string-empty-p text) "")
+     ((string-search "\0" text) "-… (not a text)\n")
+     (t (concat (mapconcat (lambda (line) (concat "-" line))
+                           (split-string (string-remove-suffix "\n" text) "\n")
+                           "\n")
+                "\n"
+                (if (string-suffix-p "\n" text) "" "\\ No newline at end of file\n"))))))
+
+(defun agent-q-diff-section--insert-hunks (change index)
+  "Insert the hunks of file INDEX of CHANGE, and return their positions."
+  (let* ((file (nth index (agent-q-diff-change-files change)))
+         (operations (agent-q-diff-file-change-decided-operations file))
+         (positions (mapcar #'agent-q-diff-section--insert-operation operations))
+         (from (+ (aref (agent-q-diff-change-first-hunks change) index)
+                  (length operations)))
+         (to (agent-q-diff-change-end-of change index)))
+    (when (< from to)
+      (pcase-let ((`(,diff . ,lines)
+                   (agent-q-diff-engine-print-hunks
+                    (agent-q-diff-change-engine change) from to
+                    (agent-q-diff-file-change-path file)))
+                  (beg (point)))
+        (insert diff)
+        (setq positions (append positions
+                                (save-excursion
+                                  (goto-char beg)
+                                  (agent-q-diff-buffer-positions-in lines))))))
+    positions))
+
+(defun agent-q-diff-section-insert (review)
+  "Insert a section for each file of REVIEW, and make REVIEW this buffer's.
+Only the first `agent-q-diff-change-max-shown' hunks, and those in the same
+file, are inserted at once; see `agent-q-diff-buffer-rest'."
+  (agent-q-diff-buffer-adopt review nil)
+  (let* ((change (agent-q-diff-session-change review))
+         (firsts (agent-q-diff-change-first-hunks change))
+         (n-files (1+ (agent-q-diff-base-last-at-most
+                       firsts (1- agent-q-diff-change-max-shown))))
+         (headings nil)
+         (positions nil))
+    (dotimes (index (length firsts))
+      (push (agent-q-diff-section--insert-heading (nth index (agent-q-diff-change-files change)))
+            headings)
+      (push (if (< index n-files)
+                (agent-q-diff-section--insert-hunks change index)
+              (mapcar (lambda (_) (point)) (agent-q-diff-change-hunks-of change index)))
+            positions))
+    (setq agent-q-diff-section--words nil
+          agent-q-diff-buffer-headings (vconcat (nreverse headings))
+          agent-q-diff-buffer-positions (vconcat (apply #'append (nreverse positions))))
+    (if (< n-files (length firsts))
+        (setq agent-q-diff-buffer-rest
+              (cons (aref firsts n-files)
+                    (lambda () (agent-q-diff-section--insert-rest review n-files))))
+      (agent-q-diff-section--note-diff review))))
+
+(defun agent-q-diff-section--insert-rest (review first)
+  "Insert the hunks of the files of REVIEW from that with the index FIRST on."
+  (let* ((change (agent-q-diff-session-change review))
+         (firsts (agent-q-diff-change-first-hunks change)))
+    (setq agent-q-diff-buffer-positions
+          (vconcat (seq-take agent-q-diff-buffer-positions (aref firsts first))
+                   (cl-loop for index from first below (length firsts)
+                            do (goto-char (agent-q-diff-buffer-section-end index))
+                            append (agent-q-diff-section--insert-hunks change index))))
+    (agent-q-diff-section--note-diff review)))
+
+(defun agent-q-diff-section--note-diff (review)
+  "Record the sections, which are complete and new, as the diff of REVIEW."
+  (setf (agent-q-diff-session-proposed review)
+        (buffer-substring-no-properties (aref agent-q-diff-buffer-headings 0) (point-max))))
+
+;;;; What a heading shows
+
+(defun agent-q-diff-section-state (change index)
+  "Return how far file INDEX of CHANGE is decided, words for its heading."
+  (let* ((first (aref (agent-q-diff-change-first-hunks change) index))
+         (end (agent-q-diff-change-end-of change index))
+         (total (- end first))
+         (file (nth index (agent-q-diff-change-files change)))
+         (applied 0)
+         (rejected 0))
+    (cl-loop for hunk from first below end
+             do (pcase (aref agent-q-diff-buffer-marks hunk)
+                  ('applied (cl-incf applied))
+                  ('rejected (cl-incf rejected))))
+    (string-join
+     (delq nil
+           (list
+            (cond
+             ((= applied total) "accepted")
+             ((= rejected total) "rejected")
+             ((= 0 applied rejected)
+              (format (ngettext "%d hunk" "%d hunks" total) total))
+             (t (string-join
+                 (delq nil
+                       (list (and (< 0 applied)
+                                  (format "%d of %d %s" applied total
+                                          (agent-q-diff-buffer-applied-word)))
+                             (and (< 0 rejected) (format "%d rejected" rejected))
+                             (and (< (+ applied rejected) total)
+                                  (format "%d pending" (- total applied rejected)))))
+                 ", ")))
+            (and (agent-q-diff-file-change-unsaved-p file) "unsaved edits")))
+     " · ")))
+
+(defun agent-q-diff-section--narrowest ()
+  "Return how many columns a line has in each window of this buffer, or nil."
+  (when-let ((windows (get-buffer-window-list nil nil t)))
+    (apply #'min (mapcar #'window-max-chars-per-line windows))))
+
+(defun agent-q-diff-section--resized (window)
+  "Have the headings in the buffer of WINDOW fit its windows again."
+  (with-current-buffer (window-buffer window)
+    (let ((width (agent-q-diff-section--narrowest)))
+      (unless (equal width agent-q-diff-section--width)
+        (setq agent-q-diff-section--width width
+              agent-q-diff-section--words nil)
+        (agent-q-diff-section--update)))))
+
+(defun agent-q-diff-section--update (&rest _)
+  "Show how far each file is decided."
+  (unless (length= agent-q-diff-buffer-marks (length agent-q-diff-buffer-positions))
+    (setq agent-q-diff-buffer-marks
+          (vconcat (agent-q-diff-change-marks agent-q-diff-buffer-change))))
+  (unless (length= agent-q-diff-section--words (length agent-q-diff-buffer-headings))
+    (setq agent-q-diff-section--words
+          (make-vector (length agent-q-diff-buffer-headings) nil)))
+  (save-excursion
+    (save-restriction
+      (widen)
+      (dotimes (index (length agent-q-diff-buffer-headings))
+        (let ((words (and (not (agent-q-diff-buffer-ended-p))
+                          (agent-q-diff-section-state agent-q-diff-buffer-change index))))
+          (unless (equal words (aref agent-q-diff-section--words index))
+            (agent-q-diff-section--show-state
+             (aref agent-q-diff-buffer-headings index) words)
+            (aset agent-q-diff-section--words index words)))))))
+
+(defun agent-q-diff-section--show-state (heading words)
+  "Show WORDS, or nothing if that is nil, at the end of the line of HEADING."
+  (goto-char heading)
+  (remove-overlays heading (line-end-position) 'agent-q-diff-section t)
+  (agent-q-diff-section--fit-name words)
+  (when words
+    ;; It does not extend over what is inserted above the heading.
+    (let ((overlay (make-overlay heading (line-end-position) nil t)))
+      (overlay-put overlay 'agent-q-diff-section t)
+      (overlay-put overlay 'evaporate t)
+      (overlay-put overlay 'after-string
+                   (propertize (concat "  " words)
+                               'face '(:inherit agent-q-diff-file-heading :weight normal))))))
+
+(defconst agent-q-diff-section--least-width 12
+  "Number of columns of a file's name that a heading shows in any case.")
+
+(defun agent-q-diff-section--fit-name (words)
+  "Cut the name in the heading at point off if the line would not fit, with WORDS.
+Only what is shown changes; the whole name is shown at the mouse."
+  (when-let* ((width agent-q-diff-section--width)
+              (name (get-text-property (point) 'agent-q-diff-heading))
+              (beg (save-excursion
+                     (and (search-forward name (line-end-position) t)
+                          (match-beginning 0))))
+              (end (+ beg (length name))))
+    (let* ((others (concat (buffer-substring-no-properties (point) beg)
+                           (buffer-substring-no-properties end (line-end-position))
+                           "  " words
+                           ;; The sign of a folded file, and the bar.
+                           " … "))
+           (room (max agent-q-diff-section--least-width (- width (string-width others)))))
+      (when (< room (string-width name))
+        (let ((overlay (make-overlay beg end nil t)))
+          (overlay-put overlay 'agent-q-diff-section t)
+          (overlay-put overlay 'evaporate t)
+          (overlay-put overlay 'display (agent-q-diff-section--shortened name room))
+          (overlay-put overlay 'help-echo name))))))
+
+(defun agent-q-diff-section--shortened (name width)
+  "Return NAME, of a file or of two, shortened to WIDTH columns.
+The ends of names tell files apart."
+  (pcase (split-string name " → ")
+    (`(,old ,new)
+     (let* ((width (- width 3))
+            (for-old (max (/ width 2) (- width (string-width new)))))
+       (setq old (agent-q-diff-visible-end old for-old))
+       (concat old " → " (agent-q-diff-visible-end new (- width (string-width old))))))
+    (_ (agent-q-diff-visible-end name width))))
+
+;;;; Set-up
+
+(defun agent-q-diff-section--outline-level ()
+  "Return 1 on the heading of a file, and 2 on that of a hunk."
+  (if (agent-q-diff-buffer-heading-at-point) 1 2))
+
+(defun agent-q-diff-section-set-up ()
+  "Show on each heading of this buffer, if any, how far its file is decided.
+Headings are those of an outline as well, above their hunks."
+  (when agent-q-diff-buffer-headings
+    (setq-local outline-regexp
+                (concat (regexp-opt '("modified" "new file" "deleted" "renamed" "mode"
+                                      "link" "new link"))
+                        "  +\\|@@ ")
+                outline-level #'agent-q-diff-section--outline-level)
+    (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-section--update nil t)
+    (add-hook 'window-buffer-change-functions #'agent-q-diff-section--resized nil t)
+    (add-hook 'window-size-change-functions #'agent-q-diff-section--resized nil t)))
 
 (provide 'agent-q-diff-buffer)
 ;;; agent-q-diff-buffer.el ends here

@@ -24,7 +24,6 @@
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-progress)
-(require 'agent-q-diff-section)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-outcome)
 (require 'agent-q-diff-places)

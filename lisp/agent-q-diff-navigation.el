@@ -22,7 +22,6 @@
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-buffer)
-(require 'agent-q-diff-section)
 (require 'agent-q-diff-signs)
 (require 'agent-q-diff-places)
 

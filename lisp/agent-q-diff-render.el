@@ -25,7 +25,6 @@
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-progress)
 (require 'agent-q-diff-signs)
-(require 'agent-q-diff-section)
 (require 'agent-q-diff-outcome)
 (require 'agent-q-diff-current)
 (require 'agent-q-diff-finish)
