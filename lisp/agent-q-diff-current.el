@@ -16,7 +16,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-progress)
-(require 'agent-q-diff-fold)
+(require 'agent-q-diff-fontify)
 
 ;;;; The bar
 

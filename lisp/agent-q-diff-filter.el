@@ -19,7 +19,7 @@
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-progress)
 (require 'agent-q-diff-navigation)
-(require 'agent-q-diff-fold)
+(require 'agent-q-diff-fontify)
 
 (defvar agent-q-diff-hide-decided-mode)
 (defvar agent-q-diff-fold-white-space-mode)
