@@ -37,7 +37,7 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-decide)
 (require 'agent-q-diff-change)
-(require 'agent-q-diff-signs)
+(require 'agent-q-diff-display)
 (require 'agent-q-diff-mode)
 (require 'agent-q-diff-render)
 (require 'agent-q-diff-input)

@@ -23,10 +23,8 @@
 (require 'agent-q-diff-decide)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
-(require 'agent-q-diff-progress)
-(require 'agent-q-diff-signs)
+(require 'agent-q-diff-display)
 (require 'agent-q-diff-outcome)
-(require 'agent-q-diff-places)
 (require 'agent-q-diff-split)
 (require 'agent-q-diff-finish)
 

@@ -15,7 +15,7 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-session)
-(require 'agent-q-diff-progress)
+(require 'agent-q-diff-display)
 (require 'agent-q-diff-reviews)
 
 (defvar agent-q-diff-deadline--timer nil

@@ -22,8 +22,7 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-decide)
 (require 'agent-q-diff-buffer)
-(require 'agent-q-diff-signs)
-(require 'agent-q-diff-places)
+(require 'agent-q-diff-display)
 (require 'agent-q-diff-split)
 (require 'agent-q-diff-grace)
 

@@ -17,7 +17,7 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-buffer)
-(require 'agent-q-diff-progress)
+(require 'agent-q-diff-display)
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-fontify)
 

@@ -20,7 +20,7 @@
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
-(require 'agent-q-diff-signs)
+(require 'agent-q-diff-display)
 (require 'agent-q-diff-reviews)
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-outcome)

@@ -20,7 +20,7 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-buffer)
-(require 'agent-q-diff-signs)
+(require 'agent-q-diff-display)
 
 (defvar-local agent-q-diff-in-view--timer nil
   "The timer that will visit the files in view, or nil.")

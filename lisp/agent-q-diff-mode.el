@@ -17,7 +17,7 @@
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-split)
 (require 'agent-q-diff-fontify)
-(require 'agent-q-diff-current)
+(require 'agent-q-diff-display)
 (require 'agent-q-diff-filter)
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-outcome)

@@ -22,8 +22,7 @@
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-buffer)
-(require 'agent-q-diff-signs)
-(require 'agent-q-diff-places)
+(require 'agent-q-diff-display)
 
 (defun agent-q-diff-navigation-say-state (&optional aside)
   "Show the state of the hunk at point in the echo area.

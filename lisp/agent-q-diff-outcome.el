@@ -27,7 +27,7 @@
 (require 'agent-q-diff-decide)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
-(require 'agent-q-diff-signs)
+(require 'agent-q-diff-display)
 (require 'agent-q-diff-fontify)
 (require 'agent-q-diff-grace)
 

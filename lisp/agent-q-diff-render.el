@@ -23,10 +23,8 @@
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
-(require 'agent-q-diff-progress)
-(require 'agent-q-diff-signs)
+(require 'agent-q-diff-display)
 (require 'agent-q-diff-outcome)
-(require 'agent-q-diff-current)
 (require 'agent-q-diff-finish)
 (require 'agent-q-diff-lifecycle)
 

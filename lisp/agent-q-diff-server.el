@@ -77,7 +77,7 @@
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-result)
 (require 'agent-q-diff-buffer)
-(require 'agent-q-diff-progress)
+(require 'agent-q-diff-display)
 (require 'agent-q-diff-reviews)
 (require 'agent-q-diff-deadline)
 (require 'agent-q-diff-lifecycle)

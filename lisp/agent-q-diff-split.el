@@ -17,7 +17,7 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-buffer)
-(require 'agent-q-diff-signs)
+(require 'agent-q-diff-display)
 
 ;;;; The text of the diff buffer
 

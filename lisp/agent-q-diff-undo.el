@@ -16,7 +16,7 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-decide)
 (require 'agent-q-diff-buffer)
-(require 'agent-q-diff-signs)
+(require 'agent-q-diff-display)
 (require 'agent-q-diff-split)
 
 (defun agent-q-diff-undo--decision (change is-redo)

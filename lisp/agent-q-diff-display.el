@@ -1,0 +1,951 @@
+;;; agent-q-diff-display.el --- How far a review has come, and how each hunk stands  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The progress line of a diff buffer and its header line.
+;;
+;; A sign on each hunk whose state or place needs to be seen.  Signs are
+;; overlays made from what the engine reports about a hunk; they are updated
+;; when others edit the target.
+;;
+;; An ambiguous hunk is first shown at one of the places where it may
+;; belong; the same key then applies it there.
+;;
+;; The current hunk is the one at point.  A bar at the left edge marks it.
+;; After a command that moves to a hunk or decides one, all of it is visible
+;; if it fits into the window, or else its first lines.
+
+;;; Code:
+
+(require 'subr-x)
+(require 'cl-lib)
+(require 'seq)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-change)
+(require 'agent-q-diff-session)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-text)
+(require 'agent-q-diff-target)
+(require 'agent-q-diff-reviews)
+(require 'agent-q-diff-fontify)
+
+;;;; The progress line and the header line
+
+;;;; Progress line
+
+(defun agent-q-diff-progress-line (counts)
+  "Return the progress line for COUNTS, from `agent-q-diff-buffer-counts'.
+Its length depends only on the number of hunks, so that updating it moves
+no position."
+  (pcase-let* ((`(,total ,applied ,rejected ,pending) counts)
+               (line (lambda (applied rejected pending)
+                       (format "Progress: %d/%d applied, %d rejected, %d pending  |  %s"
+                               applied total rejected pending
+                               "[a]ccept [r]eject [n]ext [p]rev [q]uit"))))
+    (propertize (string-pad (funcall line applied rejected pending)
+                            (length (funcall line total total total)))
+                'font-lock-face 'agent-q-diff-progress)))
+
+(defun agent-q-diff-progress--find-line (regexp &optional bound)
+  "Move to the first line that begins with REGEXP, and ends before BOUND.
+Return non-nil if there is one."
+  (goto-char (point-min))
+  (when (re-search-forward (concat "^\\(?:" regexp "\\)") bound t)
+    (beginning-of-line)
+    t))
+
+(defun agent-q-diff-update-header ()
+  "Update the progress line.
+It replaces an old-style line that explains the keys for accepting all.  If
+there is neither, it is inserted at the beginning of the buffer."
+  (save-excursion
+    (save-restriction
+      (widen)
+      (agent-q-diff-buffer-distrust-states)
+      (let ((line (agent-q-diff-progress-line (agent-q-diff-buffer-counts))))
+        (if (agent-q-diff-progress--find-line "Progress:\\|C-c C-c =")
+            (agent-q-diff-progress--replace-line line)
+          (goto-char (point-min))
+          (agent-q-diff-buffer-moving-positions (lambda () (insert line "\n"))))))))
+
+(defun agent-q-diff-progress--replace-line (new)
+  "Replace the line at point by NEW, unless they are equal."
+  (unless (equal new (buffer-substring-no-properties (point) (line-end-position)))
+    (agent-q-diff-buffer-moving-positions
+     (lambda ()
+       (delete-region (point) (line-end-position))
+       (insert new)))))
+
+(defvar agent-q-diff-progress-functions nil
+  "Abnormal hook run in the diff buffer when hunks may have been decided.
+Each function is called with four numbers of hunks: all, applied, rejected
+and pending.")
+
+(defvar-local agent-q-diff-progress--header-end ""
+  "What the header line shows after the number of the hunk at point.")
+(put 'agent-q-diff-progress--header-end 'permanent-local t)
+
+(defvar-local agent-q-diff-progress--directory nil
+  "The directory for the end of the header line, if there is room, or nil.")
+(put 'agent-q-diff-progress--directory 'permanent-local t)
+
+(defun agent-q-diff-progress--width ()
+  "Return the number of columns of a window of this buffer, or 0 without one."
+  (let ((window (if (eq (window-buffer) (current-buffer))
+                    (selected-window)
+                  (get-buffer-window nil t))))
+    (if window (window-width window) 0)))
+
+(defconst agent-q-diff-progress--least-width 12
+  "Number of columns of a longer directory that are worth showing.")
+
+(defun agent-q-diff-progress--in-directory (line)
+  "Return words for the end of LINE on where the file is, as far as there is room.
+The lines of the diff that say so are hidden, and two files may have one name."
+  (let* ((lead " · in ")
+         (room (- (agent-q-diff-progress--width) (string-width line) (length lead)))
+         (directory agent-q-diff-progress--directory))
+    (if (and directory
+             (<= (min agent-q-diff-progress--least-width (string-width directory)) room))
+        (concat lead (agent-q-diff-visible-end directory room))
+      "")))
+
+(defun agent-q-diff-progress-update-header-line (&optional hunk)
+  "Show HUNK, by default the one at point, and the progress in the header line.
+This runs after every command here, so it must take constant time."
+  (let* ((hunk (or hunk (agent-q-diff-buffer-hunk-at-point)))
+         (total (length agent-q-diff-buffer-positions))
+         (review agent-q-diff-buffer-review)
+         ;; It is shown only if that is not long.
+         (minutes (and (agent-q-diff-session-deadline review)
+                       (null (agent-q-diff-session-outcome review))
+                       (agent-q-diff-session-minutes-left review)))
+         (n-below agent-q-diff-buffer-n-below)
+         (below (if (zerop n-below)
+                    ""
+                  (format (ngettext ", %d line below" ", %d lines below" n-below) n-below)))
+         (line (concat
+                (when (agent-q-diff-session-is-abandoned review)
+                  (propertize " nobody waits ·"
+                              'face 'agent-q-diff-warning))
+                (when minutes
+                  (propertize (format " %d min left ·" minutes)
+                              'face 'agent-q-diff-warning))
+                (when agent-q-diff-buffer-is-past
+                  (propertize " ended, the agent was told ·"
+                              'face 'agent-q-diff-warning))
+                (cond
+                 ((length> agent-q-diff-buffer-headings 0)
+                  (agent-q-diff-progress--in-file hunk below))
+                 (hunk (format " hunk %d/%d%s · " (1+ hunk) total below))
+                 (t (format (ngettext " %d hunk · " " %d hunks · " total) total)))
+                agent-q-diff-progress--header-end)))
+    (setq line (concat line (agent-q-diff-progress--in-directory line)))
+    (unless (equal line header-line-format)
+      (setq header-line-format line))))
+
+(defun agent-q-diff-progress--name-width ()
+  "Return the number of columns that a file's name has in the header line.
+Of a longer one, the end is shown.  In a narrow window, the counts need room."
+  (max 24 (min 40 (- (agent-q-diff-progress--width)
+                     (string-width agent-q-diff-progress--header-end)
+                     (length ": hunk 10/10 · file 10/10 · ")))))
+
+(defun agent-q-diff-progress--in-file (hunk below)
+  "Return which file point is in, and which of its hunks HUNK is, if not nil.
+Hunks are counted from 1 in each file, as agents count them.  BELOW are words
+on how many of its lines are below the window, or \"\"."
+  (let* ((index (agent-q-diff-buffer-file-index))
+         (file (nth index (agent-q-diff-change-files agent-q-diff-buffer-change)))
+         (operations (agent-q-diff-file-change-decided-operations file))
+         (heading (aref agent-q-diff-buffer-headings index))
+         (first (1+ (or (agent-q-diff-buffer-hunk-before heading) -1)))
+         (end (1+ (or (agent-q-diff-buffer-hunk-before
+                       (1- (agent-q-diff-buffer-section-end index)))
+                      -1)))
+         (n-operations (length operations))
+         (total (- end first n-operations))
+         (nth (and hunk (- hunk first)))
+         (name (get-text-property heading 'agent-q-diff-heading)))
+    (format " %s%s%s · "
+            (agent-q-diff-progress--literal
+             (agent-q-diff-visible-end name (agent-q-diff-progress--name-width)))
+            (cond
+             ((null nth)
+              (format (ngettext ": %d hunk" ": %d hunks" (- end first)) (- end first)))
+             ((< nth n-operations)
+              (concat ": " (agent-q-diff-progress--literal
+                            (agent-q-diff-operation-words (nth nth operations)))))
+             (t (format ": hunk %d/%d%s" (1+ (- nth n-operations)) total below)))
+            (if (length> agent-q-diff-buffer-headings 1)
+                (format " · file %d/%d" (1+ index) (length agent-q-diff-buffer-headings))
+              ""))))
+
+(defun agent-q-diff-progress--literal (text)
+  "Return TEXT quoted for a header line."
+  (replace-regexp-in-string "%" "%%" text))
+
+(defun agent-q-diff-progress-refresh (&optional change)
+  "Update the progress line, if any, and run `agent-q-diff-progress-functions'.
+In a buffer made for a proposal, show the progress in the header line.  CHANGE
+is as for `agent-q-diff-buffer-counts'."
+  (let ((counts (agent-q-diff-buffer-counts change))
+        (review agent-q-diff-buffer-review))
+    (when agent-q-diff-buffer-is-made
+      (setq agent-q-diff-progress--header-end
+            (agent-q-diff-progress--of-review review counts)
+            ;; In Agent-Q's buffer, a line of its own names the file; of several
+            ;; files, the headings do.
+            agent-q-diff-progress--directory
+            (unless (or agent-q-diff-buffer-headings
+                        (agent-q-diff-session-is-documented review))
+              (agent-q-diff-progress--literal
+               (agent-q-diff-visible
+                (abbreviate-file-name (file-name-directory agent-q-diff-buffer-path))))))
+      ;; When a command here has ended, `agent-q-diff-current' shows it, and
+      ;; the hunk that point is on then.
+      (unless (and this-command (eq (window-buffer) (current-buffer)))
+        (agent-q-diff-progress-update-header-line)))
+    (save-excursion
+      (save-restriction
+        (widen)
+        (when (agent-q-diff-progress--find-line
+               "Progress:" (and (length> agent-q-diff-buffer-positions 0)
+                                (aref agent-q-diff-buffer-positions 0)))
+          (agent-q-diff-progress--replace-line (agent-q-diff-progress-line counts)))))
+    (apply #'run-hook-with-args 'agent-q-diff-progress-functions counts)
+    (run-hooks 'agent-q-diff-session-changed-hook)))
+
+(defun agent-q-diff-progress--of-review (review counts)
+  "Return the words on REVIEW for the header line, after the hunk at point.
+COUNTS is as from `agent-q-diff-buffer-counts'."
+  (pcase-let* ((`(,_ ,applied ,rejected ,pending) counts)
+               (`(,conflicts . ,ambiguous) (agent-q-diff-change-unplaced
+                                            (agent-q-diff-session-change review)))
+               (agent (agent-q-diff-session-agent review)))
+    (format "%d %s · %d rejected · %d pending%s%s%s%s%s"
+            applied (agent-q-diff-buffer-applied-word) rejected pending
+            (if (zerop conflicts)
+                ""
+              (format (ngettext " · %d conflict" " · %d conflicts" conflicts) conflicts))
+            (if (zerop ambiguous) "" (format " · %d ambiguous" ambiguous))
+            (if (agent-q-diff-session-comment review) " · commented" "")
+            ;; Of several files, the name of the one at point comes first.
+            (if agent-q-diff-buffer-headings
+                ""
+              (concat " · " (agent-q-diff-progress--literal (agent-q-diff-session-name review))))
+            (if agent
+                (concat " · " (agent-q-diff-progress--literal (agent-q-diff-visible agent)))
+              ""))))
+
+;;;; Signs
+
+;;;; The review of this buffer
+
+(defun agent-q-diff-signs-follow (&optional index change)
+  "Bring this buffer's change up to date with its targets, and return it.
+If INDEX is not nil, look only at the file with that index.  CHANGE is the
+change, if it is known.  Update the signs if a target has changed.  All hunks
+are in the buffer then, so that they can be decided and split."
+  (agent-q-diff-buffer-complete)
+  (let ((change (or change (agent-q-diff-buffer-current-change))))
+    (unless agent-q-diff-buffer-is-made
+      (agent-q-diff-signs-watch change)
+      (agent-q-diff-file-change-aim (car (agent-q-diff-change-files change))
+                                    (and agent-q-diff-buffer-path
+                                         (agent-q-diff-visit-name
+                                          agent-q-diff-buffer-path))))
+    (when (agent-q-diff-change-follow change index)
+      (agent-q-diff-signs-show-all))
+    change))
+
+(defvar-local agent-q-diff-signs--refresh-timer nil
+  "The timer that will update the signs after edits of the target, or nil.")
+(put 'agent-q-diff-signs--refresh-timer 'permanent-local t)
+
+(defun agent-q-diff-signs-watch (change)
+  "Update this buffer soon after others edit a target of CHANGE."
+  (let ((buffer (current-buffer)))
+    (dolist (file (agent-q-diff-change-files change))
+      (setf (agent-q-diff-file-change-edited-function file)
+            (lambda () (agent-q-diff-signs--refresh-soon buffer))))))
+
+(defun agent-q-diff-signs--refresh-soon (buffer)
+  "Update the signs in the diff buffer BUFFER when Emacs is next idle.
+See `agent-q-diff-refresh-delay'."
+  ;; After most edits, an update is already scheduled.
+  (when (and agent-q-diff-refresh-delay (buffer-live-p buffer)
+             (not (buffer-local-value 'agent-q-diff-signs--refresh-timer buffer)))
+    (with-current-buffer buffer
+      (setq agent-q-diff-signs--refresh-timer
+            (run-with-idle-timer
+             ;; If Emacs is idle now, the time counts from when it became
+             ;; idle.
+             (time-add (or (current-idle-time) 0) agent-q-diff-refresh-delay)
+             nil #'agent-q-diff-signs--refresh buffer)))))
+
+(defun agent-q-diff-signs-stop-refreshing ()
+  "Cancel the scheduled update of this buffer's signs, if any."
+  (when agent-q-diff-signs--refresh-timer
+    (cancel-timer agent-q-diff-signs--refresh-timer)
+    (setq agent-q-diff-signs--refresh-timer nil)))
+
+(defun agent-q-diff-signs--refresh (buffer)
+  "Update the signs in the diff buffer BUFFER, if it is visible."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (setq agent-q-diff-signs--refresh-timer nil)
+      (when (and agent-q-diff-buffer-review
+                 (not (agent-q-diff-buffer-ended-p))
+                 (null agent-q-diff-change-in-progress)
+                 (get-buffer-window buffer t))
+        ;; Problems with the target are reported when it is needed.
+        (ignore-error agent-q-diff-error
+          (agent-q-diff-signs-follow))))))
+
+;;;; Overlays
+
+(defun agent-q-diff-signs--sign (state is-in place notes)
+  "Return (TEXT . FACE), the sign of a hunk, or nil if it needs none.
+STATE is its state; IS-IN tells whether its change is in the target.  PLACE
+is as in `agent-q-diff-engine-hunk', or (ambiguous NTH . N) for the place
+with the index NTH of N.  NOTES, a string or nil, tells what the user did
+to the hunk and how its place was found."
+  (let ((name (upcase (if (eq state 'applied)
+                          (agent-q-diff-buffer-applied-word)
+                        (symbol-name (or state 'pending))))))
+    (pcase (agent-q-diff-signs--difference state is-in place)
+      ((and words (pred stringp))
+       (cons (agent-q-diff-signs--bracketed name notes words) 'agent-q-diff-differs))
+      ((guard (and (null state) (eq (or (car-safe place) place) 'ambiguous)))
+       (cons (agent-q-diff-signs--ambiguous-sign (cdr-safe place)) 'agent-q-diff-differs))
+      ((guard (and (null state) (eq place 'conflict)))
+       (cons "[DOES NOT APPLY]" 'agent-q-diff-differs))
+      (_
+       (let ((words (agent-q-diff-signs--aside state place)))
+         (when (or state notes words)
+           (cons (agent-q-diff-signs--bracketed name notes words)
+                 (cond
+                  ((eq state 'applied) 'agent-q-diff-applied)
+                  (state 'agent-q-diff-rejected)
+                  ((eq place 'next-to-edit) 'agent-q-diff-differs)
+                  (t 'agent-q-diff-pending)))))))))
+
+(defun agent-q-diff-signs--ambiguous-sign (choice)
+  "Return the sign of an ambiguous hunk, which the user must look at.
+CHOICE is nil, or (NTH . N) for the place with the index NTH of N."
+  (pcase choice
+    (`(,nth . ,(and n (guard (> n 1))))
+     (format "[AMBIGUOUS, look: %d of %d places]" (1+ nth) n))
+    (_ "[AMBIGUOUS, look]")))
+
+(defun agent-q-diff-signs--bracketed (&rest words)
+  "Return the sign made of WORDS, leaving out nil."
+  (format "[%s]" (string-join (delq nil words) ", ")))
+
+(defun agent-q-diff-signs--difference (state is-in place)
+  "Return how STATE and the target disagree, a string, or nil.
+IS-IN and PLACE are as in `agent-q-diff-signs--sign'."
+  (cond
+   ((eq is-in 'unknown) nil)
+   ((eq place 'lost)
+    (format "but changed in the %s since" (agent-q-diff-buffer-target-word)))
+   ((eq is-in 'mixed)
+    (format "but partly in the %s" (agent-q-diff-buffer-target-word)))
+   ((not (eq (and is-in t) (eq state 'applied)))
+    (format (if is-in "but in the %s" "but not in the %s")
+            (agent-q-diff-buffer-target-word)))))
+
+(defun agent-q-diff-signs--aside (state place)
+  "Return words about PLACE of a hunk in STATE, a string, or nil."
+  (cond
+   ((eq place 'next-to-edit) "next to your edit")
+   ((eq place 'hooked) "as changed by your hook")
+   ((and (null state) (integerp place))
+    (format (ngettext "shifted by %d line" "shifted by %d lines" (abs place)) place))))
+
+(defun agent-q-diff-signs--overlay-p (overlay)
+  "Return non-nil if OVERLAY is for the state of a hunk."
+  (or (overlay-get overlay 'agent-q-diff)
+      (overlay-get overlay 'agent-q-diff-header)))
+
+(defun agent-q-diff-signs-overlays-at (position)
+  "Return the overlays for the state of the hunk at POSITION.
+POSITION is that of its `@@' line."
+  (seq-filter (lambda (overlay)
+                (and (agent-q-diff-signs--overlay-p overlay)
+                     (eq (overlay-start overlay) position)))
+              (overlays-in position (1+ position))))
+
+(defvar-local agent-q-diff-signs--n-signs 0
+  "Number of signs added since all were last removed.")
+
+(defconst agent-q-diff-signs--max-signs 100
+  "Number of signs up to which those that are out of view may stay.")
+
+(defun agent-q-diff-signs--put-sign (position end state is-in
+                                              &optional reason place notes comment)
+  "Show STATE, IS-IN, PLACE and NOTES on the hunk from POSITION to END.
+These four are as for `agent-q-diff-signs--sign'.  REASON, a string or nil,
+is the tooltip, and COMMENT the user's comment, or nil."
+  (mapc #'delete-overlay (agent-q-diff-signs-overlays-at position))
+  (pcase (agent-q-diff-signs--sign state is-in place notes)
+    (`(,text . ,face)
+     (let ((overlay (make-overlay position end))
+           (header (make-overlay position (save-restriction
+                                            (widen)
+                                            (save-excursion
+                                              (goto-char position)
+                                              (line-end-position))))))
+       (overlay-put overlay 'agent-q-diff (or state 'pending))
+       (overlay-put overlay 'evaporate t)
+       (overlay-put overlay 'help-echo reason)
+       (overlay-put overlay 'face (and state 'agent-q-diff-decided))
+       (overlay-put overlay 'before-string
+                    (concat (propertize text 'face face)
+                            (if state
+                                (propertize " " 'face 'agent-q-diff-decided-header)
+                              " ")))
+       (overlay-put header 'agent-q-diff-header t)
+       (overlay-put header 'evaporate t)
+       (overlay-put header 'face (and state 'agent-q-diff-decided-header))
+       (when comment
+         (overlay-put header 'after-string
+                      (propertize (concat "\n# " (string-join (split-string comment "\n") "\n# "))
+                                  'face 'agent-q-diff-comment)))
+       (cl-incf agent-q-diff-signs--n-signs)))))
+
+(defun agent-q-diff-apply-visual-feedback (hunk-start state)
+  "Show STATE on the hunk whose `@@' line is at HUNK-START.
+STATE is `applied', `rejected', or nil to remove the sign."
+  (agent-q-diff-signs--put-sign
+   hunk-start
+   (if agent-q-diff-buffer-is-made
+       (agent-q-diff-buffer-hunk-end (agent-q-diff-buffer-hunk-at-point hunk-start))
+     (agent-q-diff-buffer-typed-end hunk-start))
+   state 'unknown))
+
+(defun agent-q-diff-signs-show-hunk (hunk)
+  "Show the state of HUNK."
+  (agent-q-diff-signs--show-snapshot (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
+
+(defun agent-q-diff-signs--show-snapshot (hunk)
+  "Show the state of HUNK, an `agent-q-diff-engine-hunk'."
+  (let* ((change agent-q-diff-buffer-change)
+         (index (agent-q-diff-engine-hunk-index hunk))
+         (comment (alist-get index (agent-q-diff-change-comments change)))
+         (is-hooked (eq 'in (agent-q-diff-change-hooked change hunk)))
+         (place (if is-hooked 'hooked (agent-q-diff-engine-hunk-place hunk))))
+    (agent-q-diff-signs--put-sign (agent-q-diff-buffer-position index)
+                                  (agent-q-diff-buffer-hunk-end index)
+                                  (agent-q-diff-engine-hunk-mark hunk)
+                                  (or is-hooked (agent-q-diff-engine-hunk-fact hunk))
+                                  (and (not is-hooked) (agent-q-diff-engine-hunk-reason hunk))
+                                  (cond
+                                   ((eq place 'ambiguous)
+                                    (cons place (agent-q-diff-signs--choice hunk)))
+                                   ((integerp place) (agent-q-diff-change-shift change hunk))
+                                   (t place))
+                                  (agent-q-diff-signs--notes-on hunk comment)
+                                  comment)))
+
+(defun agent-q-diff-signs-show-committed ()
+  "Show the effect of the latest command on this buffer's review."
+  (let* ((change agent-q-diff-buffer-change)
+         (committed (agent-q-diff-change-committed change))
+         (hunks (agent-q-diff-engine-committed-hunks committed)))
+    (cond
+     ((agent-q-diff-engine-committed-marks committed)
+      (agent-q-diff-buffer-write-states))
+     (t
+      (agent-q-diff-buffer-write-state (agent-q-diff-engine-hunk-index (car hunks))
+                                       (agent-q-diff-engine-hunk-mark (car hunks)))))
+    (if hunks
+        (mapc #'agent-q-diff-signs--show-snapshot hunks)
+      (agent-q-diff-signs--show-in-sight))
+    ;; Signs that are out of view go if there are too many.
+    (when (and (> agent-q-diff-signs--n-signs agent-q-diff-signs--max-signs)
+               (length> agent-q-diff-buffer-positions agent-q-diff-change-max-shown))
+      (agent-q-diff-signs--show-in-sight))
+    (agent-q-diff-signs--show-progress change)))
+
+(defun agent-q-diff-signs--show-progress (&optional change)
+  "Show the progress, and the hunk at point, which may have been decided.
+CHANGE is as for `agent-q-diff-progress-refresh'."
+  (setq agent-q-diff-buffer-is-moved t)
+  (agent-q-diff-buffer-announce-hunks)
+  (agent-q-diff-progress-refresh change))
+
+(defun agent-q-diff-signs--choice (hunk)
+  "Return (NTH . N): HUNK is offered the place with the index NTH of N.
+HUNK is an `agent-q-diff-engine-hunk'."
+  (pcase agent-q-diff-buffer-shown
+    ((and `(,id ,_ ,nth . ,shown)
+          (guard (eql id (agent-q-diff-engine-hunk-id hunk))))
+     (cons nth (length shown)))
+    (_ (cons 0 (length (agent-q-diff-engine-hunk-places hunk))))))
+
+(defun agent-q-diff-signs--notes-on (hunk comment)
+  "Return further notes on HUNK, a string or nil.
+HUNK is an `agent-q-diff-engine-hunk'.  The notes are the number of outer
+context lines that differ at its place, and what the user did to it besides
+deciding it; COMMENT is the user's comment on it, or nil."
+  (let* ((fuzz (agent-q-diff-engine-hunk-fuzz hunk))
+         (notes (delq nil (list (and (> fuzz 0) (format "fuzz %d" fuzz))
+                                (and (agent-q-diff-engine-hunk-is-edited hunk) "edited")
+                                (and comment "commented")))))
+    (and notes (string-join notes ", "))))
+
+(defun agent-q-diff-signs-show-all ()
+  "Show the state of every hunk and the progress.
+If there are more than `agent-q-diff-change-max-shown' hunks, each
+gets its sign when it comes into view: a screen shows few, and thousands of
+overlays make every edit of a buffer slow."
+  (agent-q-diff-change-recount agent-q-diff-buffer-change)
+  (let ((n (length agent-q-diff-buffer-positions)))
+    (if (<= n agent-q-diff-change-max-shown)
+        (dotimes (hunk n)
+          (agent-q-diff-signs-show-hunk hunk))
+      (agent-q-diff-signs--show-in-sight)))
+  (agent-q-diff-signs--show-progress))
+
+(defun agent-q-diff-signs--show-in-sight ()
+  "Show the state of each hunk when it comes into view."
+  (setq agent-q-diff-signs--n-signs 0)
+  (save-restriction
+    (widen)
+    (dolist (overlay (overlays-in (point-min) (point-max)))
+      (when (agent-q-diff-signs--overlay-p overlay)
+        (delete-overlay overlay)))
+    (jit-lock-register #'agent-q-diff-signs--show-between)
+    (jit-lock-refontify)))
+
+(defun agent-q-diff-signs--show-between (beg end)
+  "Show the state of the hunks whose `@@' lines are between BEG and END."
+  (save-excursion
+    (goto-char beg)
+    (let ((hunk (or (agent-q-diff-buffer-hunk-before) 0)))
+      (while (and (< hunk (agent-q-diff-buffer-n-inserted))
+                  (< (agent-q-diff-buffer-position hunk) end))
+        (when (>= (agent-q-diff-buffer-position hunk) beg)
+          (if (agent-q-diff-buffer-ended-p)
+              (agent-q-diff-signs--put-sign
+               (agent-q-diff-buffer-position hunk) (agent-q-diff-buffer-hunk-end hunk)
+               (cdr (aref agent-q-diff-buffer-entries hunk)) 'unknown)
+            (agent-q-diff-signs-show-hunk hunk)))
+        (cl-incf hunk)))))
+
+;;;; The places of an ambiguous hunk
+
+;;;; Showing a position of the target
+
+(defvar agent-q-diff-places--moved nil
+  "Windows of targets in which reviews have moved point.
+Each is a list (WINDOW BUFFER POINT LAST IS-NEW): POINT is a marker at which
+point was, LAST one at which it was put last, and IS-NEW non-nil if the
+window did not show BUFFER before.")
+
+(defun agent-q-diff-places-show-position (target position &optional window)
+  "Show POSITION of the buffer TARGET in WINDOW, and return that window.
+If WINDOW is nil, use another one than the selected; if there is none,
+return nil.  When the reviews of TARGET have ended, it is as before."
+  (let* ((before (get-buffer-window-list target 'never t))
+         (is-ours (agent-q-diff-visit-ours-p target))
+         (window (or window (display-buffer target '(nil (inhibit-same-window . t))))))
+    (when window
+      (unless (seq-find (lambda (moved) (and (eq window (car moved)) (eq target (cadr moved))))
+                        agent-q-diff-places--moved)
+        (push (list window target
+                    (copy-marker (with-current-buffer target (window-point window)))
+                    (make-marker) (not (memq window before)))
+              agent-q-diff-places--moved))
+      (set-window-point window position)
+      (with-selected-window window
+        (goto-char position)
+        (recenter))
+      (dolist (moved agent-q-diff-places--moved)
+        (when (and (eq window (car moved)) (eq target (cadr moved)))
+          (set-marker (nth 3 moved) position target)))
+      (when is-ours
+        (agent-q-diff-visit-note target)))
+    window))
+
+(defun agent-q-diff-places-leave (review)
+  "Let windows in which REVIEW, which has ended, has moved point be as before.
+A window in which the user has moved stays as it is, and so do those of a
+file for which another review is open."
+  (let ((ours (agent-q-diff-places--targets review))
+        (others (mapcan #'agent-q-diff-places--targets
+                        (remq review (agent-q-diff-open-reviews)))))
+    (dolist (moved agent-q-diff-places--moved)
+      (pcase-let ((`(,window ,target ,point ,last ,is-new) moved))
+        (when (or (not (buffer-live-p target))
+                  (and (memq target ours) (not (memq target others))))
+          (setq agent-q-diff-places--moved (remq moved agent-q-diff-places--moved))
+          (when (and (window-live-p window)
+                     (buffer-live-p target)
+                     (eq target (window-buffer window))
+                     (not (eq window (selected-window)))
+                     (= last (window-point window)))
+            (if is-new
+                (agent-q-diff-base-keeping-selection
+                  (quit-restore-window window))
+              (set-window-point window point))))))))
+
+(defun agent-q-diff-places--targets (review)
+  "Return the buffers of the files of REVIEW."
+  (delq nil (mapcar #'agent-q-diff-file-change-buffer
+                    (agent-q-diff-change-files (agent-q-diff-session-change review)))))
+
+;;;; The places of an ambiguous hunk
+
+(defvar-local agent-q-diff-places--overlay nil
+  "The overlay on the lines of the target that are shown as a hunk's place.")
+
+(defun agent-q-diff-places-shown (change hunk)
+  "Return the place of HUNK of CHANGE that was just shown, or nil.
+It is (LINE . IS-IN), for `agent-q-diff-engine-plan'.  It is nil, too, if
+the target has changed since."
+  (pcase agent-q-diff-buffer-shown
+    (`(,id ,tick ,nth . ,places)
+     (and (eql id (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk)))
+          (eql tick (agent-q-diff-file-change-tick
+                      (agent-q-diff-change-file-of change hunk)))
+          (pcase-let ((`(,line ,_ ,is-in . ,_) (nth nth places)))
+            (cons line is-in))))))
+
+(defvar-local agent-q-diff-places--marker nil
+  "Marker in the target at the line that was shown as a hunk's place.
+It follows what others edit meanwhile.")
+
+(defun agent-q-diff-places-show (change hunk)
+  "Show the likeliest place of HUNK of CHANGE, which is ambiguous.
+If one was shown before others edited the target, show that one, where it is
+now.  Tell the user how to use it.  Return nil if HUNK has no place to choose."
+  (let* ((engine (agent-q-diff-change-engine change))
+         (places (agent-q-diff-module-candidates engine hunk))
+         (id (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk))))
+    (when places
+      (setq agent-q-diff-buffer-shown
+            `(,id ,(agent-q-diff-file-change-tick (agent-q-diff-change-file-of change hunk))
+                  ,(or (agent-q-diff-places--shown-before id places) 0) . ,places))
+      (agent-q-diff-places--show-shown change hunk)
+      t)))
+
+(defun agent-q-diff-places--shown-before (id places)
+  "Return the index in PLACES of the one that was shown of hunk ID, or nil."
+  (pcase agent-q-diff-buffer-shown
+    ((and `(,(pred (eql id)) . ,_)
+          (guard (and agent-q-diff-places--marker
+                      (marker-buffer agent-q-diff-places--marker))))
+     (let* ((marker agent-q-diff-places--marker)
+            (line (with-current-buffer (marker-buffer marker)
+                    (1- (line-number-at-pos marker t)))))
+       (seq-position places line (lambda (place line) (eql (car place) line)))))))
+
+(defun agent-q-diff-places-show-next (n)
+  "Show the Nth next place of the hunk at point, if one of several is shown.
+Wrap around after the last.  Return nil if none is shown, or only one."
+  (let* ((change (agent-q-diff-buffer-change-or-nil))
+         (hunk (and change (agent-q-diff-buffer-hunk-at-point))))
+    (pcase agent-q-diff-buffer-shown
+      ((and `(,_ ,_ ,nth . ,places)
+            (guard (and hunk (cdr places)
+                        (agent-q-diff-places-shown change hunk))))
+       (setf (nth 2 agent-q-diff-buffer-shown) (mod (+ nth n) (length places)))
+       (agent-q-diff-places--show-shown change hunk)
+       t))))
+
+(defun agent-q-diff-places--show-shown (change hunk)
+  "Show the place of HUNK of CHANGE that `agent-q-diff-buffer-shown' names.
+Its lines are marked until the next command in this buffer."
+  (pcase-let* ((`(,_ ,_ ,nth . ,places) agent-q-diff-buffer-shown)
+               (`(,line ,change-line ,is-in ,fuzz ,n-lines) (nth nth places))
+               (target (agent-q-diff-file-change-buffer
+                        (agent-q-diff-change-file-of change hunk))))
+    (agent-q-diff-places--mark target line n-lines)
+    (setq agent-q-diff-places--marker
+          (set-marker (or agent-q-diff-places--marker (make-marker))
+                      (agent-q-diff-text-position target line) target))
+    ;; A line that is inserted there is above it.
+    (set-marker-insertion-type agent-q-diff-places--marker t)
+    (agent-q-diff-places-show-position target
+                                       (agent-q-diff-text-position target change-line))
+    (agent-q-diff-signs-show-hunk hunk)
+    (message "%s" (agent-q-diff-places--text
+                   (buffer-name target) change-line is-in fuzz nth (length places)))))
+
+(defun agent-q-diff-places--text (name line is-in fuzz nth n)
+  "Return a message about a place at LINE, from 0, of the buffer called NAME.
+IS-IN tells whether the change is there already, FUZZ how many outer
+context lines differ.  The place is the one with the index NTH of N."
+  (let ((aside (concat (if is-in ", where its change is already" "")
+                       (if (> fuzz 0) (format ", with fuzz %d" fuzz) ""))))
+    (if (= n 1)
+        (format "Ambiguous: line %d of %s%s is the likely place; the same key again uses it"
+                (1+ line) name aside)
+      (substitute-command-keys
+       (format "Place %d of %d: line %d of %s%s.  The same key uses it; \\<agent-q-diff-mode-map>\\[agent-q-diff-next-conflict] \\[agent-q-diff-previous-conflict] show others"
+               (1+ nth) n (1+ line) name aside)))))
+
+(defun agent-q-diff-places--mark (target line n-lines)
+  "Mark N-LINES lines of TARGET from LINE, from 0, until the next command."
+  (agent-q-diff-places-unmark)
+  (let ((beg (agent-q-diff-text-position target line))
+        (end (agent-q-diff-text-position target (+ line n-lines))))
+    (setq agent-q-diff-places--overlay (make-overlay beg end target))
+    (overlay-put agent-q-diff-places--overlay 'face 'agent-q-diff-place)
+    (add-hook 'pre-command-hook #'agent-q-diff-places-unmark nil t)
+    (add-hook 'kill-buffer-hook #'agent-q-diff-places-unmark nil t)))
+
+(defun agent-q-diff-places-unmark ()
+  "Unmark the lines that were shown as a hunk's place."
+  (remove-hook 'pre-command-hook #'agent-q-diff-places-unmark t)
+  (remove-hook 'kill-buffer-hook #'agent-q-diff-places-unmark t)
+  (when agent-q-diff-places--overlay
+    (delete-overlay agent-q-diff-places--overlay)
+    (setq agent-q-diff-places--overlay nil)))
+
+;;;; The current hunk
+
+;;;; The bar
+
+(defconst agent-q-diff-current--no-bar " "
+  "What is shown at the left edge of all other lines.")
+
+(defvar-local agent-q-diff-current--overlay nil
+  "The overlay on the current hunk, or nil.")
+
+(defvar-local agent-q-diff-current--marked nil
+  "The hunk that is marked and the positions of all then, (HUNK . POSITIONS).")
+
+(defun agent-q-diff-current--line-beginning (position)
+  "Return where the line begins that is shown with POSITION at its left edge.
+That is where hidden lines above it begin: they decide about the bar."
+  (let ((names (seq-find (lambda (overlay) (overlay-get overlay 'agent-q-diff-names))
+                         (overlays-at (max (point-min) (1- position))))))
+    (if names (overlay-start names) position)))
+
+(defun agent-q-diff-current--mark ()
+  "Mark the hunk at point, and return (HUNK BEG END) of it, or nil without one."
+  (let* ((hunk (agent-q-diff-buffer-hunk-at-point))
+         (beg (and hunk (agent-q-diff-buffer-position hunk)))
+         (end (and hunk (agent-q-diff-buffer-hunk-end hunk))))
+    (unless (and (eql hunk (car agent-q-diff-current--marked))
+                 (eq agent-q-diff-buffer-positions (cdr agent-q-diff-current--marked)))
+      (setq agent-q-diff-current--marked (cons hunk agent-q-diff-buffer-positions))
+      (when agent-q-diff-current--overlay
+        (delete-overlay agent-q-diff-current--overlay)
+        (setq agent-q-diff-current--overlay nil))
+      (when hunk
+        (let ((overlay (make-overlay (agent-q-diff-current--line-beginning beg) end))
+              (bar (propertize (if (char-displayable-p ?▌) "▌" "|") 'face 'agent-q-diff-bar)))
+          (overlay-put overlay 'line-prefix bar)
+          (overlay-put overlay 'wrap-prefix bar)
+          (setq agent-q-diff-current--overlay overlay))))
+    (and hunk (list hunk beg end))))
+
+;;;; Scrolling
+
+(defun agent-q-diff-current--lines-below (position n window)
+  "Return the position N screen lines below POSITION in WINDOW."
+  (save-excursion
+    (goto-char position)
+    (vertical-motion n window)
+    (point)))
+
+(defun agent-q-diff-current--show (window hunk position end)
+  "Scroll WINDOW to show all of HUNK, from POSITION to END, if it fits.
+HUNK is the one at point, or nil.  If it does not fit, show its first lines, as
+long as that leaves point visible.
+WINDOW then begins at the beginning of a line.  Return the position below
+the lines that it shows, or nil if that is not known."
+  (when hunk
+    (let* ((height (window-body-height window))
+           (beg (agent-q-diff-current--lead hunk position))
+           (start (window-start window))
+           (bottom nil)
+           (below nil)
+           (is-shown (lambda (beg)
+                       (and (<= (point-min) start beg)
+                            (<= end (or bottom
+                                        (setq bottom (agent-q-diff-current--lines-below
+                                                      start height window))))))))
+      ;; Counting screen lines takes most of the time of a key.
+      (unless (funcall is-shown beg)
+        (setq below (agent-q-diff-current--lines-below beg height window))
+        (unless (or (= beg position) (<= end below))
+          (setq beg position
+                below (agent-q-diff-current--lines-below beg height window))))
+      (cond
+       ((funcall is-shown beg)
+        (and (agent-q-diff-current--begin-with-a-line window start)
+             bottom))
+       ((or (<= end below) (< (point) below))
+        (set-window-start window beg)
+        below)
+       (t (agent-q-diff-current--begin-with-a-line window start)
+          nil)))))
+
+(defun agent-q-diff-current--begin-with-a-line (window start)
+  "Have WINDOW, which begins at START, begin at the beginning of that line.
+Return non-nil if it does so already."
+  (save-excursion
+    (goto-char start)
+    (or (bolp)
+        (progn
+          (beginning-of-line)
+          (set-window-start window (point))
+          nil))))
+
+(defun agent-q-diff-current--show-below (window hunk end bottom)
+  "Show in the header line how many lines of HUNK are below WINDOW.
+HUNK is the one at point, or nil, and END where it ends.  BOTTOM is the position
+below the lines of WINDOW if that is known, and then point is visible.  Return
+nil if this has to be done again once redisplay has scrolled WINDOW to point."
+  (let ((n (cond
+            ((null hunk) 0)
+            ((or bottom (pos-visible-in-window-p (point) window))
+             (let ((bottom (or bottom
+                               (agent-q-diff-current--lines-below
+                                (window-start window) (window-body-height window) window))))
+               (if (< bottom end) (count-lines bottom end) 0))))))
+    (setq agent-q-diff-buffer-n-below (or n 0))
+    (agent-q-diff-progress-update-header-line hunk)
+    n))
+
+(defun agent-q-diff-current--show-below-when-drawn (window)
+  "Do `agent-q-diff-current--show-below' after redisplay has scrolled WINDOW."
+  (let ((buffer (current-buffer)))
+    (run-with-timer 0 nil
+                    (lambda ()
+                      (when (and (window-live-p window)
+                                 (eq buffer (window-buffer window)))
+                        (with-current-buffer buffer
+                          (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+                            (agent-q-diff-current--show-below
+                             window hunk (and hunk (agent-q-diff-buffer-hunk-end hunk))
+                             nil))))))))
+
+(defvar-local agent-q-diff-current--size nil
+  "The size of the selected window after the last command, (WIDTH . HEIGHT).")
+
+(defun agent-q-diff-current--shrunk-p ()
+  "Return non-nil if the selected window was larger until now.
+Lines that a long message takes for a while do not count."
+  (pcase-let ((`(,old-width . ,old-height) agent-q-diff-current--size)
+              (width (window-total-width))
+              (height (+ (window-total-height)
+                         (if (window-at-side-p nil 'bottom)
+                             (window-total-height (minibuffer-window))
+                           0))))
+    (setq agent-q-diff-current--size (cons width height))
+    (and old-width
+         (or (< width old-width) (< height old-height)))))
+
+(defvar-local agent-q-diff-current--counted nil
+  "What the count of lines below depended on when they were last counted.")
+
+(defun agent-q-diff-current--counted-p (window hunk)
+  "Return non-nil if as many lines of HUNK are below WINDOW as before.
+So it is if a command of Emacs's has only moved point in the hunk."
+  (let ((state (list hunk window
+                     (window-start window) (window-end window)
+                     (window-body-height window) (window-body-width window)
+                     (buffer-chars-modified-tick) agent-q-diff-buffer-positions)))
+    (prog1 (and (symbolp this-command)
+                ;; Our own may have folded lines.
+                (not (string-prefix-p "agent-q-diff" (symbol-name this-command)))
+                ;; Otherwise redisplay will scroll.
+                (<= (window-start window) (point))
+                (< (point) (window-end window))
+                (equal state agent-q-diff-current--counted))
+      (setq agent-q-diff-current--counted state))))
+
+(defun agent-q-diff-current--after-command ()
+  "Mark the hunk at point; show it if the command moved to it or decided it.
+So does a command that made the window smaller, as one that shows the file."
+  (pcase-let ((`(,hunk ,beg ,end) (agent-q-diff-current--mark))
+              (window (selected-window)))
+    (when (eq (window-buffer window) (current-buffer))
+      (let ((bottom (when (or (agent-q-diff-current--shrunk-p)
+                              agent-q-diff-buffer-is-moved)
+                      (setq agent-q-diff-buffer-is-moved nil)
+                      (agent-q-diff-current--show window hunk beg end))))
+        (cond
+         ((not agent-q-diff-buffer-is-made))
+         ((agent-q-diff-current--counted-p window hunk)
+          (agent-q-diff-progress-update-header-line hunk))
+         ((not (agent-q-diff-current--show-below window hunk end bottom))
+          (agent-q-diff-current--show-below-when-drawn window)))))))
+
+;;;; A window that begins to show the diff buffer
+
+(defun agent-q-diff-current--top (window)
+  "Return where WINDOW is to begin when point is in the first hunk, or nil.
+That is at the description, unless point, and the line below that of the
+hunk's `@@', would then be below WINDOW; else at the first note, if there is
+one, or at the hunk.  If WINDOW begins below it already, return nil."
+  (let* ((first (agent-q-diff-buffer-position 0))
+         (last (max (point)
+                    (save-excursion (goto-char first) (line-beginning-position 2))))
+         (lead (agent-q-diff-current--lead 0 first)))
+    (and (<= (window-start window) lead)
+         (seq-find (lambda (beg)
+                     (< last (agent-q-diff-current--lines-below
+                              beg (window-body-height window) window)))
+                   (delq nil (list (agent-q-diff-fold-description-beginning)
+                                   (text-property-any (point-min) first 'agent-q-diff-note t)
+                                   lead))))))
+
+(defun agent-q-diff-current--lead (hunk position)
+  "Return the position of the heading above HUNK if HUNK is its file's first.
+Otherwise return POSITION, that of HUNK."
+  (or (and agent-q-diff-buffer-headings
+           (let ((heading (aref agent-q-diff-buffer-headings
+                                (agent-q-diff-buffer-file-index hunk))))
+             (and (= position (save-excursion
+                                (goto-char heading)
+                                (line-beginning-position 2)))
+                  (marker-position heading))))
+      position))
+
+(defun agent-q-diff-current-appear (window)
+  "Scroll WINDOW, where a diff buffer has appeared, to the hunk to be decided.
+In the first hunk, begin with the description and the notes above it.
+Emacs calls this with any buffer current."
+  (with-current-buffer (window-buffer window)
+    (agent-q-diff-fold-new-description window)
+    (save-excursion
+      (goto-char (window-point window))
+      (pcase-let* ((`(,hunk ,beg ,end) (agent-q-diff-current--mark))
+                   (top (and (eql 0 hunk) (agent-q-diff-current--top window))))
+        (if top
+            (set-window-start window top)
+          (agent-q-diff-current--show window hunk beg end))
+        (when agent-q-diff-buffer-is-made
+          (agent-q-diff-current--show-below window hunk end nil))))))
+
+;;;; Set-up
+
+(defun agent-q-diff-current--expect-move ()
+  "Forget that an earlier command moved."
+  (setq agent-q-diff-buffer-is-moved nil))
+
+(defun agent-q-diff-current-set-up ()
+  "Mark the current hunk in this buffer, and keep it visible."
+  (setq-local line-prefix agent-q-diff-current--no-bar)
+  (setq-local wrap-prefix agent-q-diff-current--no-bar)
+  (setq agent-q-diff-current--marked nil)
+  (add-hook 'pre-command-hook #'agent-q-diff-current--expect-move nil t)
+  (add-hook 'post-command-hook #'agent-q-diff-current--after-command nil t)
+  (add-hook 'window-buffer-change-functions #'agent-q-diff-current-appear nil t))
+
+(provide 'agent-q-diff-display)
+;;; agent-q-diff-display.el ends here
