@@ -20,7 +20,6 @@
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-split)
 (require 'agent-q-diff-fontify)
-(require 'agent-q-diff-filter)
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-outcome)
 (require 'agent-q-diff-undo)

@@ -1,4 +1,4 @@
-;;; agent-q-diff-navigation.el --- Moves among the hunks and to the target  -*- lexical-binding: t; -*-
+;;; agent-q-diff-navigation.el --- Moves among the hunks and to the target; shows some of them only  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -9,6 +9,15 @@
 ;; Moving among hunks and to the target, also by Imenu and `next-error';
 ;; Eldoc; and a mode that shows the place of the hunk at point in the other
 ;; window.
+;;
+;; Decided hunks can be hidden, and hunks that change only whitespace can
+;; be folded into one line.  Both affect only the display; commands that
+;; move skip hidden hunks.
+;;
+;; To open a change of hundreds of files, or of a large one, none is visited
+;; whose text can be known without that.  A file is visited when a hunk of it
+;; is decided, or soon after its section comes into view: only then are its
+;; hunks colored as code, and its edits noticed as they are made.
 
 ;;; Code:
 
@@ -23,6 +32,8 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
+(require 'agent-q-diff-fontify)
+(require 'agent-q-diff-change)
 
 (defun agent-q-diff-navigation-say-state (&optional aside)
   "Show the state of the hunk at point in the echo area.
@@ -427,6 +438,302 @@ Before point is first moved in the target, its position becomes the mark."
   ;; Another review in this buffer enters the mode again.
   (add-hook 'change-major-mode-hook #'agent-q-diff-navigation-unmark nil t)
   (add-hook 'kill-buffer-hook #'agent-q-diff-navigation-unmark nil t))
+
+;;;; Hunks that one wants to see, and others
+
+(defvar agent-q-diff-hide-decided-mode)
+(defvar agent-q-diff-fold-white-space-mode)
+
+;;;; Overlays
+
+(defun agent-q-diff-filter--hide (beg end text)
+  "Hide the text from BEG to END, and show TEXT, a string or nil, instead."
+  (let ((overlay (make-overlay beg end)))
+    (overlay-put overlay 'agent-q-diff-filter t)
+    (overlay-put overlay 'evaporate t)
+    (overlay-put overlay 'invisible 'agent-q-diff)
+    (overlay-put overlay 'after-string text)))
+
+(defun agent-q-diff-filter--unhide ()
+  "Show everything that the filters hid in this buffer."
+  (remove-overlays nil nil 'agent-q-diff-filter t))
+
+(defun agent-q-diff-filter--update (&rest _)
+  "Hide what the filters that are on hide, and show everything else."
+  (save-restriction
+    (widen)
+    (agent-q-diff-filter--unhide)
+    (when agent-q-diff-hide-decided-mode
+      (agent-q-diff-filter--hide-decided))
+    (when agent-q-diff-fold-white-space-mode
+      (agent-q-diff-filter--fold))))
+
+(defun agent-q-diff-filter--hide-decided ()
+  "Hide the decided hunks, adjacent ones together."
+  (agent-q-diff-buffer-current-change)
+  (let ((n (length agent-q-diff-buffer-positions))
+        (hunk 0))
+    (cl-flet ((is-decided (hunk) (aref agent-q-diff-buffer-marks hunk)))
+      (while (< hunk n)
+        (if (not (is-decided hunk))
+            (cl-incf hunk)
+          (let ((first hunk))
+            (while (and (< hunk n) (is-decided hunk))
+              (cl-incf hunk))
+            (agent-q-diff-filter--hide
+             (agent-q-diff-buffer-position first)
+             (agent-q-diff-buffer-hunk-end (1- hunk))
+             nil)))))))
+
+(defun agent-q-diff-filter--fold ()
+  "Fold the hunks that change only whitespace into their headers."
+  (dolist (hunk (agent-q-diff-module-blank-hunks
+                 (agent-q-diff-change-engine (agent-q-diff-buffer-current-change))))
+    (save-excursion
+      (goto-char (agent-q-diff-buffer-position hunk))
+      (agent-q-diff-filter--hide
+       (line-end-position) (1- (agent-q-diff-buffer-hunk-end hunk))
+       (propertize "  [WHITESPACE ONLY]" 'face 'agent-q-diff-pending)))))
+
+;;;; Modes
+
+(defun agent-q-diff-filter--can-hide ()
+  "Have overlays with the property `invisible' set to `agent-q-diff' hide text."
+  ;; Emacs 28 would add it each time.
+  (unless (and (listp buffer-invisibility-spec)
+               (memq 'agent-q-diff buffer-invisibility-spec))
+    (add-to-invisibility-spec 'agent-q-diff)))
+
+(defun agent-q-diff-filter--changed ()
+  "Update what is hidden after a filter was turned on or off."
+  (agent-q-diff-filter--can-hide)
+  (if (or agent-q-diff-hide-decided-mode agent-q-diff-fold-white-space-mode)
+      (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-filter--update 90 t)
+    (remove-hook 'agent-q-diff-progress-functions #'agent-q-diff-filter--update t))
+  (agent-q-diff-filter--update))
+
+(define-minor-mode agent-q-diff-hide-decided-mode
+  "Hide the hunks that are accepted or rejected."
+  :lighter " Undecided"
+  (agent-q-diff-filter--changed)
+  (when (called-interactively-p 'any)
+    (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-buffer-counts)))
+      (if agent-q-diff-hide-decided-mode
+          (message "Showing %d undecided of %d" pending total)
+        (message "Showing all %d" total)))))
+
+(define-minor-mode agent-q-diff-fold-white-space-mode
+  "Fold each hunk that changes only whitespace into one line."
+  :lighter " Fold"
+  (agent-q-diff-filter--changed)
+  (when (called-interactively-p 'any)
+    (message (if agent-q-diff-fold-white-space-mode
+                 "Whitespace-only hunks are folded"
+               "Whitespace-only hunks are shown"))))
+
+;;;; Folding by hand
+
+(defun agent-q-diff-filter--folded (hunk)
+  "Return the overlay that folds HUNK into its header, or nil."
+  (seq-find (lambda (overlay) (overlay-get overlay 'agent-q-diff-folded))
+            (overlays-in (agent-q-diff-buffer-position hunk)
+                         (1- (agent-q-diff-buffer-hunk-end hunk)))))
+
+(defun agent-q-diff-filter--fold-hunk (hunk)
+  "Fold HUNK into its header, unless it is folded."
+  (unless (agent-q-diff-filter--folded hunk)
+    (save-restriction
+      (widen)
+      (save-excursion
+        (goto-char (agent-q-diff-buffer-position hunk))
+        (let ((overlay (make-overlay (line-end-position)
+                                     (1- (agent-q-diff-buffer-hunk-end hunk)))))
+          (overlay-put overlay 'agent-q-diff-folded t)
+          (overlay-put overlay 'evaporate t)
+          (overlay-put overlay 'invisible 'agent-q-diff)
+          (overlay-put overlay 'isearch-open-invisible #'delete-overlay)
+          (overlay-put overlay 'after-string
+                       (propertize " …" 'face 'agent-q-diff-pending)))))))
+
+(defun agent-q-diff-filter--know-hunks ()
+  "Find the hunks of this buffer, unless they are known, to fold them."
+  (agent-q-diff-filter--can-hide)
+  (agent-q-diff-buffer-complete)
+  (unless (agent-q-diff-buffer-ended-p)
+    (agent-q-diff-buffer-current-change)))
+
+(defun agent-q-diff-filter--fold-file (index)
+  "Fold the hunks of file INDEX into its heading."
+  (save-restriction
+    (widen)
+    (save-excursion
+      (goto-char (aref agent-q-diff-buffer-headings index))
+      ;; The line break after the heading stays, so that what the heading
+      ;; shows at its end does.
+      (let ((hunks (make-overlay (line-beginning-position 2)
+                                 (agent-q-diff-buffer-section-end index)))
+            (heading (make-overlay (point) (line-end-position))))
+        (overlay-put hunks 'invisible 'agent-q-diff)
+        (overlay-put hunks 'isearch-open-invisible #'agent-q-diff-filter--open-file)
+        (overlay-put heading 'priority 1)
+        (overlay-put heading 'after-string
+                     (propertize " …" 'face 'agent-q-diff-pending))
+        (dolist (overlay (list hunks heading))
+          (overlay-put overlay 'agent-q-diff-folded-file t)
+          (overlay-put overlay 'evaporate t))))))
+
+(defun agent-q-diff-filter--open-file (overlay)
+  "Show the hunks that OVERLAY hides."
+  (save-excursion
+    (goto-char (overlay-start overlay))
+    (agent-q-diff-buffer-unfold-file)))
+
+(defun agent-q-diff-filter--toggle-all-files ()
+  "Fold the hunks of each file into its heading; if any is folded, show them all."
+  (let ((index (agent-q-diff-buffer-file-index)))
+    (if (agent-q-diff-buffer-folds (point-min) (point-max))
+        (remove-overlays nil nil 'agent-q-diff-folded-file t)
+      (dotimes (each (length agent-q-diff-buffer-headings))
+        (agent-q-diff-filter--fold-file each))
+      (goto-char (aref agent-q-diff-buffer-headings index)))))
+
+(defun agent-q-diff-fold-hunk ()
+  "Fold the hunk at point into its header, or show all of it again.
+On the heading of a file, do this with the file, in a long description with
+that, and elsewhere above the first hunk with all hunks."
+  (interactive)
+  (agent-q-diff-filter--know-hunks)
+  (let ((hunk (agent-q-diff-buffer-hunk-at-point))
+        (file (agent-q-diff-buffer-heading-at-point)))
+    (cond
+     (file (unless (agent-q-diff-buffer-unfold-file)
+             (agent-q-diff-filter--fold-file file)))
+     ((null hunk) (or (agent-q-diff-fold-toggle-description)
+                      (agent-q-diff-fold-all-hunks)))
+     ((agent-q-diff-filter--folded hunk)
+      (delete-overlay (agent-q-diff-filter--folded hunk))
+      (agent-q-diff-buffer-goto-hunk hunk))
+     (t (agent-q-diff-buffer-goto-hunk hunk)
+        (agent-q-diff-filter--fold-hunk hunk)))))
+
+(defun agent-q-diff-fold-all-hunks ()
+  "Fold all hunks into their headers; if any is folded, show them all.
+If there are several files, fold them into their headings."
+  (interactive)
+  (agent-q-diff-filter--know-hunks)
+  (if agent-q-diff-buffer-headings
+      (agent-q-diff-filter--toggle-all-files)
+    (agent-q-diff-filter--toggle-all-hunks)))
+
+(defun agent-q-diff-filter--toggle-all-hunks ()
+  "Fold all hunks into their headers; if any is folded, show them all."
+  (let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+    (if (seq-some (lambda (overlay) (overlay-get overlay 'agent-q-diff-folded))
+                  (overlays-in (point-min) (point-max)))
+        (remove-overlays nil nil 'agent-q-diff-folded t)
+      (dotimes (each (length agent-q-diff-buffer-positions))
+        (agent-q-diff-filter--fold-hunk each)))
+    (when hunk
+      (agent-q-diff-buffer-goto-hunk hunk))))
+
+;;;; Moving
+
+(defun agent-q-diff-filter--next (n wanted what)
+  "Move to the Nth next hunk whose mark is WANTED, and show its state.
+Wrap around after the last hunk.  WHAT names such a hunk, for the message
+if there is none."
+  (agent-q-diff-buffer-current-change)
+  (let* ((marks agent-q-diff-buffer-marks)
+         (total (length marks))
+         (here (agent-q-diff-navigation-here n))
+         (step (if (< n 0) -1 1))
+         (found (cl-loop for k from 1 to total
+                         for hunk = (mod (+ here (* k step)) total)
+                         when (eq wanted (aref marks hunk)) collect hunk)))
+    (if (null found)
+        (message "No hunk is %s" what)
+      (let ((next (nth (mod (1- (abs n)) (length found)) found)))
+        (agent-q-diff-buffer-goto-hunk next)
+        (agent-q-diff-navigation-say-state
+         (cond
+          ((= next here) (format "no other hunk is %s" what))
+          ((if (> step 0) (< next here) (> next here))
+           (format "none %s, wrapped around" (if (> step 0) "below" "above")))))))))
+
+(defun agent-q-diff-next-pending (&optional n)
+  "Move to the Nth next undecided hunk, and show its state."
+  (interactive "p")
+  (agent-q-diff-filter--next (or n 1) nil "pending"))
+
+(defun agent-q-diff-next-rejected (&optional n)
+  "Move to the Nth next rejected hunk, and show its state."
+  (interactive "p")
+  (agent-q-diff-filter--next (or n 1) 'rejected "rejected"))
+
+;;;; Files visited when their hunks come into view
+
+(defvar-local agent-q-diff-in-view--timer nil
+  "The timer that will visit the files in view, or nil.")
+
+(defun agent-q-diff-in-view--note (beg end)
+  "Visit soon the files whose sections are between BEG and END."
+  (unless (or agent-q-diff-in-view--timer
+              (agent-q-diff-buffer-ended-p)
+              (null (agent-q-diff-in-view--put-off beg end)))
+    (agent-q-diff-in-view--visit-after 0)))
+
+(defun agent-q-diff-in-view--visit-after (seconds)
+  "Visit the files in view in SECONDS seconds."
+  (setq agent-q-diff-in-view--timer
+        (run-with-timer seconds nil #'agent-q-diff-in-view--visit (current-buffer))))
+
+(defun agent-q-diff-in-view--put-off (beg end)
+  "Return the files between BEG and END that are to be visited, indices."
+  (let ((files (agent-q-diff-change-files agent-q-diff-buffer-change)))
+    (seq-filter (lambda (index)
+                  (agent-q-diff-target-put-off
+                   (agent-q-diff-file-change-target (nth index files))))
+                (agent-q-diff-in-view--files beg end))))
+
+(defun agent-q-diff-in-view--files (beg end)
+  "Return the files whose sections are between BEG and END, indices."
+  (let ((headings agent-q-diff-buffer-headings))
+    (if (null headings)
+        '(0)
+      (number-sequence (or (agent-q-diff-base-last-at-most headings beg) 0)
+                       (or (agent-q-diff-base-last-at-most headings end) -1)))))
+
+(defun agent-q-diff-in-view--visit (buffer)
+  "Visit the files whose sections are in a window of BUFFER."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (setq agent-q-diff-in-view--timer nil)
+      (cond
+       ((agent-q-diff-buffer-ended-p))
+       (agent-q-diff-change-in-progress
+        (agent-q-diff-in-view--visit-after agent-q-diff-change-retry-seconds))
+       (t
+        (dolist (window (get-buffer-window-list buffer nil t))
+          (dolist (index (agent-q-diff-in-view--put-off (window-start window)
+                                                        (window-end window t)))
+            (agent-q-diff-in-view--visit-file index))))))))
+
+(defun agent-q-diff-in-view--visit-file (index)
+  "Visit the file with INDEX, and show how its hunks stand then.
+If it cannot be visited, that is reported when a hunk of it is decided."
+  (ignore-error error
+    (if (agent-q-diff-change-visit agent-q-diff-buffer-change index)
+        (agent-q-diff-signs-show-all)
+      ;; In the colors of its mode.
+      (font-lock-flush (and agent-q-diff-buffer-headings
+                            (aref agent-q-diff-buffer-headings index))
+                       (agent-q-diff-buffer-section-end index)))))
+
+(defun agent-q-diff-in-view-set-up ()
+  "Visit files when their sections of this buffer come into view."
+  (when (and agent-q-diff-buffer-change
+             (agent-q-diff-change-has-put-off agent-q-diff-buffer-change))
+    (jit-lock-register #'agent-q-diff-in-view--note)))
 
 (provide 'agent-q-diff-navigation)
 ;;; agent-q-diff-navigation.el ends here
