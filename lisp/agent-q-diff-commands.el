@@ -25,7 +25,7 @@
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-outcome)
-(require 'agent-q-diff-split)
+(require 'agent-q-diff-edit)
 (require 'agent-q-diff-finish)
 
 ;;;; Messages

@@ -18,11 +18,9 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-reviews)
 (require 'agent-q-diff-navigation)
-(require 'agent-q-diff-split)
-(require 'agent-q-diff-fontify)
 (require 'agent-q-diff-edit)
+(require 'agent-q-diff-fontify)
 (require 'agent-q-diff-outcome)
-(require 'agent-q-diff-undo)
 (require 'agent-q-diff-finish)
 (require 'agent-q-diff-commands)
 
