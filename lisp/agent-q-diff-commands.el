@@ -26,7 +26,7 @@
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-outcome)
 (require 'agent-q-diff-edit)
-(require 'agent-q-diff-finish)
+(require 'agent-q-diff-lifecycle)
 
 ;;;; Messages
 

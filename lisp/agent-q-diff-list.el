@@ -25,10 +25,9 @@
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-reviews)
 (require 'agent-q-diff-result)
-(require 'agent-q-diff-finish)
+(require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-commands)
 (require 'agent-q-diff-mode)
-(require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-render)
 (require 'agent-q-diff-grace)
 

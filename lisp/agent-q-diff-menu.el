@@ -21,7 +21,7 @@
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-fontify)
 (require 'agent-q-diff-outcome)
-(require 'agent-q-diff-finish)
+(require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-commands)
 
 ;;;; Help

@@ -19,7 +19,7 @@
 (require 'agent-q-diff-fontify)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-outcome)
-(require 'agent-q-diff-finish)
+(require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-commands)
 (require 'agent-q-diff-menu)
 

@@ -25,7 +25,6 @@
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-outcome)
-(require 'agent-q-diff-finish)
 (require 'agent-q-diff-lifecycle)
 
 ;;;; Showing a proposal

@@ -437,7 +437,7 @@ A list in the place of a line is the lines for it, perhaps none."
 (defun tours-leave-seconds (seconds)
   "Let the agent of the only review wait for SECONDS more, or without end if nil."
   (e2e-eval `(let ((review (car (agent-q-diff-open-reviews))))
-               (require 'agent-q-diff-deadline)
+               (require 'agent-q-diff-lifecycle)
                (setf (agent-q-diff-session-deadline review)
                      (and ,seconds (time-add nil ,seconds)))
                (run-with-timer 0 nil (lambda ()
