@@ -1,4 +1,4 @@
-;;; agent-q-diff-mode.el --- The major mode of diff buffers, with its keys  -*- lexical-binding: t; -*-
+;;; agent-q-diff-mode.el --- The major mode of diff buffers: its keys, help and menus  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -6,22 +6,261 @@
 
 ;;; Commentary:
 
+;; The commands of the diff buffer in its help, in the menu bar and in the
+;; context menu.  All are made from one table and the keymap, so they agree
+;; and are never out of date.
+;;
 ;; The keys of a diff buffer.  The commands are in the files above this one.
 
 ;;; Code:
 
+(require 'easymenu)
+(require 'seq)
 (require 'diff-mode)
+(require 'agent-q-diff-grace)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-buffer)
 (require 'agent-q-diff-reviews)
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-fontify)
-(require 'agent-q-diff-display)
 (require 'agent-q-diff-outcome)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-commands)
-(require 'agent-q-diff-menu)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-display)
+
+;;;; Help and menus
+
+;;;; Help
+
+(defconst agent-q-diff-menu--help-commands
+  '((agent-q-diff-accept-hunk     . "accept the hunk: apply it to the file")
+    (agent-q-diff-reject-hunk     . "reject the hunk")
+    (agent-q-diff-unapply-hunk    . "take the hunk out of the file again")
+    (agent-q-diff-next-hunk       . "go to the next hunk")
+    (agent-q-diff-previous-hunk   . "go to the previous hunk")
+    (agent-q-diff-next-file       . "go to the next file, where a r u decide all of it")
+    (agent-q-diff-previous-file   . "go to the previous file")
+    (agent-q-diff-accept-all      . "accept all pending hunks and finish")
+    (agent-q-diff-reject-all      . "reject all pending hunks and finish")
+    (agent-q-diff-finish          . "finish the review")
+    (agent-q-diff-finish-now      . "finish it without a question")
+    (agent-q-diff-abort           . "cancel: tell the agent that there is no decision")
+    (agent-q-diff-undo            . "undo the last decision, in the file as well")
+    (agent-q-diff-redo            . "redo it")
+    (agent-q-diff-next-pending    . "go to the next hunk that is not decided")
+    (agent-q-diff-toggle-hunk     . "accept; if applied, mark it pending, and do not change the file")
+    (agent-q-diff-preview-hunk    . "show the hunk's place in the file")
+    (agent-q-diff-show-outcome    . "show the file as it will be; C-u = with all pending hunks")
+    (agent-q-diff-split-hunk      . "split the hunk into its smallest parts")
+    (agent-q-diff-edit-hunk       . "edit the lines that the hunk proposes")
+    (agent-q-diff-merge-hunk      . "merge a hunk that does not apply into the file's lines")
+    (agent-q-diff-comment-hunk    . "comment on the hunk, for the agent")
+    (agent-q-diff-comment         . "comment on the whole proposal")
+    (agent-q-diff-next-conflict   . "go to the next conflict or ambiguous hunk")
+    (agent-q-diff-previous-conflict . "go to the previous one")
+    (agent-q-diff-next-rejected   . "go to the next hunk that is rejected")
+    (agent-q-diff-accept-white-space . "accept all whitespace-only hunks")
+    (agent-q-diff-unapply-all     . "take all of the proposal out of the file again")
+    (agent-q-diff-next-review     . "go to the next open review")
+    (agent-q-diff-select-line     . "select the line at point, and then the next ones")
+    (agent-q-diff-fold-hunk       . "fold the hunk into its header, or show it again")
+    (agent-q-diff-fold-all-hunks  . "fold all hunks, or show them all")
+    (agent-q-diff-refresh         . "look at the file again")
+    (agent-q-diff-follow-mode     . "show each hunk's place while you move")
+    (agent-q-diff-hide-decided-mode . "hide the hunks that are decided, or show them again")
+    (agent-q-diff-fold-white-space-mode . "fold whitespace-only hunks")
+    (agent-q-diff-expand-line     . "show all of a long line, hunk or description")
+    (beginning-of-buffer          . "go to the beginning of the diff")
+    (end-of-buffer                . "go to its end")
+    (scroll-down-command          . "scroll back")
+    (agent-q-diff-help            . "show this help"))
+  "Alist from command to what the help says about it.")
+
+(defconst agent-q-diff-menu--of-recursive-edits
+  '((agent-q-diff-finish-now . exit-recursive-edit)
+    (agent-q-diff-abort . abort-recursive-edit))
+  "Alist from command to the one whose keys do the same in a recursive edit.
+Elsewhere those keys have the first command; see
+`agent-q-diff-finish-if-unwaited'.")
+
+(defun agent-q-diff-menu--key-of (command &optional map)
+  "Return the keys of COMMAND in this buffer, as a string.
+If MAP is non-nil, these are the keys in that keymap.  They are the
+`:advertised-binding' of COMMAND, or else the shortest.  A derived mode may
+bind an alias of COMMAND instead."
+  (let* ((map (or map (current-local-map)))
+         (advertised (get command :advertised-binding))
+         (keys (sort (seq-filter
+                      #'agent-q-diff-menu--typable-p
+                      (mapcan (lambda (name) (where-is-internal name map))
+                              (append
+                               (when-let ((other (alist-get
+                                                  command
+                                                  agent-q-diff-menu--of-recursive-edits)))
+                                 (list command other))
+                               (agent-q-diff-menu--names command map))))
+                     (lambda (one other) (< (length one) (length other))))))
+    (cond
+     ((and advertised
+           (eq (indirect-function (lookup-key map advertised))
+               (indirect-function command)))
+      (key-description advertised))
+     (keys (key-description (car keys)))
+     (t (format "M-x %s" command)))))
+
+(defun agent-q-diff-menu--typable-p (keys)
+  "Return non-nil if KEYS, a vector, can be typed in the selected frame.
+Terminals support the control modifier only where it makes an ASCII control
+character: they have `C-_', but neither `C-/' nor `C-?'."
+  (or (display-graphic-p)
+      (not (seq-some (lambda (event)
+                       (and (integerp event) (/= 0 (logand event #x4000000))))
+                     keys))))
+
+(defun agent-q-diff-menu--names (command map)
+  "Return the symbols bound in MAP that run COMMAND."
+  (let (names)
+    (map-keymap
+     (lambda (_event binding)
+       (cond
+        ((keymapp binding)
+         (setq names (append names (agent-q-diff-menu--names command binding))))
+        ;; A key whose command depends on the buffer.
+        ((and (eq 'menu-item (car-safe binding)) (equal "" (nth 1 binding)))
+         (when (and (symbolp (nth 2 binding))
+                    (eq (indirect-function (nth 2 binding)) (indirect-function command)))
+           (push (nth 2 binding) names)))
+        ((and (symbolp binding)
+              (eq (indirect-function binding) (indirect-function command)))
+         (push binding names))))
+     map)
+    names))
+
+(defun agent-q-diff-menu--lines (&optional map)
+  "Return a line for each command in the help, a list of strings.
+The keys are those of this buffer, or of the keymap MAP."
+  (let ((line (lambda (key text) (format "%-9s %s\n" key text))))
+    (append
+     (mapcar (pcase-lambda (`(,command . ,text))
+               (funcall line (agent-q-diff-menu--key-of command map) text))
+             agent-q-diff-menu--help-commands)
+     ;; With evil.
+     (mapcan (pcase-lambda (`(,key ,command ,text))
+               (when (eq command (lookup-key (or map (current-local-map)) key))
+                 (list (funcall line key text))))
+             '(("j" next-line "go to the next line")
+               ("k" previous-line "go to the previous line"))))))
+
+(defun agent-q-diff-menu-documentation (intro map)
+  "Return the documentation of a mode: INTRO, a sentence, and the keys of MAP."
+  (concat intro "\n\n"
+          (replace-regexp-in-string
+           "[`'\\]" "\\\\=\\&"
+           (string-join (agent-q-diff-menu--lines map)))))
+
+(defun agent-q-diff-help ()
+  "Show the keys of the diff buffer.
+The help is in another window, but not in one that shows the file; if there
+is none, in this one.  Then \\<help-mode-map>\\[quit-window] returns to the diff, and while the
+help is visible, \\<agent-q-diff-mode-map>\\[agent-q-diff-finish] in the diff buffer closes it."
+  (interactive)
+  (let ((lines (agent-q-diff-menu--lines))
+        (names (agent-q-diff-confusables-in-region (window-start) (window-end nil t))))
+    (agent-q-diff-buffer-display-aside
+     (lambda () (agent-q-diff-menu--show-help lines names)))))
+
+(defun agent-q-diff-menu--show-help (lines names)
+  "Display the help with LINES about keys and NAMES of misleading characters.
+Both are lists of strings."
+  (with-help-window "*Agent-Q Diff Help*"
+    (with-current-buffer standard-output
+      (agent-q-diff-grace-expect-return))
+    (princ "Reviewing a proposal\n\n")
+    (mapc #'princ lines)
+    (princ "\nWith an active region, accepting, rejecting and taking out affect\n")
+    (princ "only the changed lines in it.\n")
+    (princ "\nA sign on a hunk shows your decision, and whether the file differs\n")
+    (princ "from it.  Accepted changes are in the file at once.\n")
+    (when names
+      (princ "\nMisleading characters on this screen:\n")
+      (dolist (name names)
+        (princ (concat name "\n"))))))
+
+;;;; Menu bar
+
+(defun agent-q-diff-menu--item (command text)
+  "Return a menu item for COMMAND; TEXT describes it in the help."
+  (vector (concat (upcase (substring text 0 1)) (substring text 1)) command))
+
+(defun agent-q-diff-menu-define (map)
+  "Add a menu to MAP, the keymap of the diff buffer."
+  (easy-menu-do-define
+      nil map "Menu of the diff buffer."
+    (cons "Review"
+          (append (mapcar (lambda (entry)
+                            (agent-q-diff-menu--item (car entry) (cdr entry)))
+                          agent-q-diff-menu--help-commands)
+                  '("---"
+                    ["List of reviews" agent-q-diff-list]
+                    ["Options" (customize-group 'agent-q-diff)])))))
+
+;;;; Context menu
+
+(defconst agent-q-diff-menu--here
+  '(agent-q-diff-accept-hunk agent-q-diff-reject-hunk agent-q-diff-unapply-hunk
+    agent-q-diff-split-hunk agent-q-diff-edit-hunk agent-q-diff-merge-hunk
+    agent-q-diff-comment-hunk agent-q-diff-preview-hunk)
+  "The commands in the context menu.")
+
+(defun agent-q-diff-menu--at (click command)
+  "Return a command to call COMMAND where CLICK was made.
+An active region stays if the click was made in it."
+  (lambda ()
+    (interactive)
+    (let ((point (posn-point (event-start click))))
+      (select-window (posn-window (event-start click)))
+      (unless (and (use-region-p) point
+                   (<= (region-beginning) point (region-end)))
+        (mouse-set-point click)))
+    (call-interactively command)))
+
+(defun agent-q-diff-menu--context (menu click)
+  "Add to MENU the commands for the hunk where CLICK was made."
+  (define-key-after menu [agent-q-diff-separator] menu-bar-separator)
+  (dolist (command agent-q-diff-menu--here)
+    (define-key-after menu (vector command)
+      `(menu-item ,(aref (agent-q-diff-menu--item
+                          command (alist-get command agent-q-diff-menu--help-commands))
+                         0)
+                  ,(agent-q-diff-menu--at click command))))
+  menu)
+
+(defun agent-q-diff-menu-set-up ()
+  "Set up the context menu and the single keys of this buffer."
+  (agent-q-diff-base-claim-single-keys)
+  (add-hook 'context-menu-functions #'agent-q-diff-menu--context 10 t))
+
+;;;; Which modes commands are for
+
+(dolist (entry agent-q-diff-menu--help-commands)
+  ;; Some are those of Emacs.
+  (when (string-prefix-p "agent-q-diff-" (symbol-name (car entry)))
+    (put (car entry) 'command-modes '(agent-q-diff-mode))))
+
+;;;; Repeating
+
+(defvar agent-q-diff-review-repeat-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "j" (agent-q-diff-base-key-by-evil 'agent-q-diff-next-review nil))
+    (define-key map "J" (agent-q-diff-base-key-by-evil nil 'agent-q-diff-next-review))
+    map)
+  "Keys that repeat `agent-q-diff-next-review', with `repeat-mode'.
+In a diff buffer they work anyway, but you may have bound that command to a
+longer key sequence elsewhere.")
+(put 'agent-q-diff-next-review 'repeat-map 'agent-q-diff-review-repeat-map)
+
+;;;; The mode
 
 ;;;; Mode
 
