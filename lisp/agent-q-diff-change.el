@@ -6,17 +6,16 @@
 
 ;;; Commentary:
 
-;; A file appears, goes, or gets another name, another mode or another place
-;; that it links to.  Each of these is decided like a hunk.  This file knows
-;; whether it has been done, does it, and takes it back.  In a detached change,
-;; doing it means to note that it is decided; no file is accessed.
-;;
-;; An operation is a list, in the form in which the engine takes it; see
-;; `agent-q-diff-module-join'.
-;;
 ;; A change is what a review decides: one or more file changes, whose hunks
 ;; are numbered from 0 through all files, and what was decided about them.
 ;; The review of one file is a change of one file.
+;;
+;; A file appears, goes, or gets another name, another mode or another place
+;; that it links to.  Each of these operations is decided like a hunk.  Here
+;; is known whether it has been done, and it is done or taken back.  In a
+;; detached change, doing it means to note that it is decided; no file is
+;; accessed.  An operation is a list, in the form in which the engine takes
+;; it; see `agent-q-diff-module-join'.
 
 ;;; Code:
 

@@ -6,12 +6,12 @@
 
 ;;; Commentary:
 
-;; A command can change several files.  Each of them is changed whole or not
-;; at all by what carries that out; here, what was done to some of them is
-;; taken back if it fails in another.
-;;
 ;; A command is planned by the engine, carried out in the targets, and only
 ;; then committed.  If a command fails, neither mark nor target has changed.
+;;
+;; A command can change several files.  Each of them is changed whole or not
+;; at all by what carries that out; what was done to some of them is taken
+;; back if it fails in another.
 
 ;;; Code:
 

@@ -6,15 +6,15 @@
 
 ;;; Commentary:
 
-;; The commands that end a review, with the questions that they ask and the
-;; warnings that they show before.
+;; Each review begins here and, whatever ends it, ends here: its result is
+;; recorded, its memory freed, and its caller answered, exactly once.
+;;
+;; The commands that end a review ask their questions, and show their
+;; warnings, before.
 ;;
 ;; An agent waits for a decision only so long.  The last minutes before that
 ;; are shown in the header line of the review and in the list of reviews, and
 ;; the user is told of them twice in the echo area.
-;;
-;; Each review begins here and, whatever ends it, ends here: its result is
-;; recorded, its memory freed, and its caller answered, exactly once.
 
 ;;; Code:
 

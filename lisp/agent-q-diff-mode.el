@@ -6,11 +6,11 @@
 
 ;;; Commentary:
 
-;; The commands of the diff buffer in its help, in the menu bar and in the
-;; context menu.  All are made from one table and the keymap, so they agree
-;; and are never out of date.
-;;
 ;; The keys of a diff buffer.  The commands are in the files above this one.
+;;
+;; Help, the menu bar and the context menu have the commands, too.  All are
+;; made from one table and the keymap, so they agree and are never out of
+;; date.
 
 ;;; Code:
 

@@ -37,7 +37,7 @@
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-own-agent)
-(require 'agent-q-diff-operation)
+(require 'agent-q-diff-change)
 (require 'agent-q-diff-input)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-lifecycle)

@@ -6,22 +6,21 @@
 
 ;;; Commentary:
 
-;; Saves a buffer as `save-buffer' does, hooks included, but asks nothing
-;; and replaces the file as a whole or not at all.
-;;
-;; Turns an agent's path into a file name, visits that file without asking
-;; anything or letting hooks insert, and closes what a review opened in vain
-;; unless the user has begun to use it.  If a file cannot be
-;; visited, it signals `agent-q-diff-bad-target' with a message that says
-;; what to do about it.
-;;
-;; Carries out what a command has planned: all edits are one undo step, and
-;; are saved if requested.  If anything fails, the buffer is as it was.
-;;
 ;; A target is a file and the buffer that visits it or, if it is detached,
 ;; only a text in a buffer of its own.  This file knows which buffer that
 ;; is, keeps it in step with its file, and says whether it may be written
 ;; and whether edits are saved.  It knows nothing of hunks.
+;;
+;; It turns an agent's path into a file name, visits that file without
+;; asking anything or letting hooks insert, and closes what a review opened
+;; in vain unless the user has begun to use it.  If a file cannot be visited,
+;; it signals `agent-q-diff-bad-target' with a message that says what to do
+;; about it.
+;;
+;; It carries out what a command has planned: all edits are one undo step,
+;; and are saved if requested, as `save-buffer' does, hooks included; but
+;; nothing is asked, and the file is replaced as a whole or not at all.  If
+;; anything fails, the buffer is as it was.
 
 ;;; Code:
 
