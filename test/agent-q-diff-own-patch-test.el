@@ -9,11 +9,7 @@
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-own-patch)
 
-<<<<<<< HEAD
 ;;;; The patch
-=======
-;;;; Patches
->>>>>>> 5753be4 (own-patch: the files of a patch are a part of it; page and headers follow the files)
 
 (defvar aqd-own-patch-answers nil
   "What was answered, a list of (MESSAGE IS-ERROR VERDICT), newest first.")

@@ -11,6 +11,7 @@
 ;;; Code:
 
 (require 'agent-q-diff-project-help)
+(require 'agent-q-diff-server)
 (require 'lisp-mnt)
 (require 'wid-edit)
 (require 'cus-edit)
