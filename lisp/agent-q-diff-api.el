@@ -230,7 +230,7 @@ IS-MACRO tells whether a keyboard macro was running when it began."
   "The result of the last review that ended undecided in a recursive edit, or nil.
 The error that was signaled says only why, and how much is in the file.")
 
-(defun agent-q-diff-wait-answer (review)
+(defun agent-q-diff-wait--answer (review)
   "Return the result of REVIEW, or signal why there is no decision."
   (pcase (agent-q-diff-result-why review)
     ('nil (agent-q-diff-session-result review))
@@ -301,7 +301,7 @@ Signal an error under `agent-q-diff-error' if there is no decision: the
 proposal could not be shown, what was accepted could not be applied, the
 review was cancelled, or this is a batch Emacs with nobody to ask."
   (agent-q-diff-api--check-arguments original modified description)
-  (agent-q-diff-api-start-and-wait
+  (agent-q-diff-api--start-and-wait
    path original modified description mode notes
    (lambda ()
      (agent-q-diff-file-change-open (agent-q-diff-visit-name path)
@@ -316,12 +316,12 @@ DIFF is a unified diff of the file PATH, as for `agent-q-diff-review-patch';
 the other arguments and the value are those of
 `agent-q-diff-review-and-wait'."
   (agent-q-diff-api--check-arguments diff diff description)
-  (agent-q-diff-api-start-and-wait
+  (agent-q-diff-api--start-and-wait
    path nil nil description mode (append notes (agent-q-diff-api--names-note path diff))
    (lambda ()
      (agent-q-diff-file-change-open-patch (agent-q-diff-visit-name path) diff check))))
 
-(defun agent-q-diff-api-start-and-wait (path original modified description mode
+(defun agent-q-diff-api--start-and-wait (path original modified description mode
                                               notes open)
   "Call OPEN for what to decide, and wait for the user's decision on it.
 OPEN returns a change, or a file change to be decided alone.  PATH,
@@ -340,7 +340,7 @@ ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and value are as for
 (defun agent-q-diff-api--prepare (agent original modified description mode notes open)
   "Call OPEN for what to decide, and return its review, with a diff buffer.
 AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES are as for
-`agent-q-diff-api-start'."
+`agent-q-diff-api--start'."
   (let ((review (agent-q-diff-api--review-of (funcall open) agent)))
     (agent-q-diff-render-prepare-or-close review original modified
                                           (or description "") mode notes)
@@ -376,7 +376,7 @@ If it signals an error, record that in the log."
 Signal an error under `agent-q-diff-error' if there is no decision."
   (unless (agent-q-diff-session-outcome review)
     (agent-q-diff-wait-for review))
-  (agent-q-diff-wait-answer review))
+  (agent-q-diff-wait--answer review))
 
 ;;;###autoload
 (cl-defun agent-q-diff-review (path original modified description callback
@@ -425,7 +425,7 @@ Each hunk has these properties in addition:
           the hunk with its context begins, and the target's text there;
           nil if its place is not known"
   (agent-q-diff-api--check-arguments original modified description)
-  (agent-q-diff-api-start
+  (agent-q-diff-api--start
    path callback agent original modified description mode notes
    (lambda ()
      (agent-q-diff-file-change-open (if detached
@@ -442,13 +442,13 @@ DIFF is a unified diff of the file PATH without the file's original text: a
 hunk is applied where its lines are found, if that place is certain.  The
 other arguments and the value are those of `agent-q-diff-review'."
   (agent-q-diff-api--check-arguments diff diff description)
-  (agent-q-diff-api-start
+  (agent-q-diff-api--start
    path callback agent nil nil description mode
    (append notes (agent-q-diff-api--names-note path diff))
    (lambda ()
      (agent-q-diff-file-change-open-patch (agent-q-diff-visit-name path) diff check))))
 
-(defun agent-q-diff-api-start (path callback agent original modified description
+(defun agent-q-diff-api--start (path callback agent original modified description
                                      mode notes open)
   "Call OPEN for what to decide, show its review, and return that at once.
 PATH, CALLBACK, AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES
@@ -699,7 +699,7 @@ What happens to a file besides its lines, for example that it is deleted, is
 a hunk as well.  Its :operation is `create', `delete', `rename', `mode' or
 `link', its :header says it in words, and its :fate says what became of it.
 That a file with lines is new is decided with these; the file has the :fate."
-  (agent-q-diff-api-start
+  (agent-q-diff-api--start
    default-directory callback agent nil nil description mode notes
    (lambda ()
      (agent-q-diff-input-change files detached))))
@@ -711,7 +711,7 @@ That a file with lines is new is decided with these; the file has the :fate."
 FILES, DESCRIPTION, MODE, NOTES and the value are as for
 `agent-q-diff-review-change'.  Signal an error under
 `agent-q-diff-error' if there is no decision."
-  (agent-q-diff-api-start-and-wait
+  (agent-q-diff-api--start-and-wait
    default-directory nil nil description mode notes
    (lambda ()
      (agent-q-diff-input-change files))))

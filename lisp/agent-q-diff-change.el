@@ -407,7 +407,7 @@ Either is nil if there is no such link."
     (`(link ,before ,after) (format "link to %s → %s" (agent-q-diff-visible before)
                                     (agent-q-diff-visible after)))))
 
-(defun agent-q-diff-operation-noun (operation)
+(defun agent-q-diff-operation--noun (operation)
   "Return OPERATION as a noun, which can be followed by the file's name."
   (pcase-exhaustive operation
     ((or `(create ,_) `(link nil ,_)) "the creation")
@@ -605,7 +605,7 @@ what happens to a file besides its lines has a name instead of a number."
            (operations (agent-q-diff-file-change-decided-operations file)))
       (format "%s of %s"
               (if (< nth (length operations))
-                  (agent-q-diff-operation-noun (nth nth operations))
+                  (agent-q-diff-operation--noun (nth nth operations))
                 (format "hunk %d" (1+ (- nth (length operations)))))
               (agent-q-diff-change--file-name change file)))))
 

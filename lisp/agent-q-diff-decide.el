@@ -62,7 +62,7 @@ back, the latest first."
 
 ;;;; A file and its buffer
 
-(defun agent-q-diff-transaction-edit (buffer function)
+(defun agent-q-diff-transaction--edit (buffer function)
   "Call FUNCTION, an edit of BUFFER and perhaps a save.
 FUNCTION has no arguments.  Return a function that makes BUFFER and its
 file as they were before."
@@ -242,7 +242,7 @@ and the tick of its buffer after the edits."
          (edits (and (agent-q-diff-engine-part-edits part)
                      (list (lambda (is-followed)
                              (if is-followed
-                                 (agent-q-diff-transaction-edit
+                                 (agent-q-diff-transaction--edit
                                   (agent-q-diff-file-change-buffer file) edit)
                                (funcall edit)
                                nil)))))

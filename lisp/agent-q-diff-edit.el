@@ -80,7 +80,7 @@ Point is then at the first of them."
       ;; The diff is the user's own text, perhaps a file's.
       (set-buffer-modified-p t))))
 
-(defun agent-q-diff-split-print-below (hunk)
+(defun agent-q-diff-split--print-below (hunk)
   "Print HUNK and the hunks below it in its file again, with other line numbers.
 In a diff that was not made from a review, text between the hunks stays."
   (let ((n (- (1+ (car (last (agent-q-diff-change-hunks-of
@@ -108,7 +108,7 @@ All hunks are in the buffer then."
 
 ;;;; Undoing a split
 
-(defun agent-q-diff-split-undo (change is-for-decision)
+(defun agent-q-diff-split--undo (change is-for-decision)
   "Undo the latest split of a hunk of CHANGE, if that can be undone next.
 If IS-FOR-DECISION is non-nil, undo it only if it was made for the decision
 that was undone just now.  Return the hunk, or nil if nothing was undone.
@@ -121,7 +121,7 @@ Signal an error if the parts cannot be joined any more."
      (agent-q-diff-split--print-anew hunk n 1)
      hunk)))
 
-(defun agent-q-diff-split-redo (change)
+(defun agent-q-diff-split--redo (change)
   "Redo the split of a hunk of CHANGE that was undone last, if that is next.
 Return (HUNK . IS-FOR-NEXT), or nil if nothing was redone.  IS-FOR-NEXT is
 non-nil if it was made for the decision that can be redone next."
@@ -472,7 +472,7 @@ than necessary.  Nothing is lost."
 IS-MERGED is as for `agent-q-diff-engine-plan-text'."
   (let* ((change (agent-q-diff-split-change))
          (note (agent-q-diff-decide-rewrite change hunk text is-merged)))
-    (agent-q-diff-split-print-below hunk)
+    (agent-q-diff-split--print-below hunk)
     (agent-q-diff-buffer-goto-hunk hunk)
     (message "%s"
              (pcase (cons note is-merged)
@@ -534,14 +534,14 @@ Return its hunks."
 A split that was made for a decision, as for lines of the region, is undone
 along with it."
   (let* ((change (agent-q-diff-signs-follow))
-         (hunk (agent-q-diff-split-undo change nil)))
+         (hunk (agent-q-diff-split--undo change nil)))
     (if hunk
         (agent-q-diff-undo--say "Undid the split of" (list hunk))
       (let ((hunks (agent-q-diff-undo--decision change nil))
             joined)
         ;; Parts that cannot be joined any more stay.
         (ignore-error agent-q-diff-conflict
-          (while (setq hunk (agent-q-diff-split-undo change t))
+          (while (setq hunk (agent-q-diff-split--undo change t))
             (setq joined hunk)))
         (if joined
             (agent-q-diff-undo--say "Undid the decision on lines of" (list joined))
@@ -550,10 +550,10 @@ along with it."
 (defun agent-q-diff-undo--again ()
   "Redo the decision or split that was undone last and show a message about it."
   (let* ((change (agent-q-diff-signs-follow))
-         (split (agent-q-diff-split-redo change))
+         (split (agent-q-diff-split--redo change))
          (next split))
     (while (cdr next)
-      (setq next (agent-q-diff-split-redo change)))
+      (setq next (agent-q-diff-split--redo change)))
     (cond
      ((null split)
       (agent-q-diff-undo--say "Redid the decision on"

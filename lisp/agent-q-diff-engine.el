@@ -390,7 +390,7 @@ says why a hunk cannot be changed now."
 
 ;;;; Exact replacement
 
-(defun agent-q-diff-engine-matches (text old)
+(defun agent-q-diff-engine--matches (text old)
   "Return the lines of TEXT, from 0, on which a match of OLD begins.
 There is an entry for each match, and matches may overlap.  Signal
 `agent-q-diff-empty-search' if OLD is empty."
@@ -421,7 +421,7 @@ that each replacement will occupy.  NEW is the argument, unibyte if the
 argument is, and with CRLF line ends if TEXT has these.
 HASHES is (BEFORE . AFTER), the SHA-256 of TEXT and of the changed text in
 UTF-8, or nil if they are not text.  TYPED is the change, as returned by
-`agent-q-diff-engine-typed-lines'.
+`agent-q-diff-engine--typed-lines'.
 
 OLD must match once, or if IS-ALL is non-nil, once or more.  Otherwise
 signal an error whose data is (MESSAGE DETAILS):
@@ -455,7 +455,7 @@ It takes a tenth of the time of `secure-hash'."
   (ignore-error rust-module-non-unicode-string
     (agent-q-diff-module-hash text)))
 
-(defun agent-q-diff-engine-typed-lines (original modified)
+(defun agent-q-diff-engine--typed-lines (original modified)
   "Return the diff of ORIGINAL to MODIFIED as typed lines.
 The value is a list of (KIND OLD NEW TEXT).  KIND is `hunk', `context',
 `added', `removed' or `no-newline'.  OLD and NEW are the numbers of the

@@ -469,7 +469,7 @@ whatever the file has; so is a last line without a newline."
       (agent-q-diff-file-change--note-tick change (agent-q-diff-base-tick buffer)))
     buffer))
 
-(defun agent-q-diff-file-change-ensure-target (change)
+(defun agent-q-diff-file-change--ensure-target (change)
   "Return the buffer of the target of CHANGE.
 Visit the file again if the buffer was killed or now visits another file."
   (let ((target (agent-q-diff-file-change-target change)))
@@ -498,7 +498,7 @@ It has no hunks, or it was not visited yet and has the text that it had."
 A target without unsaved edits follows its file first.  Most edits were
 reported to the engine as they were made; those that it missed are found by
 comparing texts."
-  (let ((buffer (agent-q-diff-file-change-ensure-target change))
+  (let ((buffer (agent-q-diff-file-change--ensure-target change))
         (is-news (not (eq (agent-q-diff-file-change-told change)
                           (agent-q-diff-file-change-tick change))))
         (rounds 0)

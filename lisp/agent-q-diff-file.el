@@ -15,7 +15,7 @@
 ;; Where a rename would lose something (other names of the file, its owner)
 ;; or is not allowed (a directory that cannot be written, a mounted file),
 ;; the file is written in place, after a copy of its old content was put
-;; into `agent-q-diff-file-state-directory'.  The draft may be there, too.
+;; into `agent-q-diff-file--state-directory'.  The draft may be there, too.
 ;;
 ;; The next Emacs that uses the package cleans up after a crash: it removes
 ;; temporary files, and names a file that may be incomplete together with
@@ -81,7 +81,7 @@ this each time before a file is opened."
 
 ;;;; Cleaning up after a crash
 
-(defvar agent-q-diff-file-state-directory (locate-user-emacs-file "agent-q-diff/")
+(defvar agent-q-diff-file--state-directory (locate-user-emacs-file "agent-q-diff/")
   "Directory for records of temporary files.
 It also holds copies of files that are being written in place.")
 
@@ -95,7 +95,7 @@ It also holds copies of files that are being written in place.")
   "Return the name of the record of an Emacs.
 PID is its process id; nil means this Emacs."
   (expand-file-name (format "writing-%s-%d" (system-name) (or pid (emacs-pid)))
-                    agent-q-diff-file-state-directory))
+                    agent-q-diff-file--state-directory))
 
 (defun agent-q-diff-file--note (entry)
   "Add ENTRY to the record of this Emacs.
@@ -112,7 +112,7 @@ DIRECTORY, or (\"copy\" COPY NAME) once COPY has the old content of NAME."
       ;; reason to refuse writing.
       (ignore-errors
         (with-file-modes #o700
-          (make-directory agent-q-diff-file-state-directory t))
+          (make-directory agent-q-diff-file--state-directory t))
         (with-file-modes #o600
           (write-region (concat (prin1-to-string entry) "\n") nil
                         (agent-q-diff-file--record) t 'silent))
@@ -128,11 +128,11 @@ DIRECTORY, or (\"copy\" COPY NAME) once COPY has the old content of NAME."
 (defun agent-q-diff-file--pids ()
   "Return the process ids of the records on this machine."
   (let ((regexp (concat "\\`writing-" (regexp-quote (system-name)) "-\\([0-9]+\\)\\'")))
-    (when (file-directory-p agent-q-diff-file-state-directory)
+    (when (file-directory-p agent-q-diff-file--state-directory)
       (mapcar (lambda (name)
                 (string-match regexp name)
                 (string-to-number (match-string 1 name)))
-              (directory-files agent-q-diff-file-state-directory nil regexp t)))))
+              (directory-files agent-q-diff-file--state-directory nil regexp t)))))
 
 (defun agent-q-diff-file--pids-of-the-dead ()
   "Return the process ids of records whose Emacs has ended.
@@ -170,7 +170,7 @@ content."
          (agent-q-diff-file--offer copy name))))
     ;; A copy that is not in the record is incomplete, and its file was not
     ;; yet written.
-    (agent-q-diff-file--remove agent-q-diff-file-state-directory
+    (agent-q-diff-file--remove agent-q-diff-file--state-directory
                                (agent-q-diff-file--copy-prefix pid)
                                copies)
     (delete-file record)))
@@ -288,9 +288,9 @@ If the file has several names, the others would keep the old text."
 (defun agent-q-diff-file--make-elsewhere ()
   "Return a new empty file in the state directory, for the user alone."
   (with-file-modes #o700
-    (make-directory agent-q-diff-file-state-directory t))
+    (make-directory agent-q-diff-file--state-directory t))
   (agent-q-diff-file--make-temporary
-   (file-name-as-directory agent-q-diff-file-state-directory)))
+   (file-name-as-directory agent-q-diff-file--state-directory)))
 
 (defconst agent-q-diff-file--no-rename
   "busy\\|not permitted\\|denied"
@@ -334,10 +334,10 @@ PID is its process id."
   "Write BYTES, the content of the file NAME, to a new copy; return its name.
 The copy is recorded once it is complete."
   (with-file-modes #o700
-    (make-directory agent-q-diff-file-state-directory t))
+    (make-directory agent-q-diff-file--state-directory t))
   (let ((copy (make-temp-file
                (expand-file-name (agent-q-diff-file--copy-prefix (emacs-pid))
-                                 agent-q-diff-file-state-directory))))
+                                 agent-q-diff-file--state-directory))))
     (condition-case err
         (agent-q-diff-file-put bytes 'no-conversion copy)
       ((error quit)

@@ -231,7 +231,7 @@ Always return nil, since nothing is left to be done."
             (agent-q-diff-fontify--hunk hunk beg end from limit))))))
   nil)
 
-(defvar agent-q-diff-fontify-keywords
+(defvar agent-q-diff-fontify--keywords
   (append diff-font-lock-keywords '((agent-q-diff-fontify--match)))
   "Font lock keywords of a diff buffer.")
 
@@ -240,7 +240,7 @@ Always return nil, since nothing is left to be done."
   ;; Keywords added with `font-lock-add-keywords' are lost when a derived
   ;; mode follows.
   (setq-local font-lock-defaults
-              (cons 'agent-q-diff-fontify-keywords (cdr font-lock-defaults))))
+              (cons 'agent-q-diff-fontify--keywords (cdr font-lock-defaults))))
 
 ;;;; Misleading characters by number
 
@@ -255,7 +255,7 @@ Always return nil, since nothing is left to be done."
 
 ;;;; Signs
 
-(defun agent-q-diff-confusables-describe (char kind)
+(defun agent-q-diff-confusables--describe (char kind)
   "Return a description of CHAR, a confusable of KIND.
 KIND is a key of `agent-q-diff-confusables--effects'."
   (format "%s %s: %s" (agent-q-diff-visible-sign char)
@@ -268,11 +268,11 @@ KIND is a key of `agent-q-diff-confusables--effects'."
   "Return descriptions of the distinct confusables from BEG to END, strings."
   (delete-dups
    (mapcar (pcase-lambda (`(,index . ,kind))
-             (agent-q-diff-confusables-describe (char-after (+ beg index)) kind))
+             (agent-q-diff-confusables--describe (char-after (+ beg index)) kind))
            (agent-q-diff-engine-suspects
             (buffer-substring-no-properties beg end)))))
 
-(defun agent-q-diff-confusables-show (beg end)
+(defun agent-q-diff-confusables--show (beg end)
   "Show the confusables from BEG to END by their numbers."
   (pcase-dolist (`(,index . ,kind)
                  (agent-q-diff-engine-suspects
@@ -285,7 +285,7 @@ KIND is a key of `agent-q-diff-confusables--effects'."
                                   'face 'agent-q-diff-deceiving)
              ;; A function, so that the table of names is loaded on demand.
              'help-echo (lambda (&rest _)
-                          (agent-q-diff-confusables-describe char kind)))))))
+                          (agent-q-diff-confusables--describe char kind)))))))
 
 ;;;; Very long lines
 
@@ -318,7 +318,7 @@ KIND is a key of `agent-q-diff-confusables--effects'."
 
 ;;;; Commands
 
-(defvar agent-q-diff-long-lines-expand-functions nil
+(defvar agent-q-diff-long-lines--expand-functions nil
   "Abnormal hook to expand something at point that is not a long line.
 Each function is called without arguments.  It returns non-nil if it has
 shown all of something at point, or has cut it off again.")
@@ -334,7 +334,7 @@ On any other line show all lines of its hunk, or cut them off again; see
          ;; In a folded description, it is not the line that is cut off.
          (not (invisible-p (1- (line-end-position)))))
     (agent-q-diff-long-lines--toggle))
-   ((run-hook-with-args-until-success 'agent-q-diff-long-lines-expand-functions))
+   ((run-hook-with-args-until-success 'agent-q-diff-long-lines--expand-functions))
    (t (user-error "The line is shown whole"))))
 
 (defun agent-q-diff-long-lines--toggle ()
@@ -359,7 +359,7 @@ This is a function for jit-lock."
       (with-silent-modifications
         (remove-text-properties beg end '(display nil help-echo nil
                                                   agent-q-diff-cut nil))
-        (agent-q-diff-confusables-show beg end)
+        (agent-q-diff-confusables--show beg end)
         (goto-char beg)
         (while (progn
                  (agent-q-diff-long-lines--cut)
@@ -566,8 +566,8 @@ Return nil if there is nothing to show or to hide."
 (defun agent-q-diff-fold-set-up ()
   "Hide the middle of long hunks in this buffer."
   (add-to-invisibility-spec 'agent-q-diff-cut)
-  (add-hook 'agent-q-diff-long-lines-expand-functions #'agent-q-diff-fold--toggle nil t)
-  (add-hook 'agent-q-diff-long-lines-expand-functions #'agent-q-diff-fold-toggle-description
+  (add-hook 'agent-q-diff-long-lines--expand-functions #'agent-q-diff-fold--toggle nil t)
+  (add-hook 'agent-q-diff-long-lines--expand-functions #'agent-q-diff-fold-toggle-description
             90 t)
   (add-hook 'agent-q-diff-buffer-hunks-hook #'agent-q-diff-fold--update nil t))
 

@@ -38,7 +38,7 @@
     (:old-mode natnump) (:executable symbolp) (:link stringp) (:old-link stringp) (:check functionp))
   "Alist from the properties of a file's proposal to the test of their values.")
 
-(defun agent-q-diff-input-refuse (format &rest arguments)
+(defun agent-q-diff-input--refuse (format &rest arguments)
   "Signal `agent-q-diff-bad-arguments' with a message from FORMAT and ARGUMENTS."
   (signal 'agent-q-diff-bad-arguments
           (list (agent-q-diff-visible (apply #'format format arguments)))))
@@ -50,35 +50,35 @@
 (defun agent-q-diff-input--check (proposal)
   "Signal an error unless PROPOSAL, that of one file, is complete and consistent."
   (unless (and (proper-list-p proposal) (cl-evenp (length proposal)))
-    (agent-q-diff-input-refuse "each file must be a property list"))
+    (agent-q-diff-input--refuse "each file must be a property list"))
   (cl-loop for (key value) on proposal by #'cddr
            for test = (cadr (assq key agent-q-diff-input--keys))
-           unless test do (agent-q-diff-input-refuse "%S is no property of a file" key)
+           unless test do (agent-q-diff-input--refuse "%S is no property of a file" key)
            when (and value (not (funcall test value)))
-           do (agent-q-diff-input-refuse "%s of a file must not be %S" key (type-of value)))
+           do (agent-q-diff-input--refuse "%s of a file must not be %S" key (type-of value)))
   (let ((path (plist-get proposal :path))
         (given (seq-filter (lambda (key) (plist-get proposal key))
                            '(:modified :content :update :diff :delete :link))))
     (unless path
-      (agent-q-diff-input-refuse "a file needs a :path"))
+      (agent-q-diff-input--refuse "a file needs a :path"))
     (when (cdr given)
-      (agent-q-diff-input-refuse "%s: give only one of %s" path
+      (agent-q-diff-input--refuse "%s: give only one of %s" path
                                  (mapconcat #'agent-q-diff-input--word given ", ")))
     (unless (or (plist-get proposal :delete)
                 (eq (null (plist-get proposal :original))
                     (null (plist-get proposal :modified))))
-      (agent-q-diff-input-refuse
+      (agent-q-diff-input--refuse
        "%s: give both its original and its modified text, or its content if it is new" path))
     (when (and (plist-get proposal :to) (directory-name-p (plist-get proposal :to)))
-      (agent-q-diff-input-refuse "%s names a directory" (plist-get proposal :to)))
+      (agent-q-diff-input--refuse "%s names a directory" (plist-get proposal :to)))
     (unless (or given (plist-get proposal :to) (plist-get proposal :mode)
                 (plist-get proposal :executable) (plist-get proposal :old-link))
-      (agent-q-diff-input-refuse
+      (agent-q-diff-input--refuse
        "%s: nothing is proposed for it; say what it is to be, or that it is to be deleted or renamed"
        path))
     (when (and (plist-get proposal :to)
                (or (plist-get proposal :delete) (plist-get proposal :content)))
-      (agent-q-diff-input-refuse "%s cannot be renamed and deleted, or created, at once"
+      (agent-q-diff-input--refuse "%s cannot be renamed and deleted, or created, at once"
                                   path))))
 
 (defun agent-q-diff-input--names (proposal)
@@ -240,14 +240,14 @@ They have a name in common then, or are names of one file (hard links)."
                      (mapcar #'agent-q-diff-visit-true-place
                              (delete-dups (agent-q-diff-input--names-of file)))))
         (when (gethash name seen)
-          (agent-q-diff-input-refuse "%s occurs twice, as an old or a new name; give each file once"
+          (agent-q-diff-input--refuse "%s occurs twice, as an old or a new name; give each file once"
                                      name))
         (puthash name t seen))
       (when-let* ((identity (agent-q-diff-input--identity file))
                   (path (agent-q-diff-file-change-path file)))
         (let ((other (gethash identity seen-files)))
           (when (and other (file-equal-p other path))
-            (agent-q-diff-input-refuse "%s and %s are one file; give it once" other path)))
+            (agent-q-diff-input--refuse "%s and %s are one file; give it once" other path)))
         (puthash identity path seen-files)))))
 
 (defconst agent-q-diff-input--detached-keys
@@ -259,9 +259,9 @@ They have a name in common then, or are names of one file (hard links)."
   (when-let ((key (cl-loop for (key value) on proposal by #'cddr
                            when (and value (not (memq key agent-q-diff-input--detached-keys)))
                            return key)))
-    (agent-q-diff-input-refuse "%s: %s needs the file" (plist-get proposal :path) key))
+    (agent-q-diff-input--refuse "%s: %s needs the file" (plist-get proposal :path) key))
   (when (and (plist-get proposal :delete) (null (plist-get proposal :original)))
-    (agent-q-diff-input-refuse "%s: give its :original, too" (plist-get proposal :path))))
+    (agent-q-diff-input--refuse "%s: give its :original, too" (plist-get proposal :path))))
 
 (defun agent-q-diff-input--detached-file (proposal)
   "Return the file change of PROPOSAL, a property list, without accessing the file.
@@ -295,7 +295,7 @@ See `agent-q-diff-review-change' for detached changes."
 See `agent-q-diff-review-change', also for IS-DETACHED.  If there is an
 error, nothing is left open."
   (unless (and (consp proposals) (proper-list-p proposals))
-    (agent-q-diff-input-refuse "a change is a list of files, at least one"))
+    (agent-q-diff-input--refuse "a change is a list of files, at least one"))
   (mapc #'agent-q-diff-input--check proposals)
   (let ((files nil)
         (is-done nil))
@@ -685,7 +685,7 @@ The second would be for a text that the file does not have yet."
   (let ((seen (make-hash-table :test #'equal)))
     (pcase-dolist (`(,name . ,_) files)
       (when (gethash name seen)
-        (agent-q-diff-input-refuse
+        (agent-q-diff-input--refuse
          "%s has two sections in the patch; give each file one" name))
       (puthash name t seen))))
 
@@ -743,7 +743,7 @@ OBJECT is a JSON object as a hash table, an alist or a property list."
 (defun agent-q-diff-lsp--path (uri)
   "Return the file name that URI, a string, stands for."
   (unless (and (stringp uri) (string-match "\\`file://[^/]*\\(/.*\\)\\'" uri))
-    (agent-q-diff-input-refuse "%s is not the URI of a file" uri))
+    (agent-q-diff-input--refuse "%s is not the URI of a file" uri))
   (decode-coding-string (url-unhex-string (match-string 1 uri)) 'utf-8))
 
 ;;;; Edits of a text
@@ -755,7 +755,7 @@ Beyond the end of a line or of the text, that end is meant."
   (let ((line (agent-q-diff-lsp--get position "line"))
         (units (agent-q-diff-lsp--get position "character")))
     (unless (and (natnump line) (natnump units))
-      (agent-q-diff-input-refuse "a position needs a line and a character"))
+      (agent-q-diff-input--refuse "a position needs a line and a character"))
     (goto-char (point-min))
     (when (= 0 (forward-line line))
       (while (and (> units 0) (not (eolp)))
@@ -774,7 +774,7 @@ the same place come one after the other."
                      (let ((range (agent-q-diff-lsp--get edit "range"))
                            (new (agent-q-diff-lsp--get edit "newText")))
                        (unless (and range (stringp new))
-                         (agent-q-diff-input-refuse "an edit needs a range and a newText"))
+                         (agent-q-diff-input--refuse "an edit needs a range and a newText"))
                        (list (agent-q-diff-lsp--position
                               (agent-q-diff-lsp--get range "start"))
                              (agent-q-diff-lsp--position
@@ -784,7 +784,7 @@ the same place come one after the other."
            (sorted (sort spans (lambda (one other) (< (car one) (car other))))))
       (cl-loop for ((_ end) (next)) on sorted
                when (and next (< next end))
-               do (agent-q-diff-input-refuse "two edits overlap"))
+               do (agent-q-diff-input--refuse "two edits overlap"))
       (pcase-dolist (`(,beg ,end ,new) (reverse sorted))
         (delete-region beg end)
         (goto-char beg)
@@ -884,7 +884,7 @@ CHANGE is an element of a WorkspaceEdit's documentChanges; VERSION is as for
          (agent-q-diff-lsp--check-version path document version)
          (prog1 (joined proposal)
            (agent-q-diff-lsp--with-edits proposal (agent-q-diff-lsp--get change "edits")))))
-      (kind (agent-q-diff-input-refuse "%s is not a kind of change" kind)))))
+      (kind (agent-q-diff-input--refuse "%s is not a kind of change" kind)))))
 
 ;;;###autoload
 (defun agent-q-diff-lsp-files (edit &optional version)
@@ -903,7 +903,7 @@ read yet."
             (or (agent-q-diff-lsp--get edit "documentChanges")
                 (agent-q-diff-lsp--plain (agent-q-diff-lsp--get edit "changes"))))
     (or proposals
-        (agent-q-diff-input-refuse "the edit changes no file"))))
+        (agent-q-diff-input--refuse "the edit changes no file"))))
 
 (defun agent-q-diff-lsp--plain (by-uri)
   "Return BY-URI, an object with edits for each URI, as documentChanges."

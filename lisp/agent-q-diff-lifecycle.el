@@ -64,11 +64,11 @@ If the review has ended already, leave its buffer."
     (pcase-exhaustive (agent-q-diff-finish--outcome)
       ('accepted (agent-q-diff-finish-decided "accepted" by-key))
       ('rejected (agent-q-diff-finish-decided "rejected" by-key))
-      ('undecided (agent-q-diff-finish-with 'undecided by-key))
+      ('undecided (agent-q-diff-finish--with 'undecided by-key))
       ('not-applied
        (message "Nothing was applied: what you accepted could not be applied")
        (if (agent-q-diff-buffer-awaited-p)
-           (agent-q-diff-finish-with 'not-applied by-key)
+           (agent-q-diff-finish--with 'not-applied by-key)
          ;; No caller waits who could be told more than one of two words.
          (agent-q-diff-finish-decided "rejected" by-key)))))))
 
@@ -199,9 +199,9 @@ target is not saved or not sound."
                                 (delq nil (list (agent-q-diff-finish--only-in-buffer)
                                                 unsound)))))
         (message "%s" (string-join warnings "; "))))
-    (agent-q-diff-finish-with 'decided by-key)))
+    (agent-q-diff-finish--with 'decided by-key)))
 
-(defun agent-q-diff-finish-with (outcome by-key)
+(defun agent-q-diff-finish--with (outcome by-key)
   "End the review with OUTCOME, a symbol, if a caller waits for it.
 If none does, leave the recursive edit around this buffer, if there is one:
 a program may have entered it to wait.  If it may be somebody else's, leave
@@ -238,7 +238,7 @@ does the same by leaving it."
   (interactive)
   (unless (agent-q-diff-buffer-awaited-p)
     (user-error "The review has ended"))
-  (agent-q-diff-finish-with 'aborted nil))
+  (agent-q-diff-finish--with 'aborted nil))
 
 (defun agent-q-diff-finish-abort-at-top-level ()
   "Cancel this buffer's review if the user called the command `top-level'.

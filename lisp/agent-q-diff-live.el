@@ -122,7 +122,7 @@ written, its bytes are compared anyway."
 
 ;;;; Encoding
 
-(defun agent-q-diff-live-write-coding (live)
+(defun agent-q-diff-live--write-coding (live)
   "Return the coding system in which LIVE will be written.
 If none is decided, as for text that was all ASCII, it is UTF-8."
   (let ((coding (agent-q-diff-live-coding live)))
@@ -146,24 +146,24 @@ STRING.  If the text is bytes, the value is STRING as UTF-8 bytes."
         (encode-coding-string lines 'utf-8-emacs-unix)
       lines)))
 
-(defun agent-q-diff-live-utf-8-p (live)
+(defun agent-q-diff-live--utf-8-p (live)
   "Return non-nil if LIVE has the same bytes in its file as in memory.
 The same holds after an edit."
   (and (agent-q-diff-live-bytes live)
        (agent-q-diff-coding-utf-8-p (agent-q-diff-live-bytes live)
                                     (agent-q-diff-live-text live)
-                                    (agent-q-diff-live-write-coding live))))
+                                    (agent-q-diff-live--write-coding live))))
 
 ;;;; Hashes
 
 (defun agent-q-diff-live-hash-before (live hashes)
-  "Return the hash of LIVE; see `agent-q-diff-live-hash'.
+  "Return the hash of LIVE; see `agent-q-diff-live--hash'.
 HASHES is what `agent-q-diff-engine-replace' returns for the text of LIVE.
 If the file has the same bytes, the hash is taken from there instead of
 being computed again."
-  (if (and hashes (agent-q-diff-live-utf-8-p live))
+  (if (and hashes (agent-q-diff-live--utf-8-p live))
       (car hashes)
-    (agent-q-diff-live-hash live)))
+    (agent-q-diff-live--hash live)))
 
 (defun agent-q-diff-live-hash-after (live hashes)
   "Return a hash of the bytes that the file of LIVE has now.
@@ -173,17 +173,17 @@ is taken from there if nobody has written the file since."
     (if (and hashes
              (agent-q-diff-live-written live)
              (equal (agent-q-diff-live-written live)
-                    (agent-q-diff-live-identity name)))
+                    (agent-q-diff-live--identity name)))
         (cdr hashes)
       (agent-q-diff-live--hash-of-file name))))
 
-(defun agent-q-diff-live-identity (name)
+(defun agent-q-diff-live--identity (name)
   "Return attributes of the file NAME that change when it is written.
 They do not change when it is renamed."
   (pcase (agent-q-diff-disk-attributes name)
     (`(,size ,modified ,_ ,inode) (list size modified inode))))
 
-(defun agent-q-diff-live-hash (live)
+(defun agent-q-diff-live--hash (live)
   "Return a hash of the bytes that LIVE has, or would have, in its file."
   (or (agent-q-diff-live--hash-of-text live)
       (agent-q-diff-live--hash-of-bytes live)))
@@ -191,10 +191,10 @@ They do not change when it is renamed."
 (defun agent-q-diff-live--hash-of-text (live)
   "Return a hash of LIVE by its text in memory, or nil if its bytes differ."
   (let ((text (agent-q-diff-live-text live))
-        (coding (agent-q-diff-live-write-coding live)))
+        (coding (agent-q-diff-live--write-coding live)))
     (and (multibyte-string-p text)
          (if (agent-q-diff-live-bytes live)
-             (agent-q-diff-live-utf-8-p live)
+             (agent-q-diff-live--utf-8-p live)
            (and (eq 0 (coding-system-eol-type coding))
                 (eq 'utf-8 (coding-system-base coding))))
          (agent-q-diff-engine-hash text))))
@@ -208,7 +208,7 @@ They do not change when it is renamed."
 (defun agent-q-diff-live--hash-of-file (name)
   "Return a hash of the bytes that the file NAME, or its buffer, has now."
   (if-let ((buffer (agent-q-diff-disk-visitor name)))
-      (agent-q-diff-live-hash (agent-q-diff-live--read-buffer name buffer))
+      (agent-q-diff-live--hash (agent-q-diff-live--read-buffer name buffer))
     (secure-hash 'sha256 (agent-q-diff-file-bytes name))))
 
 ;;;; Replacing parts of a file
@@ -240,7 +240,7 @@ SPANS is a sorted list of disjoint (START . END), characters from 0."
 (defun agent-q-diff-write--check-encodable (live new)
   "Refuse NEW if the coding system of LIVE cannot hold it."
   (let ((char (agent-q-diff-coding-unencodable
-               0 (length new) (agent-q-diff-live-write-coding live) new)))
+               0 (length new) (agent-q-diff-live--write-coding live) new)))
     (when char
       (agent-q-diff-file-refuse
        "the file's coding system %s cannot encode the character %c"
@@ -272,8 +272,8 @@ SPANS is a sorted list of disjoint (START . END), characters from 0."
   "Insert the bytes of LIVE with each of SPANS replaced by NEW.
 The current buffer is empty and holds bytes.  If possible, the bytes of the
 rest are reused instead of encoding the whole text, which is much faster."
-  (let ((coding (agent-q-diff-live-write-coding live)))
-    (if (agent-q-diff-live-utf-8-p live)
+  (let ((coding (agent-q-diff-live--write-coding live)))
+    (if (agent-q-diff-live--utf-8-p live)
         (let ((new-bytes (encode-coding-string new coding)))
           (insert (agent-q-diff-live-bytes live))
           (pcase-dolist (`(,start . ,end)
@@ -301,9 +301,9 @@ CHECK and the value are as for `agent-q-diff-write'."
               (agent-q-diff-file-replace (file name)
                 (progn
                   (agent-q-diff-file-put nil 'no-conversion file)
-                  (when (agent-q-diff-live-utf-8-p live)
+                  (when (agent-q-diff-live--utf-8-p live)
                     (setf (agent-q-diff-live-written live)
-                          (agent-q-diff-live-identity file))))
+                          (agent-q-diff-live--identity file))))
                 (progn
                   (funcall check)
                   (unless (agent-q-diff-file-has-bytes-p name (agent-q-diff-live-bytes live))

@@ -29,7 +29,7 @@
 
 ;;;; How much is in the target
 
-(defun agent-q-diff-message-facts-count (result)
+(defun agent-q-diff-message-facts--count (result)
   "Return how much of RESULT is in the target: a subject and its verb."
   (let ((total (plist-get result :total))
         (in (plist-get result :in-file)))
@@ -40,7 +40,7 @@
      ((= in total) (format "all %d hunks are" total))
      (t (format "%d of %d hunks %s" in total (if (= in 1) "is" "are"))))))
 
-(defun agent-q-diff-message-facts-place (result)
+(defun agent-q-diff-message-facts--place (result)
   "Return where the applied hunks of RESULT are, in words.
 If the target is not saved, that is the buffer, not the file."
   (cond
@@ -53,14 +53,14 @@ If the target is not saved, that is the buffer, not the file."
     "the file")
    (t "the buffer")))
 
-(defun agent-q-diff-message-facts-where (result path)
+(defun agent-q-diff-message-facts--where (result path)
   "Return where the applied hunks of RESULT are, in words that include PATH."
-  (pcase (agent-q-diff-message-facts-place result)
+  (pcase (agent-q-diff-message-facts--place result)
     ("the text" (format "the text for %s; no file was written" path))
     ("the file" path)
     ("the buffer" (format "the user's Emacs buffer for %s" path))))
 
-(defun agent-q-diff-message-facts-saved-note (result)
+(defun agent-q-diff-message-facts--saved-note (result)
   "Return a sentence about how the file of RESULT differs from the buffer, or nil."
   (cond
    ((or (plist-get result :detached) (not (plist-member result :saved))) nil)
@@ -74,23 +74,23 @@ If the target is not saved, that is the buffer, not the file."
    ((< 0 (plist-get result :in-file))
     "The buffer is not saved; the file on disk is as it was.")))
 
-(defun agent-q-diff-message-facts-capitalized (sentence)
+(defun agent-q-diff-message-facts--capitalized (sentence)
   "Return SENTENCE with its first letter in upper case."
   (concat (upcase (substring sentence 0 1)) (substring sentence 1)))
 
-(defun agent-q-diff-message-facts-in-sentence (result)
+(defun agent-q-diff-message-facts--in-sentence (result)
   "Return a sentence about how much of RESULT is in the target.
 For Agent-Q it has the numbers that document 004 requires."
   (let ((in (plist-get result :in-file))
-        (place (agent-q-diff-message-facts-place result)))
+        (place (agent-q-diff-message-facts--place result)))
     (if (eq agent-q-diff-contract 'agent-q)
         (format "%d of %d hunks %s in %s." in (plist-get result :total)
                 (if (= in 1) "is" "are") place)
       (format "%s in %s."
-              (agent-q-diff-message-facts-capitalized (agent-q-diff-message-facts-count result))
+              (agent-q-diff-message-facts--capitalized (agent-q-diff-message-facts--count result))
               place))))
 
-(defun agent-q-diff-message-facts-in-and-out (result)
+(defun agent-q-diff-message-facts--in-and-out (result)
   "Return (IN . OUT), the hunks of RESULT that are in the target, and the others."
   (cl-loop for hunk in (plist-get result :hunks)
            if (plist-get hunk :in-file) collect hunk into in
@@ -99,7 +99,7 @@ For Agent-Q it has the numbers that document 004 requires."
 
 ;;;; Which hunks
 
-(defun agent-q-diff-message-facts-numbers (hunks)
+(defun agent-q-diff-message-facts--numbers (hunks)
   "Return the numbers of HUNKS, results of single hunks, as a string."
   (let ((numbers (mapcar (lambda (hunk) (number-to-string (1+ (plist-get hunk :index))))
                          hunks)))
@@ -117,41 +117,41 @@ their numbers."
         (concat (string-remove-suffix " hunk%s." format)
                 (mapconcat #'agent-q-diff-message-facts--part-lines hunks ""))
       (format format (concat (if (cdr hunks) "s " " ")
-                             (agent-q-diff-message-facts-numbers hunks))))))
+                             (agent-q-diff-message-facts--numbers hunks))))))
 
 (defun agent-q-diff-message-facts--part-lines (hunk)
   "Return the number and the lines of HUNK, the result of a single hunk."
   (format "\nhunk %d:\n%s" (1+ (plist-get hunk :index))
           (string-trim-right (or (plist-get hunk :part) "") "\n")))
 
-(defun agent-q-diff-message-facts-undecided-p (hunk)
+(defun agent-q-diff-message-facts--undecided-p (hunk)
   "Return non-nil if HUNK, the result of one, is not in the file and undecided.
 One that could not be applied where it belongs does not count."
   (and (null (plist-get hunk :state))
        (not (plist-get hunk :in-file))
        (not (plist-get hunk :reason))))
 
-(defun agent-q-diff-message-facts-rejected-p (hunk)
+(defun agent-q-diff-message-facts--rejected-p (hunk)
   "Return non-nil if the user rejected HUNK, the result of one."
   (eq 'rejected (plist-get hunk :state)))
 
-(defun agent-q-diff-message-facts-declined (result change)
+(defun agent-q-diff-message-facts--declined (result change)
   "Return what the user declined of RESULT, whose proposal is called CHANGE."
   (if (< 0 (or (plist-get result :pending) 0))
       (format "%d of %d hunks of %s" (plist-get result :rejected) (plist-get result :total)
               change)
     change))
 
-(defun agent-q-diff-message-facts-left-open (result)
+(defun agent-q-diff-message-facts--left-open (result)
   "Return words that follow what was declined of RESULT, if not all was decided."
   (pcase (or (plist-get result :pending) 0)
     (0 "")
     (1 ", and has not decided about the other")
     (_ ", and has not decided about the others")))
 
-(defun agent-q-diff-message-facts-which (result in out)
+(defun agent-q-diff-message-facts--which (result in out)
   "Return lines that list which hunks are IN the target of RESULT, and which OUT."
-  (let ((place (agent-q-diff-message-facts-place result)))
+  (let ((place (agent-q-diff-message-facts--place result)))
     (append
      (delq nil
            (list (agent-q-diff-message-facts--part (format "In %s: hunk%%s." place) in)
@@ -159,11 +159,11 @@ One that could not be applied where it belongs does not count."
                  (agent-q-diff-message-facts--part
                   "The user rejected hunk%s."
                   (and (plist-get result :decision)
-                       (seq-filter #'agent-q-diff-message-facts-rejected-p (append in out))))
+                       (seq-filter #'agent-q-diff-message-facts--rejected-p (append in out))))
                  (agent-q-diff-message-facts--part
                   "The user has not decided about hunk%s."
                   (and (plist-get result :decision)
-                       (seq-filter #'agent-q-diff-message-facts-undecided-p out)))
+                       (seq-filter #'agent-q-diff-message-facts--undecided-p out)))
                  (agent-q-diff-message-facts--part
                   (format "Was in %s, but its lines have been changed there since: hunk%%s."
                           place)
@@ -194,9 +194,9 @@ Agent-Q's have just their numbers, so does the rest of very many."
   (append
    ;; Among plain sentences, the first says so.
    (when (eq agent-q-diff-contract 'agent-q)
-     (list (agent-q-diff-message-facts-in-sentence result)))
-   (agent-q-diff-message-facts-which result in out)
-   (remq nil (list (agent-q-diff-message-facts-saved-note result)))
+     (list (agent-q-diff-message-facts--in-sentence result)))
+   (agent-q-diff-message-facts--which result in out)
+   (remq nil (list (agent-q-diff-message-facts--saved-note result)))
    (agent-q-diff-message-facts--live-lines result (append in out))))
 
 (defun agent-q-diff-message-facts--placement (result)
@@ -204,7 +204,7 @@ Agent-Q's have just their numbers, so does the rest of very many."
 A change that was there before, or that is in a place with other context,
 must not be mistaken for one that the user applied."
   (let ((hunks (plist-get result :hunks))
-        (place (agent-q-diff-message-facts-place result)))
+        (place (agent-q-diff-message-facts--place result)))
     (append
      (remq nil
            (list (agent-q-diff-message-facts--part
@@ -262,7 +262,7 @@ They are numbered as by the tools with which agents read files."
     (when known
       (append (list "The lines as they now are:")
               (mapcan (apply-partially #'agent-q-diff-message-facts--numbered
-                                       (agent-q-diff-message-facts-place result))
+                                       (agent-q-diff-message-facts--place result))
                       known)
               (agent-q-diff-message-facts--not-shown hunks)))))
 
@@ -305,10 +305,10 @@ They are numbered as by the tools with which agents read files."
                                (1+ (plist-get hunk :index)))
                        (and (plist-get hunk :now)
                             (agent-q-diff-message-facts--numbered
-                             (agent-q-diff-message-facts-place result) hunk))))))
+                             (agent-q-diff-message-facts--place result) hunk))))))
           (plist-get result :hunks)))
 
-(defun agent-q-diff-message-facts-edited-p (result)
+(defun agent-q-diff-message-facts--edited-p (result)
   "Return non-nil if the user edited a hunk of RESULT that is in the target."
   (seq-some (lambda (hunk) (and (plist-get hunk :in-file) (plist-get hunk :edited)))
             (plist-get result :hunks)))
@@ -323,7 +323,7 @@ They are numbered as by the tools with which agents read files."
                                 "The user edited hunk %d; in %s it is:"
                               "The user edited hunk %d:")
                             (1+ (plist-get hunk :index))
-                            (agent-q-diff-message-facts-place result))
+                            (agent-q-diff-message-facts--place result))
                     (string-trim-right diff "\n"))))
           (plist-get result :hunks)))
 
@@ -348,18 +348,18 @@ OUTCOME is a plist with the sentence as :contradiction."
   (when-let ((sentence (plist-get outcome :contradiction)))
     (list (format "WARNING: %s. The user can make the two agree with M-x \
 agent-q-diff-recode-target in the diff, or C-x RET f in the file's buffer."
-                  (agent-q-diff-message-facts-capitalized sentence)))))
+                  (agent-q-diff-message-facts--capitalized sentence)))))
 
 ;;;; All details
 
-(defun agent-q-diff-message-facts-details (result)
+(defun agent-q-diff-message-facts--details (result)
   "Return lines about RESULT that the decision alone does not tell, or nil.
 They are about what is in the file, whatever the marks."
-  (pcase-let* ((`(,in . ,out) (agent-q-diff-message-facts-in-and-out result))
+  (pcase-let* ((`(,in . ,out) (agent-q-diff-message-facts--in-and-out result))
                (is-accepted (equal (plist-get result :decision) "accepted"))
                (lines (append
                        (if (if is-accepted (null out) (null in))
-                           (remq nil (list (agent-q-diff-message-facts-saved-note result)))
+                           (remq nil (list (agent-q-diff-message-facts--saved-note result)))
                          (agent-q-diff-message-facts--partial result in out))
                        (agent-q-diff-message-facts--placement result)
                        (agent-q-diff-message-facts--hooked result)
@@ -424,10 +424,10 @@ FILE is one of RESULT."
                       (agent-q-diff-message-files--those
                        file "rejected"
                        (lambda (hunk)
-                         (and (agent-q-diff-message-facts-rejected-p hunk)
+                         (and (agent-q-diff-message-facts--rejected-p hunk)
                               (not (plist-get hunk :comment))))))
                  (agent-q-diff-message-files--those
-                  file "undecided" #'agent-q-diff-message-facts-undecided-p))))))
+                  file "undecided" #'agent-q-diff-message-facts--undecided-p))))))
     (if remarks
         (format " (%s)" (string-join remarks "; "))
       "")))
@@ -439,7 +439,7 @@ say if it is rejected."
   (cond
    ((plist-get hunk :comment)
     (let ((words (delq nil (list name
-                                 (and is-mixed (agent-q-diff-message-facts-rejected-p hunk)
+                                 (and is-mixed (agent-q-diff-message-facts--rejected-p hunk)
                                       "rejected")))))
       (list (format "%s\"%s\"" (if words (concat (string-join words " ") ": ") "")
                     (plist-get hunk :comment)))))
@@ -465,7 +465,7 @@ does for all, the remark is just WORD."
                        (append (mapcar (lambda (hunk) (plist-get hunk :header)) operations)
                                (and lines
                                     (list (concat (ngettext "hunk " "hunks " (length lines))
-                                                  (agent-q-diff-message-facts-numbers lines)))))
+                                                  (agent-q-diff-message-facts--numbers lines)))))
                        ", ")))))))
 
 (defun agent-q-diff-message-files--file (file result)
@@ -496,7 +496,7 @@ does for all, the remark is just WORD."
 
 ;;;; All files
 
-(defun agent-q-diff-message-files-sentence (result)
+(defun agent-q-diff-message-files--sentence (result)
   "Return a sentence about what became of each file of RESULT."
   (let* ((files (plist-get result :files))
          (n (seq-count (lambda (file) (< 0 (plist-get file :in-file))) files)))
@@ -529,7 +529,7 @@ does for all, the remark is just WORD."
                                          (plist-get hunk :comment))))))
            (plist-get result :files))))
 
-(defun agent-q-diff-message-files-accepted (result)
+(defun agent-q-diff-message-files--accepted (result)
   "Return the first sentence about RESULT, which was accepted."
   (let ((in (plist-get result :in-file)))
     (format "✓ %s%s: %s%s"
@@ -538,21 +538,21 @@ does for all, the remark is just WORD."
              ((< in (plist-get result :total)) "Accepted in part")
              (t "Accepted"))
             (if (plist-get result :detached) ", not yet written" "")
-            (agent-q-diff-message-files-sentence result)
+            (agent-q-diff-message-files--sentence result)
             (if (or (plist-get result :saved) (plist-get result :detached))
                 ""
               " Not all of it is saved; see below."))))
 
-(defun agent-q-diff-message-files-rejected (result)
+(defun agent-q-diff-message-files--rejected (result)
   "Return the first sentences about RESULT, which was rejected."
   (let ((n (length (plist-get result :files))))
     (format "✗ Rejected: the user declined %s%s. %s"
-            (agent-q-diff-message-facts-declined
+            (agent-q-diff-message-facts--declined
              result (format (ngettext "the change to %d file" "the changes to %d files" n) n))
-            (agent-q-diff-message-facts-left-open result)
+            (agent-q-diff-message-facts--left-open result)
             (cond
              ((< 0 (plist-get result :in-file))
-              (concat "In the files: " (agent-q-diff-message-files-sentence result)))
+              (concat "In the files: " (agent-q-diff-message-files--sentence result)))
              ((or (< 0 (or (plist-get result :pending) 0))
                   (seq-some (lambda (hunk) (plist-get hunk :comment)) (plist-get result :hunks)))
               (format "None of it is in the files: %s."
@@ -573,7 +573,7 @@ does for all, the remark is just WORD."
                               (plist-get result :decision)))
             file)))
 
-(defun agent-q-diff-message-files-details (result)
+(defun agent-q-diff-message-files--details (result)
   "Return lines about the files of RESULT that the sentence does not tell, or nil.
 A file that is not there because it was not created has none."
   (let ((lines (append
@@ -584,7 +584,7 @@ A file that is not there because it was not created has none."
                                       (and (seq-some (lambda (hunk) (plist-get hunk :now))
                                                      (plist-get file :hunks))
                                            (< 0 (plist-get file :in-file))
-                                           (agent-q-diff-message-facts-details
+                                           (agent-q-diff-message-facts--details
                                             (agent-q-diff-message-files--as-one
                                              file result)))))
                             (list (format "%s:" (agent-q-diff-message-files--name
@@ -624,7 +624,7 @@ This might indicate an issue with the Emacs integration. Make sure
 sly-agent-q-diff.el is loaded."
   "What Agent-Q's agent reads if there is no answer.")
 
-(defun agent-q-diff-message-of-decision (decision path)
+(defun agent-q-diff-message--of-decision (decision path)
   "Return Agent-Q's message about DECISION on its proposal for PATH."
   (pcase decision
     ("accepted" (format agent-q-diff-message--accepted path))
@@ -645,19 +645,19 @@ the user what is and what is not in the file, and ask how to proceed."
             (cond
              ((= in 0) "Accepted, but")
              ((< in (plist-get result :total)) "Accepted in part:")
-             ((agent-q-diff-message-facts-edited-p result) "Accepted, with the user's edits:")
+             ((agent-q-diff-message-facts--edited-p result) "Accepted, with the user's edits:")
              (t "Accepted:"))
-            (agent-q-diff-message-facts-count result)
-            (agent-q-diff-message-facts-where result path)
+            (agent-q-diff-message-facts--count result)
+            (agent-q-diff-message-facts--where result path)
             (if (and (plist-get result :saved) (< 0 in)) ", which is saved" ""))))
 
 (defun agent-q-diff-message--rejected-plainly (result path)
   "Return the first sentences about RESULT, which was rejected, for PATH."
   (format "✗ Rejected: the user declined %s%s. %s in %s."
-          (agent-q-diff-message-facts-declined result (format "the change to %s" path))
-          (agent-q-diff-message-facts-left-open result)
-          (agent-q-diff-message-facts-capitalized (agent-q-diff-message-facts-count result))
-          (agent-q-diff-message-facts-place result)))
+          (agent-q-diff-message-facts--declined result (format "the change to %s" path))
+          (agent-q-diff-message-facts--left-open result)
+          (agent-q-diff-message-facts--capitalized (agent-q-diff-message-facts--count result))
+          (agent-q-diff-message-facts--place result)))
 
 (defun agent-q-diff-message--reason-p (result)
   "Return non-nil if the user gave a reason for rejecting RESULT."
@@ -684,8 +684,8 @@ IS-REASONED is non-nil if the user gave a reason."
       (list (cond
              ((plist-get result :files)
               (if is-accepted
-                  (agent-q-diff-message-files-accepted result)
-                (agent-q-diff-message-files-rejected result)))
+                  (agent-q-diff-message-files--accepted result)
+                (agent-q-diff-message-files--rejected result)))
              (is-accepted (agent-q-diff-message--accepted-plainly result path))
              (t (agent-q-diff-message--rejected-plainly result path))))
       (unless is-accepted
@@ -697,8 +697,8 @@ IS-REASONED is non-nil if the user gave a reason."
 (defun agent-q-diff-message--details (result)
   "Return lines about RESULT that its first sentence does not tell, or nil."
   (if (plist-get result :files)
-      (agent-q-diff-message-files-details result)
-    (agent-q-diff-message-facts-details result)))
+      (agent-q-diff-message-files--details result)
+    (agent-q-diff-message-facts--details result)))
 
 ;;;; No decision
 
@@ -749,13 +749,13 @@ If there are none, Agent-Q's message stays as its documents have it."
          (= 0 (plist-get result :in-file)))
     nil)
    ((plist-get result :files)
-    (list (concat "In the files: " (agent-q-diff-message-files-sentence result))))
+    (list (concat "In the files: " (agent-q-diff-message-files--sentence result))))
    (t
-    (append (list (agent-q-diff-message-facts-in-sentence result))
+    (append (list (agent-q-diff-message-facts--in-sentence result))
             (when (< 0 (plist-get result :in-file) (plist-get result :total))
-              (pcase-let ((`(,in . ,out) (agent-q-diff-message-facts-in-and-out result)))
-                (agent-q-diff-message-facts-which result in out)))
-            (remq nil (list (agent-q-diff-message-facts-saved-note result)))))))
+              (pcase-let ((`(,in . ,out) (agent-q-diff-message-facts--in-and-out result)))
+                (agent-q-diff-message-facts--which result in out)))
+            (remq nil (list (agent-q-diff-message-facts--saved-note result)))))))
 
 (defun agent-q-diff-message-of-no-decision (result)
   "Return why RESULT is not a decision, as one line for the text of an error.
@@ -764,9 +764,9 @@ cancelled would assume that the file is unchanged."
   (if (and (eq 'cancelled (plist-get result :status))
            (plist-get result :total))
       (format "%s; %s in %s%s" (plist-get result :reason)
-              (agent-q-diff-message-facts-count result)
-              (agent-q-diff-message-facts-place result)
-              (if-let ((note (agent-q-diff-message-facts-saved-note result)))
+              (agent-q-diff-message-facts--count result)
+              (agent-q-diff-message-facts--place result)
+              (if-let ((note (agent-q-diff-message-facts--saved-note result)))
                   (concat ". " (string-remove-suffix "." note))
                 ""))
     (plist-get result :reason)))
@@ -784,7 +784,7 @@ RESULT is a plist as for `agent-q-diff-review'."
               (and remains (concat "\n\n" remains)))))
    ((eq agent-q-diff-contract 'agent-q)
     (let ((details (agent-q-diff-message--details result)))
-      (concat (agent-q-diff-message-of-decision (plist-get result :decision) path)
+      (concat (agent-q-diff-message--of-decision (plist-get result :decision) path)
               (and details (concat "\n\n" details)))))
    (t (agent-q-diff-message--plainly result path))))
 
@@ -793,7 +793,7 @@ RESULT is a plist as for `agent-q-diff-review'."
 REASON is what the user said, a string or nil.  If IS-POLICY is non-nil,
 it is a sentence about the user's settings."
   (if (eq agent-q-diff-contract 'agent-q)
-      (concat (agent-q-diff-message-of-decision "rejected" path)
+      (concat (agent-q-diff-message--of-decision "rejected" path)
               (and reason (format "\n\nReason: %s" reason)))
     (string-join
      (append (list (format "✗ Rejected: %s None of it is in the file."

@@ -193,7 +193,7 @@ Both are lists of strings."
   "Return a menu item for COMMAND; TEXT describes it in the help."
   (vector (concat (upcase (substring text 0 1)) (substring text 1)) command))
 
-(defun agent-q-diff-menu-define (map)
+(defun agent-q-diff-menu--define (map)
   "Add a menu to MAP, the keymap of the diff buffer."
   (easy-menu-do-define
       nil map "Menu of the diff buffer."
@@ -236,7 +236,7 @@ An active region stays if the click was made in it."
                   ,(agent-q-diff-menu--at click command))))
   menu)
 
-(defun agent-q-diff-menu-set-up ()
+(defun agent-q-diff-menu--set-up ()
   "Set up the context menu and the single keys of this buffer."
   (agent-q-diff-base-claim-single-keys)
   (add-hook 'context-menu-functions #'agent-q-diff-menu--context 10 t))
@@ -371,7 +371,7 @@ In a diff that was not made from a review, carry it out."
 (put 'agent-q-diff-next-hunk :advertised-binding "n")
 (put 'agent-q-diff-previous-hunk :advertised-binding "p")
 
-(agent-q-diff-menu-define agent-q-diff-mode-map)
+(agent-q-diff-menu--define agent-q-diff-mode-map)
 
 (defun agent-q-diff-mode-own-keys (map)
   "Give the keys of MAP precedence over those of read-only diff buffers."
@@ -393,7 +393,7 @@ In a diff that was not made from a review, carry it out."
   (agent-q-diff-current-set-up)
   (agent-q-diff-fontify-set-up)
   (agent-q-diff-navigation-set-up)
-  (agent-q-diff-menu-set-up)
+  (agent-q-diff-menu--set-up)
   (agent-q-diff-mode-own-keys agent-q-diff-mode-map))
 
 ;; Emacs 28 omits from a keymap in a docstring the keys that another active

@@ -35,7 +35,7 @@
 (require 'agent-q-diff-fontify)
 (require 'agent-q-diff-change)
 
-(defun agent-q-diff-navigation-say-state (&optional aside)
+(defun agent-q-diff-navigation--say-state (&optional aside)
   "Show the state of the hunk at point in the echo area.
 ASIDE, a string or nil, is appended."
   (pcase-let* ((hunk (agent-q-diff-buffer-hunk-here))
@@ -95,16 +95,16 @@ From before the first hunk, the first one is next."
 In a buffer that is not a diff, use `diff-hunk-next'."
   (if (not (or (agent-q-diff-buffer-ended-p) (agent-q-diff-buffer-change-or-nil)))
       (diff-hunk-next n)
-    (let* ((here (agent-q-diff-navigation-here n))
+    (let* ((here (agent-q-diff-navigation--here n))
            (last (1- (length agent-q-diff-buffer-positions)))
            (there (min last (max 0 (+ here n)))))
       (setq there (agent-q-diff-navigation--visible-hunk there (if (< n 0) -1 1) here))
       (agent-q-diff-buffer-goto-hunk (max 0 there))
       (if (eq here there)
           (message (if (> n 0) "No next hunk" "No previous hunk"))
-        (agent-q-diff-navigation-say-state)))))
+        (agent-q-diff-navigation--say-state)))))
 
-(defun agent-q-diff-navigation-here (n)
+(defun agent-q-diff-navigation--here (n)
   "Return the hunk from which to count N hunks down.
 From the heading of a file, the one before it, or the one after if N is
 negative; above the first hunk, -1."
@@ -140,7 +140,7 @@ the Nth next place where that hunk may belong instead."
 (defun agent-q-diff-navigation--goto-conflict (n)
   "Move to the Nth next hunk that is a conflict or ambiguous, and show why."
   (let* ((change (agent-q-diff-signs-follow))
-         (here (agent-q-diff-navigation-here n))
+         (here (agent-q-diff-navigation--here n))
          (conflicts (agent-q-diff-navigation--conflicts change))
          (ahead (if (> n 0)
                     (seq-filter (lambda (hunk) (> hunk here)) conflicts)
@@ -151,7 +151,7 @@ the Nth next place where that hunk may belong instead."
                      "No further hunk fails to apply"
                    "No earlier hunk fails to apply"))
       (agent-q-diff-buffer-goto-hunk there)
-      (agent-q-diff-navigation-say-state))))
+      (agent-q-diff-navigation--say-state))))
 
 (defun agent-q-diff-previous-conflict (&optional n)
   "Move to the Nth previous hunk that is a conflict or ambiguous, and show why.
@@ -299,7 +299,7 @@ function of `diff-mode' would open the file that a header names."
 If RESET is non-nil, count from the first hunk."
   (when reset
     (goto-char (point-min)))
-  (let ((here (agent-q-diff-navigation-here n)))
+  (let ((here (agent-q-diff-navigation--here n)))
     (unless (< -1 (+ here n) (length agent-q-diff-buffer-positions))
       (user-error "No more hunks"))
     (agent-q-diff-buffer-goto-hunk (+ here n))
@@ -645,7 +645,7 @@ if there is none."
   (agent-q-diff-buffer-current-change)
   (let* ((marks agent-q-diff-buffer-marks)
          (total (length marks))
-         (here (agent-q-diff-navigation-here n))
+         (here (agent-q-diff-navigation--here n))
          (step (if (< n 0) -1 1))
          (found (cl-loop for k from 1 to total
                          for hunk = (mod (+ here (* k step)) total)
@@ -654,7 +654,7 @@ if there is none."
         (message "No hunk is %s" what)
       (let ((next (nth (mod (1- (abs n)) (length found)) found)))
         (agent-q-diff-buffer-goto-hunk next)
-        (agent-q-diff-navigation-say-state
+        (agent-q-diff-navigation--say-state
          (cond
           ((= next here) (format "no other hunk is %s" what))
           ((if (> step 0) (< next here) (> next here))

@@ -38,7 +38,7 @@
 (declare-function treesit-parser-list "treesit.c" (&optional buffer))
 (declare-function treesit-search-subtree "treesit.c")
 
-(defconst agent-q-diff-outcome-buffer-name "*Agent-Q Outcome*"
+(defconst agent-q-diff-outcome--buffer-name "*Agent-Q Outcome*"
   "Name of the buffer that shows the file as it will be.")
 
 (defconst agent-q-diff-outcome--max-size 2000000
@@ -339,7 +339,7 @@ A window that shows the file is only used if there is no other."
 LINE counts from 0.  IS-ALL and INDEX are as for `agent-q-diff-outcome--of'.
 Return (WINDOW . WARNING); either may be nil."
   (let* ((diff (current-buffer))
-         (buffer (get-buffer-create agent-q-diff-outcome-buffer-name))
+         (buffer (get-buffer-create agent-q-diff-outcome--buffer-name))
          (warning (with-current-buffer buffer
                     (setq agent-q-diff-outcome--shown (list diff is-all index))
                     (agent-q-diff-outcome--write)))
@@ -351,7 +351,7 @@ Return (WINDOW . WARNING); either may be nil."
 
 (defun agent-q-diff-outcome--go-to (line)
   "Let the buffer of the outcome, and its windows, be at LINE, from 0."
-  (with-current-buffer agent-q-diff-outcome-buffer-name
+  (with-current-buffer agent-q-diff-outcome--buffer-name
     (goto-char (agent-q-diff-outcome--line (1+ line)))
     (dolist (window (get-buffer-window-list nil 'never t))
       (set-window-point window (point)))))
@@ -369,13 +369,13 @@ Return (WINDOW . WARNING); either may be nil."
 
 (defun agent-q-diff-outcome--diff ()
   "Return the diff buffer of what is shown, or nil if nothing is."
-  (when-let ((buffer (get-buffer agent-q-diff-outcome-buffer-name)))
+  (when-let ((buffer (get-buffer agent-q-diff-outcome--buffer-name)))
     (car (buffer-local-value 'agent-q-diff-outcome--shown buffer))))
 
 (defun agent-q-diff-outcome--update ()
   "Show what the files will be now; if the review has ended, show nothing."
   (setq agent-q-diff-outcome--is-due nil)
-  (let ((buffer (get-buffer agent-q-diff-outcome-buffer-name))
+  (let ((buffer (get-buffer agent-q-diff-outcome--buffer-name))
         (diff (agent-q-diff-outcome--diff)))
     (cond
      ((or (not (buffer-live-p diff))
@@ -388,12 +388,12 @@ Return (WINDOW . WARNING); either may be nil."
 (defun agent-q-diff-outcome-visible-p ()
   "Return non-nil if a window of this frame has the outcome of this review."
   (and (eq (current-buffer) (agent-q-diff-outcome--diff))
-       (get-buffer-window agent-q-diff-outcome-buffer-name)))
+       (get-buffer-window agent-q-diff-outcome--buffer-name)))
 
 (defun agent-q-diff-outcome-close (&rest _)
   "Kill the buffer of the outcome, and let its window be as before.
 If that was selected, select the diff."
-  (let ((buffer (get-buffer agent-q-diff-outcome-buffer-name))
+  (let ((buffer (get-buffer agent-q-diff-outcome--buffer-name))
         (diff (agent-q-diff-outcome--diff)))
     (remove-hook 'agent-q-diff-session-changed-hook #'agent-q-diff-outcome--update-soon)
     (when (buffer-live-p diff)
@@ -436,7 +436,7 @@ INDEX is that of a file, or nil for all of them; LINE counts from 0."
 This runs after every command while an outcome is shown, and must not signal
 an error."
   (let ((hunk (agent-q-diff-buffer-hunk-at-point))
-        (buffer (get-buffer agent-q-diff-outcome-buffer-name)))
+        (buffer (get-buffer agent-q-diff-outcome--buffer-name)))
     (cond
      ((not (eq (current-buffer) (agent-q-diff-outcome--diff)))
       (remove-hook 'post-command-hook #'agent-q-diff-outcome--follow t))
@@ -471,7 +471,7 @@ review ends.  Return the message that is shown."
              (cond
               (warning warning)
               ((null window) (format "The outcome is in the buffer %s"
-                                     agent-q-diff-outcome-buffer-name))
+                                     agent-q-diff-outcome--buffer-name))
               (index "The outcome is shown in the other window")
               (t "What each file will be is shown in the other window")))))
 

@@ -185,7 +185,7 @@ Protected files are asked about all the same."
   "Number of decisions that are remembered.
 A tool that fails by itself never asks for its decision to be compared.")
 
-(defconst agent-q-diff-own-agent-patience 60
+(defconst agent-q-diff-own-agent--patience 60
   "Seconds until the user is told that an accepted edit was not made yet.
 Only then is it known of an agent that asks again by itself, or ends.")
 
@@ -215,10 +215,10 @@ nil, and says so."
                               (let ((agent-q-diff-caller caller))
                                 (funcall notice why))))))
     (setf (agent-q-diff-own-agent-decision-timer decision)
-          (run-at-time agent-q-diff-own-agent-patience nil
+          (run-at-time agent-q-diff-own-agent--patience nil
                        #'agent-q-diff-own-agent--notice call decision
                        (format "nothing was written in %d seconds"
-                               agent-q-diff-own-agent-patience)))
+                               agent-q-diff-own-agent--patience)))
     (agent-q-diff-own-agent-take call)
     (agent-q-diff-tools-keep-turn call)
     (push (cons call decision) agent-q-diff-own-agent--decided)

@@ -36,7 +36,7 @@
 
 ;;;; Checks
 
-(defun agent-q-diff-save-check-writable (buffer)
+(defun agent-q-diff-save--check-writable (buffer)
   "Refuse BUFFER if its file cannot be written.
 Create the file's directory if it is missing and may be created."
   (let* ((file (buffer-file-name buffer))
@@ -49,7 +49,7 @@ Create the file's directory if it is missing and may be created."
     (unless (file-writable-p file)
       (agent-q-diff-file-refuse "%s cannot be written" file))))
 
-(defun agent-q-diff-save-check-faithful (buffer)
+(defun agent-q-diff-save--check-faithful (buffer)
   "Refuse BUFFER if saving it would change bytes that nobody has edited.
 That happens if a file with mixed line ends was visited as CRLF, or if its
 coding system does not encode the text to the same bytes again."
@@ -170,7 +170,7 @@ WRITTEN-P is a function that returns non-nil if we have written the file."
 
 ;;;; Naming
 
-(defun agent-q-diff-visit-check-spelling (path)
+(defun agent-q-diff-visit--check-spelling (path)
   "Refuse PATH, an agent's name for a file, if its spelling is misleading.
 A name that could be mistaken for another in a prompt or a list is refused
 for every agent; see `agent-q-diff-visible-path-flaw'."
@@ -184,7 +184,7 @@ for every agent; see `agent-q-diff-visible-path-flaw'."
 It is expanded against `default-directory'.  A misleading spelling is
 refused, and so is a remote name unless `default-directory' is on the same
 remote.  That is checked before expanding, which can open a connection."
-  (agent-q-diff-visit-check-spelling path)
+  (agent-q-diff-visit--check-spelling path)
   (or (agent-q-diff-visible-path-plain path default-directory)
       (let ((remote (file-remote-p default-directory)))
         (unless (and remote
@@ -546,13 +546,13 @@ It is nil if there is none.  TEXT can choose only among interpreters."
   "Return PATH, the name of a text that is no file, as an absolute file name.
 The file is not accessed, so PATH may be remote.  Then it stays as it is if
 it is absolute, since expanding it could open a connection."
-  (agent-q-diff-visit-check-spelling path)
+  (agent-q-diff-visit--check-spelling path)
   (or (agent-q-diff-visible-path-plain path default-directory)
       (if (and (file-remote-p default-directory) (not (file-name-absolute-p path)))
           (agent-q-diff-visit-name path)
         (substring-no-properties path))))
 
-(defun agent-q-diff-visit-detached (path text)
+(defun agent-q-diff-visit--detached (path text)
   "Return a new buffer with TEXT, the proposed content of the file PATH.
 It visits no file, so nothing done to it is ever written.  It has the major
 mode of PATH, so that its code is shown in colors."
@@ -569,7 +569,7 @@ mode of PATH, so that its code is shown in colors."
 
 ;;;; Closing
 
-(defun agent-q-diff-visit-delete-empty (buffer directories)
+(defun agent-q-diff-visit--delete-empty (buffer directories)
   "Delete the file of BUFFER if it is empty, and the empty ones of DIRECTORIES.
 A review has created the file and DIRECTORIES, innermost first, above it.
 Return non-nil if the file is gone."
@@ -620,16 +620,16 @@ buffer that emacsclient or another program waits for is not ours, either."
            (not (seq-some (lambda (other) (eq buffer (buffer-base-buffer other)))
                           (buffer-list)))))))
 
-(defun agent-q-diff-visit-keep (buffer)
+(defun agent-q-diff-visit--keep (buffer)
   "Note that the review which opened BUFFER is over; BUFFER stays."
   (when (buffer-live-p buffer)
     (with-current-buffer buffer
       (setq agent-q-diff-visit--is-reviewed nil))))
 
-(defun agent-q-diff-visit-close (buffer &optional is-edited)
+(defun agent-q-diff-visit--close (buffer &optional is-edited)
   "Kill BUFFER, which a review opened, unless the user has begun to use it.
 If IS-EDITED is non-nil, the review has edited it."
-  (agent-q-diff-visit-keep buffer)
+  (agent-q-diff-visit--keep buffer)
   (when (buffer-live-p buffer)
     (when (and (not (get-buffer-window buffer t))
                (agent-q-diff-visit-ours-p buffer is-edited)
@@ -682,8 +682,8 @@ BUFFER, TEXTS, EDIT, SAVE and CHECK are that function's.  It also removes
 directories that were made for a file that is then refused."
   (agent-q-diff-disk-check-editable buffer)
   (when save
-    (agent-q-diff-save-check-writable buffer)
-    (agent-q-diff-save-check-faithful buffer))
+    (agent-q-diff-save--check-writable buffer)
+    (agent-q-diff-save--check-faithful buffer))
   (dolist (text texts)
     (agent-q-diff-coding-check-text buffer text))
   (let (tick)
@@ -780,7 +780,7 @@ NAME is an absolute file name, which determines the buffer's mode.  CHECK,
 a function or nil, is called before each edit."
   (agent-q-diff-target-create
    :path name :is-detached t :is-new t :check check
-   :buffer (agent-q-diff-visit-detached name text)))
+   :buffer (agent-q-diff-visit--detached name text)))
 
 (defun agent-q-diff-target-visit (target)
   "Visit the file of TARGET and return its buffer.
@@ -880,7 +880,7 @@ if the review has edited the target; if the file still exists, its buffer
 then stays, so that the edits can be undone."
   (let* ((buffer (agent-q-diff-target-buffer target))
          (is-gone (and (agent-q-diff-target-is-created target)
-                       (agent-q-diff-visit-delete-empty
+                       (agent-q-diff-visit--delete-empty
                         buffer (agent-q-diff-target-missing target)))))
     (cond
      ((agent-q-diff-target-is-detached target)
@@ -888,8 +888,8 @@ then stays, so that the edits can be undone."
         (kill-buffer buffer)))
      ((not (agent-q-diff-target-is-new target)))
      ((or is-gone (not is-edited))
-      (agent-q-diff-visit-close buffer is-edited))
-     (t (agent-q-diff-visit-keep buffer)))))
+      (agent-q-diff-visit--close buffer is-edited))
+     (t (agent-q-diff-visit--keep buffer)))))
 
 ;;;; The file
 

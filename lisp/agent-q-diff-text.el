@@ -58,7 +58,7 @@ current buffer.  Raw bytes do not count, since they are written unchanged."
         (setq from (1+ at))))
     found))
 
-(defun agent-q-diff-coding-check (from to coding &optional text)
+(defun agent-q-diff-coding--check (from to coding &optional text)
   "Refuse the text between FROM and TO if CODING cannot hold it.
 FROM, TO and TEXT are as for `agent-q-diff-coding-unencodable'."
   (let ((char (agent-q-diff-coding-unencodable from to coding text)))
@@ -434,10 +434,10 @@ FROM and TO are as for `write-region'."
      ((memq (coding-system-base coding)
             '(utf-8 utf-8-with-signature prefer-utf-8 undecided)))
      ((stringp from)
-      (agent-q-diff-coding-check 0 (length from) coding from))
+      (agent-q-diff-coding--check 0 (length from) coding from))
      (t (save-restriction
           (widen)
-          (agent-q-diff-coding-check (or from (point-min))
+          (agent-q-diff-coding--check (or from (point-min))
                                      (or to (point-max)) coding))))
     coding))
 
@@ -448,7 +448,7 @@ Otherwise saving would re-encode the whole file."
                     (buffer-local-value 'buffer-file-coding-system buffer))))
     (unless (or (null coding)
                 (eq (coding-system-type coding) 'undecided))
-      (agent-q-diff-coding-check 0 (length text) coding text))))
+      (agent-q-diff-coding--check 0 (length text) coding text))))
 
 (defvar-local agent-q-diff-coding-chosen nil
   "The coding system in which the user has this buffer saved from now on, or nil.
@@ -475,7 +475,7 @@ several ways, and this property tells which one the file has.  A line that
 is removed from the buffer and put back must be encoded as before.")
 (put 'agent-q-diff-coding--charsets 'permanent-local t)
 
-(defun agent-q-diff-coding-note-charsets-between (beg end)
+(defun agent-q-diff-coding--note-charsets-between (beg end)
   "Remember the lines between BEG and END that have the property `charset'."
   (when (text-property-not-all beg end 'charset nil)
     (agent-q-diff-coding-note-charsets (buffer-substring beg end))))
@@ -490,7 +490,7 @@ is removed from the buffer and put back must be encoded as before.")
         (puthash (substring-no-properties line) line
                  agent-q-diff-coding--charsets)))))
 
-(defun agent-q-diff-coding-with-charsets (text)
+(defun agent-q-diff-coding--with-charsets (text)
   "Return TEXT with the property `charset' on the lines that are remembered."
   (if (null agent-q-diff-coding--charsets)
       text
@@ -797,11 +797,11 @@ stay on that line.  Leave point where it was."
          (beg (point))
          (end (progn (forward-line n-removed) (point)))
          (new (if enable-multibyte-characters
-                  (agent-q-diff-coding-with-charsets text)
+                  (agent-q-diff-coding--with-charsets text)
                 ;; The engine has read the bytes as UTF-8.
                 (encode-coding-string text 'utf-8-emacs-unix))))
     (agent-q-diff-text--check-visible beg end visible)
-    (agent-q-diff-coding-note-charsets-between beg end)
+    (agent-q-diff-coding--note-charsets-between beg end)
     (goto-char end)
     (insert-before-markers new)
     (cl-incf size (length new))

@@ -26,7 +26,7 @@
 
 ;;;; Options and faces
 
-(defcustom agent-q-diff-show-edit-functions '(agent-q-diff-transcript-append)
+(defcustom agent-q-diff-show-edit-functions '(agent-q-diff-transcript--append)
   "Functions that show an edit before permission for it is asked.
 Each is called with LINES and INFO.  LINES is a list of (KIND OLD NEW
 TEXT): KIND is `hunk', `context', `added', `removed' or `no-newline'; OLD
@@ -96,7 +96,7 @@ is not asked about either."
 (defconst agent-q-diff-transcript--max-width 2000
   "Number of characters of a line that are shown.")
 
-(defun agent-q-diff-transcript-visible (text)
+(defun agent-q-diff-transcript--visible (text)
   "Return TEXT, a line, with misleading characters made visible; tabs stay.
 The end of a very long line is left out, and the note says so."
   (agent-q-diff-visible text agent-q-diff-transcript--max-width '(?\t)))
@@ -117,7 +117,7 @@ The end of a very long line is left out, and the note says so."
                (start (point))
                (text-start (+ start (length numbers))))
     ;; At once, since each insertion makes garbage.
-    (insert (concat numbers sign (agent-q-diff-transcript-visible text) "\n"))
+    (insert (concat numbers sign (agent-q-diff-transcript--visible text) "\n"))
     (put-text-property start text-start 'face 'agent-q-diff-line-number)
     ;; Signs for misleading characters already have a face.
     (add-face-text-property text-start (1- (point)) face t)
@@ -125,7 +125,7 @@ The end of a very long line is left out, and the note says so."
 
 ;;;; The buffer
 
-(defconst agent-q-diff-transcript-buffer-name "*Agent-Q Edits*"
+(defconst agent-q-diff-transcript--buffer-name "*Agent-Q Edits*"
   "Name of the buffer of edits.")
 
 (defvar agent-q-diff-transcript-mode-map
@@ -153,9 +153,9 @@ The end of a very long line is left out, and the note says so."
   (agent-q-diff-base-claim-single-keys)
   (add-to-invisibility-spec '(agent-q-diff-fold . t)))
 
-(defun agent-q-diff-transcript-buffer ()
+(defun agent-q-diff-transcript--buffer ()
   "Return the buffer of edits, created if necessary."
-  (let ((buffer (get-buffer-create agent-q-diff-transcript-buffer-name)))
+  (let ((buffer (get-buffer-create agent-q-diff-transcript--buffer-name)))
     (with-current-buffer buffer
       (unless (derived-mode-p 'agent-q-diff-transcript-mode)
         (agent-q-diff-transcript-mode)))
@@ -165,7 +165,7 @@ The end of a very long line is left out, and the note says so."
   "Return DESCRIPTION, a string or nil, as comment lines.
 They cannot be mistaken for diff lines."
   (mapconcat (lambda (line)
-               (concat "# " (agent-q-diff-transcript-visible line) "\n"))
+               (concat "# " (agent-q-diff-transcript--visible line) "\n"))
              (and description (split-string description "\n"))
              ""))
 
@@ -186,10 +186,10 @@ They cannot be mistaken for diff lines."
 (defvar-local agent-q-diff-transcript--n-entries 0
   "Number of edits in this buffer.")
 
-(defun agent-q-diff-transcript-append (lines info)
+(defun agent-q-diff-transcript--append (lines info)
   "Append the edit with diff LINES and INFO to the buffer of edits.
 This is the default of `agent-q-diff-show-edit-functions'."
-  (with-current-buffer (agent-q-diff-transcript-buffer)
+  (with-current-buffer (agent-q-diff-transcript--buffer)
     (let ((inhibit-read-only t))
       (save-excursion
         (goto-char (point-max))
@@ -220,7 +220,7 @@ The latest edits are searched first."
 
 (defun agent-q-diff-transcript-conclude (info outcome)
   "Insert OUTCOME, a string, below the edit of INFO."
-  (when-let ((buffer (get-buffer agent-q-diff-transcript-buffer-name)))
+  (when-let ((buffer (get-buffer agent-q-diff-transcript--buffer-name)))
     (with-current-buffer buffer
       (when-let ((start (agent-q-diff-transcript--position (plist-get info :id))))
         (let ((inhibit-read-only t))
@@ -232,13 +232,13 @@ The latest edits are searched first."
 
 (defun agent-q-diff-transcript-window ()
   "Return the window of the buffer of edits, or nil."
-  (when-let ((buffer (get-buffer agent-q-diff-transcript-buffer-name)))
+  (when-let ((buffer (get-buffer agent-q-diff-transcript--buffer-name)))
     (get-buffer-window buffer)))
 
 (defun agent-q-diff-transcript-show (info)
   "Show the edit of INFO in a window without selecting it.
 Return the window if it is new, else nil."
-  (when-let ((buffer (get-buffer agent-q-diff-transcript-buffer-name)))
+  (when-let ((buffer (get-buffer agent-q-diff-transcript--buffer-name)))
     (let* ((old (agent-q-diff-transcript-window))
            (window (or old (agent-q-diff-base-show buffer)))
            (start (with-current-buffer buffer
@@ -279,7 +279,7 @@ Return the window if it is new, else nil."
   "Show the edits that agents requested, with point at the latest.
 Each has its outcome, and who allowed it, at its end."
   (interactive)
-  (pop-to-buffer (or (get-buffer agent-q-diff-transcript-buffer-name)
+  (pop-to-buffer (or (get-buffer agent-q-diff-transcript--buffer-name)
                      (user-error "No agent has asked for an edit")))
   (goto-char (or (car (last (agent-q-diff-transcript--heads))) (point-min)))
   (set-window-start nil (point)))

@@ -139,18 +139,18 @@
 ;;;; Document 003: test coverage
 
 (ert-deftest count-substring-basic ()
-  (should (equal (agent-q-diff-engine-matches "a b a" "a") '(0 0)))
-  (should (equal (agent-q-diff-engine-matches "a b a" "x") nil)))
+  (should (equal (agent-q-diff-engine--matches "a b a" "a") '(0 0)))
+  (should (equal (agent-q-diff-engine--matches "a b a" "x") nil)))
 
 (ert-deftest count-substring-whitespace-sensitive ()
-  (should (= 1 (length (agent-q-diff-engine-matches "foo bar foo  bar" "foo bar")))))
+  (should (= 1 (length (agent-q-diff-engine--matches "foo bar foo  bar" "foo bar")))))
 
 (ert-deftest count-substring-multiline ()
-  (should (equal (agent-q-diff-engine-matches "x\na\nb\na\nb\n" "a\nb") '(1 3))))
+  (should (equal (agent-q-diff-engine--matches "x\na\nb\na\nb\n" "a\nb") '(1 3))))
 
 (ert-deftest count-substring-overlapping ()
   "Overlaps count: a unique string must occur nowhere else at all."
-  (should (= 2 (length (agent-q-diff-engine-matches "aaa" "aa")))))
+  (should (= 2 (length (agent-q-diff-engine--matches "aaa" "aa")))))
 
 ;;;; Document 002: test cases
 
@@ -222,7 +222,7 @@ None of it is in the file."
       (should (equal (aqd-disk) "a\n")))))
 
 (ert-deftest aqd-edit-file-typed-lines-smoke-test ()
-  (should (equal (agent-q-diff-engine-typed-lines "a\nb\nc\n" "a\nB\nc\n")
+  (should (equal (agent-q-diff-engine--typed-lines "a\nb\nc\n" "a\nB\nc\n")
                  '((hunk 0 0 "@@ -1,3 +1,3 @@")
                    (context 1 1 "a")
                    (removed 2 0 "b")
@@ -479,7 +479,7 @@ full review.  But a batch Emacs has no user to decide")))))
 (defun aqd-edit-file-special-unique-p (string)
   "Return non-nil if STRING is unique in the text in which tests search it."
   (let ((text (concat "head\n{{" string "}}\ntail\n")))
-    (= 1 (length (agent-q-diff-engine-matches text string)))))
+    (= 1 (length (agent-q-diff-engine--matches text string)))))
 
 (defun aqd-edit-file-special-check (before old new after visit)
   "Check that the bytes BEFORE become AFTER when OLD becomes NEW.

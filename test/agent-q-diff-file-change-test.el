@@ -151,7 +151,7 @@
       (save-window-excursion
         (aqd-in-diff review
           (agent-q-diff-show-outcome))
-        (with-current-buffer agent-q-diff-outcome-buffer-name
+        (with-current-buffer agent-q-diff-outcome--buffer-name
           (should (derived-mode-p 'emacs-lisp-mode))))
       (agent-q-diff-cancel review))))
 

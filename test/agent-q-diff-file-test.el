@@ -30,12 +30,12 @@
 (defmacro aqd-file-with-state (&rest body)
   "Run BODY with its own state directory, as in another Emacs."
   (declare (indent 0) (debug t))
-  `(let ((agent-q-diff-file-state-directory
+  `(let ((agent-q-diff-file--state-directory
           (file-name-as-directory (make-temp-file "agent-q-diff-state" t)))
          (agent-q-diff-file--noted nil)
          (agent-q-diff-file--has-cleaned-up nil))
      (unwind-protect (progn ,@body)
-       (delete-directory agent-q-diff-file-state-directory t))))
+       (delete-directory agent-q-diff-file--state-directory t))))
 
 ;;;; Killed in the middle of a save
 
@@ -58,8 +58,8 @@
 (defun aqd-file-child (writer)
   "Start an Emacs that writes one version after another by WRITER; return it."
   (let ((form `(let ((file ,aqd-file)
-                     (agent-q-diff-file-state-directory
-                      ,agent-q-diff-file-state-directory)
+                     (agent-q-diff-file--state-directory
+                      ,agent-q-diff-file--state-directory)
                      (create-lockfiles nil)
                      (make-backup-files nil)
                      (n 1)
@@ -110,7 +110,7 @@ PREPARE is called before each start, CHECK after each end."
   (should (aqd-file-version-p (aqd-disk)))
   (agent-q-diff-file-clean-up)
   (should-not (aqd-file-left))
-  (should-not (directory-files agent-q-diff-file-state-directory nil
+  (should-not (directory-files agent-q-diff-file--state-directory nil
                                directory-files-no-dot-files-regexp)))
 
 (ert-deftest aqd-file-killed-in-a-review-leaves-a-whole-file ()
@@ -287,7 +287,7 @@ leave no other file in its directory or in the state directory."
       (should (equal inode (file-attribute-inode-number (file-attributes aqd-file))))
       (should-not (seq-filter (lambda (name) (string-prefix-p ".agent-q-diff" name))
                               (aqd-file-left)))
-      (should-not (directory-files agent-q-diff-file-state-directory nil
+      (should-not (directory-files agent-q-diff-file--state-directory nil
                                    "\\`rescued-")))))
 
 (ert-deftest aqd-file-a-bind-mount-is-written-in-place ()
@@ -332,7 +332,7 @@ leave no other file in its directory or in the state directory."
                         :type 'agent-q-diff-bad-target)))
       (should (equal (aqd-disk) "others\n"))
       (should-not (aqd-file-left))
-      (should-not (directory-files agent-q-diff-file-state-directory nil
+      (should-not (directory-files agent-q-diff-file--state-directory nil
                                    "\\`\\(rescued\\|\\.agent\\)-")))))
 
 (ert-deftest aqd-file-that-no-rename-can-replace-is-checked-once-more ()
@@ -348,7 +348,7 @@ leave no other file in its directory or in the state directory."
                         :type 'agent-q-diff-bad-target)))
       (should (equal (aqd-disk) "old\n"))
       (should-not (aqd-file-left))
-      (should-not (directory-files agent-q-diff-file-state-directory nil
+      (should-not (directory-files agent-q-diff-file--state-directory nil
                                    "\\`\\(rescued\\|\\.agent\\)-")))))
 
 (ert-deftest aqd-file-of-several-names-is-not-written-where-a-link-leads-out ()
@@ -405,13 +405,13 @@ leave no other file in its directory or in the state directory."
                      (apply overwrite text coding name more)))))
         (should-error (agent-q-diff-file-write-bytes aqd-file "new\n") :type 'file-error))
       (should (equal "old\n" (aqd-disk)))
-      (should-not (directory-files agent-q-diff-file-state-directory nil "rescued")))))
+      (should-not (directory-files agent-q-diff-file--state-directory nil "rescued")))))
 
 (ert-deftest aqd-file-that-cannot-be-copied-leaves-no-part-of-a-copy ()
   (aqd-file-with-disk 32
     (aqd-with-file (make-string 60000 ?x)
       (add-name-to-file aqd-file (concat aqd-file "-other"))
-      (let ((agent-q-diff-file-state-directory directory)
+      (let ((agent-q-diff-file--state-directory directory)
             (agent-q-diff-file--noted nil))
         (should-error (agent-q-diff-file-write-bytes aqd-file "new\n") :type 'file-error)
         (should-not (directory-files directory nil "rescued")))

@@ -22,12 +22,12 @@
                         (make-string 100000 ?é)))
       (let ((live (agent-q-diff-live--make :name "/x" :text text :coding coding)))
         (ert-info ((format "%s %S" coding text))
-          (should (equal (agent-q-diff-live-hash live)
+          (should (equal (agent-q-diff-live--hash live)
                          (agent-q-diff-live--hash-of-bytes live))))
         ;; And as it was read from a file.
         (setf (agent-q-diff-live-bytes live) (encode-coding-string text coding))
         (ert-info ((format "%s %S, read" coding text))
-          (should (equal (agent-q-diff-live-hash live)
+          (should (equal (agent-q-diff-live--hash live)
                          (secure-hash 'sha256 (agent-q-diff-live-bytes live)))))))))
 
 (ert-deftest aqd-live-hashes-are-those-of-the-file ()

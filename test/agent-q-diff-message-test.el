@@ -525,7 +525,7 @@ sly-agent-q-diff.el is loaded."))))
       (should-not (string-search "REJECTED" message)))))
 
 (ert-deftest aqd-message-about-no-decision ()
-  (should (equal (agent-q-diff-message-of-decision "maybe" "f")
+  (should (equal (agent-q-diff-message--of-decision "maybe" "f")
                  "⚠ Unexpected response from diff UI: maybe
 
 The file may not have been modified.")))

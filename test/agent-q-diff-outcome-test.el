@@ -30,13 +30,13 @@ The file's name ends with `aqd-outcome-suffix'."
                    (pop-to-buffer (current-buffer))
                    ,@body
                    (agent-q-diff-reject-all)))
-       (when (get-buffer agent-q-diff-outcome-buffer-name)
-         (kill-buffer agent-q-diff-outcome-buffer-name)))))
+       (when (get-buffer agent-q-diff-outcome--buffer-name)
+         (kill-buffer agent-q-diff-outcome--buffer-name)))))
 
 (defun aqd-outcome (&optional is-all)
   "Return (TEXT HEADER) of what the outcome is shown as; IS-ALL is the prefix."
   (agent-q-diff-show-outcome is-all)
-  (with-current-buffer agent-q-diff-outcome-buffer-name
+  (with-current-buffer agent-q-diff-outcome--buffer-name
     (list (buffer-string) (substring-no-properties header-line-format))))
 
 (ert-deftest aqd-outcome-is-what-the-file-will-be ()
@@ -84,7 +84,7 @@ The file's name ends with `aqd-outcome-suffix'."
   (with-timeout (20 (ert-fail "It is not updated"))
     (while agent-q-diff-outcome--is-due
       (accept-process-output nil 0.01)))
-  (with-current-buffer agent-q-diff-outcome-buffer-name
+  (with-current-buffer agent-q-diff-outcome--buffer-name
     (list (buffer-string) (substring-no-properties header-line-format))))
 
 (ert-deftest aqd-outcome-follows-the-decisions ()
@@ -115,12 +115,12 @@ The file's name ends with `aqd-outcome-suffix'."
   (aqd-outcome-with-review aqd-outcome-original aqd-outcome-modified
     (aqd-goto-hunk 2)
     (aqd-outcome)
-    (let ((line (with-current-buffer agent-q-diff-outcome-buffer-name
+    (let ((line (with-current-buffer agent-q-diff-outcome--buffer-name
                   (line-number-at-pos))))
       (should (> line 10))
       (aqd-accept 1)
       (aqd-outcome-shown)
-      (should (= line (with-current-buffer agent-q-diff-outcome-buffer-name
+      (should (= line (with-current-buffer agent-q-diff-outcome--buffer-name
                         (line-number-at-pos)))))))
 
 (ert-deftest aqd-outcome-leaves-nothing-when-the-review-ends ()
@@ -130,10 +130,10 @@ The file's name ends with `aqd-outcome-suffix'."
       (aqd-call aqd-outcome-original aqd-outcome-modified
                 (lambda ()
                   (aqd-outcome)
-                  (should (get-buffer-window agent-q-diff-outcome-buffer-name))
+                  (should (get-buffer-window agent-q-diff-outcome--buffer-name))
                   (agent-q-diff-reject-all)))
       (with-timeout (20 (ert-fail "It stays"))
-        (while (get-buffer agent-q-diff-outcome-buffer-name)
+        (while (get-buffer agent-q-diff-outcome--buffer-name)
           (accept-process-output nil 0.01)))
       (should-not (memq #'agent-q-diff-outcome--update-soon
                         agent-q-diff-session-changed-hook)))))
@@ -148,14 +148,14 @@ The file's name ends with `aqd-outcome-suffix'."
       (let ((window (selected-window)))
         (aqd-outcome)
         (should (eq window (selected-window)))
-        (should (get-buffer-window agent-q-diff-outcome-buffer-name))))))
+        (should (get-buffer-window agent-q-diff-outcome--buffer-name))))))
 
 (ert-deftest aqd-outcome-follows-the-hunk-at-point ()
   (aqd-outcome-with-review aqd-outcome-original aqd-outcome-modified
     (delete-other-windows)
     (aqd-goto-hunk 1)
     (aqd-outcome)
-    (let* ((window (get-buffer-window agent-q-diff-outcome-buffer-name))
+    (let* ((window (get-buffer-window agent-q-diff-outcome--buffer-name))
            (first (window-point window)))
       (aqd-press "n")
       (should (< first (window-point window)))
@@ -168,9 +168,9 @@ The file's name ends with `aqd-outcome-suffix'."
     (let ((diff (selected-window))
           (buffer (current-buffer)))
       (aqd-outcome)
-      (select-window (get-buffer-window agent-q-diff-outcome-buffer-name))
+      (select-window (get-buffer-window agent-q-diff-outcome--buffer-name))
       (aqd-press "q")
-      (should-not (get-buffer agent-q-diff-outcome-buffer-name))
+      (should-not (get-buffer agent-q-diff-outcome--buffer-name))
       (should (eq diff (selected-window)))
       (should (= 1 (length (window-list))))
       (set-buffer buffer))))

@@ -453,7 +453,7 @@ leads to its directory sub, and `.envrc', a protected file."
 
 (ert-deftest aqd-own-tool-without-any-event-the-file-is-looked-at ()
   (aqd-own-tool-with-file aqd-original-of-two
-    (cl-letf (((symbol-value 'agent-q-diff-own-agent-patience) 0))
+    (cl-letf (((symbol-value 'agent-q-diff-own-agent--patience) 0))
       (aqd-own-tool-allow))
     (should (string-search
              "nothing was written in 0 seconds"

@@ -47,8 +47,8 @@ The policy is `aqd-policy', nothing is logged, and there are no grants."
             (agent-q-diff-edit-file--row nil)
             (agent-q-diff-log-file nil))
        (unwind-protect (progn ,@body)
-         (when (get-buffer agent-q-diff-transcript-buffer-name)
-           (kill-buffer agent-q-diff-transcript-buffer-name))))))
+         (when (get-buffer agent-q-diff-transcript--buffer-name)
+           (kill-buffer agent-q-diff-transcript--buffer-name))))))
 
 (defun aqd-call-tool (tool arguments)
   "Call TOOL with ARGUMENTS and return the message."

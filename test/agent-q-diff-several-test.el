@@ -975,7 +975,7 @@ The user has not decided about hunk 3."
     (agent-q-diff-accept review 3)
     (aqd-several-goto-heading "gone.txt")
     (agent-q-diff-show-outcome)
-    (with-current-buffer agent-q-diff-outcome-buffer-name
+    (with-current-buffer agent-q-diff-outcome--buffer-name
       (should (equal (buffer-string) "\
 a.txt  1 of 3 hunks
 sub/new.txt  renamed from old.txt, 0 of 1 hunk
@@ -985,7 +985,7 @@ run.sh  as it was
 link  as it was
 ")))
     (agent-q-diff-show-outcome t)
-    (with-current-buffer agent-q-diff-outcome-buffer-name
+    (with-current-buffer agent-q-diff-outcome--buffer-name
       (should (equal (buffer-string) "\
 a.txt  3 of 3 hunks
 sub/new.txt  renamed from old.txt, 1 of 1 hunk
@@ -1001,7 +1001,7 @@ link  link to a.txt → run.sh
       (agent-q-diff-buffer-goto-hunk hunk)
       (let ((is-operation (looking-at-p "^@@ [a-z]")))
         (agent-q-diff-show-outcome)
-        (with-current-buffer agent-q-diff-outcome-buffer-name
+        (with-current-buffer agent-q-diff-outcome--buffer-name
           (should (eq (and is-operation t)
                       (string-prefix-p " The files" header-line-format))))))))
 

@@ -12,7 +12,7 @@
 
 (defun aqd-transcript ()
   "Return what the buffer of edits shows, without the times."
-  (with-current-buffer agent-q-diff-transcript-buffer-name
+  (with-current-buffer agent-q-diff-transcript--buffer-name
     (replace-regexp-in-string "^[0-9:]\\{8\\} " "" (buffer-substring-no-properties
                                                     (point-min) (point-max)))))
 
@@ -46,18 +46,18 @@
                    ("a\u2212b" . "a<U+2212>b") ("a\nb\fc" . "a<U+000A>b<U+000C>c")
                    ("Gr\u00f6\u00dfe \u6f22\u5b57 \u041f\u0440\u0438" . "Gr\u00f6\u00dfe \u6f22\u5b57 \u041f\u0440\u0438")
                    ("\351 \u00e4" . "<E9> \u00e4")))
-    (should (equal (agent-q-diff-transcript-visible text) shown))))
+    (should (equal (agent-q-diff-transcript--visible text) shown))))
 
 (ert-deftest aqd-transcript-says-that-a-line-is-longer ()
   (should (string-suffix-p "… and 1000 more characters"
-                           (agent-q-diff-transcript-visible (make-string 3000 ?x)))))
+                           (agent-q-diff-transcript--visible (make-string 3000 ?x)))))
 
 (ert-deftest aqd-transcript-folds-jumps-and-copies ()
   (aqd-with-project (aqd-numbered 30)
     (aqd-edit "line 20\n" "line XX\n")
     (aqd-edit "line 25\n" "")
     (save-window-excursion
-      (switch-to-buffer agent-q-diff-transcript-buffer-name)
+      (switch-to-buffer agent-q-diff-transcript--buffer-name)
       (goto-char (point-min))
       (aqd-press "TAB")
       (should (invisible-p (+ 2 (line-end-position))))
@@ -81,7 +81,7 @@
     (aqd-edit "line 29\nline 30\n" "")
     (dolist (regexp '("- line 29" "- line 30" "=> written" "\\'"))
       (save-window-excursion
-        (switch-to-buffer agent-q-diff-transcript-buffer-name)
+        (switch-to-buffer agent-q-diff-transcript--buffer-name)
         (goto-char (point-min))
         (re-search-forward regexp)
         (aqd-press "RET")
@@ -112,7 +112,7 @@
             (before (funcall shown)))
        (aqd-ask "y")
        (should (equal before (funcall shown)))
-       (should-not (get-buffer-window agent-q-diff-transcript-buffer-name))))))
+       (should-not (get-buffer-window agent-q-diff-transcript--buffer-name))))))
 
 (provide 'agent-q-diff-transcript-test)
 ;;; agent-q-diff-transcript-test.el ends here

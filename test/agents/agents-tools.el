@@ -332,7 +332,7 @@ the project."
 Its own rules deny every edit."
   (agents-put "a.txt" (e2e-text))
   ;; The file itself is looked at later than this test can last.
-  (e2e-eval '(ignore (setq agent-q-diff-own-agent-patience 100000)))
+  (e2e-eval '(ignore (setq agent-q-diff-own-agent--patience 100000)))
   (apply #'agents-start client (agents-edit client "a.txt" "line 5\n" "LINE 5\n"))
   (agents-decide "a.txt" "C-c C-c")
   (agents-end)
