@@ -56,10 +56,10 @@
   :type 'natnum)
 
 (defcustom agent-q-diff-budget nil
-  "Maximum number of steps for comparing two texts.
-When it is reached, the rest becomes one change.  Hunks may then be larger
-than necessary, but they are correct, and the diff buffer says so.  Merging
-a hunk has the same limit and says so as well.  A step takes a few
+  "About how many steps the comparison of two texts may take.
+If they do not suffice, hunks may be larger than necessary, but they are
+correct, and the diff buffer says so.  Merging a hunk has the same limit
+and says so as well.  A step takes a few
 nanoseconds.  If nil, comparing any two texts of 10 MB takes at most about
 half a second."
   :group 'agent-q-diff-review
