@@ -121,6 +121,12 @@ impl Budget {
         Budget(self.0 / 2)
     }
 
+    /// Returns the part of the budget for `n_lines` of `n_all`.
+    fn share(self, n_lines: usize, n_all: usize) -> Budget {
+        let share = u128::from(self.0) * n_lines as u128 / n_all.max(1) as u128;
+        Budget(u64::try_from(share).unwrap_or(u64::MAX))
+    }
+
     /// Returns how many lines on each side may be compared at once, of `n_lines` that differ.
     fn window(self, n_lines: usize) -> usize {
         match usize::try_from(self.0).unwrap_or(usize::MAX) / n_lines.max(1) {
@@ -146,10 +152,9 @@ pub fn edits_within(original: &Text, modified: &Text, budget: Budget) -> Compari
         after: 0..modified.len(),
     };
     let whole = without_equal_ends(original, modified, whole);
-    let window = budget.window(whole.n_lines());
-    let found = lockstep::edits(original, modified, &whole, window).unwrap_or_else(|| {
-        let mut search = Search::new(original, modified, window);
-        search.compare(whole);
+    let found = lockstep::edits(original, modified, &whole, budget).unwrap_or_else(|| {
+        let mut search = Search::new(original, modified);
+        search.compare(whole, budget);
         search.finish()
     });
     let mut n_steps = i64::try_from(budget.0 / SLIDING).unwrap_or(i64::MAX);

@@ -13,7 +13,7 @@
 use std::collections::HashSet;
 
 use super::search::Search;
-use super::{Comparison, Edit};
+use super::{Budget, Comparison, Edit};
 use crate::text::Text;
 
 /// Lines of both sides up to which a search of everything is as fast.
@@ -35,9 +35,9 @@ const N_CELLS: usize = 2 * MAX_COST + 3;
 /// Less than any number of lines.
 const NOWHERE: isize = -1;
 
-/// Returns the edits in `whole`, which begins and ends with lines that differ, compared in windows
-/// of `window` lines; `None` if the texts are not near-identical.
-pub fn edits(original: &Text, modified: &Text, whole: &Edit, window: usize) -> Option<Comparison> {
+/// Returns the edits in `whole`, which begins and ends with lines that differ; `None` if the texts are
+/// not near-identical. Each gap between equal lines has its share of `budget`.
+pub fn edits(original: &Text, modified: &Text, whole: &Edit, budget: Budget) -> Option<Comparison> {
     if whole.is_one_sided() || whole.n_lines() <= MIN_LEN {
         return None;
     }
@@ -47,8 +47,12 @@ pub fn edits(original: &Text, modified: &Text, whole: &Edit, window: usize) -> O
         n_left: whole.n_lines(),
     };
     let gaps = walk.gaps(whole.clone())?;
-    let mut search = Search::new(original, modified, window);
-    gaps.into_iter().for_each(|gap| search.compare(gap));
+    let mut search = Search::new(original, modified);
+    let n_lines: usize = gaps.iter().map(Edit::n_lines).sum();
+    for gap in gaps {
+        let share = budget.share(gap.n_lines(), n_lines);
+        search.compare(gap, share);
+    }
     let found = search.finish();
     let is_astray = !found.is_coarse && is_astray(original, modified, &found.edits);
     (!is_astray).then_some(found)

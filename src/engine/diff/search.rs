@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput, Token};
 
-use super::{Comparison, Edit, without_equal_ends};
+use super::{Budget, Comparison, Edit, without_equal_ends};
 use crate::text::Text;
 
 /// Number of lines of both sides up to which texts are compared in one piece, and from which on a
@@ -39,18 +39,15 @@ const MAX_RATIO: f64 = 1.25;
 pub struct Search<'a> {
     original: &'a Text,
     modified: &'a Text,
-    /// Number of lines on each side that are compared at once.
-    window: usize,
     diff: Diff,
     found: Comparison,
 }
 
 impl<'a> Search<'a> {
-    pub fn new(original: &'a Text, modified: &'a Text, window: usize) -> Search<'a> {
+    pub fn new(original: &'a Text, modified: &'a Text) -> Search<'a> {
         Search {
             original,
             modified,
-            window,
             diff: Diff::default(),
             found: Comparison {
                 edits: Vec::new(),
@@ -79,20 +76,31 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Compares `part` of the texts, which is below all those before.
-    pub fn compare(&mut self, part: Edit) {
-        let len = if part.n_lines() > MAX_NUMBERED {
-            NUMBERED_LEN
-        } else {
-            MAX_NUMBERED
+    /// Compares `part` of the texts, which is below all those before, as well as `budget` allows.
+    pub fn compare(&mut self, part: Edit, budget: Budget) {
+        let is_much = part.n_lines() > MAX_NUMBERED;
+        let all_alike = budget.window(part.n_lines());
+        let len = match is_much {
+            true if all_alike == 0 => 0,
+            true => NUMBERED_LEN,
+            false => MAX_NUMBERED,
         };
         self.in_windows(part, len, |search, part| {
             let mut lines = Numbered::new(search.original, search.modified, &part);
-            let window = search.window;
-            let least = window.min(PIECE_LEN);
-            for piece in lines.pieces(part, least) {
-                search.in_windows(piece, window, |search, window| {
-                    search.compare_window(window, &mut lines)
+            let pieces = lines.pieces(part, all_alike.min(PIECE_LEN));
+            let pieces = pieces
+                .into_iter()
+                .map(|piece| without_equal_ends(search.original, search.modified, piece))
+                .collect::<Vec<_>>();
+            // Most of the lines between two changes may be the same, and take no steps.
+            let window = if is_much {
+                all_alike
+            } else {
+                budget.window(pieces.iter().map(Edit::n_lines).sum())
+            };
+            for piece in pieces {
+                search.in_windows(piece, window, |search, part| {
+                    search.compare_window(part, window, &mut lines)
                 });
             }
         });
@@ -101,7 +109,7 @@ impl<'a> Search<'a> {
     /// Calls `compare` for `part`, or for windows of it that have at most `len` lines on each side.
     fn in_windows(&mut self, part: Edit, len: usize, mut compare: impl FnMut(&mut Self, Edit)) {
         let mut rest = without_equal_ends(self.original, self.modified, part);
-        while !rest.is_one_sided() && self.window > 0 {
+        while !rest.is_one_sided() && len > 0 {
             let n_found = self.found.edits.len();
             let (before, after) = (rest.before.len().min(len), rest.after.len().min(len));
             compare(self, rest.head(before, after));
@@ -130,10 +138,11 @@ impl<'a> Search<'a> {
         self.push(rest);
     }
 
-    fn compare_window(&mut self, window: Edit, lines: &mut Numbered) {
-        let is_all = window.before.len().max(window.after.len()) < self.window;
-        for hunk in lines.hunks(&window, is_all, &mut self.diff) {
-            let above = window.head(hunk.before.end as usize, hunk.after.end as usize);
+    /// Compares `part`, of at most `window` lines on each side.
+    fn compare_window(&mut self, part: Edit, window: usize, lines: &mut Numbered) {
+        let is_all = part.before.len().max(part.after.len()) < window;
+        for hunk in lines.hunks(&part, is_all, &mut self.diff) {
+            let above = part.head(hunk.before.end as usize, hunk.after.end as usize);
             self.push(above.below(hunk.before.start as usize, hunk.after.start as usize));
         }
     }

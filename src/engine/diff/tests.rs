@@ -150,8 +150,8 @@ fn big_texts_of_few_lines_are_compared_as_well() {
 }
 
 fn searched(original: &Text, modified: &Text) -> Comparison {
-    let mut search = Search::new(original, modified, 1 << 13);
-    search.compare(whole(original, modified));
+    let mut search = Search::new(original, modified);
+    search.compare(whole(original, modified), Budget::default());
     search.finish()
 }
 
@@ -160,7 +160,8 @@ fn lockstep_and_search_change_the_same_lines() {
     let (mut n_in_step, mut n_searched, mut n_pairs, mut n_same) = (0, 0, 0, 0);
     for (original, modified) in near_identical() {
         let differing = without_equal_ends(&original, &modified, whole(&original, &modified));
-        let Some(in_step) = lockstep::edits(&original, &modified, &differing, 1 << 13) else {
+        let Some(in_step) = lockstep::edits(&original, &modified, &differing, Budget::default())
+        else {
             continue;
         };
         let in_step = in_step.edits;
@@ -210,7 +211,10 @@ fn lockstep_leaves_a_block_that_moved_far_to_the_search() {
     edit(&mut lines, 5, &mut dice);
     let modified = text(&lines);
     let whole = without_equal_ends(&original, &modified, whole(&original, &modified));
-    assert_eq!(lockstep::edits(&original, &modified, &whole, 1 << 13), None);
+    assert_eq!(
+        lockstep::edits(&original, &modified, &whole, Budget::default()),
+        None
+    );
     let found = edits(&original, &modified);
     check_edits(&original, &modified, &found);
     assert!(n_changed(&found) < 2 * 20_000 + 100);

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use agent_q_diff_engine::diff::{Budget, Comparison, texts_and_edits};
+use agent_q_diff_engine::diff::{Budget, Comparison, Edit, texts_and_edits};
 
 use crate::common::compared::{edited, n_changed};
 use crate::common::families::{FAMILIES, cyclic};
@@ -67,6 +67,26 @@ fn of_cyclic_texts_hardly_more_lines_change_than_for_git_and_gnu_diff() {
     }
     // Before this test there was one in six, with up to 51 times as many lines.
     assert!(n_more <= 5, "{n_more}");
+}
+
+/// What is the same takes no steps, however much of it there is between two changes.
+#[test]
+fn much_that_is_inserted_into_a_long_text_is_no_reason_to_be_coarse() {
+    let lines: Vec<_> = (0..200_000).map(|n| format!("line {n}\n")).collect();
+    let inserted: String = (0..3_000).map(|n| format!("other {n}\n")).collect();
+    let original = lines.concat().into_bytes();
+    let mut lines = lines;
+    lines[10] = "LINE 10\n".to_string();
+    lines[150_000] += &inserted;
+    lines[150_001] = String::new();
+    let found = compared([original, lines.concat().into_bytes()], Budget::default());
+    assert!(!found.is_coarse);
+    let edit = |before, after| Edit { before, after };
+    let expected = [
+        edit(10..11, 10..11),
+        edit(150_001..150_002, 150_001..153_001),
+    ];
+    assert_eq!(found.edits, expected);
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! Unified diff text to hunks: diffs of any origin, texts that are nearly diffs, and diffy beside
 //! us.
 
-use agent_q_diff_engine::patch::hunk::print;
-use agent_q_diff_engine::patch::hunk::{Line, LineKind};
+use agent_q_diff_engine::patch::hunk::{Line, LineKind, print};
 use agent_q_diff_engine::patch::parse::{FileDiff, ParseError, parse, parse_hunks};
 use agent_q_diff_engine::proposal::Proposal;
 

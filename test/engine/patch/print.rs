@@ -1,8 +1,6 @@
 //! Hunks to unified diff text: read back by us, and applied by GNU patch and git.
 
-use agent_q_diff_engine::patch::hunk::unquoted;
-use agent_q_diff_engine::patch::hunk::{Hunk, Line, LineKind};
-use agent_q_diff_engine::patch::hunk::{print, print_headers};
+use agent_q_diff_engine::patch::hunk::{Hunk, Line, LineKind, print, print_headers, unquoted};
 use agent_q_diff_engine::patch::parse::parse;
 use agent_q_diff_engine::text::Text;
 

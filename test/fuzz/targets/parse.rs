@@ -12,10 +12,8 @@ mod input;
 
 use agent_q_diff_engine::change::Change;
 use agent_q_diff_engine::patch::codex::{self, Action};
-use agent_q_diff_engine::patch::hunk::{Hunk, LineKind};
+use agent_q_diff_engine::patch::hunk::{Hunk, LineKind, print, print_hunks, unquoted};
 use agent_q_diff_engine::patch::parse::{FileDiff, ParseError, ParsedHunk, parse};
-use agent_q_diff_engine::patch::hunk::{print, print_hunks};
-use agent_q_diff_engine::patch::hunk::unquoted;
 use agent_q_diff_engine::proposal::Proposal;
 use agent_q_diff_engine::review::Command;
 use agent_q_diff_engine::text::Text;

@@ -10,10 +10,9 @@ mod compared;
 mod desk;
 mod input;
 
-use agent_q_diff_engine::patch::hunk::{Hunk, Line, LineKind};
+use agent_q_diff_engine::patch::hunk::{Hunk, Line, LineKind, print_hunks};
 use agent_q_diff_engine::patch::locate::NotPlaced;
 use agent_q_diff_engine::patch::parse::parse;
-use agent_q_diff_engine::patch::hunk::print_hunks;
 use agent_q_diff_engine::proposal::Proposal;
 use agent_q_diff_engine::review::{Command, Fact, Refusal};
 use agent_q_diff_engine::text::is_unterminated;

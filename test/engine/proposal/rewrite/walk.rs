@@ -2,8 +2,7 @@
 //! target, beside the naive model. What undo and redo bring back, the model knows from [`Past`].
 
 use agent_q_diff_engine::diff::HeadingRule;
-use agent_q_diff_engine::patch::hunk::print;
-use agent_q_diff_engine::patch::hunk::{Hunk, LineKind};
+use agent_q_diff_engine::patch::hunk::{Hunk, LineKind, print};
 use agent_q_diff_engine::proposal::Proposal;
 use agent_q_diff_engine::review::{Command, Fact, Mark, Plan, Refusal, Step, step};
 use agent_q_diff_engine::weave::{FlipError, LineEdit};
