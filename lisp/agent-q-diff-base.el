@@ -59,11 +59,10 @@
   "About how many steps the comparison of two texts may take.
 If they do not suffice, hunks may be larger than necessary, but they are
 correct, and the diff buffer says so.  Merging a hunk has the same limit
-and says so as well.  A step takes a few
-nanoseconds.  If nil, comparing any two texts of 10 MB takes at most about
-half a second."
+and says so as well.  A step takes a few nanoseconds.  If nil, comparing
+any two texts of 10 MB takes less than a second."
   :group 'agent-q-diff-review
-  :type '(choice (const :tag "About half a second" nil) natnum))
+  :type '(choice (const :tag "Less than a second" nil) natnum))
 
 (defcustom agent-q-diff-save 'if-clean
   "Whether an accepted hunk is saved to the target's file at once.

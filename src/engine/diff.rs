@@ -98,7 +98,7 @@ pub struct Comparison {
 pub struct Budget(pub u64);
 
 impl Default for Budget {
-    /// Keeps texts of 10 MB under about half a second.
+    /// Keeps texts of 10 MB under a second.
     fn default() -> Budget {
         Budget(64_000_000)
     }
