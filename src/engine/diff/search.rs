@@ -9,6 +9,7 @@
 //! called coarse. Texts of so many lines that numbering them would take too long are compared in
 //! windows from the start.
 
+use std::collections::HashSet;
 use std::iter::{successors, zip};
 use std::ops::Range;
 
@@ -99,9 +100,14 @@ impl<'a> Search<'a> {
                 budget.window(pieces.iter().map(Edit::n_lines).sum())
             };
             for piece in pieces {
-                search.in_windows(piece, window, |search, part| {
-                    search.compare_window(part, window, &mut lines)
-                });
+                let is_cut = piece.before.len().max(piece.after.len()) > window;
+                if !is_cut || lines.have_common(&piece) {
+                    search.in_windows(piece, window, |search, part| {
+                        search.compare_window(part, window, &mut lines)
+                    });
+                } else {
+                    search.push(piece);
+                }
             }
         });
     }
@@ -150,10 +156,7 @@ impl<'a> Search<'a> {
 
 /// The lines of a part of two texts as numbers: equal lines have the same.
 struct Numbered {
-    before: Vec<Token>,
-    after: Vec<Token>,
-    /// The lines of the texts where they begin.
-    start: (usize, usize),
+    sides: Sides,
     /// For each number its number among those of a window, and the window that this was for.
     renumbered: Vec<(Token, usize)>,
     n_windows: usize,
@@ -165,12 +168,26 @@ impl Numbered {
         input.update_before(original.lines(part.before.clone()));
         input.update_after(modified.lines(part.after.clone()));
         Numbered {
-            start: (part.before.start, part.after.start),
             renumbered: vec![(Token(0), 0); input.interner.num_tokens() as usize],
             n_windows: 0,
-            before: input.before,
-            after: input.after,
+            sides: Sides {
+                start: (part.before.start, part.after.start),
+                before: input.before,
+                after: input.after,
+            },
         }
+    }
+
+    /// Returns whether any line is on both sides of `part`.
+    fn have_common(&self, part: &Edit) -> bool {
+        let (before, after) = self.sides.tokens(part);
+        let (short, long) = if before.len() < after.len() {
+            (before, after)
+        } else {
+            (after, before)
+        };
+        let short: HashSet<&Token> = short.iter().collect();
+        long.iter().any(|token| short.contains(token))
     }
 
     /// Returns what changes in `window`, counted from its first lines. If it is not all that is to be
@@ -208,12 +225,9 @@ impl Numbered {
             }
             *number
         };
-        let at = window.before.start - self.start.0;
-        let before = self.before[at..at + window.before.len()].iter();
-        let before = before.map(&mut renumber).collect();
-        let at = window.after.start - self.start.1;
-        let after = self.after[at..at + window.after.len()].iter();
-        let after = after.map(&mut renumber).collect();
+        let (before, after) = self.sides.tokens(window);
+        let before = before.iter().map(&mut renumber).collect();
+        let after = after.iter().map(&mut renumber).collect();
         (before, after, n_tokens)
     }
 
@@ -226,7 +240,7 @@ impl Numbered {
         }
         let (mut pieces, mut rest) = (Vec::new(), part);
         for (before, after) in increasing(&self.unique_lines()) {
-            let (line, other) = (self.start.0 + before, self.start.1 + after);
+            let (line, other) = (self.sides.start.0 + before, self.sides.start.1 + after);
             let (before, after) = (line - rest.before.start, other - rest.after.start);
             if before + after > least {
                 pieces.push(rest.head(before, after));
@@ -240,7 +254,10 @@ impl Numbered {
     /// Returns the places of the lines that occur exactly once on each side, in the order of the
     /// original.
     fn unique_lines(&self) -> Vec<(usize, usize)> {
-        let (places, other_places) = (self.places(&self.before), self.places(&self.after));
+        let (places, other_places) = (
+            self.places(&self.sides.before),
+            self.places(&self.sides.after),
+        );
         // Lines were numbered in the order of the original.
         zip(places, other_places)
             .filter_map(|(place, other)| Some((place.once()?, other.once()?)))
@@ -259,6 +276,28 @@ impl Numbered {
             };
         }
         places
+    }
+}
+
+/// The numbers of the lines of both texts.
+struct Sides {
+    before: Vec<Token>,
+    after: Vec<Token>,
+    /// The lines of the texts where they begin.
+    start: (usize, usize),
+}
+
+impl Sides {
+    /// Returns the lines of `part` as numbers.
+    fn tokens(&self, part: &Edit) -> (&[Token], &[Token]) {
+        let (at, other_at) = (
+            part.before.start - self.start.0,
+            part.after.start - self.start.1,
+        );
+        (
+            &self.before[at..at + part.before.len()],
+            &self.after[other_at..other_at + part.after.len()],
+        )
     }
 }
 

@@ -90,6 +90,26 @@ fn much_that_is_inserted_into_a_long_text_is_no_reason_to_be_coarse() {
 }
 
 #[test]
+fn one_line_that_becomes_many_others_is_no_reason_to_be_coarse() {
+    let lines = |n: usize| (0..n).map(|n| format!("line {n}\n")).collect::<String>();
+    let original = lines(30).replace("line 9\n", "nine\n");
+    let added: String = (0..100_000).map(|n| format!("added {n}\n")).collect();
+    let modified = lines(30).replace("line 9\n", &added);
+    let found = compared(
+        [original.into_bytes(), modified.into_bytes()],
+        Budget::default(),
+    );
+    assert!(!found.is_coarse);
+    assert_eq!(
+        found.edits,
+        [Edit {
+            before: 9..10,
+            after: 9..100_009
+        }]
+    );
+}
+
+#[test]
 fn a_small_budget_is_spread_over_the_whole_text() {
     for name in [
         "2 texts at random",
