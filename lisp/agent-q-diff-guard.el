@@ -206,17 +206,22 @@ and spaces at the end and reads a colon as the beginning of a stream name."
                        "[. ]+")))
 
 (defvar agent-q-diff-guard--compiled nil
-  "What both options say, (OPTIONS . ROWS), or nil.
+  "What both options say, (OPTIONS ROWS . ANSWERS), or nil.
 OPTIONS is a copy of both values, which a user may change in place.  Each
-row is (REGEXP KIND . REASON); making its regexp takes milliseconds.")
+row is (REGEXP KIND . REASON); making its regexp takes milliseconds, and
+Emacs keeps only twenty compiled.  ANSWERS is a hash table of what was
+answered about names, since each edit asks several times.")
 
-(defun agent-q-diff-guard--rows ()
-  "Return the rows for the present values of both options.
+(defconst agent-q-diff-guard--max-answers 200
+  "Number of names about which answers are kept.")
+
+(defun agent-q-diff-guard--compiled ()
+  "Return (ROWS . ANSWERS) for the present values of both options.
 The regexps are for folded names that have a slash before each part."
   (let ((options (cons agent-q-diff-protected-denied agent-q-diff-protected-asked)))
     (unless (equal options (car agent-q-diff-guard--compiled))
       (setq agent-q-diff-guard--compiled
-            (cons
+            (cl-list*
              (copy-tree options)
              (cl-loop
               for (kind reason . patterns)
@@ -239,18 +244,27 @@ The regexps are for folded names that have a slash before each part."
                 (split-string (agent-q-diff-guard--fold-case (string-join patterns "\0"))
                               "\0")
                 "\\|")
-               kind reason)))))
+               kind reason))
+             (make-hash-table :test #'equal))))
     (cdr agent-q-diff-guard--compiled)))
 
 (defun agent-q-diff-guard--kind-by-name (parts)
   "Return how the file whose name has PARTS below the root is protected.
 The value is nil, (`denied' . REASON) or (`asked' . REASON); REASON is a
 clause without punctuation."
-  (let ((name (mapconcat (lambda (part) (concat "/" (agent-q-diff-guard--fold part)))
-                         parts ""))
-        (case-fold-search nil))
-    (cl-loop for (regexp . kind) in (agent-q-diff-guard--rows)
-             thereis (and (string-match-p regexp name) kind))))
+  (pcase-let* ((`(,rows . ,answers) (agent-q-diff-guard--compiled))
+               (answer (gethash parts answers 'unknown)))
+    (if (not (eq answer 'unknown))
+        answer
+      (when (>= (hash-table-count answers) agent-q-diff-guard--max-answers)
+        (clrhash answers))
+      (let ((name (mapconcat (lambda (part) (concat "/" (agent-q-diff-guard--fold part)))
+                             parts ""))
+            (case-fold-search nil))
+        (puthash parts
+                 (cl-loop for (regexp . kind) in rows
+                          thereis (and (string-match-p regexp name) kind))
+                 answers)))))
 
 ;;;; Refusing a path
 
