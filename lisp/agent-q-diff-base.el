@@ -478,7 +478,9 @@ It makes no frame: on a terminal nobody would see it.")
   "Display BUFFER by the user's rules in a window that is not selected.
 Return the window, nil if the rules want none, or an error that they
 signaled.  A rule may also throw; that goes no further, either."
-  (let ((value '(error "A display rule did not return"))
+  ;; A list, not a variable that is set: Emacs 30 compiles that as if the
+  ;; first value stayed, since the form around it always ends with the throw.
+  (let ((value (list '(error "A display rule did not return")))
         ;; On a terminal a frame would hide all others, or not be seen.
         (pop-up-frames (and (display-graphic-p) pop-up-frames))
         (display-buffer-fallback-action
@@ -488,11 +490,11 @@ signaled.  A rule may also throw; that goes no further, either."
                nil)))
     (catch 'agent-q-diff-base--display
       (unwind-protect
-          (setq value (condition-case err
-                          (display-buffer buffer (cons nil (cdr agent-q-diff-base--elsewhere)))
-                        ((error quit) err)))
+          (setcar value (condition-case err
+                            (display-buffer buffer (cons nil (cdr agent-q-diff-base--elsewhere)))
+                          ((error quit) err)))
         (throw 'agent-q-diff-base--display nil)))
-    value))
+    (car value)))
 
 (defun agent-q-diff-base-sparing (windows function)
   "Call FUNCTION, during which nothing else is displayed in WINDOWS."
