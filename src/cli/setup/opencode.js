@@ -44,21 +44,24 @@ export const AgentQDiff = async ({ directory }) => {
     session_id: input.sessionID,
     cwd: directory,
   })
-  // An answer to the end of a turn would change nothing.
-  const turnEnded = (session) =>
-    ask({ hook_event_name: "Stop", session_id: session, cwd: directory }).catch(() => {})
+  // opencode does not wait for one event before the next. That a tool failed is told before the
+  // turn's end, or Emacs could only say that the tool did not run. Answers would change nothing.
+  let told = Promise.resolve()
+  const tell = (what) => (told = told.then(() => ask(what)).catch(() => {}))
   const isDecided = (input) => !IS_OFF && TOOLS.includes(input.tool)
   // The calls that were allowed and have not run yet.
   const allowed = new Set()
   return {
     event: async ({ event: { type, properties } }) => {
       if (IS_OFF) return
-      if (type === "session.idle") await turnEnded(properties.sessionID)
+      if (type === "session.idle") {
+        await tell({ hook_event_name: "Stop", session_id: properties.sessionID, cwd: directory })
+      }
       // Of a tool that fails, or that the user does not permit in opencode, nothing else tells.
       const part = type === "message.part.updated" ? properties.part : undefined
       if (part?.state?.status !== "error" || !allowed.delete(part.callID)) return
       const { error, input } = part.state
-      await ask(event("tool.execute.after", part, input, { error })).catch(() => {})
+      await tell(event("tool.execute.after", part, input, { error }))
     },
     "tool.execute.before": async (input, output) => {
       if (!isDecided(input)) return
