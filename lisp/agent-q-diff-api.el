@@ -41,7 +41,7 @@
 (require 'agent-q-diff-render)
 (require 'agent-q-diff-input)
 
-;;;; Waiting in a recursive edit
+;;; Waiting in a recursive edit
 
 ;;;; Waiting for the user
 
@@ -646,7 +646,7 @@ Arguments, errors and value are as for `agent-q-diff-command'."
         buffer
       (signal 'agent-q-diff-ended '("the review has ended")))))
 
-;;;; Several files, decided in one review
+;;; Several files, decided in one review
 
 ;;;###autoload
 (cl-defun agent-q-diff-review-change (files description callback

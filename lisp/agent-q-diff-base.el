@@ -703,7 +703,7 @@ all are above LIMIT, return nil."
           (setq high middle))))
     (and (> low 0) (1- low))))
 
-;;;; Agents' strings, shown as what they are
+;;; Agents' strings, shown as what they are
 
 ;;;; Characters that mislead
 

@@ -616,7 +616,7 @@ besides that one, the buffer is displayed in the selected window."
             display-buffer-base-action)))
     (agent-q-diff-base-sparing spared display)))
 
-;;;; The files of a change, each under a heading
+;;; The files of a change, each under a heading
 
 ;;;; Writing
 

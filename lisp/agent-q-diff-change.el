@@ -28,7 +28,7 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-engine)
 
-;;;; What happens to a file besides its text
+;;; What happens to a file besides its text
 
 ;;;; Whether it has been done
 
@@ -448,7 +448,7 @@ IS-DONE is non-nil if it has been done."
   (+ (cl-count ?\n text)
      (if (or (string-empty-p text) (string-suffix-p "\n" text)) 0 1)))
 
-;;;; The change
+;;; The change
 
 (cl-defstruct (agent-q-diff-change (:constructor agent-q-diff-change--create)
                                    (:copier nil))

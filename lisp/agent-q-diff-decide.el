@@ -25,7 +25,7 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 
-;;;; Several files changed, all or none
+;;; Several files changed, all or none
 
 (defun agent-q-diff-transaction-run (actions)
   "Carry out ACTIONS, all or none.
@@ -103,7 +103,7 @@ MISSING are directories that did not exist, innermost first."
               (agent-q-diff-file-has-bytes-p file bytes)))
     (agent-q-diff-file-write-bytes file bytes))))
 
-;;;; Deciding
+;;; Deciding
 
 ;;;; One hunk
 

@@ -35,7 +35,7 @@
 (require 'agent-q-diff-reviews)
 (require 'agent-q-diff-fontify)
 
-;;;; The progress line and the header line
+;;; The progress line and the header line
 
 ;;;; Progress line
 
@@ -244,7 +244,7 @@ COUNTS is as from `agent-q-diff-buffer-counts'."
                 (concat " · " (agent-q-diff-progress--literal (agent-q-diff-visible agent)))
               ""))))
 
-;;;; Signs
+;;; Signs
 
 ;;;; The review of this buffer
 
@@ -541,7 +541,7 @@ overlays make every edit of a buffer slow."
             (agent-q-diff-signs-show-hunk hunk)))
         (cl-incf hunk)))))
 
-;;;; The places of an ambiguous hunk
+;;; The places of an ambiguous hunk
 
 ;;;; Showing a position of the target
 
@@ -603,7 +603,7 @@ file for which another review is open."
   (delq nil (mapcar #'agent-q-diff-file-change-buffer
                     (agent-q-diff-change-files (agent-q-diff-session-change review)))))
 
-;;;; The places of an ambiguous hunk
+;;; The places of an ambiguous hunk
 
 (defvar-local agent-q-diff-places--overlay nil
   "The overlay on the lines of the target that are shown as a hunk's place.")
@@ -712,7 +712,7 @@ context lines differ.  The place is the one with the index NTH of N."
     (delete-overlay agent-q-diff-places--overlay)
     (setq agent-q-diff-places--overlay nil)))
 
-;;;; The current hunk
+;;; The current hunk
 
 ;;;; The bar
 

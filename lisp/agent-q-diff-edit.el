@@ -32,7 +32,7 @@
 (require 'agent-q-diff-decide)
 (require 'agent-q-diff-grace)
 
-;;;; Splitting hunks and picking lines
+;;; Splitting hunks and picking lines
 
 ;;;; The text of the diff buffer
 
@@ -199,7 +199,7 @@ separated from others, signal an error that says why."
                              (mapcar (apply-partially #'+ (1- n)) picked)))))
       picked)))
 
-;;;; Editing and merging
+;;; Editing and merging
 
 ;;;; The buffer
 
@@ -506,7 +506,7 @@ If something was edited here, ask first."
       (pop-to-buffer diff-buffer)
       (agent-q-diff-grace-note-return diff-buffer))))
 
-;;;; Taking decisions back
+;;; Taking decisions back
 
 (defun agent-q-diff-undo--decision (change is-redo)
   "Undo the latest decision on CHANGE, or redo it if IS-REDO is non-nil.

@@ -445,7 +445,7 @@ whatever the file has; so is a last line without a newline."
   (agent-q-diff-target-close (agent-q-diff-file-change-target change)
                              (agent-q-diff-file-change-is-edited change)))
 
-;;;; The target
+;;; The target
 
 (defun agent-q-diff-file-change--visit (change)
   "Visit the target of CHANGE and return its buffer."

@@ -38,7 +38,7 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-buffer)
 
-;;;; Colors
+;;; Colors
 
 (defconst agent-q-diff-fontify--max-size 30000
   "Number of characters from which on a hunk gets no colors inside.")
@@ -242,7 +242,7 @@ Always return nil, since nothing is left to be done."
   (setq-local font-lock-defaults
               (cons 'agent-q-diff-fontify--keywords (cdr font-lock-defaults))))
 
-;;;; Misleading characters by number
+;;; Misleading characters by number
 
 (defconst agent-q-diff-confusables--effects
   '((direction . "changes the direction of writing")
@@ -253,7 +253,7 @@ Always return nil, since nothing is left to be done."
     (combining . "joins the letter before it"))
   "What each kind of confusable does, a predicate for its name.")
 
-;;;; Signs
+;;; Signs
 
 (defun agent-q-diff-confusables--describe (char kind)
   "Return a description of CHAR, a confusable of KIND.
@@ -287,7 +287,7 @@ KIND is a key of `agent-q-diff-confusables--effects'."
              'help-echo (lambda (&rest _)
                           (agent-q-diff-confusables--describe char kind)))))))
 
-;;;; Very long lines
+;;; Very long lines
 
 (defconst agent-q-diff-long-lines--limit 1000
   "Number of characters of a line that are shown before it is cut off.")
@@ -374,7 +374,7 @@ This is a function for jit-lock."
   (setq-local bidi-inhibit-bpa t)
   (jit-lock-register #'agent-q-diff-long-lines--show))
 
-;;;; The middle of long hunks, and the rest of a description
+;;; The middle of long hunks, and the rest of a description
 
 (defvar-local agent-q-diff-fold--expanded nil
   "Markers at the `@@' lines of long hunks that are shown whole.")

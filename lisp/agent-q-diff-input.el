@@ -728,7 +728,7 @@ That is also the case if the file is new.  Otherwise return nil."
   (pcase proposals
     (`((:path ,_ :diff ,_)) (car proposals))))
 
-;;;; Edits of the Language Server Protocol
+;;; Edits of the Language Server Protocol
 
 (defun agent-q-diff-lsp--get (object key)
   "Return the value of KEY, a string, in OBJECT, or nil; null is nil.

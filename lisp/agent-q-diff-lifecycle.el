@@ -38,7 +38,7 @@
 (require 'agent-q-diff-fontify)
 (require 'agent-q-diff-grace)
 
-;;;; Finishing or leaving a review by a command
+;;; Finishing or leaving a review by a command
 
 ;;;; Commands
 
@@ -256,7 +256,7 @@ Then the key has its usual command, which leaves the recursive edit."
               :filter ,(lambda (command)
                          (and (agent-q-diff-finish--unwaited-p) command))))
 
-;;;; How long an agent goes on waiting
+;;; How long an agent goes on waiting
 
 (defvar agent-q-diff-deadline--timer nil
   "Timer that runs when what is shown of some deadline changes, or nil.")
@@ -313,7 +313,7 @@ If nothing else will be shown, return nil."
                      minutes (agent-q-diff-session-name review))))
         (agent-q-diff-progress-refresh)))))
 
-;;;; Beginning and ending
+;;; Beginning and ending
 
 ;;;; Open reviews
 

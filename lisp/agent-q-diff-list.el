@@ -31,7 +31,7 @@
 (require 'agent-q-diff-render)
 (require 'agent-q-diff-grace)
 
-;;;; A review that has ended, shown again
+;;; A review that has ended, shown again
 
 (defvar-local agent-q-diff-again--past nil
   "The review that this buffer shows again, or nil.")
@@ -145,7 +145,7 @@ HUNK counted from 0.  Signal an error if REVIEW is not kept any more."
     (prog1 (agent-q-diff-unapply-all)
       (agent-q-diff-finish))))
 
-;;;; The list
+;;; The list
 
 (defun agent-q-diff-list--age (review)
   "Return the time since REVIEW began, as a string."

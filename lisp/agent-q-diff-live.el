@@ -211,7 +211,7 @@ They do not change when it is renamed."
       (agent-q-diff-live--hash (agent-q-diff-live--read-buffer name buffer))
     (secure-hash 'sha256 (agent-q-diff-file-bytes name))))
 
-;;;; Replacing parts of a file
+;;; Replacing parts of a file
 
 (defun agent-q-diff-write-saves-p (live)
   "Return non-nil if an edit of LIVE is saved at once."

@@ -350,7 +350,7 @@ If the current log has fewer, continue with the rotated ones."
          :outcome "refused" :decided-by 'guard
          :reason (agent-q-diff-error-text err))))
 
-;;;; The log as a list, and its entries
+;;; The log as a list, and its entries
 
 (defcustom agent-q-diff-log-n-shown 500
   "Number of entries, counted from the latest, that the list shows."
@@ -464,7 +464,7 @@ A relative path is below the root that ENTRY has."
                                     (tabulated-list-get-id)
                                     (user-error "No entry here")))))
 
-;;;; The list
+;;; The list
 
 (defun agent-q-diff-log-list--time (entry)
   "Return the time of ENTRY in the user's time zone."

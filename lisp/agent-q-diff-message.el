@@ -25,7 +25,7 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 
-;;;; The facts, in words
+;;; The facts, in words
 
 ;;;; How much is in the target
 
@@ -370,7 +370,7 @@ They are about what is in the file, whatever the marks."
                          (list "On saving, a hook of the user's changed other lines as well.")))))
     (and lines (string-join lines "\n"))))
 
-;;;; Several files
+;;; Several files
 
 (defun agent-q-diff-message-files--name (path result)
   "Return PATH, of a file of RESULT, as an agent knows it."
@@ -593,7 +593,7 @@ A file that is not there because it was not created has none."
                         (plist-get result :files)))))
     (and lines (string-join lines "\n"))))
 
-;;;; The messages
+;;; The messages
 
 ;;;; Agent-Q's wording
 

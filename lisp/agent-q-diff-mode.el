@@ -29,7 +29,7 @@
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
 
-;;;; Help and menus
+;;; Help and menus
 
 ;;;; Help
 
@@ -260,7 +260,7 @@ In a diff buffer they work anyway, but you may have bound that command to a
 longer key sequence elsewhere.")
 (put 'agent-q-diff-next-review 'repeat-map 'agent-q-diff-review-repeat-map)
 
-;;;; The mode
+;;; The mode
 
 ;;;; Mode
 

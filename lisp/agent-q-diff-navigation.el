@@ -207,7 +207,7 @@ In a review of one file's text, move to the Nth previous hunk."
                  ""
                (concat ": " (agent-q-diff-section-state agent-q-diff-buffer-change index))))))
 
-;;;; The target
+;;; The target
 
 (defun agent-q-diff-preview-hunk ()
   "Show the place of the hunk at point in the target, in another window."
@@ -439,7 +439,7 @@ Before point is first moved in the target, its position becomes the mark."
   (add-hook 'change-major-mode-hook #'agent-q-diff-navigation-unmark nil t)
   (add-hook 'kill-buffer-hook #'agent-q-diff-navigation-unmark nil t))
 
-;;;; Hunks that one wants to see, and others
+;;; Hunks that one wants to see, and others
 
 (defvar agent-q-diff-hide-decided-mode)
 (defvar agent-q-diff-fold-white-space-mode)
@@ -670,7 +670,7 @@ if there is none."
   (interactive "p")
   (agent-q-diff-filter--next (or n 1) 'rejected "rejected"))
 
-;;;; Files visited when their hunks come into view
+;;; Files visited when their hunks come into view
 
 (defvar-local agent-q-diff-in-view--timer nil
   "The timer that will visit the files in view, or nil.")

@@ -128,7 +128,7 @@ FILE is an `agent-q-diff-file-change'.  A text that is larger than
                              (agent-q-diff-file-change-modified file)))))
         (format "%s: %s" (agent-q-diff-file-change-name file) warning)))))
 
-;;;; Several files
+;;; Several files
 
 (defun agent-q-diff-outcome--will-be-in-p (change hunk is-all refused)
   "Return non-nil if HUNK of CHANGE will be in its file.

@@ -98,7 +98,7 @@ It gets non-nil if the call has waited."
              files)
      function)))
 
-;;;; Deciding
+;;; Deciding
 
 (defun agent-q-diff-own-tool--verdict (verdict &optional text)
   "Return VERDICT, a string, as the result for the program.

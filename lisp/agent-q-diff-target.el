@@ -32,7 +32,7 @@
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-disk)
 
-;;;; Saving
+;;; Saving
 
 ;;;; Checks
 
@@ -76,7 +76,7 @@ A file that does not exist has no bytes that could change."
         (agent-q-diff-file-has-bytes-p buffer-file-name
                                        (agent-q-diff-coding-buffer-bytes coding)))))
 
-;;;; Saving
+;;; Saving
 
 (defun agent-q-diff-save--put (file)
   "Write the text of the current buffer to FILE, which nobody else knows.
@@ -166,7 +166,7 @@ WRITTEN-P is a function that returns non-nil if we have written the file."
          (signal (car err) (cdr err)))
        (message "Saved, but a hook failed: %s" (error-message-string err))))))
 
-;;;; Naming, visiting and closing
+;;; Naming, visiting and closing
 
 ;;;; Naming
 
@@ -636,7 +636,7 @@ If IS-EDITED is non-nil, the review has edited it."
                (not (agent-q-diff-disk-unsaved-p buffer)))
       (kill-buffer buffer))))
 
-;;;; Edits as one undo step
+;;; Edits as one undo step
 
 (defun agent-q-diff-apply--carry-out (buffer texts edit save check)
   "Call EDIT in BUFFER as one undo step, and save it if SAVE is non-nil.
@@ -752,7 +752,7 @@ value are as for `agent-q-diff-apply--carry-out'."
          (agent-q-diff-text-replace-span (1+ start) (1+ end) text))))
    save check))
 
-;;;; The target
+;;; The target
 
 (cl-defstruct (agent-q-diff-target (:constructor agent-q-diff-target-create)
                                    (:copier nil))

@@ -497,7 +497,7 @@ is removed from the buffer and put back must be encoded as before.")
     (mapconcat (lambda (line) (gethash line agent-q-diff-coding--charsets line))
                (split-string text "\n") "\n")))
 
-;;;; Line ends of a proposal and of its target
+;;; Line ends of a proposal and of its target
 
 (defun agent-q-diff-line-ends (buffer)
   "Return the line ends of the file of BUFFER that are not in its text, or nil.
@@ -647,7 +647,7 @@ CR becomes LF."
                  ""))
              lines ""))
 
-;;;; Listeners to the edits of a buffer
+;;; Listeners to the edits of a buffer
 
 (defvar-local agent-q-diff-outside--listeners nil
   "Functions that are called after edits in this buffer.
@@ -860,7 +860,7 @@ inserted after the old, as in `agent-q-diff-text--replace'."
     (insert-before-markers (substring text head (- (length text) tail)))
     (delete-region (+ beg head) (- end tail))))
 
-;;;; Git's ids of a text
+;;; Git's ids of a text
 
 (defun agent-q-diff-git-blob-ids (buffer)
   "Return the ids by which git may know the text of BUFFER, hexadecimal strings.

@@ -279,7 +279,7 @@ WHAT is whose parameters these are, for messages.  The rest is as for
          (string-join (agent-q-diff-tools--required parameters) ", "))))
     (nreverse checked)))
 
-;;;; Proposals
+;;; Proposals
 
 ;;;; The file
 
@@ -795,7 +795,7 @@ gives its calls no ids."
       (force-mode-line-update t))
     (mapc #'funcall (nreverse functions))))
 
-;;;; The entry points
+;;; The entry points
 
 (defun agent-q-diff-tools-list ()
   "Return the tools that agents can call, a list of plists:

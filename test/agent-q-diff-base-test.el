@@ -221,7 +221,7 @@ Return what changed for the user, and how many other windows show it."
     (should (equal "*scratch*" (buffer-name (window-buffer))))
     (kill-buffer "*Warnings*")))
 
-;;;; Agents' strings, shown as what they are
+;;; Agents' strings, shown as what they are
 
 ;;;; The table
 

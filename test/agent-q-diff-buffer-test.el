@@ -105,7 +105,7 @@
       (should (equal "accepted" sly-agent-q-diff--decision)))
     (should (equal (aqd-disk) (aqd-forty-lines '(5 . "five"))))))
 
-;;;; The files of a change, each under a heading
+;;; The files of a change, each under a heading
 
 (defconst aqd-section-n-files 8
   "Number of files of the change, each with ten hunks.")

@@ -8,7 +8,7 @@
 
 (require 'agent-q-diff-test-help)
 
-;;;; Deciding
+;;; Deciding
 
 ;;;; Where a hunk goes
 

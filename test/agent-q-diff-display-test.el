@@ -13,7 +13,7 @@
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-display)
 
-;;;; The progress line and the header line
+;;; The progress line and the header line
 
 ;;;; The progress line
 
@@ -120,7 +120,7 @@
       (should (string-prefix-p " hunk 1/2 · " header-line-format)))
     (agent-q-diff-cancel review)))
 
-;;;; Signs
+;;; Signs
 
 ;;;; Places and fuzz
 
@@ -251,7 +251,7 @@
       (agent-q-diff-comment-hunk "")
       (should (equal "" (funcall below))))))
 
-;;;; The places of an ambiguous hunk
+;;; The places of an ambiguous hunk
 
 (defun aqd-places-point (review)
   "Return the line, from 1, at which the window of REVIEW's target is."
@@ -408,7 +408,7 @@
                     (should (equal before (aqd-target))))
                   (agent-q-diff-reject-all))))))
 
-;;;; The current hunk
+;;; The current hunk
 
 (defun aqd-current-marked ()
   "Return the text of this buffer that the bar marks, or nil."

@@ -13,7 +13,7 @@
 (require 'smerge-mode)
 (require 'agent-q-diff-test-help)
 
-;;;; Splitting hunks and picking lines
+;;; Splitting hunks and picking lines
 
 ;;;; Splitting
 
@@ -276,7 +276,7 @@
       (agent-q-diff-accept-hunk)
       (should (equal (aqd-disk) (aqd-lines "1" "-- a" "++ b" "3"))))))
 
-;;;; Editing and merging
+;;; Editing and merging
 
 (defmacro aqd-edit-with-conflict (&rest body)
   "Run BODY in the diff buffer of a review whose only hunk does not apply."
@@ -846,7 +846,7 @@
                   (set-buffer (aqd-diff-buffer))
                   (agent-q-diff-reject-all))))))
 
-;;;; Taking decisions back
+;;; Taking decisions back
 
 (defconst aqd-undo-original (aqd-numbered 40)
   "A file.")

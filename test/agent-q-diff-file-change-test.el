@@ -6,7 +6,7 @@
 
 (require 'agent-q-diff-test-help)
 
-;;;; The target
+;;; The target
 
 (ert-deftest aqd-file-change-what-was-erased-is-not-in-the-file ()
   (aqd-with-forty-lines

@@ -24,7 +24,7 @@
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-outcome)
 
-;;;; Colors
+;;; Colors
 
 (defun aqd-fontify-faces-of (text)
   "Return the faces of the first TEXT after point, a list."
@@ -300,7 +300,7 @@ A text can name the function `aqd-fontify-trap-mode'."
   (should-not (agent-q-diff-visit-mode-for-text 'archive-mode))
   (should-not (agent-q-diff-visit-mode-for-text 'ses-mode)))
 
-;;;; Misleading characters by number
+;;; Misleading characters by number
 
 (defun aqd-confusables-shown-text (text)
   "Return how the diff buffer shows the added line TEXT."
@@ -416,7 +416,7 @@ A text can name the function `aqd-fontify-trap-mode'."
         (should-not (with-current-buffer (find-buffer-visiting aqd-file)
                       (text-properties-at (point-min))))))))
 
-;;;; Very long lines
+;;; Very long lines
 
 (ert-deftest aqd-long-lines-are-cut-visibly-and-shown-on-demand ()
   (aqd-with-shown-diff "a\n" (concat "a\n" (make-string 3000 ?y) "z\n")
@@ -432,7 +432,7 @@ A text can name the function `aqd-fontify-trap-mode'."
       (forward-line -1)
       (should-error (agent-q-diff-expand-line) :type 'user-error))))
 
-;;;; The middle of long hunks, and the rest of a description
+;;; The middle of long hunks, and the rest of a description
 
 (defconst aqd-fold-original (aqd-numbered 60)
   "A file.")

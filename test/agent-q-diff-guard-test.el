@@ -101,7 +101,7 @@
       (should-not (kind "new"))
       (should (eq 'asked (kind "other"))))))
 
-;;;; The guard
+;;; The guard
 
 ;;;; Paths that must be refused
 

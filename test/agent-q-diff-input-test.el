@@ -264,7 +264,7 @@ diff is refused, return the message."
           (should (equal (agent-q-diff-session-path review) (expand-file-name "s/k.txt")))
           (agent-q-diff-cancel review))))))
 
-;;;; Edits of the Language Server Protocol
+;;; Edits of the Language Server Protocol
 
 (defun aqd-lsp-edited (text &rest edits)
   "Return TEXT after EDITS, each (LINE CHARACTER END-LINE END-CHARACTER NEW)."

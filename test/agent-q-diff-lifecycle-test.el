@@ -14,7 +14,7 @@
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-list)
 
-;;;; Finishing or leaving a review by a command
+;;; Finishing or leaving a review by a command
 
 ;;;; Finishing
 
@@ -198,7 +198,7 @@
                       (setq decision sly-agent-q-diff--decision)))))
       (should (equal "rejected" decision)))))
 
-;;;; How long an agent goes on waiting
+;;; How long an agent goes on waiting
 
 (defun aqd-deadline-in (review seconds)
   "Let REVIEW have SECONDS left, and show that; return what the user is told."
@@ -269,7 +269,7 @@
     (agent-q-diff-deadline--update)
     (should-not agent-q-diff-deadline--timer)))
 
-;;;; Beginning and ending
+;;; Beginning and ending
 
 ;;;; Every end
 

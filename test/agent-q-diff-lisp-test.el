@@ -469,7 +469,7 @@ sly-agent-q-diff.el is loaded.")))))
     ;; Nothing was sent to the thread that is gone, and the connection lives.
     (should (equal 2 (aqd-lisp-eval '(cl:+ 1 1))))))
 
-;;;; Several files
+;;; Several files
 
 (defun aqd-lisp-changes ()
   "Return what is proposed for the file, a rename included, and for a new one.

@@ -9,7 +9,7 @@
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-list)
 
-;;;; A review that has ended, shown again
+;;; A review that has ended, shown again
 
 (defconst aqd-again-original (aqd-numbered 40)
   "A file.")
@@ -255,7 +255,7 @@
       (kill-buffer))
     (should (equal (aqd-disk) aqd-original-of-two))))
 
-;;;; The list
+;;; The list
 
 (ert-deftest aqd-list-shows-opens-and-cancels ()
   (aqd-with-open-review aqd-original-of-two aqd-modified-of-two

@@ -54,7 +54,7 @@
           (should (equal (agent-q-diff-live-hash-after live hashes)
                          (funcall hash))))))))
 
-;;;; Replacing parts of a file
+;;; Replacing parts of a file
 
 (defun aqd-write-replace (old new &optional check)
   "Replace OLD, which is unique, by NEW in the test's file.

@@ -447,7 +447,7 @@ No line may be torn and none lost."
     (should (equal (mapcar (lambda (hunk) (alist-get 'state hunk)) .hunks)
                    '("applied" "rejected")))))
 
-;;;; The log as a list, and its entries
+;;; The log as a list, and its entries
 
 (defmacro aqd-log-list-watching-visits (&rest body)
   "Run BODY and return the files that were visited meanwhile."

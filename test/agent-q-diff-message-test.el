@@ -13,7 +13,7 @@
 
 (require 'agent-q-diff-project-help)
 
-;;;; The messages
+;;; The messages
 
 (defun aqd-message-propose (keys)
   "Return the message to an agent whose proposal is decided with KEYS."

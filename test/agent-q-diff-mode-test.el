@@ -8,7 +8,7 @@
 
 (require 'agent-q-diff-test-help)
 
-;;;; Help and menus
+;;; Help and menus
 
 (ert-deftest aqd-menu-has-every-command-and-its-key ()
   (aqd-with-elisp-review
@@ -65,7 +65,7 @@
                                               help)))))
                 (agent-q-diff-reject-all)))))
 
-;;;; The mode
+;;; The mode
 
 (declare-function diff-apply-buffer "diff-mode")
 

@@ -183,7 +183,7 @@
               (should (= 3 (with-current-buffer (window-buffer file) (mark t)))))
           (agent-q-diff-cancel review))))))
 
-;;;; Hunks that one wants to see, and others
+;;; Hunks that one wants to see, and others
 
 (defconst aqd-filter-original (aqd-numbered 60)
   "A file.")

@@ -17,7 +17,7 @@
 
 (require 'agent-q-diff-project-help)
 
-;;;; Saving
+;;; Saving
 
 ;;;; Hooks
 
@@ -430,7 +430,7 @@ Return (HEADER DISK TEXT)."
           (should (equal modified (decode-coding-string (aqd-disk) coding)))
           (kill-buffer (find-buffer-visiting aqd-file)))))))
 
-;;;; Naming, visiting and closing
+;;; Naming, visiting and closing
 
 (ert-deftest aqd-visit-names-that-are-refused ()
   (aqd-with-file aqd-original
@@ -779,7 +779,7 @@ Return (HEADER DISK TEXT)."
       (should-not (file-exists-p aqd-file))
       (should (find-buffer-visiting aqd-file)))))
 
-;;;; Edits as one undo step
+;;; Edits as one undo step
 
 ;;;; One step
 

@@ -512,7 +512,7 @@ The buffer will be saved as CODING."
                                           :new_str "B\nnew\n"))))))
               (should (equal (aqd-disk) (string-replace "b\n" "B\nnew\n" bytes))))))))))
 
-;;;; Line ends of a proposal and of its target
+;;; Line ends of a proposal and of its target
 
 (defconst aqd-line-ends-files
   '(("CRLF" "one\r\ntwo\r\nthree\r\nfour\r\n")
@@ -769,7 +769,7 @@ The buffer will be saved as CODING."
                    (string-replace "\n" "\r\n"
                                    (aqd-numbered 10 '((2 . "LINE 2"))))))))
 
-;;;; Listeners to the edits of a buffer
+;;; Listeners to the edits of a buffer
 
 (defun aqd-outside-blocks (n &optional changes)
   "Return N identical functions; CHANGES is an alist from number to a line.
@@ -1237,7 +1237,7 @@ No line of anybody's is ever lost or glued to another."
         (should-not (agent-q-diff-text-known-p (aqd-visit)
                                                (string-to-multibyte proposed)))))))
 
-;;;; Git's ids of a text
+;;; Git's ids of a text
 
 (defun aqd-git-id (text)
   "Return git's id for TEXT, computed by git."

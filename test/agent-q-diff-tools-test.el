@@ -114,7 +114,7 @@ propose_file_edit, propose_patch, propose_changes")))
         (should (let-alist (alist-get (intern name) (alist-get 'properties schema))
                   (and (stringp .type) (stringp .description))))))))
 
-;;;; Proposals
+;;; Proposals
 
 ;;;; Diffs
 
@@ -240,7 +240,7 @@ propose_file_edit, propose_patch, propose_changes")))
                                           "--- a/target.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"))))))
       (should-not (file-exists-p aqd-file)))))
 
-;;;; Several files
+;;; Several files
 
 (defconst aqd-propose-several
   '(:changes [(:path "target.txt" :original "a\n" :modified "b\n")
@@ -713,7 +713,7 @@ A review that is begun is noted in `aqd-propose-reviews' and cancelled."
     (should (equal aqd-queue-begun '(("4" . t) ("3" . t) ("2" . t) ("1"))))
     (aqd-queue-leave "4")))
 
-;;;; The entry points
+;;; The entry points
 
 ;;;; propose_patch
 

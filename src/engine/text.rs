@@ -65,7 +65,8 @@ impl Text {
 
     /// Like [`Text::new`], reusing the line table of a similar text.
     ///
-    /// In their common prefix and suffix this is several times cheaper than splitting; the rest is split as usual.
+    /// In their common prefix and suffix this is several times cheaper than splitting; the rest is
+    /// split as usual.
     pub(crate) fn beside(bytes: Vec<u8>, other: &Text) -> Text {
         assert!(bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
         if !other.is_plain {

@@ -81,10 +81,12 @@ impl<'a> Search<'a> {
     pub fn compare(&mut self, part: Edit, budget: Budget) {
         let is_much = part.n_lines() > MAX_NUMBERED;
         let all_alike = budget.window(part.n_lines());
-        let len = match is_much {
-            true if all_alike == 0 => 0,
-            true => NUMBERED_LEN,
-            false => MAX_NUMBERED,
+        let len = if !is_much {
+            MAX_NUMBERED
+        } else if all_alike > 0 {
+            NUMBERED_LEN
+        } else {
+            0
         };
         self.in_windows(part, len, |search, part| {
             let mut lines = Numbered::new(search.original, search.modified, &part);

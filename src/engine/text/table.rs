@@ -222,9 +222,10 @@ fn n_first(len: usize, holds: impl Fn(usize) -> bool) -> usize {
 fn partition_point(mut range: Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
     while !range.is_empty() {
         let middle = range.start + range.len() / 2;
-        match holds(middle) {
-            true => range.start = middle + 1,
-            false => range.end = middle,
+        if holds(middle) {
+            range.start = middle + 1
+        } else {
+            range.end = middle
         }
     }
     range.start
