@@ -11,8 +11,8 @@
 ;; it.  This file has the entry points for programs, and the functions with
 ;; which programs decide hunks.
 ;;
-;; Who waits does so in a loop around `recursive-edit' that answers the
-;; caller on every exit.  The recursive edit is left only after a command,
+;; A caller that waits runs a loop around `recursive-edit', and is answered
+;; on every exit from it.  The recursive edit is left only after a command,
 ;; and only at its own depth.  Code that ends a review elsewhere, for example
 ;; in a timer, sets the outcome and makes sure that a command ends soon.
 
@@ -289,13 +289,13 @@ Return a plist once the user has decided:
   :index    the index of the hunk, from 0
   :state    `applied', `rejected' or nil
   :in-file  non-nil if its change is in the file
-  :hooked   t if it is there as a hook changed its lines on saving, `out' if
-            a hook took it out again, or nil
+  :hooked   t if a hook changed its lines on saving, `out' if a hook took it
+            out of the file again, or nil
   :lost     non-nil if others have since changed its lines there
   :reason   why it could not be applied, a string, or nil
   :edited   a diff of its lines if the user edited or merged it, or nil
-  :part     a diff of its lines if the user has split any hunk, so that
-            the numbers are no longer those of the proposal, or nil
+  :part     a diff of its lines if the user has split any hunk, which
+            changes the numbers of the proposal's hunks, or nil
 
 Signal an error under `agent-q-diff-error' if there is no decision: the
 proposal could not be shown, what was accepted could not be applied, the
@@ -415,8 +415,7 @@ Each hunk has these properties in addition:
 :header   its `@@' line
 :comment  the user's comment on it, or nil
 :was-in   non-nil if its change is in the file, but not by this review
-:offset   the number of lines by which it is below the expected place, or
-          nil otherwise
+:offset   how many lines below the expected place it is, or nil
 :fuzz     the number of outer context lines on a side that differ at its
           place
 :places   a list of the lines, from 0, at which it may begin, if it is
@@ -479,7 +478,7 @@ CALLBACK is called with its result."
 
 (defun agent-q-diff-api--say-if-broken (err)
   "Tell the user about ERR if no review can begin until the user does something.
-A proposal that cannot be reviewed is the agent's business."
+Other errors are for the agent to correct."
   (when (eq 'agent-q-diff-no-module (car err))
     (message "An agent's proposal cannot be reviewed: %s" (agent-q-diff-error-text err))))
 
@@ -530,8 +529,8 @@ left out, and then the beginning of the directory is."
             how)))
 
 (defun agent-q-diff-api--windows-under-review ()
-  "Return the windows of files whose reviews are visible as well.
-While one of these is decided, another review takes no such window."
+  "Return the windows that show files whose reviews are also visible.
+A new review must not use them while these reviews are being decided."
   (let (windows)
     (dolist (review (agent-q-diff-open-reviews) windows)
       (when (get-buffer-window (agent-q-diff-session-buffer review) t)
@@ -666,23 +665,22 @@ FILES is a list with a property list for each file:
 :delete    non-nil if it is to be deleted
 :to        its new name
 :mode      its new mode, a number such as #o755; :old-mode, the one before
-:link      where it leads, if it is to be a symbolic link
-:old-link  where it leads now, if it is one
+:link      its new target, if it is to be a symbolic link
+:old-link  its present target, if it is a symbolic link
 :check     a function that is called before the file is changed, and signals
            an error if it must not be
 
 If DETACHED is non-nil, no file is read or written: the hunks go into the
-texts, which :content of the result has.  Then give :content only for a new
-file, :original also for one that is to be deleted, and no other properties
-than these, :path, :modified, :delete, :to and :check.
+texts, which the result has as :content.  Then give :content only for a new
+file, :original also for one that is to be deleted, and besides these only
+:path, :modified, :delete, :to and :check.
 
 DESCRIPTION, CALLBACK, MODE, NOTES and AGENT are as for
 `agent-q-diff-review'.  If only the lines of one file would change, the
-result is as for that function.  Otherwise it is so except that :path is the
-directory that the names are shown from, :saved tells whether
-all files have what was accepted, and instead of :altered, :content,
-:untouched and :overwritten there is :files, a list with a property list for
-each file:
+result is as for that function.  Otherwise it differs in three ways: :path is
+the directory to which the names are shown relative, :saved tells whether all
+files have what was accepted, and instead of :altered, :content, :untouched
+and :overwritten there is :files, a list with a property list for each file:
 
 :path        its absolute name now
 :old-path    its name before, or nil if it is new
@@ -695,10 +693,11 @@ each file:
              as for `agent-q-diff-review', if lines of it would change
 :hunks       its elements of :hunks
 
-What happens to a file besides its lines, for example that it is deleted, is
-a hunk as well.  Its :operation is `create', `delete', `rename', `mode' or
-`link', its :header says it in words, and its :fate says what became of it.
-That a file with lines is new is decided with these; the file has the :fate."
+Any other change to a file, for example its deletion, is a hunk as well.  Its
+:operation is `create', `delete', `rename', `mode' or `link', its :header
+describes it in words, and its :fate says what became of it.  A new file with
+lines is created when one of them is accepted; then :fate is a property of the
+file."
   (agent-q-diff-api--start
    default-directory callback agent nil nil description mode notes
    (lambda ()

@@ -332,7 +332,7 @@ and processing a whole file discards several."
   "Empty work buffers that are not in use.")
 
 (defsubst agent-q-diff-base-tick (&optional buffer)
-  "Return a fixnum that is another one whenever the text of BUFFER has changed.
+  "Return a fixnum that differs whenever the text of BUFFER has changed.
 BUFFER defaults to the current one.  In Emacs 28, a revert that only inserts
 text can leave `buffer-chars-modified-tick' as it was, so the number of
 characters is part of the value."
@@ -395,7 +395,7 @@ A batch Emacs, which prints its messages, has plenty."
 ;; shown for an agent is shown by these functions.
 
 (defun agent-q-diff-base--windows-kept ()
-  "Return the windows that must keep what they show.
+  "Return the windows whose contents must stay.
 These are the selected one, and if that is an active minibuffer the one from
 which it was entered."
   (delq nil (list (selected-window) (minibuffer-selected-window))))
@@ -406,14 +406,14 @@ which it was entered."
     (cons (length tabs) (cl-position 'current-tab tabs :key #'car))))
 
 (defun agent-q-diff-base--note-window (window)
-  "Return what there is in WINDOW, for `agent-q-diff-base--show-again'."
+  "Return the state of WINDOW, for `agent-q-diff-base--show-again'."
   (with-current-buffer (window-buffer window)
     (list window (current-buffer)
           (copy-marker (window-start window)) (copy-marker (window-point window))
           (window-parameter window 'quit-restore) (window-prev-buffers window))))
 
 (defun agent-q-diff-base--show-again (noted)
-  "Let a window show what `agent-q-diff-base--note-window' has NOTED."
+  "Restore a window to NOTED, from `agent-q-diff-base--note-window'."
   (pcase-let ((`(,window ,buffer ,start ,point ,quit-restore ,previous) noted))
     (when (and (window-live-p window) (buffer-live-p buffer))
       (unless (eq buffer (window-buffer window))
@@ -427,9 +427,9 @@ which it was entered."
 
 (defmacro agent-q-diff-base-keeping-selection (&rest body)
   "Return the value of BODY, which may show buffers; the selection stays.
-Whatever the user's rules and hooks do meanwhile, the selected frame, window
-and tab are then selected again and show what they showed, and the frame has
-the input focus if it had it."
+Whatever the user's rules and hooks do meanwhile, the frame, window and tab
+that were selected are selected again with their old contents, and the frame
+gets back the input focus if it had it."
   (declare (indent 0) (debug t))
   `(agent-q-diff-base--keep-selection (lambda () ,@body)))
 
@@ -471,7 +471,7 @@ the input focus if it had it."
      display-buffer-in-previous-window display-buffer-use-some-window
      display-buffer-no-window)
     (inhibit-same-window . t) (inhibit-switch-frame . t) (allow-no-window . t))
-  "The action that displays a buffer if the user's rules are of no use.
+  "Display action to use if the user's rules give no suitable window.
 It makes no frame: on a terminal nobody would see it.")
 
 (defun agent-q-diff-base--display (buffer)
@@ -523,10 +523,10 @@ signaled.  A rule may also throw; that goes no further, either."
 
 (defun agent-q-diff-base-show (buffer &optional spared)
   "Show BUFFER for an agent, and return its window, or nil if there is none.
-The user's display rules are followed, but the selected window stays
-selected and shows what it shows, whatever they say; if they leave BUFFER
-nowhere else, it is shown in another window of the frame.  SPARED are
-windows that are not used, either."
+The user's display rules are followed, but whatever they say, the selected
+window stays selected and keeps its buffer; if they name no other window,
+BUFFER is shown in another one of the frame.  SPARED are further windows
+that must not be used."
   (let ((kept (agent-q-diff-base--windows-kept)))
     (cl-flet ((display ()
                 (agent-q-diff-base-keeping-selection
@@ -703,7 +703,7 @@ all are above LIMIT, return nil."
           (setq high middle))))
     (and (> low 0) (1- low))))
 
-;;; Agents' strings, shown as what they are
+;;; Agents' strings, made safe to show
 
 ;;;; Characters that mislead
 
@@ -803,7 +803,7 @@ is shown of the rest."
     (push (substring text done) pieces)
     (apply #'concat (nreverse pieces))))
 
-;;;; Little room
+;;;; Shortening
 
 (defun agent-q-diff-visible-beginning (text width)
   "Return the beginning of TEXT, at most WIDTH columns.

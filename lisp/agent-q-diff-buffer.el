@@ -205,13 +205,13 @@ BUFFER is by default the current one."
   (buffer-local-value 'agent-q-diff-buffer-end-function (or buffer (current-buffer))))
 
 (defun agent-q-diff-buffer--detached-p ()
-  "Return non-nil if this buffer's review decides a text, and no file yet."
+  "Return non-nil if this buffer's review is of a text that is in no file yet."
   (and agent-q-diff-buffer-change
        (agent-q-diff-change-is-detached agent-q-diff-buffer-change)))
 
 (defun agent-q-diff-buffer-applied-word ()
   "Return the word for hunks that are in the target of this buffer's review.
-Of a text that is in no file yet, nothing is applied."
+It is \"applied\", or \"accepted\" if the target is a text that is in no file yet."
   (if (agent-q-diff-buffer--detached-p) "accepted" "applied"))
 
 (defun agent-q-diff-buffer-target-word ()
@@ -223,7 +223,7 @@ Of a text that is in no file yet, nothing is applied."
   (not (or agent-q-diff-buffer-is-made buffer-read-only)))
 
 (defun agent-q-diff-buffer-context ()
-  "Return (CHANGE . HUNK), what a command here is about.
+  "Return (CHANGE . HUNK), which a command in this buffer works on.
 CHANGE is this buffer's change, made from its text if necessary, and HUNK the
 hunk at point, or nil.  Signal `agent-q-diff-malformed' if the text is not a
 diff, or `agent-q-diff-ended' if the review has ended."
@@ -505,7 +505,7 @@ Before the first hunk, and on the heading of a file, return nil."
          (agent-q-diff-base-last-at-most agent-q-diff-buffer-positions position))))
 
 (defun agent-q-diff-buffer-hunk-before (&optional position)
-  "Return the last hunk that begins at POSITION, by default point, or before.
+  "Return the last hunk that begins at or before POSITION, by default point.
 If there is none, return nil."
   (agent-q-diff-base-last-at-most agent-q-diff-buffer-positions (or position (point))))
 
@@ -538,7 +538,7 @@ Above the first file, that is the first."
        (agent-q-diff-change-files agent-q-diff-buffer-change)))
 
 (defun agent-q-diff-buffer-hunk-words (hunk &optional is-first)
-  "Return what HUNK is called, as `agent-q-diff-change-hunk-words' does.
+  "Return the name of HUNK, as from `agent-q-diff-change-hunk-words'.
 If IS-FIRST is non-nil, the words begin a sentence."
   (let ((words (if (and agent-q-diff-buffer-change (not (agent-q-diff-buffer-ended-p)))
                    (agent-q-diff-change-hunk-words agent-q-diff-buffer-change hunk)

@@ -10,12 +10,12 @@
 ;; are numbered from 0 through all files, and what was decided about them.
 ;; The review of one file is a change of one file.
 ;;
-;; A file appears, goes, or gets another name, another mode or another place
-;; that it links to.  Each of these operations is decided like a hunk.  Here
-;; is known whether it has been done, and it is done or taken back.  In a
-;; detached change, doing it means to note that it is decided; no file is
-;; accessed.  An operation is a list, in the form in which the engine takes
-;; it; see `agent-q-diff-module-join'.
+;; A change to a file other than to its text is called an operation: to
+;; create, delete or rename it, or to change its mode or the target of a
+;; link.  Operations are decided like hunks.  This file finds out whether one
+;; has been done, does it, and undoes it.  In a detached change, an operation
+;; is only recorded as done; no file is accessed.  An operation is a list as
+;; for `agent-q-diff-module-join'.
 
 ;;; Code:
 
@@ -28,12 +28,12 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-engine)
 
-;;; What happens to a file besides its text
+;;; Operations: changes to a file other than to its text
 
 ;;;; Whether it has been done
 
 (defun agent-q-diff-operation-exists-p (name)
-  "Return non-nil if there is anything called NAME, if only a broken link."
+  "Return non-nil if NAME exists, even if it is a broken link."
   (or (file-exists-p name) (file-symlink-p name)))
 
 (defun agent-q-diff-operation-presence (file operation)
@@ -118,7 +118,7 @@ other bits of the file count as equal."
 
 (defun agent-q-diff-operation-carry-out (file operation is-in)
   "Do OPERATION of FILE, or undo it if IS-IN is nil.
-Return a function without arguments that takes that back.  If it cannot be
+Return a function without arguments that reverses this.  If it cannot be
 done, signal an error; then nothing has changed."
   (agent-q-diff-target-check-write (agent-q-diff-file-change-target file))
   (if (agent-q-diff-file-change-is-detached file)
@@ -128,7 +128,7 @@ done, signal an error; then nothing has changed."
 (defun agent-q-diff-operation--note (file operation is-in)
   "Note that OPERATION of FILE, a detached change, is done.
 If IS-IN is nil, note that it is not.  Return a function without arguments
-that takes that back."
+that reverses this."
   (let ((done (agent-q-diff-file-change-done file))
         (target (agent-q-diff-file-change-target file)))
     (setf (agent-q-diff-file-change-done file)
@@ -190,9 +190,9 @@ FILE, OPERATION, IS-IN and the value are that function's."
 
 (defun agent-q-diff-operation--complete (rest back)
   "Call REST and return its value; if it does not return, call BACK.
-Both are functions without arguments.  REST is what remains of an operation
-once something was changed on disk, and BACK takes that back.  The user's
-hooks run, and another host may be gone."
+Both are functions without arguments.  REST is the rest of an operation that
+has changed something on disk, and BACK reverses that.  REST can fail: it runs
+the user's hooks, and a remote host may be unreachable."
   (let ((is-done nil))
     (unwind-protect
         (prog1 (funcall rest)
@@ -201,7 +201,7 @@ hooks run, and another host may be gone."
         (let ((inhibit-quit t))
           (condition-case err
               (funcall back)
-            (error (message "While it was taken back: %s" (agent-q-diff-error-text err)))))))))
+            (error (message "While undoing it: %s" (agent-q-diff-error-text err)))))))))
 
 (defun agent-q-diff-operation--in-directories (path function)
   "Make the missing directories above PATH, call FUNCTION, and return its value.
@@ -258,8 +258,8 @@ does not return, they are removed again."
     (agent-q-diff-operation--create file path mode)))
 
 (defun agent-q-diff-operation--delete (file path text)
-  "Delete PATH, the name of FILE, and keep what it was for taking that back.
-TEXT is what the proposal says it was."
+  "Delete PATH, the name of FILE, and keep its content to undo that.
+TEXT is its content according to the proposal."
   (let ((buffer (find-buffer-visiting path)))
     (when (and buffer (buffer-modified-p buffer))
       (agent-q-diff-file-refuse "%s has unsaved edits" path)))
@@ -271,8 +271,8 @@ TEXT is what the proposal says it was."
     (agent-q-diff-operation--bring-back file path text)))
 
 (defun agent-q-diff-operation--bring-back (file path text)
-  "Make PATH, the name of FILE, what it was before it was deleted.
-If others deleted it, that is a plain file with TEXT, as the proposal says."
+  "Restore PATH, the name of FILE, which was deleted.
+If others deleted it, make a plain file with TEXT, as the proposal says."
   (pcase-let ((`(,modes . ,bytes)
                (or (agent-q-diff-file-change-deleted file)
                    (cons (logand (default-file-modes) #o666) text))))
@@ -310,7 +310,7 @@ If others deleted it, that is a plain file with TEXT, as the proposal says."
         (lambda ()
           (rename-file to from)
           (agent-q-diff-operation--name-buffer file buffer from))))
-     ;; What was made for the name that it has no longer.
+     ;; Those made for the old name are no longer needed.
      (agent-q-diff-file-remove-directories (agent-q-diff-file-change-missing file))
      (setf (agent-q-diff-file-change-missing file) missing)
      (lambda ()
@@ -325,10 +325,10 @@ visit the file while it had another name."
                  (not (buffer-modified-p buffer))
                  (agent-q-diff-visit-ours-p buffer)
                  (kill-buffer buffer))
-      (agent-q-diff-file-refuse "the buffer %s is for %s already" buffer name))))
+      (agent-q-diff-file-refuse "the buffer %s already visits %s" buffer name))))
 
 (defun agent-q-diff-operation--name-buffer (file buffer to)
-  "Let BUFFER, which may be nil or killed, and FILE be named TO."
+  "Rename FILE to TO, along with BUFFER, which may be nil or killed."
   (agent-q-diff-target-rename (agent-q-diff-file-change-target file) to)
   (when (buffer-live-p buffer)
     (with-current-buffer buffer
@@ -418,9 +418,9 @@ Either is nil if there is no such link."
 
 (defun agent-q-diff-operation-done-p (file operation fact)
   "Return non-nil if OPERATION of FILE is done; FACT is what the engine knows.
-If OPERATION is nil, since the hunk has lines, that is FACT.
-What others made under the old name of a file after we renamed it is another
-file, although the rename cannot be taken back then."
+OPERATION is nil for a hunk that has lines; then return FACT.
+If we renamed FILE and others then made a new file under its old name, the
+rename counts as done, although it cannot be undone."
   (or fact
       (and (equal operation '(rename))
            (equal (agent-q-diff-file-change-path file)
@@ -444,7 +444,7 @@ IS-DONE is non-nil if it has been done."
                                (agent-q-diff-visible after)))))
 
 (defun agent-q-diff-operation--n-lines (text)
-  "Return the number of lines of TEXT, with the last even if it has no newline."
+  "Return the number of lines of TEXT; the last one may lack its newline."
   (+ (cl-count ?\n text)
      (if (or (string-empty-p text) (string-suffix-p "\n" text)) 0 1)))
 
@@ -456,7 +456,7 @@ IS-DONE is non-nil if it has been done."
   (files nil :documentation "List of `agent-q-diff-file-change', in order.")
   (is-detached nil :documentation "Non-nil if it is of texts, not of files.")
   (firsts nil :documentation "Vector of the first hunk of each file, or nil if that is not known.")
-  (n-extra nil :documentation "Number of hunks more than were proposed, or nil if none was ever split.")
+  (n-extra nil :documentation "Number of hunks added by splits, or nil if none was ever split.")
   (committed nil :documentation "Last snapshot, an `agent-q-diff-engine-committed', or nil.")
   (known-unplaced nil :documentation "What `agent-q-diff-change-unplaced' returns, or nil if that is not known.")
   (failures nil :documentation "Alist from hunk index to why it last failed to apply.")
@@ -534,13 +534,13 @@ kept, or if a file can no longer be a target."
 ;;;; While it is being carried out
 
 (defvar agent-q-diff-change-in-progress nil
-  "The changes of which a plan is being carried out now.
-The edits call other people's hooks, which may ask the user something, and
-let in timers and connections meanwhile.  Until the plan is committed, it is
+  "The changes with a plan that is being carried out now.
+The edits run other people's hooks, which may ask the user something;
+meanwhile, timers and connections run.  Until the plan is committed, it is
 not known what is in the targets.")
 
 (defconst agent-q-diff-change-retry-seconds 0.1
-  "Seconds after which what has to wait for a plan is tried again.")
+  "Seconds after which a function that waits for a plan is tried again.")
 
 (defun agent-q-diff-change-in-progress-p (change)
   "Return non-nil if a plan for CHANGE is being carried out now."
@@ -594,9 +594,9 @@ It has several files, or something else happens to its file."
                    (1- (agent-q-diff-change-end-of change index))))
 
 (defun agent-q-diff-change-hunk-words (change hunk)
-  "Return what HUNK of CHANGE is called, by the user as well as by the agent.
-In each of several files hunks are counted from 1, as a diff has them, and
-what happens to a file besides its lines has a name instead of a number."
+  "Return the name of HUNK of CHANGE, for the user and for the agent.
+In each of several files hunks are numbered from 1, as in a diff, and an
+operation on the file has a name instead of a number."
   (if (null (agent-q-diff-change-is-compound change))
       (format "hunk %d" (1+ hunk))
     (let* ((index (agent-q-diff-change-file-index change hunk))
@@ -814,9 +814,9 @@ The search wraps around after the last hunk."
 (defun agent-q-diff-change-unplaced (change)
   "Return the numbers of hunks of CHANGE that have no certain place.
 They are (CONFLICTS . AMBIGUOUS): of hunks that do not apply, and of those
-that may belong to several places.  Commands never create such a hunk: that
-there is none stays true until others edit the target.  If the review has
-ended, there is none."
+that may belong to several places.  Commands never create such a hunk, so
+counts of zero stay true until others edit the target.  If the review has
+ended, both are zero."
   (cond
    ((null (agent-q-diff-change-engine change)) '(0 . 0))
    ((agent-q-diff-change-known-unplaced change))
@@ -967,8 +967,8 @@ recorded, too."
 (defun agent-q-diff-change-hooked (change hunk)
   "Return what a hook did to HUNK of CHANGE on saving: `in', `out', or nil.
 HUNK is an `agent-q-diff-engine-hunk'.  With `in', it is in its file as the hook
-changed it; with `out', the hook took it out.  If its lines were changed again
-since, it is as any other, and the value nil."
+changed it; with `out', the hook took it out.  If its lines have changed again
+since, the value is nil."
   (when-let* ((index (agent-q-diff-engine-hunk-index hunk))
               (file (nth (agent-q-diff-change-file-index change index)
                          (agent-q-diff-change-files change)))

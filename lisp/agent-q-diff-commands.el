@@ -160,7 +160,7 @@ For a conflict, it names the key that merges."
 
 (defun agent-q-diff-commands--undo-words ()
   "Return words that name the key for undoing the last decision, or nothing.
-They are for a user who wants to undo it, and whom it has moved on."
+They are for a user who wants to undo a decision that moved to the next hunk."
   (if (and agent-q-diff-commands--decided
            (/= agent-q-diff-commands--decided (agent-q-diff-buffer-hunk-here))
            (< agent-q-diff-commands--decided (length agent-q-diff-buffer-marks))
@@ -597,8 +597,8 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
 
 (defun agent-q-diff-refresh ()
   "Look at the file again, and show the state of every hunk.
-This also happens by itself after edits in Emacs, and before every command
-that needs the file."
+This also happens automatically after edits in Emacs, and before every
+command that needs the file."
   (interactive)
   (when (agent-q-diff-buffer-ended-p)
     (user-error "The review has ended; M-x agent-q-diff-look-again shows it again"))

@@ -9,9 +9,8 @@
 ;; A command is planned by the engine, carried out in the targets, and only
 ;; then committed.  If a command fails, neither mark nor target has changed.
 ;;
-;; A command can change several files.  Each of them is changed whole or not
-;; at all by what carries that out; what was done to some of them is taken
-;; back if it fails in another.
+;; A command can change several files.  Each of them is changed completely or
+;; not at all, and if one fails, the changes to the others are undone.
 
 ;;; Code:
 
@@ -30,10 +29,10 @@
 (defun agent-q-diff-transaction-run (actions)
   "Carry out ACTIONS, all or none.
 An action is a function that is called with one argument.  If that is
-non-nil, it returns a function without arguments that takes it back; for
+non-nil, it returns a function without arguments that undoes the action; for
 the last action, which nothing can follow, it is nil.  If an action signals
-an error or is quit, it has changed nothing, and those before it are taken
-back, the latest first."
+an error or is quit, it has changed nothing, and those before it are undone,
+the latest first."
   (let ((taken nil)
         (is-done nil)
         ;; Garbage collection must not truncate an undo list that is needed.
@@ -137,7 +136,7 @@ cannot be done; then nothing has changed."
     (agent-q-diff-change-visit change (agent-q-diff-change-file-index change hunk))))
 
 (defun agent-q-diff-decide--do-planned (change hunk is-accepting plan)
-  "Plan something for HUNK of CHANGE, carry it out, and return its note.
+  "Plan a decision on HUNK of CHANGE, carry it out, and return its note.
 PLAN is called with the engine's review and returns a plan.  If
 IS-ACCEPTING is non-nil, record an error as a failure to apply HUNK."
   (condition-case err
@@ -201,8 +200,8 @@ a hook changed a text on saving, record that; the next
 
 (defun agent-q-diff-decide--in-order (parts)
   "Return PARTS of a plan in the order in which they are to be carried out.
-What is taken back is taken back from the last file to the first: one file
-may have made way for another."
+Undoing goes from the last file to the first: one file may have made way for
+another."
   (if (seq-some (lambda (part)
                   (rassq nil (agent-q-diff-engine-part-operations part)))
                 parts)
@@ -210,7 +209,7 @@ may have made way for another."
     parts))
 
 (defun agent-q-diff-decide--check-apart (files parts)
-  "Signal an error if two of FILES are one by now, and PARTS edit it.
+  "Signal an error if two of FILES are now the same file, and PARTS edit it.
 FILES are those of a change.  One may have become a link to the other.  An
 edit of either would go into the hunks of both."
   (let ((visiting (make-hash-table :test #'eq)))
@@ -219,7 +218,7 @@ edit of either would go into the hunks of both."
     (dolist (part parts)
       (let* ((file (nth (agent-q-diff-engine-part-file part) files))
              (same (gethash (agent-q-diff-file-change-buffer file) visiting))
-             ;; What is wrong with a file that is away is said when it is edited.
+             ;; A file that is missing or moved is reported when it is edited.
              (other (and (agent-q-diff-engine-part-edits part)
                          (cdr same)
                          (not (agent-q-diff-file-change-why-away file))
@@ -234,7 +233,7 @@ edit of either would go into the hunks of both."
                                 (agent-q-diff-file-change-name other)))))))))
 
 (defun agent-q-diff-decide--steps (file part note)
-  "Return what is to be done to FILE for PART, an `agent-q-diff-engine-part'.
+  "Return the actions on FILE for PART, an `agent-q-diff-engine-part'.
 The value is for `agent-q-diff-transaction-run'.  NOTE is called with FILE
 and the tick of its buffer after the edits."
   (let* ((edit (lambda ()
@@ -251,7 +250,7 @@ and the tick of its buffer after the edits."
       (let* ((operation (nth at (agent-q-diff-file-change-operations file)))
              (step (lambda (_)
                      (agent-q-diff-operation-carry-out file operation is-in))))
-        ;; What was put into a new file goes before the file does.
+        ;; A new file is emptied before it is deleted.
         (if is-in (push step before) (push step after))))
     (append (nreverse before) edits (nreverse after))))
 
@@ -353,7 +352,7 @@ PART belongs to the latest plan to accept all hunks of CHANGE."
                collect (cons hunk reason)))))
 
 (defun agent-q-diff-decide--parts-of (change hunk)
-  "Return the parts of a plan to accept HUNK of CHANGE, or nil if it cannot be."
+  "Return the parts of a plan to accept HUNK of CHANGE, or nil if there is none."
   (condition-case nil
       (agent-q-diff-engine-planned-parts
        (agent-q-diff-engine-plan (agent-q-diff-change-engine change) 'accept hunk))
@@ -380,8 +379,8 @@ If the name of a file has no file now, or leads to another, that is the reason."
 
 (defun agent-q-diff-decide--visit-with (change file accessor value)
   "Visit the files of CHANGE that were put off and have certain hunks.
-These are hunks of which ACCESSOR, a function of an `agent-q-diff-engine-hunk',
-returns VALUE.  If FILE is not nil, only that file is meant."
+ACCESSOR is a function of an `agent-q-diff-engine-hunk'; the hunks meant are
+those for which it returns VALUE.  If FILE is not nil, only that file is meant."
   (when (agent-q-diff-change-has-put-off change)
     (cl-loop for target in (mapcar #'agent-q-diff-file-change-target
                                    (agent-q-diff-change-files change))

@@ -178,7 +178,7 @@ The value is nil if it has not changed, else one of these symbols:
 `moved'      Its name leads to another file, through a link.
 `unreadable' It cannot be read any more, or its host cannot be reached, so it
              is not known what it holds.
-`misread'    Emacs has read bytes of it as others, which it would write.
+`misread'    Emacs has misread some of its bytes, and would write others.
 `decoded'    BUFFER shows it without its markup, as `enriched-mode' does, so
              that its text is not what an agent has read.
 
@@ -407,7 +407,7 @@ M-x revert-buffer there says why")
     (irregular . "%s is not a regular file any more; nothing is written to it")
     (moved . "%s leads elsewhere now, through a link; nothing is written there")
     (unreadable . "%s cannot be read any more; nothing is written to it")
-    (misread . "%s has bytes that Emacs has read as others; \
+    (misread . "Emacs has misread some bytes of %s; \
 C-x RET r utf-8 RET in its buffer reads them as they are")
     (decoded . "%s is open with its markup hidden; kill its buffer to have the markup reviewed"))
   "Messages about a file, by the state that `agent-q-diff-disk-sync' returns.

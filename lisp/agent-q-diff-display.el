@@ -106,7 +106,7 @@ and pending.")
   "Number of columns of a longer directory that are worth showing.")
 
 (defun agent-q-diff-progress--in-directory (line)
-  "Return words for the end of LINE on where the file is, as far as there is room.
+  "Return words for the end of LINE that say where the file is, if there is room.
 The lines of the diff that say so are hidden, and two files may have one name."
   (let* ((lead " · in ")
          (room (- (agent-q-diff-progress--width) (string-width line) (length lead)))
@@ -553,8 +553,8 @@ window did not show BUFFER before.")
 
 (defun agent-q-diff-places-show-position (target position &optional window)
   "Show POSITION of the buffer TARGET in WINDOW, and return that window.
-If WINDOW is nil, use another one than the selected; if there is none,
-return nil.  When the reviews of TARGET have ended, it is as before."
+If WINDOW is nil, use one that is not selected; if there is none, return
+nil.  It is restored when the reviews of TARGET have ended."
   (let* ((before (get-buffer-window-list target 'never t))
          (is-ours (agent-q-diff-visit-ours-p target))
          (window (or window (display-buffer target '(nil (inhibit-same-window . t))))))
@@ -577,7 +577,7 @@ return nil.  When the reviews of TARGET have ended, it is as before."
     window))
 
 (defun agent-q-diff-places-leave (review)
-  "Let windows in which REVIEW, which has ended, has moved point be as before.
+  "Restore the windows in which REVIEW, which has ended, has moved point.
 A window in which the user has moved stays as it is, and so do those of a
 file for which another review is open."
   (let ((ours (agent-q-diff-places--targets review))
@@ -717,7 +717,7 @@ context lines differ.  The place is the one with the index NTH of N."
 ;;;; The bar
 
 (defconst agent-q-diff-current--no-bar " "
-  "What is shown at the left edge of all other lines.")
+  "The prefix at the left edge of all other lines.")
 
 (defvar-local agent-q-diff-current--overlay nil
   "The overlay on the current hunk, or nil.")
@@ -726,8 +726,9 @@ context lines differ.  The place is the one with the index NTH of N."
   "The hunk that is marked and the positions of all then, (HUNK . POSITIONS).")
 
 (defun agent-q-diff-current--line-beginning (position)
-  "Return where the line begins that is shown with POSITION at its left edge.
-That is where hidden lines above it begin: they decide about the bar."
+  "Return where an overlay must begin to put the bar on the line at POSITION.
+If hidden lines end there, this is where they begin: they determine the prefix
+of the line."
   (let ((names (seq-find (lambda (overlay) (overlay-get overlay 'agent-q-diff-names))
                          (overlays-at (max (point-min) (1- position))))))
     (if names (overlay-start names) position)))
@@ -806,9 +807,9 @@ Return non-nil if it does so already."
 
 (defun agent-q-diff-current--show-below (window hunk end bottom)
   "Show in the header line how many lines of HUNK are below WINDOW.
-HUNK is the one at point, or nil, and END where it ends.  BOTTOM is the position
-below the lines of WINDOW if that is known, and then point is visible.  Return
-nil if this has to be done again once redisplay has scrolled WINDOW to point."
+HUNK is the one at point, or nil, and END is where it ends.  BOTTOM is the
+position below the lines of WINDOW if that is known, and then point is visible.
+Return nil if redisplay must scroll WINDOW to point first."
   (let ((n (cond
             ((null hunk) 0)
             ((or bottom (pos-visible-in-window-p (point) window))
@@ -850,11 +851,11 @@ Lines that a long message takes for a while do not count."
          (or (< width old-width) (< height old-height)))))
 
 (defvar-local agent-q-diff-current--counted nil
-  "What the count of lines below depended on when they were last counted.")
+  "The state on which the last count of lines below depended.")
 
 (defun agent-q-diff-current--counted-p (window hunk)
   "Return non-nil if as many lines of HUNK are below WINDOW as before.
-So it is if a command of Emacs's has only moved point in the hunk."
+This holds if one of Emacs's own commands has only moved point in the hunk."
   (let ((state (list hunk window
                      (window-start window) (window-end window)
                      (window-body-height window) (window-body-width window)
@@ -870,7 +871,8 @@ So it is if a command of Emacs's has only moved point in the hunk."
 
 (defun agent-q-diff-current--after-command ()
   "Mark the hunk at point; show it if the command moved to it or decided it.
-So does a command that made the window smaller, as one that shows the file."
+Also show it if a command has made the window smaller, for example by showing
+the file."
   (pcase-let ((`(,hunk ,beg ,end) (agent-q-diff-current--mark))
               (window (selected-window)))
     (when (eq (window-buffer window) (current-buffer))

@@ -96,8 +96,8 @@ element."
 
 (defun agent-q-diff-edit-file--strings (live call)
   "Return (OLD . NEW), the strings of CALL as they would be in the text of LIVE.
-A byte order mark before a string at the beginning of the file is the file's,
-which keeps what it has."
+At the beginning of the file, a byte order mark before a string is dropped,
+since the file keeps or lacks its mark in any case."
   (let* ((old (agent-q-diff-live-adapt live (agent-q-diff-edit-file-call-old call)))
          (new (agent-q-diff-live-adapt live (agent-q-diff-edit-file-call-new call)))
          (unmarked (string-remove-prefix "\ufeff" old)))
@@ -173,7 +173,7 @@ PROTECTION says how that file is protected, see `agent-q-diff-guard-find'."
 
 (defun agent-q-diff-edit-file--describe (request call plan lines)
   "Add a description of the edit to REQUEST.
-CALL leads to PLAN, whose diff lines are LINES."
+PLAN is that of CALL, and LINES are its diff lines."
   (pcase-let ((`(,added . ,removed) (agent-q-diff-transcript-counts lines)))
     (setf (agent-q-diff-request-summary request) (format "+%d -%d" added removed)
           (agent-q-diff-request-notes request)
@@ -219,7 +219,7 @@ edits."
                   lines (agent-q-diff-request-path request))))))
 
 (defun agent-q-diff-edit-file--denied (request lines by reason hash)
-  "Record that REQUEST, with diff LINES, was denied BY for REASON; return that.
+  "Record that BY denied REQUEST, with diff LINES, for REASON; return that.
 HASH is a hash of the file, which stays as it is."
   (agent-q-diff-edit-file--record
    request lines
@@ -230,7 +230,7 @@ HASH is a hash of the file, which stays as it is."
   (list :outcome 'denied :by by :reason reason))
 
 (defun agent-q-diff-edit-file--recheck (request)
-  "Signal `agent-q-diff-forbidden' if the file of REQUEST is another one now."
+  "Signal `agent-q-diff-forbidden' if the path of REQUEST now leads elsewhere."
   (agent-q-diff-guard-recheck (agent-q-diff-request-name request)
                               (agent-q-diff-request-root request)))
 
@@ -352,7 +352,7 @@ of edits has all of them."
 
 (defun agent-q-diff-edit-file--decide (request call plan lines policy)
   "Show REQUEST, get permission for it, and carry it out.
-CALL leads to PLAN, with diff LINES; POLICY is the policy's answer."
+PLAN is that of CALL, with diff LINES; POLICY is the policy's answer."
   (agent-q-diff-base-keeping-selection
     (run-hook-with-args 'agent-q-diff-show-edit-functions
                         lines (agent-q-diff-request-info request)))
@@ -394,7 +394,7 @@ CALL leads to PLAN, with diff LINES; POLICY is the policy's answer."
         (if (agent-q-diff-edit-file--large-p lines)
             (agent-q-diff-edit-file--review
              request call plan lines
-             (format "The edit changes more than %d lines; %s sets how many are too many."
+             (format "The edit changes more than %d lines, the limit set by %s."
                      agent-q-diff-tools-review-lines
                      'agent-q-diff-tools-review-lines))
           (agent-q-diff-edit-file--decide request call plan lines policy))
@@ -544,8 +544,8 @@ DATA is the data of the error."
   "Return a sentence about LINES, on which there are several matches."
   (let ((numbers (agent-q-diff-edit-file--line-numbers lines)))
     (if (seq-every-p (lambda (line) (= line (car lines))) lines)
-        (format "All of them begin in line %s." numbers)
-      (format "They begin at lines %s." numbers))))
+        (format "All of them begin on line %s." numbers)
+      (format "They begin on lines %s." numbers))))
 
 (defun agent-q-diff-edit-file--several (call lines)
   "Return the message that the string of CALL was found on several LINES."

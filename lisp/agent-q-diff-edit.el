@@ -1,4 +1,4 @@
-;;; agent-q-diff-edit.el --- What the user makes of a hunk: edited, merged, split, undone  -*- lexical-binding: t; -*-
+;;; agent-q-diff-edit.el --- Splits, edits and merges hunks; undoes decisions  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -506,14 +506,14 @@ If something was edited here, ask first."
       (pop-to-buffer diff-buffer)
       (agent-q-diff-grace-note-return diff-buffer))))
 
-;;; Taking decisions back
+;;; Undoing decisions
 
 (defun agent-q-diff-undo--decision (change is-redo)
   "Undo the latest decision on CHANGE, or redo it if IS-REDO is non-nil.
 Return its hunks."
   (let ((hunks (condition-case nil
                    (agent-q-diff-decide-back change is-redo)
-                 ;; The name of the error says it all.
+                 ;; The error symbol's own message is enough.
                  (agent-q-diff-nothing-to-take-back
                   (signal 'agent-q-diff-nothing-to-take-back nil)))))
     (agent-q-diff-signs-show-committed)

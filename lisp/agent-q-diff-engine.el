@@ -279,7 +279,7 @@ once, and `changed' if the buffer has changed meanwhile."
     (and (= tick (agent-q-diff-base-tick)) text)))
 
 (defun agent-q-diff-engine-adopt (review live is-new)
-  "Tell REVIEW that LIVE, its target's text, is one of the two its diff compares.
+  "Tell REVIEW that LIVE, its target's text, is one side of its diff.
 It is the text after the change if IS-NEW is non-nil, else the one before.
 Each hunk is then where its header says; return non-nil.  If its lines are
 not there, return nil; REVIEW then learns nothing."
@@ -405,7 +405,7 @@ OLD also matches CRLF in TEXT."
       (unless (string= wanted
                        (string-replace "\r\n" "\n" (substring text start end)))
         (signal 'agent-q-diff-no-match
-                (list "the string is there only as bytes, not as text" nil))))))
+                (list "the file has the string only as bytes, not as text" nil))))))
 
 (defun agent-q-diff-engine--typed (lines)
   "Return typed LINES with their texts decoded."

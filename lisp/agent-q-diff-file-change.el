@@ -84,8 +84,8 @@ A file that was never visited, and cannot be any more, is gone as well."
            (not (buffer-modified-p buffer))))))
 
 (defun agent-q-diff-file-change-why-away (change)
-  "Return why the name of CHANGE has no file, or leads to another, or nil.
-If it does, what its buffer has is not the text of the target."
+  "Return why the name of CHANGE no longer leads to its file, or nil if it does.
+If it does not, its buffer does not have the target's text."
   (let ((target (agent-q-diff-file-change-target change)))
     (and (agent-q-diff-target-lost target)
          (agent-q-diff-target-disk-message target))))
@@ -273,7 +273,7 @@ kept, or if the file can no longer be a target."
     again))
 
 (defun agent-q-diff-file-change-return (change again)
-  "Return to CHANGE what AGAIN took over from it, and close AGAIN."
+  "Give CHANGE back what AGAIN took over from it, and close AGAIN."
   (let ((target (agent-q-diff-file-change-target change))
         (target-again (agent-q-diff-file-change-target again)))
     (setf (agent-q-diff-file-change-kept-engine change) (agent-q-diff-file-change-engine again)
@@ -292,7 +292,7 @@ kept, or if the file can no longer be a target."
 
 (defun agent-q-diff-file-change-keepable-p (change)
   "Return non-nil if CHANGE, whose review is ending, may be needed again.
-That of a detached text is not: nothing of it is in any file."
+A change of a detached text is not, since none of it is in any file."
   (and (agent-q-diff-file-change-engine change)
        (agent-q-diff-file-change-path change)
        (not (agent-q-diff-file-change-is-detached change))
@@ -320,7 +320,7 @@ That of a detached text is not: nothing of it is in any file."
     (setf (agent-q-diff-file-change-kept-engine change) nil)))
 
 (defun agent-q-diff-file-change--load (change original modified)
-  "Give CHANGE its engine, for ORIGINAL becoming MODIFIED."
+  "Create the engine's review of CHANGE, for ORIGINAL becoming MODIFIED."
   (let* ((target (agent-q-diff-file-change-buffer change))
          (tick (agent-q-diff-base-tick target)))
     (if (and (not (string-prefix-p "\ufeff" modified))
@@ -394,7 +394,7 @@ if DIFF is malformed or PATH cannot be a target."
          (agent-q-diff-file-change-follow change))))))
 
 (defun agent-q-diff-file-change--load-patch (change diff buffer)
-  "Give CHANGE its engine, for DIFF of the text in BUFFER."
+  "Create the engine's review of CHANGE, for DIFF of the text in BUFFER."
   (let* ((adapted (agent-q-diff-file-change--adapt-diff diff buffer))
          (engine (agent-q-diff-file-change--diff-engine diff adapted buffer))
          (is-adapted (not (equal diff adapted))))
@@ -464,7 +464,7 @@ whatever the file has; so is a last line without a newline."
               ;; What was in the file when it was lost counts, not what is in
               ;; this buffer, which is empty or another file's.
               (not was-put-off)
-            ;; Mostly so, and this makes less garbage than to follow the buffer.
+            ;; The usual case; it makes less garbage than following the buffer.
             (and expected (agent-q-diff-text-known-p buffer expected)))
       (agent-q-diff-file-change--note-tick change (agent-q-diff-base-tick buffer)))
     buffer))
@@ -481,7 +481,7 @@ Visit the file again if the buffer was killed or now visits another file."
 
 (defun agent-q-diff-file-change-can-wait-p (change)
   "Return non-nil if there is nothing to follow in the file of CHANGE.
-It has no hunks, or it was not visited yet and has the text that it had."
+It has no hunks, or it was not visited yet and its text has not changed."
   (or (not (agent-q-diff-file-change-has-text change))
       (agent-q-diff-target-can-wait-p (agent-q-diff-file-change-target change))))
 
@@ -594,8 +594,8 @@ BUFFER, every line number in the diff is certain."
 WAS, NOW, N-BEFORE, N-BEHIND, N-CHARS, TEXT and IS-UNDO are as for the
 function in `agent-q-diff-outside-listen'.  If an edit before it
 was missed, leave both to `agent-q-diff-file-change-follow'.  Leave a revert
-to that as well: it replaces all from the first line that differs to the
-last, and nobody has written the lines between them."
+to that as well: it replaces everything from the first to the last line that
+differs, although nobody has rewritten the lines between them."
   (when (and (not revert-buffer-in-progress-p)
              (eq was (agent-q-diff-file-change-told change))
              (agent-q-diff-engine-edit-outside

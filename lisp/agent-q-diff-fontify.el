@@ -15,13 +15,12 @@
 ;; buffer, which visits no file.  If in the target the hunk begins inside a
 ;; string or a comment, the text from the beginning of that comes first.
 ;;
-;; Three things are shown in the place of what is there: a misleading
-;; character by its number, like <U+202E>, on any display; the end of a very
-;; long line, which would take long to display, by a note; the middle of a
-;; hunk of thousands of lines, or the rest of a description that would take
-;; more than a third of the window, by one line that says how many are
-;; hidden.  Only the display changes: commands, searching and copying work
-;; on the whole diff.
+;; On the screen, three things are replaced: a misleading character by its
+;; number, like <U+202E>; the end of a very long line, which would be slow to
+;; display, by a note; the middle of a hunk of thousands of lines, or the end
+;; of a description that would take more than a third of the window, by one
+;; line that says how many are hidden.  Only the display changes: commands,
+;; searching and copying work on the whole diff.
 
 ;;; Code:
 

@@ -9,7 +9,7 @@
 ;; A review that has only just appeared, perhaps while the user is typing,
 ;; ignores the keys that decide for a moment.  So does one to which the user
 ;; has returned by a key that would decide there if it were typed twice, and
-;; one that was selected by something else than a key, say a timer.
+;; one that was selected by something other than a key, say a timer.
 
 ;;; Code:
 
@@ -60,25 +60,25 @@ they come from a program, which does not type ahead by mistake."
              ('selected "Ignored: the review was selected, but not by a key; pause, and try again")
              (_ "Ignored: the review has only just appeared"))))
 
-;;;; Selected by something else than a key
+;;;; Selected by something other than a key
 
-;; Hooks and timers of the user's can select a review that has appeared.  Then
-;; the keys that follow were meant for another place, however late they come.
+;; The user's hooks and timers can select a review that has appeared.  The keys
+;; that follow, however late, were then meant for another buffer.
 
 (defvar agent-q-diff-grace--selected nil
-  "What was selected after the last command, (WINDOW BUFFER DEPTH).
+  "The selection after the last command, (WINDOW BUFFER DEPTH).
 If that was a minibuffer, DEPTH is its depth, and WINDOW the one from which
 it was entered.")
 
 (defun agent-q-diff-grace-note-selected ()
-  "Note that what is selected was selected by a key, or by who waits for one."
+  "Note that a key, or a function that awaits one, made the current selection."
   (let ((window (or (minibuffer-selected-window) (selected-window))))
     (setq agent-q-diff-grace--selected
           (list window (window-buffer window)
                 (and (minibuffer-selected-window) (minibuffer-depth))))))
 
 (defun agent-q-diff-grace--selected-p ()
-  "Return non-nil if a command has selected what is selected now."
+  "Return non-nil if the current selection was made by a command."
   (pcase-let ((`(,window ,buffer ,depth) agent-q-diff-grace--selected))
     (and (eq window (selected-window))
          (eq buffer (window-buffer))
@@ -95,7 +95,7 @@ Ignore further ones until the user has paused."
     (agent-q-diff-grace--ignore-in-grace)))
 
 (defun agent-q-diff-grace-watch ()
-  "Begin to notice when this buffer is selected by something else than a key."
+  "Begin to notice when this buffer is selected by something other than a key."
   (unless (memq #'agent-q-diff-grace-note-selected (default-value 'post-command-hook))
     (agent-q-diff-grace-note-selected)
     ;; Before the user's functions, which may select.

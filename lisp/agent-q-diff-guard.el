@@ -154,7 +154,7 @@ Those names can be outside the project, and cannot be found."
     "\\.\\(?:Z\\|g?z\\|bz2?\\|dz\\|lrz\\|lz\\|lz4\\|lzma\\|lzo\\|xz\\|zst\\|br\\|svgz\\|sifz\\)\\'"
     "\\.\\(?:tar\\|tgz\\|taz\\|tbz2?\\|tlz\\|txz\\|tzst\\|cpio\\|pax\\|shar\\|zip\\|7z\\|rar\\|arc\\|arj\\|lzh\\|cab\\|iso\\|dmg\\)\\'"
     "\\.\\(?:jar\\|war\\|ear\\|apk\\|aab\\|ipa\\|xpi\\|crx\\|vsix\\|whl\\|egg\\|gem\\|nupkg\\|deb\\|rpm\\|msi\\|epub\\|od[bfgpst]\\|docx\\|xlsx\\|pptx\\)\\'")
-  "Regexps of names of files whose content is not what Emacs would show.
+  "Regexps of names of files that Emacs would not show byte for byte.
 They are archives, or compressed or encrypted, so an exact edit of the
 text is not an exact edit of the file.  Case and backup suffixes are
 ignored.  Files that this Emacs has a file name handler for are refused as
@@ -206,7 +206,7 @@ and spaces at the end and reads a colon as the beginning of a stream name."
                        "[. ]+")))
 
 (defvar agent-q-diff-guard--compiled nil
-  "What both options say, (OPTIONS ROWS . ANSWERS), or nil.
+  "The compiled values of both options, (OPTIONS ROWS . ANSWERS), or nil.
 OPTIONS is a copy of both values, which a user may change in place.  Each
 row is (REGEXP KIND . REASON); making its regexp takes milliseconds, and
 Emacs keeps only twenty compiled.  ANSWERS is a hash table of what was
@@ -718,10 +718,10 @@ agent's settings are."
           (equal (expand-file-name line jj) (concat top ".jj/repo"))))))
 
 (defun agent-q-diff-guard--in-work-tree (parts root)
-  "Return PARTS, those of a file's name below ROOT, below the work tree it is in.
+  "Return those of PARTS, of a name below ROOT, that are below its work tree.
 Agents keep work trees of a project in their own folder there, such as
-\".claude/worktrees/NAME\".  What is in one is no setting of the agent's,
-unless it has the name of one there."
+\".claude/worktrees/NAME\".  A file in a work tree counts as a setting of the
+agent's only if its name in the work tree is that of one."
   (let* ((begin 0)
          (parts (remove "." parts))
          (rest parts))

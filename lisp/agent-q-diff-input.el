@@ -1,4 +1,4 @@
-;;; agent-q-diff-input.el --- What is proposed, as programs pass it  -*- lexical-binding: t; -*-
+;;; agent-q-diff-input.el --- Reads proposals: property lists, diffs, LSP edits  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -7,12 +7,12 @@
 ;;; Commentary:
 
 ;; A program proposes a change as a list of property lists, one for each
-;; file.  Here they are checked, and become file changes.
+;; file.  This file checks them and makes file changes of them.
 ;;
-;; A diff of several files becomes such a list, too, and so does a
-;; WorkspaceEdit, with which a language server renames a symbol, or an agent
-;; answers as one: edits of texts by line and character, and files that are
-;; created, renamed and deleted.  Its specification is the Language Server
+;; A diff of several files is converted to such a list, and so is a
+;; WorkspaceEdit, with which a language server renames a symbol: edits of
+;; texts by line and character, and files that are created, renamed and
+;; deleted.  Its specification is the Language Server
 ;; Protocol 3.17, "WorkspaceEdit".
 
 ;;; Code:
@@ -74,7 +74,7 @@
     (unless (or given (plist-get proposal :to) (plist-get proposal :mode)
                 (plist-get proposal :executable) (plist-get proposal :old-link))
       (agent-q-diff-input--refuse
-       "%s: nothing is proposed for it; say what it is to be, or that it is to be deleted or renamed"
+       "%s: nothing is proposed for it; give its new text, or delete or rename it"
        path))
     (when (and (plist-get proposal :to)
                (or (plist-get proposal :delete) (plist-get proposal :content)))
@@ -88,7 +88,7 @@ Either is nil if it does not exist on that side."
          (to (plist-get proposal :to))
          (is-there (or (agent-q-diff-operation-exists-p path)
                        (when-let ((buffer (find-buffer-visiting path)))
-                         ;; That of a file that is gone only has its old text.
+                         ;; The buffer of a deleted file has only its old text.
                          (not (eq 'deleted (agent-q-diff-disk-state buffer)))))))
     (cond
      (to (cons path (agent-q-diff-visit-name to)))
@@ -327,15 +327,16 @@ error, nothing is left open."
 ;;    version control around it.  A reading counts if it fits: the file exists
 ;;    that the diff would change.
 ;; 3. All files of a diff are named from the same directory.  If several
-;;    readings of one fit, that counts which the others have, or which has the
-;;    text that git's `index' line names.  A new file has no file that says what
-;;    is a prefix, and often no second name: those before the other files are
-;;    taken off it, too.  If it is alone, and its first directory does not exist,
-;;    but one below that does, both readings fit.
-;; 4. If still more than one file fits, none is chosen: the user is asked, or
-;;    if there is nobody to ask, the diff is refused, with all that fit.
-;; 5. A file with other directories than the diff says is offered, but not
-;;    taken by itself.
+;;    readings of a name fit, choose the one that agrees with the other files,
+;;    or whose file has the text that git's `index' line names.  For a new file,
+;;    no existing file shows what is a prefix, and often there is no second
+;;    name, so the prefixes of the other files are taken off it.  If it is the
+;;    only file, and its first directory does not exist, but one below that
+;;    does, both readings fit.
+;; 4. If more than one file still fits, none is chosen: the user is asked, or
+;;    if there is nobody to ask, the diff is refused with a list of them.
+;; 5. A file of the same name in other directories is suggested, but never
+;;    chosen automatically.
 
 (defconst agent-q-diff-input--vc-names
   '(".git" ".hg" ".jj" ".bzr" ".svn" "_darcs" ".fslckout" "_FOSSIL_")
@@ -404,7 +405,7 @@ for a new file, those in whose directories most exists."
                      (seq-filter #'agent-q-diff-input--maybe-p fits))))))
 
 (defun agent-q-diff-input--maybe-p (fit)
-  "Return non-nil if FIT, for a new file, fits beside a usual one."
+  "Return non-nil if FIT, for a new file, is only an alternative to a usual one."
   (eq 'maybe (agent-q-diff-input-fit-doubt fit)))
 
 (defun agent-q-diff-input--named (name base)
@@ -469,9 +470,9 @@ Return nil if it has none of them."
 
 (defun agent-q-diff-input--also-below (file bases)
   "Return the readings of FILE of a diff, if it is not clear what is new.
-That is so if a name that is all its header has begins with a directory that
-does not exist below BASES, but goes on with one that does: the first may be
-a prefix.  Otherwise return nil."
+That is so if its header has a single name, which begins with a directory that
+does not exist below BASES, followed by one that does: the first may be a
+prefix.  Otherwise return nil."
   (cl-flet ((there-p (name)
               (pcase (split-string name "/")
                 (`(,first ,_ . ,_)
@@ -487,8 +488,8 @@ a prefix.  Otherwise return nil."
 
 (defun agent-q-diff-input--likeliest-new (fits is-git)
   "Return those of FITS, for a new file, in whose directories most exists.
-Unless IS-GIT is non-nil, a name is rather relative to `default-directory':
-only git names a new file from the root of its work tree."
+Unless IS-GIT is non-nil, prefer names relative to `default-directory': only
+git names a new file from the root of its work tree."
   (let* ((score (lambda (fit)
                   (let* ((name (agent-q-diff-input-fit-name fit))
                          (below (substring name (length (agent-q-diff-input-fit-base fit)))))
@@ -503,7 +504,7 @@ only git names a new file from the root of its work tree."
          (first (car likeliest)))
     (cond
      ((null (cdr likeliest)) likeliest)
-     ;; Nothing is there: as it is usually meant.
+     ;; No directory exists: take the usual reading.
      ((= best 0) (if is-git (seq-uniq likeliest #'agent-q-diff-input--same-base-p) (list first)))
      (is-git likeliest)
      (t (seq-filter (lambda (fit) (agent-q-diff-input--same-base-p fit first)) likeliest)))))
@@ -523,7 +524,7 @@ Unusual readings count only if the usual ones do not fit."
             '(0 1)))
 
 (defun agent-q-diff-input--agree (all test &optional is-needed)
-  "Return ALL, lists of fits, without those that are at odds with the others.
+  "Return ALL, lists of fits, without those that contradict the others.
 A fit stays if each file that has a single fit has one that is equal by TEST.
 With IS-NEEDED, each file needs such a fit; the value is nil if one has none.
 Otherwise, a file that has none keeps all of its fits."
@@ -624,8 +625,8 @@ diff with other names"
     (mapcar #'car all)))
 
 (defun agent-q-diff-input--refuse-guess (files bases)
-  "Signal an error if one of FILES of a diff does not exist, but a similar one.
-Its name has other directories.  BASES are the directories to look in."
+  "Signal an error if one of FILES of a diff exists only in other directories.
+The error suggests that one.  BASES are the directories to look in."
   (dolist (file files)
     (unless (agent-q-diff-input--fits file bases 1)
       (when-let ((fits (agent-q-diff-input--fits file bases 2)))
@@ -716,7 +717,7 @@ PATH and CHOOSE are as for `agent-q-diff-input-of-diff'."
   "Return the properties that propose OPERATION, one that a diff has."
   (pcase-exhaustive operation
     ('(rename) nil)
-    ;; Git knows no other bits, and nobody shall get more by a diff.
+    ;; Git records no other bits, and a diff must not grant more.
     (`(create ,mode) (and (/= 0 (logand mode #o111)) (list :mode (logand mode #o777))))
     (`(delete ,text) (list :delete t :original text))
     (`(mode ,old ,new) (list :old-mode (logand old #o777) :mode (logand new #o777)))
@@ -800,7 +801,7 @@ the same place come one after the other."
             proposals))
 
 (defun agent-q-diff-lsp--with-edits (proposal edits)
-  "Return PROPOSAL, of one file, with EDITS after what it proposes already."
+  "Return PROPOSAL, of one file, with EDITS made after its earlier ones."
   (let ((content (plist-get proposal :content))
         (update (or (plist-get proposal :update) #'identity)))
     (if content
@@ -825,7 +826,7 @@ VERSION is as for `agent-q-diff-lsp-files'."
   (let ((proposal (agent-q-diff-lsp--proposal path proposals)))
     (cond
      (proposal (not (plist-get proposal :delete)))
-     ;; It got another name.
+     ;; It was renamed.
      ((seq-find (lambda (other) (equal path (plist-get other :path))) proposals) nil)
      (t (file-exists-p path)))))
 
@@ -836,9 +837,9 @@ VERSION is as for `agent-q-diff-lsp-files'."
                '(nil :false :json-false)))))
 
 (defun agent-q-diff-lsp--done-p (change path proposals)
-  "Return non-nil if CHANGE is to be left out, since there is a file PATH.
-It is to be there after CHANGE.  Signal an error if CHANGE does not say what
-then is to be done.  PROPOSALS are what the earlier changes propose."
+  "Return non-nil if CHANGE is to be skipped, since the file PATH exists.
+CHANGE would create PATH.  If PATH exists and CHANGE has no option for that
+case, signal an error.  PROPOSALS are those of the earlier changes."
   (and (not (agent-q-diff-lsp--option change "overwrite"))
        (agent-q-diff-lsp--exists-p path proposals)
        (or (agent-q-diff-lsp--option change "ignoreIfExists")

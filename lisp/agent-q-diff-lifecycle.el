@@ -9,12 +9,12 @@
 ;; Each review begins here and, whatever ends it, ends here: its result is
 ;; recorded, its memory freed, and its caller answered, exactly once.
 ;;
-;; The commands that end a review ask their questions, and show their
-;; warnings, before.
+;; The commands that end a review ask their questions and show their warnings
+;; first.
 ;;
-;; An agent waits for a decision only so long.  The last minutes before that
+;; An agent waits only so long for a decision.  The last minutes of that time
 ;; are shown in the header line of the review and in the list of reviews, and
-;; the user is told of them twice in the echo area.
+;; are announced twice in the echo area.
 
 ;;; Code:
 
@@ -69,7 +69,7 @@ If the review has ended already, leave its buffer."
        (message "Nothing was applied: what you accepted could not be applied")
        (if (agent-q-diff-buffer-awaited-p)
            (agent-q-diff-finish--with 'not-applied by-key)
-         ;; No caller waits who could be told more than one of two words.
+         ;; Otherwise the decision can only be one of two words.
          (agent-q-diff-finish-decided "rejected" by-key)))))))
 
 (defun agent-q-diff-finish--close-help ()
@@ -143,8 +143,8 @@ message."
         (user-error "Not finished")))))
 
 (defun agent-q-diff-finish--undecided-p ()
-  "Return non-nil if nothing is decided, and a caller waits who can be told so.
-Agent-Q's contract has two words only."
+  "Return non-nil if nothing is decided, and a caller waits that can be told so.
+Agent-Q's contract has only \"accepted\" and \"rejected\"."
   (and (agent-q-diff-buffer-awaited-p)
        (not agent-q-diff-buffer-is-past)
        (not (agent-q-diff-session-is-documented agent-q-diff-buffer-review))
@@ -153,7 +153,7 @@ Agent-Q's contract has two words only."
 
 (defun agent-q-diff-finish--outcome ()
   "Return how the review would end.
-It is `accepted', `rejected', `not-applied', or, if a caller waits who can be
+It is `accepted', `rejected', `not-applied', or, if a caller waits that can be
 told that nothing was decided, `undecided'."
   (let ((change (agent-q-diff-buffer-change-or-nil)))
     (when (and change (agent-q-diff-change-path change))
@@ -193,7 +193,7 @@ target is not saved or not sound."
   (let ((unsound (and by-key (agent-q-diff-outcome-at-finish))))
     (setq agent-q-diff-buffer-decision decision)
     (if (and (agent-q-diff-buffer-awaited-p) (not agent-q-diff-buffer-is-past))
-        ;; The message about the end, which says what is saved, will have it.
+        ;; The message about the end, which says what is saved, includes it.
         (setf (agent-q-diff-session-warning agent-q-diff-buffer-review) unsound)
       (when-let ((warnings (and by-key
                                 (delq nil (list (agent-q-diff-finish--only-in-buffer)
@@ -259,10 +259,10 @@ Then the key has its usual command, which leaves the recursive edit."
 ;;; How long an agent goes on waiting
 
 (defvar agent-q-diff-deadline--timer nil
-  "Timer that runs when what is shown of some deadline changes, or nil.")
+  "Timer that runs when the display of some deadline changes, or nil.")
 
 (defvar-local agent-q-diff-deadline--minutes nil
-  "The minutes that were left when that was last shown, or nil.")
+  "The minutes left that were last shown, or nil.")
 
 (defun agent-q-diff-deadline-begin (review seconds)
   "Have REVIEW show that its caller waits for SECONDS from now."
@@ -272,8 +272,8 @@ Then the key has its usual command, which leaves the recursive edit."
   (agent-q-diff-deadline--update))
 
 (defun agent-q-diff-deadline--change-after (seconds)
-  "Return when something else is shown, with SECONDS left: a number of seconds.
-If nothing else will be shown, return nil."
+  "Return the seconds until the display must change, with SECONDS left.
+If it will not change any more, return nil."
   (let ((near (* 60 agent-q-diff-session-near-minutes)))
     (cond
      ((<= seconds 60) nil)
@@ -353,7 +353,7 @@ If nothing else will be shown, return nil."
 
 (defun agent-q-diff-lifecycle--emacs-killed ()
   "Answer the callers of all open reviews, since Emacs exits.
-When answered, callers may begin further reviews, as an agent might that
+When answered, callers may begin further reviews, for example an agent that
 tries again.  Answer these as well, but not endlessly."
   (cl-loop repeat 10
            while agent-q-diff-reviews-open
@@ -431,7 +431,7 @@ answer whatever they do."
 ;;;; Messages about an end with a decision
 
 (defun agent-q-diff-lifecycle--in-file-text (review)
-  "Return how many hunks of REVIEW, which was decided, are where, a string."
+  "Return how many hunks of REVIEW, which was decided, are in its file, in words."
   (let ((result (agent-q-diff-session-result review)))
     (format (ngettext "%s of %d hunk %s" "%s of %d hunks %s" (plist-get result :total))
             (pcase (plist-get result :in-file)

@@ -7,7 +7,7 @@
 ;;; Commentary:
 
 ;; A Common Lisp that is connected by SLY or SLIME has Emacs evaluate a form
-;; and waits for the value.  A form that asks the user would keep Emacs in a
+;; and waits for the value.  A form that asked the user would keep Emacs in a
 ;; recursive edit until everything is decided, and nested calls would be
 ;; answered in the wrong order.  With `agent-q-diff-lisp-mode' the call is
 ;; intercepted before it is evaluated, a review is begun, and Lisp is

@@ -7,8 +7,8 @@
 ;;; Commentary:
 
 ;; Lists the open reviews with their agent, file, age, progress and
-;; description, and below them the past reviews that are kept.  The list
-;; follows every change, and the ages go on.
+;; description, and below them the past reviews that are kept.  The list, with
+;; the ages, is always up to date.
 ;;
 ;; A past review that is shown again is like any other review, except that
 ;; nobody waits for it: hunks can be taken out of the file, or applied after
@@ -174,7 +174,7 @@ HUNK counted from 0.  Signal an error if REVIEW is not kept any more."
             (+ applied rejected) total)))
 
 (defun agent-q-diff-list--name (review)
-  "Return what REVIEW is of, before its directory."
+  "Return the name and the directory of the file of REVIEW, for a row."
   (format "%s  %s" (agent-q-diff-session-name review)
           (agent-q-diff-session-directory review)))
 
@@ -191,7 +191,7 @@ HUNK counted from 0.  Signal an error if REVIEW is not kept any more."
                           (agent-q-diff-session-said review))))
           (append (agent-q-diff-open-reviews) (agent-q-diff-past-reviews))))
 
-;;;; Following what happens
+;;;; Updating the list
 
 (defconst agent-q-diff-list--period 10
   "Number of seconds after which the ages in the list are updated.")
@@ -210,8 +210,8 @@ HUNK counted from 0.  Signal an error if REVIEW is not kept any more."
   (text-property-any (point-min) (point-max) 'tabulated-list-id review))
 
 (defun agent-q-diff-list--place (position)
-  "Return what is to be found again at POSITION, (REVIEW LINE).
-If REVIEW has ended meanwhile, that is the first one to be decided."
+  "Return (REVIEW LINE), to find POSITION after the list is printed again.
+If REVIEW has ended meanwhile, return `first' instead of it."
   (save-excursion
     (goto-char position)
     (let ((review (tabulated-list-get-id)))
@@ -250,7 +250,7 @@ If REVIEW has ended meanwhile, that is the first one to be decided."
 
 (defun agent-q-diff-list--update ()
   "Update the list if it is visible.
-If the list is gone, stop following what happens."
+If the list is gone, stop updating it."
   (setq agent-q-diff-list--is-due nil)
   (let ((buffer (get-buffer agent-q-diff-list-buffer-name)))
     (cond
@@ -270,7 +270,7 @@ If the list is gone, stop following what happens."
   (agent-q-diff-list--update-soon))
 
 (defun agent-q-diff-list--start ()
-  "Begin to follow what happens to reviews."
+  "Begin to update the list."
   (add-hook 'agent-q-diff-session-changed-hook #'agent-q-diff-list--update-soon)
   (unless agent-q-diff-list--timer
     (setq agent-q-diff-list--timer
@@ -278,7 +278,7 @@ If the list is gone, stop following what happens."
                           #'agent-q-diff-list--update))))
 
 (defun agent-q-diff-list--stop ()
-  "Stop following what happens to reviews."
+  "Stop updating the list."
   (remove-hook 'agent-q-diff-session-changed-hook #'agent-q-diff-list--update-soon)
   (when agent-q-diff-list--timer
     (cancel-timer agent-q-diff-list--timer)
@@ -385,7 +385,7 @@ Forget a review that has ended."
 \\[agent-q-diff-list-open] goes to the review at point, and shows one that has ended again.
 \\[agent-q-diff-list-cancel] cancels it undecided, or forgets one that has ended.
 \\[agent-q-diff-list-take-back] takes the hunks of one that has ended out of its file again.
-The list follows what happens; \\[revert-buffer] looks again at once.
+The list updates itself; \\[revert-buffer] updates it at once.
 
 \\{agent-q-diff-list-mode-map}"
   (agent-q-diff-base-claim-single-keys)

@@ -53,7 +53,7 @@ ATTRIBUTES are from `file-attributes'."
                              :text text :coding coding)))
 
 (defun agent-q-diff-live--buffer-bytes (name text)
-  "Return TEXT as bytes; it is that of a buffer which visits NAME as bytes.
+  "Return TEXT, of a buffer that visits NAME as bytes, as a unibyte string.
 Each character must be one byte, so that positions stay the same."
   (let ((bytes (encode-coding-string text 'no-conversion)))
     (unless (= (length bytes) (length text))

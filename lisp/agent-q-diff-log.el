@@ -6,7 +6,7 @@
 
 ;;; Commentary:
 
-;; The log has one JSON object a line, in a file that only the user can
+;; The log has one JSON object per line, in a file that only the user can
 ;; read, since diffs contain parts of the user's files.  Several Emacsen may
 ;; write at once: each line is written by one write(2) to a file opened with
 ;; O_APPEND, as `write-region' does when it appends bytes.
@@ -32,7 +32,7 @@
 (defcustom agent-q-diff-log-file
   (locate-user-emacs-file "agent-q-diff/log.jsonl")
   "File to which every proposal and every edit is recorded, or nil for none.
-It holds one JSON object a line and is readable by the user alone.  A
+It holds one JSON object per line, and only the user can read it.  A
 directory that is missing is created, for the user alone as well."
   :type '(choice (const :tag "Record nothing" nil) file)
   :group 'agent-q-diff-log)

@@ -10,13 +10,13 @@
 ;; `agent-q-diff-contract' selects one.  That of Agent-Q's documents is an
 ;; interface: its agent is prompted with it, so words, signs and line breaks
 ;; must not change, and no other agent reads it.  Every other agent reads
-;; plain sentences.  Of a change of several files, one sentence says of each
-;; what became of it; what is not wholly in a file follows, file by file.
-;; An agent numbers the hunks of each file from 1, as a diff has them.
+;; plain sentences.  For a change of several files, one sentence says what
+;; became of each; the details of files that were not accepted completely
+;; follow.  The hunks of each file are numbered from 1, as in a diff.
 ;;
 ;; Both wordings have the same facts: how much of a proposal is in the file,
-;; or only in the buffer; which hunks; what the user edited and said.  All of
-;; it follows from the result of a review, a plist; see `agent-q-diff-review'.
+;; or only in the buffer; which hunks; what the user edited and said.  All are
+;; taken from the result of a review, a plist; see `agent-q-diff-review'.
 
 ;;; Code:
 
@@ -125,25 +125,25 @@ their numbers."
           (string-trim-right (or (plist-get hunk :part) "") "\n")))
 
 (defun agent-q-diff-message-facts--undecided-p (hunk)
-  "Return non-nil if HUNK, the result of one, is not in the file and undecided.
+  "Return non-nil if HUNK, a hunk's result, is undecided and not in the file.
 One that could not be applied where it belongs does not count."
   (and (null (plist-get hunk :state))
        (not (plist-get hunk :in-file))
        (not (plist-get hunk :reason))))
 
 (defun agent-q-diff-message-facts--rejected-p (hunk)
-  "Return non-nil if the user rejected HUNK, the result of one."
+  "Return non-nil if the user rejected HUNK, the result of a single hunk."
   (eq 'rejected (plist-get hunk :state)))
 
 (defun agent-q-diff-message-facts--declined (result change)
-  "Return what the user declined of RESULT, whose proposal is called CHANGE."
+  "Return which part of CHANGE, a name for the proposal of RESULT, was declined."
   (if (< 0 (or (plist-get result :pending) 0))
       (format "%d of %d hunks of %s" (plist-get result :rejected) (plist-get result :total)
               change)
     change))
 
 (defun agent-q-diff-message-facts--left-open (result)
-  "Return words that follow what was declined of RESULT, if not all was decided."
+  "Return words to append about hunks of RESULT that the user has not decided."
   (pcase (or (plist-get result :pending) 0)
     (0 "")
     (1 ", and has not decided about the other")
@@ -172,11 +172,12 @@ One that could not be applied where it belongs does not count."
       (seq-filter (lambda (hunk) (plist-get hunk :reason)) out)))))
 
 (defconst agent-q-diff-message-facts--max-reasons 20
-  "Number of hunks of which a message says why they could not be applied.")
+  "Number of hunks for which a message says why they could not be applied.")
 
 (defun agent-q-diff-message-facts--not-applied (hunks)
   "Return lines about HUNKS, which could not be applied, or nil.
-Agent-Q's have just their numbers, so does the rest of very many."
+For Agent-Q, and beyond `agent-q-diff-message-facts--max-reasons', they give
+only the numbers."
   (if (eq agent-q-diff-contract 'agent-q)
       (remq nil (list (agent-q-diff-message-facts--part
                        "Could not be applied where it belongs: hunk%s." hunks)))
@@ -192,7 +193,7 @@ Agent-Q's have just their numbers, so does the rest of very many."
 (defun agent-q-diff-message-facts--partial (result in out)
   "Return lines that list the hunks IN the target of RESULT, and those OUT of it."
   (append
-   ;; Among plain sentences, the first says so.
+   ;; In plain wording, the first sentence says so.
    (when (eq agent-q-diff-contract 'agent-q)
      (list (agent-q-diff-message-facts--in-sentence result)))
    (agent-q-diff-message-facts--which result in out)
@@ -353,8 +354,8 @@ agent-q-diff-recode-target in the diff, or C-x RET f in the file's buffer."
 ;;;; All details
 
 (defun agent-q-diff-message-facts--details (result)
-  "Return lines about RESULT that the decision alone does not tell, or nil.
-They are about what is in the file, whatever the marks."
+  "Return lines with facts about RESULT beyond the decision, or nil.
+They say what is in the file, whatever the marks."
   (pcase-let* ((`(,in . ,out) (agent-q-diff-message-facts--in-and-out result))
                (is-accepted (equal (plist-get result :decision) "accepted"))
                (lines (append
@@ -373,7 +374,7 @@ They are about what is in the file, whatever the marks."
 ;;; Several files
 
 (defun agent-q-diff-message-files--name (path result)
-  "Return PATH, of a file of RESULT, as an agent knows it."
+  "Return the name by which an agent knows PATH, a file of RESULT."
   (string-remove-prefix (file-name-as-directory (plist-get result :path)) path))
 
 (defun agent-q-diff-message-files-lines (file)
@@ -396,7 +397,7 @@ Their :index counts from 0 in FILE."
             "")))
 
 (defun agent-q-diff-message-files--remarks (file result)
-  "Return in parentheses why hunks of FILE are as they are, or the empty string.
+  "Return remarks on hunks of FILE, in parentheses, or the empty string.
 FILE is one of RESULT."
   (let* ((lines (agent-q-diff-message-files-lines file))
          (reasons (mapcar (lambda (hunk) (plist-get hunk :reason)) lines))
@@ -410,14 +411,14 @@ FILE is one of RESULT."
                      (agent-q-diff-message-files--remark
                       hunk (format "hunk %d" (1+ (plist-get hunk :index))) is-mixed))
                    lines)
-           ;; What such a hunk is, the words before the parentheses say.
+           ;; The words before the parentheses say what the operation is.
            (mapcan (lambda (hunk)
                      (and (plist-get hunk :operation)
                           (or (plist-get hunk :comment)
                               (not (member (plist-get hunk :reason) reasons)))
                           (agent-q-diff-message-files--remark hunk nil is-mixed)))
                    (plist-get file :hunks))
-           ;; Otherwise nothing is decided, as the message says.
+           ;; Without a decision, the message says so itself.
            (and (plist-get result :decision)
                 (append
                  (and is-mixed
@@ -434,8 +435,8 @@ FILE is one of RESULT."
 
 (defun agent-q-diff-message-files--remark (hunk name is-mixed)
   "Return a list with a remark on HUNK, or nil.
-It is called NAME, or has no name if that is nil.  If IS-MIXED is non-nil,
-say if it is rejected."
+NAME is its name, or nil to leave that out.  If IS-MIXED is non-nil, say
+whether it is rejected."
   (cond
    ((plist-get hunk :comment)
     (let ((words (delq nil (list name
@@ -491,7 +492,7 @@ does for all, the remark is just WORD."
                          (if (seq-every-p (lambda (hunk) (plist-get hunk :in-file)) operations)
                              " with "
                            ", "))
-            (if (plist-get file :overwritten) ", but the file has since gone" "")
+            (if (plist-get file :overwritten) ", but the file has since disappeared" "")
             (agent-q-diff-message-files--remarks file result))))
 
 ;;;; All files
@@ -574,8 +575,8 @@ does for all, the remark is just WORD."
             file)))
 
 (defun agent-q-diff-message-files--details (result)
-  "Return lines about the files of RESULT that the sentence does not tell, or nil.
-A file that is not there because it was not created has none."
+  "Return lines with facts about the files of RESULT beyond the sentence, or nil.
+There are none for a file that does not exist because it was not created."
   (let ((lines (append
                 (agent-q-diff-message-facts-comments
                  (list :comment (plist-get result :comment)))
@@ -695,7 +696,7 @@ IS-REASONED is non-nil if the user gave a reason."
      "\n\n")))
 
 (defun agent-q-diff-message--details (result)
-  "Return lines about RESULT that its first sentence does not tell, or nil."
+  "Return lines with facts about RESULT beyond its first sentence, or nil."
   (if (plist-get result :files)
       (agent-q-diff-message-files--details result)
     (agent-q-diff-message-facts--details result)))
@@ -728,22 +729,23 @@ A refusal by the guard already begins with \"Error: \"."
             (agent-q-diff-error-text err)))))
 
 (defun agent-q-diff-message-of-remains (result)
-  "Return what a review with RESULT left behind, or nil if nothing.
-RESULT is not a decision.  The agent must not assume that the file is
+  "Return lines about what a review with RESULT left behind, or nil.
+It ended without a decision.  The agent must not assume that the file is
 unchanged, and the user's comments must not be lost."
   (let ((lines (append
                 (when (plist-get result :total)
                   (agent-q-diff-message--remaining-hunks result))
                 (agent-q-diff-message-facts-comments
-                 ;; What is said of files has the comments on their hunks.
+                 ;; The lines about files include the comments on their hunks.
                  (if (plist-get result :files)
                      (list :comment (plist-get result :comment))
                    result)))))
     (and lines (string-join lines "\n"))))
 
 (defun agent-q-diff-message--remaining-hunks (result)
-  "Return lines about the hunks in the target after RESULT, which is no decision.
-If there are none, Agent-Q's message stays as its documents have it."
+  "Return lines about the hunks that are in the target after an undecided review.
+RESULT is its result.  If no hunk is in it, return nil for Agent-Q, so that
+its message stays as documented."
   (cond
    ((and (eq agent-q-diff-contract 'agent-q)
          (= 0 (plist-get result :in-file)))
@@ -758,7 +760,7 @@ If there are none, Agent-Q's message stays as its documents have it."
             (remq nil (list (agent-q-diff-message-facts--saved-note result)))))))
 
 (defun agent-q-diff-message-of-no-decision (result)
-  "Return why RESULT is not a decision, as one line for the text of an error.
+  "Return why RESULT has no decision, as one line for the text of an error.
 It says how much is in the file: an agent that reads only that a review was
 cancelled would assume that the file is unchanged."
   (if (and (eq 'cancelled (plist-get result :status))
@@ -818,7 +820,7 @@ OUTCOME is a plist: :by is who denied it, :reason why."
 (defun agent-q-diff-message-of-undecided (result err function)
   "Return the message about ERR, and what a review left behind.
 FUNCTION returns the message for an error.  RESULT is that of a review that
-was not decided, which says more than ERR, or nil if there was no review."
+ended undecided, which says more than ERR, or nil if there was none."
   (let ((remains (and result (agent-q-diff-message-of-remains result))))
     (concat (funcall function
                      (if result

@@ -6,7 +6,7 @@
 
 ;;; Commentary:
 
-;; The keys of a diff buffer.  The commands are in the files above this one.
+;; The keys of a diff buffer.  Their commands are defined in other files.
 ;;
 ;; Help, the menu bar and the context menu have the commands, too.  All are
 ;; made from one table and the keymap, so they agree and are never out of

@@ -1,4 +1,4 @@
-;;; agent-q-diff-navigation.el --- Moves among the hunks and to the target; shows some of them only  -*- lexical-binding: t; -*-
+;;; agent-q-diff-navigation.el --- Moves among hunks and to the target; hides hunks  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -14,10 +14,10 @@
 ;; be folded into one line.  Both affect only the display; commands that
 ;; move skip hidden hunks.
 ;;
-;; To open a change of hundreds of files, or of a large one, none is visited
-;; whose text can be known without that.  A file is visited when a hunk of it
-;; is decided, or soon after its section comes into view: only then are its
-;; hunks colored as code, and its edits noticed as they are made.
+;; When a change of hundreds of files, or of a large one, is opened, files whose
+;; text is known without visiting them are not visited yet.  A file is visited
+;; when a hunk of it is decided, or soon after its section comes into view: only
+;; then are its hunks colored as code, and its edits noticed as they are made.
 
 ;;; Code:
 
@@ -59,8 +59,8 @@ ASIDE, a string or nil, is appended."
              (if aside (concat "; " aside) ""))))
 
 (defun agent-q-diff-navigation--known-p (hunk)
-  "Return non-nil if it is known how HUNK stands in its file.
-That of lines is not known before the file is visited."
+  "Return non-nil if it is known whether HUNK is in its file.
+For a hunk that has lines, that is not known before the file is visited."
   (or (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk)
       (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk))))
 
@@ -200,7 +200,7 @@ In a review of one file's text, move to the Nth previous hunk."
         (agent-q-diff-navigation--say-file)))))
 
 (defun agent-q-diff-navigation--say-file ()
-  "Say in the echo area how far the file is decided whose heading is at point."
+  "Say in the echo area how far the file at point, on its heading, is decided."
   (let ((index (agent-q-diff-buffer-file-index)))
     (message "File %d of %d%s" (1+ index) (length agent-q-diff-buffer-headings)
              (if (agent-q-diff-buffer-ended-p)
@@ -439,7 +439,7 @@ Before point is first moved in the target, its position becomes the mark."
   (add-hook 'change-major-mode-hook #'agent-q-diff-navigation-unmark nil t)
   (add-hook 'kill-buffer-hook #'agent-q-diff-navigation-unmark nil t))
 
-;;; Hunks that one wants to see, and others
+;;; Hiding and folding hunks
 
 (defvar agent-q-diff-hide-decided-mode)
 (defvar agent-q-diff-fold-white-space-mode)

@@ -1,4 +1,4 @@
-;;; agent-q-diff-outcome.el --- The file as it is going to be  -*- lexical-binding: t; -*-
+;;; agent-q-diff-outcome.el --- Shows the file as it will be  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -6,7 +6,7 @@
 
 ;;; Commentary:
 
-;; A proposal is made to be taken as a whole; some of its hunks alone can
+;; A proposal is meant to be taken as a whole; some of its hunks alone can
 ;; leave a parenthesis open.  This file shows the target with the hunks
 ;; chosen so far, and warns if it is not sound although the original and the
 ;; whole proposal are.  The end of a review warns as well.
@@ -142,7 +142,7 @@ If IS-ALL is non-nil, so are pending hunks, except those in REFUSED."
              (not (assq hunk refused))))))
 
 (defun agent-q-diff-outcome--file-words (change index is-all refused)
-  "Return what file INDEX of CHANGE will be, in words.
+  "Return words for what will become of file INDEX of CHANGE.
 IS-ALL and REFUSED are as for `agent-q-diff-outcome--will-be-in-p'."
   (let* ((file (nth index (agent-q-diff-change-files change)))
          (hunks (agent-q-diff-change-hunks-of change index))
@@ -195,7 +195,7 @@ IS-ALL is as for `agent-q-diff-show-outcome'."
        (agent-q-diff-file-change-modified file)))))
 
 (defun agent-q-diff-outcome--of-files (is-all)
-  "Return what each file of this review will be, as `agent-q-diff-outcome--of'.
+  "Return the outcome of all files of this review, as `agent-q-diff-outcome--of'.
 IS-ALL is as for `agent-q-diff-show-outcome'."
   (let* ((change agent-q-diff-buffer-change)
          (refused (and is-all
@@ -259,8 +259,8 @@ IS-ALL as for `agent-q-diff-show-outcome'.")
 (put 'agent-q-diff-outcome--shown 'permanent-local t)
 
 (defun agent-q-diff-outcome--of (is-all index)
-  "Return what file INDEX of this review will be, a list (TEXT MODE NAME WARNING).
-If INDEX is nil, that is a line for each file.  MODE is the major mode that
+  "Return (TEXT MODE NAME WARNING), the outcome of file INDEX of this review.
+If INDEX is nil, TEXT has a line for each file.  MODE is the major mode that
 shows TEXT, NAME what it is called, and WARNING a string or nil.  IS-ALL is
 as for `agent-q-diff-show-outcome'."
   (if (null index)
@@ -335,7 +335,7 @@ A window that shows the file is only used if there is no other."
         (agent-q-diff-base-show buffer))))
 
 (defun agent-q-diff-outcome--show (is-all index line)
-  "Show what file INDEX of this review will be, beside the diff, at LINE.
+  "Show the outcome of file INDEX of this review beside the diff, at LINE.
 LINE counts from 0.  IS-ALL and INDEX are as for `agent-q-diff-outcome--of'.
 Return (WINDOW . WARNING); either may be nil."
   (let* ((diff (current-buffer))
@@ -350,7 +350,7 @@ Return (WINDOW . WARNING); either may be nil."
     (cons window warning)))
 
 (defun agent-q-diff-outcome--go-to (line)
-  "Let the buffer of the outcome, and its windows, be at LINE, from 0."
+  "Move to LINE, from 0, in the buffer of the outcome and its windows."
   (with-current-buffer agent-q-diff-outcome--buffer-name
     (goto-char (agent-q-diff-outcome--line (1+ line)))
     (dolist (window (get-buffer-window-list nil 'never t))
@@ -368,7 +368,7 @@ Return (WINDOW . WARNING); either may be nil."
     (run-with-timer 0 nil #'agent-q-diff-outcome--update)))
 
 (defun agent-q-diff-outcome--diff ()
-  "Return the diff buffer of what is shown, or nil if nothing is."
+  "Return the diff buffer of the outcome that is shown, or nil."
   (when-let ((buffer (get-buffer agent-q-diff-outcome--buffer-name)))
     (car (buffer-local-value 'agent-q-diff-outcome--shown buffer))))
 
@@ -391,7 +391,7 @@ Return (WINDOW . WARNING); either may be nil."
        (get-buffer-window agent-q-diff-outcome--buffer-name)))
 
 (defun agent-q-diff-outcome-close (&rest _)
-  "Kill the buffer of the outcome, and let its window be as before.
+  "Kill the buffer of the outcome, and restore its window.
 If that was selected, select the diff."
   (let ((buffer (get-buffer agent-q-diff-outcome--buffer-name))
         (diff (agent-q-diff-outcome--diff)))
@@ -412,7 +412,7 @@ If that was selected, select the diff."
         (kill-buffer buffer)))))
 
 (defun agent-q-diff-outcome--subject ()
-  "Return what to show of the hunk at point, (INDEX . LINE).
+  "Return (INDEX . LINE), the place of the hunk at point in the outcome.
 INDEX is that of a file, or nil for all of them; LINE counts from 0."
   (let* ((hunk (agent-q-diff-buffer-hunk-at-point))
          (index (agent-q-diff-buffer-file-index))
@@ -429,7 +429,7 @@ INDEX is that of a file, or nil for all of them; LINE counts from 0."
                 (t 0)))))
 
 (defvar-local agent-q-diff-outcome--followed nil
-  "The hunk of this diff buffer at which what is shown is, or nil.")
+  "The hunk of this diff buffer whose place the outcome shows, or nil.")
 
 (defun agent-q-diff-outcome--follow ()
   "Show the place of the hunk at point in the outcome, unless it is shown already.

@@ -1,4 +1,4 @@
-;;; agent-q-diff-parts.el --- The changes in a text among its words  -*- lexical-binding: t; -*-
+;;; agent-q-diff-parts.el --- Finds the diffs and patches in a text with prose  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -6,11 +6,11 @@
 
 ;;; Commentary:
 
-;; A mail, or what an agent writes, has words around its changes, and may have
-;; several: unified diffs and patches of Codex's, each in a fence or not.  Here
-;; they are told apart, for every way in.  Nothing that looks like a change is
-;; skipped: either it is read, or the whole text is refused with the line where
-;; it begins.  Only the message of a commit, and what a mail quotes, are no changes.
+;; A mail, or what an agent writes, has prose around its changes, and may have
+;; several: unified diffs and patches of Codex's, in a fence or not.  This file
+;; finds them, for every way in.  Nothing that looks like a change is skipped:
+;; either it is read, or the whole text is refused with the line where it begins.
+;; Only changes in the message of a commit, or quoted in a mail, are ignored.
 
 ;;; Code:
 
@@ -33,7 +33,7 @@
   (concat "^[ \t>]+\\(?:@@\\|--- \\|diff --git \\)\\|^[ \t>]*\\*\\*\\*\\|```\\|~~~"
           "\\|[<-]\\{5\\} ?\\(?:SEARCH\\|ORIGINAL\\)"
           "\\|^[ \t>]*[0-9]+\\(?:,[0-9]+\\)?[acd][0-9,]+[ \t\r]*$\\|^[\e\ufeff]")
-  "Regexp that matches in a text in which more than one diff has to be looked for.")
+  "Regexp that matches in a text that may have more than a single plain diff.")
 
 (defconst agent-q-diff-parts--mail-start
   (concat "[ \t\r\n\ufeff]*\\(?:From [0-9a-f]\\{40\\} \\|\\(?:Author\\|Date\\|Description\\|From"
@@ -43,7 +43,7 @@
 (defconst agent-q-diff-parts--words
   '((quoted "a diff with quotation signs" "remove the signs before its lines")
     (indented "a diff that is indented" "begin its lines at the margin")
-    (colored "a diff with colors" "make it without")
+    (colored "a diff with colors" "make it without them")
     (context "a context diff" "make it with diff -u")
     (normal "a diff without context" "make it with diff -u")
     (blocks "a SEARCH/REPLACE block" "make a unified diff of it")
@@ -52,10 +52,10 @@
              "write these lines around it")
     (codex "a patch with \"*** Begin Patch\", where a unified diff is expected"
            "make a unified diff of it"))
-  "Alist from kinds of changes that are not read to what they are and what helps.")
+  "Alist from kinds of changes that are not read to their names and remedies.")
 
 (defun agent-q-diff-parts (text)
-  "Return (DIFF . PATCHES), what is proposed in TEXT, among prose or alone.
+  "Return (DIFF . PATCHES), all diffs and patches in TEXT, with prose or alone.
 DIFF is a text with all unified diffs, or nil if there is none beside the
 PATCHES, those of Codex's.  Lines have the same numbers in all of them as in
 TEXT.  A byte order mark before a change is left out, as is what stands

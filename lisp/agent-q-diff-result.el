@@ -342,9 +342,9 @@ file is gone, so that none is in it."
                     (agent-q-diff-result--rare-parts change hunk text))))
 
 (defun agent-q-diff-result--rare-parts (change hunk text)
-  "Return a plist of what few hunks have, for HUNK of CHANGE.
-TEXT is its diff text.  What is nil is left out: a review can have thousands
-of hunks."
+  "Return a plist of the rarer properties of HUNK of CHANGE.
+TEXT is its diff text.  Properties that are nil are left out: a review can
+have thousands of hunks."
   (let ((index (agent-q-diff-engine-hunk-index hunk))
         (place (agent-q-diff-engine-hunk-place hunk)))
     (nconc
@@ -396,8 +396,8 @@ one, each would search for its section heading from the top of the file."
                agent-q-diff-result--outcomes)))
 
 (defun agent-q-diff-result--logged-path (review)
-  "Return what the log has as the path of REVIEW, a plist.
-Of several files that is the directory that has them all."
+  "Return the path of REVIEW for the log, a plist.
+For several files, that is the directory that has them all."
   (let* ((change (agent-q-diff-session-change review))
          (result (agent-q-diff-session-result review))
          (files (plist-get result :files)))
@@ -413,7 +413,7 @@ Of several files that is the directory that has them all."
       (list :description said))))
 
 (defun agent-q-diff-result-record-again (review before)
-  "Record that the user has changed what is in the files of REVIEW after its end.
+  "Record that the user has applied or taken out hunks of REVIEW after its end.
 BEFORE is the number of hunks that were in them until then."
   (agent-q-diff-log-record
    (append (list :tool (or (agent-q-diff-session-tool review) "review")
@@ -453,8 +453,8 @@ BEFORE is the number of hunks that were in them until then."
 
 (defun agent-q-diff-result--logged-hunk (hunk)
   "Return what the log records of HUNK, a hunk's result.
-Its lines are left out, since the proposal's diff has them, and so is what
-is nil: a review can have thousands of hunks."
+Its lines are left out, since the proposal's diff has them, and so are
+properties that are nil: a review can have thousands of hunks."
   (cl-loop for key in agent-q-diff-log-hunk-keys
            for value = (plist-get hunk key)
            when value nconc (list key (if (eq key :state) (symbol-name value) value))))

@@ -67,15 +67,15 @@ SLOTS are further slots, keywords and values."
   (agent-q-diff-change-path (agent-q-diff-session-change review)))
 
 (defun agent-q-diff-session-name (review)
-  "Return what REVIEW is of, for display: the name of its file, or their number."
+  "Return the subject of REVIEW for display: its file's name, or a number of files."
   (let ((files (agent-q-diff-change-files (agent-q-diff-session-change review))))
     (if (cdr files)
         (format "%d files" (length files))
       (agent-q-diff-file-change-name (car files)))))
 
 (defun agent-q-diff-session-directory (review)
-  "Return the directory that REVIEW is in, for display.
-Of several files, that is the one that has them all."
+  "Return the directory of the file of REVIEW, for display.
+For several files, that is the one that has them all."
   (agent-q-diff-visible
    (abbreviate-file-name
     (or (agent-q-diff-change-directory (agent-q-diff-session-change review))
@@ -83,7 +83,7 @@ Of several files, that is the one that has them all."
         ""))))
 
 (defun agent-q-diff-session-long-name (review &optional width)
-  "Return what REVIEW is of, with the directory, for display.
+  "Return the subject of REVIEW with its directory, for display.
 If that has more than WIDTH columns, not all of the directory is shown."
   (let* ((name (agent-q-diff-session-name review))
          (is-several (cdr (agent-q-diff-change-files (agent-q-diff-session-change review))))

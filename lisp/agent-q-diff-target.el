@@ -257,8 +257,8 @@ directory of this host where others might read it."
 
 ;; Modes and hooks run when a file is visited for an agent, since they say how
 ;; it is shown and saved.  But nobody asked to see the file, so meanwhile they
-;; can neither ask nor insert.  Those that did not get through run again when
-;; the user goes to the buffer.
+;; can neither ask nor insert.  Those that tried to are delayed until the user
+;; goes to the buffer.
 
 (defvar-local agent-q-diff-visit--held nil
   "The functions of hooks that have still to run in this buffer.")
@@ -316,7 +316,7 @@ If it fails, or changes the text, undo that and hold it back."
       (run-hook-wrapped hook #'agent-q-diff-visit--try))))
 
 (defun agent-q-diff-visit--run-hooks ()
-  "Run in the current buffer, just visited, what was delayed meanwhile.
+  "Run the delayed hooks of the current buffer, which was just visited.
 A template goes into an empty file by `find-file-hook', so that waits."
   (let ((hooks (nreverse delayed-mode-hooks))
         (after delayed-after-hook-functions))
@@ -338,8 +338,8 @@ A template goes into an empty file by `find-file-hook', so that waits."
     (setq agent-q-diff-visit--held (nreverse agent-q-diff-visit--held))))
 
 (defun agent-q-diff-visit--run-held ()
-  "Run what was held back in the current buffer, to which the user has gone.
-A new file that is being reviewed stays empty until that is over."
+  "Run the hooks that were held back in this buffer, which the user has selected.
+In a new file under review they wait, since it must stay empty until the end."
   (let ((held agent-q-diff-visit--held))
     (unless (and agent-q-diff-visit--is-reviewed (zerop (buffer-size)))
       (setq agent-q-diff-visit--held nil)
@@ -349,7 +349,7 @@ A new file that is being reviewed stays empty until that is over."
           (error (message "%s: %s" (buffer-name) (error-message-string err))))))))
 
 (defun agent-q-diff-visit--note-selected ()
-  "Run what was held back if the user has gone to a buffer that we visited."
+  "Run the hooks that were held back if the user has selected their buffer."
   (let ((buffer (window-buffer)))
     (when (and (buffer-local-value 'agent-q-diff-visit--held buffer)
                (null inhibit-interaction))
@@ -588,11 +588,11 @@ Return non-nil if the file is gone."
         (not (file-exists-p file))))))
 
 (defvar-local agent-q-diff-visit--noted nil
-  "What the user had done in this buffer when it was last ours alone.")
+  "The traces of the user in this buffer when it was last ours alone.")
 (put 'agent-q-diff-visit--noted 'permanent-local t)
 
 (defun agent-q-diff-visit--traces ()
-  "Return what is different in the current buffer once the user has used it."
+  "Return values that differ once the user has used the current buffer."
   (list buffer-display-count (point) (mark t) (point-min) (buffer-narrowed-p)
         buffer-read-only major-mode buffer-file-name
         (copy-sequence (buffer-local-value 'local-minor-modes (current-buffer)))))

@@ -363,9 +363,9 @@ NAME is a string or a symbol; line ends are left out."
 
 (defun agent-q-diff-coding-contradiction (text name was coding)
   "Return how the declaration in TEXT contradicts CODING, or nil.
-CODING is what TEXT is saved in.  The value is a sentence without an end.
+CODING is what TEXT is saved in.  The value is a sentence without its period.
 TEXT, a string or a buffer, is that of the file NAME.  WAS is what the file
-declared before it was changed: what was so already is no news.  A text
+declared before the change; if TEXT declares the same, return nil.  A text
 whose bytes are the same in both coding systems contradicts nothing; one
 that declares none is taken for UTF-8."
   (let* ((declared (agent-q-diff-coding-declared text name))
@@ -502,8 +502,7 @@ is removed from the buffer and put back must be encoded as before.")
 (defun agent-q-diff-line-ends (buffer)
   "Return the line ends of the file of BUFFER that are not in its text, or nil.
 The value is `crlf', or `cr' for lines that end with CR alone, as on old
-Macs.  In the file every line has that end.  A buffer without a file has
-none."
+Macs.  Every line of the file ends so.  A buffer without a file has none."
   (let ((coding (buffer-local-value 'buffer-file-coding-system buffer)))
     (and (buffer-file-name buffer)
          coding

@@ -27,7 +27,7 @@
 ;;;; Options and faces
 
 (defcustom agent-q-diff-show-edit-functions '(agent-q-diff-transcript--append)
-  "Functions that show an edit before permission for it is asked.
+  "Functions that show an edit before the user is asked for permission.
 Each is called with LINES and INFO.  LINES is a list of (KIND OLD NEW
 TEXT): KIND is `hunk', `context', `added', `removed' or `no-newline'; OLD
 and NEW are the line's numbers on either side, from 1, or 0 if it is not

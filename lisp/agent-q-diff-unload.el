@@ -1,4 +1,4 @@
-;;; agent-q-diff-unload.el --- Takes all of the package out of Emacs  -*- lexical-binding: t; -*-
+;;; agent-q-diff-unload.el --- Removes the package from Emacs  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; `unload-feature' takes functions, variables and hooks away, but ends
-;; nothing: reviews, timers, connections and buffers would go on with
-;; functions that no longer exist.  This file ends them, and then unloads
+;; `unload-feature' removes functions, variables and hooks, but ends nothing:
+;; reviews, timers, connections and buffers would go on with functions that
+;; no longer exist.  This file ends them, and then unloads
 ;; every feature of the package.  Features are recognized by their names, so
 ;; a new file needs no entry here.
 

@@ -710,10 +710,10 @@ Replacements: 3"))
 
 Please provide more surrounding context to make a unique match.
 
-They begin at lines 1, 3, 4."))
+They begin on lines 1, 3, 4."))
     (should (equal (aqd-disk) "x = 1\ny\nx = 1\nx = 1\n")))
   (aqd-with-project "1\nx = x\n"
-    (should (string-suffix-p "\n\nAll of them begin in line 2." (aqd-edit "x" "b")))))
+    (should (string-suffix-p "\n\nAll of them begin on line 2." (aqd-edit "x" "b")))))
 
 (ert-deftest aqd-edit-file-message-error-path-outside-root ()
   (aqd-with-project "a\n"
