@@ -63,7 +63,7 @@ lint: ## Check style, warnings, dependencies, documentation, and the boundaries 
 	@test/tools/need emacs cargo rustfmt clippy cargo-deny cc package-lint
 	@test/tools/lint $(CHECKS)
 
-map: ## Write doc/map.md anew, the files and what each is for
+map: ## Write doc/map.md anew, the files and what each is for, and the index of test helpers
 	@test/tools/map
 
 bench: ## Measure everything that has to be fast, compared with a peer (ten minutes)

@@ -12,16 +12,17 @@
 
 (ert-deftest aqd-commands-says-offset-and-fuzz-of-a-bare-diff ()
   (pcase-dolist (`(,text . ,said)
-                 `((,(aqd-numbered 20) . "Hunk 1 applied; nothing is pending, q finishes")
-                   (,(concat "top\n" (aqd-numbered 20)) . "Hunk 1 applied at offset 1; nothing is pending, q finishes")
+                 `((,(aqd-numbered 20) . "Hunk 1 applied")
+                   (,(concat "top\n" (aqd-numbered 20)) . "Hunk 1 applied at offset 1")
                    (,(aqd-numbered 20 '((4 . "other")))
-                    . "Hunk 1 applied with fuzz 1; nothing is pending, q finishes")
+                    . "Hunk 1 applied with fuzz 1")
                    (,(concat "top\n" (aqd-numbered 20 '((9 . "x") (10 . "y"))))
-                    . "Hunk 1 applied with fuzz 2 at offset 1; nothing is pending, q finishes")))
+                    . "Hunk 1 applied with fuzz 2 at offset 1")))
     (aqd-with-file text
       (aqd-with-diff aqd-bare-diff-of-one
         (aqd-goto-hunk 1)
-        (should (equal said (aqd-said (agent-q-diff-accept-hunk))))
+        (should (equal (concat said aqd-nothing-pending)
+                       (aqd-said (agent-q-diff-accept-hunk))))
         (should (equal (aqd-disk) (string-replace "line 7\n" "LINE 7\n" text)))))))
 
 (ert-deftest aqd-commands-says-why-a-hunk-does-not-apply ()
@@ -44,21 +45,23 @@
   (aqd-with-file (aqd-numbered 20)
     (aqd-with-diff aqd-bare-diff-of-one
       (aqd-goto-hunk 1)
-      (should (equal "Hunk 1 applied; nothing is pending, q finishes" (aqd-said (agent-q-diff-accept-hunk))))
-      (should (equal "Hunk 1 applied already; nothing is pending, q finishes"
+      (should (equal (concat "Hunk 1 applied" aqd-nothing-pending)
+                     (aqd-said (agent-q-diff-accept-hunk))))
+      (should (equal (concat "Hunk 1 applied already" aqd-nothing-pending)
                      (aqd-said (agent-q-diff-accept-hunk))))
       (should (equal "Hunk 1 pending; its change stays in the file, u takes it out; 0 of 1 decided, 1 pending"
                      (aqd-said (agent-q-diff-toggle-hunk))))
-      (should (equal "Hunk 1 applied; its change was in the file already; nothing is pending, q finishes"
+      (should (equal (concat "Hunk 1 applied; its change was in the file already" aqd-nothing-pending)
                      (aqd-said (agent-q-diff-accept-hunk))))
-      (should (equal "Hunk 1 rejected; its change stays in the file, u on it takes it out; nothing is pending, q finishes"
+      (should (equal (concat "Hunk 1 rejected; its change stays in the file, u on it takes it out" aqd-nothing-pending)
                      (aqd-said (agent-q-diff-reject-hunk))))
       (should (equal "Hunk 1 taken out of the file; 0 of 1 decided, 1 pending"
                      (aqd-said (agent-q-diff-unapply-hunk))))
       (should (equal "Hunk 1 is not in the file"
                      (aqd-said (agent-q-diff-unapply-hunk))))
-      (should (equal "Hunk 1 rejected; nothing is pending, q finishes" (aqd-said (agent-q-diff-reject-hunk))))
-      (should (equal "Hunk 1 rejected already; nothing is pending, q finishes"
+      (should (equal (concat "Hunk 1 rejected" aqd-nothing-pending)
+                     (aqd-said (agent-q-diff-reject-hunk))))
+      (should (equal (concat "Hunk 1 rejected already" aqd-nothing-pending)
                      (aqd-said (agent-q-diff-reject-hunk)))))))
 
 (ert-deftest aqd-commands-in-front-of-the-first-hunk-say-so ()
@@ -72,7 +75,7 @@
   (aqd-with-review aqd-letters-original aqd-letters-modified
     (agent-q-diff-accept-hunk)
     (aqd-in-target (insert "typed\n"))
-    (should (equal "Hunk 1 rejected; its change stays in the file, u on it takes it out; nothing is pending, q finishes"
+    (should (equal (concat "Hunk 1 rejected; its change stays in the file, u on it takes it out" aqd-nothing-pending)
                    (aqd-said (agent-q-diff-reject-hunk))))))
 
 ;;;; The hunk at point

@@ -107,10 +107,10 @@
 (ert-deftest aqd-finish-abort-key-cancels ()
   (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (should (string-search
-             "Cancelled; 1 hunk stays in target.txt; M-x agent-q-diff-look-again shows it"
+             (concat "Cancelled; 1 hunk stays in target.txt" aqd-look-again)
              (aqd-said (aqd-finish-press review "a C-]"))))
     (should (equal (aqd-answer :status :decision :in-file :reason)
-                   '(cancelled nil 1 "the user left it undecided")))
+                   `(cancelled nil 1 ,aqd-left-undecided)))
     (should-error (aqd-in-diff review (agent-q-diff-abort)) :type 'user-error)))
 
 (ert-deftest aqd-finish-exit-keys-work-under-agent-q-s-names ()
@@ -152,7 +152,7 @@
       (let ((this-command 'top-level))
         (run-hooks 'post-command-hook)))
     (should (equal (aqd-answer :status :reason)
-                   '(cancelled "the user left it undecided")))))
+                   `(cancelled ,aqd-left-undecided)))))
 
 ;;;; Failures
 
@@ -359,13 +359,13 @@
                     ("Claude Code" . "Claude Code withdrew its proposal for target.txt")
                     ("C\u202e\n" . "C<U+202E><U+000A> withdrew its proposal for target.txt")))
       (let ((review (aqd-begin-review aqd-original-of-two aqd-modified-of-two :agent (car case))))
-        (should (equal (concat (cdr case) "; M-x agent-q-diff-look-again shows it")
+        (should (equal (concat (cdr case) aqd-look-again)
                        (aqd-said (agent-q-diff-cancel review))))))
     (let ((review (aqd-begin-review aqd-original-of-two aqd-modified-of-two :agent "Claude Code")))
       (agent-q-diff-accept review 0)
       (agent-q-diff-accept review 1)
       (should (equal (concat "Claude Code withdrew its proposal for target.txt; "
-                             "2 hunks stay in the file; M-x agent-q-diff-look-again shows it")
+                             "2 hunks stay in the file" aqd-look-again)
                      (aqd-said (agent-q-diff-cancel review)))))
     (let ((agent-q-diff-kept-reviews 0)
           (review (aqd-begin-review aqd-modified-of-two aqd-original-of-two)))
@@ -418,8 +418,7 @@
     (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
       (agent-q-diff-accept review 0)
       (should (equal (concat "Nobody is waiting any more for the review of target.txt, "
-                             "so it is cancelled; 1 hunk stays in the file; "
-                             "M-x agent-q-diff-look-again shows it")
+                             "so it is cancelled; 1 hunk stays in the file" aqd-look-again)
                      (aqd-said (agent-q-diff-abandon (lambda (caller) (eq caller 'robin)))))))))
 
 ;;;; Killing the diff buffer

@@ -282,7 +282,7 @@
       (cl-letf (((symbol-function 'y-or-n-p) #'always))
         (should (string-prefix-p "Cancelled the review of target.txt;"
                                  (aqd-said (agent-q-diff-list-cancel))))))
-    (should (equal (aqd-answer :reason) '("the user left it undecided")))))
+    (should (equal (aqd-answer :reason) (list aqd-left-undecided)))))
 
 (ert-deftest aqd-list-follows-what-happens ()
   (aqd-with-open-review aqd-original-of-two aqd-modified-of-two

@@ -205,22 +205,21 @@ Send it with more context, or keep the \"index\" line of git diff."
 
 (ert-deftest aqd-message-cancelled ()
   (should (equal (aqd-message-of "C-]")
-                 "Error: there is no decision about target.txt: the user left it undecided
-
-None of it is in the file."))
+                 (concat aqd-no-decision aqd-left-undecided
+                         "\n\nNone of it is in the file.")))
   (should (equal (aqd-message-of "a C-]")
-                 "Error: there is no decision about target.txt: the user left it undecided
+                 (concat aqd-no-decision aqd-left-undecided "
 
 1 of 2 hunks is in the file.
 In the file: hunk 1.
-Not in the file: hunk 2."))
+Not in the file: hunk 2.")))
   (should (equal (aqd-message-of "a C-]" 'never)
-                 "Error: there is no decision about target.txt: the user left it undecided
+                 (concat aqd-no-decision aqd-left-undecided "
 
 1 of 2 hunks is in the buffer.
 In the buffer: hunk 1.
 Not in the buffer: hunk 2.
-The buffer is not saved; the file on disk is as it was.")))
+The buffer is not saved; the file on disk is as it was."))))
 
 (ert-deftest aqd-message-stale ()
   (aqd-with-project "other\n"
@@ -246,11 +245,11 @@ None of it is in the file."))))
         (agent-q-diff-accept review 0)
         (agent-q-diff-cancel review))
       (should (equal messages
-                     '("Error: there is no decision about target.txt: the agent withdrew it
+                     (list (concat aqd-no-decision "the agent withdrew it
 
 1 of 2 hunks is in the file.
 In the file: hunk 1.
-Not in the file: hunk 2."))))))
+Not in the file: hunk 2.")))))))
 
 ;;;; Whose words
 
@@ -376,8 +375,8 @@ the file on disk is as it was"
 
 (ert-deftest aqd-message-error-of-agent-qs-call-if-nothing-is-in-the-file ()
   (aqd-with-file aqd-original-of-two
-    (should (equal '(agent-q-diff-cancelled
-                     "the user left it undecided; none of it is in the file")
+    (should (equal `(agent-q-diff-cancelled
+                     ,(concat aqd-left-undecided "; none of it is in the file"))
                    (aqd-review aqd-original-of-two aqd-modified-of-two "C-]")))))
 
 (ert-deftest aqd-message-when-emacs-is-left ()
@@ -704,10 +703,9 @@ Could not be applied: hunk 1 (its lines have been changed since, at line 5).
   (dolist (keys '("q y" "C-M-c" "r C-_ q y"))
     (let ((message (aqd-message-of keys)))
       (should (equal message
-                     "Error: there is no decision about target.txt: the user has not decided \
-about any of it
+                     (concat aqd-no-decision "the user has not decided about any of it
 
-None of it is in the file."))
+None of it is in the file.")))
       (should-not (aqd-message-stops-p message))))
   ;; Agent-Q's contract has two words.
   (should (string-prefix-p "✗ REJECTED" (aqd-message-to-agent-q "q y"))))

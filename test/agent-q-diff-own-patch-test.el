@@ -284,7 +284,7 @@ FILES is what the program says about them, by default `aqd-own-patch-files'."
       (aqd-in-diff (aqd-own-patch-of-four)
         (agent-q-diff-accept-all))
       (should (string-match-p
-               "apply_patch was not run, so nothing that you accepted is in .*went on without"
+               (concat "apply_patch " aqd-not-run ".*went on without")
                (aqd-warned (agent-q-diff-own-agent-went-on "12345678-9abc"))))
       (should (equal "not run" (plist-get (car (agent-q-diff-log-entries 1)) :outcome)))
       (should-not (aqd-warned (agent-q-diff-own-agent-went-on "12345678-9abc")))
@@ -339,8 +339,8 @@ The user says of hunk 1 of old.txt: keep it" (aqd-own-patch-message)))))
       (with-current-buffer (find-file-noselect aqd-file)
         (insert "typed\n"))
       (should (string-match-p
-               "\\`Codex's tool apply_patch was not run, so nothing that you accepted is in \
-/[^:]*, [^:]*: one of them was edited in Emacs meanwhile, and not saved\\'"
+               (concat "\\`Codex's tool apply_patch " aqd-not-run
+                       "/[^:]*, [^:]*: one of them was edited in Emacs meanwhile, and not saved\\'")
                (aqd-warned (aqd-in-diff review (agent-q-diff-accept-all))))))
     (should (equal "deny" (aqd-own-patch-verdict 'verdict)))
     (should (string-search "the user has edited a file of it in Emacs meanwhile"
@@ -530,7 +530,7 @@ decided; Emacs wrote it, in all files at once.\n✓ Accepted in part: 3 of 4 fil
                 (dolist (hunk (number-sequence 0 4))
                   (agent-q-diff-accept review hunk))
                 (setq outside (aqd-own-patch-swap file))
-                (should (string-match-p "tool apply_patch was not run, so nothing that you accepted"
+                (should (string-match-p (concat "tool apply_patch " aqd-not-run)
                                         (aqd-warned (agent-q-diff-end review)))))
             (when outside
               (delete-file outside))))

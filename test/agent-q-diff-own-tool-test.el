@@ -240,7 +240,7 @@ leads to its directory sub, and `.envrc', a protected file."
             (dolist (index accepted)
               (agent-q-diff-accept review index))
             (eval swap t)
-            (should (string-match-p "tool Edit was not run, so nothing that you accepted is in"
+            (should (string-match-p (concat "tool Edit " aqd-not-run)
                                     (aqd-warned (agent-q-diff-end review)))))
           (should (equal "deny" (aqd-own-tool-answer 'verdict)))
           (should (string-match-p "\\`Error: Edit was not run: .*\\. None of it is in "
@@ -434,7 +434,7 @@ leads to its directory sub, and `.envrc', a protected file."
          (let ((agent-q-diff-caller (list "Codex")))
            (agent-q-diff-own-agent-went-on "12345678-9abc"))))
       (should (string-match-p
-               "Edit was not run, so nothing that you accepted is in .*went on without running it"
+               (concat "Edit " aqd-not-run ".*went on without running it")
                (aqd-warned (agent-q-diff-own-agent-went-on "12345678-9abc" "call-2"))))
       (should (equal "not run" (plist-get (car (agent-q-diff-log-entries 1)) :outcome)))
       ;; Once is enough; if it is run after all, that is said.
@@ -612,7 +612,7 @@ decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
       (should (equal (aqd-disk) aqd-own-tool-first)))))
 
 (defconst aqd-own-tool-not-run
-  "\\`Claude Code's tool Edit was not run, so nothing that you accepted is in [^:]*: "
+  (concat "\\`Claude Code's tool Edit " aqd-not-run "[^:]*: ")
   "Regexp for the beginning of a warning.")
 
 (ert-deftest aqd-own-tool-emacs-does-not-write-over-what-others-wrote ()

@@ -441,7 +441,7 @@ Of 300, some have reviews, some wait in the queue, some have asked for nothing."
         (aqd-server-until (agent-q-diff-open-reviews))
         (agent-q-diff-accept (car (agent-q-diff-open-reviews)) 0)
         (should (equal (concat "Claude Code withdrew its proposal for target.txt; "
-                               "1 hunk stays in the file; M-x agent-q-diff-look-again shows it")
+                               "1 hunk stays in the file" aqd-look-again)
                        (aqd-said
                          (delete-process client)
                          (aqd-server-until (not (agent-q-diff-open-reviews))))))
@@ -453,7 +453,7 @@ Of 300, some have reviews, some wait in the queue, some have asked for nothing."
       (let ((client (aqd-server-ask (aqd-server-request))))
         (aqd-server-until (agent-q-diff-open-reviews))
         (should (equal (concat "Nobody is waiting any more for the review of target.txt, "
-                               "so it is cancelled; M-x agent-q-diff-look-again shows it")
+                               "so it is cancelled" aqd-look-again)
                        (aqd-said (agent-q-diff-serve-stop))))
         (should (equal (aqd-server-answer-to client)
                        '(t "Error: there is no decision: Emacs has stopped serving")))))))

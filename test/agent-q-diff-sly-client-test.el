@@ -103,7 +103,7 @@ The function `answer' returns what that came to."
   (sly-client-with-review (sly-client-of-agent-q)
     (aqd-in-diff review (agent-q-diff-abort))
     (pcase-exhaustive (aqd-sbcl-wait 'answer answer)
-      (`(:error ,text) (should (string-search "the user left it undecided" text))))))
+      (`(:error ,text) (should (string-search aqd-left-undecided text))))))
 
 (ert-deftest aqd-sly-client-a-tool-is-answered ()
   (sly-client-with-review

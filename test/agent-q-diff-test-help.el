@@ -7,6 +7,54 @@
 ;; Files, reviews and keys for tests.  A test says what the file holds, what
 ;; the agent proposes and which keys the user presses, and looks at the
 ;; answer and the file.
+;;
+;; The helpers by section, as `make map' writes them:
+;;
+;; The test's file
+;;   aqd-file aqd-bytes-of aqd-put-bytes aqd-disk aqd-write aqd-visit
+;;   aqd-with-file aqd-in-target aqd-target
+;; Texts
+;;   aqd-lines aqd-numbered
+;; Keys, messages, warnings and errors
+;;   aqd-press aqd-play aqd-said aqd-warned aqd-fail
+;; Reviews that a caller waits for
+;;   aqd-review aqd-result aqd-call aqd-with-review aqd-with-shown-review
+;; The diff buffer
+;;   aqd-diff-buffer aqd-goto-hunk aqd-accept aqd-choose aqd-split-sides
+;;   aqd-hunks aqd-signs aqd-sign aqd-progress
+;; Windows
+;;   aqd-with-frame aqd-shown aqd-with-shown-diff
+;; Proposals of one hunk, of two, and of three
+;;   aqd-original aqd-modified aqd-original-of-two aqd-modified-of-two
+;;   aqd-original-of-three aqd-modified-of-three aqd-with-forty-lines
+;;   aqd-forty-lines aqd-call-with-three aqd-three aqd-three-with
+;;   aqd-review-three
+;; A proposal of a few letters
+;;   aqd-letters-original aqd-letters-modified aqd-letters-mine
+;; A proposal for a file of Emacs Lisp
+;;   aqd-elisp-original aqd-elisp-modified aqd-with-elisp-review
+;; The buffer in which a hunk is edited
+;;   aqd-small-buffer aqd-in-small-buffer aqd-retype
+;; Reviews that no caller waits for
+;;   aqd-answers aqd-begin-review aqd-begin-review-telling
+;;   aqd-with-open-review aqd-should-leave-nothing aqd-answer aqd-in-diff
+;;   aqd-signs-of aqd-target-of aqd-check-with
+;; Diffs written by hand
+;;   aqd-with-diff aqd-bare-diff-of-one aqd-bare-diff-of-two
+;;   aqd-hand-written-diff aqd-with-patch-review
+;; A diff that fits several places
+;;   aqd-equal-blocks aqd-equal-blocks-diff aqd-equal-blocks-with-line-in
+;; Targets that refuse, and their bytes
+;;   aqd-target-refuses aqd-target-bytes
+;; The log
+;;   aqd-with-log-file aqd-sample-log-entry
+;; Another Emacs
+;;   aqd-lisp-directory aqd-in-fresh-emacs
+;; What an agent reads
+;;   aqd-propose-and-press
+;; Messages that many tests expect
+;;   aqd-nothing-pending aqd-look-again aqd-left-undecided aqd-no-decision
+;;   aqd-not-run
 
 ;;; Code:
 
@@ -22,8 +70,35 @@
 ;; Tests must not write to the log of the user who runs them.
 (setq agent-q-diff-log-file nil)
 
+;;;; The test's file
+
 (defvar aqd-file nil
   "Name of the current test's file.")
+
+(defun aqd--clean-up ()
+  "Kill the buffers and remove the files that a test has left."
+  (dolist (buffer (buffer-list))
+    (when (or (equal (buffer-file-name buffer) aqd-file)
+              (string-prefix-p "*Agent-Q Diff" (buffer-name buffer))
+              (buffer-local-value 'agent-q-diff-edit-mode buffer))
+      (with-current-buffer buffer
+        (set-buffer-modified-p nil)
+        (let ((kill-buffer-query-functions nil))
+          (kill-buffer)))))
+  (setq unread-command-events nil)
+  (delete-directory (file-name-directory aqd-file) t))
+
+(defun aqd-bytes-of (name)
+  "Return the bytes of the file NAME."
+  (with-temp-buffer
+    (set-buffer-multibyte nil)
+    (insert-file-contents-literally name)
+    (buffer-string)))
+
+(defun aqd-put-bytes (bytes name)
+  "Write BYTES to the file NAME."
+  (let ((coding-system-for-write 'no-conversion))
+    (write-region bytes nil name nil 'silent)))
 
 (defun aqd-disk ()
   "Return the bytes of the test's file as a unibyte string."
@@ -39,29 +114,6 @@
   (let ((enable-local-variables nil))
     (find-file-noselect aqd-file)))
 
-(defun aqd-target-of (review)
-  "Return the buffer that REVIEW changes."
-  (agent-q-diff-file-change-buffer (agent-q-diff-session-file review)))
-
-(defun aqd-check-with (review check)
-  "Have REVIEW call the function CHECK before each edit."
-  (setf (agent-q-diff-target-check
-         (agent-q-diff-file-change-target (agent-q-diff-session-file review)))
-        check))
-
-(defun aqd--clean-up ()
-  "Kill the buffers and remove the files that a test has left."
-  (dolist (buffer (buffer-list))
-    (when (or (equal (buffer-file-name buffer) aqd-file)
-              (string-prefix-p "*Agent-Q Diff" (buffer-name buffer))
-              (buffer-local-value 'agent-q-diff-edit-mode buffer))
-      (with-current-buffer buffer
-        (set-buffer-modified-p nil)
-        (let ((kill-buffer-query-functions nil))
-          (kill-buffer)))))
-  (setq unread-command-events nil)
-  (delete-directory (file-name-directory aqd-file) t))
-
 (defmacro aqd-with-file (text &rest body)
   "Run BODY with a file `aqd-file' with TEXT, then remove it."
   (declare (indent 1) (debug t))
@@ -72,6 +124,36 @@
      (aqd-write ,text)
      (unwind-protect (progn ,@body)
        (aqd--clean-up))))
+
+(defmacro aqd-in-target (&rest body)
+  "Run BODY in the target's buffer."
+  (declare (indent 0) (debug t))
+  `(with-current-buffer (find-buffer-visiting aqd-file)
+     (goto-char (point-min))
+     ,@body))
+
+(defun aqd-target ()
+  "Return the text of the target's buffer."
+  (aqd-in-target (buffer-string)))
+
+;;;; Texts
+
+(defun aqd-lines (&rest lines)
+  "Return LINES, each ended by a newline, as one string."
+  (mapconcat (lambda (line) (concat line "\n")) lines ""))
+
+(defun aqd-numbered (n &optional changes)
+  "Return N lines \"line 1\" to \"line N\"; CHANGES is an alist of others.
+A change to nil leaves the line out."
+  (mapconcat (lambda (number)
+               (let ((change (assq number changes)))
+                 (cond
+                  ((null change) (format "line %d\n" number))
+                  ((cdr change) (concat (cdr change) "\n"))
+                  (t ""))))
+             (number-sequence 1 n) ""))
+
+;;;; Keys, messages, warnings and errors
 
 (defun aqd-press (keys)
   "Press KEYS, in the syntax of `kbd', in the current buffer."
@@ -90,6 +172,31 @@ An error or a quit is returned as bound by `condition-case'."
     (unwind-protect (aqd-press (concat "<f5> " keys))
       (global-set-key [f5] old))
     answer))
+
+(defmacro aqd-said (&rest body)
+  "Run BODY and return the last message that it gave."
+  (declare (indent 0) (debug t))
+  `(let (said)
+     (cl-letf (((symbol-function 'message)
+                (lambda (format &rest arguments)
+                  (setq said (and format (apply #'format format arguments))))))
+       ,@body)
+     said))
+
+(defmacro aqd-warned (&rest body)
+  "Run BODY and return the last warning that it gave, a string or nil."
+  (declare (indent 0) (debug t))
+  `(let (warned)
+     (cl-letf (((symbol-function 'display-warning)
+                (lambda (_type text &rest _) (setq warned text))))
+       ,@body)
+     warned))
+
+(defun aqd-fail (&rest _)
+  "Signal an error that is not one of the package's."
+  (error "Broken"))
+
+;;;; Reviews that a caller waits for
 
 (defun aqd-review (original modified keys)
   "Propose ORIGINAL to MODIFIED for the test's file and press KEYS.
@@ -110,15 +217,32 @@ FUNCTION is called in the diff buffer."
   (cl-letf (((symbol-function 'recursive-edit) function))
     (sly-agent-q-show-diff-and-wait aqd-file original modified "A test.")))
 
-(defmacro aqd-with-diff (diff &rest body)
-  "Run BODY in a temporary buffer with DIFF, typed by hand, in Agent-Q's mode."
-  (declare (indent 1) (debug t))
-  `(with-temp-buffer
-     (insert ,diff)
-     (sly-agent-q-diff-mode)
-     (setq sly-agent-q-diff--path aqd-file)
-     (goto-char (point-min))
+(defmacro aqd-with-review (original modified &rest body)
+  "Run BODY in the diff buffer of a review of ORIGINAL becoming MODIFIED."
+  (declare (indent 2) (debug t))
+  `(aqd-with-file ,original
+     (aqd-call ,original ,modified
+               (lambda ()
+                 ,@body
+                 (agent-q-diff-reject-all)))))
+
+(defmacro aqd-with-shown-review (original modified &rest body)
+  "Run BODY as `aqd-with-review' does, in a window and at the first hunk.
+ORIGINAL and MODIFIED are the texts."
+  (declare (indent 2) (debug t))
+  `(aqd-with-review ,original ,modified
+     (pop-to-buffer (current-buffer))
+     (aqd-goto-hunk 1)
      ,@body))
+
+;;;; The diff buffer
+
+(defun aqd-diff-buffer ()
+  "Return the diff buffer of the latest review of Agent-Q, or else of any agent."
+  (or (get-buffer agent-q-diff-buffer-name)
+      (seq-find (lambda (buffer)
+                  (string-prefix-p "*Agent-Q Diff: " (buffer-name buffer)))
+                (buffer-list))))
 
 (defun aqd-goto-hunk (n)
   "Move to the `@@' line of the Nth hunk, counted from 1, and return it."
@@ -126,6 +250,23 @@ FUNCTION is called in the diff buffer."
   (re-search-forward "^@@" nil nil n)
   (beginning-of-line)
   (point))
+
+(defun aqd-accept (n)
+  "Accept the Nth hunk, counted from 1, and return what was said."
+  (aqd-goto-hunk n)
+  (agent-q-diff-accept-hunk))
+
+(defun aqd-choose (from to)
+  "Make the lines from the one that is FROM up to the one that is TO the region."
+  (goto-char (point-min))
+  (re-search-forward (format "^%s$" (regexp-quote to)))
+  (push-mark (line-beginning-position) t t)
+  (goto-char (point-min))
+  (re-search-forward (format "^%s$" (regexp-quote from)))
+  (exchange-point-and-mark)
+  (push-mark (save-excursion (goto-char (mark)) (line-beginning-position)) t t)
+  (goto-char (line-end-position))
+  (setq transient-mark-mode t))
 
 (defun aqd-split-sides ()
   "Split the hunk at point between the lines that it removes and those it adds.
@@ -141,20 +282,13 @@ It has one change.  Return the number of hunks that this makes."
       (agent-q-diff-split-pick-region beg (point))
       (1+ (- (agent-q-diff-count-hunks) n)))))
 
-(defun aqd-lines (&rest lines)
-  "Return LINES, each ended by a newline, as one string."
-  (mapconcat (lambda (line) (concat line "\n")) lines ""))
-
-(defun aqd-numbered (n &optional changes)
-  "Return N lines \"line 1\" to \"line N\"; CHANGES is an alist of others.
-A change to nil leaves the line out."
-  (mapconcat (lambda (number)
-               (let ((change (assq number changes)))
-                 (cond
-                  ((null change) (format "line %d\n" number))
-                  ((cdr change) (concat (cdr change) "\n"))
-                  (t ""))))
-             (number-sequence 1 n) ""))
+(defun aqd-hunks ()
+  "Return the lines of the hunks of the current diff buffer."
+  (goto-char (point-min))
+  (re-search-forward "^@@")
+  (split-string (buffer-substring-no-properties (line-beginning-position)
+                                                (point-max))
+                "\n" t))
 
 (defun aqd-signs ()
   "Return the signs that the current diff buffer shows, in order.
@@ -170,6 +304,11 @@ It is a list of (HUNK-NUMBER . SIGN)."
               (push (cons hunk (string-trim (substring-no-properties sign)))
                     signs))))))
     (nreverse signs)))
+
+(defun aqd-sign (n)
+  "Return the sign of the Nth hunk, counted from 1, or nil."
+  (agent-q-diff-signs-follow)
+  (alist-get n (aqd-signs)))
 
 (defun aqd-progress ()
   "Return the progress that the current buffer shows.
@@ -191,12 +330,7 @@ That is its progress line up to the bar, or the same from its header line."
                 (match-string 2 header-line-format)
                 (match-string 3 header-line-format)))))))
 
-(defun aqd-diff-buffer ()
-  "Return the diff buffer of the latest review of Agent-Q, or else of any agent."
-  (or (get-buffer agent-q-diff-buffer-name)
-      (seq-find (lambda (buffer)
-                  (string-prefix-p "*Agent-Q Diff: " (buffer-name buffer)))
-                (buffer-list))))
+;;;; Windows
 
 (defmacro aqd-with-frame (width height &rest body)
   "Run BODY in a frame whose only window has WIDTH columns and about HEIGHT lines."
@@ -209,83 +343,27 @@ That is its progress line up to the bar, or the same from its header line."
            ,@body)
        (set-frame-size nil (car frame-size) (cdr frame-size)))))
 
-(defmacro aqd-said (&rest body)
-  "Run BODY and return the last message that it gave."
-  (declare (indent 0) (debug t))
-  `(let (said)
-     (cl-letf (((symbol-function 'message)
-                (lambda (format &rest arguments)
-                  (setq said (and format (apply #'format format arguments))))))
-       ,@body)
-     said))
+(defun aqd-shown (beg end)
+  "Return what is shown of the text from BEG to END, without colors."
+  (jit-lock-fontify-now beg end)
+  (let ((at beg)
+        (shown ""))
+    (while (< at end)
+      (let ((display (get-text-property at 'display))
+            (next (next-single-property-change at 'display nil end)))
+        (setq shown (concat shown (if (stringp display)
+                                      (substring-no-properties display)
+                                    (buffer-substring-no-properties at next)))
+              at next)))
+    shown))
 
-(defmacro aqd-warned (&rest body)
-  "Run BODY and return the last warning that it gave, a string or nil."
-  (declare (indent 0) (debug t))
-  `(let (warned)
-     (cl-letf (((symbol-function 'display-warning)
-                (lambda (_type text &rest _) (setq warned text))))
-       ,@body)
-     warned))
-
-(defmacro aqd-with-review (original modified &rest body)
-  "Run BODY in the diff buffer of a review of ORIGINAL becoming MODIFIED."
-  (declare (indent 2) (debug t))
-  `(aqd-with-file ,original
-     (aqd-call ,original ,modified
-               (lambda ()
-                 ,@body
-                 (agent-q-diff-reject-all)))))
-
-(defmacro aqd-with-shown-review (original modified &rest body)
-  "Run BODY as `aqd-with-review' does, in a window and at the first hunk.
-ORIGINAL and MODIFIED are the texts."
+(defmacro aqd-with-shown-diff (original modified &rest body)
+  "Run BODY in the diff buffer of ORIGINAL becoming MODIFIED, shown in a window."
   (declare (indent 2) (debug t))
   `(aqd-with-review ,original ,modified
      (pop-to-buffer (current-buffer))
-     (aqd-goto-hunk 1)
+     (jit-lock-mode 1)
      ,@body))
-
-(defmacro aqd-in-target (&rest body)
-  "Run BODY in the target's buffer."
-  (declare (indent 0) (debug t))
-  `(with-current-buffer (find-buffer-visiting aqd-file)
-     (goto-char (point-min))
-     ,@body))
-
-(defun aqd-target ()
-  "Return the text of the target's buffer."
-  (aqd-in-target (buffer-string)))
-
-(defun aqd-accept (n)
-  "Accept the Nth hunk, counted from 1, and return what was said."
-  (aqd-goto-hunk n)
-  (agent-q-diff-accept-hunk))
-
-(defun aqd-sign (n)
-  "Return the sign of the Nth hunk, counted from 1, or nil."
-  (agent-q-diff-signs-follow)
-  (alist-get n (aqd-signs)))
-
-(defun aqd-choose (from to)
-  "Make the lines from the one that is FROM up to the one that is TO the region."
-  (goto-char (point-min))
-  (re-search-forward (format "^%s$" (regexp-quote to)))
-  (push-mark (line-beginning-position) t t)
-  (goto-char (point-min))
-  (re-search-forward (format "^%s$" (regexp-quote from)))
-  (exchange-point-and-mark)
-  (push-mark (save-excursion (goto-char (mark)) (line-beginning-position)) t t)
-  (goto-char (line-end-position))
-  (setq transient-mark-mode t))
-
-(defun aqd-hunks ()
-  "Return the lines of the hunks of the current diff buffer."
-  (goto-char (point-min))
-  (re-search-forward "^@@")
-  (split-string (buffer-substring-no-properties (line-beginning-position)
-                                                (point-max))
-                "\n" t))
 
 ;;;; Proposals of one hunk, of two, and of three
 
@@ -372,17 +450,17 @@ It has three hunks."
 
 ;;;; The buffer in which a hunk is edited
 
-(defmacro aqd-in-small-buffer (&rest body)
-  "Run BODY in the buffer in which a hunk is edited."
-  (declare (indent 0) (debug t))
-  `(with-current-buffer (aqd-small-buffer)
-     ,@body))
-
 (defun aqd-small-buffer ()
   "Return the buffer in which a hunk is edited, or nil."
   (seq-find (lambda (buffer)
               (buffer-local-value 'agent-q-diff-edit-mode buffer))
             (buffer-list)))
+
+(defmacro aqd-in-small-buffer (&rest body)
+  "Run BODY in the buffer in which a hunk is edited."
+  (declare (indent 0) (debug t))
+  `(with-current-buffer (aqd-small-buffer)
+     ,@body))
 
 (defun aqd-retype (old new)
   "Replace the text OLD of the current buffer by NEW."
@@ -390,7 +468,7 @@ It has three hunks."
   (search-forward old)
   (replace-match new t t))
 
-;;;; Reviews for which nobody waits
+;;;; Reviews that no caller waits for
 
 (defvar aqd-answers nil
   "The results that callbacks were called with, the latest first.")
@@ -400,6 +478,10 @@ It has three hunks."
   (apply #'agent-q-diff-review aqd-file original modified "A test."
          (lambda (result) (push result aqd-answers))
          keys))
+
+(defun aqd-begin-review-telling (callback)
+  "Begin a review of two hunks and return it; CALLBACK is called when it ends."
+  (agent-q-diff-review aqd-file aqd-original-of-two aqd-modified-of-two "d" callback))
 
 (defmacro aqd-with-open-review (original modified &rest body)
   "Run BODY with `review', a review of ORIGINAL becoming MODIFIED."
@@ -430,15 +512,31 @@ It has three hunks."
   `(with-current-buffer (agent-q-diff-session-buffer ,review)
      ,@body))
 
-(defun aqd-begin-review-telling (callback)
-  "Begin a review of two hunks and return it; CALLBACK is called when it ends."
-  (agent-q-diff-review aqd-file aqd-original-of-two aqd-modified-of-two "d" callback))
-
 (defun aqd-signs-of (review)
   "Return the signs in the diff buffer of REVIEW."
   (aqd-in-diff review (aqd-signs)))
 
-;;;; Diffs typed by hand
+(defun aqd-target-of (review)
+  "Return the buffer that REVIEW changes."
+  (agent-q-diff-file-change-buffer (agent-q-diff-session-file review)))
+
+(defun aqd-check-with (review check)
+  "Have REVIEW call the function CHECK before each edit."
+  (setf (agent-q-diff-target-check
+         (agent-q-diff-file-change-target (agent-q-diff-session-file review)))
+        check))
+
+;;;; Diffs written by hand
+
+(defmacro aqd-with-diff (diff &rest body)
+  "Run BODY in a temporary buffer with DIFF, typed by hand, in Agent-Q's mode."
+  (declare (indent 1) (debug t))
+  `(with-temp-buffer
+     (insert ,diff)
+     (sly-agent-q-diff-mode)
+     (setq sly-agent-q-diff--path aqd-file)
+     (goto-char (point-min))
+     ,@body))
 
 (defconst aqd-bare-diff-of-one
   (aqd-lines "@@ -4,7 +4,7 @@" " line 4" " line 5" " line 6" "-line 7" "+LINE 7"
@@ -524,44 +622,6 @@ All hunks are accepted."
     (should (equal "accepted" (aqd-review original modified "C-c C-c")))
     (aqd-disk)))
 
-;;;; What is shown in a window
-
-(defun aqd-shown (beg end)
-  "Return what is shown of the text from BEG to END, without colors."
-  (jit-lock-fontify-now beg end)
-  (let ((at beg)
-        (shown ""))
-    (while (< at end)
-      (let ((display (get-text-property at 'display))
-            (next (next-single-property-change at 'display nil end)))
-        (setq shown (concat shown (if (stringp display)
-                                      (substring-no-properties display)
-                                    (buffer-substring-no-properties at next)))
-              at next)))
-    shown))
-
-(defmacro aqd-with-shown-diff (original modified &rest body)
-  "Run BODY in the diff buffer of ORIGINAL becoming MODIFIED, shown in a window."
-  (declare (indent 2) (debug t))
-  `(aqd-with-review ,original ,modified
-     (pop-to-buffer (current-buffer))
-     (jit-lock-mode 1)
-     ,@body))
-
-;;;; Bytes
-
-(defun aqd-bytes-of (name)
-  "Return the bytes of the file NAME."
-  (with-temp-buffer
-    (set-buffer-multibyte nil)
-    (insert-file-contents-literally name)
-    (buffer-string)))
-
-(defun aqd-put-bytes (bytes name)
-  "Write BYTES to the file NAME."
-  (let ((coding-system-for-write 'no-conversion))
-    (write-region bytes nil name nil 'silent)))
-
 ;;;; The log
 
 (defmacro aqd-with-log-file (&rest body)
@@ -581,12 +641,6 @@ All hunks are accepted."
           :hunks ((:index 0 :state applied :in-file t) (:index 1 :state rejected :in-file nil))
           :decided-by user :reason "Because." :diff "--- a/a.el\n+++ b/a.el\n@@ -1 +1 @@\n-a\n+b\n")
   "An entry as a tool records it.")
-
-;;;; Hooks that fail
-
-(defun aqd-fail (&rest _)
-  "Signal an error that is not one of the package's."
-  (error "Broken"))
 
 ;;;; Another Emacs
 
@@ -611,6 +665,23 @@ Return what the agent reads."
   (aqd-play keys (lambda ()
                    (agent-q-diff-tools-propose-file-edit file original modified
                                                          "d"))))
+
+;;;; Messages that many tests expect
+
+(defconst aqd-nothing-pending "; nothing is pending, q finishes"
+  "The end of a message about the last decision of a review.")
+
+(defconst aqd-look-again "; M-x agent-q-diff-look-again shows it"
+  "The end of a message about a review that ended undecided.")
+
+(defconst aqd-left-undecided "the user left it undecided"
+  "The reason of a review that the user cancelled.")
+
+(defconst aqd-no-decision "Error: there is no decision about target.txt: "
+  "The beginning of the message to an agent if nothing was decided.")
+
+(defconst aqd-not-run "was not run, so nothing that you accepted is in "
+  "A part of the warning that an agent's own tool was not run.")
 
 (provide 'agent-q-diff-test-help)
 ;;; agent-q-diff-test-help.el ends here

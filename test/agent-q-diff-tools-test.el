@@ -171,7 +171,7 @@ propose_file_edit, propose_patch, propose_changes")))
                      ("nonsense\n" . "no hunk")
                      ("@@ -1,2 +1,2 @@\n line 1\n" . "line 1")))
       (let ((message (aqd-propose-patch diff "C-c C-c")))
-        (should (string-prefix-p "Error: there is no decision about target.txt: " message))
+        (should (string-prefix-p aqd-no-decision message))
         (should (string-match-p why message))))
     (should (equal (aqd-disk) (aqd-numbered 40)))))
 
