@@ -195,9 +195,7 @@ IS-MACRO tells whether a keyboard macro was running when it began."
         ;; The caller may be in `while-no-input'.
         (throw-on-input nil)
         ;; Reviews that others begin meanwhile are not the caller's.
-        (agent-q-diff-caller nil)
-        (agent-q-diff-contract nil)
-        (agent-q-diff-tool nil)
+        (agent-q-diff-call (agent-q-diff-call-make))
         ;; Otherwise, opening a minibuffer while another one is open below
         ;; the review would abort that one, and the review with it.
         (enable-recursive-minibuffers t))
@@ -353,11 +351,10 @@ AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES are as for
   "Return a new review of CHANGE, or of a file change alone, proposed by AGENT.
 AGENT is the name of an agent, or nil for that of the caller."
   (let ((is-one (agent-q-diff-file-change-p change))
-        (agent (or agent (car agent-q-diff-caller))))
+        (agent (or agent (agent-q-diff-call-agent agent-q-diff-call))))
     (agent-q-diff-session-create
      :change (if is-one (agent-q-diff-change-of change) change)
      :root (and (not is-one) (expand-file-name default-directory))
-     :caller (cdr agent-q-diff-caller)
      ;; The name is only displayed.
      :agent (and agent (agent-q-diff-visible agent agent-q-diff-api--agent-length)))))
 
@@ -487,7 +484,7 @@ Other errors are for the agent to correct."
 CALLBACK is its callback."
   (let ((review (agent-q-diff-session-of
                  (agent-q-diff-file-change-unopened path)
-                 :callback callback :agent (car agent-q-diff-caller)
+                 :callback callback :agent (agent-q-diff-call-agent agent-q-diff-call)
                  :outcome (list 'error (car err) (agent-q-diff-error-text err)))))
     (setf (agent-q-diff-session-result review) (agent-q-diff-result-of review))
     review))
@@ -514,7 +511,7 @@ The end of the description is cut off if there is no room, or all of it is
 left out, and then the beginning of the directory is."
   (let* ((how "; M-x agent-q-diff-list")
          (room (- (agent-q-diff-base-echo-width) (string-width how)))
-         (what (if (agent-q-diff-session-is-by-user review)
+         (what (if (agent-q-diff-call-is-by-user (agent-q-diff-session-call review))
                    "Review of a diff of "
                  (format "%s proposes to change "
                          (or (agent-q-diff-session-agent review) "An agent"))))
@@ -734,7 +731,10 @@ no file fits.  CALLBACK is as for `agent-q-diff-review-change'."
    (let ((diff (agent-q-diff-several--read-diff)))
      (list diff (agent-q-diff-several--read-directory diff) nil
            #'agent-q-diff-several--read-name)))
-  (let* ((agent-q-diff-session-by-user (not agent-q-diff-caller))
+  (let* ((agent-q-diff-call
+          (agent-q-diff-call-with 'is-by-user
+                                  (not (or (agent-q-diff-call-agent agent-q-diff-call)
+                                           (agent-q-diff-call-caller agent-q-diff-call)))))
          (default-directory (file-name-as-directory
                              (expand-file-name (or directory default-directory))))
          (proposals (agent-q-diff-input-of-diff diff nil choose))

@@ -297,23 +297,37 @@ there is no project."
   '((t :inherit mode-line-emphasis :inverse-video t))
   "Face of the number of open reviews, in the mode line.")
 
-;;;; Callers
+;;;; Calls
 
-(defvar agent-q-diff-caller nil
-  "Caller of the reviews and tool calls that are begun now, or nil.
-An integration binds it to (AGENT . CALLER).  AGENT is the agent's name, a
-string, or nil.  CALLER is any object: `agent-q-diff-abandon' finds the
-caller's reviews by it, and `agent-q-diff-tools-withdraw' its calls.")
+(cl-defstruct (agent-q-diff-call (:constructor agent-q-diff-call-make) (:copier nil))
+  "A call of a tool, or of a function that begins a review."
+  (agent nil :documentation "Name of the agent, or nil.")
+  (caller nil :documentation "Who waits for the answer, any object.
+`agent-q-diff-abandon' finds the caller's reviews by it, and
+`agent-q-diff-tools-withdraw' its calls.")
+  (contract nil :documentation "Whose wording the agent reads.
+It is `agent-q' for that of Agent-Q's documents, or nil for plain sentences.")
+  (root nil :documentation "Root of the agent's project, or nil if it is not known.")
+  (tool nil :documentation "Name of the tool, or nil; the log shows it.")
+  (id nil :documentation "Id of the call of an agent's own tool, a string, or nil.")
+  (session nil :documentation "The agent's session, a string, or nil if it is not known.")
+  (is-by-user nil :documentation "Non-nil if the user, not an agent, begins a review."))
 
-(defvar agent-q-diff-contract nil
-  "Whose wording the agent reads about the reviews that are begun now.
-If it is `agent-q', the wording is that of Agent-Q's documents; if nil, it
-is plain sentences for any other agent.  An integration binds it together
-with `agent-q-diff-caller'; a review keeps the value with which it was
-begun.")
+(defvar agent-q-diff-call (agent-q-diff-call-make)
+  "The call that is being carried out; nobody's, unless it is bound.
+An integration binds it where a call comes in.  What follows directly is
+passed the call, or finds it in the review, request or edit that it is
+passed.  This variable is for what is reached through functions that programs
+and users call as well, or through hooks: a new review or request keeps its
+value, the log has its agent, and messages are in the wording that it names.")
 
-(defvar agent-q-diff-tool nil
-  "Name of the tool that is being called, or nil; the log shows it.")
+(defun agent-q-diff-call-with (&rest slots)
+  "Return a copy of the variable `agent-q-diff-call' with other SLOTS.
+These are alternating names and values."
+  (let ((call (copy-sequence agent-q-diff-call)))
+    (cl-loop for (slot value) on slots by #'cddr
+             do (setf (cl-struct-slot-value 'agent-q-diff-call slot call) value))
+    call))
 
 ;;;; Garbage
 

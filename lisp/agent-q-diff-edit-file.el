@@ -203,7 +203,7 @@ edits."
   (unless (agent-q-diff-request-is-logged request)
     (agent-q-diff-log-record
      (list :tool (agent-q-diff-request-tool request)
-           :agent (car agent-q-diff-caller)
+           :agent (agent-q-diff-call-agent (agent-q-diff-request-call request))
            :description (plist-get (agent-q-diff-request-info request) :description)
            :path (agent-q-diff-request-name request)
            :outcome (plist-get outcome :outcome)
@@ -240,7 +240,7 @@ WHY is a string for the user.  The log is written when the review ends."
   (agent-q-diff-edit-file--recheck request)
   (setf (agent-q-diff-request-is-logged request) t)
   (let* ((live (agent-q-diff-edit-file-plan-live plan))
-         (agent-q-diff-tool (agent-q-diff-request-tool request))
+         (agent-q-diff-call (agent-q-diff-call-with 'tool (agent-q-diff-request-tool request)))
          (notes (append (list why)
                         (and (agent-q-diff-request-protection request)
                              (list (format "PROTECTED: %s"
@@ -334,7 +334,7 @@ of edits has all of them."
     (let* ((n (agent-q-diff-edit-file--n-before))
            (message-log-max (and (zerop n) message-log-max)))
       (message "%s edited %s:%d (%s)%s, by your %s%s; M-x agent-q-diff-edits"
-               (if-let ((agent (car agent-q-diff-caller)))
+               (if-let ((agent (agent-q-diff-call-agent (agent-q-diff-request-call request))))
                    (agent-q-diff-visible agent)
                  "An agent")
                (agent-q-diff-visible

@@ -141,7 +141,7 @@ It takes a callback and one value for each parameter, nil for
 those that were not given."
   (lambda (callback &rest values)
     (let* ((call (agent-q-diff-gptel--begin callback))
-           (agent-q-diff-caller (cons "gptel" call)))
+           (agent-q-diff-call (agent-q-diff-call-make :agent "gptel" :caller call)))
       (agent-q-diff-tools-call-async
        name
        (cl-loop for parameter in parameters

@@ -330,7 +330,8 @@ works in are tried, never one that only PATH names."
             (mapcan (lambda (known)
                       (and (stringp known)
                            (agent-q-diff-guard--ancestors (concat known "/") 1)))
-                    (list agent-q-diff-project-root default-directory))))
+                    (list agent-q-diff-project-root (agent-q-diff-call-root agent-q-diff-call)
+                          default-directory))))
 
 (defun agent-q-diff-guard--below (path root remote)
   "Return PATH relative to ROOT, or refuse it if it is not below.
@@ -537,11 +538,12 @@ REMOTE is the remote prefix of ROOT, or \"\".  No file is accessed except ROOT."
 
 (defun agent-q-diff-guard-root ()
   "Return the directory inside which agents may edit, resolved.
-It is `agent-q-diff-project-root', or else the root of the current
-project, or else `default-directory'.  Agents' paths are relative to it."
+It is `agent-q-diff-project-root', or else the root of the call, or of the
+current project, or else `default-directory'.  Agents' paths are relative to it."
   (let ((root (file-name-as-directory
                (expand-file-name
                 (or agent-q-diff-project-root
+                    (agent-q-diff-call-root agent-q-diff-call)
                     (when-let ((project (project-current)))
                       (project-root project))
                     default-directory)))))

@@ -386,7 +386,7 @@ answered later."
         (remove-hook 'post-command-hook #'agent-q-diff-finish-abort-at-top-level t)
         (remove-hook 'pre-command-hook #'agent-q-diff-grace--check-selected t)))
     (unless (agent-q-diff-session-result review)
-      (let ((agent-q-diff-contract (agent-q-diff-session-contract review)))
+      (let ((agent-q-diff-call (agent-q-diff-session-call review)))
         (agent-q-diff-lifecycle--note-lost review)
         (setf (agent-q-diff-session-result review) (agent-q-diff-result-of review))
         (unless (eq 'error (plist-get (agent-q-diff-session-result review) :status))

@@ -249,7 +249,8 @@ If a connection is closed, the reviews that it waited for show that."
   "Call TOOL for Common Lisp, wait, and return the message for the agent.
 ARGUMENTS are alternating names and values.  ID is a string by which
 `agent-q-diff-lisp-abandon' finds the call."
-  (let ((agent-q-diff-caller (cons "Common Lisp" (agent-q-diff-lisp-current id))))
+  (let ((agent-q-diff-call
+         (agent-q-diff-call-with 'agent "Common Lisp" 'caller (agent-q-diff-lisp-current id))))
     (agent-q-diff-lisp--text
      (agent-q-diff-tools-call tool (agent-q-diff-lisp--arguments arguments)))))
 
@@ -257,7 +258,7 @@ ARGUMENTS are alternating names and values.  ID is a string by which
   "Call TOOL for REQUEST, and answer it later with the message for the agent.
 ID and ARGUMENTS are as for `agent-q-diff-lisp-call'."
   (setf (agent-q-diff-lisp-request-id request) id)
-  (let ((agent-q-diff-caller (cons "Common Lisp" request)))
+  (let ((agent-q-diff-call (agent-q-diff-call-with 'agent "Common Lisp" 'caller request)))
     (agent-q-diff-tools-call-async
      tool (agent-q-diff-lisp--arguments arguments)
      (lambda (message)
@@ -269,13 +270,13 @@ ID and ARGUMENTS are as for `agent-q-diff-lisp-call'."
 (defun agent-q-diff-lisp-call-for-agent-q (id tool &rest arguments)
   "Call TOOL for Agent-Q, in the wording of its documents.
 ID, ARGUMENTS and the value are as for `agent-q-diff-lisp-call'."
-  (let ((agent-q-diff-contract 'agent-q))
+  (let ((agent-q-diff-call (agent-q-diff-call-with 'contract 'agent-q)))
     (apply #'agent-q-diff-lisp-call id tool arguments)))
 
 (defun agent-q-diff-lisp--call-for-agent-q-later (request id tool &rest arguments)
   "Call TOOL for Agent-Q's REQUEST, and answer it later.
 ID and ARGUMENTS are as for `agent-q-diff-lisp-call'."
-  (let ((agent-q-diff-contract 'agent-q))
+  (let ((agent-q-diff-call (agent-q-diff-call-with 'contract 'agent-q)))
     (apply #'agent-q-diff-lisp--call-later request id tool arguments)))
 
 (setf (alist-get 'agent-q-diff-lisp-call-for-agent-q agent-q-diff-lisp-functions)

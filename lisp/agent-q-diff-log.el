@@ -346,7 +346,7 @@ If the current log has fewer, continue with the rotated ones."
 (defun agent-q-diff-log-refusal (tool path err)
   "Record that the guard refused PATH to a call of TOOL, with the error ERR."
   (agent-q-diff-log-record
-   (list :tool tool :agent (car agent-q-diff-caller) :path path
+   (list :tool tool :agent (agent-q-diff-call-agent agent-q-diff-call) :path path
          :outcome "refused" :decided-by 'guard
          :reason (agent-q-diff-error-text err))))
 

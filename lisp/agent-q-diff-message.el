@@ -7,7 +7,7 @@
 ;;; Commentary:
 
 ;; The messages about a review come in two wordings, and
-;; `agent-q-diff-contract' selects one.  That of Agent-Q's documents is an
+;; `agent-q-diff-call' selects one.  That of Agent-Q's documents is an
 ;; interface: its agent is prompted with it, so words, signs and line breaks
 ;; must not change, and no other agent reads it.  Every other agent reads
 ;; plain sentences.  For a change of several files, one sentence says what
@@ -24,6 +24,10 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
+
+(defsubst agent-q-diff-message--for-agent-q-p ()
+  "Return non-nil if the message is to be in the wording of Agent-Q's documents."
+  (eq 'agent-q (agent-q-diff-call-contract agent-q-diff-call)))
 
 ;;; The facts, in words
 
@@ -83,7 +87,7 @@ If the target is not saved, that is the buffer, not the file."
 For Agent-Q it has the numbers that document 004 requires."
   (let ((in (plist-get result :in-file))
         (place (agent-q-diff-message-facts--place result)))
-    (if (eq agent-q-diff-contract 'agent-q)
+    (if (agent-q-diff-message--for-agent-q-p)
         (format "%d of %d hunks %s in %s." in (plist-get result :total)
                 (if (= in 1) "is" "are") place)
       (format "%s in %s."
@@ -178,7 +182,7 @@ One that could not be applied where it belongs does not count."
   "Return lines about HUNKS, which could not be applied, or nil.
 For Agent-Q, and beyond `agent-q-diff-message-facts--max-reasons', they give
 only the numbers."
-  (if (eq agent-q-diff-contract 'agent-q)
+  (if (agent-q-diff-message--for-agent-q-p)
       (remq nil (list (agent-q-diff-message-facts--part
                        "Could not be applied where it belongs: hunk%s." hunks)))
     (append
@@ -194,7 +198,7 @@ only the numbers."
   "Return lines that list the hunks IN the target of RESULT, and those OUT of it."
   (append
    ;; In plain wording, the first sentence says so.
-   (when (eq agent-q-diff-contract 'agent-q)
+   (when (agent-q-diff-message--for-agent-q-p)
      (list (agent-q-diff-message-facts--in-sentence result)))
    (agent-q-diff-message-facts--which result in out)
    (remq nil (list (agent-q-diff-message-facts--saved-note result)))
@@ -714,7 +718,7 @@ A refusal by the guard already begins with \"Error: \"."
 (defun agent-q-diff-message-of-error (path err)
   "Return the message to the agent about ERR, the error of a proposal for PATH."
   (cond
-   ((eq agent-q-diff-contract 'agent-q)
+   ((agent-q-diff-message--for-agent-q-p)
     (format agent-q-diff-message--error path (error-message-string err)))
    ;; The guard's message is complete, and the same for every tool.
    ((eq (car err) 'agent-q-diff-forbidden)
@@ -747,7 +751,7 @@ unchanged, and the user's comments must not be lost."
 RESULT is its result.  If no hunk is in it, return nil for Agent-Q, so that
 its message stays as documented."
   (cond
-   ((and (eq agent-q-diff-contract 'agent-q)
+   ((and (agent-q-diff-message--for-agent-q-p)
          (= 0 (plist-get result :in-file)))
     nil)
    ((plist-get result :files)
@@ -784,7 +788,7 @@ RESULT is a plist as for `agent-q-diff-review'."
       (concat (agent-q-diff-message-of-error
                path (list (plist-get result :error) (plist-get result :reason)))
               (and remains (concat "\n\n" remains)))))
-   ((eq agent-q-diff-contract 'agent-q)
+   ((agent-q-diff-message--for-agent-q-p)
     (let ((details (agent-q-diff-message--details result)))
       (concat (agent-q-diff-message--of-decision (plist-get result :decision) path)
               (and details (concat "\n\n" details)))))
@@ -794,7 +798,7 @@ RESULT is a plist as for `agent-q-diff-review'."
   "Return the message that a change of PATH was denied without a review.
 REASON is what the user said, a string or nil.  If IS-POLICY is non-nil,
 it is a sentence about the user's settings."
-  (if (eq agent-q-diff-contract 'agent-q)
+  (if (agent-q-diff-message--for-agent-q-p)
       (concat (agent-q-diff-message--of-decision "rejected" path)
               (and reason (format "\n\nReason: %s" reason)))
     (string-join

@@ -8,8 +8,7 @@
 
 ;; What an agent, and its session, is called in a review of what its own tools
 ;; are about to write, what it may write without one, and whose turn it is: a
-;; call has its turn until its tool has written what was decided.  The agent is
-;; that of `agent-q-diff-caller'.
+;; call has its turn until its tool has written what was decided.
 
 ;;; Code:
 
@@ -29,14 +28,16 @@
 
 ;;;; What it is called
 
-(defvar-local agent-q-diff-own-agent--session nil
-  "In a diff buffer, the agent and its session, (NAME . ID), or nil.")
+(defun agent-q-diff-own-agent-name (call)
+  "Return the name of the agent of CALL, for the beginning of a sentence."
+  (or (agent-q-diff-call-agent call) "An agent"))
 
-(defun agent-q-diff-own-agent--session-text (session)
-  "Return words for SESSION, an id or nil, or the empty string."
-  (if (member session '(nil ""))
-      ""
-    (format " (session %s)" (agent-q-diff-own-agent--session-short session))))
+(defun agent-q-diff-own-agent--session-text (call)
+  "Return words for the session of CALL, or the empty string."
+  (let ((session (agent-q-diff-call-session call)))
+    (if (member session '(nil ""))
+        ""
+      (format " (session %s)" (agent-q-diff-own-agent--session-short session)))))
 
 (defun agent-q-diff-own-agent--session-short (session)
   "Return a few characters of SESSION, an id, that tell it from others.
@@ -44,11 +45,12 @@ Many agents' ids begin with a word that all of them have, or with the time;
 if the beginning is that of another session with an open review, the end is
 returned."
   (let ((short (agent-q-diff-own-agent--session-beginning session)))
-    (if (seq-some (pcase-lambda (`(,_ . ,other))
-                    (and (stringp other)
-                         (not (equal other session))
-                         (equal short (agent-q-diff-own-agent--session-beginning other))))
-                  (agent-q-diff-own-agent--sessions))
+    (if (seq-some (lambda (call)
+                    (let ((other (agent-q-diff-call-session call)))
+                      (and (stringp other)
+                           (not (equal other session))
+                           (equal short (agent-q-diff-own-agent--session-beginning other)))))
+                  (agent-q-diff-own-agent--calls))
         (substring session (max 0 (- (length session) 8)))
       short)))
 
@@ -64,40 +66,36 @@ returned."
                session)))
     (substring id 0 (min 8 (length id)))))
 
-(defun agent-q-diff-own-agent--sessions ()
-  "Return (NAME . ID) of the sessions of agents whose reviews are open."
-  (delq nil (mapcar (lambda (review)
-                      (buffer-local-value 'agent-q-diff-own-agent--session
-                                          (agent-q-diff-session-buffer review)))
-                    (agent-q-diff-open-reviews))))
+(defun agent-q-diff-own-agent--calls ()
+  "Return each `agent-q-diff-call' of an agent's own tool whose review is open."
+  (seq-filter #'agent-q-diff-call-id
+              (mapcar #'agent-q-diff-session-call (agent-q-diff-open-reviews))))
 
-(defun agent-q-diff-own-agent-label (session)
-  "Return what the agent is called in a review for its SESSION, or nil.
+(defun agent-q-diff-own-agent-label (call)
+  "Return what the agent of CALL is called in a review, or nil.
 If another session of the same agent has a review that is open, the name
 says which session this is."
-  (when-let ((name (car agent-q-diff-caller)))
-    (if (seq-some (pcase-lambda (`(,agent . ,other))
-                    (and (equal agent name) (not (equal other session))))
-                  (agent-q-diff-own-agent--sessions))
-        (concat name (agent-q-diff-own-agent--session-text session))
+  (when-let ((name (agent-q-diff-call-agent call)))
+    (if (seq-some (lambda (other)
+                    (and (equal name (agent-q-diff-call-agent other))
+                         (not (equal (agent-q-diff-call-session call)
+                                     (agent-q-diff-call-session other)))))
+                  (agent-q-diff-own-agent--calls))
+        (concat name (agent-q-diff-own-agent--session-text call))
       name)))
 
-(defun agent-q-diff-own-agent-note-session (review session)
-  "Note that REVIEW, unless it has ended, is for SESSION of the agent."
-  (unless (agent-q-diff-session-outcome review)
-    (with-current-buffer (agent-q-diff-session-buffer review)
-      (setq agent-q-diff-own-agent--session (cons (car agent-q-diff-caller) session)))))
-
-(defun agent-q-diff-own-agent-tool (tool session)
-  "Return what TOOL of the agent in SESSION is called in a sentence."
-  (format "%s's tool %s%s" (or (car agent-q-diff-caller) "the agent") tool
-          (agent-q-diff-own-agent--session-text session)))
+(defun agent-q-diff-own-agent-tool (call &optional has-session)
+  "Return what the tool of CALL is called in a sentence.
+HAS-SESSION is non-nil to name its session as well."
+  (format "%s's tool %s%s" (or (agent-q-diff-call-agent call) "the agent")
+          (agent-q-diff-call-tool call)
+          (if has-session (agent-q-diff-own-agent--session-text call) "")))
 
 ;;;; What it may do without asking
 
-(defun agent-q-diff-own-agent--grant-name ()
-  "Return the name under which the agent's own tools are granted."
-  (format "%s's own tools" (or (car agent-q-diff-caller) "Unknown agent")))
+(defun agent-q-diff-own-agent--grant-name (call)
+  "Return the name under which own tools of the agent of CALL are granted."
+  (format "%s's own tools" (or (agent-q-diff-call-agent call) "Unknown agent")))
 
 (defun agent-q-diff-own-agent-allowance (request)
   "Return why REQUEST needs no review: `policy' or `session', or nil.
@@ -112,28 +110,28 @@ project is not allowed without a review."
                                     (agent-q-diff-request-root request))))
       nil)
      ((eq policy 'allow) 'policy)
-     ((agent-q-diff-permit-granted-p (agent-q-diff-own-agent--grant-name)
+     ((agent-q-diff-permit-granted-p (agent-q-diff-own-agent--grant-name
+                                      (agent-q-diff-request-call request))
                                    (agent-q-diff-request-root request))
       'session))))
 
-(defun agent-q-diff-own-agent-log (tool path outcome by &optional reason)
-  "Record the OUTCOME of a call of TOOL for PATH that was not reviewed.
+(defun agent-q-diff-own-agent-log (call path outcome by &optional reason)
+  "Record the OUTCOME of CALL for PATH that was not reviewed.
 BY is who decided it, a symbol, or nil, and REASON why, a string or nil."
   (agent-q-diff-log-record
-   (append (list :tool tool :agent (car agent-q-diff-caller) :path path :outcome outcome)
+   (append (list :tool (agent-q-diff-call-tool call) :agent (agent-q-diff-call-agent call)
+                 :path path :outcome outcome)
            (and by (list :decided-by by))
            (and reason (list :in-file 0 :reason reason)))))
 
-(defun agent-q-diff-own-agent-say-allowed (what by &optional tool paths)
-  "Tell the user that WHAT, a string, was edited without asking, and log it.
-BY is as from `agent-q-diff-own-agent-allowance', or `none': nothing was to
-change, so nothing is said.  TOOL is the agent's, and PATHS are the names of
-the files that no review has logged."
-  (unless (eq 'none by)
-    (dolist (path paths)
-      (agent-q-diff-own-agent-log tool path "accepted" by))
-    (message "%s edited %s, by your %s" (or (car agent-q-diff-caller) "An agent") what
-             (if (eq 'session by) "grant" "settings"))))
+(defun agent-q-diff-own-agent-say-allowed (call what by &optional paths)
+  "Tell the user that CALL edited WHAT, a string, without asking, and log it.
+BY is as from `agent-q-diff-own-agent-allowance'.  PATHS are the names of the
+files that no review has logged."
+  (dolist (path paths)
+    (agent-q-diff-own-agent-log call path "accepted" by))
+  (message "%s edited %s, by your %s" (agent-q-diff-own-agent-name call) what
+           (if (eq 'session by) "grant" "settings")))
 
 ;;;; Allowing it
 
@@ -154,7 +152,8 @@ and no longer asks about this agent's edits in the project."
 
 (defun agent-q-diff-own-agent-offer (review root)
   "Let the user of REVIEW allow all edits of its agent in the project ROOT."
-  (let ((grant (list (agent-q-diff-own-agent--grant-name) root)))
+  (let ((grant (list (agent-q-diff-own-agent--grant-name (agent-q-diff-session-call review))
+                     root)))
     (with-current-buffer (agent-q-diff-session-buffer review)
       (setq agent-q-diff-own-agent--grant grant)
       (agent-q-diff-own-tool-mode))))
@@ -193,35 +192,30 @@ Only then is it known of an agent that asks again by itself, or ends.")
                (:constructor agent-q-diff-own-agent-decision-create) (:copier nil))
   "What was decided about a call of an agent's tool that has not run yet."
   (edit nil :documentation "The edit, of whatever type.")
-  (session nil :documentation "The agent's name and its session, (NAME . ID).")
+  (call nil :documentation "The `agent-q-diff-call'.")
   (notice nil :documentation "Function that tells the user, if nothing is written, why.")
   (is-said nil :documentation "Non-nil if the user was told that it was not run.")
   (timer nil :documentation "Timer after which its files are looked at."))
 
 (defvar agent-q-diff-own-agent--decided nil
-  "Alist from calls to decisions that were not yet compared with their files.
+  "Alist from ids of calls to decisions not yet compared with their files.
 The newest is first.")
 
-(defun agent-q-diff-own-agent-remember (call edit session notice)
+(defun agent-q-diff-own-agent-remember (call edit notice)
   "Remember EDIT, which was decided, instead of an earlier one of the same CALL.
-SESSION is the agent's, a string or nil.  NOTICE is called with a clause, and
-if nothing of EDIT is in its files, tells the user so for this reason and
-returns non-nil.  If that turns out to be untrue later, it is called with
-nil, and says so."
-  (let* ((caller agent-q-diff-caller)
-         (decision (agent-q-diff-own-agent-decision-create
-                    :edit edit :session (cons (car caller) session)
-                    :notice (lambda (why)
-                              (let ((agent-q-diff-caller caller))
-                                (funcall notice why))))))
+NOTICE is called with a clause, and if nothing of EDIT is in its files, tells
+the user so for this reason and returns non-nil.  If that turns out to be
+untrue later, it is called with nil, and says so."
+  (let ((id (agent-q-diff-call-id call))
+        (decision (agent-q-diff-own-agent-decision-create :edit edit :call call :notice notice)))
     (setf (agent-q-diff-own-agent-decision-timer decision)
           (run-at-time agent-q-diff-own-agent--patience nil
-                       #'agent-q-diff-own-agent--notice call decision
+                       #'agent-q-diff-own-agent--notice decision
                        (format "nothing was written in %d seconds"
                                agent-q-diff-own-agent--patience)))
-    (agent-q-diff-own-agent-take call)
-    (agent-q-diff-tools-keep-turn call)
-    (push (cons call decision) agent-q-diff-own-agent--decided)
+    (agent-q-diff-own-agent-take id)
+    (agent-q-diff-tools-keep-turn id)
+    (push (cons id decision) agent-q-diff-own-agent--decided)
     (pcase-dolist (`(,other . ,old) (nthcdr agent-q-diff-own-agent--max-decided
                                             agent-q-diff-own-agent--decided))
       (cancel-timer (agent-q-diff-own-agent-decision-timer old))
@@ -229,52 +223,54 @@ nil, and says so."
     (setq agent-q-diff-own-agent--decided
           (seq-take agent-q-diff-own-agent--decided agent-q-diff-own-agent--max-decided))))
 
-(defun agent-q-diff-own-agent--notice (call decision why)
+(defun agent-q-diff-own-agent--notice (decision why)
   "Tell the user, unless it was said, that DECISION was not carried out for WHY.
-Nothing is said if its files have changed.  DECISION is on CALL, whose turn
-to change files ends."
+Nothing is said if its files have changed.  The turn of its call to change
+files ends."
   (unless (agent-q-diff-own-agent-decision-is-said decision)
     (setf (agent-q-diff-own-agent-decision-is-said decision)
           (funcall (agent-q-diff-own-agent-decision-notice decision) why)))
-  (agent-q-diff-tools-end-turn call))
+  (agent-q-diff-tools-end-turn
+   (agent-q-diff-call-id (agent-q-diff-own-agent-decision-call decision))))
 
-(defun agent-q-diff-own-agent-failed (call)
-  "Tell the user if something was accepted for CALL, whose tool has failed."
-  (when-let ((decision (cdr (assoc call agent-q-diff-own-agent--decided))))
-    (agent-q-diff-own-agent--notice call decision "the agent says that it failed")
-    (agent-q-diff-own-agent-take call)))
+(defun agent-q-diff-own-agent-failed (id)
+  "Tell the user if something was accepted for the call ID, whose tool has failed."
+  (when-let ((decision (cdr (assoc id agent-q-diff-own-agent--decided))))
+    (agent-q-diff-own-agent--notice decision "the agent says that it failed")
+    (agent-q-diff-own-agent-take id)))
 
-(defun agent-q-diff-own-agent-went-on (session &optional call)
-  "Tell the user what was accepted in SESSION and is not written by now.
-The agent, that of `agent-q-diff-caller', has gone on with CALL, or ended its
-turn.  An agent that plans only, or whose own rules ask or deny, does not run
-a tool although it was accepted here, and no event tells so."
+(defun agent-q-diff-own-agent-went-on (agent session &optional id)
+  "Tell the user what AGENT's SESSION had accepted and has not written by now.
+It has gone on with the call ID, or ended its turn.  An agent that plans
+only, or whose own rules ask or deny, does not run a tool although it was
+accepted here, and no event tells so."
   (pcase-dolist (`(,other . ,decision) agent-q-diff-own-agent--decided)
-    (when (and (not (equal call other))
-               (equal (cons (car agent-q-diff-caller) session)
-                      (agent-q-diff-own-agent-decision-session decision)))
-      (agent-q-diff-own-agent--notice other decision "the agent went on without running it"))))
+    (let ((call (agent-q-diff-own-agent-decision-call decision)))
+      (when (and (not (equal id other))
+                 (equal agent (agent-q-diff-call-agent call))
+                 (equal session (agent-q-diff-call-session call)))
+        (agent-q-diff-own-agent--notice decision "the agent went on without running it")))))
 
-(defun agent-q-diff-own-agent-take (call)
-  "Return the edit that was decided for CALL, or nil, and forget it."
-  (when-let ((decided (assoc call agent-q-diff-own-agent--decided)))
+(defun agent-q-diff-own-agent-take (id)
+  "Return the edit that was decided for the call ID, or nil, and forget it."
+  (when-let ((decided (assoc id agent-q-diff-own-agent--decided)))
     (let ((decision (cdr decided)))
       (setq agent-q-diff-own-agent--decided (delq decided agent-q-diff-own-agent--decided))
       (cancel-timer (agent-q-diff-own-agent-decision-timer decision))
-      (agent-q-diff-tools-end-turn call)
+      (agent-q-diff-tools-end-turn id)
       (agent-q-diff-own-agent-decision-edit decision))))
 
-(defun agent-q-diff-own-agent-say-run-after-all (call)
-  "If the user was told that CALL, which is decided, was not run, correct that."
-  (when-let ((decision (cdr (assoc call agent-q-diff-own-agent--decided))))
+(defun agent-q-diff-own-agent-say-run-after-all (id)
+  "If the user was told that the call ID was not run, correct that."
+  (when-let ((decision (cdr (assoc id agent-q-diff-own-agent--decided))))
     (when (agent-q-diff-own-agent-decision-is-said decision)
       (funcall (agent-q-diff-own-agent-decision-notice decision) nil))))
 
-(defun agent-q-diff-own-agent-planning-notes (arguments)
-  "Return notes for the user if the agent plans only, by ARGUMENTS, a hash table."
+(defun agent-q-diff-own-agent-planning-notes (call arguments)
+  "Return notes for the user if the agent of CALL plans only, by ARGUMENTS."
   (when (eq t (gethash "planning" arguments))
     (list (format "%s is in plan mode: even what you accept is not written"
-                  (or (car agent-q-diff-caller) "The agent")))))
+                  (or (agent-q-diff-call-agent call) "The agent")))))
 
 (defun agent-q-diff-own-agent-as-written (result is-saved)
   "Return RESULT of a detached review as if its texts were in the files.
@@ -326,34 +322,34 @@ Then the agent can send something else, and the user need not be told."
         '(agent-q-diff-malformed agent-q-diff-identical agent-q-diff-not-found
           agent-q-diff-no-file agent-q-diff-bad-arguments)))
 
-(defun agent-q-diff-own-agent-say-not-run (tool paths why)
-  "Tell the user that TOOL was not run after all, because of WHY, a string.
+(defun agent-q-diff-own-agent-say-not-run (call paths why)
+  "Tell the user that CALL was not run after all, because of WHY, a string.
 The user has read what was accepted; none of it is in PATHS, the names of
 the files.  Record that in the log as well."
   (dolist (path paths)
-    (agent-q-diff-own-agent-log tool path "not run" nil why))
+    (agent-q-diff-own-agent-log call path "not run" nil why))
   (agent-q-diff-base-warn
    (agent-q-diff-visible
     (format "%s was not run, so nothing that you accepted is in %s: %s"
-            (agent-q-diff-own-agent-tool tool nil)
+            (agent-q-diff-own-agent-tool call)
             (mapconcat #'abbreviate-file-name paths ", ")
             why))))
 
-(defun agent-q-diff-own-agent-say-run (tool paths)
-  "Tell the user that TOOL was run after all, and log it for PATHS."
+(defun agent-q-diff-own-agent-say-run (call paths)
+  "Tell the user that CALL was run after all, and log it for PATHS."
   (dolist (path paths)
-    (agent-q-diff-own-agent-log tool path "run after all" nil))
+    (agent-q-diff-own-agent-log call path "run after all" nil))
   (message "%s" (agent-q-diff-visible
-                 (format "%s was run after all: %s" (agent-q-diff-own-agent-tool tool nil)
+                 (format "%s was run after all: %s" (agent-q-diff-own-agent-tool call)
                          (mapconcat #'abbreviate-file-name paths ", ")))))
 
-(defun agent-q-diff-own-agent-write (tool paths function)
-  "Call FUNCTION, which writes PATHS in place of TOOL, and return its value.
+(defun agent-q-diff-own-agent-write (call paths function)
+  "Call FUNCTION, which writes PATHS in place of CALL's tool, and return its value.
 If it signals an error, tell the user that nothing is in the files."
   (condition-case err
       (funcall function)
     (error
-     (agent-q-diff-own-agent-say-not-run tool paths (agent-q-diff-error-text err))
+     (agent-q-diff-own-agent-say-not-run call paths (agent-q-diff-error-text err))
      (signal (car err) (cdr err)))))
 
 (defun agent-q-diff-own-agent-refused (check)
@@ -367,29 +363,28 @@ It was not refused when the review began, but a link may have come since."
                  "Error: " (car (last (split-string (agent-q-diff-error-text err) "\n" t))))))
        (concat (downcase (substring why 0 1)) (string-trim-right (substring why 1) "\\."))))))
 
-(defun agent-q-diff-own-agent-alarm-elsewhere (tool path why)
-  "Tell the user that TOOL may have written another file than PATH.
+(defun agent-q-diff-own-agent-alarm-elsewhere (call path why)
+  "Tell the user that CALL may have written another file than PATH.
 WHY is as from `agent-q-diff-own-agent-refused'.  Return the message for the
 agent."
   (agent-q-diff-base-warn
    (agent-q-diff-visible
     (format "%s's tool %s may have written another file than %s: %s"
-            (or (car agent-q-diff-caller) "An agent") tool path why))
+            (agent-q-diff-own-agent-name call) (agent-q-diff-call-tool call) path why))
    :error)
   (format "ALARM: %s may have written another file than the user decided about, %s: %s. \
 Tell the user, and change nothing more until the user says so."
-          tool path why))
+          (agent-q-diff-call-tool call) path why))
 
 (defconst agent-q-diff-own-agent--looks '(0.5 1 2 4 8 15 30)
   "Seconds after which files are looked at whose edit was not decided.
 An agent that gave up waiting makes its edit right after that.")
 
-(defun agent-q-diff-own-agent-watch (tool paths made-p)
-  "Alarm the user if TOOL edits PATHS although nothing was decided.
+(defun agent-q-diff-own-agent-watch (call paths made-p)
+  "Alarm the user if CALL edits PATHS although nothing was decided.
 Agents do that if they no longer wait for their hook.  PATHS are the names of
-the files, and MADE-P returns non-nil if they are as TOOL would leave them."
-  (let ((agent (car agent-q-diff-caller))
-        (since (format-time-string "%FT%T.%3NZ" nil t)))
+the files; MADE-P returns non-nil if they are as CALL would leave them."
+  (let ((since (format-time-string "%FT%T.%3NZ" nil t)))
     (cl-labels
         ((look (looks)
            (when looks
@@ -399,7 +394,7 @@ the files, and MADE-P returns non-nil if they are as TOOL would leave them."
                 (cond
                  ((agent-q-diff-own-agent--accepted-p paths since))
                  ((ignore-errors (funcall made-p))
-                  (agent-q-diff-own-agent--say-made agent tool paths))
+                  (agent-q-diff-own-agent--say-made call paths))
                  (t (look (cdr looks)))))))))
       (look agent-q-diff-own-agent--looks))))
 
@@ -412,35 +407,34 @@ Then the agent has proposed again what was not decided."
                    (string< since (or (plist-get entry :time) ""))))
             (ignore-errors (agent-q-diff-log-entries 20))))
 
-(defun agent-q-diff-own-agent--say-made (agent tool paths)
-  "Alarm the user that TOOL of AGENT edited PATHS, which was not decided."
-  (let ((agent-q-diff-caller (list agent))
-        (why "the agent did not wait for your decision"))
-    (dolist (path paths)
-      (agent-q-diff-log-record
-       (list :tool tool :agent agent :path path :outcome "made undecided" :reason why)))
-    (display-warning
-     'agent-q-diff
-     (format "%s edited %s before you had decided: it did not wait for you"
-             (agent-q-diff-visible (agent-q-diff-own-agent-tool tool nil))
-             (mapconcat (lambda (path) (agent-q-diff-visible (abbreviate-file-name path)))
-                        paths ", "))
-     :error)))
+(defun agent-q-diff-own-agent--say-made (call paths)
+  "Alarm the user that CALL edited PATHS, which was not decided."
+  (dolist (path paths)
+    (agent-q-diff-log-record
+     (list :tool (agent-q-diff-call-tool call) :agent (agent-q-diff-call-agent call) :path path
+           :outcome "made undecided" :reason "the agent did not wait for your decision")))
+  (display-warning
+   'agent-q-diff
+   (format "%s edited %s before you had decided: it did not wait for you"
+           (agent-q-diff-visible (agent-q-diff-own-agent-tool call))
+           (mapconcat (lambda (path) (agent-q-diff-visible (abbreviate-file-name path)))
+                      paths ", "))
+   :error))
 
-(defun agent-q-diff-own-agent-alarm (tool paths)
-  "Tell the user that TOOL left files that are not what was decided.
+(defun agent-q-diff-own-agent-alarm (call paths)
+  "Tell the user that CALL left files that are not what was decided.
 PATHS are their names, as the agent knows them.  Return the message for the
 agent."
   (agent-q-diff-base-warn
    (format "%s's tool %s left text in %s that differs from what you decided"
-           (or (car agent-q-diff-caller) "An agent") tool
+           (agent-q-diff-own-agent-name call) (agent-q-diff-call-tool call)
            (mapconcat #'agent-q-diff-visible paths ", "))
    :error)
   (format "ALARM: %s %s not what the user decided: %s wrote something else. Read %s, tell the \
 user what differs, and change nothing more until the user says so."
           (string-join paths ", ")
           (if (cdr paths) "are" "is")
-          tool
+          (agent-q-diff-call-tool call)
           (if (cdr paths) "these files" "the file")))
 
 ;;;; A file that is not what was decided
@@ -502,12 +496,13 @@ wanted; each may be nil if there is no such file."
         'wrong)
        (t 'unknown)))))
 
-(defun agent-q-diff-own-agent-tell-difference (kind tool path decided text message)
-  "Tell the user that TEXT of the file PATH is not what was DECIDED.
+(defun agent-q-diff-own-agent-tell-difference (kind call path decided text message)
+  "Tell the user that TEXT of the file PATH is not what was DECIDED about CALL.
 KIND is `later' or `unknown', as from `agent-q-diff-own-agent-difference'.
-TOOL is the agent's.  MESSAGE is the one for the agent if all had been as
-decided; return the one that is true."
-  (let* ((agent (or (car agent-q-diff-caller) "An agent"))
+MESSAGE is the one for the agent if all had been as decided; return the one
+that is true."
+  (let* ((agent (agent-q-diff-own-agent-name call))
+         (tool (agent-q-diff-call-tool call))
          (shown (agent-q-diff-visible (abbreviate-file-name path)))
          (is-later (eq kind 'later))
          (diff (if (null text)
@@ -519,7 +514,7 @@ decided; return the one that is true."
                          "Only its line ends or its encoding differ."
                        (concat "From what was decided to what is there now:\n" diff))))
     (agent-q-diff-own-agent-log
-     tool path (if is-later "changed since" "differs") nil
+     call path (if is-later "changed since" "differs") nil
      (concat (if is-later
                  "another program changed it after the tool had written it. "
                "it is not what you decided, and the agent does not say what its tool wrote. ")
@@ -607,9 +602,9 @@ decided; see `agent-q-diff-own-agent-later-notes'."
       ;; What the user saves is no other program's.
       (add-hook 'after-save-hook #'agent-q-diff-own-agent--forget-saved))))
 
-(defun agent-q-diff-own-agent-later-notes (tool name text)
+(defun agent-q-diff-own-agent-later-notes (call name text)
   "Return what to tell the user if another program has changed the file NAME.
-TEXT is what it has when TOOL is about to edit it, or nil.  How it differs from
+TEXT is what it has when CALL is about to edit it, or nil.  How it differs from
 what the last edit left goes into the log.  The value is a list of strings."
   (when-let* ((truename (file-truename name))
               (left (cdr (assoc truename agent-q-diff-own-agent--left))))
@@ -617,7 +612,7 @@ what the last edit left goes into the log.  The value is a list of strings."
     (let ((text (and text (agent-q-diff-own-agent--plain text))))
       (unless (equal left text)
         (agent-q-diff-own-agent-log
-         tool name "changed since" nil
+         call name "changed since" nil
          (concat "another program, such as a formatter, changed it after the last edit. "
                  (if text
                      (concat "From what was decided to what is there now:\n"

@@ -6,16 +6,18 @@
 
 ;;; Commentary:
 
-;; Before a coding agent's own tool edits a file, the program agent-q-diff,
-;; which the agent runs as a hook, requests a decision: `decide_edit'.  The
-;; review is of a text that is in no file yet: Emacs writes nothing, and the
-;; agent's tool then writes what was decided.  After that the program
-;; requests `check_edit': only when the file has been compared with what was
-;; decided, the agent is told what became of each hunk.
+;; Before a coding agent's own tool edits files, the program agent-q-diff,
+;; which the agent runs as a hook, requests a decision: `decide_edit' for a text
+;; of one file, or `decide_patch' for a patch in Codex's format, of several files
+;; or of more than text.  The review is of texts that are in no file yet: Emacs
+;; writes nothing, and the agent's tool then writes what was decided.  After that
+;; the program requests `check_edit': only when the files have been compared with
+;; what was decided, the agent is told what became of each hunk.
 ;;
-;; If the file has unsaved edits in a buffer, the tool cannot write what the
-;; user sees.  Then it is an ordinary review, Emacs makes the edit, and the
-;; agent's tool is denied with the truth.
+;; If a file has unsaved edits in a buffer, the tool cannot write what the
+;; user sees; and a tool may be unable to write a part, or may leave something
+;; else than the program says.  Then it is an ordinary review, Emacs makes the
+;; edit, all files or none, and the agent's tool is denied with the truth.
 ;;
 ;; Before the program reads a file, it asks for its turn to change that,
 ;; `take_turn', and keeps it until it ends.  If the tool is then to write, the
@@ -30,12 +32,18 @@
 ;;                 CRLF in the file), rewritable (false if the tool can
 ;;                 write nothing else), planning (true if the agent will not
 ;;                 run the tool), tool, call, session, description
+;; `decide_patch'  diff (the patch, with absolute names), shell (true if it is in
+;;                 a shell command), planning, tool, call, session, and files, a
+;;                 vector that is missing if Emacs has to apply the patch; each
+;;                 of its elements is a hash table with path and original,
+;;                 modified (missing if it is to be deleted), crlf, encoding,
+;;                 encoding_before, and to, its new name, if it gets one
 ;; `write_decided' path and call: Emacs is to write what was decided
 ;; `not_run'       path and call: a file has changed since, so the tool is not
 ;;                 run although its edit was accepted
 ;; `check_edit'    path, call, text and encoding, missing if the file cannot
 ;;                 be read, and written: what the tool says to have written,
-;;                 if it does
+;;                 if it does; of a patch, Emacs reads the files
 ;; `call_failed'   call: the tool has run, and says that it failed
 ;; `session_went_on' session: what was decided in it has been written by now,
 ;;                 or will not be
@@ -43,40 +51,52 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-target)
+(require 'agent-q-diff-change)
+(require 'agent-q-diff-input)
 (require 'agent-q-diff-live)
 (require 'agent-q-diff-guard)
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-lifecycle)
+(require 'agent-q-diff-commands)
 (require 'agent-q-diff-api)
 (require 'agent-q-diff-tools)
 (require 'agent-q-diff-own-agent)
 
-(cl-defstruct (agent-q-diff-own-tool-edit (:constructor agent-q-diff-own-tool-edit-create)
+(cl-defstruct (agent-q-diff-own-tool-edit (:constructor agent-q-diff-own-tool--edit-make)
                                           (:copier nil))
   "An edit that an agent's own tool is about to make."
-  (call nil :documentation "Id of the call, a string.")
-  (name nil :documentation "Absolute name of the file.")
-  (path nil :documentation "The file as the agent named it.")
-  (tool nil :documentation "Name of the agent's tool.")
-  (description nil :documentation "What the agent says about it, a string or nil.")
-  (session nil :documentation "The agent's session, a string or nil.")
-  (original nil :documentation "The text before, or nil if the file is new.")
-  (modified nil :documentation "The text that the tool would leave.")
-  (decided nil :documentation "The text that the tool is to leave, or nil if undecided.")
-  (is-crlf nil :documentation "Non-nil if the lines in the file end with CRLF.")
-  (encoding nil :documentation "How the file is to be encoded, a string.")
+  (call nil :documentation "The `agent-q-diff-call' of the tool.")
+  (files nil :documentation "Its files, or nil if Emacs has to apply a patch.")
+  (diff nil :documentation "The patch, or nil if it is the text of one file.")
+  (is-shell nil :documentation "Non-nil if it is in a shell command, whose directory the agent chose.")
   (is-fixed nil :documentation "Non-nil if the tool can write nothing else.")
-  (check nil :documentation "Function that signals an error if the file must not be written.")
+  (description nil :documentation "What the agent says about it, a string or nil.")
   (notes nil :documentation "What the user is told first, a list of strings.")
   (result nil :documentation "The result of its review, or nil if there was none.")
   (by nil :documentation "Why there was no review: `policy', `session', `none', or nil."))
+
+(cl-defstruct (agent-q-diff-own-tool-file (:constructor agent-q-diff-own-tool--file-make)
+                                          (:copier nil))
+  "A file that an agent's own tool is about to edit, and what was decided."
+  (path nil :documentation "The file as the agent named it.")
+  (name nil :documentation "Its absolute name.")
+  (to nil :documentation "Its new absolute name, or nil.")
+  (original nil :documentation "Its text before, or nil if it is new.")
+  (modified nil :documentation "The text that the tool would leave, or nil if it would delete it.")
+  (encoding-before nil :documentation "How it is encoded, a string, or nil if that is not known.")
+  (encoding nil :documentation "How it is to be encoded, a string.")
+  (is-crlf nil :documentation "Non-nil if the lines in the file end with CRLF.")
+  (check nil :documentation "Function that signals an error if the file must not be written.")
+  (text nil :documentation "The text that it is to have, or nil if there is to be no file.")
+  (is-renamed nil :documentation "Non-nil if it is to get its new name."))
 
 ;;;; One edit of a file after the other
 
@@ -98,422 +118,880 @@ It gets non-nil if the call has waited."
              files)
      function)))
 
-;;; Deciding
+;;;; What is requested
 
-(defun agent-q-diff-own-tool--verdict (verdict &optional text)
-  "Return VERDICT, a string, as the result for the program.
-TEXT is the text that was decided, if that is not the tool's."
-  `((verdict . ,verdict) ,@(and text `((text . ,text)))))
+(defun agent-q-diff-own-tool--edit-of (arguments needed)
+  "Return the edit in ARGUMENTS, a hash table, or signal what is wrong with it.
+NEEDED are the keys, besides those of each request, that it must have."
+  (dolist (key (append needed '("call" "tool" "session" "description" "original")))
+    (let ((value (gethash key arguments)))
+      (unless (or (stringp value)
+                  (and (null value) (member key '("session" "description" "original"))))
+        (signal 'agent-q-diff-bad-arguments (list (format "%s must be a string" key))))))
+  (let ((call (agent-q-diff-call-with 'tool (gethash "tool" arguments)
+                                      'id (gethash "call" arguments)
+                                      'session (gethash "session" arguments)))
+        (diff (gethash "diff" arguments)))
+    (agent-q-diff-own-tool--edit-make
+     :call call :diff diff
+     :files (mapcar #'agent-q-diff-own-tool--file-of
+                    (if diff (gethash "files" arguments) (list arguments)))
+     :is-shell (eq t (gethash "shell" arguments))
+     :is-fixed (eq :false (gethash "rewritable" arguments))
+     :description (gethash "description" arguments)
+     :notes (agent-q-diff-own-agent-planning-notes call arguments))))
 
-(defun agent-q-diff-own-tool--decide-text (edit result answer)
-  "Answer what the user decided about EDIT by RESULT, that of a detached review.
-ANSWER is called with a message, whether that is an error, and a verdict."
-  (let* ((content (plist-get result :content))
-         (is-decided (memq (plist-get result :status) '(accepted partial rejected)))
-         (path (agent-q-diff-own-tool-edit-path edit))
-         (message (if is-decided
-                      (agent-q-diff-message-of-result
-                       (agent-q-diff-own-agent-as-written result 'saved) path)
-                    (agent-q-diff-own-agent-undecided (agent-q-diff-own-tool-edit-tool edit)
-                                                      path result))))
+(defun agent-q-diff-own-tool--file-of (arguments)
+  "Return the file in ARGUMENTS, a hash table.
+It is to be as the tool would leave it."
+  (let ((path (gethash "path" arguments))
+        (modified (gethash "modified" arguments))
+        (to (gethash "to" arguments)))
+    (agent-q-diff-own-tool--file-make
+     :path path :name path :to to
+     :original (gethash "original" arguments) :modified modified
+     :encoding-before (gethash "encoding_before" arguments)
+     :encoding (gethash "encoding" arguments) :is-crlf (eq t (gethash "crlf" arguments))
+     :text modified :is-renamed (and to t))))
+
+(defun agent-q-diff-own-tool--tool (edit)
+  "Return the name of the tool that is about to make EDIT."
+  (agent-q-diff-call-tool (agent-q-diff-own-tool-edit-call edit)))
+
+(defun agent-q-diff-own-tool--path (edit)
+  "Return the agent's name for the first file of EDIT."
+  (agent-q-diff-own-tool-file-path (car (agent-q-diff-own-tool-edit-files edit))))
+
+(defun agent-q-diff-own-tool--what (edit)
+  "Return words for the files of EDIT: the name of the only one, or their number."
+  (let ((files (agent-q-diff-own-tool-edit-files edit)))
+    (if (= 1 (length files))
+        (agent-q-diff-own-tool--path edit)
+      (format "%d files" (length files)))))
+
+(defun agent-q-diff-own-tool--changed (edit)
+  "Return the files of EDIT that its tool would not leave as they are."
+  (seq-filter (lambda (file)
+                (or (agent-q-diff-own-tool-file-to file)
+                    (not (equal (agent-q-diff-own-tool-file-original file)
+                                (agent-q-diff-own-tool-file-modified file)))))
+              (agent-q-diff-own-tool-edit-files edit)))
+
+(defun agent-q-diff-own-tool--names (edit)
+  "Return the absolute names of the files that the tool of EDIT would change."
+  (mapcar #'agent-q-diff-own-tool-file-name (agent-q-diff-own-tool--changed edit)))
+
+(defun agent-q-diff-own-tool--note (edit notes)
+  "Add to EDIT what the user is told about its files, after NOTES of the guard."
+  (let ((call (agent-q-diff-own-tool-edit-call edit)))
+    (cl-callf append (agent-q-diff-own-tool-edit-notes edit)
+      notes
+      (mapcan (lambda (file)
+                (let ((name (agent-q-diff-own-tool-file-name file))
+                      (original (agent-q-diff-own-tool-file-original file)))
+                  (append (agent-q-diff-own-agent-later-notes call name original)
+                          (agent-q-diff-own-agent-coding-notes
+                           name original (agent-q-diff-own-tool-file-modified file)
+                           (agent-q-diff-own-tool-file-encoding file)))))
+              (agent-q-diff-own-tool-edit-files edit)))))
+
+;;;; Who decides, and who writes
+
+(defconst agent-q-diff-own-tool--denied '((verdict . "deny"))
+  "The verdict that the tool is not to be run.")
+
+(defun agent-q-diff-own-tool--decided-p (result)
+  "Return non-nil if RESULT of a review is a decision."
+  (memq (plist-get result :status) '(accepted partial rejected)))
+
+(defun agent-q-diff-own-tool--allowance (edit requests)
+  "Return why EDIT, with REQUESTS, needs no review, or nil.
+It is `denied', `policy', `session', or `none' if nothing would change."
+  (let ((allowances (mapcar #'agent-q-diff-own-agent-allowance requests)))
     (cond
-     ((or (not is-decided)
-          (equal content (or (agent-q-diff-own-tool-edit-original edit) "")))
-      (funcall answer message (not is-decided) (agent-q-diff-own-tool--verdict "deny")))
-     ((agent-q-diff-own-tool--deny-elsewhere edit answer))
-     ((agent-q-diff-own-tool--why-emacs edit)
-      (agent-q-diff-own-tool--deny
-       edit answer "the user has edited the file in Emacs meanwhile, and not saved it"
-       "it was edited in Emacs meanwhile, and not saved"))
-     ((not (equal content (agent-q-diff-base-clean content)))
-      (agent-q-diff-own-tool--deny
-       edit answer "what the user decided has bytes that are not UTF-8"
-       "what you decided has bytes that are not UTF-8"))
-     (t
-      (setf (agent-q-diff-own-tool-edit-decided edit) content
-            (agent-q-diff-own-tool-edit-result edit) result)
-      (agent-q-diff-own-tool--remember edit)
-      (funcall answer "" nil
-               (if (equal content (agent-q-diff-own-tool-edit-modified edit))
-                   (agent-q-diff-own-tool--verdict "allow")
-                 (agent-q-diff-own-tool--verdict "change" content)))))))
-
-(defun agent-q-diff-own-tool--deny-elsewhere (edit answer)
-  "If the file of EDIT must not be written any more, answer that; return non-nil.
-ANSWER is as for `agent-q-diff-own-tool--decide-text'."
-  (when-let ((why (agent-q-diff-own-agent-refused (agent-q-diff-own-tool-edit-check edit))))
-    (agent-q-diff-own-tool--deny edit answer why why)
-    t))
-
-(defun agent-q-diff-own-tool--deny (edit answer why why-for-user)
-  "Answer that EDIT cannot be made as it was decided, with the reason WHY.
-The user is told WHY-FOR-USER.  ANSWER is as for
-`agent-q-diff-own-tool--decide-text'."
-  (agent-q-diff-own-tool-not-run edit why-for-user)
-  (funcall answer
-           (format "Error: %s was not run: %s. None of it is in %s. Ask the user how to proceed."
-                   (agent-q-diff-own-tool-edit-tool edit) why
-                   (agent-q-diff-own-tool-edit-path edit))
-           t (agent-q-diff-own-tool--verdict "deny")))
-
-(defun agent-q-diff-own-tool--remember (edit)
-  "Remember what was decided about EDIT until its tool has run."
-  (agent-q-diff-own-agent-remember
-   (agent-q-diff-own-tool-edit-call edit) edit (agent-q-diff-own-tool-edit-session edit)
-   (lambda (why)
-     (cond
-      ((null why)
-       (agent-q-diff-own-agent-say-run (agent-q-diff-own-tool-edit-tool edit)
-                                       (list (agent-q-diff-own-tool-edit-name edit))))
-      ((agent-q-diff-own-tool--as-before-p edit)
-       (agent-q-diff-own-tool-not-run edit why)
-       t)))))
-
-(defun agent-q-diff-own-tool--as-before-p (edit)
-  "Return non-nil if the file of EDIT is as it was before the user decided."
-  (let ((name (agent-q-diff-own-tool-edit-name edit))
-        (original (agent-q-diff-own-tool-edit-original edit)))
-    (and (not (equal original (agent-q-diff-own-tool-edit-decided edit)))
-         (not (agent-q-diff-own-agent-refused (agent-q-diff-own-tool-edit-check edit)))
-         (if (not (file-exists-p name))
-             (null original)
-           (and original
-                (equal (agent-q-diff-own-tool--in-file edit original)
-                       (with-temp-buffer
-                         (let ((coding-system-for-read
-                                (if (equal "utf-16le" (agent-q-diff-own-tool-edit-encoding edit))
-                                    'utf-16le-with-signature-unix
-                                  'utf-8-auto-unix)))
-                           (insert-file-contents name))
-                         (buffer-string))))))))
-
-(defun agent-q-diff-own-tool-not-run (edit why)
-  "Tell the user that EDIT was not made after all, because of WHY, a string.
-If there was no review, the user expects nothing."
-  (unless (agent-q-diff-own-tool-edit-by edit)
-    (agent-q-diff-own-agent-say-not-run
-     (agent-q-diff-own-tool-edit-tool edit) (list (agent-q-diff-own-tool-edit-name edit)) why)))
-
-(defun agent-q-diff-own-tool--tell-written (edit result why answer)
-  "Answer that Emacs has made what the user decided about EDIT, by RESULT.
-WHY is as from `agent-q-diff-own-tool--why-emacs', ANSWER as for
-`agent-q-diff-own-tool--decide-text'."
-  (funcall answer
-           (format "%s was not run%s.\n%s"
-                   (agent-q-diff-own-tool-edit-tool edit)
-                   (cond
-                    ((not (< 0 (or (plist-get result :in-file) 0))) "")
-                    ((eq why 'unsaved)
-                     (format ": the user has unsaved edits in %s, so Emacs wrote what the user accepted"
-                             (agent-q-diff-own-tool-edit-path edit)))
-                    (t ": it cannot write a part of an edit, so Emacs wrote what the user accepted"))
-                   (agent-q-diff-message-of-result
-                    result (agent-q-diff-own-tool-edit-path edit)))
-           (not (memq (plist-get result :status) '(accepted partial rejected)))
-           (agent-q-diff-own-tool--verdict "deny")))
+     ((memq 'denied allowances) 'denied)
+     ((and (agent-q-diff-own-tool-edit-files edit)
+           (null (agent-q-diff-own-tool--changed edit)))
+      'none)
+     ;; Whatever is allowed is allowed in a project, and which one is not known.
+     ((agent-q-diff-own-tool-edit-is-shell edit) nil)
+     ((not (memq nil allowances)) (car allowances)))))
 
 (defun agent-q-diff-own-tool--why-emacs (edit)
   "Return why Emacs has to write what is decided about EDIT, or nil.
-It is `unsaved' if the file has unsaved edits in a buffer, and `fixed' if the
-agent's tool cannot write anything else than it was told."
+It is `unsaved' if a file has unsaved edits in a buffer, `fixed' if the
+agent's tool cannot write anything else than it was told, and `unknown' if it
+may leave something else."
   (cond
-   ((agent-q-diff-disk-unsaved-file-p (agent-q-diff-own-tool-edit-name edit)) 'unsaved)
+   ((null (agent-q-diff-own-tool-edit-files edit)) 'unknown)
+   ((seq-some (lambda (file)
+                (agent-q-diff-disk-unsaved-file-p (agent-q-diff-own-tool-file-name file)))
+              (agent-q-diff-own-tool-edit-files edit))
+    'unsaved)
    ((agent-q-diff-own-tool-edit-is-fixed edit) 'fixed)))
 
-(defun agent-q-diff-own-tool--review (edit notes answer)
-  "Begin the review of EDIT, and return it.
-NOTES are as for `agent-q-diff-review'; ANSWER is as for
-`agent-q-diff-own-tool--decide-text'."
-  (let* ((why (agent-q-diff-own-tool--why-emacs edit))
-         (caller agent-q-diff-caller)
-         (agent-q-diff-tool (agent-q-diff-own-tool-edit-tool edit))
-         (review
-          (agent-q-diff-review
-           (agent-q-diff-own-tool-edit-name edit)
-           (or (agent-q-diff-own-tool-edit-original edit) "")
-           (agent-q-diff-own-tool-edit-modified edit)
-           (agent-q-diff-own-tool-edit-description edit)
-           (lambda (result)
-             (let ((agent-q-diff-caller caller))
-               (unless (memq (plist-get result :status) '(accepted partial rejected))
-                 (agent-q-diff-own-agent-watch
-                  (agent-q-diff-own-tool-edit-tool edit)
-                  (list (agent-q-diff-own-tool-edit-name edit))
-                  (apply-partially #'agent-q-diff-own-tool--made-p edit)))
-               (if why
-                   (agent-q-diff-own-tool--tell-written edit result why answer)
-                 (agent-q-diff-own-tool--decide-text edit result answer))))
-           :notes (append (agent-q-diff-own-tool-edit-notes edit)
-                          notes (list (agent-q-diff-own-tool--note edit why)))
-           :agent (agent-q-diff-own-agent-label (agent-q-diff-own-tool-edit-session edit))
-           :check (agent-q-diff-own-tool-edit-check edit)
-           :detached (not why))))
-    (agent-q-diff-own-agent-note-session review (agent-q-diff-own-tool-edit-session edit))
-    review))
+(defun agent-q-diff-own-tool--allow (edit by answer)
+  "Let the tool make EDIT as it is, for BY, and return nil.
+BY is as from `agent-q-diff-own-tool--allowance', ANSWER as for
+`agent-q-diff-own-tool-decide'."
+  (setf (agent-q-diff-own-tool-edit-by edit) by)
+  (agent-q-diff-own-tool--remember edit)
+  (funcall answer "" nil '((verdict . "allow")))
+  nil)
 
-(defun agent-q-diff-own-tool--note (edit why)
-  "Return a note for the user about who writes what is decided about EDIT.
-WHY is as from `agent-q-diff-own-tool--why-emacs'."
-  (let ((tool (agent-q-diff-own-agent-tool (agent-q-diff-own-tool-edit-tool edit)
-                                           (agent-q-diff-own-tool-edit-session edit))))
-    (pcase-exhaustive why
-      ('nil (format "You decide what %s writes." tool))
-      ('unsaved (format "The file has unsaved edits, so Emacs, not %s, will write what you decide."
-                        tool))
-      ('fixed (format "%s writes all or nothing, so Emacs writes what you decide." tool)))))
+(defun agent-q-diff-own-tool--offer (edit review requests root)
+  "Offer in REVIEW of EDIT a grant for the project ROOT, unless REQUESTS forbid it."
+  (unless (or (agent-q-diff-session-outcome review)
+              (agent-q-diff-own-tool-edit-is-shell edit)
+              (seq-some #'agent-q-diff-request-protection requests))
+    (agent-q-diff-own-agent-offer review root)))
 
-(defun agent-q-diff-own-tool--allowance (request edit)
-  "Return the source of an allowance for REQUEST, which is for EDIT, or nil.
-It is as from `agent-q-diff-own-agent-allowance', or `none' if nothing would
-change.  What has to be written by Emacs is not allowed without a review."
-  (let ((allowance (agent-q-diff-own-agent-allowance request)))
-    (cond
-     ((eq allowance 'denied) 'denied)
-     ((equal (agent-q-diff-own-tool-edit-original edit)
-             (agent-q-diff-own-tool-edit-modified edit))
-      'none)
-     ((not (agent-q-diff-own-tool--why-emacs edit)) allowance))))
+;;;; The text of one file
 
 (defun agent-q-diff-own-tool-decide (arguments answer)
   "Let the user decide about the edit in ARGUMENTS, a hash table.
 ANSWER is called once, with a message, whether that is an error, and a
-verdict for the program.  Return the review, or nil if there is none.  If
-the file is not for agents, signal an error."
-  (let* ((edit (agent-q-diff-own-tool--edit-of arguments))
+verdict for the program, an alist.  Return the review, or nil if there is
+none.  If the file is not for agents, signal an error.
+
+The verdict is \"allow\", \"change\" or \"deny\".  With \"change\", the
+alist has text, which the tool is to leave."
+  (let* ((edit (agent-q-diff-own-tool--edit-of arguments '("path" "modified" "encoding")))
+         (agent-q-diff-call (agent-q-diff-own-tool-edit-call edit))
          (root (agent-q-diff-guard-root))
-         (path (agent-q-diff-own-tool-edit-path edit))
-         (tool (agent-q-diff-own-tool-edit-tool edit))
+         (tool (agent-q-diff-own-tool--tool edit))
+         (file (car (agent-q-diff-own-tool-edit-files edit)))
+         (path (agent-q-diff-own-tool-file-path file))
+         (modified (agent-q-diff-own-tool-file-modified file))
          (request (agent-q-diff-tools-check
-                   (agent-q-diff-tools-request tool path root
-                                                 (agent-q-diff-own-tool--arguments edit))))
+                   (agent-q-diff-tools-request
+                    tool path root
+                    `((path . ,path)
+                      (original . ,(agent-q-diff-own-tool-file-original file))
+                      (modified . ,modified)))))
          (name (agent-q-diff-request-name request)))
-    (setf (agent-q-diff-own-tool-edit-name edit) name
-          (agent-q-diff-own-tool-edit-check edit) (agent-q-diff-request-check request))
-    (cl-callf append (agent-q-diff-own-tool-edit-notes edit)
-      (agent-q-diff-own-agent-later-notes tool name (agent-q-diff-own-tool-edit-original edit))
-      (agent-q-diff-own-agent-coding-notes name (agent-q-diff-own-tool-edit-original edit)
-                                           (agent-q-diff-own-tool-edit-modified edit)
-                                           (agent-q-diff-own-tool-edit-encoding edit)))
-    (pcase (agent-q-diff-own-tool--allowance request edit)
-      ('denied
-       (agent-q-diff-own-agent-log tool name "rejected" 'policy)
-       (funcall answer (agent-q-diff-message-of-denied-call path tool '(:by policy))
-                nil (agent-q-diff-own-tool--verdict "deny"))
-       nil)
-      ((and 'nil (guard (agent-q-diff-own-tool--empty-p edit)))
-       (agent-q-diff-own-tool--ask-for-empty edit answer))
-      ('nil
-       (let ((review (agent-q-diff-own-tool--review
-                      edit (agent-q-diff-request-notes request) answer)))
-         (unless (or (agent-q-diff-request-protection request)
-                     (agent-q-diff-session-outcome review))
-           (agent-q-diff-own-agent-offer review root))
-         review))
-      (by
-       (setf (agent-q-diff-own-tool-edit-by edit) by
-             (agent-q-diff-own-tool-edit-decided edit)
-             (agent-q-diff-own-tool-edit-modified edit))
-       (agent-q-diff-own-tool--remember edit)
-       (funcall answer "" nil (agent-q-diff-own-tool--verdict "allow"))
-       nil))))
+    (setf (agent-q-diff-own-tool-file-name file) name
+          (agent-q-diff-own-tool-file-check file) (agent-q-diff-request-check request))
+    (agent-q-diff-own-tool--note edit (agent-q-diff-request-notes request))
+    (let ((by (agent-q-diff-own-tool--allowance edit (list request)))
+          (why (agent-q-diff-own-tool--why-emacs edit)))
+      (cond
+       ((eq by 'denied)
+        (agent-q-diff-own-agent-log agent-q-diff-call name "rejected" 'policy)
+        (funcall answer (agent-q-diff-message-of-denied-call path tool '(:by policy))
+                 nil agent-q-diff-own-tool--denied)
+        nil)
+       ((or (eq by 'none) (and by (not why)))
+        (agent-q-diff-own-tool--allow edit by answer))
+       ;; There is no hunk to decide.
+       ((and (null (agent-q-diff-own-tool-file-original file)) (equal "" modified))
+        (agent-q-diff-own-tool--ask-for-empty edit answer))
+       (t
+        (let ((review (agent-q-diff-own-tool--review edit why answer)))
+          (agent-q-diff-own-tool--offer edit review (list request) root)
+          review))))))
 
-(defun agent-q-diff-own-tool--edit-of (arguments)
-  "Return the edit in ARGUMENTS, a hash table, or signal what is wrong with it."
-  (cl-flet ((argument (key is-needed)
-              (let ((value (gethash key arguments)))
-                (if (or (stringp value) (and (null value) (not is-needed)))
-                    value
-                  (signal 'agent-q-diff-bad-arguments
-                          (list (format "%s must be a string" key)))))))
-    (agent-q-diff-own-tool-edit-create
-     :call (argument "call" t) :path (argument "path" t) :tool (argument "tool" t)
-     :session (argument "session" nil) :description (argument "description" nil)
-     :original (argument "original" nil) :modified (argument "modified" t)
-     :encoding (argument "encoding" t) :is-crlf (eq t (gethash "crlf" arguments))
-     :is-fixed (eq :false (gethash "rewritable" arguments))
-     :notes (agent-q-diff-own-agent-planning-notes arguments))))
-
-(defun agent-q-diff-own-tool--arguments (edit)
-  "Return what `agent-q-diff-tools-policy' gets as the arguments of EDIT."
-  `((path . ,(agent-q-diff-own-tool-edit-path edit))
-    (original . ,(agent-q-diff-own-tool-edit-original edit))
-    (modified . ,(agent-q-diff-own-tool-edit-modified edit))))
-
-;;;; A new file without text
-
-(defun agent-q-diff-own-tool--empty-p (edit)
-  "Return non-nil if EDIT is for a new file without any text to be decided."
-  (and (null (agent-q-diff-own-tool-edit-original edit))
-       (equal "" (agent-q-diff-own-tool-edit-modified edit))))
+(defun agent-q-diff-own-tool--review (edit why answer)
+  "Begin the review of EDIT, the text of one file, and return it.
+WHY is as from `agent-q-diff-own-tool--why-emacs', ANSWER as for
+`agent-q-diff-own-tool-decide'."
+  (let* ((call (agent-q-diff-own-tool-edit-call edit))
+         (file (car (agent-q-diff-own-tool-edit-files edit)))
+         (tool (agent-q-diff-own-agent-tool call 'has-session)))
+    (agent-q-diff-review
+     (agent-q-diff-own-tool-file-name file)
+     (or (agent-q-diff-own-tool-file-original file) "")
+     (agent-q-diff-own-tool-file-modified file)
+     (agent-q-diff-own-tool-edit-description edit)
+     (lambda (result)
+       (if (null why)
+           (agent-q-diff-own-tool--answer-decided edit result answer)
+         (unless (agent-q-diff-own-tool--decided-p result)
+           (agent-q-diff-own-tool--watch edit))
+         (agent-q-diff-own-tool--answer-written edit why result answer)))
+     :notes (append (agent-q-diff-own-tool-edit-notes edit)
+                    (list (pcase-exhaustive why
+                            ('nil (format "You decide what %s writes." tool))
+                            ('unsaved (format "The file has unsaved edits, so Emacs, not %s, \
+will write what you decide."
+                                              tool))
+                            ('fixed (format "%s writes all or nothing, so Emacs writes what \
+you decide."
+                                            tool)))))
+     :agent (agent-q-diff-own-agent-label call)
+     :check (agent-q-diff-own-tool-file-check file)
+     :detached (not why))))
 
 (defun agent-q-diff-own-tool--ask-for-empty (edit answer)
   "Ask, when its turn comes, whether EDIT may make an empty file; return nil.
-ANSWER is as for `agent-q-diff-own-tool--decide-text'."
-  (let ((agent (or (car agent-q-diff-caller) "An agent"))
-        (name (agent-q-diff-visible
-               (abbreviate-file-name (agent-q-diff-own-tool-edit-name edit)))))
+ANSWER is as for `agent-q-diff-own-tool-decide'."
+  (let* ((file (car (agent-q-diff-own-tool-edit-files edit)))
+         (path (agent-q-diff-own-tool-file-path file))
+         (question (format "Let %s make the empty file %s? "
+                           (agent-q-diff-own-agent-name (agent-q-diff-own-tool-edit-call edit))
+                           (agent-q-diff-visible
+                            (abbreviate-file-name (agent-q-diff-own-tool-file-name file))))))
     (agent-q-diff-tools-queue
      (lambda ()
        (condition-case nil
-           (if (y-or-n-p (format "Let %s make the empty file %s? " agent name)) 'yes 'no)
+           (if (y-or-n-p question) 'yes 'no)
          (quit (agent-q-diff-message-of-error
-                (agent-q-diff-own-tool-edit-path edit)
-                '(agent-q-diff-cancelled "the user left the question unanswered")))))
+                path '(agent-q-diff-cancelled "the user left the question unanswered")))))
      (lambda (decision)
        (pcase decision
          ((and 'yes (guard (agent-q-diff-own-tool--deny-elsewhere edit answer))))
-         ('yes
-          (setf (agent-q-diff-own-tool-edit-by edit) 'none
-                (agent-q-diff-own-tool-edit-decided edit) "")
-          (agent-q-diff-own-tool--remember edit)
-          (funcall answer "" nil (agent-q-diff-own-tool--verdict "allow")))
-         ('no
-          (funcall answer
-                   (agent-q-diff-message-of-denial
-                    (agent-q-diff-own-tool-edit-path edit) nil)
-                   nil (agent-q-diff-own-tool--verdict "deny")))
-         (_ (funcall answer decision t (agent-q-diff-own-tool--verdict "deny"))))))))
+         ('yes (agent-q-diff-own-tool--allow edit 'none answer))
+         ('no (funcall answer (agent-q-diff-message-of-denial path nil)
+                       nil agent-q-diff-own-tool--denied))
+         (_ (funcall answer decision t agent-q-diff-own-tool--denied)))))))
 
-;;;; Writing in place of the tool
+;;;; A patch
 
-(defun agent-q-diff-own-tool-write (edit)
-  "Write what was decided about EDIT, and return the message about it.
-No input makes its tool write that.  If EDIT is nil, signal that nothing was
-decided."
-  (unless edit
-    (signal 'agent-q-diff-ended '("the decision is not known any more")))
-  (let ((path (agent-q-diff-own-tool-edit-path edit)))
-    (format "%s was not run, since it cannot write what the user decided; Emacs wrote it.\n%s"
-            (agent-q-diff-own-tool-edit-tool edit)
-            (agent-q-diff-own-agent-write
-             (agent-q-diff-own-tool-edit-tool edit)
-             (list (agent-q-diff-own-tool-edit-name edit))
-             (lambda () (agent-q-diff-own-tool--write edit path))))))
+(defun agent-q-diff-own-tool-decide-patch (arguments answer)
+  "Let the user decide about the patch in ARGUMENTS, a hash table.
+ANSWER and the value are as for `agent-q-diff-own-tool-decide'.  If a file is
+not for agents, signal an error; but a mistake in the patch is answered, so
+that the agent can send another.
 
-(defun agent-q-diff-own-tool--write (edit path)
-  "Make what was decided about EDIT in its file.
-PATH is the agent's name for that.  Return the message for the agent.  If
-the file has changed since, signal an error."
-  (let* ((name (file-truename (agent-q-diff-own-tool-edit-name edit)))
-         (live (or (agent-q-diff-live-read name)
-                   (agent-q-diff-file-refuse "%s does not exist any more" path)))
-         (text (agent-q-diff-live-text live)))
-    (unless (equal text (agent-q-diff-live-adapt
-                         live (agent-q-diff-own-tool-edit-original edit)))
-      (agent-q-diff-file-refuse "%s was changed while the user decided" path))
-    (let ((written (agent-q-diff-write
-                    live (list (cons 0 (length text)))
-                    (agent-q-diff-live-adapt live (agent-q-diff-own-tool-edit-decided edit))
-                    (agent-q-diff-own-tool-edit-check edit))))
-      (when (plist-get written :saved)
-        (agent-q-diff-own-tool--say-written edit "Emacs"))
-      (agent-q-diff-message-of-result
-       (agent-q-diff-own-agent-as-written (agent-q-diff-own-tool-edit-result edit)
-                                          (plist-get written :saved))
-       path))))
+If the verdict is \"change\", the alist has files, a vector with an alist for
+each file in ARGUMENTS: there (whether there is to be such a file), renamed
+\(whether it is to get its new name), and text, if it is to be another than
+before."
+  (let* ((default-directory (agent-q-diff-guard-root))
+         (edit (agent-q-diff-own-tool--edit-of arguments '("diff")))
+         (agent-q-diff-call (agent-q-diff-own-tool-edit-call edit)))
+    (condition-case err
+        (agent-q-diff-own-tool--decide-patch edit answer)
+      (agent-q-diff-error
+       (unless (agent-q-diff-own-agent-mistake-p (car err))
+         (signal (car err) (cdr err)))
+       (funcall answer
+                (agent-q-diff-own-tool--with-advice
+                 (format "The patch was not run: %s" (agent-q-diff-error-text err)))
+                nil agent-q-diff-own-tool--denied)
+       nil))))
 
-;;;; After the tool has run
+(defun agent-q-diff-own-tool--with-advice (message)
+  "Return MESSAGE about a mistake in a patch, with what the agent can do."
+  (concat message ". Read the files, and send another patch."))
 
-(defun agent-q-diff-own-tool--in-file (edit text)
-  "Return TEXT of EDIT as the file of EDIT has it."
-  (if (agent-q-diff-own-tool-edit-is-crlf edit)
+(defun agent-q-diff-own-tool--decide-patch (edit answer)
+  "Let the user decide about EDIT; see `agent-q-diff-own-tool-decide-patch'.
+ANSWER is that function's.  If the patch has a mistake, signal an error."
+  (let* ((requests (agent-q-diff-own-tool--aim edit))
+         (by (agent-q-diff-own-tool--allowance edit requests))
+         (why (agent-q-diff-own-tool--why-emacs edit)))
+    (if (or (eq by 'none) (and (memq by '(policy session)) (not why)))
+        (agent-q-diff-own-tool--allow edit by answer)
+      (let ((review (if (or why by)
+                        (agent-q-diff-own-tool--review-files edit why by answer)
+                      (agent-q-diff-own-tool--review-texts edit answer))))
+        (when review
+          (agent-q-diff-own-tool--offer edit review requests default-directory)
+          (when (and why by (not (agent-q-diff-session-outcome review)))
+            (agent-q-diff-own-tool--accept review by)))
+        review))))
+
+(defun agent-q-diff-own-tool--proposal (edit)
+  "Return the arguments of a tool that proposes EDIT, a patch, as an alist."
+  `((diff . ,(agent-q-diff-own-tool-edit-diff edit)) (description . "")))
+
+(defun agent-q-diff-own-tool--aim (edit)
+  "Have the guard look at all files of EDIT, a patch; return a request for each.
+What the tool would write counts, whatever the patch calls it.  If a file is
+not for agents, signal an error.  The project is `default-directory'."
+  (let* ((files (agent-q-diff-own-tool-edit-files edit))
+         (proposals (if files
+                        (mapcar (lambda (file)
+                                  (list :path (agent-q-diff-own-tool-file-path file)
+                                        :to (agent-q-diff-own-tool-file-to file)))
+                                files)
+                      (agent-q-diff-input-of-diff (agent-q-diff-own-tool-edit-diff edit))))
+         (requests (agent-q-diff-tools-requests (agent-q-diff-own-tool--tool edit) proposals
+                                                default-directory
+                                                (agent-q-diff-own-tool--proposal edit))))
+    (pcase-let ((`(,checked . ,notes) (agent-q-diff-tools-targets proposals requests)))
+      (unless files
+        (mapc #'agent-q-diff-own-tool--check-there checked))
+      (agent-q-diff-own-tool--note edit notes)
+      (cl-mapc (lambda (file proposal)
+                 (setf (agent-q-diff-own-tool-file-check file) (plist-get proposal :check)))
+               files checked)
+      requests)))
+
+(defun agent-q-diff-own-tool--check-there (proposal)
+  "Signal `agent-q-diff-no-file' if PROPOSAL is for a file that does not exist.
+It must exist if it is to be updated or deleted."
+  (let ((path (plist-get proposal :path)))
+    (unless (or (not (or (plist-get proposal :update) (plist-get proposal :delete)))
+                (agent-q-diff-operation-exists-p path)
+                (find-buffer-visiting path))
+      (signal 'agent-q-diff-no-file
+              (list (format "%s does not exist" (agent-q-diff-visible path)))))))
+
+(defun agent-q-diff-own-tool--file-proposal (file text to)
+  "Return what `agent-q-diff-review-change' takes for FILE.
+FILE is to have TEXT, or to be deleted if that is nil, and the name TO, or
+its present one if that is nil."
+  (let ((original (agent-q-diff-own-tool-file-original file)))
+    (append (list :path (agent-q-diff-own-tool-file-name file)
+                  :check (agent-q-diff-own-tool-file-check file))
+            (and to (list :to to))
+            (cond
+             ((null original) (list :content text))
+             ((null text) (list :delete t :original original))
+             ((not (equal original text)) (list :original original :modified text))))))
+
+(defun agent-q-diff-own-tool--review-texts (edit answer)
+  "Begin the review of the texts that EDIT, a patch, would leave, and return it.
+ANSWER is as for `agent-q-diff-own-tool-decide-patch'."
+  (let ((call (agent-q-diff-own-tool-edit-call edit)))
+    (agent-q-diff-review-change
+     (mapcar (lambda (file)
+               (agent-q-diff-own-tool--file-proposal
+                file (agent-q-diff-own-tool-file-modified file)
+                (agent-q-diff-own-tool-file-to file)))
+             (agent-q-diff-own-tool--changed edit))
+     "" (lambda (result) (agent-q-diff-own-tool--answer-decided edit result answer))
+     :notes (append (agent-q-diff-own-tool-edit-notes edit)
+                    (list (format "You decide what %s writes."
+                                  (agent-q-diff-own-agent-tool call 'has-session))))
+     :agent (agent-q-diff-own-agent-label call)
+     :detached t)))
+
+(defun agent-q-diff-own-tool--review-files (edit why by answer)
+  "Begin and return a review of EDIT in which the files are changed by Emacs.
+WHY is as from `agent-q-diff-own-tool--why-emacs', or nil if the policy
+denies EDIT.  BY is as from `agent-q-diff-own-tool--allowance'.  ANSWER is
+as for `agent-q-diff-own-tool-decide-patch'."
+  (let* ((call (agent-q-diff-own-tool-edit-call edit))
+         (agent-q-diff-display (if by 'announce agent-q-diff-display))
+         (inhibit-message (or by inhibit-message)))
+    (agent-q-diff-tools-propose
+     (agent-q-diff-call-tool call) (agent-q-diff-own-tool--proposal edit)
+     (lambda (result) (agent-q-diff-own-tool--answer-written edit why result answer))
+     :notes (append
+             (and (agent-q-diff-own-tool-edit-is-shell edit)
+                  (list (format "The agent chose the directory of this shell command: %s"
+                                (abbreviate-file-name default-directory))))
+             (list (format "%sEmacs writes what you decide, in all files at once; %s is not run."
+                           (if (eq why 'unsaved) "A file has unsaved edits: " "")
+                           (agent-q-diff-own-agent-tool call 'has-session))))
+     :agent (agent-q-diff-own-agent-label call))))
+
+(defun agent-q-diff-own-tool--accept (review by)
+  "Accept all of REVIEW, which is allowed BY `policy' or `session'.
+If some of it does not apply, the user has to decide."
+  (setf (agent-q-diff-session-is-by-program review) t)
+  (let ((name (agent-q-diff-session-name review))
+        (buffer (agent-q-diff-session-buffer review))
+        (inhibit-message t))
+    (with-current-buffer buffer
+      (agent-q-diff-accept-all))
+    (let ((inhibit-message nil))
+      (if (agent-q-diff-session-outcome review)
+          (agent-q-diff-own-agent-say-allowed (agent-q-diff-session-call review) name by)
+        (setf (agent-q-diff-session-is-by-program review) nil)
+        (agent-q-diff-base-show buffer)))))
+
+;;;; What was decided
+
+(defun agent-q-diff-own-tool--answer-decided (edit result answer)
+  "Answer what the user decided about EDIT by RESULT, that of a review of texts.
+ANSWER is as for `agent-q-diff-own-tool-decide'."
+  (let ((files (agent-q-diff-own-tool-edit-files edit))
+        (is-patch (agent-q-diff-own-tool-edit-diff edit))
+        (is-decided (agent-q-diff-own-tool--decided-p result)))
+    (when is-decided
+      (cl-mapc #'agent-q-diff-own-tool--note-decision
+               (agent-q-diff-own-tool--changed edit)
+               (or (plist-get result :files) (list result))))
+    (cond
+     ((not is-decided)
+      (agent-q-diff-own-tool--watch edit)
+      (funcall answer
+               (agent-q-diff-own-agent-undecided (agent-q-diff-own-tool--tool edit)
+                                                 (agent-q-diff-own-tool--what edit) result)
+               t agent-q-diff-own-tool--denied))
+     ((seq-every-p #'agent-q-diff-own-tool--stays-p files)
+      (funcall answer (agent-q-diff-own-tool--message edit result 'saved)
+               nil agent-q-diff-own-tool--denied))
+     ((agent-q-diff-own-tool--deny-elsewhere edit answer))
+     ((agent-q-diff-own-tool--why-emacs edit)
+      (agent-q-diff-own-tool--deny
+       edit answer
+       (format "the user has edited %s in Emacs meanwhile, and not saved it"
+               (if is-patch "a file of it" "the file"))
+       (format "%s was edited in Emacs meanwhile, and not saved"
+               (if is-patch "one of them" "it"))))
+     ((seq-some (lambda (file)
+                  (let ((text (or (agent-q-diff-own-tool-file-text file) "")))
+                    (not (equal text (agent-q-diff-base-clean text)))))
+                files)
+      (agent-q-diff-own-tool--deny
+       edit answer "what the user decided has bytes that are not UTF-8"
+       "what you decided has bytes that are not UTF-8"))
+     (t
+      (setf (agent-q-diff-own-tool-edit-result edit) result)
+      (agent-q-diff-own-tool--remember edit)
+      (funcall answer "" nil (agent-q-diff-own-tool--verdict edit))))))
+
+(defun agent-q-diff-own-tool--note-decision (file result)
+  "Record in FILE what was decided about it; RESULT is the file's result."
+  (let ((original (agent-q-diff-own-tool-file-original file))
+        (modified (agent-q-diff-own-tool-file-modified file)))
+    (cl-flet ((is-in (operation)
+                (seq-some (lambda (hunk)
+                            (and (eq operation (plist-get hunk :operation))
+                                 (plist-get hunk :in-file)))
+                          (plist-get result :hunks))))
+      (setf (agent-q-diff-own-tool-file-is-renamed file) (is-in 'rename)
+            (agent-q-diff-own-tool-file-text file)
+            (cond
+             ((null original) (and (< 0 (plist-get result :in-file))
+                                   (or (plist-get result :content) "")))
+             ((null modified) (if (is-in 'delete) nil original))
+             (t (or (plist-get result :content) original)))))))
+
+(defun agent-q-diff-own-tool--stays-p (file)
+  "Return non-nil if FILE is to stay as it is, by what was decided."
+  (and (not (agent-q-diff-own-tool-file-is-renamed file))
+       (equal (agent-q-diff-own-tool-file-text file)
+              (agent-q-diff-own-tool-file-original file))))
+
+(defun agent-q-diff-own-tool--whole-p (file)
+  "Return non-nil if all that was proposed for FILE was accepted."
+  (and (equal (agent-q-diff-own-tool-file-text file)
+              (agent-q-diff-own-tool-file-modified file))
+       (eq (null (agent-q-diff-own-tool-file-to file))
+           (null (agent-q-diff-own-tool-file-is-renamed file)))))
+
+(defun agent-q-diff-own-tool--verdict (edit)
+  "Return the verdict for the program about EDIT, of which something was accepted."
+  (let ((files (agent-q-diff-own-tool-edit-files edit)))
+    (cond
+     ((seq-every-p #'agent-q-diff-own-tool--whole-p files)
+      '((verdict . "allow")))
+     ((agent-q-diff-own-tool-edit-diff edit)
+      `((verdict . "change")
+        (files . ,(vconcat (mapcar #'agent-q-diff-own-tool--file-verdict files)))))
+     (t
+      `((verdict . "change") (text . ,(agent-q-diff-own-tool-file-text (car files))))))))
+
+(defun agent-q-diff-own-tool--file-verdict (file)
+  "Return what the program is told about FILE of a patch, an alist."
+  (let ((text (agent-q-diff-own-tool-file-text file)))
+    `((there . ,(if text t :false))
+      (renamed . ,(if (agent-q-diff-own-tool-file-is-renamed file) t :false))
+      ,@(and text
+             (not (equal text (agent-q-diff-own-tool-file-original file)))
+             `((text . ,text))))))
+
+(defun agent-q-diff-own-tool--refused (edit)
+  "Return the first file of EDIT that must not be written any more, or nil.
+The value is (FILE . WHY)."
+  (seq-some (lambda (file)
+              (when-let ((why (agent-q-diff-own-agent-refused
+                               (agent-q-diff-own-tool-file-check file))))
+                (cons file why)))
+            (agent-q-diff-own-tool-edit-files edit)))
+
+(defun agent-q-diff-own-tool--deny-elsewhere (edit answer)
+  "If a file of EDIT must not be written any more, answer that; return non-nil.
+ANSWER is as for `agent-q-diff-own-tool-decide'."
+  (when-let ((refused (agent-q-diff-own-tool--refused edit)))
+    (let ((why (if (agent-q-diff-own-tool-edit-diff edit)
+                   (format "%s: %s" (agent-q-diff-own-tool-file-path (car refused))
+                           (cdr refused))
+                 (cdr refused))))
+      (agent-q-diff-own-tool--deny edit answer why why)
+      t)))
+
+(defun agent-q-diff-own-tool--deny (edit answer why why-for-user)
+  "Answer that EDIT cannot be made as it was decided, with the reason WHY.
+The user is told WHY-FOR-USER.  ANSWER is as for
+`agent-q-diff-own-tool-decide'."
+  (agent-q-diff-own-tool-not-run edit why-for-user)
+  (funcall answer
+           (format "Error: %s was not run: %s. None of it is in %s. Ask the user how to proceed."
+                   (agent-q-diff-own-tool--tool edit) why
+                   (if (agent-q-diff-own-tool-edit-diff edit)
+                       "the files"
+                     (agent-q-diff-own-tool--path edit)))
+           t agent-q-diff-own-tool--denied))
+
+(defun agent-q-diff-own-tool--message (edit result is-saved)
+  "Return the message for the agent about RESULT of a review of the texts of EDIT.
+It is as if they were in the files; IS-SAVED is as for
+`agent-q-diff-own-agent-as-written'."
+  (agent-q-diff-message-of-result (agent-q-diff-own-agent-as-written result is-saved)
+                                  (if (agent-q-diff-own-tool-edit-diff edit)
+                                      (plist-get result :path)
+                                    (agent-q-diff-own-tool--path edit))))
+
+;;;; Until the tool has run
+
+(defun agent-q-diff-own-tool--watch (edit)
+  "Alarm the user if EDIT is made although nothing was decided."
+  (agent-q-diff-own-agent-watch
+   (agent-q-diff-own-tool-edit-call edit) (agent-q-diff-own-tool--names edit)
+   ;; Nothing was decided, so that is what the tool would leave.
+   (lambda ()
+     (seq-every-p #'agent-q-diff-own-tool--as-decided-p
+                  (agent-q-diff-own-tool-edit-files edit)))))
+
+(defun agent-q-diff-own-tool--remember (edit)
+  "Remember what was decided about EDIT until its tool has run."
+  (let ((call (agent-q-diff-own-tool-edit-call edit)))
+    (agent-q-diff-own-agent-remember
+     call edit
+     (lambda (why)
+       (cond
+        ((null why)
+         (agent-q-diff-own-agent-say-run call (agent-q-diff-own-tool--names edit)))
+        ((agent-q-diff-own-tool--untouched-p edit)
+         (agent-q-diff-own-tool-not-run edit why)
+         t))))))
+
+(defun agent-q-diff-own-tool--untouched-p (edit)
+  "Return non-nil if all files of EDIT are as they were before the user decided."
+  (let ((files (agent-q-diff-own-tool--changed edit)))
+    (agent-q-diff-file-uncached
+      (and files
+           (not (agent-q-diff-own-tool--refused edit))
+           (seq-every-p #'agent-q-diff-own-tool--as-before-p files)))))
+
+(defun agent-q-diff-own-tool-not-run (edit &optional why)
+  "Tell the user that EDIT was not made after all, because of WHY, a string.
+If WHY is nil, a file was changed meanwhile.  If there was no review, the
+user expects nothing."
+  (unless (agent-q-diff-own-tool-edit-by edit)
+    (agent-q-diff-own-agent-say-not-run
+     (agent-q-diff-own-tool-edit-call edit) (agent-q-diff-own-tool--names edit)
+     (or why (format "%s was changed while you decided"
+                     (if (agent-q-diff-own-tool-edit-diff edit) "a file" "it"))))))
+
+;;;; What is on disk
+
+(defun agent-q-diff-own-tool--file-name-decided (file)
+  "Return the absolute name that FILE is to have."
+  (if (agent-q-diff-own-tool-file-is-renamed file)
+      (agent-q-diff-own-tool-file-to file)
+    (agent-q-diff-own-tool-file-name file)))
+
+(defun agent-q-diff-own-tool--other-there-p (file)
+  "Return non-nil if there is a file by the other name of FILE."
+  (when-let ((other (if (agent-q-diff-own-tool-file-is-renamed file)
+                        (agent-q-diff-own-tool-file-name file)
+                      (agent-q-diff-own-tool-file-to file))))
+    (file-exists-p other)))
+
+(defun agent-q-diff-own-tool--in-file (file text)
+  "Return TEXT of FILE with the line ends that it has there."
+  (if (agent-q-diff-own-tool-file-is-crlf file)
       (string-replace "\n" "\r\n" text)
     text))
 
-(defun agent-q-diff-own-tool--made-p (edit)
-  "Return non-nil if the file of EDIT is as its tool, left alone, would leave it."
-  (let ((name (agent-q-diff-own-tool-edit-name edit))
-        (text (agent-q-diff-own-tool--in-file edit (agent-q-diff-own-tool-edit-modified edit))))
-    (and (agent-q-diff-file-regular-p name)
-         (agent-q-diff-file-has-bytes-p
-          name
-          (pcase-exhaustive (agent-q-diff-own-tool-edit-encoding edit)
-            ("utf-8" (encode-coding-string text 'utf-8-unix))
-            ("utf-8 with BOM" (encode-coding-string text 'utf-8-with-signature-unix))
-            ("utf-16le" (encode-coding-string text 'utf-16le-with-signature-unix)))))))
+(defun agent-q-diff-own-tool--has-p (file name text)
+  "Return non-nil if FILE, which is called NAME now, has TEXT.
+If TEXT is nil, return non-nil if there is no such file."
+  (if text
+      (and (agent-q-diff-file-regular-p name)
+           (agent-q-diff-file-has-bytes-p
+            name
+            (encode-coding-string
+             (agent-q-diff-own-tool--in-file file text)
+             (pcase (or (and (equal text (agent-q-diff-own-tool-file-original file))
+                             (agent-q-diff-own-tool-file-encoding-before file))
+                        (agent-q-diff-own-tool-file-encoding file))
+               ("utf-8 with BOM" 'utf-8-with-signature-unix)
+               ("utf-16le" 'utf-16le-with-signature-unix)
+               (_ 'utf-8-unix)))))
+    (not (file-exists-p name))))
 
-(defun agent-q-diff-own-tool--follow (name)
-  "Let a buffer without unsaved edits that visits the file NAME follow it."
-  (when-let ((buffer (find-buffer-visiting name)))
-    (agent-q-diff-disk-sync buffer)))
+(defun agent-q-diff-own-tool--as-decided-p (file)
+  "Return non-nil if FILE on disk is what was decided."
+  (and (not (agent-q-diff-own-tool--other-there-p file))
+       (agent-q-diff-own-tool--has-p file (agent-q-diff-own-tool--file-name-decided file)
+                                     (agent-q-diff-own-tool-file-text file))))
 
-(defun agent-q-diff-own-tool--writer (edit)
-  "Return what the agent's tool that made EDIT is called, for the user."
-  (agent-q-diff-own-agent-tool (agent-q-diff-own-tool-edit-tool edit) nil))
+(defun agent-q-diff-own-tool--as-before-p (file)
+  "Return non-nil if FILE on disk is as it was before the user decided.
+If it is not known how it was encoded, its text counts."
+  (let ((name (agent-q-diff-own-tool-file-name file))
+        (to (agent-q-diff-own-tool-file-to file))
+        (original (agent-q-diff-own-tool-file-original file)))
+    (and (not (and to (file-exists-p to)))
+         (if (or (null original) (agent-q-diff-own-tool-file-encoding-before file))
+             (agent-q-diff-own-tool--has-p file name original)
+           (equal (agent-q-diff-own-tool--in-file file original)
+                  (agent-q-diff-own-tool--read file name))))))
 
-(defun agent-q-diff-own-tool--say-written (edit by)
-  "Tell the user that what was decided about EDIT is in its file, written BY whom."
-  (agent-q-diff-own-agent-say-written
-   (agent-q-diff-visible (file-name-nondirectory (agent-q-diff-own-tool-edit-name edit)))
-   (agent-q-diff-own-tool-edit-result edit) by))
+(defun agent-q-diff-own-tool--read (file name)
+  "Return the text of FILE, which is called NAME now, as it is on disk, or nil."
+  (let ((coding-system-for-read (if (equal "utf-16le" (agent-q-diff-own-tool-file-encoding file))
+                                    'utf-16le-with-signature-unix
+                                  'utf-8-auto-unix)))
+    (when (agent-q-diff-file-regular-p name)
+      (with-temp-buffer
+        (insert-file-contents name)
+        (buffer-string)))))
+
+(defun agent-q-diff-own-tool--follow (file)
+  "Let a buffer without unsaved edits that visits FILE follow it, and its new name."
+  (when-let ((buffer (find-buffer-visiting (agent-q-diff-own-tool-file-name file))))
+    (unless (agent-q-diff-disk-unsaved-p buffer)
+      (when (agent-q-diff-own-tool-file-is-renamed file)
+        (with-current-buffer buffer
+          (set-visited-file-name (agent-q-diff-own-tool-file-to file) t t)
+          (set-buffer-modified-p nil)))
+      (agent-q-diff-disk-sync buffer))))
+
+;;;; Writing in place of the tool
+
+(defun agent-q-diff-own-tool--answer-written (edit why result answer)
+  "Answer that Emacs has made what the user decided about EDIT, by RESULT.
+WHY is as from `agent-q-diff-own-tool--why-emacs', ANSWER as for
+`agent-q-diff-own-tool-decide'."
+  (let* ((is-patch (agent-q-diff-own-tool-edit-diff edit))
+         (message
+          (format "%s was not run%s.\n%s"
+                  (if is-patch "The patch" (agent-q-diff-own-tool--tool edit))
+                  (cond
+                   ((not (< 0 (or (plist-get result :in-file) 0))) "")
+                   ((eq why 'unsaved)
+                    (format ": the user has unsaved edits in %s, so Emacs wrote what the user \
+accepted%s"
+                            (if is-patch "a file" (agent-q-diff-own-tool--path edit))
+                            (if is-patch ", in all files at once" "")))
+                   (is-patch ": Emacs wrote what the user accepted, in all files at once")
+                   (t ": it cannot write a part of an edit, so Emacs wrote what the user accepted"))
+                  (if is-patch
+                      (plist-get result :message)
+                    (agent-q-diff-message-of-result result (agent-q-diff-own-tool--path edit))))))
+    (if (and is-patch (agent-q-diff-own-agent-mistake-p (plist-get result :error)))
+        (funcall answer (agent-q-diff-own-tool--with-advice message)
+                 nil agent-q-diff-own-tool--denied)
+      (funcall answer message (not (agent-q-diff-own-tool--decided-p result))
+               agent-q-diff-own-tool--denied))))
+
+(defun agent-q-diff-own-tool-write (edit)
+  "Write what was decided about EDIT, and return the message about it.
+No input makes its tool write that.  If a file has changed since, signal an
+error; then nothing has changed.  If EDIT is nil, signal that nothing was
+decided."
+  (unless edit
+    (signal 'agent-q-diff-ended '("the decision is not known any more")))
+  (agent-q-diff-own-agent-write
+   (agent-q-diff-own-tool-edit-call edit) (agent-q-diff-own-tool--names edit)
+   (lambda ()
+     (let* ((is-patch (agent-q-diff-own-tool-edit-diff edit))
+            (is-saved (if is-patch
+                          (agent-q-diff-own-tool--write-patch edit)
+                        (agent-q-diff-own-tool--write-text edit))))
+       (when is-saved
+         (agent-q-diff-own-tool--say-written edit "Emacs"))
+       (format "%s was not run, since it cannot write what the user decided; Emacs wrote it%s.\n%s"
+               (agent-q-diff-own-tool--tool edit)
+               (if is-patch ", in all files at once" "")
+               (agent-q-diff-own-tool--message edit (agent-q-diff-own-tool-edit-result edit)
+                                               is-saved))))))
+
+(defun agent-q-diff-own-tool--refuse-changed (file)
+  "Signal that FILE was changed meanwhile."
+  (agent-q-diff-file-refuse "%s was changed while the user decided"
+                            (agent-q-diff-own-tool-file-path file)))
+
+(defun agent-q-diff-own-tool--write-text (edit)
+  "Write what was decided about EDIT, the text of one file.
+Return non-nil if it is saved."
+  (let* ((file (car (agent-q-diff-own-tool-edit-files edit)))
+         (live (or (agent-q-diff-live-read
+                    (file-truename (agent-q-diff-own-tool-file-name file)))
+                   (agent-q-diff-file-refuse "%s does not exist any more"
+                                             (agent-q-diff-own-tool-file-path file))))
+         (text (agent-q-diff-live-text live)))
+    (unless (equal text (agent-q-diff-live-adapt
+                         live (agent-q-diff-own-tool-file-original file)))
+      (agent-q-diff-own-tool--refuse-changed file))
+    (plist-get (agent-q-diff-write
+                live (list (cons 0 (length text)))
+                (agent-q-diff-live-adapt live (agent-q-diff-own-tool-file-text file))
+                (agent-q-diff-own-tool-file-check file))
+               :saved)))
+
+(defun agent-q-diff-own-tool--write-patch (edit)
+  "Make what was decided about EDIT, a patch, in all files or in none.
+Return non-nil if all are saved."
+  (when-let ((changed (agent-q-diff-file-uncached
+                        (seq-find (lambda (file)
+                                    (not (agent-q-diff-own-tool--as-before-p file)))
+                                  (agent-q-diff-own-tool-edit-files edit)))))
+    (agent-q-diff-own-tool--refuse-changed changed))
+  (let ((made (agent-q-diff-own-tool--make edit)))
+    (unless (eq 'accepted (plist-get made :status))
+      (agent-q-diff-file-refuse "%s was not run, and Emacs could not write what the user accepted: %s"
+                                (agent-q-diff-own-tool--tool edit) (plist-get made :reason)))
+    (plist-get made :saved)))
+
+(defun agent-q-diff-own-tool--make (edit)
+  "Make what was decided about EDIT, a patch, all or nothing; return the result."
+  (let* ((agent-q-diff-call (agent-q-diff-call-with 'tool (agent-q-diff-own-tool--tool edit)))
+         (agent-q-diff-display 'announce)
+         (inhibit-message t)
+         (made nil)
+         (review (agent-q-diff-review-change
+                  (agent-q-diff-own-tool--decided-proposals edit) ""
+                  (lambda (result) (setq made result)))))
+    (unless (agent-q-diff-session-outcome review)
+      (setf (agent-q-diff-session-is-by-program review) t)
+      (unwind-protect
+          (with-current-buffer (agent-q-diff-session-buffer review)
+            (agent-q-diff-accept-all)
+            (unless made
+              (agent-q-diff-unapply-all)))
+        (unless made
+          (agent-q-diff-cancel review))))
+    made))
+
+(defun agent-q-diff-own-tool--decided-proposals (edit)
+  "Return what was decided about EDIT, as `agent-q-diff-review-change' takes it."
+  (mapcar (lambda (file)
+            (agent-q-diff-own-tool--file-proposal
+             file (agent-q-diff-own-tool-file-text file)
+             (and (agent-q-diff-own-tool-file-is-renamed file)
+                  (agent-q-diff-own-tool-file-to file))))
+          (seq-remove #'agent-q-diff-own-tool--stays-p
+                      (agent-q-diff-own-tool-edit-files edit))))
+
+;;;; After the tool has run
 
 (defun agent-q-diff-own-tool-check (edit arguments)
-  "Compare a file with what was decided about it; return the message about that.
+  "Compare the files with what was decided; return the message about that.
 EDIT is what was decided, or nil if there is nothing.  ARGUMENTS is a hash
 table, which see in this file's commentary.  The message is empty if nothing
 needs to be said."
-  (let ((text (gethash "text" arguments))
-        (refused (and edit (agent-q-diff-own-agent-refused
-                            (agent-q-diff-own-tool-edit-check edit)))))
-    (unless refused
-      (agent-q-diff-own-tool--follow (agent-q-diff-visit-name (gethash "path" arguments)))
-      (when edit
-        (agent-q-diff-own-agent-note-left (agent-q-diff-own-tool-edit-name edit) text)))
-    (cond
-     ((null edit)
-      "This edit was not decided in Emacs: agent-q-diff does not know of it. Tell the user.")
-     (refused
-      (agent-q-diff-own-agent-alarm-elsewhere (agent-q-diff-own-tool-edit-tool edit)
-                                              (agent-q-diff-own-tool-edit-path edit) refused))
-     ((not (and (equal text (agent-q-diff-own-tool--in-file
-                                edit (agent-q-diff-own-tool-edit-decided edit)))
-                (equal (gethash "encoding" arguments)
-                       (agent-q-diff-own-tool-edit-encoding edit))))
-      (agent-q-diff-own-tool--differs edit text (gethash "written" arguments)))
-     ((agent-q-diff-own-tool-edit-by edit)
-      (agent-q-diff-own-tool--say-allowed edit)
-      "")
-     (t
-      (agent-q-diff-own-tool--say-written edit (agent-q-diff-own-tool--writer edit))
-      (agent-q-diff-own-tool--message edit (agent-q-diff-own-tool-edit-result edit))))))
+  (if (null edit)
+      (progn
+        (when-let ((buffer (find-buffer-visiting
+                            (agent-q-diff-visit-name (gethash "path" arguments)))))
+          (agent-q-diff-disk-sync buffer))
+        "This edit was not decided in Emacs: agent-q-diff does not know of it. Tell the user.")
+    (agent-q-diff-file-uncached
+      (if-let ((refused (agent-q-diff-own-tool--refused edit)))
+          (agent-q-diff-own-agent-alarm-elsewhere
+           (agent-q-diff-own-tool-edit-call edit)
+           (agent-q-diff-own-tool-file-path (car refused)) (cdr refused))
+        (agent-q-diff-own-tool--compare edit arguments)))))
+
+(defun agent-q-diff-own-tool--compare (edit arguments)
+  "Do what `agent-q-diff-own-tool-check' does with EDIT, whose files may be read.
+ARGUMENTS is that function's."
+  (let* ((is-patch (agent-q-diff-own-tool-edit-diff edit))
+         (by (agent-q-diff-own-tool-edit-by edit))
+         (result (agent-q-diff-own-tool-edit-result edit))
+         (texts (mapcar (lambda (file)
+                          (agent-q-diff-own-tool--follow file)
+                          (let* ((name (agent-q-diff-own-tool--file-name-decided file))
+                                 (text (if is-patch
+                                           (agent-q-diff-own-tool--read file name)
+                                         (gethash "text" arguments))))
+                            (agent-q-diff-own-agent-note-left name text)
+                            (cons file text)))
+                        (agent-q-diff-own-tool-edit-files edit)))
+         (differing (seq-remove
+                     (pcase-lambda (`(,file . ,text))
+                       (if is-patch
+                           (agent-q-diff-own-tool--as-decided-p file)
+                         (and (equal text (agent-q-diff-own-tool--in-file
+                                           file (agent-q-diff-own-tool-file-text file)))
+                              (equal (gethash "encoding" arguments)
+                                     (agent-q-diff-own-tool-file-encoding file)))))
+                     texts))
+         (kinds (mapcar (pcase-lambda (`(,file . ,text))
+                          (agent-q-diff-own-tool--difference
+                           file text (and (not is-patch) (gethash "written" arguments))))
+                        differing)))
+    (if (memq 'wrong kinds)
+        (agent-q-diff-own-agent-alarm
+         (agent-q-diff-own-tool-edit-call edit)
+         (mapcar (lambda (differing) (agent-q-diff-own-tool-file-path (car differing)))
+                 differing))
+      (cond
+       ((eq by 'none))
+       (by (agent-q-diff-own-tool--say-allowed edit))
+       ((null differing)
+        (agent-q-diff-own-tool--say-written
+         edit (agent-q-diff-own-agent-tool (agent-q-diff-own-tool-edit-call edit)))))
+      (cond
+       (differing (agent-q-diff-own-tool--differs edit differing kinds))
+       (by "")
+       (t (agent-q-diff-own-tool--with-warnings
+           edit (agent-q-diff-own-tool--message edit result 'saved)))))))
+
+(defun agent-q-diff-own-tool--difference (file text written)
+  "Return what is known about FILE, which has TEXT and not what was decided.
+The value is as from `agent-q-diff-own-agent-difference'; WRITTEN is what the
+tool says to have written, or nil.  A file that is where none was to be, or
+is not where one was, was not reformatted."
+  (if (agent-q-diff-own-tool--other-there-p file)
+      'wrong
+    (agent-q-diff-own-agent-difference
+     :text text :written written
+     :original (agent-q-diff-own-tool-file-original file)
+     :decided (agent-q-diff-own-tool-file-text file)
+     :proposed (agent-q-diff-own-tool-file-modified file))))
 
 (defun agent-q-diff-own-tool--say-allowed (edit)
   "Tell the user that EDIT was made without asking."
   (agent-q-diff-own-agent-say-allowed
-   (agent-q-diff-visible (abbreviate-file-name (agent-q-diff-own-tool-edit-name edit)))
+   (agent-q-diff-own-tool-edit-call edit)
+   (if (agent-q-diff-own-tool-edit-diff edit)
+       (agent-q-diff-own-tool--what edit)
+     (agent-q-diff-visible (abbreviate-file-name (car (agent-q-diff-own-tool--names edit)))))
    (agent-q-diff-own-tool-edit-by edit)
-   (agent-q-diff-own-tool-edit-tool edit)
-   (list (agent-q-diff-own-tool-edit-name edit))))
+   (agent-q-diff-own-tool--names edit)))
 
-(defun agent-q-diff-own-tool--message (edit result)
-  "Return the message about EDIT, which was written as in RESULT."
-  (agent-q-diff-own-agent-with-warning
-   (agent-q-diff-message-of-result (agent-q-diff-own-agent-as-written result 'saved)
-                                   (agent-q-diff-own-tool-edit-path edit))
-   (agent-q-diff-own-tool-edit-name edit) (agent-q-diff-own-tool-edit-original edit)
-   (agent-q-diff-own-tool-edit-decided edit) (agent-q-diff-own-tool-edit-encoding edit)))
+(defun agent-q-diff-own-tool--say-written (edit by)
+  "Tell the user that what was decided about EDIT is in its files, written BY whom."
+  (agent-q-diff-own-agent-say-written
+   (agent-q-diff-visible
+    (if (agent-q-diff-own-tool-edit-diff edit)
+        (agent-q-diff-own-tool--what edit)
+      (file-name-nondirectory (car (agent-q-diff-own-tool--names edit)))))
+   (agent-q-diff-own-tool-edit-result edit) by))
 
-(defun agent-q-diff-own-tool--differs (edit text written)
-  "Tell the user, and return the message, that TEXT is not what was decided.
-TEXT is that of the file of EDIT now, or nil; WRITTEN is what its tool says
-to have written, or nil."
-  (let ((kind (agent-q-diff-own-agent-difference
-               :text text :written written
-               :original (agent-q-diff-own-tool-edit-original edit)
-               :decided (agent-q-diff-own-tool-edit-decided edit)
-               :proposed (agent-q-diff-own-tool-edit-modified edit)))
-        (tool (agent-q-diff-own-tool-edit-tool edit))
-        (result (agent-q-diff-own-tool-edit-result edit)))
-    (if (eq kind 'wrong)
-        (agent-q-diff-own-agent-alarm tool (list (agent-q-diff-own-tool-edit-path edit)))
-      (when (agent-q-diff-own-tool-edit-by edit)
-        (agent-q-diff-own-tool--say-allowed edit))
-      (agent-q-diff-own-agent-tell-difference
-       kind tool (agent-q-diff-own-tool-edit-path edit)
-       (agent-q-diff-own-tool-edit-decided edit) text
-       (if result
-           (agent-q-diff-own-tool--message edit (agent-q-diff-own-agent-without-lines result))
-         "The edit needed no decision.")))))
+(defun agent-q-diff-own-tool--with-warnings (edit message)
+  "Return MESSAGE, for the agent, with what the files of EDIT contradict."
+  (dolist (file (agent-q-diff-own-tool-edit-files edit) message)
+    (setq message (agent-q-diff-own-agent-with-warning
+                   message (agent-q-diff-own-tool--file-name-decided file)
+                   (agent-q-diff-own-tool-file-original file)
+                   (agent-q-diff-own-tool-file-text file)
+                   (agent-q-diff-own-tool-file-encoding file)))))
+
+(defun agent-q-diff-own-tool--differs (edit differing kinds)
+  "Tell the user, and return the message, that files of EDIT are not as decided.
+DIFFERING is a list of (FILE . TEXT) with their present texts, and KINDS has
+for each what is known about it; see `agent-q-diff-own-agent-difference'."
+  (let* ((is-patch (agent-q-diff-own-tool-edit-diff edit))
+         (result (agent-q-diff-own-tool-edit-result edit))
+         (message (if result
+                      (agent-q-diff-own-tool--message
+                       edit (agent-q-diff-own-agent-without-lines result) 'saved)
+                    (format "The %s needed no decision." (if is-patch "patch" "edit")))))
+    (when (and result (not is-patch))
+      (setq message (agent-q-diff-own-tool--with-warnings edit message)))
+    (cl-mapc (pcase-lambda (`(,file . ,text) kind)
+               (setq message
+                     (agent-q-diff-own-agent-tell-difference
+                      kind (agent-q-diff-own-tool-edit-call edit)
+                      (if is-patch
+                          (agent-q-diff-own-tool--file-name-decided file)
+                        (agent-q-diff-own-tool-file-path file))
+                      (agent-q-diff-own-tool-file-text file) text message)))
+             differing kinds)
+    message))
 
 (provide 'agent-q-diff-own-tool)
 ;;; agent-q-diff-own-tool.el ends here

@@ -149,8 +149,7 @@ question, or each other, sooner than this are ignored."
   (name nil :documentation "Absolute name of the file.")
   (root nil :documentation "Directory of the project.")
   (arguments nil :documentation "The arguments of the call, an alist.")
-  (agent (car agent-q-diff-caller) :documentation "Name of the agent, or nil.")
-  (caller (cdr agent-q-diff-caller) :documentation "The cdr of `agent-q-diff-caller'.")
+  (call agent-q-diff-call :documentation "The call, an `agent-q-diff-call'.")
   (is-logged nil :documentation "Non-nil if its review will log it.")
   (is-withdrawn nil :documentation "Non-nil if the caller withdrew it.")
   (protection nil :documentation "Why the file is protected, or nil.")
@@ -207,7 +206,7 @@ The event reaches it from whichever window is selected."
 (defun agent-q-diff-permit-withdraw (predicate)
   "Close the questions of callers that satisfy PREDICATE."
   (dolist (request agent-q-diff-permit--asked)
-    (when (funcall predicate (agent-q-diff-request-caller request))
+    (when (funcall predicate (agent-q-diff-call-caller (agent-q-diff-request-call request)))
       (setf (agent-q-diff-request-is-withdrawn request) t)
       (agent-q-diff-permit--wake))))
 
@@ -372,7 +371,7 @@ ends first."
                         (agent-q-diff-request-notes request))
                 "")
      (if protection "" (agent-q-diff-permit--reach request))
-     (if-let ((agent (agent-q-diff-request-agent request)))
+     (if-let ((agent (agent-q-diff-call-agent (agent-q-diff-request-call request))))
          (concat (agent-q-diff-visible agent 40) ": ")
        "")
      (format "%s %s (%s) in %s?  " (agent-q-diff-request-tool request)
@@ -468,9 +467,7 @@ the user can allow it by the option agent-q-diff-tools-policy")))
         ;; The caller may be inside `while-no-input' or a process filter.
         (throw-on-input nil)
         ;; What others begin meanwhile does not belong to the caller.
-        (agent-q-diff-caller nil)
-        (agent-q-diff-contract nil)
-        (agent-q-diff-tool nil)
+        (agent-q-diff-call (agent-q-diff-call-make))
         (inhibit-quit nil))
     ;; The keys of Isearch would take precedence over those of the question.
     (when isearch-mode

@@ -416,7 +416,7 @@ For several files, that is the directory that has them all."
   "Record that the user has applied or taken out hunks of REVIEW after its end.
 BEFORE is the number of hunks that were in them until then."
   (agent-q-diff-log-record
-   (append (list :tool (or (agent-q-diff-session-tool review) "review")
+   (append (list :tool (or (agent-q-diff-call-tool (agent-q-diff-session-call review)) "review")
                  :agent (agent-q-diff-session-agent review))
            (agent-q-diff-result--logged-description review)
            (agent-q-diff-result--logged-path review)
@@ -434,7 +434,7 @@ BEFORE is the number of hunks that were in them until then."
         (target (agent-q-diff-file-change-target (agent-q-diff-session-file review))))
     (agent-q-diff-log-record
      (append
-      (list :tool (or (agent-q-diff-session-tool review) "review")
+      (list :tool (or (agent-q-diff-call-tool (agent-q-diff-session-call review)) "review")
             :agent (agent-q-diff-session-agent review))
       (agent-q-diff-result--logged-description review)
       (agent-q-diff-result--logged-path review)
@@ -474,7 +474,7 @@ Only calls of tools have one, since the file must be read once more for
 it."
   (let ((target (agent-q-diff-file-change-target (agent-q-diff-session-file review))))
     (when (and agent-q-diff-log-file
-               (agent-q-diff-session-tool review)
+               (agent-q-diff-call-tool (agent-q-diff-session-call review))
                (agent-q-diff-target-path target)
                (not (agent-q-diff-target-is-detached target)))
       (ignore-errors

@@ -82,7 +82,6 @@
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-own-tool)
 (require 'agent-q-diff-own-agent)
-(require 'agent-q-diff-own-patch)
 
 (defcustom agent-q-diff-server-socket nil
   "Name of the socket that `agent-q-diff-serve' opens, or nil for the usual one.
@@ -538,7 +537,8 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
                     (process-get agent-q-diff-server--process 'socket))
      nil))
    ((equal tool "session_went_on")
-    (agent-q-diff-own-agent-went-on (gethash "session" arguments))
+    (agent-q-diff-own-agent-went-on (agent-q-diff-call-agent agent-q-diff-call)
+                                    (gethash "session" arguments))
     (agent-q-diff-server--answer client "" nil))
    ((equal tool "take_turn")
     (agent-q-diff-server--went-on arguments)
@@ -557,7 +557,7 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
    ((equal tool "decide_patch")
     (agent-q-diff-server--follow
      client
-     (agent-q-diff-own-patch-decide
+     (agent-q-diff-own-tool-decide-patch
       arguments (apply-partially #'agent-q-diff-server--answer client))))
    ((member tool '("write_decided" "not_run" "check_edit"))
     (agent-q-diff-server--answer client (agent-q-diff-server--decided tool arguments) nil))
@@ -576,38 +576,23 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
 (defun agent-q-diff-server--went-on (arguments)
   "Note a call of a tool with ARGUMENTS, by which earlier ones have run.
 That is not so of one that calls several at once."
-  (unless (equal "opencode" (car agent-q-diff-caller))
-    (agent-q-diff-own-agent-went-on (gethash "session" arguments)
-                                    (gethash "call" arguments))))
+  (let ((agent (agent-q-diff-call-agent agent-q-diff-call)))
+    (unless (equal "opencode" agent)
+      (agent-q-diff-own-agent-went-on agent (gethash "session" arguments)
+                                      (gethash "call" arguments)))))
 
 (defun agent-q-diff-server--decided (tool arguments)
   "Carry out TOOL, a request after a decision, and return the message about it.
 ARGUMENTS is a hash table with the call that was decided."
   (when (equal tool "check_edit")
     (agent-q-diff-own-agent-say-run-after-all (gethash "call" arguments)))
-  (let* ((edit (agent-q-diff-own-agent-take (gethash "call" arguments)))
-         (is-patch (agent-q-diff-own-patch-edit-p edit)))
+  (let ((edit (agent-q-diff-own-agent-take (gethash "call" arguments))))
     (pcase-exhaustive tool
-      ("write_decided"
-       (if is-patch
-           (agent-q-diff-own-patch-write edit)
-         (agent-q-diff-own-tool-write edit)))
-      ("not_run"
-       (agent-q-diff-server--not-run edit is-patch))
-      ("check_edit"
-       (if is-patch
-           (agent-q-diff-own-patch-check edit)
-         (agent-q-diff-own-tool-check edit arguments))))))
-
-(defun agent-q-diff-server--not-run (edit is-patch)
-  "Tell the user that EDIT was not made, since its file changed meanwhile.
-EDIT is nil if nothing is known of it.  IS-PATCH is non-nil if it is of
-several files.  Return a message."
-  (cond
-   ((null edit))
-   (is-patch (agent-q-diff-own-patch-not-run edit "a file was changed while you decided"))
-   (t (agent-q-diff-own-tool-not-run edit "it was changed while you decided")))
-  "")
+      ("write_decided" (agent-q-diff-own-tool-write edit))
+      ("check_edit" (agent-q-diff-own-tool-check edit arguments))
+      ("not_run" (when edit
+                   (agent-q-diff-own-tool-not-run edit))
+                 ""))))
 
 (defun agent-q-diff-server--directory (directory)
   "Return DIRECTORY, a caller's directory or root, or signal an error.
@@ -633,7 +618,7 @@ only once it is read; they pass `agent-q-diff-visit-name', as these do."
     (dolist (key '("path" "rename_to" "to"))
       (let ((name (gethash key arguments)))
         (when (and (stringp name) (not (string-empty-p name)))
-          (let ((default-directory (or agent-q-diff-project-root default-directory)))
+          (let ((default-directory (or (agent-q-diff-call-root agent-q-diff-call) default-directory)))
             (agent-q-diff-tools-request tool name nil)))))
     (dolist (key '("changes" "files"))
       (let ((files (gethash key arguments)))
@@ -689,8 +674,9 @@ absolute."
     (process-put client 'agent (agent-q-diff-server--agent (gethash "agent" request)))
     (let* ((default-directory (agent-q-diff-server--directory
                                (gethash "directory" request)))
-           (agent-q-diff-project-root (agent-q-diff-server--root request))
-           (agent-q-diff-caller (cons (process-get client 'agent) client)))
+           (agent-q-diff-call
+            (agent-q-diff-call-make :agent (process-get client 'agent) :caller client
+                                    :root (agent-q-diff-server--root request))))
       (agent-q-diff-server--check-names (gethash "tool" request) arguments)
       (agent-q-diff-server--call client (gethash "tool" request) arguments))))
 

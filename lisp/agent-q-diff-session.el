@@ -19,33 +19,26 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 
-(defvar agent-q-diff-session-by-user nil
-  "Non-nil while the user, not an agent, begins a review.")
-
 (cl-defstruct (agent-q-diff-session (:constructor agent-q-diff-session-create)
                                     (:copier nil))
   "A review.
 The short slots come first, since `eval-expression' prints no more of it."
   (buffer nil :documentation "The diff buffer.")
-  (agent nil :documentation "Name of the agent that proposes, or nil.")
-  (tool agent-q-diff-tool :documentation "Name of the tool that was called, or nil.")
-  (contract agent-q-diff-contract :documentation "Whose wording the agent reads.")
-  (is-by-user agent-q-diff-session-by-user
-              :documentation "Non-nil if the user opened it, not an agent.")
+  (agent nil :documentation "Name of the agent that proposes, as it is shown, or nil.")
   (is-by-program nil :documentation "Non-nil if a program made the decision.")
   (is-abandoned nil :documentation "Non-nil if the caller is gone, so that nobody waits.")
   (depth nil :documentation "Recursion depth at which a caller waits, or nil.")
   (deadline nil :documentation "Time at which the caller stops waiting, or nil if unknown.")
   (now-in nil :documentation "Number of hunks in the files, if the user changed it after the end.")
   (outcome nil :documentation "How the review ended, or nil; see `agent-q-diff'.")
-  (begun (current-time) :documentation "Time at which the review began.")
-  (change nil :documentation "The `agent-q-diff-change' that is decided.")
   (root nil :documentation "Directory that the names of several files are shown from, or nil.")
-  (description nil :documentation "What the agent says about the proposal, a string.")
-  (proposed nil :documentation "The proposal as a diff, for the log.")
   (comment nil :documentation "The user's comment on the whole proposal, or nil.")
   (warning nil :documentation "What the user is warned about when the review ends, or nil.")
-  (caller nil :documentation "Who waits for the answer: any object that the integration chose.")
+  (begun (current-time) :documentation "Time at which the review began.")
+  (change nil :documentation "The `agent-q-diff-change' that is decided.")
+  (description nil :documentation "What the agent says about the proposal, a string.")
+  (proposed nil :documentation "The proposal as a diff, for the log.")
+  (call agent-q-diff-call :documentation "The call that began it, which says who waits.")
   (callback nil :documentation "Function to be called with the result, or nil.")
   (result nil :documentation "The result, a plist, once the review has ended."))
 
@@ -60,7 +53,11 @@ SLOTS are further slots, keywords and values."
 
 (defun agent-q-diff-session-is-documented (review)
   "Return non-nil if the diff buffer of REVIEW is as Agent-Q's documents say."
-  (eq 'agent-q (agent-q-diff-session-contract review)))
+  (eq 'agent-q (agent-q-diff-call-contract (agent-q-diff-session-call review))))
+
+(defun agent-q-diff-session-caller (review)
+  "Return who waits for the answer of REVIEW."
+  (agent-q-diff-call-caller (agent-q-diff-session-call review)))
 
 (defun agent-q-diff-session-path (review)
   "Return the absolute name of the file of REVIEW, or nil."

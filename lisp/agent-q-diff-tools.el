@@ -8,8 +8,8 @@
 
 ;; Lists the tools `edit_file', `propose_file_edit', `propose_patch' and
 ;; `propose_changes', and calls them.  A call always ends in a message for the
-;; agent, whatever goes wrong.  `agent-q-diff-contract' selects its wording;
-;; see agent-q-diff-message.el.
+;; agent, whatever goes wrong.  `agent-q-diff-call' says in which wording; see
+;; agent-q-diff-message.el.
 ;;
 ;; A framework registers what `agent-q-diff-tools-list' returns, and calls
 ;; `agent-q-diff-tools-call', or `agent-q-diff-tools-call-async' if it must
@@ -518,7 +518,7 @@ If it signals that a call of TOOL may not use PATH, log that."
                                (agent-q-diff-proposal-requests proposal)))
              (tool (agent-q-diff-proposal-tool proposal)))
     (agent-q-diff-log-record
-     (list :tool tool :agent (agent-q-diff-request-agent denied)
+     (list :tool tool :agent (agent-q-diff-call-agent (agent-q-diff-request-call denied))
            :path (agent-q-diff-request-name denied)
            :outcome "rejected" :decided-by 'policy))
     (agent-q-diff-message-of-denied-call (agent-q-diff-request-path denied) tool
@@ -529,7 +529,7 @@ If it signals that a call of TOOL may not use PATH, log that."
 If CALLBACK is nil, wait for the decision, and return the result.  NOTES and
 AGENT are as for `agent-q-diff-tools-propose'."
   (let ((default-directory (agent-q-diff-proposal-root proposal))
-        (agent-q-diff-tool (agent-q-diff-proposal-tool proposal))
+        (agent-q-diff-call (agent-q-diff-call-with 'tool (agent-q-diff-proposal-tool proposal)))
         (files (agent-q-diff-proposal-files proposal))
         (requests (agent-q-diff-proposal-requests proposal)))
     (let-alist (agent-q-diff-proposal-arguments proposal)
@@ -605,7 +605,7 @@ the name of an agent's own tool that proposes in the same way.
 ARGUMENTS is an alist, as `agent-q-diff-tools-arguments' returns it.
 CALLBACK is called once with the result, a plist as for
 `agent-q-diff-review', with :message.  NOTES are further strings for the
-user, and AGENT is the agent's name, if not that of `agent-q-diff-caller'.
+user, and AGENT is the agent's name, if not that of the call.
 
 If the user's policy denies the proposal, return nil; CALLBACK then gets a
 result that has only :status `rejected', :decision and :message.  Signal an
@@ -644,20 +644,18 @@ message for the agent to CALLBACK.")
 
 (defun agent-q-diff-tools-queue (function callback)
   "Call FUNCTION when its turn comes, and CALLBACK with its value, a message.
-FUNCTION is called with the directory, project, contract and caller that
-are current now."
+FUNCTION is called in the current directory, for the current call."
   (let ((directory default-directory)
-        (root agent-q-diff-project-root)
-        (contract agent-q-diff-contract)
-        (caller agent-q-diff-caller))
+        ;; The option may be bound only here.
+        (call (agent-q-diff-call-with
+               'root (or agent-q-diff-project-root
+                         (agent-q-diff-call-root agent-q-diff-call)))))
     (setq agent-q-diff-tools--queue
           (append agent-q-diff-tools--queue
-                  (list (list (cdr caller)
+                  (list (list (agent-q-diff-call-caller call)
                               (lambda ()
                                 (let ((default-directory directory)
-                                      (agent-q-diff-project-root root)
-                                      (agent-q-diff-contract contract)
-                                      (agent-q-diff-caller caller))
+                                      (agent-q-diff-call call))
                                   (agent-q-diff-tools--answer function callback)))
                               callback))))
     (run-at-time 0 nil #'agent-q-diff-tools--run-next)
@@ -707,9 +705,9 @@ While a minibuffer is open, try again later."
 (cl-defstruct (agent-q-diff-tools--turn (:constructor agent-q-diff-tools--turn-create)
                                        (:copier nil))
   "The turn of a call that is going to change files."
-  (call nil :documentation "Id of the call, a string.")
+  (id nil :documentation "Id of the call, a string.")
   (files nil :documentation "True names of the files.")
-  (caller nil :documentation "The agent and who waits, as in `agent-q-diff-caller'.")
+  (call agent-q-diff-call :documentation "The call, or nil if nobody waits for it any more.")
   (begin nil :documentation "Function that is called when its turn comes, or nil after that.")
   (has-waited nil :documentation "Non-nil if it could not begin at once.")
   (is-kept nil :documentation "Non-nil if the turn does not end when its caller is gone."))
@@ -717,31 +715,29 @@ While a minibuffer is open, try again later."
 (defvar agent-q-diff-tools--turns nil
   "Turns that have not ended, and calls that wait for theirs, the oldest first.")
 
-(defun agent-q-diff-tools-take-turn (call files function)
+(defun agent-q-diff-tools-take-turn (id files function)
   "Call FUNCTION when no call before this one is going to change one of FILES.
-It gets non-nil if it was called only after waiting.  CALL is the id of the
-call, FILES are true names.  The turn ends when the caller, that of
-`agent-q-diff-caller', withdraws."
+It gets non-nil if it was called only after waiting.  ID is that of the call,
+FILES are true names.  The turn ends when the caller withdraws."
   (setq agent-q-diff-tools--turns
         (append agent-q-diff-tools--turns
                 (list (agent-q-diff-tools--turn-create
-                       :call call :files files :caller agent-q-diff-caller
-                       :begin function))))
+                       :id id :files files :begin function))))
   (let ((turn (car (last agent-q-diff-tools--turns))))
     (agent-q-diff-tools--begin-turns)
     (setf (agent-q-diff-tools--turn-has-waited turn) t)))
 
-(defun agent-q-diff-tools-keep-turn (call)
-  "Let the turn of CALL last until `agent-q-diff-tools-end-turn'."
+(defun agent-q-diff-tools-keep-turn (id)
+  "Let the turn of the call ID last until `agent-q-diff-tools-end-turn'."
   (dolist (turn agent-q-diff-tools--turns)
-    (when (and (equal call (agent-q-diff-tools--turn-call turn))
+    (when (and (equal id (agent-q-diff-tools--turn-id turn))
                (null (agent-q-diff-tools--turn-begin turn)))
       (setf (agent-q-diff-tools--turn-is-kept turn) t))))
 
-(defun agent-q-diff-tools-end-turn (call)
-  "End the turn of CALL that was kept, or as soon as its caller is gone."
+(defun agent-q-diff-tools-end-turn (id)
+  "End the turn of the call ID that was kept, or as soon as its caller is gone."
   (dolist (turn agent-q-diff-tools--turns)
-    (when (equal call (agent-q-diff-tools--turn-call turn))
+    (when (equal id (agent-q-diff-tools--turn-id turn))
       (setf (agent-q-diff-tools--turn-is-kept turn) nil)))
   (agent-q-diff-tools--begin-turns))
 
@@ -749,12 +745,13 @@ call, FILES are true names.  The turn ends when the caller, that of
   "End each turn of a caller that satisfies PREDICATE, unless it is kept.
 Tell the user if one has waited in vain."
   (dolist (turn agent-q-diff-tools--turns)
-    (pcase-let ((`(,agent . ,caller) (agent-q-diff-tools--turn-caller turn)))
-      (when (and caller (funcall predicate caller))
-        (setf (agent-q-diff-tools--turn-caller turn) nil)
+    (when-let* ((call (agent-q-diff-tools--turn-call turn))
+                (caller (agent-q-diff-call-caller call)))
+      (when (funcall predicate caller)
+        (setf (agent-q-diff-tools--turn-call turn) nil)
         (when (agent-q-diff-tools--turn-begin turn)
           (message "%s gave up an edit of %s that waited for its turn"
-                   (or agent "An agent")
+                   (or (agent-q-diff-call-agent call) "An agent")
                    (mapconcat (lambda (file) (agent-q-diff-visible (abbreviate-file-name file)))
                               (agent-q-diff-tools--turn-files turn) ", "))))))
   (agent-q-diff-tools--begin-turns))
@@ -765,8 +762,8 @@ A file may have other names, hard links.  But if EARLIER is decided, and is of
 the same call, the agent has not waited: it runs two hooks for the call, or
 gives its calls no ids."
   (unless (and (agent-q-diff-tools--turn-is-kept earlier)
-               (equal (agent-q-diff-tools--turn-call earlier)
-                      (agent-q-diff-tools--turn-call turn)))
+               (equal (agent-q-diff-tools--turn-id earlier)
+                      (agent-q-diff-tools--turn-id turn)))
     (let ((files (agent-q-diff-tools--turn-files turn)))
       (seq-some (lambda (file)
                   (or (member file files)
@@ -777,7 +774,7 @@ gives its calls no ids."
   "Forget each turn that has ended, and begin each that can begin now."
   (setq agent-q-diff-tools--turns
         (seq-filter (lambda (turn)
-                      (or (agent-q-diff-tools--turn-caller turn)
+                      (or (agent-q-diff-tools--turn-call turn)
                           (agent-q-diff-tools--turn-is-kept turn)))
                     agent-q-diff-tools--turns))
   (let ((n-waiting 0)
@@ -842,7 +839,7 @@ It has the wording of Agent-Q's documents; for any other agent use
 root; a file outside of it is shown with a warning.  ORIGINAL, MODIFIED
 and DESCRIPTION are as for `agent-q-diff-review-and-wait'.  The value is
 always a string, even after a quit."
-  (let ((agent-q-diff-contract 'agent-q))
+  (let ((agent-q-diff-call (agent-q-diff-call-with 'contract 'agent-q)))
     (agent-q-diff-tools--propose-and-wait
      "propose_file_edit"
      `((path . ,path) (original . ,original) (modified . ,modified)
@@ -894,7 +891,7 @@ wait.  TOOL and ARGUMENTS are as for `agent-q-diff-tools-call'."
 
 (defun agent-q-diff-tools-withdraw (caller)
   "Withdraw every call that CALLER waits for, and answer it.
-CALLER is the cdr that `agent-q-diff-caller' had when the call was made.
+CALLER is that of the `agent-q-diff-call'.
 A call in the queue is dropped, a question closed, a review cancelled.
 Changes that are already in a file stay there."
   (agent-q-diff-tools-withdraw-calls (apply-partially #'equal caller))

@@ -106,8 +106,8 @@ PATH, ORIGINAL, MODIFIED and DESCRIPTION are as for
 `agent-q-diff-review-and-wait'; a PATH that no agent may write is refused.
 Return \"accepted\" or \"rejected\"; signal an error if there is no decision,
 which says how much is in the file."
-  (let ((agent-q-diff-contract 'agent-q)
-        (agent-q-diff-caller (cons "Agent-Q" (agent-q-diff-lisp-current))))
+  (let ((agent-q-diff-call (agent-q-diff-call-make :agent "Agent-Q" :contract 'agent-q
+                                                   :caller (agent-q-diff-lisp-current))))
     (let ((target (sly-agent-q-diff--request path)))
       (plist-get (agent-q-diff-review-and-wait
                   (agent-q-diff-request-name target) original modified description
@@ -119,8 +119,8 @@ which says how much is in the file."
 (defun sly-agent-q-diff--show-and-answer (request path original modified description)
   "Do what `sly-agent-q-show-diff-and-wait' does, and answer REQUEST then.
 PATH, ORIGINAL, MODIFIED and DESCRIPTION are that function's."
-  (let ((agent-q-diff-contract 'agent-q)
-        (agent-q-diff-caller (cons "Agent-Q" request)))
+  (let ((agent-q-diff-call (agent-q-diff-call-make :agent "Agent-Q" :contract 'agent-q
+                                                   :caller request)))
     (let ((target (sly-agent-q-diff--request path)))
       (agent-q-diff-review
        (agent-q-diff-request-name target) original modified description

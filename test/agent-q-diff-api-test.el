@@ -304,7 +304,7 @@ no keys left to read; the change is in the file")
 
 (ert-deftest aqd-api-what-emacs-prints-of-a-review-is-a-short-line ()
   "`eval-expression' prints no text of the proposal."
-  (let ((agent-q-diff-caller (cons "Claude" (make-string 500 ?x))))
+  (let ((agent-q-diff-call (agent-q-diff-call-make :agent "Claude" :caller (make-string 500 ?x))))
     (aqd-with-file "a\nb\n"
       (with-temp-buffer
         (eval-expression `(agent-q-diff-review ,aqd-file "a\nb\n" "a\nB\n" "Why\nI want it" nil

@@ -30,7 +30,7 @@
 
 (ert-deftest aqd-edit-file-by-a-grant-is-said ()
   (aqd-with-project (aqd-numbered 9)
-    (let ((agent-q-diff-caller '("Claude Code" . client)))
+    (let ((agent-q-diff-call (agent-q-diff-call-make :agent "Claude Code" :caller 'client)))
       (should (equal (aqd-edit-file-said '("line 3" "three"))
                      (concat "Claude Code edited target.txt:3 (+1 -1), by your grant; "
                              "M-x agent-q-diff-edits"))))
@@ -93,7 +93,7 @@
 
 (ert-deftest aqd-edit-file-is-said-with-names-that-deceive-nobody ()
   (aqd-with-project "a\n"
-    (let ((agent-q-diff-caller '("Claude\u202e\e[31m\n" . client)))
+    (let ((agent-q-diff-call (agent-q-diff-call-make :agent "Claude\u202e\e[31m\n" :caller 'client)))
       (should (equal (aqd-said (aqd-edit "a" "b"))
                      (concat "Claude<U+202E><U+001B>[31m<U+000A> edited target.txt:1 (+1 -1), "
                              "by your policy; M-x agent-q-diff-edits"))))))

@@ -399,7 +399,7 @@ A text can name the function `aqd-fontify-trap-mode'."
                             'read-only t 'modification-hooks '(error)
                             'point-entered #'error 'syntax-table '(1)))))
     (aqd-with-file "a\n"
-      (let ((agent-q-diff-caller (list (funcall bad "agent")))
+      (let ((agent-q-diff-call (agent-q-diff-call-make :agent (funcall bad "agent")))
             (review nil))
         (setq review (agent-q-diff-review (funcall bad aqd-file) (funcall bad "a\n")
                                           (funcall bad "b\n") (funcall bad "Why") nil))

@@ -277,7 +277,7 @@ first."
           (lambda (request)
             (setq asked request)
             (gptel-abort (agent-q-diff-gptel-call-buffer
-                          (agent-q-diff-request-caller request)))
+                          (agent-q-diff-call-caller (agent-q-diff-request-call request))))
             'once)))
     (gptel-client-with-chat "edit_file"
         '((path . "target.txt") (old_str . "one") (new_str . "two"))

@@ -414,7 +414,7 @@
 
 (ert-deftest aqd-lifecycle-a-caller-that-is-gone-is-said ()
   (let ((agent-q-diff-when-caller-gone 'cancel)
-        (agent-q-diff-caller '("Robin" . robin)))
+        (agent-q-diff-call (agent-q-diff-call-make :agent "Robin" :caller 'robin)))
     (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
       (agent-q-diff-accept review 0)
       (should (equal (concat "Nobody is waiting any more for the review of target.txt, "
@@ -625,7 +625,7 @@ it there; END is called in the window of the list, and ends the review."
 (ert-deftest aqd-lifecycle-whoever-stopped-waiting-is-not-told ()
   (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (setf (agent-q-diff-session-agent review) "Kim")
-    (setf (agent-q-diff-session-caller review) 'kim)
+    (setf (agent-q-diff-session-call review) (agent-q-diff-call-make :caller 'kim))
     (agent-q-diff-abandon (lambda (caller) (eq caller 'kim)))
     (save-window-excursion
       (pop-to-buffer (agent-q-diff-session-buffer review))

@@ -435,7 +435,7 @@ No line may be torn and none lost."
 (ert-deftest aqd-log-has-the-proposal-and-not-what-the-user-made-of-it ()
   (let-alist (car (aqd-log-entries-of
                    (lambda ()
-                     (let ((agent-q-diff-caller '("Claude Code" . nil)))
+                     (let ((agent-q-diff-call (agent-q-diff-call-make :agent "Claude Code")))
                        (aqd-play "e M-< C-s five RET DEL DEL C-c C-c a r C too SPC long RET q"
                                  (lambda ()
                                    (apply #'agent-q-diff-review-and-wait

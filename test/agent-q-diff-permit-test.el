@@ -291,7 +291,7 @@ Not for agents: it belongs to the version control system."))
 The key <f6> calls FUNCTION, wherever it is pressed; <f7> is pressed last,
 and no question may be open then."
   (let ((agent-q-diff-permission-pause 0)
-        (agent-q-diff-caller '("Somebody" . caller)))
+        (agent-q-diff-call (agent-q-diff-call-make :agent "Somebody" :caller 'caller)))
     (global-set-key [f6] (lambda () (interactive) (funcall function)))
     (global-set-key [f7] (lambda () (interactive)
                            (setq aqd-permit-depth (minibuffer-depth))))
@@ -349,7 +349,7 @@ and no question may be open then."
       (should (equal (aqd-permit-ask-withdrawing "<f6> y"
                                                  (lambda ()
                                                    (aqd-permit-withdraw)
-                                                   (let ((agent-q-diff-caller nil))
+                                                   (let ((agent-q-diff-call (agent-q-diff-call-make)))
                                                      (setq inner (aqd-edit "x" "z")))))
                      aqd-permit-withdrawn))
       (should (string-prefix-p "✓" inner))
@@ -371,10 +371,10 @@ and no question may be open then."
                           (while agent-q-diff-tools--gone
                             (accept-process-output nil 0.01))))
                  (ask (lambda ()
-                        (let ((agent-q-diff-caller (cons "Common Lisp" request)))
+                        (let ((agent-q-diff-call (agent-q-diff-call-make :agent "Common Lisp" :caller request)))
                           (aqd-edit "a" "b")))))
             ;; One call is in the queue, and one is asked about.
-            (let ((agent-q-diff-caller (cons "Common Lisp" request)))
+            (let ((agent-q-diff-call (agent-q-diff-call-make :agent "Common Lisp" :caller request)))
               (agent-q-diff-tools-call-async "edit_file" nil
                                              (lambda (answer) (push answer answers))))
             (global-set-key [f6] (lambda () (interactive) (funcall close)))

@@ -641,7 +641,7 @@ A review that is begun is noted in `aqd-propose-reviews' and cancelled."
 
 (defun aqd-queue-take (call &rest files)
   "Let CALL, which waits for itself, take its turn to change FILES."
-  (let ((agent-q-diff-caller (cons "Agent" call)))
+  (let ((agent-q-diff-call (agent-q-diff-call-make :agent "Agent" :caller call)))
     (agent-q-diff-tools-take-turn call files
                                   (lambda (has-waited)
                                     (push (cons call has-waited) aqd-queue-begun)))))

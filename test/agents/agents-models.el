@@ -190,11 +190,12 @@ It changes PARTS, and the last line has a newline if HAS-NEWLINE is non-nil."
      (defvar inside-decided nil "What was decided, (NAME TEXT IS-CRLF ENCODING), newest first.")
      (advice-add 'agent-q-diff-own-agent-remember :before
                  (lambda (_ edit &rest _)
-                   (push (list (agent-q-diff-own-tool-edit-name edit)
-                               (agent-q-diff-own-tool-edit-decided edit)
-                               (agent-q-diff-own-tool-edit-is-crlf edit)
-                               (agent-q-diff-own-tool-edit-encoding edit))
-                         inside-decided)))
+                   (let ((file (car (agent-q-diff-own-tool-edit-files edit))))
+                     (push (list (agent-q-diff-own-tool-file-name file)
+                                 (agent-q-diff-own-tool-file-text file)
+                                 (agent-q-diff-own-tool-file-is-crlf file)
+                                 (agent-q-diff-own-tool-file-encoding file))
+                           inside-decided))))
      nil)
   "Makes Emacs record what is decided.")
 

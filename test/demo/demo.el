@@ -33,7 +33,7 @@
   (interactive)
   (let ((default-directory demo-folder)
         (agent-q-diff-project-root demo-folder)
-        (agent-q-diff-caller '("The demo's agent")))
+        (agent-q-diff-call (agent-q-diff-call-make :agent "The demo's agent")))
     (demo-tell (agent-q-diff-tools-call
                 "propose_changes"
                 `(:changes ,(vconcat (demo-files-changes))

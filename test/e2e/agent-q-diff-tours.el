@@ -425,7 +425,7 @@ A list in the place of a line is the lines for it, perhaps none."
             `(progn
                (require 'agent-q-diff-own-tool)
                (let ((arguments (make-hash-table :test #'equal))
-                     (agent-q-diff-caller (list "Claude Code")))
+                     (agent-q-diff-call (agent-q-diff-call-make :agent "Claude Code")))
                  (pcase-dolist (`(,key . ,value)
                                 '(("path" . ,(e2e-path name)) ("tool" . "Edit")
                                   ("call" . ,name) ("session" . "0f1e2d3c-4b5a")
@@ -453,14 +453,14 @@ A list in the place of a line is the lines for it, perhaps none."
   (e2e-write "old.txt" (tours-lines 3))
   (e2e-call 'timer 'own-patch
             `(progn
-               (require 'agent-q-diff-own-patch)
-               (let ((agent-q-diff-caller (list "Codex")))
+               (require 'agent-q-diff-own-tool)
+               (let ((agent-q-diff-call (agent-q-diff-call-make :agent "Codex")))
                  (cl-flet ((table (pairs)
                              (let ((table (make-hash-table :test #'equal)))
                                (pcase-dolist (`(,key . ,value) pairs table)
                                  (puthash key value table)))))
                    (ignore
-                    (agent-q-diff-own-patch-decide
+                    (agent-q-diff-own-tool-decide-patch
                      (table
                       `(("tool" . "apply_patch") ("call" . "1") ("session" . "0f1e2d3c-4b5a")
                         ("diff" . ,,(concat "*** Begin Patch\n*** Update File: one.txt\n@@\n"
