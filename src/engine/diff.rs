@@ -165,30 +165,6 @@ pub fn edits_within(original: &Text, modified: &Text, budget: Budget) -> Compari
     }
 }
 
-/// Splits two texts into lines and compares them; see [`edits_within`].
-///
-/// Of their common prefix and suffix the lines are found once, which saves much of the time if little
-/// changed.
-///
-/// ```
-/// use agent_q_diff_engine::diff::{Budget, Edit, texts_and_edits};
-/// let texts = [b"a\nb\nc\n".to_vec(), b"a\nB\nc\n".to_vec()];
-/// let [original, modified] = texts;
-/// let (_, modified, found) = texts_and_edits(original, modified, Budget::default());
-/// assert_eq!(found.edits, [Edit { before: 1..2, after: 1..2 }]);
-/// assert_eq!(modified.line(1), b"B\n");
-/// ```
-pub fn texts_and_edits(
-    original: Vec<u8>,
-    modified: Vec<u8>,
-    budget: Budget,
-) -> (Text, Text, Comparison) {
-    let original = Text::new(original);
-    let modified = Text::beside(modified, &original);
-    let found = edits_within(&original, &modified, budget);
-    (original, modified, found)
-}
-
 /// Returns `edit` without the lines at its head and tail that are equal on both sides.
 fn without_equal_ends(original: &Text, modified: &Text, edit: Edit) -> Edit {
     let Edit { before, after } = edit.clone();

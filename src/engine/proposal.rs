@@ -36,6 +36,7 @@ use thiserror::Error;
 use crate::diff::{self, Budget, Comparison};
 use crate::patch::locate::{self, NotPlaced, Place};
 use crate::patch::parse::ParseError;
+use crate::text::Text;
 use crate::weave::{Around, Changed, FlipError, LineEdit, Next, Reading, Weave};
 
 use bare::Bare;
@@ -123,8 +124,8 @@ impl Proposal {
         context_len: usize,
         budget: Budget,
     ) -> Result<Proposal, ProposalError> {
-        let (original, modified, found) = diff::texts_and_edits(original, modified, budget);
-        let Comparison { edits, is_coarse } = found;
+        let (original, modified) = (Text::new(original), Text::new(modified));
+        let Comparison { edits, is_coarse } = diff::edits_within(&original, &modified, budget);
         if edits.is_empty() {
             return Err(ProposalError::Identical);
         }

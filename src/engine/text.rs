@@ -9,22 +9,19 @@
 
 mod chars;
 mod plain;
-mod same;
-mod scan;
-mod table;
 
+use std::iter::zip;
 use std::ops::Range;
+
+use memchr::memchr_iter;
 
 pub use chars::n_chars;
 pub(crate) use chars::{char_len, len_of_chars, n_crlf, n_newlines};
 pub use plain::Decoding;
-pub(crate) use same::{equal_head, equal_tail};
-use table::{MAX_LEN, Table};
 
 /// A text with its bytes and the starts of its lines.
 ///
-/// Building it takes O(bytes) time; it occupies the bytes and little more than two bytes for each
-/// line.
+/// Building it takes O(bytes) time; it occupies the bytes and four more for each line.
 ///
 /// ```
 /// use agent_q_diff_engine::text::Text;
@@ -33,51 +30,22 @@ use table::{MAX_LEN, Table};
 /// assert_eq!(text.line(0), b"one\n");
 /// assert_eq!(text.line(1), b"two");
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
     bytes: Vec<u8>,
-    starts: Table,
-    /// Whether a line is known to begin after each newline and nowhere else. After texts were
-    /// joined, a line in the middle may lack its terminator.
-    is_plain: bool,
+    /// Byte offset of each line's first byte, and one more entry: the length of the text.
+    starts: Vec<u32>,
 }
-
-impl PartialEq for Text {
-    fn eq(&self, other: &Text) -> bool {
-        (&self.bytes, &self.starts) == (&other.bytes, &other.starts)
-    }
-}
-
-impl Eq for Text {}
 
 impl Text {
     /// Splits `bytes` into lines.
     pub fn new(bytes: Vec<u8>) -> Text {
-        assert!(bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
-        let starts = scan::line_starts(&bytes);
-        let is_plain = true;
-        Text {
-            bytes,
-            starts,
-            is_plain,
-        }
-    }
-
-    /// Like [`Text::new`], reusing the line table of a similar text.
-    ///
-    /// In their common prefix and suffix this is several times cheaper than splitting; the rest is
-    /// split as usual.
-    pub(crate) fn beside(bytes: Vec<u8>, other: &Text) -> Text {
-        assert!(bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
-        if !other.is_plain {
-            return Text::new(bytes);
-        }
-        let starts = scan::line_starts_beside(&bytes, &other.bytes, &other.starts);
-        Text {
-            bytes,
-            starts,
-            is_plain: true,
-        }
+        // Room for lines of 32 bytes, so that it is rarely moved.
+        let mut starts = Vec::with_capacity(bytes.len() / 32 + 2);
+        starts.push(0);
+        starts.extend(line_ends(&bytes).map(offset));
+        starts.shrink_to_fit();
+        Text { bytes, starts }
     }
 
     /// Joins `lines` into one text.
@@ -104,7 +72,7 @@ impl Text {
     /// Returns line `index` (0-based) with its terminator. Panics if there is no such line.
     #[inline]
     pub fn line(&self, index: usize) -> &[u8] {
-        &self.bytes[self.starts.line(index)]
+        &self.bytes[self.start(index)..self.start(index + 1)]
     }
 
     /// Returns the bytes of the lines in `range` (0-based, half-open).
@@ -114,7 +82,7 @@ impl Text {
 
     /// Returns the byte offset of line `index`; for the number of lines, the length of the text.
     fn start(&self, index: usize) -> usize {
-        self.starts.at(index)
+        self.starts[index] as usize
     }
 
     /// Returns an iterator over the lines in `range` (0-based, half-open).
@@ -125,52 +93,19 @@ impl Text {
     /// Returns whether line `line` equals line `other_line` of `other`.
     #[inline]
     pub(crate) fn is_line_same(&self, line: usize, other: &Text, other_line: usize) -> bool {
-        self.may_be_same(line, other, other_line)
-            && is_equal(self.line(line), other.line(other_line))
-    }
-
-    /// Returns whether line `line` may equal line `other_line` of `other`, by their lengths, which
-    /// mostly tell.
-    #[inline]
-    pub(crate) fn may_be_same(&self, line: usize, other: &Text, other_line: usize) -> bool {
-        self.starts.low_len(line) == other.starts.low_len(other_line)
+        is_equal(self.line(line), other.line(other_line))
     }
 
     /// Returns how many leading lines of `range` and of `other_range` in `other` are equal.
-    ///
-    /// Compares memory, which is many times cheaper than line by line.
     pub(crate) fn equal_head(
         &self,
         range: Range<usize>,
         other: &Text,
         other_range: Range<usize>,
     ) -> usize {
-        // The lengths of the first lines mostly decide it; only this check is inlined.
-        if range.is_empty()
-            || other_range.is_empty()
-            || !self.may_be_same(range.start, other, other_range.start)
-        {
-            return 0;
-        }
-        self.n_equal_at_head(range, other, other_range)
-    }
-
-    #[inline(never)]
-    fn n_equal_at_head(
-        &self,
-        range: Range<usize>,
-        other: &Text,
-        other_range: Range<usize>,
-    ) -> usize {
-        let (start, other_start) = (self.start(range.start), other.start(other_range.start));
-        let ours = &self.bytes[start..self.start(range.end)];
-        let theirs = &other.bytes[other_start..other.start(other_range.end)];
-        let end = start + same::equal_head(ours, theirs);
-        let n_lines = self.starts.n_up_to(range.start, range.end, end);
-        self.n_agreed(other, n_lines.min(other_range.len()), |n| {
-            let end = self.start(range.start + n);
-            end - start == other.start(other_range.start + n) - other_start
-        })
+        let lines = zip(range, other_range);
+        let is_same = |&(line, at): &(usize, usize)| self.is_line_same(line, other, at);
+        lines.take_while(is_same).count()
     }
 
     /// Returns how many trailing lines of `range` and of `other_range` in `other` are equal.
@@ -180,43 +115,9 @@ impl Text {
         other: &Text,
         other_range: Range<usize>,
     ) -> usize {
-        if range.is_empty()
-            || other_range.is_empty()
-            || !self.may_be_same(range.end - 1, other, other_range.end - 1)
-        {
-            return 0;
-        }
-        self.n_equal_at_tail(range, other, other_range)
-    }
-
-    #[inline(never)]
-    fn n_equal_at_tail(
-        &self,
-        range: Range<usize>,
-        other: &Text,
-        other_range: Range<usize>,
-    ) -> usize {
-        let (end, other_end) = (self.start(range.end), other.start(other_range.end));
-        let ours = &self.bytes[self.start(range.start)..end];
-        let theirs = &other.bytes[other.start(other_range.start)..other_end];
-        let first = end - same::equal_tail(ours, theirs);
-        let n_lines = self.starts.n_from(range.start, range.end, first);
-        self.n_agreed(other, n_lines.min(other_range.len()), |n| {
-            let start = self.start(range.end - n);
-            end - start == other_end - other.start(other_range.end - n)
-        })
-    }
-
-    /// Returns how many of `n_lines` lines whose bytes are equal in `other` are also lines there;
-    /// `is_same(n)` says whether the first `n` lines are equally long in both.
-    fn n_agreed(&self, other: &Text, n_lines: usize, is_same: impl Fn(usize) -> bool) -> usize {
-        match self.is_plain && other.is_plain {
-            // Equal bytes have equal newlines. Only the last line may end with the text instead (at a
-            // tail: begin with it).
-            true => n_lines - usize::from(n_lines > 0 && !is_same(n_lines)),
-            // A line of one text can span two of the other.
-            false => (1..=n_lines).take_while(|&n| is_same(n)).count(),
-        }
+        let lines = zip(range.rev(), other_range.rev());
+        let is_same = |&(line, at): &(usize, usize)| self.is_line_same(line, other, at);
+        lines.take_while(is_same).count()
     }
 
     /// Returns the whole text.
@@ -230,12 +131,9 @@ impl Text {
     pub(crate) fn append(&mut self, more: &[u8]) -> Range<usize> {
         let first = self.len();
         let base = self.bytes.len();
-        self.is_plain &= base == 0 || self.bytes.ends_with(b"\n");
         self.bytes.extend_from_slice(more);
-        assert!(self.bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
-        let added = Text::new(more.to_vec());
-        let ends = (1..=added.len()).map(|line| base + added.start(line));
-        self.starts.extend(ends);
+        self.starts
+            .extend(line_ends(more).map(|end| offset(base + end)));
         first..self.len()
     }
 
@@ -244,16 +142,16 @@ impl Text {
     /// Each line stays a line of its own, whether it has its terminator or not.
     pub(crate) fn splice(&mut self, range: Range<usize>, lines: &Text) {
         let (from, to) = (self.start(range.start), self.start(range.end));
-        self.is_plain = false;
         self.bytes.splice(from..to, lines.bytes.iter().copied());
-        assert!(self.bytes.len() <= MAX_LEN, "a text of 4 GiB or more");
         let below = from + lines.bytes.len();
-        let tail = range.end..=self.len();
-        let tail: Vec<usize> = tail.map(|line| self.start(line) - to + below).collect();
-        let inside = (0..lines.len()).map(|line| from + lines.start(line));
-        // Whatever follows them, the lines above end where they did.
+        let inside = lines.starts[1..]
+            .iter()
+            .map(|&end| offset(from + end as usize));
+        let tail = self.starts.split_off(range.end + 1);
         self.starts.truncate(range.start + 1);
-        self.starts.extend(inside.chain(tail).skip(1));
+        self.starts.extend(inside);
+        self.starts
+            .extend(tail.iter().map(|&end| offset(end as usize - to + below)));
     }
 
     /// Returns the text without the newline at its end, or with one if it has none.
@@ -271,6 +169,18 @@ impl Text {
     }
 }
 
+/// Returns where each line of `bytes` ends.
+fn line_ends(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let last = Some(bytes.len()).filter(|_| is_unterminated(bytes) && !bytes.is_empty());
+    memchr_iter(b'\n', bytes).map(|at| at + 1).chain(last)
+}
+
+/// Converts `at`, an offset in a text, to what is stored: in 32 bits, or the starts of short lines would
+/// take several times their bytes.
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).expect("a text has less than 4 GiB")
+}
+
 /// Length in bytes from which on lines are compared at their ends first.
 const LONG_LEN: usize = 512;
 
@@ -280,6 +190,29 @@ const LONG_LEN: usize = 512;
 fn is_equal(line: &[u8], other: &[u8]) -> bool {
     let is_long = line.len() >= LONG_LEN;
     !(is_long && line.last_chunk::<16>() != other.last_chunk()) && line == other
+}
+
+/// Number of bytes that are compared at once.
+const BLOCK_LEN: usize = 64;
+
+/// Returns the length in bytes of the longest common prefix of `a` and `b`.
+pub(crate) fn equal_head(a: &[u8], b: &[u8]) -> usize {
+    let blocks = zip(a.as_chunks::<BLOCK_LEN>().0, b.as_chunks::<BLOCK_LEN>().0);
+    let done = BLOCK_LEN * blocks.take_while(|(a, b)| a == b).count();
+    let rest = zip(&a[done..], &b[done..]);
+    done + rest.take_while(|(a, b)| a == b).count()
+}
+
+/// Returns the length in bytes of the longest common suffix of `a` and `b`.
+pub(crate) fn equal_tail(a: &[u8], b: &[u8]) -> usize {
+    let blocks = (a.as_rchunks::<BLOCK_LEN>().1, b.as_rchunks::<BLOCK_LEN>().1);
+    let blocks = zip(blocks.0.iter().rev(), blocks.1.iter().rev());
+    let done = BLOCK_LEN * blocks.take_while(|(a, b)| a == b).count();
+    let rest = zip(
+        a[..a.len() - done].iter().rev(),
+        b[..b.len() - done].iter().rev(),
+    );
+    done + rest.take_while(|(a, b)| a == b).count()
 }
 
 /// Returns whether `line` lacks its terminator, as only the last line of a text may.

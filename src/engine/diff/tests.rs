@@ -185,24 +185,6 @@ fn lockstep_and_search_change_the_same_lines() {
 }
 
 #[test]
-fn splitting_and_comparing_at_once_gives_the_same_as_in_turn() {
-    let cut = |text: &Text, n: usize| text.bytes()[..text.bytes().len().saturating_sub(n)].to_vec();
-    for (n, (original, modified)) in pairs().chain(near_identical()).enumerate() {
-        // Some without a newline at the end of one or both.
-        let (original, modified) = (cut(&original, n % 2), cut(&modified, n / 2 % 2));
-        let budget = Budget::default();
-        let one = Text::new(original.clone());
-        let both = [&original[..], &modified].concat();
-        for modified in [modified, both] {
-            let other = Text::new(modified.clone());
-            let found = edits_within(&one, &other, budget);
-            let at_once = texts_and_edits(original.clone(), modified, budget);
-            assert_eq!(at_once, (one.clone(), other, found), "{n}");
-        }
-    }
-}
-
-#[test]
 fn lockstep_leaves_a_block_that_moved_far_to_the_search() {
     let mut dice = Dice(5);
     let mut lines: Vec<String> = (0..60_000).map(|at| format!("line {at}\n")).collect();

@@ -3,7 +3,8 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use agent_q_diff_engine::diff::{Budget, texts_and_edits};
+use agent_q_diff_engine::diff::{Budget, edits_within};
+use agent_q_diff_engine::text::Text;
 use tempfile::TempDir;
 
 use crate::all::{FAMILIES, Family, cyclic};
@@ -24,9 +25,10 @@ struct Measured {
     is_coarse: bool,
 }
 
-fn measured([original, modified]: [Vec<u8>; 2]) -> Measured {
+fn measured(texts: [Vec<u8>; 2]) -> Measured {
     let start = Instant::now();
-    let (.., found) = texts_and_edits(original, modified, Budget::default());
+    let [original, modified] = texts.map(Text::new);
+    let found = edits_within(&original, &modified, Budget::default());
     Measured {
         time: start.elapsed(),
         n_changed: peers::n_changed(&found.edits),

@@ -16,7 +16,10 @@ use crate::texts::Pair;
 pub fn ours(pair: &Pair) -> Duration {
     timed(
         || (pair.original.clone(), pair.modified.clone()),
-        |(original, modified)| diff::texts_and_edits(original, modified, diff::Budget::default()),
+        |(original, modified)| {
+            let (original, modified) = (Text::new(original), Text::new(modified));
+            (compared(&original, &modified), original, modified)
+        },
     )
 }
 

@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use agent_q_diff_engine::diff::{Budget, Comparison, Edit, texts_and_edits};
+use agent_q_diff_engine::diff::{Budget, Comparison, Edit, edits_within};
+use agent_q_diff_engine::text::Text;
 
 use crate::common::compared::{edited, n_changed};
 use crate::common::families::{FAMILIES, cyclic};
@@ -14,8 +15,9 @@ use crate::common::tools::{DIFF_COMMANDS, n_changed_in, output_of, write_a_and_b
 const MAX_RATIO: f64 = 1.5;
 
 /// Compares two texts, and checks that the edits make the one of the other.
-fn compared([original, modified]: [Vec<u8>; 2], budget: Budget) -> Comparison {
-    let (original, modified, found) = texts_and_edits(original, modified, budget);
+fn compared(texts: [Vec<u8>; 2], budget: Budget) -> Comparison {
+    let [original, modified] = texts.map(Text::new);
+    let found = edits_within(&original, &modified, budget);
     let result = edited(&original, &found.edits, &modified);
     assert!(result == modified.bytes(), "the edits lead elsewhere");
     found
