@@ -21,7 +21,6 @@
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-session)
-(require 'agent-q-diff-reviews)
 (require 'agent-q-diff-commands)
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-tools)
@@ -123,15 +122,6 @@ BY is who decided it, a symbol, or nil, and REASON why, a string or nil."
                  :path path :outcome outcome)
            (and by (list :decided-by by))
            (and reason (list :in-file 0 :reason reason)))))
-
-(defun agent-q-diff-own-agent-say-allowed (call what by &optional paths)
-  "Tell the user that CALL edited WHAT, a string, without asking, and log it.
-BY is as from `agent-q-diff-own-agent-allowance'.  PATHS are the names of the
-files that no review has logged."
-  (dolist (path paths)
-    (agent-q-diff-own-agent-log call path "accepted" by))
-  (message "%s edited %s, by your %s" (agent-q-diff-own-agent-name call) what
-           (if (eq 'session by) "grant" "settings")))
 
 ;;;; Allowing it
 
@@ -266,62 +256,6 @@ accepted here, and no event tells so."
     (when (agent-q-diff-own-agent-decision-is-said decision)
       (funcall (agent-q-diff-own-agent-decision-notice decision) nil))))
 
-(defun agent-q-diff-own-agent-planning-notes (call arguments)
-  "Return notes for the user if the agent of CALL plans only, by ARGUMENTS."
-  (when (eq t (gethash "planning" arguments))
-    (list (format "%s is in plan mode: even what you accept is not written"
-                  (or (agent-q-diff-call-agent call) "The agent")))))
-
-(defun agent-q-diff-own-agent-as-written (result is-saved)
-  "Return RESULT of a detached review as if its texts were in the files.
-IS-SAVED is non-nil if they are saved there."
-  (let ((written (list :detached nil :saved (and is-saved t))))
-    (append written
-            (when-let ((files (plist-get result :files)))
-              (list :files (mapcar (lambda (file) (append written file)) files)))
-            result)))
-
-(defun agent-q-diff-own-agent-without-lines (result)
-  "Return RESULT without the present lines of its hunks, which have changed since."
-  (cl-flet ((without (result)
-              (plist-put (copy-sequence result) :hunks
-                         (mapcar (lambda (hunk) (plist-put (copy-sequence hunk) :now nil))
-                                 (plist-get result :hunks)))))
-    (let ((result (without result)))
-      (if (plist-get result :files)
-          (plist-put result :files (mapcar #'without (plist-get result :files)))
-        result))))
-
-(defun agent-q-diff-own-agent-say-written (what result by)
-  "Tell the user that what RESULT, that of a detached review, has is written now.
-WHAT is what was reviewed, in words, and BY who wrote it, a string.  Until
-then, the user has read that it is not yet written."
-  (let ((total (plist-get result :total)))
-    (message (ngettext "%s: %s of %d hunk written, by %s" "%s: %s of %d hunks written, by %s"
-                       total)
-             what (plist-get result :in-file) total by)))
-
-(defun agent-q-diff-own-agent-undecided (tool what result)
-  "Return the message about RESULT of a review of texts that is no decision.
-TOOL is the agent's, and WHAT is what was reviewed, in words.  What the user
-accepted until then is in no file, since TOOL is not run."
-  (string-join
-   (cons (format "%s\n\n%s was not run, and none of it is in %s."
-                 (agent-q-diff-message-of-error
-                  what (list (plist-get result :error) (plist-get result :reason)))
-                 tool (if (plist-get result :files) "the files" "the file"))
-         (if (plist-get result :files)
-             (agent-q-diff-message-files-comments result)
-           (agent-q-diff-message-facts-comments result)))
-   "\n"))
-
-(defun agent-q-diff-own-agent-mistake-p (error)
-  "Return non-nil if ERROR, an error symbol or nil, is a mistake of the agent's.
-Then the agent can send something else, and the user need not be told."
-  (memq error
-        '(agent-q-diff-malformed agent-q-diff-identical agent-q-diff-not-found
-          agent-q-diff-no-file agent-q-diff-bad-arguments)))
-
 (defun agent-q-diff-own-agent-say-not-run (call paths why)
   "Tell the user that CALL was not run after all, because of WHY, a string.
 The user has read what was accepted; none of it is in PATHS, the names of
@@ -335,23 +269,6 @@ the files.  Record that in the log as well."
             (mapconcat #'abbreviate-file-name paths ", ")
             why))))
 
-(defun agent-q-diff-own-agent-say-run (call paths)
-  "Tell the user that CALL was run after all, and log it for PATHS."
-  (dolist (path paths)
-    (agent-q-diff-own-agent-log call path "run after all" nil))
-  (message "%s" (agent-q-diff-visible
-                 (format "%s was run after all: %s" (agent-q-diff-own-agent-tool call)
-                         (mapconcat #'abbreviate-file-name paths ", ")))))
-
-(defun agent-q-diff-own-agent-write (call paths function)
-  "Call FUNCTION, which writes PATHS in place of CALL's tool, and return its value.
-If it signals an error, tell the user that nothing is in the files."
-  (condition-case err
-      (funcall function)
-    (error
-     (agent-q-diff-own-agent-say-not-run call paths (agent-q-diff-error-text err))
-     (signal (car err) (cdr err)))))
-
 (defun agent-q-diff-own-agent-refused (check)
   "Return why CHECK refuses its file, a clause, or nil if it does not.
 CHECK is a function that signals an error if the file must not be written.
@@ -362,19 +279,6 @@ It was not refused when the review began, but a link may have come since."
      (let ((why (string-remove-prefix
                  "Error: " (car (last (split-string (agent-q-diff-error-text err) "\n" t))))))
        (concat (downcase (substring why 0 1)) (string-trim-right (substring why 1) "\\."))))))
-
-(defun agent-q-diff-own-agent-alarm-elsewhere (call path why)
-  "Tell the user that CALL may have written another file than PATH.
-WHY is as from `agent-q-diff-own-agent-refused'.  Return the message for the
-agent."
-  (agent-q-diff-base-warn
-   (agent-q-diff-visible
-    (format "%s's tool %s may have written another file than %s: %s"
-            (agent-q-diff-own-agent-name call) (agent-q-diff-call-tool call) path why))
-   :error)
-  (format "ALARM: %s may have written another file than the user decided about, %s: %s. \
-Tell the user, and change nothing more until the user says so."
-          (agent-q-diff-call-tool call) path why))
 
 (defconst agent-q-diff-own-agent--looks '(0.5 1 2 4 8 15 30)
   "Seconds after which files are looked at whose edit was not decided.
@@ -420,22 +324,6 @@ Then the agent has proposed again what was not decided."
            (mapconcat (lambda (path) (agent-q-diff-visible (abbreviate-file-name path)))
                       paths ", "))
    :error))
-
-(defun agent-q-diff-own-agent-alarm (call paths)
-  "Tell the user that CALL left files that are not what was decided.
-PATHS are their names, as the agent knows them.  Return the message for the
-agent."
-  (agent-q-diff-base-warn
-   (format "%s's tool %s left text in %s that differs from what you decided"
-           (agent-q-diff-own-agent-name call) (agent-q-diff-call-tool call)
-           (mapconcat #'agent-q-diff-visible paths ", "))
-   :error)
-  (format "ALARM: %s %s not what the user decided: %s wrote something else. Read %s, tell the \
-user what differs, and change nothing more until the user says so."
-          (string-join paths ", ")
-          (if (cdr paths) "are" "is")
-          (agent-q-diff-call-tool call)
-          (if (cdr paths) "these files" "the file")))
 
 ;;;; A file that is not what was decided
 

@@ -139,7 +139,9 @@ NEEDED are the keys, besides those of each request, that it must have."
      :is-shell (eq t (gethash "shell" arguments))
      :is-fixed (eq :false (gethash "rewritable" arguments))
      :description (gethash "description" arguments)
-     :notes (agent-q-diff-own-agent-planning-notes call arguments))))
+     :notes (and (eq t (gethash "planning" arguments))
+                 (list (format "%s is in plan mode: even what you accept is not written"
+                               (or (agent-q-diff-call-agent call) "The agent")))))))
 
 (defun agent-q-diff-own-tool--file-of (arguments)
   "Return the file in ARGUMENTS, a hash table.
@@ -347,6 +349,12 @@ ANSWER is as for `agent-q-diff-own-tool-decide'."
 
 ;;;; A patch
 
+(defconst agent-q-diff-own-tool--mistakes
+  '(agent-q-diff-malformed agent-q-diff-identical agent-q-diff-not-found
+    agent-q-diff-no-file agent-q-diff-bad-arguments)
+  "Errors that are mistakes of the agent's.
+Then the agent can send something else, and the user need not be told.")
+
 (defun agent-q-diff-own-tool-decide-patch (arguments answer)
   "Let the user decide about the patch in ARGUMENTS, a hash table.
 ANSWER and the value are as for `agent-q-diff-own-tool-decide'.  If a file is
@@ -363,7 +371,7 @@ before."
     (condition-case err
         (agent-q-diff-own-tool--decide-patch edit answer)
       (agent-q-diff-error
-       (unless (agent-q-diff-own-agent-mistake-p (car err))
+       (unless (memq (car err) agent-q-diff-own-tool--mistakes)
          (signal (car err) (cdr err)))
        (funcall answer
                 (agent-q-diff-own-tool--with-advice
@@ -479,6 +487,14 @@ as for `agent-q-diff-own-tool-decide-patch'."
                            (agent-q-diff-own-agent-tool call 'has-session))))
      :agent (agent-q-diff-own-agent-label call))))
 
+(defun agent-q-diff-own-tool--say-allowed (call what by &optional names)
+  "Tell the user that CALL edited WHAT, a string, without asking, and log it.
+BY is `policy' or `session', NAMES are the files that no review has logged."
+  (dolist (name names)
+    (agent-q-diff-own-agent-log call name "accepted" by))
+  (message "%s edited %s, by your %s" (agent-q-diff-own-agent-name call) what
+           (if (eq 'session by) "grant" "settings")))
+
 (defun agent-q-diff-own-tool--accept (review by)
   "Accept all of REVIEW, which is allowed BY `policy' or `session'.
 If some of it does not apply, the user has to decide."
@@ -490,7 +506,7 @@ If some of it does not apply, the user has to decide."
       (agent-q-diff-accept-all))
     (let ((inhibit-message nil))
       (if (agent-q-diff-session-outcome review)
-          (agent-q-diff-own-agent-say-allowed (agent-q-diff-session-call review) name by)
+          (agent-q-diff-own-tool--say-allowed (agent-q-diff-session-call review) name by)
         (setf (agent-q-diff-session-is-by-program review) nil)
         (agent-q-diff-base-show buffer)))))
 
@@ -510,7 +526,7 @@ ANSWER is as for `agent-q-diff-own-tool-decide'."
      ((not is-decided)
       (agent-q-diff-own-tool--watch edit)
       (funcall answer
-               (agent-q-diff-own-agent-undecided (agent-q-diff-own-tool--tool edit)
+               (agent-q-diff-own-tool--undecided (agent-q-diff-own-tool--tool edit)
                                                  (agent-q-diff-own-tool--what edit) result)
                t agent-q-diff-own-tool--denied))
      ((seq-every-p #'agent-q-diff-own-tool--stays-p files)
@@ -535,6 +551,20 @@ ANSWER is as for `agent-q-diff-own-tool-decide'."
       (setf (agent-q-diff-own-tool-edit-result edit) result)
       (agent-q-diff-own-tool--remember edit)
       (funcall answer "" nil (agent-q-diff-own-tool--verdict edit))))))
+
+(defun agent-q-diff-own-tool--undecided (tool what result)
+  "Return the message about RESULT of a review of texts that is no decision.
+TOOL is the agent's, and WHAT is what was reviewed, in words.  What the user
+accepted until then is in no file, since TOOL is not run."
+  (string-join
+   (cons (format "%s\n\n%s was not run, and none of it is in %s."
+                 (agent-q-diff-message-of-error
+                  what (list (plist-get result :error) (plist-get result :reason)))
+                 tool (if (plist-get result :files) "the files" "the file"))
+         (if (plist-get result :files)
+             (agent-q-diff-message-files-comments result)
+           (agent-q-diff-message-facts-comments result)))
+   "\n"))
 
 (defun agent-q-diff-own-tool--note-decision (file result)
   "Record in FILE what was decided about it; RESULT is the file's result."
@@ -620,11 +650,20 @@ The user is told WHY-FOR-USER.  ANSWER is as for
                      (agent-q-diff-own-tool--path edit)))
            t agent-q-diff-own-tool--denied))
 
+(defun agent-q-diff-own-tool--as-written (result is-saved)
+  "Return RESULT of a detached review as if its texts were in the files.
+IS-SAVED is non-nil if they are saved there."
+  (let ((written (list :detached nil :saved (and is-saved t))))
+    (append written
+            (when-let ((files (plist-get result :files)))
+              (list :files (mapcar (lambda (file) (append written file)) files)))
+            result)))
+
 (defun agent-q-diff-own-tool--message (edit result is-saved)
   "Return the message for the agent about RESULT of a review of the texts of EDIT.
 It is as if they were in the files; IS-SAVED is as for
-`agent-q-diff-own-agent-as-written'."
-  (agent-q-diff-message-of-result (agent-q-diff-own-agent-as-written result is-saved)
+`agent-q-diff-own-tool--as-written'."
+  (agent-q-diff-message-of-result (agent-q-diff-own-tool--as-written result is-saved)
                                   (if (agent-q-diff-own-tool-edit-diff edit)
                                       (plist-get result :path)
                                     (agent-q-diff-own-tool--path edit))))
@@ -648,7 +687,12 @@ It is as if they were in the files; IS-SAVED is as for
      (lambda (why)
        (cond
         ((null why)
-         (agent-q-diff-own-agent-say-run call (agent-q-diff-own-tool--names edit)))
+         (let ((names (agent-q-diff-own-tool--names edit)))
+           (dolist (name names)
+             (agent-q-diff-own-agent-log call name "run after all" nil))
+           (message "%s" (agent-q-diff-visible
+                          (format "%s was run after all: %s" (agent-q-diff-own-agent-tool call)
+                                  (mapconcat #'abbreviate-file-name names ", "))))))
         ((agent-q-diff-own-tool--untouched-p edit)
          (agent-q-diff-own-tool-not-run edit why)
          t))))))
@@ -769,7 +813,7 @@ accepted%s"
                   (if is-patch
                       (plist-get result :message)
                     (agent-q-diff-message-of-result result (agent-q-diff-own-tool--path edit))))))
-    (if (and is-patch (agent-q-diff-own-agent-mistake-p (plist-get result :error)))
+    (if (and is-patch (memq (plist-get result :error) agent-q-diff-own-tool--mistakes))
         (funcall answer (agent-q-diff-own-tool--with-advice message)
                  nil agent-q-diff-own-tool--denied)
       (funcall answer message (not (agent-q-diff-own-tool--decided-p result))
@@ -782,20 +826,23 @@ error; then nothing has changed.  If EDIT is nil, signal that nothing was
 decided."
   (unless edit
     (signal 'agent-q-diff-ended '("the decision is not known any more")))
-  (agent-q-diff-own-agent-write
-   (agent-q-diff-own-tool-edit-call edit) (agent-q-diff-own-tool--names edit)
-   (lambda ()
-     (let* ((is-patch (agent-q-diff-own-tool-edit-diff edit))
-            (is-saved (if is-patch
-                          (agent-q-diff-own-tool--write-patch edit)
-                        (agent-q-diff-own-tool--write-text edit))))
-       (when is-saved
-         (agent-q-diff-own-tool--say-written edit "Emacs"))
-       (format "%s was not run, since it cannot write what the user decided; Emacs wrote it%s.\n%s"
-               (agent-q-diff-own-tool--tool edit)
-               (if is-patch ", in all files at once" "")
-               (agent-q-diff-own-tool--message edit (agent-q-diff-own-tool-edit-result edit)
-                                               is-saved))))))
+  (condition-case err
+      (let* ((is-patch (agent-q-diff-own-tool-edit-diff edit))
+             (is-saved (if is-patch
+                           (agent-q-diff-own-tool--write-patch edit)
+                         (agent-q-diff-own-tool--write-text edit))))
+        (when is-saved
+          (agent-q-diff-own-tool--say-written edit "Emacs"))
+        (format "%s was not run, since it cannot write what the user decided; Emacs wrote it%s.\n%s"
+                (agent-q-diff-own-tool--tool edit)
+                (if is-patch ", in all files at once" "")
+                (agent-q-diff-own-tool--message edit (agent-q-diff-own-tool-edit-result edit)
+                                                is-saved)))
+    (error
+     (agent-q-diff-own-agent-say-not-run
+      (agent-q-diff-own-tool-edit-call edit) (agent-q-diff-own-tool--names edit)
+      (agent-q-diff-error-text err))
+     (signal (car err) (cdr err)))))
 
 (defun agent-q-diff-own-tool--refuse-changed (file)
   "Signal that FILE was changed meanwhile."
@@ -879,15 +926,59 @@ needs to be said."
         "This edit was not decided in Emacs: agent-q-diff does not know of it. Tell the user.")
     (agent-q-diff-file-uncached
       (if-let ((refused (agent-q-diff-own-tool--refused edit)))
-          (agent-q-diff-own-agent-alarm-elsewhere
+          (agent-q-diff-own-tool--alarm-elsewhere
            (agent-q-diff-own-tool-edit-call edit)
            (agent-q-diff-own-tool-file-path (car refused)) (cdr refused))
         (agent-q-diff-own-tool--compare edit arguments)))))
 
+(defun agent-q-diff-own-tool--alarm-elsewhere (call path why)
+  "Tell the user that CALL may have written another file than PATH.
+WHY is as from `agent-q-diff-own-agent-refused'.  Return the message for the
+agent."
+  (agent-q-diff-base-warn
+   (agent-q-diff-visible
+    (format "%s's tool %s may have written another file than %s: %s"
+            (agent-q-diff-own-agent-name call) (agent-q-diff-call-tool call) path why))
+   :error)
+  (format "ALARM: %s may have written another file than the user decided about, %s: %s. \
+Tell the user, and change nothing more until the user says so."
+          (agent-q-diff-call-tool call) path why))
+
+(defun agent-q-diff-own-tool--alarm (call paths)
+  "Tell the user that CALL left files that are not what was decided.
+PATHS are their names, as the agent knows them.  Return the message for the
+agent."
+  (agent-q-diff-base-warn
+   (format "%s's tool %s left text in %s that differs from what you decided"
+           (agent-q-diff-own-agent-name call) (agent-q-diff-call-tool call)
+           (mapconcat #'agent-q-diff-visible paths ", "))
+   :error)
+  (format "ALARM: %s %s not what the user decided: %s wrote something else. Read %s, tell the \
+user what differs, and change nothing more until the user says so."
+          (string-join paths ", ")
+          (if (cdr paths) "are" "is")
+          (agent-q-diff-call-tool call)
+          (if (cdr paths) "these files" "the file")))
+
+(defun agent-q-diff-own-tool--say-written (edit by)
+  "Tell the user that what was decided about EDIT is in its files, written BY whom.
+Until then, the user has read that it is not yet written."
+  (let* ((result (agent-q-diff-own-tool-edit-result edit))
+         (total (plist-get result :total)))
+    (message (ngettext "%s: %s of %d hunk written, by %s" "%s: %s of %d hunks written, by %s"
+                       total)
+             (agent-q-diff-visible
+              (if (agent-q-diff-own-tool-edit-diff edit)
+                  (agent-q-diff-own-tool--what edit)
+                (file-name-nondirectory (car (agent-q-diff-own-tool--names edit)))))
+             (plist-get result :in-file) total by)))
+
 (defun agent-q-diff-own-tool--compare (edit arguments)
   "Do what `agent-q-diff-own-tool-check' does with EDIT, whose files may be read.
 ARGUMENTS is that function's."
-  (let* ((is-patch (agent-q-diff-own-tool-edit-diff edit))
+  (let* ((call (agent-q-diff-own-tool-edit-call edit))
+         (names (agent-q-diff-own-tool--names edit))
+         (is-patch (agent-q-diff-own-tool-edit-diff edit))
          (by (agent-q-diff-own-tool-edit-by edit))
          (result (agent-q-diff-own-tool-edit-result edit))
          (texts (mapcar (lambda (file)
@@ -913,16 +1004,20 @@ ARGUMENTS is that function's."
                            file text (and (not is-patch) (gethash "written" arguments))))
                         differing)))
     (if (memq 'wrong kinds)
-        (agent-q-diff-own-agent-alarm
-         (agent-q-diff-own-tool-edit-call edit)
+        (agent-q-diff-own-tool--alarm
+         call
          (mapcar (lambda (differing) (agent-q-diff-own-tool-file-path (car differing)))
                  differing))
       (cond
        ((eq by 'none))
-       (by (agent-q-diff-own-tool--say-allowed edit))
+       (by (agent-q-diff-own-tool--say-allowed
+            call
+            (if is-patch
+                (agent-q-diff-own-tool--what edit)
+              (agent-q-diff-visible (abbreviate-file-name (car names))))
+            by names))
        ((null differing)
-        (agent-q-diff-own-tool--say-written
-         edit (agent-q-diff-own-agent-tool (agent-q-diff-own-tool-edit-call edit)))))
+        (agent-q-diff-own-tool--say-written edit (agent-q-diff-own-agent-tool call))))
       (cond
        (differing (agent-q-diff-own-tool--differs edit differing kinds))
        (by "")
@@ -942,25 +1037,6 @@ is not where one was, was not reformatted."
      :decided (agent-q-diff-own-tool-file-text file)
      :proposed (agent-q-diff-own-tool-file-modified file))))
 
-(defun agent-q-diff-own-tool--say-allowed (edit)
-  "Tell the user that EDIT was made without asking."
-  (agent-q-diff-own-agent-say-allowed
-   (agent-q-diff-own-tool-edit-call edit)
-   (if (agent-q-diff-own-tool-edit-diff edit)
-       (agent-q-diff-own-tool--what edit)
-     (agent-q-diff-visible (abbreviate-file-name (car (agent-q-diff-own-tool--names edit)))))
-   (agent-q-diff-own-tool-edit-by edit)
-   (agent-q-diff-own-tool--names edit)))
-
-(defun agent-q-diff-own-tool--say-written (edit by)
-  "Tell the user that what was decided about EDIT is in its files, written BY whom."
-  (agent-q-diff-own-agent-say-written
-   (agent-q-diff-visible
-    (if (agent-q-diff-own-tool-edit-diff edit)
-        (agent-q-diff-own-tool--what edit)
-      (file-name-nondirectory (car (agent-q-diff-own-tool--names edit)))))
-   (agent-q-diff-own-tool-edit-result edit) by))
-
 (defun agent-q-diff-own-tool--with-warnings (edit message)
   "Return MESSAGE, for the agent, with what the files of EDIT contradict."
   (dolist (file (agent-q-diff-own-tool-edit-files edit) message)
@@ -970,6 +1046,17 @@ is not where one was, was not reformatted."
                    (agent-q-diff-own-tool-file-text file)
                    (agent-q-diff-own-tool-file-encoding file)))))
 
+(defun agent-q-diff-own-tool--without-lines (result)
+  "Return RESULT without the present lines of its hunks, which have changed since."
+  (cl-flet ((without (result)
+              (plist-put (copy-sequence result) :hunks
+                         (mapcar (lambda (hunk) (plist-put (copy-sequence hunk) :now nil))
+                                 (plist-get result :hunks)))))
+    (let ((result (without result)))
+      (if (plist-get result :files)
+          (plist-put result :files (mapcar #'without (plist-get result :files)))
+        result))))
+
 (defun agent-q-diff-own-tool--differs (edit differing kinds)
   "Tell the user, and return the message, that files of EDIT are not as decided.
 DIFFERING is a list of (FILE . TEXT) with their present texts, and KINDS has
@@ -978,7 +1065,7 @@ for each what is known about it; see `agent-q-diff-own-agent-difference'."
          (result (agent-q-diff-own-tool-edit-result edit))
          (message (if result
                       (agent-q-diff-own-tool--message
-                       edit (agent-q-diff-own-agent-without-lines result) 'saved)
+                       edit (agent-q-diff-own-tool--without-lines result) 'saved)
                     (format "The %s needed no decision." (if is-patch "patch" "edit")))))
     (when (and result (not is-patch))
       (setq message (agent-q-diff-own-tool--with-warnings edit message)))
