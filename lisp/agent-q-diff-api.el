@@ -26,7 +26,6 @@
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
-(require 'agent-q-diff-reviews)
 (require 'agent-q-diff-result)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-grace)

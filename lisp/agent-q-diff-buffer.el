@@ -276,7 +276,7 @@ they are then given the line ends that the target's buffer has."
 (defun agent-q-diff-buffer--drop-review ()
   "Free this buffer's review, if it has one."
   (when agent-q-diff-buffer-review
-    (agent-q-diff-session-free agent-q-diff-buffer-review)
+    (agent-q-diff-change-close (agent-q-diff-session-change agent-q-diff-buffer-review))
     (setq agent-q-diff-buffer-review nil
           agent-q-diff-buffer-change nil)))
 

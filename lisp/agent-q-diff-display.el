@@ -32,7 +32,6 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-target)
-(require 'agent-q-diff-reviews)
 (require 'agent-q-diff-fontify)
 
 ;;; The progress line and the header line

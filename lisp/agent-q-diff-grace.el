@@ -15,7 +15,7 @@
 
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-buffer)
-(require 'agent-q-diff-reviews)
+(require 'agent-q-diff-session)
 
 ;;;; Grace period
 

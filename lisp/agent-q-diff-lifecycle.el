@@ -28,7 +28,6 @@
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
-(require 'agent-q-diff-reviews)
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-outcome)
 (require 'agent-q-diff-target)
@@ -422,7 +421,7 @@ says of each what is in it."
 Closing its target runs other people's hooks, and the caller must get its
 answer whatever they do."
   (condition-case err
-      (agent-q-diff-session-free review)
+      (agent-q-diff-change-close (agent-q-diff-session-change review))
     ((error quit)
      (message "After the review of %s: %s"
               (agent-q-diff-session-long-name review)

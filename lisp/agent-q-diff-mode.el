@@ -19,7 +19,7 @@
 (require 'diff-mode)
 (require 'agent-q-diff-grace)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-reviews)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-fontify)

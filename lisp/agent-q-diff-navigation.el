@@ -30,6 +30,7 @@
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
+(require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-fontify)
@@ -734,6 +735,20 @@ If it cannot be visited, that is reported when a hunk of it is decided."
   (when (and agent-q-diff-buffer-change
              (agent-q-diff-change-has-put-off agent-q-diff-buffer-change))
     (jit-lock-register #'agent-q-diff-in-view--note)))
+
+;;;; The next review
+
+;;;###autoload
+(defun agent-q-diff-next-review ()
+  "Go to the next open review, after that of the current buffer."
+  (interactive)
+  (let* ((reviews (agent-q-diff-open-reviews))
+         (next (or (cadr (memq agent-q-diff-buffer-review reviews))
+                   (car reviews))))
+    (if (or (null next) (eq next agent-q-diff-buffer-review))
+        (message "No other open review")
+      (pop-to-buffer-same-window (agent-q-diff-session-buffer next))
+      (agent-q-diff-reviews-introduce next))))
 
 (provide 'agent-q-diff-navigation)
 ;;; agent-q-diff-navigation.el ends here

@@ -317,7 +317,7 @@ REVIEW and ARGUMENTS are as for `agent-q-diff-render-prepare'."
   (condition-case err
       (apply #'agent-q-diff-render-prepare review arguments)
     ((error quit)
-     (agent-q-diff-session-free review)
+     (agent-q-diff-change-close (agent-q-diff-session-change review))
      (signal (car err) (cdr err)))))
 
 (provide 'agent-q-diff-render)

@@ -78,7 +78,6 @@
 (require 'agent-q-diff-result)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
-(require 'agent-q-diff-reviews)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-own-tool)
 (require 'agent-q-diff-own-agent)

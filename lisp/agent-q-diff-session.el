@@ -1,4 +1,4 @@
-;;; agent-q-diff-session.el --- A review: changes, diff buffer and caller  -*- lexical-binding: t; -*-
+;;; agent-q-diff-session.el --- Reviews: change, diff buffer and caller; the open and past ones  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -10,6 +10,9 @@
 ;; `agent-q-diff-review' is the function that begins one.  It holds the change
 ;; to be decided, the diff buffer that shows it, the agent that
 ;; proposes it, the caller that waits for the answer, and the answer.
+;;
+;; Here is also the list of reviews that have not ended, the mode line that
+;; counts them, and the reviews that have ended and are kept.
 
 ;;; Code:
 
@@ -143,24 +146,120 @@ A part of a minute counts as one.  If there are more than
 (defvar agent-q-diff-session-changed-hook nil
   "Normal hook run when a review has begun, ended, or been decided further.")
 
-;;;; Memory
+;;;; Open reviews
 
-(defun agent-q-diff-session-free (review)
-  "Free the memory of REVIEW, and close its targets unless somebody needs them."
-  (agent-q-diff-change-close (agent-q-diff-session-change review)))
+(defvar agent-q-diff-reviews-open nil
+  "Reviews that have not ended, the oldest first.")
 
-(defun agent-q-diff-session-keep (review)
-  "Keep what is needed to show REVIEW, which is ending, again.
-Return non-nil if there is anything to keep."
-  (agent-q-diff-change-keep (agent-q-diff-session-change review)))
+(defvar agent-q-diff-reviews-past nil
+  "Reviews that have ended and can be shown again, the latest first.")
 
-(defun agent-q-diff-session-forget (review)
-  "Free the memory that was kept of REVIEW."
-  (agent-q-diff-change-forget (agent-q-diff-session-change review)))
+(defun agent-q-diff-open-reviews ()
+  "Return the reviews that have not ended, the oldest first."
+  (copy-sequence agent-q-diff-reviews-open))
 
-(defun agent-q-diff-session-size (review)
-  "Return the number of characters of the targets of REVIEW, a kept review."
-  (agent-q-diff-change-size (agent-q-diff-session-change review)))
+(defconst agent-q-diff-reviews-mode-line
+  '(:eval (agent-q-diff-reviews-mode-line))
+  "Mode line construct that is in `global-mode-string' while reviews are open.")
+
+(defconst agent-q-diff-reviews--mode-line-keys
+  (let ((map (make-sparse-keymap)))
+    (define-key map [mode-line mouse-1] 'agent-q-diff-list)
+    (define-key map [mode-line mouse-3] 'agent-q-diff-go-to-review)
+    map)
+  "Keymap of the number of reviews in the mode line.")
+
+(defvar agent-q-diff-reviews-n-queued 0
+  "Number of edits whose reviews begin when earlier ones of their files are made.")
+
+(defun agent-q-diff-reviews-mode-line ()
+  "Return text for the mode line: how many reviews are open, and how many wait."
+  (let ((n (length agent-q-diff-reviews-open)))
+    (propertize (format (ngettext " [%d review%s]" " [%d reviews%s]" n)
+                        n
+                        (if (zerop agent-q-diff-reviews-n-queued)
+                            ""
+                          (format ", %d waiting" agent-q-diff-reviews-n-queued)))
+                'face 'agent-q-diff-reviews
+                'help-echo "Open reviews, and edits that wait for earlier ones of their files; \
+mouse-1: list them; mouse-3: go to the review of this file"
+                'mouse-face 'mode-line-highlight
+                'local-map agent-q-diff-reviews--mode-line-keys)))
+(put 'agent-q-diff-reviews-mode-line 'risky-local-variable t)
+
+(defun agent-q-diff-reviews-begin-mode-line ()
+  "Have the mode line count the reviews that are open.
+`global-mode-string' may be any construct, say a string that the user set;
+unless it is a list of constructs, wrap it in one."
+  (let ((construct global-mode-string))
+    (setq global-mode-string
+          (append (cond
+                   ((null construct) '(""))
+                   ((and (consp construct)
+                         (or (stringp (car construct)) (consp (car construct))))
+                    construct)
+                   (t (list "" construct)))
+                  (list agent-q-diff-reviews-mode-line)))))
+
+(defun agent-q-diff-reviews-introduce (review)
+  "Show a message with agent and description of REVIEW, and the first keys.
+In a batch Emacs nobody would read it."
+  (unless noninteractive
+    (message "%s" (agent-q-diff-reviews--introduction review))))
+
+(defun agent-q-diff-reviews--introduction (review)
+  "Return one line with agent and description of REVIEW, and the first keys.
+Only of the description, and then of the agent, may the end be missing."
+  (let* ((said (agent-q-diff-session-headline review))
+         (who (or (agent-q-diff-session-agent review) "An agent"))
+         (keys (substitute-command-keys
+                "(\\<agent-q-diff-mode-map>\\[agent-q-diff-accept-hunk] accepts, \
+\\[agent-q-diff-reject-hunk] rejects, \\[agent-q-diff-finish] finishes, \
+\\[agent-q-diff-help] lists the keys)"))
+         (room (- (agent-q-diff-base-echo-width) (string-width keys) 2)))
+    (if (or (string-empty-p said) (< room 8))
+        keys
+      (concat (agent-q-diff-visible-beginning (format "%s: %s" who said) room) "  " keys))))
+
+;;;; Reviews that have ended
+
+(defconst agent-q-diff-reviews--kept-characters (* 32 1024 1024)
+  "Number of characters that the targets of kept reviews may have together.
+The engine needs several bytes for each.")
+
+(defun agent-q-diff-past-reviews ()
+  "Return the reviews that have ended and are kept, the latest first."
+  (copy-sequence agent-q-diff-reviews-past))
+
+(defun agent-q-diff-reviews-keep-if-worth (review)
+  "Keep REVIEW, which is ending, if there is anything in it to show again."
+  (when (agent-q-diff-change-keep (agent-q-diff-session-change review))
+    (agent-q-diff-reviews-keep review)))
+
+(defun agent-q-diff-reviews-keep (review)
+  "Make REVIEW the latest kept review, and forget the oldest beyond the limits."
+  (setq agent-q-diff-reviews-past (cons review (delq review agent-q-diff-reviews-past)))
+  (let ((size 0)
+        (n 0))
+    (dolist (past (agent-q-diff-past-reviews))
+      (cl-incf size (agent-q-diff-change-size (agent-q-diff-session-change past)))
+      (cl-incf n)
+      (when (or (> n agent-q-diff-kept-reviews)
+                (> size agent-q-diff-reviews--kept-characters))
+        (agent-q-diff-forget past))))
+  (run-hooks 'agent-q-diff-session-changed-hook))
+
+(defun agent-q-diff-forget (review)
+  "Free the memory of REVIEW, which has ended.
+It can then not be shown again."
+  (setq agent-q-diff-reviews-past (delq review agent-q-diff-reviews-past))
+  (agent-q-diff-change-forget (agent-q-diff-session-change review))
+  (run-hooks 'agent-q-diff-session-changed-hook))
+
+;;;; Waiting for the user
+
+(defvar agent-q-diff-reviews-waiting nil
+  "Reviews whose callers wait in recursive edits, the innermost first.")
 
 (provide 'agent-q-diff-session)
 ;;; agent-q-diff-session.el ends here

@@ -50,7 +50,6 @@
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-api)
 (require 'agent-q-diff-permit)
-(require 'agent-q-diff-reviews)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-edit-file)
 

@@ -17,7 +17,7 @@
 (require 'seq)
 
 (declare-function agent-q-diff-lifecycle-end-by-program "agent-q-diff-lifecycle" (review outcome))
-(declare-function agent-q-diff-open-reviews "agent-q-diff-reviews" ())
+(declare-function agent-q-diff-open-reviews "agent-q-diff-session" ())
 (declare-function agent-q-diff-file-forget-record "agent-q-diff-file" ())
 (declare-function agent-q-diff-serve-stop "agent-q-diff-server" (&optional by-key))
 

@@ -65,15 +65,15 @@
   "Take HUNK of REVIEW out of the target; see `agent-q-diff-command'.")
 (autoload 'agent-q-diff-end "agent-q-diff-api"
   "Finish REVIEW, as by key: decide by the mark of each hunk.")
-(autoload 'agent-q-diff-open-reviews "agent-q-diff-reviews"
+(autoload 'agent-q-diff-open-reviews "agent-q-diff-session"
   "Return the reviews that have not ended, the oldest first.")
-(autoload 'agent-q-diff-past-reviews "agent-q-diff-reviews"
+(autoload 'agent-q-diff-past-reviews "agent-q-diff-session"
   "Return the reviews that have ended and are kept, the latest first.")
 (autoload 'agent-q-diff-cancel "agent-q-diff-lifecycle"
   "End REVIEW without a decision, since its proposal was withdrawn.")
 (autoload 'agent-q-diff-abandon "agent-q-diff-lifecycle"
   "Mark the open reviews as abandoned whose caller is gone.")
-(autoload 'agent-q-diff-forget "agent-q-diff-reviews"
+(autoload 'agent-q-diff-forget "agent-q-diff-session"
   "Free the memory of REVIEW, which has ended.")
 (autoload 'agent-q-diff-take-back "agent-q-diff-list"
   "Take all hunks of REVIEW, which has ended, out of its file again.")
@@ -88,7 +88,7 @@
 
 (autoload 'agent-q-diff-review-diff "agent-q-diff-api"
   "Review DIFF, a unified diff of one or more files, and return the review." t)
-(autoload 'agent-q-diff-next-review "agent-q-diff-reviews"
+(autoload 'agent-q-diff-next-review "agent-q-diff-navigation"
   "Go to the next open review, after that of the current buffer." t)
 (autoload 'agent-q-diff-list "agent-q-diff-list"
   "List the open reviews, and the past ones that can be opened again." t)

@@ -1,4 +1,4 @@
-;;; agent-q-diff-reviews-test.el --- The reviews that are open  -*- lexical-binding: t; -*-
+;;; agent-q-diff-session-test.el --- The reviews that are open  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
@@ -6,7 +6,7 @@
 
 (require 'agent-q-diff-test-help)
 
-(ert-deftest aqd-reviews-mode-line-of-the-users-is-kept ()
+(ert-deftest aqd-session-mode-line-of-the-users-is-kept ()
   (pcase-dolist (`(,before . ,after) '((nil . (""))
                                        ("mine" . ("" "mine"))
                                        ((:eval "mine") . ("" (:eval "mine")))
@@ -20,7 +20,7 @@
           (agent-q-diff-cancel review)))
       (should (equal global-mode-string after)))))
 
-(ert-deftest aqd-reviews-two-for-one-file ()
+(ert-deftest aqd-session-two-for-one-file ()
   (let ((aqd-answers nil))
     (aqd-with-file aqd-original-of-two
       (let ((one (aqd-begin-review aqd-original-of-two (aqd-numbered 30 '((5 . "a\nb")))))
@@ -43,7 +43,7 @@
                        '(partial accepted))))
       (aqd-should-leave-nothing))))
 
-(ert-deftest aqd-reviews-j-goes-to-the-next ()
+(ert-deftest aqd-session-j-goes-to-the-next ()
   (aqd-with-file aqd-original-of-two
     (let ((one (aqd-begin-review aqd-original-of-two aqd-modified-of-two))
           (two (aqd-begin-review aqd-original-of-two aqd-modified-of-two)))
@@ -56,7 +56,7 @@
       (mapc #'agent-q-diff-cancel (list one two)))
     (aqd-should-leave-nothing)))
 
-(ert-deftest aqd-reviews-a-file-leads-to-its-review ()
+(ert-deftest aqd-session-a-file-leads-to-its-review ()
   (aqd-with-file aqd-original-of-two
     (let ((review (aqd-begin-review aqd-original-of-two aqd-modified-of-two)))
       (save-window-excursion
@@ -73,17 +73,17 @@
           (should-error (agent-q-diff-go-to-review) :type 'user-error))))
     (aqd-should-leave-nothing)))
 
-(ert-deftest aqd-reviews-mode-line-can-be-clicked ()
+(ert-deftest aqd-session-mode-line-can-be-clicked ()
   (let ((map (get-text-property 1 'local-map (agent-q-diff-reviews-mode-line))))
     (should (eq 'agent-q-diff-list (lookup-key map [mode-line mouse-1])))
     (should (eq 'agent-q-diff-go-to-review (lookup-key map [mode-line mouse-3])))))
 
 ;;;; The echo area
 
-(defconst aqd-reviews-keys "(a accepts, r rejects, q finishes, ? lists the keys)"
+(defconst aqd-session-keys "(a accepts, r rejects, q finishes, ? lists the keys)"
   "What the message says that introduces a review.")
 
-(ert-deftest aqd-reviews-echo-area-cuts-the-description-never-a-key ()
+(ert-deftest aqd-session-echo-area-cuts-the-description-never-a-key ()
   (dolist (width '(79 99 199 60))
     (cl-letf (((symbol-function 'agent-q-diff-base-echo-width) (lambda () width)))
       (dolist (description (list "" "Fix it" (make-string 300 ?x) (make-string 300 ?漢)
@@ -103,7 +103,7 @@
                          (first (agent-q-diff-session-headline review)))
                 (ert-info ((format "%d: %s\n%s" width said keys))
                   (should (<= (string-width keys) width))
-                  (should (string-suffix-p aqd-reviews-keys keys))
+                  (should (string-suffix-p aqd-session-keys keys))
                   (should (string-suffix-p "; M-x agent-q-diff-list" said))
                   (should (string-search "target.txt" said))
                   (dolist (line (list keys said))
@@ -119,7 +119,7 @@
                       (should (<= (string-width said) width)))))
                 (agent-q-diff-cancel review)))))))))
 
-(ert-deftest aqd-reviews-headline-is-the-first-line-of-the-description ()
+(ert-deftest aqd-session-headline-is-the-first-line-of-the-description ()
   (pcase-dolist (`(,description . ,first) '(("one" . "one") ("" . "") ("  \n" . "")
                                             ("\n one  two \n" . "one two")
                                             ("one \r\ntwo" . "one …")
@@ -128,5 +128,5 @@
                           (agent-q-diff-session-headline
                            (agent-q-diff-session-create :description description)))))))
 
-(provide 'agent-q-diff-reviews-test)
-;;; agent-q-diff-reviews-test.el ends here
+(provide 'agent-q-diff-session-test)
+;;; agent-q-diff-session-test.el ends here
