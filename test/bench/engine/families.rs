@@ -141,7 +141,7 @@ pub fn rows(bench: &Bench) {
         "worst of the families, {}, changed lines : better of git and GNU diff",
         worst.3
     );
-    count_row(&name, worst.1, worst.2, "lines", Some(1.5));
+    count_row(&name, worst.1, worst.2, "lines", Some(2.0));
     if bench.is_quick {
         return;
     }

@@ -38,7 +38,12 @@ fn main() {
     if is_given("--worst") {
         return worst::print_all();
     }
-    let argument = |index| std::env::args().nth(index).unwrap_or_default();
+    let argument = |index| {
+        std::env::args()
+            .filter(|argument| argument != "--bench")
+            .nth(index)
+            .unwrap_or_default()
+    };
     if is_given("--families") {
         return families::print_all(argument(2).parse().unwrap_or(20_000), &argument(3));
     }
