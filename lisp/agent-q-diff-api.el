@@ -63,10 +63,10 @@ timer must not leave at all."
   (let ((review (car agent-q-diff-reviews-waiting)))
     (when (and review (eq (recursion-depth) (agent-q-diff-session-depth review)))
       (unless (agent-q-diff-wait--keys-p)
-        (agent-q-diff-lifecycle-set-outcome
-         review (if agent-q-diff-wait--had-keys
-                    'no-user
-                  '(error agent-q-diff-no-user "a batch Emacs has no user to decide"))))
+        (if agent-q-diff-wait--had-keys
+            (agent-q-diff-lifecycle-set-outcome review 'no-user)
+          (agent-q-diff-lifecycle-set-outcome
+           review 'error '(agent-q-diff-no-user "a batch Emacs has no user to decide"))))
       (when (agent-q-diff-session-outcome review)
         (exit-recursive-edit)))))
 
@@ -484,7 +484,7 @@ CALLBACK is its callback."
   (let ((review (agent-q-diff-session-of
                  (agent-q-diff-file-change-unopened path)
                  :callback callback :agent (agent-q-diff-call-agent agent-q-diff-call)
-                 :outcome (list 'error (car err) (agent-q-diff-error-text err)))))
+                 :outcome 'error :error (list (car err) (agent-q-diff-error-text err)))))
     (setf (agent-q-diff-session-result review) (agent-q-diff-result-of review))
     review))
 

@@ -362,10 +362,11 @@ tries again.  Answer these as well, but not endlessly."
 
 ;;;; Ending
 
-(defun agent-q-diff-lifecycle-set-outcome (review outcome)
-  "Set how REVIEW ended to OUTCOME, unless it has ended before."
+(defun agent-q-diff-lifecycle-set-outcome (review outcome &optional err)
+  "Set how REVIEW ended to OUTCOME, with the error ERR, unless it has ended before."
   (unless (agent-q-diff-session-outcome review)
-    (setf (agent-q-diff-session-outcome review) outcome)))
+    (setf (agent-q-diff-session-outcome review) outcome
+          (agent-q-diff-session-error review) err)))
 
 (defun agent-q-diff-lifecycle-close (review)
   "Record the result of REVIEW, which has ended, and call its callback.
@@ -412,9 +413,10 @@ says of each what is in it."
                (not (agent-q-diff-change-is-compound change))
                (agent-q-diff-file-change-is-lost file)
                (< 0 (agent-q-diff-change-in-target change)))
-      (setf (agent-q-diff-session-outcome review)
-            (list 'lost (agent-q-diff-target-disk-message
-                         (agent-q-diff-file-change-target file)))))))
+      (setf (agent-q-diff-session-outcome review) 'lost
+            (agent-q-diff-session-error review)
+            (list 'agent-q-diff-not-applied
+                  (agent-q-diff-target-disk-message (agent-q-diff-file-change-target file)))))))
 
 (defun agent-q-diff-lifecycle--give-back (review)
   "Free the memory of REVIEW, and show a message if that fails.

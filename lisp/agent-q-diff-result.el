@@ -52,8 +52,7 @@ Return nil if the target is detached or its file cannot be accessed."
 Return nil if it was decided."
   (pcase-exhaustive (agent-q-diff-session-outcome review)
     ('decided nil)
-    (`(error ,symbol ,message) (list symbol message))
-    (`(lost ,message) (list 'agent-q-diff-not-applied message))
+    ((or 'error 'lost) (agent-q-diff-session-error review))
     ('not-applied
      (list 'agent-q-diff-not-applied
            (mapconcat (pcase-lambda (`(,hunk . ,reason))
@@ -78,7 +77,7 @@ Return nil if it was decided."
 DECISION is a string or nil; COUNTS is as from
 `agent-q-diff-module-counts', or nil."
   (pcase (agent-q-diff-session-outcome review)
-    ((or 'not-applied `(lost . ,_)) 'stale)
+    ((or 'not-applied 'lost) 'stale)
     ('decided (pcase-let ((`(,total ,_ ,_ ,in-file) counts))
                 (cond
                  ((equal decision "rejected") 'rejected)
@@ -89,11 +88,11 @@ DECISION is a string or nil; COUNTS is as from
 (defun agent-q-diff-result-of (review)
   "Return the result of REVIEW, a plist; see `agent-q-diff-review'."
   (agent-q-diff-result--with-message
-   (pcase (agent-q-diff-session-outcome review)
-     (`(error ,symbol ,message)
-      (list :status 'error :decision nil :path (agent-q-diff-session-path review)
-            :error symbol :reason message))
-     (_ (agent-q-diff-result--of-begun review)))))
+   (pcase-let ((`(,symbol ,message) (agent-q-diff-session-error review)))
+     (if (eq 'error (agent-q-diff-session-outcome review))
+         (list :status 'error :decision nil :path (agent-q-diff-session-path review)
+               :error symbol :reason message)
+       (agent-q-diff-result--of-begun review)))))
 
 (defun agent-q-diff-result--of-begun (review)
   "Return the result of REVIEW, which was shown, without its message.
@@ -133,7 +132,7 @@ their files."
                (file (agent-q-diff-session-file review))
                (target (agent-q-diff-file-change-target file))
                (`(,counts ,side . ,hunks) (agent-q-diff-result--report file))
-               (is-lost (eq 'lost (car-safe (agent-q-diff-session-outcome review))))
+               (is-lost (eq 'lost (agent-q-diff-session-outcome review)))
                (in-target (nth 3 counts))
                (results (agent-q-diff-result--hunk-results change hunks is-lost))
                (in-file (cond
@@ -464,8 +463,10 @@ properties that are nil: a review can have thousands of hunks."
   (pcase (agent-q-diff-session-outcome review)
     ((and 'decided (guard (agent-q-diff-session-is-by-program review))) 'program)
     ((or 'cancelled 'abandoned) 'caller)
-    ((or 'no-user `(error agent-q-diff-no-user . ,_)) 'nobody)
-    (`(error . ,_) 'error)
+    ('no-user 'nobody)
+    ('error (if (eq 'agent-q-diff-no-user (car (agent-q-diff-session-error review)))
+                'nobody
+              'error))
     (_ 'user)))
 
 (defun agent-q-diff-result--logged-hash (review)

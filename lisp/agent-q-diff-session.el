@@ -33,7 +33,9 @@ The short slots come first, since `eval-expression' prints no more of it."
   (depth nil :documentation "Recursion depth at which a caller waits, or nil.")
   (deadline nil :documentation "Time at which the caller stops waiting, or nil if unknown.")
   (now-in nil :documentation "Number of hunks in the files, if the user changed it after the end.")
-  (outcome nil :documentation "How the review ended, or nil; see `agent-q-diff'.")
+  (outcome nil :documentation "How the review ended, a symbol, or nil while it is open.
+`agent-q-diff-result-why' has a sentence for each.")
+  (error nil :documentation "The error (SYMBOL MESSAGE) if the outcome is `error' or `lost'.")
   (root nil :documentation "Directory that the names of several files are shown from, or nil.")
   (comment nil :documentation "The user's comment on the whole proposal, or nil.")
   (warning nil :documentation "What the user is warned about when the review ends, or nil.")
