@@ -13,26 +13,22 @@
 //! before it reads the file the program waits for its turn, which Emacs gives it.
 //!
 //! - [`event`]: what an agent says about a call of its tool
-//! - [`fields`]: the names that agents give to the arguments of their tools
 //! - [`notebook`]: what an edit of a notebook means for its text
 //! - [`patch`]: patches in what Codex calls
 //! - [`tool`]: the tools with which agents edit files
 //! - [`file`]: a file as the tool finds it, and as it would leave it
 //! - [`edit`]: the text that the tool would leave, and the input that leaves another
 //! - [`several`]: what a patch of several files would leave, and the patch that leaves something else
-//! - [`reply`]: what the agent is answered
 //! - [`last_run`]: when an agent last ran its hook
 
 mod edit;
 mod event;
-mod fields;
 mod file;
 pub mod last_run;
 mod notebook;
-mod patch;
-mod reply;
+pub mod patch;
 mod several;
-mod tool;
+pub mod tool;
 
 use std::io::Write;
 use std::path::Path;
@@ -44,12 +40,12 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::sync::oneshot;
 
+use crate::agents::{Agent, Verdict};
 use crate::options::Hook;
 use crate::socket::{Answer, Call, Request, State, Texts, sockets};
 
 use edit::{Edit, Plan};
 use event::{Event, Moment};
-use reply::Verdict;
 use several::PatchEdit;
 use tool::Tool;
 
@@ -81,13 +77,13 @@ pub async fn run(options: Hook) -> ExitCode {
         std::process::exit(REFUSED.into());
     }));
     if let Some(time) = options.timeout {
-        end_after(time + GRACE, options.reads_output);
+        end_after(time + GRACE, options.agent);
     }
     let mut input = Vec::new();
     let mut stdin = tokio::io::stdin().take(file::MAX_BYTES + 1);
     let read = stdin.read_to_end(&mut input).await;
-    if let Some(client) = options.client {
-        last_run::note(client);
+    if options.agent.setup.is_some() {
+        last_run::note(options.agent);
     }
     // Only now, since an agent that cannot send its event takes that for a failure.
     if std::env::var_os(OFF_VARIABLE).is_some_and(|value| value == "off") {
@@ -109,14 +105,15 @@ pub async fn run(options: Hook) -> ExitCode {
             // The agent is gone, and nobody reads this.
             Err(_) => ExitCode::from(REFUSED),
         },
-        Err(message) => ExitCode::from(refuse(&message, options.reads_output)),
+        Err(message) => ExitCode::from(refuse(&message, options.agent)),
     }
 }
 
-/// Refuses the edit with `message`, on standard output if the agent `reads_output`. Returns the exit
-/// status.
-fn refuse(message: &str, reads_output: bool) -> u8 {
-    if reads_output && writeln!(std::io::stdout(), "{}", reply::denied(message)).is_ok() {
+/// Refuses an edit of `agent` with `message`. Returns the exit status.
+fn refuse(message: &str, agent: &Agent) -> u8 {
+    if let Some(refusal) = agent.refusal
+        && writeln!(std::io::stdout(), "{}", refusal(message)).is_ok()
+    {
         return 0;
     }
     say(message);
@@ -125,12 +122,12 @@ fn refuse(message: &str, reads_output: bool) -> u8 {
 
 /// Has the program end after `time`, with a refusal, even if it waits for something else than the
 /// user, such as a disk: an agent that waits in vain edits.
-fn end_after(time: Duration, reads_output: bool) {
+fn end_after(time: Duration, agent: &'static Agent) {
     std::thread::spawn(move || {
         std::thread::sleep(time);
         let message = "agent-q-diff could not end in the time that the agent waits, so the edit is \
                        refused. Read the file before you go on, and tell the user.";
-        std::process::exit(refuse(message, reads_output).into());
+        std::process::exit(refuse(message, agent).into());
     });
 }
 
@@ -143,7 +140,7 @@ fn say(message: &str) {
 async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
     let event = Event::parse(input)?;
     let tool = match event.moment {
-        Moment::Before | Moment::After => tool::tool_of(options.client, &event),
+        Moment::Before | Moment::After => (options.agent.tool)(&event.tool, &event.input),
         Moment::Over => {
             // Nothing depends on the answer: the agent goes on all the same.
             let arguments = json!({ "session": event.thread });
@@ -171,7 +168,7 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
                         Ok(Plan::Nothing) => return Ok(None),
                         Ok(Plan::Edit(edit)) => decide(options, &event, &edit).await,
                         Ok(Plan::Patch(patch)) => decide_patch(options, &event, &patch).await,
-                        Err(reason) => Verdict::Deny(reply::no_edit(
+                        Err(reason) => Verdict::Deny(no_edit(
                             edit::path_of(tool, &event).ok().as_deref(),
                             &reason,
                             has_waited,
@@ -180,7 +177,7 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
                 }
                 Err(refusal) => Verdict::Deny(refusal),
             };
-            reply::before(options, verdict, &event.input).map(Some)
+            (options.agent.before)(verdict, &event.input).map(Some)
         }
         Moment::After if tool.is_run_by_emacs() => Ok(None),
         Moment::After if event.has_failed => {
@@ -193,7 +190,7 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
         }
         Moment::After => {
             let told = check(options, tool, &event).await;
-            Ok((!told.is_empty()).then(|| reply::after(options, &told)))
+            Ok((!told.is_empty()).then(|| (options.agent.after)(&told)))
         }
         Moment::Over | Moment::Other => Ok(None),
     }
@@ -370,7 +367,7 @@ async fn check(options: &Hook, tool: Tool, event: &Event) -> String {
         "agent-q-diff could not compare {} with what the user decided: {} Read the file before you \
          go on, and tell the user.",
         path.display(),
-        reply::sentence(why.trim_start_matches("Error: "))
+        sentence(why.trim_start_matches("Error: "))
     )
 }
 
@@ -383,8 +380,8 @@ fn begin(options: &Hook, event: &Event, tool: &str, mut arguments: Value) -> Cal
             tool: tool.to_owned(),
             arguments,
             texts,
-            agent: Some(options.agent.clone()),
-            directory: event.project(options.client),
+            agent: Some(options.name.clone()),
+            directory: event.project(options.agent),
             root: None,
             timeout: options.timeout,
         },
@@ -453,11 +450,7 @@ fn answered(options: &Hook, answer: Answer) -> Answer {
 /// Returns an answer about a failure, of which `text` says what it is.
 fn failed(options: &Hook, text: &str) -> Answer {
     Answer {
-        text: format!(
-            "{} {}",
-            reply::sentence(text),
-            reply::how_to_go_on(&options.agent)
-        ),
+        text: format!("{} {}", sentence(text), how_to_go_on(&options.name)),
         is_error: true,
         is_cut_off: false,
         is_from_emacs: false,
@@ -489,4 +482,35 @@ async fn reader_gone() {
     if gone.await.is_err() {
         std::future::pending::<()>().await;
     }
+}
+
+/// Returns a sentence that says what the user can do if no edit of `agent` can be decided.
+fn how_to_go_on(agent: &str) -> String {
+    format!(
+        "Do not edit by other means; tell the user. Only the user can turn this review off, by \
+         starting {agent} with AGENT_Q_DIFF=off in its environment."
+    )
+}
+
+/// Returns `text` with a full stop, unless it ends a sentence already.
+fn sentence(text: &str) -> String {
+    let is_ended = text.ends_with(['.', '!', '?']);
+    format!("{text}{}", if is_ended { "" } else { "." })
+}
+
+/// Returns the message that an edit of `path`, if that is known, cannot be shown; `reason` may name
+/// the file already. If the edit `has_waited` for others, these may be why. It has no full stop, since
+/// Codex appends one.
+fn no_edit(path: Option<&Path>, reason: &str, has_waited: bool) -> String {
+    let path = path.map(|path| path.display().to_string());
+    let name = path.filter(|path| !reason.contains(path.as_str()));
+    let name = name.map_or_else(String::new, |path| format!("{path}: "));
+    let advice = if has_waited {
+        ". An earlier edit was decided first: read the file, and make your edit anew"
+    } else {
+        ""
+    };
+    format!(
+        "agent-q-diff cannot show this edit to the user, so it was not made: {name}{reason}{advice}"
+    )
 }

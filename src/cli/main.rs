@@ -7,10 +7,9 @@
 //!
 //! The modules, each of which uses only those above it:
 //!
-//! - [`options`]: the commands of the program, and their options
-//! - [`places`]: directories of the user
-//! - [`texts`]: large texts of a call, and the file in which they are handed to Emacs
 //! - [`socket`]: one call's connection to Emacs
+//! - [`agents`]: the coding agents whose edits are decided
+//! - [`options`]: the commands of the program, and their options
 //! - [`mcp`]: the MCP server
 //! - [`hook`]: the edits that agents make with their own tools
 //! - [`setup`]: the hook in an agent's settings
@@ -18,10 +17,10 @@
 #[cfg(not(unix))]
 compile_error!("agent-q-diff runs only on Unix, since it reaches Emacs over a Unix socket");
 
+mod agents;
 mod hook;
 mod mcp;
 mod options;
-mod places;
 mod setup;
 mod socket;
 

@@ -4,9 +4,12 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, ArgMatches, Command as Clap, ValueEnum, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command as Clap, value_parser};
+
+use crate::agents::other::ANY;
+use crate::agents::{ALL, Agent, Scope};
 
 const ABOUT: &str = "\
 What coding agents want to change in files is decided in Emacs, hunk by hunk.
@@ -36,9 +39,6 @@ Answer a call \"pending\" after this time, before the
 client gives up; the agent then asks again with
 review_result. 0 waits for the user
 without limit";
-
-/// Some seconds less than a day, for which the settings let the agent wait.
-const TIMEOUT_OF_HOOK: Duration = Duration::from_secs(86_390);
 
 const TIMEOUT_HELP_OF_HOOK: &str = "\
 Refuse the edit if it is not decided after this time,
@@ -89,12 +89,10 @@ pub struct Mcp {
 /// The options of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hook {
-    /// The agent that runs it, or none if it is another one, which has events like Claude Code's.
-    pub client: Option<Client>,
-    /// Whether that other one reads a refusal on standard output rather than on standard error.
-    pub reads_output: bool,
-    /// What the agent is called.
-    pub agent: String,
+    /// The agent that runs it.
+    pub agent: &'static Agent,
+    /// What it is called.
+    pub name: String,
     /// The socket on which Emacs listens, or none to try the usual places.
     pub socket: Option<PathBuf>,
     /// Time after which the edit is refused, or none to wait without end.
@@ -105,7 +103,7 @@ pub struct Hook {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Setup {
     /// The agent.
-    pub client: Client,
+    pub agent: &'static Agent,
     /// Whose settings.
     pub scope: Scope,
     /// Whether the hook is to be taken out.
@@ -124,106 +122,23 @@ pub struct Setup {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Check {
     /// The agent.
-    pub client: Client,
+    pub agent: &'static Agent,
     /// The socket on which Emacs listens, or none to try the usual places.
     pub socket: Option<PathBuf>,
 }
 
-/// Whose settings are changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// The user's, for all projects.
-    User,
-    /// Those of the project in the current directory.
-    Project,
+/// Returns the agents that can be set up, or else those that are formats.
+fn agents(are_set_up: bool) -> impl Iterator<Item = &'static Agent> {
+    let agents = ALL.iter().copied();
+    agents.filter(move |agent| agent.setup.is_some() == are_set_up)
 }
 
-/// A coding agent whose edits are decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Client {
-    /// Claude Code.
-    Claude,
-    /// Codex.
-    Codex,
-    /// Gemini CLI.
-    Gemini,
-    /// opencode.
-    Opencode,
-}
-
-impl Client {
-    /// Returns its name on the command line, which is also that of its own program.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::Opencode => "opencode",
-        }
-    }
-
-    /// Returns what it is called.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Claude => "Claude Code",
-            Self::Codex => "Codex",
-            Self::Gemini => "Gemini CLI",
-            Self::Opencode => "opencode",
-        }
-    }
-}
-
-/// An agent that runs hooks much as Claude Code does, but edits if a hook takes too long.
-struct Format {
-    /// Its name as a format.
-    name: &'static str,
-    /// What it is called.
-    title: &'static str,
-    /// How long an edit may be undecided. That is less than the agent waits.
-    timeout: Duration,
-    /// See [`Hook::reads_output`].
-    reads_output: bool,
-}
-
-/// What was measured with Copilot CLI 1.0.102, Kimi 2.1.0 and Qwen Code 0.24.4: Kimi drops all its
-/// hooks if one is to wait for more than 600 seconds, Qwen Code goes on after 60 whatever it is told,
-/// and Copilot CLI swallows standard error. The first is for any other agent, so it is cautious.
-const FORMATS: [Format; 4] = [
-    Format {
-        name: "claude",
-        title: "An agent",
-        timeout: Duration::from_secs(50),
-        reads_output: false,
-    },
-    Format {
-        name: "copilot",
-        title: "Copilot CLI",
-        timeout: Duration::from_secs(590),
-        reads_output: true,
-    },
-    Format {
-        name: "kimi",
-        title: "Kimi",
-        timeout: Duration::from_secs(590),
-        reads_output: true,
-    },
-    Format {
-        name: "qwen",
-        title: "Qwen Code",
-        timeout: Duration::from_secs(50),
-        reads_output: true,
-    },
-];
-
-/// Returns the format called `name`, for an agent called `agent`. An agent with a format of its own
+/// Returns the format of an agent called `agent`, for which `format` was named. An agent with a format of its own
 /// has that, since earlier versions had one for all.
-fn format_of(name: &str, agent: Option<&str>) -> &'static Format {
+fn format_of(format: &'static Agent, agent: Option<&str>) -> &'static Agent {
     let agent = agent.unwrap_or_default().to_lowercase();
-    let own = FORMATS[1..]
-        .iter()
-        .find(|format| name == FORMATS[0].name && agent.contains(format.name));
-    let named = FORMATS.iter().find(|format| format.name == name);
-    own.or(named).expect("clap knows the formats")
+    let is_own = |it: &&Agent| *it != &ANY && format == &ANY && agent.contains(it.name);
+    agents(false).find(is_own).unwrap_or(format)
 }
 
 /// Returns why the settings of the agent called `name` cannot be changed, or `None` if they can, or
@@ -237,22 +152,12 @@ fn why_not_set_up(name: &str) -> Option<String> {
                 .to_owned(),
         );
     }
-    let format = FORMATS[1..].iter().find(|format| format.name == name)?;
+    let format = agents(false).find(|format| *format != &ANY && format.name == name)?;
     Some(format!(
         "The settings of {} are not changed by this program. The manual has the lines that you \
          put there yourself; see \"Their own tools\".",
         format.title
     ))
-}
-
-impl ValueEnum for Client {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[Self::Claude, Self::Codex, Self::Gemini, Self::Opencode]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.name()).help(self.title()))
-    }
 }
 
 /// Returns what `arguments` ask for; the first is the program's name. The program called
@@ -287,22 +192,20 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, c
         }),
         "hook" => {
             let timeout: Option<Option<Duration>> = matches.remove_one("timeout");
-            let client: Option<Client> = matches.remove_one("client");
-            let agent: Option<String> = matches.remove_one("name");
-            let format: Option<String> = matches.remove_one("format");
-            let format = format.map(|name| format_of(&name, agent.as_deref()));
-            let title = format.map_or_else(|| client.map_or("", Client::title), |it| it.title);
+            let name: Option<String> = matches.remove_one("name");
+            let agent = match matches.remove_one("format") {
+                Some(format) => format_of(format, name.as_deref()),
+                None => agent_of(&mut matches),
+            };
             Command::Hook(Hook {
-                client,
-                reads_output: format.is_some_and(|format| format.reads_output),
-                agent: agent.unwrap_or_else(|| title.to_owned()),
+                agent,
+                name: name.unwrap_or_else(|| agent.title.to_owned()),
                 socket,
-                timeout: timeout
-                    .unwrap_or_else(|| Some(format.map_or(TIMEOUT_OF_HOOK, |it| it.timeout))),
+                timeout: timeout.unwrap_or(Some(agent.timeout)),
             })
         }
         "setup" => Command::Setup(Setup {
-            client: client_of(&mut matches),
+            agent: agent_of(&mut matches),
             scope: if matches.get_flag("project") {
                 Scope::Project
             } else {
@@ -315,14 +218,30 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, c
             socket,
         }),
         _ => Command::Check(Check {
-            client: client_of(&mut matches),
+            agent: agent_of(&mut matches),
             socket,
         }),
     })
 }
 
-fn client_of(matches: &mut ArgMatches) -> Client {
-    matches.remove_one("client").expect("clap requires it")
+fn agent_of(matches: &mut ArgMatches) -> &'static Agent {
+    matches.remove_one("agent").expect("clap requires it")
+}
+
+/// Returns what reads the name of an agent that can be set up, or else that of a format.
+fn named(are_set_up: bool) -> impl TypedValueParser<Value = &'static Agent> {
+    let values = agents(are_set_up).map(move |agent| {
+        let value = PossibleValue::new(agent.name);
+        if are_set_up {
+            value.help(agent.title)
+        } else {
+            value
+        }
+    });
+    PossibleValuesParser::new(values).try_map(move |name| {
+        let named = agents(are_set_up).find(|agent| agent.name == name);
+        named.ok_or("there is no such agent")
+    })
 }
 
 fn command() -> Clap {
@@ -331,10 +250,10 @@ fn command() -> Clap {
         .value_name("FILE")
         .value_parser(value_parser!(PathBuf))
         .help(SOCKET_HELP);
-    let client = Arg::new("client")
+    let agent = Arg::new("agent")
         .value_name("AGENT")
         .required(true)
-        .value_parser(value_parser!(Client))
+        .value_parser(named(true))
         .help("The agent that runs the hook");
     let flag = |name: &'static str, help: &'static str| {
         Arg::new(name)
@@ -353,20 +272,20 @@ fn command() -> Clap {
         .about("Have an edit decided that an agent's own tool is about to make")
         .long_about(ABOUT_HOOK)
         .args([
-            client
+            agent
                 .clone()
                 .required(false)
                 .required_unless_present("format"),
             Arg::new("format")
                 .long("format")
                 .value_name("FORMAT")
-                .value_parser(FORMATS.map(|format| format.name))
-                .conflicts_with("client")
+                .value_parser(named(false))
+                .conflicts_with("agent")
                 .help(FORMAT_HELP),
             Arg::new("name")
                 .long("name")
                 .value_name("NAME")
-                .conflicts_with("client")
+                .conflicts_with("agent")
                 .help("What that other agent is called"),
             timeout_option(TIMEOUT_HELP_OF_HOOK),
             socket.clone(),
@@ -375,7 +294,7 @@ fn command() -> Clap {
         .about("Put the hook into an agent's settings")
         .long_about(ABOUT_SETUP)
         .args([
-            client.clone(),
+            agent.clone(),
             flag(
                 "project",
                 "Change the settings of the project here, not the user's",
@@ -389,7 +308,7 @@ fn command() -> Clap {
     let check = Clap::new("check")
         .about("Say what keeps an agent's hook from being run")
         .long_about(ABOUT_CHECK)
-        .args([client, socket]);
+        .args([agent, socket]);
     Clap::new("agent-q-diff")
         .version(env!("CARGO_PKG_VERSION"))
         .about(ABOUT)
@@ -422,6 +341,7 @@ fn timeout(seconds: &str) -> Result<Option<Duration>, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agents::{claude, gemini};
 
     fn parsed(arguments: &[&str]) -> Result<Command, clap::Error> {
         let program = ["agent-q-diff"].iter();
@@ -469,12 +389,11 @@ mod tests {
 
     #[test]
     fn options_of_a_hook_set_client_socket_and_timeout() {
-        let hook = |client, agent: &str, socket: Option<&str>, timeout| {
+        let hook = |agent, name: &str, socket: Option<&str>, timeout| {
             let socket = socket.map(PathBuf::from);
             Command::Hook(Hook {
-                client,
-                reads_output: false,
-                agent: agent.to_owned(),
+                agent,
+                name: name.to_owned(),
                 socket,
                 timeout,
             })
@@ -482,24 +401,24 @@ mod tests {
         let arguments = ["hook", "claude"];
         assert_eq!(
             parsed(&arguments).unwrap(),
-            hook(Some(Client::Claude), "Claude Code", None, seconds(86_390.0))
+            hook(&claude::AGENT, "Claude Code", None, seconds(86_390.0))
         );
         let arguments = ["hook", "--timeout", "0", "--socket=s", "gemini"];
         assert_eq!(
             parsed(&arguments).unwrap(),
-            hook(Some(Client::Gemini), "Gemini CLI", Some("s"), None)
+            hook(&gemini::AGENT, "Gemini CLI", Some("s"), None)
         );
         let arguments = ["hook", "--format", "claude", "--name", "Cursor"];
         assert_eq!(
             parsed(&arguments).unwrap(),
-            hook(None, "Cursor", None, seconds(50.0))
+            hook(&ANY, "Cursor", None, seconds(50.0))
         );
     }
 
     #[test]
     fn each_format_refuses_before_its_agent_edits_and_as_that_reads_it() {
         let of = |arguments: &[&str]| match parsed(&[&["hook"], arguments].concat()).unwrap() {
-            Command::Hook(hook) => (hook.agent, hook.timeout, hook.reads_output),
+            Command::Hook(hook) => (hook.name, hook.timeout, hook.agent.refusal.is_some()),
             other => panic!("{other:?}"),
         };
         let wanted =

@@ -1,17 +1,11 @@
 //! Puts the hook into an agent's settings, takes it out again, and checks that it is run.
 //!
 //! - [`json`]: settings in JSON as strict as they are read, and changes that leave all else as it is
-//! - [`plugin`]: the plugin of opencode, which is its hook
 //! - [`settings`]: the settings' text with and without the hook; all else in it stays as it is
-//! - [`records`]: what the agent itself has noted of its edits
-//! - [`ask`]: what the agent itself says of its settings
 //! - [`check`]: what keeps the hook from being run, as far as that can be seen from here
 
-mod ask;
 pub mod check;
 mod json;
-mod plugin;
-mod records;
 pub mod settings;
 
 use std::fs::{self, OpenOptions};
@@ -28,12 +22,12 @@ use crate::options::{Check, Setup};
 
 /// Puts the hook into the settings of an agent, or takes it out.
 pub async fn run(options: Setup) -> ExitCode {
-    let path = settings::file(options.client, options.scope);
+    let path = (options.agent.setup().file)(options.scope);
     if options.is_naming {
         println!("{}", path.display());
         return ExitCode::SUCCESS;
     }
-    let command = settings::command(options.client, options.socket.as_deref());
+    let command = options.agent.command(options.socket.as_deref());
     match command.and_then(|command| set_up(&options, &path, &command)) {
         Ok(Done::Shown) => ExitCode::SUCCESS,
         Ok(Done::Refused) => {
@@ -47,7 +41,7 @@ pub async fn run(options: Setup) -> ExitCode {
         Ok(Done::Written) => {
             println!("The hook is in {}.\n", path.display());
             check::run(Check {
-                client: options.client,
+                agent: options.agent,
                 socket: options.socket,
             })
             .await
@@ -77,8 +71,8 @@ fn set_up(options: &Setup, path: &Path, command: &[String]) -> Result<Done, Stri
     let text = text.map_err(|error| failed(&error))?;
     let after = match (&text, options.is_removing) {
         (None, true) => Ok(None),
-        (Some(text), true) => settings::without_hook(text, options.client),
-        (_, false) => settings::with_hook(text.as_deref(), options.client, command).map(Some),
+        (Some(text), true) => settings::without_hook(text, options.agent),
+        (_, false) => settings::with_hook(text.as_deref(), options.agent, command).map(Some),
     };
     let after = after.map_err(|error| failed(&error))?;
     let after = after.map(|text| settings::encoded(&text));
@@ -211,7 +205,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::options::{Client, Scope};
+    use crate::agents::{Scope, claude};
 
     /// Calls `function` with a directory of its own.
     fn in_directory(name: &str, function: impl FnOnce(&Path)) {
@@ -225,7 +219,7 @@ mod tests {
     /// Sets up Claude Code, or undoes that, in the settings `path`.
     fn set_up_in(path: &Path, is_removing: bool) -> Result<Done, String> {
         let options = Setup {
-            client: Client::Claude,
+            agent: &claude::AGENT,
             scope: Scope::User,
             is_removing,
             is_showing: false,

@@ -11,11 +11,11 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 use super::event::Event;
-use super::fields::Field;
-use super::reply::Verdict;
 use super::several::PatchEdit;
 use super::tool::Tool;
 use super::{file, notebook, patch};
+use crate::agents::Verdict;
+use crate::agents::fields::Field;
 
 /// What a tool is about to do.
 #[derive(Debug)]

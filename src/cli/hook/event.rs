@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
-use crate::options::Client;
+use crate::agents::{ALL, Agent, Events};
 
 /// When an event comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,24 @@ pub enum Moment {
     Over,
     /// At another time, which does not matter here.
     Other,
+}
+
+impl Moment {
+    /// Returns when an event called `name` comes, whichever agent it is from.
+    fn of(name: &str) -> Self {
+        let is_one = |names: fn(&Events) -> &[&str]| {
+            ALL.iter().any(|agent| names(&agent.events).contains(&name))
+        };
+        if is_one(|events| events.before) {
+            Self::Before
+        } else if is_one(|events| events.after) {
+            Self::After
+        } else if is_one(|events| events.over) {
+            Self::Over
+        } else {
+            Self::Other
+        }
+    }
 }
 
 /// Keys of the name of an event, those of Claude Code, and of VS Code.
@@ -72,14 +90,7 @@ impl Event {
                 (Some(_), Some(_)) => Some("postToolUse".to_owned()),
             });
         let name = name.ok_or_else(|| unknown("it has no hook_event_name"))?;
-        let moment = match name.as_str() {
-            "PreToolUse" | "preToolUse" | "BeforeTool" | "tool.execute.before" => Moment::Before,
-            "PostToolUse" | "postToolUse" | "AfterTool" | "tool.execute.after" => Moment::After,
-            "PostToolBatch" | "Stop" | "SessionEnd" | "UserPromptSubmit" | "AfterAgent" => {
-                Moment::Over
-            }
-            _ => Moment::Other,
-        };
+        let moment = Moment::of(&name);
         let is_tool = matches!(moment, Moment::Before | Moment::After);
         let tool = text(&["tool_name", "toolName"]);
         // Earlier versions of Copilot CLI have its JSON as a string.
@@ -132,15 +143,9 @@ impl Event {
         }
     }
 
-    /// Returns the root of the project in which `client` works.
-    pub fn project(&self, client: Option<Client>) -> PathBuf {
-        let name = match client {
-            Some(Client::Claude) => Some("CLAUDE_PROJECT_DIR"),
-            Some(Client::Gemini) => Some("GEMINI_PROJECT_DIR"),
-            // They say where they are in each event.
-            Some(Client::Codex | Client::Opencode) | None => None,
-        };
-        let root = name.and_then(std::env::var_os);
+    /// Returns the root of the project in which `agent` works.
+    pub fn project(&self, agent: &Agent) -> PathBuf {
+        let root = agent.project.and_then(std::env::var_os);
         root.map_or_else(|| self.directory.clone(), PathBuf::from)
     }
 }

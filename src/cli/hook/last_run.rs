@@ -4,20 +4,19 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use crate::options::Client;
-use crate::places::directory_of;
+use crate::agents::{Agent, directory_of};
 
-/// Returns the file that is written whenever `client` runs its hook.
-fn file(client: Client) -> PathBuf {
+/// Returns the file that is written whenever `agent` runs its hook.
+fn file(agent: &Agent) -> PathBuf {
     directory_of("XDG_STATE_HOME", ".local/state")
         .join("agent-q-diff")
-        .join(format!("last-run-{}", client.name()))
+        .join(format!("last-run-{}", agent.name))
 }
 
-/// Notes that `client` has run its hook now. If that cannot be noted, the edit is decided all the
+/// Notes that `agent` has run its hook now. If that cannot be noted, the edit is decided all the
 /// same.
-pub fn note(client: Client) {
-    let file = file(client);
+pub fn note(agent: &Agent) {
+    let file = file(agent);
     if fs::write(&file, "").is_err()
         && let Some(directory) = file.parent()
     {
@@ -25,7 +24,7 @@ pub fn note(client: Client) {
     }
 }
 
-/// Returns when `client` last ran its hook, or `None` if that was never noted.
-pub fn get(client: Client) -> Option<SystemTime> {
-    fs::metadata(file(client)).ok()?.modified().ok()
+/// Returns when `agent` last ran its hook, or `None` if that was never noted.
+pub fn get(agent: &Agent) -> Option<SystemTime> {
+    fs::metadata(file(agent)).ok()?.modified().ok()
 }

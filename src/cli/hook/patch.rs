@@ -3,7 +3,7 @@
 use agent_q_diff_engine::patch::codex::{Action, FilePatch, parse};
 use rmcp::model::JsonObject;
 
-use super::fields::Field;
+use crate::agents::fields::Field;
 
 /// How a patch begins.
 pub const BEGIN: &str = "*** Begin Patch";

@@ -11,9 +11,9 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 use super::event::Event;
-use super::reply::Verdict;
 use super::tool::Tool;
 use super::{file, patch};
+use crate::agents::Verdict;
 
 /// What a tool is about to make of several files by a patch.
 #[derive(Debug)]

@@ -3,10 +3,7 @@
 use agent_q_diff_engine::inputs::{Encoding, FileText};
 use rmcp::model::JsonObject;
 
-use super::event::Event;
-use super::fields::Field;
 use super::patch;
-use crate::options::Client;
 
 /// A tool with which an agent edits a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,52 +38,6 @@ pub enum Tool {
     OtherPatch,
     /// Another agent's tool that seems to change a file, nobody knows how.
     OtherUnknown,
-}
-
-/// Returns the tool that `event` is about, or `None` if it edits no file. `client` is the agent, or
-/// `None` if it is not known.
-pub fn tool_of(client: Option<Client>, event: &Event) -> Option<Tool> {
-    let Some(client) = client else {
-        return other_tool(&event.tool, &event.input);
-    };
-    match (client, event.tool.as_str()) {
-        (Client::Claude, "Edit") => Some(Tool::ClaudeEdit),
-        (Client::Claude, "MultiEdit") => Some(Tool::ClaudeMultiEdit),
-        (Client::Claude, "NotebookEdit") => Some(Tool::ClaudeNotebookEdit),
-        (Client::Claude, "Write") => Some(Tool::ClaudeWrite),
-        (Client::Codex, "apply_patch") => Some(Tool::CodexPatch),
-        (Client::Codex, "Bash" | "shell") => Some(Tool::CodexShell),
-        (Client::Gemini, "replace") => Some(Tool::GeminiReplace),
-        (Client::Gemini, "write_file") => Some(Tool::GeminiWrite),
-        (Client::Opencode, "edit") => Some(Tool::OpencodeEdit),
-        (Client::Opencode, "write") => Some(Tool::OpencodeWrite),
-        (Client::Opencode, "apply_patch") => Some(Tool::OpencodePatch),
-        _ => None,
-    }
-}
-
-/// Words in names of tools that change files.
-const CHANGING: [&str; 8] = [
-    "edit", "write", "replace", "patch", "create", "insert", "delete", "notebook",
-];
-
-/// Returns what the tool called `name` of an agent that is not known does, by its `input`, or `None`
-/// if it edits no file.
-fn other_tool(name: &str, input: &JsonObject) -> Option<Tool> {
-    let has_path = Field::Path.is_text_in(input);
-    let is_edit = |input: &JsonObject| Field::Old.is_text_in(input) && Field::New.is_text_in(input);
-    let name = name.to_lowercase();
-    if has_path && (is_edit(input) || matches!(Field::Edits.find(input), Ok(Some(_)))) {
-        Some(Tool::OtherEdit)
-    } else if has_path && Field::Content.is_text_in(input) {
-        Some(Tool::OtherWrite)
-    } else if patch::text_in(input).is_ok_and(|text| text.trim_start().starts_with(patch::BEGIN)) {
-        Some(Tool::OtherPatch)
-    } else if CHANGING.iter().any(|word| name.contains(word)) && !name.contains("todo") {
-        Some(Tool::OtherUnknown)
-    } else {
-        None
-    }
 }
 
 impl Tool {
@@ -142,89 +93,5 @@ impl Tool {
             self,
             Self::ClaudeEdit | Self::ClaudeMultiEdit | Self::ClaudeWrite | Self::ClaudeNotebookEdit
         )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    #[test]
-    fn only_tools_that_edit_files_are_known() {
-        let tool = |client, name: &str| {
-            let event = json!({ "hook_event_name": "PreToolUse", "tool_name": name,
-                                "tool_input": {} });
-            tool_of(
-                Some(client),
-                &Event::parse(event.to_string().as_bytes()).unwrap(),
-            )
-        };
-        assert_eq!(tool(Client::Claude, "Edit"), Some(Tool::ClaudeEdit));
-        assert_eq!(tool(Client::Claude, "Read"), None);
-        assert_eq!(tool(Client::Gemini, "Edit"), None);
-        assert_eq!(tool(Client::Opencode, "edit"), Some(Tool::OpencodeEdit));
-        assert_eq!(tool(Client::Opencode, "read"), None);
-    }
-
-    #[test]
-    fn tools_of_other_agents_are_known_by_their_inputs() {
-        let tool = |name: &str, input: Value| {
-            let event = json!({ "hook_event_name": "PreToolUse", "tool_name": name,
-                                "tool_input": input });
-            tool_of(None, &Event::parse(event.to_string().as_bytes()).unwrap())
-        };
-        let patch = "*** Begin Patch\n*** Delete File: f\n*** End Patch";
-        for (name, input, wanted) in [
-            // VS Code, Copilot CLI, Cursor and Kimi, by their documentation.
-            (
-                "replace_string_in_file",
-                json!({ "filePath": "f", "oldString": "a", "newString": "b" }),
-                Some(Tool::OtherEdit),
-            ),
-            (
-                "edit",
-                json!({ "path": "f", "old_str": "a", "new_str": "b" }),
-                Some(Tool::OtherEdit),
-            ),
-            (
-                "StrReplaceFile",
-                json!({ "path": "f", "edit": { "old": "a", "new": "b" } }),
-                Some(Tool::OtherEdit),
-            ),
-            (
-                "create_file",
-                json!({ "filePath": "f", "content": "" }),
-                Some(Tool::OtherWrite),
-            ),
-            (
-                "create",
-                json!({ "path": "f", "file_text": "" }),
-                Some(Tool::OtherWrite),
-            ),
-            (
-                "Write",
-                json!({ "file_path": "f", "contents": "" }),
-                Some(Tool::OtherWrite),
-            ),
-            (
-                "apply_patch",
-                json!({ "input": patch }),
-                Some(Tool::OtherPatch),
-            ),
-            // What may change a file, nobody knows how, is refused; all else passes.
-            (
-                "insert_edit_into_file",
-                json!({ "filePath": "f" }),
-                Some(Tool::OtherUnknown),
-            ),
-            ("Delete", json!({ "path": "f" }), Some(Tool::OtherUnknown)),
-            ("Read", json!({ "file_path": "f" }), None),
-            ("Shell", json!({ "command": "ls" }), None),
-            ("TodoWrite", json!({ "todos": [] }), None),
-        ] {
-            assert_eq!(tool(name, input), wanted, "{name}");
-        }
     }
 }

@@ -9,31 +9,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-/// What is read beside JSON itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Dialect {
-    /// Whether there may be a byte order mark at the start.
-    pub byte_order_mark: bool,
-    /// Whether there may be comments.
-    pub comments: bool,
-    /// Whether there may be a comma behind the last item.
-    pub trailing_commas: bool,
-}
-
-impl Dialect {
-    /// JSON alone.
-    pub const STRICT: Self = Self {
-        byte_order_mark: false,
-        comments: false,
-        trailing_commas: false,
-    };
-    /// With all that some agent may have read.
-    pub const LAX: Self = Self {
-        byte_order_mark: true,
-        comments: true,
-        trailing_commas: true,
-    };
-}
+use crate::agents::Dialect;
 
 /// Deeper nesting is an error.
 const MAX_DEPTH: usize = 500;

@@ -1,121 +1,11 @@
 //! The text of an agent's settings, with and without the hook.
 //!
-//! All agents but opencode, which has a plugin, have the same form: an object `hooks`, in it an array
-//! for each event, in that objects with a matcher for tools and an array of commands. Only what
-//! belongs to the hook changes; comments, order and white space stay.
-
-use std::path::{Path, PathBuf};
+//! Only what belongs to the hook changes; comments, order and white space stay.
 
 use serde_json::{Value, json};
 
-use super::json::{self, Dialect};
-use super::plugin;
-use crate::options::{Client, Scope};
-use crate::places::directory_of_client;
-
-/// How the settings of an agent name what the hook needs.
-pub struct Form {
-    /// The event before a tool runs.
-    pub before: &'static str,
-    /// The event after a tool has run.
-    pub after: &'static str,
-    /// The event at the end of a turn, after which what was accepted and not run never is.
-    pub over: &'static str,
-    /// The names of the tools that edit files, as a matcher.
-    pub matcher: &'static str,
-    /// A day, in the agent's unit.
-    pub day: u64,
-}
-
-impl Form {
-    /// Returns all events at which the hook is run.
-    pub fn events(&self) -> [&'static str; 3] {
-        [self.before, self.after, self.over]
-    }
-
-    /// Returns whether `handler` is run for one of the tools that edit files, as far as its matcher
-    /// tells.
-    pub fn is_for_edits(&self, handler: &Handler) -> bool {
-        let matcher = handler.matcher.as_deref().unwrap_or_default();
-        let is_name = |c: char| c.is_ascii_alphanumeric() || "_-, |".contains(c);
-        let mut names = matcher.split(['|', ',']).map(str::trim);
-        // Any other one is a regular expression, or means all.
-        matcher.is_empty()
-            || !matcher.chars().all(is_name)
-            || names.any(|name| self.matcher.split('|').any(|tool| tool == name))
-    }
-}
-
-/// Returns the form of the settings of `client`, or `None` if it has a plugin instead.
-pub fn form(client: Client) -> Option<Form> {
-    Some(match client {
-        Client::Opencode => return None,
-        Client::Claude => Form {
-            before: "PreToolUse",
-            after: "PostToolUse",
-            over: "Stop",
-            matcher: "Edit|Write|MultiEdit|NotebookEdit",
-            day: 86_400,
-        },
-        Client::Codex => Form {
-            before: "PreToolUse",
-            after: "PostToolUse",
-            over: "Stop",
-            // A shell command can have a patch in a here-document.
-            matcher: "apply_patch|Bash",
-            day: 86_400,
-        },
-        Client::Gemini => Form {
-            before: "BeforeTool",
-            after: "AfterTool",
-            over: "AfterAgent",
-            matcher: "replace|write_file",
-            day: 86_400_000,
-        },
-    })
-}
-
-/// Returns the settings file of `client`: the user's, or the one of the project in the current
-/// directory.
-pub fn file(client: Client, scope: Scope) -> PathBuf {
-    let (directory, name) = match client {
-        Client::Claude => (".claude", "settings.json"),
-        Client::Codex => (".codex", "hooks.json"),
-        Client::Gemini => (".gemini", "settings.json"),
-        Client::Opencode => return plugin::file(scope),
-    };
-    match scope {
-        Scope::User => directory_of_client(client),
-        Scope::Project => crate::socket::current_directory().join(directory),
-    }
-    .join(name)
-}
-
-/// Returns the command that runs this program as a hook of `client`, word by word. It reaches Emacs
-/// over `socket` if that is not in a usual place.
-///
-/// # Errors
-///
-/// A sentence if the program's own name is not known.
-pub fn command(client: Client, socket: Option<&Path>) -> Result<Vec<String>, String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let program = program.to_str().ok_or("the program's name is not UTF-8")?;
-    let mut words = vec![
-        program.to_owned(),
-        "hook".to_owned(),
-        client.name().to_owned(),
-    ];
-    if let Some(socket) = socket {
-        let socket = socket.to_str().ok_or("the socket's name is not UTF-8")?;
-        words.extend(["--socket".to_owned(), socket.to_owned()]);
-    }
-    Ok(words)
-}
-
-/// What runs the program that follows it. Agents take any failure but exit status 2 for consent, and
-/// Codex even that one if nothing says why. So this is how it ends if the program is killed, aborts
-/// or is not there. It is the same in every shell that a user may have.
-const GUARD: &str = r#"/bin/sh -c '"$0" "$@" || { [ $? = 2 ] || echo "agent-q-diff failed: an edit before it is made is refused; one that was made was not checked. Tell the user." >&2; exit 2; }' "#;
+use super::json;
+use crate::agents::{Agent, Dialect, Form, GUARD, Handler, Plugin, Settings};
 
 /// Returns `words` as a command of a shell.
 fn in_shell(words: &[String]) -> String {
@@ -125,9 +15,9 @@ fn in_shell(words: &[String]) -> String {
 
 /// Returns what the settings run at `event`: `command`, which around a tool ends with success or with
 /// exit status 2. At the end of a turn, that status would have the agent go on.
-fn wanted(form: &Form, event: &str, command: &[String]) -> Handler {
+fn wanted(settings: &Settings, event: &str, command: &[String]) -> Handler {
     let command = in_shell(command);
-    if event == form.over {
+    if event == settings.over {
         return Handler {
             matcher: None,
             command,
@@ -135,9 +25,9 @@ fn wanted(form: &Form, event: &str, command: &[String]) -> Handler {
         };
     }
     Handler {
-        matcher: Some(form.matcher.to_owned()),
+        matcher: Some(settings.matcher.to_owned()),
         command: format!("{GUARD}{command}"),
-        timeout: (event == form.before).then_some(form.day),
+        timeout: (event == settings.before).then_some(settings.day),
     }
 }
 
@@ -154,38 +44,6 @@ fn shell_quoted(word: &str) -> String {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-/// Returns whether `command` runs a hook of ours for `client`, by whatever path.
-pub fn is_ours(command: &str, client: Client) -> bool {
-    program_of(command, client).is_some_and(|program| {
-        let program = program.trim_end_matches('\'');
-        program.rsplit('/').next() == Some("agent-q-diff")
-    })
-}
-
-/// Returns the program, as the shell reads it, that `command` runs as a hook of `client`, whatever
-/// its options.
-pub fn program_of(command: &str, client: Client) -> Option<&str> {
-    let words = format!(" hook {}", client.name());
-    let command = command.strip_prefix(GUARD).unwrap_or(command);
-    let (program, options) = command.split_once(&words)?;
-    (options.is_empty() || options.starts_with(' ')).then_some(program)
-}
-
-/// Returns what of JSON `client` reads, as measured with the versions that the tests run.
-fn dialect(client: Client) -> Dialect {
-    match client {
-        Client::Claude => Dialect {
-            byte_order_mark: true,
-            ..Dialect::STRICT
-        },
-        Client::Gemini => Dialect {
-            comments: true,
-            ..Dialect::STRICT
-        },
-        Client::Codex | Client::Opencode => Dialect::STRICT,
     }
 }
 
@@ -230,138 +88,129 @@ fn is_byte(character: char) -> bool {
     (BYTES..BYTES + 0x100).contains(&u32::from(character))
 }
 
-/// Returns `text`, settings of `client`, as it reads them.
+/// Returns `text`, settings of `agent`, as it reads them.
 ///
 /// # Errors
 ///
 /// A sentence, without its full stop, on why it does not read them.
-pub fn read(text: &str, client: Client) -> Result<Value, String> {
-    // An empty file is as none.
-    if client == Client::Claude && text.trim().is_empty() {
+pub fn read(text: &str, agent: &Agent, settings: &Settings) -> Result<Value, String> {
+    if settings.dialect.empty_file && text.trim().is_empty() {
         return Ok(json!({}));
     }
-    let value = json::value(text, dialect(client)).and_then(|value| {
-        let fault = match client {
-            Client::Codex if text.contains(is_byte) => Some("it is not UTF-8".to_owned()),
-            Client::Codex => repeated(text, client, &["hooks"])?,
-            _ => None,
+    let value = json::value(text, settings.dialect).and_then(|value| {
+        let fault = match fault_of_text(text, settings.dialect)? {
+            None => fault_of(&value, settings),
+            fault => fault,
         };
-        match fault.or_else(|| fault_of(&value, client)) {
+        match fault {
             Some(fault) => Err(fault),
             None => Ok(value),
         }
     });
-    value.map_err(|error| {
-        let what_then = match client {
-            Client::Gemini => "does not start with such a file",
-            _ => "ignores the whole file",
-        };
-        format!("{error}, and {} {what_then}", client.title())
-    })
+    value.map_err(|error| format!("{error}, and {} {}", agent.title, settings.on_fault))
 }
 
-/// Returns what is wrong with the hooks in `settings`, so that `client` does not read the settings.
-fn fault_of(settings: &Value, client: Client) -> Option<String> {
-    let Some(entries) = settings.as_object() else {
+/// Returns what is wrong with `text`, apart from its value, for an agent that reads `dialect`.
+fn fault_of_text(text: &str, dialect: Dialect) -> Result<Option<String>, String> {
+    if !dialect.other_bytes && text.contains(is_byte) {
+        return Ok(Some("it is not UTF-8".to_owned()));
+    }
+    if dialect.repeated_keys {
+        return Ok(None);
+    }
+    repeated(text, dialect, &["hooks"])
+}
+
+/// Returns what is wrong with the hooks in `value`, so that an agent with such `settings` does not
+/// read them.
+fn fault_of(value: &Value, settings: &Settings) -> Option<String> {
+    let dialect = settings.dialect;
+    let Some(entries) = value.as_object() else {
         return Some("it is no object".to_owned());
     };
-    if client == Client::Codex {
-        let is_known = |key: &&String| matches!(key.as_str(), "description" | "hooks");
-        if let Some(key) = entries.keys().find(|key| !is_known(key)) {
-            return Some(format!("it has the key \"{key}\""));
-        }
+    let is_known = |key: &&String| dialect.keys.is_empty() || dialect.keys.contains(&key.as_str());
+    if let Some(key) = entries.keys().find(|key| !is_known(key)) {
+        return Some(format!("it has the key \"{key}\""));
     }
-    let hooks = match entries.get("hooks")? {
-        Value::Null if client == Client::Claude => return None,
-        hooks => hooks.as_object(),
-    };
-    let Some(hooks) = hooks else {
+    let is_none = |value: &Value| dialect.null && value.is_null();
+    let hooks = entries.get("hooks").filter(|hooks| !is_none(hooks))?;
+    let Some(hooks) = hooks.as_object() else {
         return Some("\"hooks\" is no object".to_owned());
     };
-    let form = form(client)?;
-    let events = form.events().into_iter();
-    let mut events = events.filter_map(|event| Some((event, hooks.get(event)?)));
-    events.find_map(|(event, groups)| {
-        if groups.is_null() && client == Client::Claude {
-            return None;
-        }
-        let Some(groups) = groups.as_array() else {
-            return Some(format!("\"{event}\" in its hooks is no array"));
-        };
-        let is_group = |group: &Value| match &group["hooks"] {
-            Value::Array(handlers) => {
-                let is_handler = |handler: &Value| handler["type"].is_string();
-                match client {
-                    // What it does not know it skips, unless it then knows nothing.
-                    Client::Claude => handlers.is_empty() || handlers.iter().any(is_handler),
-                    _ => handlers.iter().all(is_handler),
-                }
-            }
-            Value::Null => client != Client::Claude,
-            _ => false,
-        };
-        let is_right = match client {
-            Client::Claude => groups.is_empty() || groups.iter().any(is_group),
-            Client::Codex => groups.iter().all(is_group),
-            _ => true,
-        };
-        (!is_right).then(|| format!("\"{event}\" in its hooks has an entry that it does not know"))
+    let events = settings.events().into_iter();
+    let events = events.filter_map(|event| Some((event, hooks.get(event)?)));
+    let mut events = events.filter(|(_, groups)| !is_none(groups));
+    events.find_map(|(event, groups)| match groups.as_array() {
+        None => Some(format!("\"{event}\" in its hooks is no array")),
+        Some(groups) if (settings.knows)(groups) => None,
+        Some(_) => Some(format!(
+            "\"{event}\" in its hooks has an entry that it does not know"
+        )),
     })
 }
 
 /// Returns what is wrong if an object on the way to `path` in `text` has a key twice.
-fn repeated(text: &str, client: Client, path: &[&str]) -> Result<Option<String>, String> {
-    let dialect = match client {
-        Client::Codex => Dialect::STRICT,
-        _ => Dialect::LAX,
-    };
+fn repeated(text: &str, dialect: Dialect, path: &[&str]) -> Result<Option<String>, String> {
     let key = json::repeated_key(text, dialect, path)?;
     Ok(key.map(|key| format!("it has the key \"{key}\" twice in one object")))
 }
 
 /// Checks that it is certain which hooks in `text` count.
-fn check_keys(text: &str, client: Client, form: &Form) -> Result<(), String> {
-    for event in form.events() {
-        if let Some(fault) = repeated(text, client, &["hooks", event])? {
+fn check_keys(text: &str, settings: &Settings) -> Result<(), String> {
+    let dialect = if settings.dialect.repeated_keys {
+        Dialect::LAX
+    } else {
+        settings.dialect
+    };
+    for event in settings.events() {
+        if let Some(fault) = repeated(text, dialect, &["hooks", event])? {
             return Err(format!("{fault}; leave the one that you need"));
         }
     }
     Ok(())
 }
 
-/// Returns `text` with the hook of `client`, which runs `command`, given word by word. Settings that
+/// Returns `text` with the hook of `agent`, which runs `command`, given word by word. Settings that
 /// are not there have no text.
 ///
 /// # Errors
 ///
 /// A sentence, without its full stop, if `text` is no such settings.
-pub fn with_hook(text: Option<&str>, client: Client, command: &[String]) -> Result<String, String> {
-    let Some(form) = form(client) else {
-        check_plugin(text.unwrap_or_default())?;
-        return Ok(plugin::text(command));
+pub fn with_hook(text: Option<&str>, agent: &Agent, command: &[String]) -> Result<String, String> {
+    let settings = match &agent.setup().form {
+        Form::Settings(settings) => settings,
+        Form::Plugin(plugin) => {
+            check_plugin(text.unwrap_or_default(), plugin)?;
+            return Ok(plugin.text(command));
+        }
     };
     if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
-        let settings = read(text, client)?;
-        check_keys(text, client, &form)?;
-        let is_there = form.events().into_iter().all(|event| {
-            let handlers = handlers(&settings, event);
+        let value = read(text, agent, settings)?;
+        check_keys(text, settings)?;
+        let is_there = settings.events().into_iter().all(|event| {
+            let handlers = handlers(&value, event);
             let ours: Vec<_> = handlers
                 .iter()
-                .filter(|it| is_ours(&it.command, client))
+                .filter(|it| agent.is_ours(&it.command))
                 .collect();
-            matches!(&ours[..], [only] if **only == wanted(&form, event, command))
+            matches!(&ours[..], [only] if **only == wanted(settings, event, command))
         });
         if is_there {
             return Ok(text.to_owned());
         }
     }
     let mut text = match text {
-        Some(text) => without_hook(text, client)?,
+        Some(text) => without_hook(text, agent)?,
         None => None,
     };
-    for event in form.events() {
-        let entry = entry(&wanted(&form, event, command));
-        text = Some(with_entry(text.as_deref(), client, event, &entry)?);
+    for event in settings.events() {
+        let entry = entry(&wanted(settings, event, command));
+        text = Some(with_entry(
+            text.as_deref(),
+            settings.dialect,
+            event,
+            &entry,
+        )?);
     }
     Ok(text.unwrap_or_default())
 }
@@ -369,14 +218,13 @@ pub fn with_hook(text: Option<&str>, client: Client, command: &[String]) -> Resu
 /// Returns `text` with `entry` at `event`, and with what that needs around it.
 fn with_entry(
     text: Option<&str>,
-    client: Client,
+    dialect: Dialect,
     event: &str,
     entry: &str,
 ) -> Result<String, String> {
     let around_event = || json::entry_around(event, ["[", "]"], entry);
     let around_hooks = || json::entry_around("hooks", ["{", "}"], &around_event());
     let made = || format!("{{\n  {}\n}}", around_hooks().replace('\n', "\n  "));
-    let dialect = dialect(client);
     match text {
         None => Ok(made() + "\n"),
         // Without a newline, it is known that the file was there.
@@ -405,25 +253,28 @@ fn entry(handler: &Handler) -> String {
     serde_json::to_string_pretty(&entry).expect("it has only strings as keys")
 }
 
-/// Returns `text` without the hook of `client`, and without what was made around it; `None` if it was
+/// Returns `text` without the hook of `agent`, and without what was made around it; `None` if it was
 /// made as a whole.
 ///
 /// # Errors
 ///
 /// A sentence, without its full stop, if `text` is no such settings.
-pub fn without_hook(text: &str, client: Client) -> Result<Option<String>, String> {
-    let Some(form) = form(client) else {
-        check_plugin(text)?;
-        return Ok(None);
+pub fn without_hook(text: &str, agent: &Agent) -> Result<Option<String>, String> {
+    let settings = match &agent.setup().form {
+        Form::Settings(settings) => settings,
+        Form::Plugin(plugin) => {
+            check_plugin(text, plugin)?;
+            return Ok(None);
+        }
     };
     if !text.contains("agent-q-diff") {
         return Ok(Some(text.to_owned()));
     }
-    check_keys(text, client, &form)?;
+    check_keys(text, settings)?;
     let mut text = text.to_owned();
-    for event in form.events() {
+    for event in settings.events() {
         // Each removal moves what is behind it.
-        while let Some((group, handler, is_only)) = place_of(&text, event, client)? {
+        while let Some((group, handler, is_only)) = place_of(&text, event, agent)? {
             let group = group.to_string();
             let handler = handler.to_string();
             let path = ["hooks", event, &group, "hooks", &handler];
@@ -437,21 +288,21 @@ pub fn without_hook(text: &str, client: Client) -> Result<Option<String>, String
     Ok(Some(text))
 }
 
-/// Checks that `text` is that of our plugin, or none.
-fn check_plugin(text: &str) -> Result<(), String> {
-    if text.trim().is_empty() || plugin::is_ours(text) {
+/// Checks that `text` is that of `plugin`, or none.
+fn check_plugin(text: &str, plugin: &Plugin) -> Result<(), String> {
+    if text.trim().is_empty() || plugin.is_ours(text) {
         Ok(())
     } else {
         Err("this file is not the plugin agent-q-diff; give it another name".to_owned())
     }
 }
 
-/// Returns where the hook of `client` is in `text`, the settings: the indices of its entry at
+/// Returns where the hook of `agent` is in `text`, the settings: the indices of its entry at
 /// `event` and of its command in that, and whether this is the only one.
 fn place_of(
     text: &str,
     event: &str,
-    client: Client,
+    agent: &Agent,
 ) -> Result<Option<(usize, usize, bool)>, String> {
     let settings = json::value(text, Dialect::LAX)?;
     let groups = settings["hooks"][event].as_array().into_iter().flatten();
@@ -460,23 +311,12 @@ fn place_of(
         let is_ours = |handler: &Value| {
             handler["command"]
                 .as_str()
-                .is_some_and(|command| is_ours(command, client))
+                .is_some_and(|command| agent.is_ours(command))
         };
         let handler = handlers.iter().position(is_ours)?;
         Some((group, handler, handlers.len() == 1))
     });
     Ok(place)
-}
-
-/// A command that the settings run at an event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Handler {
-    /// The tools for which it is run, or none for all.
-    pub matcher: Option<String>,
-    /// The command.
-    pub command: String,
-    /// How long the agent waits, in its unit.
-    pub timeout: Option<u64>,
 }
 
 /// Returns what `settings`, those of an agent, run at `event`.
@@ -498,7 +338,10 @@ pub fn handlers(settings: &Value, event: &str) -> Vec<Handler> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::agents::{claude, codex, gemini, opencode};
 
     const COMMAND: &str = "/opt/agent-q-diff hook claude";
 
@@ -507,15 +350,26 @@ mod tests {
     }
 
     fn with(text: &str) -> String {
-        with_hook(Some(text), Client::Claude, &words(COMMAND)).unwrap()
+        with_hook(Some(text), &claude::AGENT, &words(COMMAND)).unwrap()
     }
 
-    fn new(client: Client, command: &str) -> String {
-        with_hook(None, client, &words(command)).unwrap()
+    fn new(agent: &Agent, command: &str) -> String {
+        with_hook(None, agent, &words(command)).unwrap()
     }
 
-    fn handlers_in(text: &str, client: Client, event: &str) -> Vec<Handler> {
-        handlers(&read(text, client).unwrap(), event)
+    fn settings(agent: &Agent) -> &Settings {
+        match &agent.setup().form {
+            Form::Settings(settings) => settings,
+            Form::Plugin(_) => panic!("{} has a plugin", agent.title),
+        }
+    }
+
+    fn read(text: &str, agent: &Agent) -> Result<Value, String> {
+        super::read(text, agent, settings(agent))
+    }
+
+    fn handlers_in(text: &str, agent: &Agent, event: &str) -> Vec<Handler> {
+        handlers(&read(text, agent).unwrap(), event)
     }
 
     /// Returns [`COMMAND`] as the settings have it.
@@ -564,7 +418,7 @@ mod tests {
 }
 "#
         .replace("COMMAND", &guarded_in_json());
-        assert_eq!(new(Client::Claude, COMMAND), wanted);
+        assert_eq!(new(&claude::AGENT, COMMAND), wanted);
         let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         assert_eq!(value(&with("{}\n")), value(&wanted));
         assert_eq!(value(&with("")), value(&wanted));
@@ -580,10 +434,10 @@ mod tests {
         "\r\n    \"Stop\": [ ] , \"x\": [1,2 , 3e400]\r\n  ",
     ];
 
-    /// Returns settings of many shapes, as `client` reads them.
-    fn shapes(client: Client) -> Vec<String> {
+    /// Returns settings of many shapes, as `agent` reads them.
+    fn shapes(agent: &Agent) -> Vec<String> {
         let mut hooks: Vec<String> = PARTS.map(str::to_owned).to_vec();
-        for event in form(client).unwrap().events() {
+        for event in settings(agent).events() {
             for groups in [
                 "",
                 " ",
@@ -606,7 +460,7 @@ mod tests {
             .iter()
             .flat_map(|inner| [format!("{{{inner}}}"), format!("\n {{{inner}}}\r\n\n")])
             .collect();
-        if client == Client::Claude {
+        if agent == &claude::AGENT {
             shapes.extend(["", "\n", " \r\n"].map(str::to_owned));
             let marked: Vec<_> = shapes[..20]
                 .iter()
@@ -614,13 +468,13 @@ mod tests {
                 .collect();
             shapes.extend(marked);
         }
-        if client == Client::Gemini {
+        if agent == &gemini::AGENT {
             shapes.push("// mine\n{ // b\n  \"a\": 1 // c\n /* d */ }\n// e\n".to_owned());
             shapes.push("{ // b\n}".to_owned());
             shapes.push("{\"hooks\": { /* none */ }}".to_owned());
             shapes.push("{\"hooks\": {\"AfterTool\": [ // f\n ] // g\n } // h\n}".to_owned());
         }
-        shapes.retain(|text| read(text, client).is_ok());
+        shapes.retain(|text| read(text, agent).is_ok());
         shapes
     }
 
@@ -633,30 +487,29 @@ mod tests {
 
     #[test]
     fn taking_the_hook_out_leaves_every_byte_as_it_was() {
-        for client in [Client::Claude, Client::Codex, Client::Gemini] {
-            let form = form(client).unwrap();
-            let command = words(&format!("/opt/agent-q-diff hook {}", client.name()));
+        for agent in [&claude::AGENT, &codex::AGENT, &gemini::AGENT] {
+            let command = words(&format!("/opt/agent-q-diff hook {}", agent.name));
             let mut number = 0;
-            for text in shapes(client) {
+            for text in shapes(agent) {
                 number += 1;
-                let set_up = with_hook(Some(&text), client, &command).unwrap();
+                let set_up = with_hook(Some(&text), agent, &command).unwrap();
                 assert!(is_within(&text, &set_up), "{text:?} {set_up}");
-                for event in form.events() {
-                    let mut after = handlers_in(&set_up, client, event);
+                for event in settings(agent).events() {
+                    let mut after = handlers_in(&set_up, agent, event);
                     let ours = after.pop().unwrap();
-                    assert!(is_ours(&ours.command, client), "{set_up}");
-                    assert_eq!(after, handlers_in(&text, client, event), "{set_up}");
+                    assert!(agent.is_ours(&ours.command), "{set_up}");
+                    assert_eq!(after, handlers_in(&text, agent, event), "{set_up}");
                 }
-                let again = with_hook(Some(&set_up), client, &command);
+                let again = with_hook(Some(&set_up), agent, &command);
                 assert_eq!(again.as_ref(), Ok(&set_up), "{text:?}");
-                let removed = without_hook(&set_up, client).unwrap();
+                let removed = without_hook(&set_up, agent).unwrap();
                 assert_eq!(removed.as_ref(), Some(&text), "{set_up}");
-                assert_eq!(without_hook(&text, client), Ok(Some(text)));
+                assert_eq!(without_hook(&text, agent), Ok(Some(text)));
             }
             assert!(number > 50, "{number}");
             // A file that was not there is gone again.
-            let made = with_hook(None, client, &command).unwrap();
-            assert_eq!(without_hook(&made, client), Ok(None));
+            let made = with_hook(None, agent, &command).unwrap();
+            assert_eq!(without_hook(&made, agent), Ok(None));
         }
     }
 
@@ -665,9 +518,9 @@ mod tests {
         for bytes in [&b"{\"a\": \"caf\xe9\"}"[..], b"{\"a\": \"\xff\x80\xc3\"}\n"] {
             let text = decoded(bytes).unwrap();
             assert_eq!(encoded(&text), bytes);
-            let removed = without_hook(&with(&text), Client::Claude).unwrap();
+            let removed = without_hook(&with(&text), &claude::AGENT).unwrap();
             assert_eq!(encoded(&removed.unwrap()), bytes);
-            assert!(read(&text, Client::Codex).is_err());
+            assert!(read(&text, &codex::AGENT).is_err());
         }
         assert!(decoded(b"\xff\xfe{\0}\0").is_err());
     }
@@ -675,8 +528,8 @@ mod tests {
     /// Measured with Claude Code 2.1.330, Codex 0.169.0 and Gemini CLI 0.61.0.
     #[test]
     fn settings_that_the_agent_does_not_read_are_refused_with_the_reason() {
-        let (claude, codex, gemini) = (Client::Claude, Client::Codex, Client::Gemini);
-        for (text, reason, clients) in [
+        let (claude, codex, gemini) = (&claude::AGENT, &codex::AGENT, &gemini::AGENT);
+        for (text, reason, agents) in [
             (
                 "{\n  // why\n}",
                 "a comment in line 2",
@@ -745,12 +598,12 @@ mod tests {
                 &[codex],
             ),
         ] {
-            for client in clients {
-                let error = read(text, *client).unwrap_err();
-                assert!(error.contains(reason), "{text:?} {client:?} {error}");
-                assert!(error.contains(client.title()), "{error}");
-                let set_up = with_hook(Some(text), *client, &words(COMMAND));
-                assert!(set_up.is_err() || text.is_empty(), "{text:?} {client:?}");
+            for agent in agents {
+                let error = read(text, agent).unwrap_err();
+                assert!(error.contains(reason), "{text:?} {agent:?} {error}");
+                assert!(error.contains(agent.title), "{error}");
+                let set_up = with_hook(Some(text), agent, &words(COMMAND));
+                assert!(set_up.is_err() || text.is_empty(), "{text:?} {agent:?}");
             }
         }
         assert!(read("{// c\n}", gemini).is_ok());
@@ -759,7 +612,7 @@ mod tests {
 
     #[test]
     fn keys_that_are_there_twice_are_refused() {
-        let ours = new(Client::Claude, COMMAND);
+        let ours = new(&claude::AGENT, COMMAND);
         let ours = ours.trim_end().trim_matches(['{', '}']);
         for text in [
             "{\"hooks\": {}, \"hooks\": {}}".to_owned(),
@@ -767,54 +620,27 @@ mod tests {
             "{\"hooks\": {\"PreToolUse\": [], \"PreToolUse\": []}}".to_owned(),
             format!("{{{ours}, \"hooks\": {{}}}}"),
         ] {
-            let error = with_hook(Some(&text), Client::Claude, &words(COMMAND)).unwrap_err();
+            let error = with_hook(Some(&text), &claude::AGENT, &words(COMMAND)).unwrap_err();
             assert!(error.contains("twice"), "{error}");
-            let removed = without_hook(&text, Client::Claude);
+            let removed = without_hook(&text, &claude::AGENT);
             assert_eq!(removed.is_err(), text.contains("agent-q-diff"), "{text}");
             // The last one counts, as for the agent.
-            assert_eq!(handlers_in(&text, Client::Claude, "PreToolUse"), []);
+            assert_eq!(handlers_in(&text, &claude::AGENT, "PreToolUse"), []);
         }
     }
 
     #[test]
     fn the_hook_can_be_taken_out_of_a_file_that_is_not_read() {
         let text = with("{\n  \"a\": 1\n}\n").replace("{\n  \"a\"", "{ // mine\n  \"a\"");
-        let removed = without_hook(&text, Client::Claude).unwrap();
+        let removed = without_hook(&text, &claude::AGENT).unwrap();
         assert_eq!(removed.as_deref(), Some("{ // mine\n  \"a\": 1\n}\n"));
     }
 
     #[test]
-    fn what_else_runs_after_edits_is_told_by_its_matcher() {
-        let form = form(Client::Claude).unwrap();
-        for (matcher, wanted) in [
-            (None, true),
-            (Some(""), true),
-            (Some("*"), true),
-            (Some("Edit|Write"), true),
-            (Some("Write, Bash"), true),
-            (Some("mcp__.*|Ed.*"), true),
-            (Some("Bash"), false),
-            (Some("Bash|Read"), false),
-        ] {
-            let handler = Handler {
-                matcher: matcher.map(str::to_owned),
-                command: "prettier".to_owned(),
-                timeout: None,
-            };
-            assert_eq!(form.is_for_edits(&handler), wanted, "{matcher:?}");
-        }
-    }
-
-    #[test]
-    fn the_hook_is_known_with_options() {
-        assert!(is_ours(
-            "/a/agent-q-diff hook claude --socket /s",
-            Client::Claude
-        ));
-        assert!(!is_ours("/a/agent-q-diff hook claudette", Client::Claude));
+    fn the_hook_is_taken_out_with_its_options() {
         let command = "/a/agent-q-diff hook claude --socket /s";
-        let text = with_hook(Some("{}\n"), Client::Claude, &words(command)).unwrap();
-        let removed = without_hook(&text, Client::Claude).unwrap();
+        let text = with_hook(Some("{}\n"), &claude::AGENT, &words(command)).unwrap();
+        let removed = without_hook(&text, &claude::AGENT).unwrap();
         assert_eq!(removed.as_deref(), Some("{}\n"));
     }
 
@@ -822,61 +648,61 @@ mod tests {
     fn blanks_in_the_command_stay() {
         let command = "'/a  b/agent-q-diff' hook claude";
         let words = ["/a  b/agent-q-diff", "hook", "claude"].map(str::to_owned);
-        let text = with_hook(Some("{\n\t\"a\": 1\n}"), Client::Claude, &words).unwrap();
-        let handlers = handlers_in(&text, Client::Claude, "PreToolUse");
+        let text = with_hook(Some("{\n\t\"a\": 1\n}"), &claude::AGENT, &words).unwrap();
+        let handlers = handlers_in(&text, &claude::AGENT, "PreToolUse");
         assert_eq!(handlers[0].command, format!("{GUARD}{command}"));
         assert!(text.contains("\n\t\t\"PreToolUse\""), "{text}");
     }
 
     #[test]
     fn another_program_or_time_is_replaced() {
-        let wanted = new(Client::Claude, COMMAND);
-        let other = new(Client::Claude, "/old/agent-q-diff hook claude");
+        let wanted = new(&claude::AGENT, COMMAND);
+        let other = new(&claude::AGENT, "/old/agent-q-diff hook claude");
         assert_eq!(with(&other), wanted);
         assert_eq!(with(&wanted.replace("86400", "60")), wanted);
     }
 
     #[test]
     fn the_hooks_of_others_in_the_same_entry_stay() {
-        let text = new(Client::Claude, COMMAND).replacen(
+        let text = new(&claude::AGENT, COMMAND).replacen(
             "\"hooks\": [\n          {",
             "\"hooks\": [\n          {\"type\": \"command\", \"command\": \"mine\"},\n          {",
             1,
         );
-        let removed = without_hook(&text, Client::Claude).unwrap().unwrap();
+        let removed = without_hook(&text, &claude::AGENT).unwrap().unwrap();
         assert!(
             removed.contains("\"mine\"") && !removed.contains("agent-q-diff"),
             "{removed}"
         );
-        let [handler] = &handlers_in(&removed, Client::Claude, "PreToolUse")[..] else {
+        let [handler] = &handlers_in(&removed, &claude::AGENT, "PreToolUse")[..] else {
             panic!("{removed}");
         };
         assert_eq!(handler.command, "mine");
-        assert_eq!(handlers_in(&removed, Client::Claude, "PostToolUse"), []);
+        assert_eq!(handlers_in(&removed, &claude::AGENT, "PostToolUse"), []);
     }
 
     #[test]
     fn the_command_of_an_earlier_version_is_replaced() {
         let guarded = format!("{GUARD}{COMMAND}");
-        assert!(is_ours(&guarded, Client::Claude) && is_guarded(&guarded));
-        assert!(is_ours(COMMAND, Client::Claude) && !is_guarded(COMMAND));
-        let wanted = new(Client::Claude, COMMAND);
+        assert!(claude::AGENT.is_ours(&guarded) && is_guarded(&guarded));
+        assert!(claude::AGENT.is_ours(COMMAND) && !is_guarded(COMMAND));
+        let wanted = new(&claude::AGENT, COMMAND);
         let earlier = wanted.replace(&guarded_in_json(), &format!("{COMMAND:?}"));
         assert!(
             earlier.contains(COMMAND) && !earlier.contains("/bin/sh"),
             "{earlier}"
         );
         assert_eq!(with(&earlier), wanted);
-        assert_eq!(without_hook(&earlier, Client::Claude), Ok(None));
+        assert_eq!(without_hook(&earlier, &claude::AGENT), Ok(None));
     }
 
     /// Runs the command of the hook in `shell`, with `program` as the program; returns its exit
     /// status, and what it prints on standard error.
     fn run_in(shell: &str, program: &Path) -> (Option<i32>, String) {
         let words = [program.to_str().unwrap(), "hook", "codex"].map(str::to_owned);
-        let form = form(Client::Codex).unwrap();
+        let settings = settings(&codex::AGENT);
         let output = std::process::Command::new(shell)
-            .args(["-c", &wanted(&form, form.before, &words).command])
+            .args(["-c", &wanted(settings, settings.before, &words).command])
             .output()
             .unwrap();
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -920,23 +746,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_known_by_whatever_path() {
-        let ours = [
-            "/a/agent-q-diff hook claude",
-            "'/a b/agent-q-diff' hook claude",
-            "agent-q-diff hook claude",
-        ];
-        assert!(ours.iter().all(|command| is_ours(command, Client::Claude)));
-        let others = [
-            "/a/agent-q-diff hook gemini",
-            "/a/other hook claude",
-            "my-agent-q-diff hook claude",
-        ];
-        assert!(
-            !others
-                .iter()
-                .any(|command| is_ours(command, Client::Claude))
-        );
+    fn words_are_quoted_where_a_shell_needs_it() {
         assert_eq!(shell_quoted("/a/b"), "/a/b");
         assert_eq!(shell_quoted("/a b/it's"), r"'/a b/it'\''s'");
     }
@@ -944,27 +754,30 @@ mod tests {
     #[test]
     fn the_plugin_of_opencode_is_a_file_of_its_own() {
         let command = words("/opt/agent-q-diff hook opencode");
-        let text = with_hook(None, Client::Opencode, &command).unwrap();
+        let text = with_hook(None, &opencode::AGENT, &command).unwrap();
         assert!(text.contains(r#"const COMMAND = ["/opt/agent-q-diff","hook","opencode"]"#));
-        assert_eq!(plugin::command_of(&text), Some(command.clone()));
+        let Form::Plugin(plugin) = &opencode::AGENT.setup().form else {
+            panic!("it has settings");
+        };
+        assert_eq!(plugin.command_of(&text), Some(command.clone()));
         // An earlier one is replaced, another's file is not.
         let other = words("/old/agent-q-diff hook opencode");
-        let older = with_hook(None, Client::Opencode, &other).unwrap();
+        let older = with_hook(None, &opencode::AGENT, &other).unwrap();
         assert_eq!(
-            with_hook(Some(&older), Client::Opencode, &command),
+            with_hook(Some(&older), &opencode::AGENT, &command),
             Ok(text.clone())
         );
-        assert_eq!(without_hook(&text, Client::Opencode), Ok(None));
+        assert_eq!(without_hook(&text, &opencode::AGENT), Ok(None));
         for text in ["export const Mine = 1\n", "// Mine\n"] {
-            assert!(with_hook(Some(text), Client::Opencode, &command).is_err());
-            assert!(without_hook(text, Client::Opencode).is_err());
+            assert!(with_hook(Some(text), &opencode::AGENT, &command).is_err());
+            assert!(without_hook(text, &opencode::AGENT).is_err());
         }
     }
 
     #[test]
     fn gemini_counts_milliseconds() {
-        let text = new(Client::Gemini, "agent-q-diff hook gemini");
-        let [handler] = &handlers_in(&text, Client::Gemini, "BeforeTool")[..] else {
+        let text = new(&gemini::AGENT, "agent-q-diff hook gemini");
+        let [handler] = &handlers_in(&text, &gemini::AGENT, "BeforeTool")[..] else {
             panic!("{text}");
         };
         assert_eq!(handler.timeout, Some(86_400_000));

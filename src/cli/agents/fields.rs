@@ -6,6 +6,8 @@
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
+use super::ALL;
+
 /// An argument of a tool that edits files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
@@ -26,24 +28,15 @@ pub enum Field {
 }
 
 impl Field {
-    /// Returns its names: those of Claude Code, Codex and Gemini CLI first, then those of opencode
-    /// and VS Code, of Copilot CLI, of Cursor and of Kimi.
-    fn names(self) -> &'static [&'static str] {
-        match self {
-            Self::Path => &[
-                "file_path",
-                "filePath",
-                "path",
-                "target_file",
-                "notebook_path",
-            ],
-            Self::Old => &["old_string", "oldString", "old_str", "old"],
-            Self::New => &["new_string", "newString", "new_str", "new"],
-            Self::All => &["replace_all", "replaceAll", "allow_multiple"],
-            Self::Content => &["content", "file_text", "contents"],
-            Self::Patch => &["command", "patchText", "patch", "input"],
-            Self::Edits => &["edits", "edit", "replacements"],
+    /// Returns all names that agents give to it, in the order of [`ALL`].
+    fn names(self) -> Vec<&'static str> {
+        let mut names = Vec::new();
+        for (field, name) in ALL.iter().flat_map(|agent| agent.arguments) {
+            if *field == self && !names.contains(name) {
+                names.push(*name);
+            }
         }
+        names
     }
 
     /// Returns the value of this argument in `input`, and its name there, or `None` if it is missing
@@ -55,8 +48,8 @@ impl Field {
     pub fn find(self, input: &JsonObject) -> Result<Option<(&'static str, &Value)>, String> {
         let mut found = self
             .names()
-            .iter()
-            .filter_map(|&name| Some((name, input.get(name)?)))
+            .into_iter()
+            .filter_map(|name| Some((name, input.get(name)?)))
             .filter(|(_, value)| !value.is_null());
         match (found.next(), found.next()) {
             (Some((one, _)), Some((other, _))) => {
@@ -83,12 +76,8 @@ impl Field {
 
     /// Puts `value` into `input`, under the name that this argument has there, or else under `name`.
     pub fn put(self, input: &mut JsonObject, value: Value, name: &str) {
-        let name = self
-            .names()
-            .iter()
-            .copied()
-            .find(|name| input.contains_key(*name))
-            .unwrap_or(name);
+        let mut names = self.names().into_iter();
+        let name = names.find(|name| input.contains_key(*name)).unwrap_or(name);
         input.insert(name.to_owned(), value);
     }
 }
@@ -106,7 +95,7 @@ mod tests {
     #[test]
     fn an_argument_is_found_under_any_of_its_names() {
         for name in Field::Path.names() {
-            let input = input(json!({ *name: "f", "other": 1 }));
+            let input = input(json!({ name: "f", "other": 1 }));
             assert_eq!(Field::Path.text(&input), Ok("f"));
         }
         let both = input(json!({ "path": "f", "filePath": "g" }));

@@ -1,19 +1,18 @@
-//! What an agent itself has noted of its edits: an edit without the hook can be seen there.
+//! What an agent has noted of its edits, and what it says when it is asked.
 //!
-//! Agents keep a record of each session. The forms were read off Claude Code 2.1.330, Codex 0.169.0,
-//! Gemini CLI 0.61.0 and opencode 1.18.33. A record of another form tells nothing.
+//! Agents keep a record of each session: an edit without the hook can be seen there. A record of
+//! another form than was measured tells nothing, and versions that do not know a question say nothing.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Duration, SystemTime};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use chrono::DateTime;
 use serde_json::Value;
-
-use super::ask::lines_of;
-use crate::options::Client;
-use crate::places::directory_of_client;
 
 /// Number of records that are looked at, the newest ones.
 const MAX_RECORDS: usize = 20;
@@ -30,33 +29,34 @@ pub struct Edit {
     pub at: SystemTime,
 }
 
-/// Returns the edits that `client` has noted after the time `since`. Of opencode, those are the ones
-/// in its last session in the current directory.
-pub fn edits_after(client: Client, since: SystemTime) -> Vec<Edit> {
-    let directory = directory_of_client(client);
-    let mut edits = match client {
-        Client::Claude => of_records(
-            &directory.join("projects"),
-            since,
-            "toolUseResult",
-            edit_of_claude,
-        ),
-        Client::Codex => of_records(
-            &directory.join("sessions"),
-            since,
-            "FileChange",
-            edit_of_codex,
-        ),
-        Client::Gemini => of_records(&directory.join("tmp"), since, "toolCalls", edit_of_gemini),
-        Client::Opencode => of_opencode().unwrap_or_default(),
-    };
-    edits.retain(|edit| edit.at > since);
-    edits
+impl Edit {
+    /// Returns the edit of the file `path`, a string, made at the timestamp of `noted`.
+    pub fn of(path: &Value, noted: &Value) -> Option<Self> {
+        let time = DateTime::parse_from_rfc3339(noted["timestamp"].as_str()?).ok()?;
+        Some(Self {
+            path: path.as_str()?.to_owned(),
+            at: time.into(),
+        })
+    }
+}
+
+/// How long an agent may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What an agent has said.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Said {
+    /// The hook is run.
+    Good(String),
+    /// Why the hook is not run.
+    Fault(String),
+    /// What the user should know.
+    Note(String),
 }
 
 /// Returns the edits in the records below `directory` that were written after `since`. `edit_of`
 /// returns the edit in a line, if it has one; then the line has the text `mark`.
-fn of_records(
+pub fn edits_in(
     directory: &Path,
     since: SystemTime,
     mark: &str,
@@ -100,102 +100,89 @@ fn collect(
     }
 }
 
-/// Returns the time that `line` was written, by its timestamp.
-fn time_of(line: &Value) -> Option<SystemTime> {
-    let time = DateTime::parse_from_rfc3339(line["timestamp"].as_str()?).ok()?;
-    Some(time.into())
+/// Returns what it means that `file` also runs `command` at `event`, after an edit.
+pub fn other_hook(file: &str, event: &str, command: &str) -> String {
+    format!(
+        "{event}: {file} also runs {command}; what that changes in a file after an edit is told to \
+         you and the agent, and is no part of what you decided"
+    )
 }
 
-/// Claude Code's `Edit` and `Write` note a patch, `NotebookEdit` the notebook.
-fn edit_of_claude(line: &Value) -> Option<Edit> {
-    let result = &line["toolUseResult"];
-    let path = match result["structuredPatch"].is_array() {
-        true => &result["filePath"],
-        false if result["edit_mode"].is_string() && !result["error"].is_string() => {
-            &result["notebook_path"]
-        }
-        false => return None,
+/// Runs `command` with `input`, and returns the lines of its output and of its errors, up to a line
+/// that `is_last`. If it takes too long, there are none.
+pub fn lines_of(
+    mut command: Command,
+    input: &str,
+    is_last: impl Fn(&str) -> bool,
+) -> (Vec<String>, Vec<String>) {
+    let (mut out, mut errors) = (Vec::new(), Vec::new());
+    let pipes = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let Ok(mut child) = pipes.spawn() else {
+        return (out, errors);
     };
-    Some(Edit {
-        path: path.as_str()?.to_owned(),
-        at: time_of(line)?,
-    })
-}
-
-fn edit_of_codex(line: &Value) -> Option<Edit> {
-    let item = &line["payload"]["item"];
-    let is_made = item["type"] == "FileChange" && item["status"] == "completed";
-    let path = item["changes"].as_object()?.keys().next()?;
-    is_made.then_some(Edit {
-        path: path.clone(),
-        at: time_of(line)?,
-    })
-}
-
-fn edit_of_gemini(line: &Value) -> Option<Edit> {
-    let is_made = |call: &&Value| {
-        let is_edit = call["name"] == "replace" || call["name"] == "write_file";
-        is_edit && call["status"] == "success"
-    };
-    let call = line["toolCalls"].as_array()?.iter().rfind(is_made)?;
-    Some(Edit {
-        path: call["args"]["file_path"].as_str()?.to_owned(),
-        at: time_of(call)?,
-    })
-}
-
-/// Returns the edits of opencode's last session in the current directory, which it has in a data base
-/// and tells itself.
-fn of_opencode() -> Option<Vec<Edit>> {
-    let sessions = told_by_opencode(&["session", "list", "--max-count", "1", "--format", "json"])?;
-    let session = told_by_opencode(&["export", sessions[0]["id"].as_str()?])?;
-    let messages = session["messages"].as_array()?.iter();
-    let parts = messages.flat_map(|message| message["parts"].as_array().into_iter().flatten());
-    Some(parts.filter_map(edit_of_opencode).collect())
-}
-
-/// Returns what opencode prints, in JSON, when it is called with `arguments`.
-fn told_by_opencode(arguments: &[&str]) -> Option<Value> {
-    let mut command = Command::new("opencode");
-    command.arg("--pure").args(arguments);
-    let (lines, _) = lines_of(command, "", |_| false);
-    serde_json::from_str(&lines.join("\n")).ok()
-}
-
-fn edit_of_opencode(part: &Value) -> Option<Edit> {
-    let (state, input) = (&part["state"], &part["state"]["input"]);
-    if state["status"] != "completed" {
-        return None;
+    let mut stdin = child.stdin.take();
+    if input.is_empty() {
+        stdin = None;
     }
-    let path = match part["tool"].as_str()? {
-        "edit" | "multiedit" | "write" => input["filePath"].as_str()?.to_owned(),
-        // Its patch names the files.
-        "apply_patch" | "patch" => {
-            let patch = input["patchText"]
-                .as_str()
-                .or_else(|| input["patch"].as_str())?;
-            let mut names = patch.lines().filter_map(|line| {
-                let line = line.strip_prefix("*** ")?;
-                Some(line.split_once(" File: ")?.1.to_owned())
-            });
-            names.next()?
+    let (sender, lines) = channel();
+    send_lines(child.stdout.take(), sender.clone(), true);
+    send_lines(child.stderr.take(), sender, false);
+    if let Some(stdin) = &mut stdin {
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    let end = Instant::now() + TIMEOUT;
+    let is_answered = loop {
+        match lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            Ok((line, true)) => {
+                let is_end = is_last(&line);
+                out.push(line);
+                if is_end {
+                    break true;
+                }
+            }
+            Ok((line, false)) => errors.push(line),
+            Err(error) => break error == std::sync::mpsc::RecvTimeoutError::Disconnected,
         }
-        _ => return None,
     };
-    let end = Duration::from_millis(state["time"]["end"].as_u64()?);
-    Some(Edit {
-        path,
-        at: SystemTime::UNIX_EPOCH + end,
-    })
+    drop(stdin);
+    let _ = child.kill();
+    let _ = child.wait();
+    if is_answered {
+        (out, errors)
+    } else {
+        (Vec::new(), Vec::new())
+    }
+}
+
+/// Sends each line of `pipe`, with `mark`, to `sender`.
+fn send_lines(
+    pipe: Option<impl Read + Send + 'static>,
+    sender: Sender<(String, bool)>,
+    mark: bool,
+) {
+    let Some(pipe) = pipe else { return };
+    thread::spawn(move || {
+        for line in BufReader::new(pipe).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line).into_owned();
+            if sender.send((line, mark)).is_err() {
+                return;
+            }
+        }
+    });
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
+    use super::super::{claude, codex, gemini, opencode};
     use super::*;
 
-    /// What the agents named above have written about an edit, shortened.
+    /// What Claude Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0 and opencode 1.18.33 have written
+    /// about an edit, shortened.
     fn lines() -> [Value; 7] {
         let time = "2026-11-24T18:15:49.889Z";
         [
@@ -226,10 +213,10 @@ mod tests {
     }
 
     fn edit_in(line: &Value) -> Option<Edit> {
-        edit_of_claude(line)
-            .or_else(|| edit_of_codex(line))
-            .or_else(|| edit_of_gemini(line))
-            .or_else(|| edit_of_opencode(line))
+        claude::edit_in(line)
+            .or_else(|| codex::edit_in(line))
+            .or_else(|| gemini::edit_in(line))
+            .or_else(|| opencode::edit_in(line))
     }
 
     #[test]
@@ -272,9 +259,17 @@ mod tests {
         let [line, ..] = lines();
         fs::write(deep.join("a.jsonl"), format!("not JSON\n{line}\n")).unwrap();
         fs::write(deep.join("a.txt"), line.to_string()).unwrap();
-        let read = |since| of_records(&directory, since, "toolUseResult", edit_of_claude).len();
+        let read = |since| edits_in(&directory, since, "toolUseResult", claude::edit_in).len();
         assert_eq!(read(SystemTime::UNIX_EPOCH), 1);
         assert_eq!(read(SystemTime::now() + Duration::from_secs(60)), 0);
         fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_program_that_does_not_end_is_read_up_to_its_answer() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "read line; echo a; echo \"$line\"; exec sleep 600"]);
+        let (out, _) = lines_of(command, "question\n", |line| line == "question");
+        assert_eq!(out, ["a", "question"]);
     }
 }

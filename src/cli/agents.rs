@@ -1,0 +1,428 @@
+//! The coding agents whose edits are decided, one file and one row of [`ALL`] for each.
+//!
+//! An [`Agent`] is a value with all that is particular about one of them: its events, its tools and
+//! their arguments, how it is answered, its settings and its records. Nothing outside this module
+//! asks which agent it is. What an agent's tools make of a file is in the engine's `inputs`.
+//!
+//! - [`fields`]: the names that agents give to the arguments of their tools
+//! - [`records`]: what an agent has noted of its edits, and what it says when it is asked
+//! - [`claude`], [`codex`], [`gemini`], [`opencode`]: agents that `setup` knows
+//! - [`other`]: agents that run hooks much as Claude Code does, and are set up by hand
+
+pub mod claude;
+pub mod codex;
+pub mod fields;
+pub mod gemini;
+pub mod opencode;
+pub mod other;
+pub mod records;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rmcp::model::JsonObject;
+use serde_json::{Value, json};
+
+use crate::hook::tool::Tool;
+use fields::Field;
+use records::{Edit, Said};
+
+/// All agents. An agent without [`Setup`] is a format.
+pub static ALL: [&Agent; 8] = [
+    &claude::AGENT,
+    &codex::AGENT,
+    &gemini::AGENT,
+    &opencode::AGENT,
+    &other::ANY,
+    &other::COPILOT,
+    &other::KIMI,
+    &other::QWEN,
+];
+
+/// A coding agent.
+#[derive(Debug)]
+pub struct Agent {
+    /// Its name on the command line. If it has [`Setup`], that is also the name of its own program.
+    pub name: &'static str,
+    /// What it is called.
+    pub title: &'static str,
+    /// How long an edit may be undecided. That is less than the agent waits.
+    pub timeout: Duration,
+    /// The names of its events.
+    pub events: Events,
+    /// The names of its tools' arguments.
+    pub arguments: &'static [(Field, &'static str)],
+    /// Returns its tool with this name, called with this input, or `None` if that edits no file.
+    pub tool: fn(&str, &JsonObject) -> Option<Tool>,
+    /// The environment variable with the root of the project in which it works, unless it says in
+    /// each event where it is.
+    pub project: Option<&'static str>,
+    /// Returns the answer to an event before an edit whose tool was called with this input. The
+    /// error is the reason of a denial, if the agent reads it best on standard error.
+    pub before: fn(Verdict, &JsonObject) -> Result<Value, String>,
+    /// Returns the answer to an event after an edit, with what the model is told.
+    pub after: fn(&str) -> Value,
+    /// Returns the answer that refuses an edit, with the reason, if the agent reads one on standard
+    /// output rather than on standard error.
+    pub refusal: Option<fn(&str) -> Value>,
+    /// How it is set up, or `None` if the user puts the hook into its settings.
+    pub setup: Option<Setup>,
+}
+
+/// The names of an agent's events.
+#[derive(Debug)]
+pub struct Events {
+    /// Before a tool runs.
+    pub before: &'static [&'static str],
+    /// After it has run.
+    pub after: &'static [&'static str],
+    /// When the agent has gone on, or its turn has ended.
+    pub over: &'static [&'static str],
+}
+
+/// What was decided about an edit.
+pub enum Verdict {
+    /// The tool runs as the model called it.
+    Allow,
+    /// The tool runs with this input.
+    Change(JsonObject),
+    /// The tool does not run; the model reads why.
+    Deny(String),
+}
+
+/// Where an agent's hook is, and what keeps it from being run.
+#[derive(Debug)]
+pub struct Setup {
+    /// Returns the file in which the hook is.
+    pub file: fn(Scope) -> PathBuf,
+    /// Returns the files from which the agent, if it is started here, may read the hook. What is in
+    /// the first ones overrides the others.
+    pub files: fn() -> Vec<PathBuf>,
+    /// What is in them.
+    pub form: Form,
+    /// Returns what in the settings, [`Layer::turns_off`], turns the hook off.
+    pub switches: fn(&[Layer<'_>]) -> Vec<String>,
+    /// Environment variables that keep the hook from being run.
+    pub variables: &'static [&'static str],
+    /// What the agent does if one of them is set.
+    pub without_hooks: &'static str,
+    /// Returns what the agent itself says of its settings. No model is asked, and no hook is run.
+    pub said: fn() -> Vec<Said>,
+    /// Returns the edits that the agent has noted, at least those after this time.
+    pub edits_after: fn(SystemTime) -> Vec<Edit>,
+    /// Without what it has to be started so that it runs hooks.
+    pub without: &'static str,
+    /// What the user has to look at, since it cannot be seen from here.
+    pub advice: &'static str,
+}
+
+/// Whose settings are changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The user's, for all projects.
+    User,
+    /// Those of the project in the current directory.
+    Project,
+}
+
+/// What a file has that makes an agent run the hook.
+#[derive(Debug)]
+pub enum Form {
+    /// Settings that name commands for events.
+    Settings(Settings),
+    /// A plugin, which is the whole file.
+    Plugin(Plugin),
+}
+
+/// Settings in JSON: an object `hooks`, in it an array for each event, in that objects with a matcher
+/// for tools and an array of commands.
+#[derive(Debug)]
+pub struct Settings {
+    /// The event before a tool runs.
+    pub before: &'static str,
+    /// The event after a tool has run.
+    pub after: &'static str,
+    /// The event at the end of a turn, after which what was accepted and not run never is.
+    pub over: &'static str,
+    /// The names of the tools that edit files, as a matcher.
+    pub matcher: &'static str,
+    /// A day, in the agent's unit.
+    pub day: u64,
+    /// What of JSON the agent reads.
+    pub dialect: Dialect,
+    /// Returns whether the agent knows all that is at an event, well enough to read the file.
+    pub knows: fn(&[Value]) -> bool,
+    /// What it does with a file that it does not read.
+    pub on_fault: &'static str,
+    /// Whether it says itself, in [`Setup::said`], what else it runs after an edit.
+    pub says_others: bool,
+}
+
+/// What of JSON an agent reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dialect {
+    /// Whether there may be a byte order mark at the start.
+    pub byte_order_mark: bool,
+    /// Whether there may be comments.
+    pub comments: bool,
+    /// Whether there may be a comma behind the last item.
+    pub trailing_commas: bool,
+    /// Whether an empty file is read, as one without settings.
+    pub empty_file: bool,
+    /// Whether `null` is read as no hooks.
+    pub null: bool,
+    /// Whether bytes may be no UTF-8.
+    pub other_bytes: bool,
+    /// Whether an object may have a key twice.
+    pub repeated_keys: bool,
+    /// The keys that the outermost object may have, or none if these may be any.
+    pub keys: &'static [&'static str],
+}
+
+impl Dialect {
+    /// JSON alone, as most programs read it.
+    pub const STRICT: Self = Self {
+        byte_order_mark: false,
+        comments: false,
+        trailing_commas: false,
+        empty_file: false,
+        null: false,
+        other_bytes: true,
+        repeated_keys: true,
+        keys: &[],
+    };
+    /// With all that some agent may have read.
+    pub const LAX: Self = Self {
+        byte_order_mark: true,
+        comments: true,
+        trailing_commas: true,
+        ..Self::STRICT
+    };
+}
+
+/// A command that the settings run at an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handler {
+    /// The tools for which it is run, or none for all.
+    pub matcher: Option<String>,
+    /// The command.
+    pub command: String,
+    /// How long the agent waits, in its unit.
+    pub timeout: Option<u64>,
+}
+
+impl Settings {
+    /// Returns all events at which the hook is run.
+    pub fn events(&self) -> [&'static str; 3] {
+        [self.before, self.after, self.over]
+    }
+
+    /// Returns whether `handler` is run for one of the tools that edit files, as far as its matcher
+    /// tells.
+    pub fn is_for_edits(&self, handler: &Handler) -> bool {
+        let matcher = handler.matcher.as_deref().unwrap_or_default();
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "_-, |".contains(c);
+        let mut names = matcher.split(['|', ',']).map(str::trim);
+        // Any other one is a regular expression, or means all.
+        matcher.is_empty()
+            || !matcher.chars().all(is_name)
+            || names.any(|name| self.matcher.split('|').any(|tool| tool == name))
+    }
+}
+
+/// A plugin of ours. A line of it, [`COMMAND`], names the command that it runs.
+#[derive(Debug)]
+pub struct Plugin(pub &'static str);
+
+/// The line of a plugin that names the command.
+const COMMAND: &str = "const COMMAND = [];";
+
+impl Plugin {
+    /// Returns the plugin that runs `command`, given word by word.
+    pub fn text(&self, command: &[String]) -> String {
+        let command = serde_json::to_string(command).expect("it has only strings");
+        self.0
+            .replace(COMMAND, &format!("const COMMAND = {command}"))
+    }
+
+    /// Returns whether `text` is the plugin, by its first line.
+    pub fn is_ours(&self, text: &str) -> bool {
+        text.lines().next() == self.0.lines().next()
+    }
+
+    /// Returns the command that `text`, a plugin of ours, runs, word by word.
+    pub fn command_of(&self, text: &str) -> Option<Vec<String>> {
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("const COMMAND = "))?;
+        serde_json::from_str(line).ok()
+    }
+}
+
+/// Settings that an agent reads.
+pub struct Layer<'f> {
+    /// Their file.
+    pub file: &'f Path,
+    /// What is in it.
+    pub settings: Value,
+}
+
+impl Layer<'_> {
+    /// Returns the sentence that `what` in these settings turns the hook off.
+    pub fn turns_off(&self, what: &str) -> String {
+        format!("{} turns the hook off: {what}", self.file.display())
+    }
+}
+
+/// Returns the value at `path`, a JSON pointer, in the first of `layers` that has one, and that layer.
+fn first<'l, 'f>(layers: &'l [Layer<'f>], path: &str) -> Option<(&'l Layer<'f>, &'l Value)> {
+    let mut found = layers
+        .iter()
+        .filter_map(|layer| Some((layer, layer.settings.pointer(path)?)));
+    found.next()
+}
+
+/// Returns whether `value` of `variable` in the environment keeps a hook from being run.
+pub fn is_switch(variable: &str, value: &str) -> bool {
+    let value = value.to_lowercase();
+    match variable {
+        "AGENT_Q_DIFF" => value == "off",
+        _ => matches!(value.as_str(), "1" | "true" | "yes" | "on"),
+    }
+}
+
+/// Returns the user's home directory.
+fn home() -> PathBuf {
+    std::env::home_dir().unwrap_or_else(|| PathBuf::from("/"))
+}
+
+/// Returns the directory that the variable `name` of the environment names, or, if it is not set or
+/// is empty, `directory` in the user's home directory.
+pub fn directory_of(name: &str, directory: &str) -> PathBuf {
+    match std::env::var_os(name) {
+        Some(named) if !named.is_empty() => PathBuf::from(named),
+        _ => home().join(directory),
+    }
+}
+
+/// What runs the program that follows it. Agents take any failure but exit status 2 for consent, and
+/// Codex even that one if nothing says why. So this is how it ends if the program is killed, aborts
+/// or is not there. It is the same in every shell that a user may have.
+pub const GUARD: &str = r#"/bin/sh -c '"$0" "$@" || { [ $? = 2 ] || echo "agent-q-diff failed: an edit before it is made is refused; one that was made was not checked. Tell the user." >&2; exit 2; }' "#;
+
+/// Some seconds less than a day, for which the settings let the agent wait.
+const LESS_THAN_A_DAY: Duration = Duration::from_secs(86_390);
+
+impl PartialEq for Agent {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Agent {}
+
+impl Agent {
+    /// Returns how it is set up; only an agent that can be is named to `setup` and `check`.
+    pub fn setup(&self) -> &Setup {
+        self.setup
+            .as_ref()
+            .expect("the command line takes no other")
+    }
+
+    /// Returns the command that runs this program as its hook, word by word. It reaches Emacs over
+    /// `socket` if that is not in a usual place.
+    ///
+    /// # Errors
+    ///
+    /// A sentence if the program's own name is not known.
+    pub fn command(&self, socket: Option<&Path>) -> Result<Vec<String>, String> {
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        let program = program.to_str().ok_or("the program's name is not UTF-8")?;
+        let mut words = vec![program.to_owned(), "hook".to_owned(), self.name.to_owned()];
+        if let Some(socket) = socket {
+            let socket = socket.to_str().ok_or("the socket's name is not UTF-8")?;
+            words.extend(["--socket".to_owned(), socket.to_owned()]);
+        }
+        Ok(words)
+    }
+
+    /// Returns whether `command` runs its hook, by whatever path.
+    pub fn is_ours(&self, command: &str) -> bool {
+        self.program_of(command).is_some_and(|program| {
+            let program = program.trim_end_matches('\'');
+            program.rsplit('/').next() == Some("agent-q-diff")
+        })
+    }
+
+    /// Returns the program, as the shell reads it, that `command` runs as its hook, whatever the
+    /// options.
+    pub fn program_of<'c>(&self, command: &'c str) -> Option<&'c str> {
+        let words = format!(" hook {}", self.name);
+        let command = command.strip_prefix(GUARD).unwrap_or(command);
+        let (program, options) = command.split_once(&words)?;
+        (options.is_empty() || options.starts_with(' ')).then_some(program)
+    }
+}
+
+/// Returns an answer with `output`, a JSON object, for the event `name`, as Claude Code reads it.
+fn hook_output(name: &str, mut output: Value) -> Value {
+    output["hookEventName"] = name.into();
+    json!({ "hookSpecificOutput": output })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_tools_that_edit_files_are_known() {
+        let tool = |agent: &Agent, name: &str| (agent.tool)(name, &JsonObject::new());
+        assert_eq!(tool(&claude::AGENT, "Edit"), Some(Tool::ClaudeEdit));
+        assert_eq!(tool(&claude::AGENT, "Read"), None);
+        assert_eq!(tool(&gemini::AGENT, "Edit"), None);
+        assert_eq!(tool(&opencode::AGENT, "edit"), Some(Tool::OpencodeEdit));
+        assert_eq!(tool(&opencode::AGENT, "read"), None);
+    }
+
+    #[test]
+    fn what_else_runs_after_edits_is_told_by_its_matcher() {
+        let Form::Settings(settings) = &claude::AGENT.setup().form else {
+            panic!("it has a plugin");
+        };
+        for (matcher, wanted) in [
+            (None, true),
+            (Some(""), true),
+            (Some("*"), true),
+            (Some("Edit|Write"), true),
+            (Some("Write, Bash"), true),
+            (Some("mcp__.*|Ed.*"), true),
+            (Some("Bash"), false),
+            (Some("Bash|Read"), false),
+        ] {
+            let handler = Handler {
+                matcher: matcher.map(str::to_owned),
+                command: "prettier".to_owned(),
+                timeout: None,
+            };
+            assert_eq!(settings.is_for_edits(&handler), wanted, "{matcher:?}");
+        }
+    }
+
+    #[test]
+    fn the_hook_is_known_by_whatever_path() {
+        let ours = [
+            "/a/agent-q-diff hook claude",
+            "'/a b/agent-q-diff' hook claude",
+            "agent-q-diff hook claude",
+            "/a/agent-q-diff hook claude --socket /s",
+        ];
+        assert!(ours.iter().all(|command| claude::AGENT.is_ours(command)));
+        let others = [
+            "/a/agent-q-diff hook gemini",
+            "/a/other hook claude",
+            "my-agent-q-diff hook claude",
+            "/a/agent-q-diff hook claudette",
+        ];
+        assert!(!others.iter().any(|command| claude::AGENT.is_ours(command)));
+    }
+}

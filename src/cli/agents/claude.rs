@@ -1,0 +1,273 @@
+//! Claude Code. Measured with 2.1.330.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+
+use rmcp::model::JsonObject;
+use serde_json::{Value, json};
+
+use super::fields::Field;
+use super::records::{self, Edit, Said, lines_of};
+use super::{
+    Agent, Dialect, Events, Form, LESS_THAN_A_DAY, Layer, Scope, Settings, Setup, Verdict, first,
+    home, hook_output, is_switch,
+};
+use crate::hook::tool::Tool;
+use crate::socket::current_directory;
+
+/// Claude Code.
+pub static AGENT: Agent = Agent {
+    name: "claude",
+    title: "Claude Code",
+    timeout: LESS_THAN_A_DAY,
+    events: Events {
+        before: &["PreToolUse"],
+        after: &["PostToolUse"],
+        over: &["PostToolBatch", "Stop", "SessionEnd", "UserPromptSubmit"],
+    },
+    arguments: &[
+        (Field::Path, "file_path"),
+        (Field::Path, "notebook_path"),
+        (Field::Old, "old_string"),
+        (Field::New, "new_string"),
+        (Field::All, "replace_all"),
+        (Field::Content, "content"),
+        (Field::Edits, "edits"),
+    ],
+    tool: |name, _| match name {
+        "Edit" => Some(Tool::ClaudeEdit),
+        "MultiEdit" => Some(Tool::ClaudeMultiEdit),
+        "NotebookEdit" => Some(Tool::ClaudeNotebookEdit),
+        "Write" => Some(Tool::ClaudeWrite),
+        _ => None,
+    },
+    project: Some("CLAUDE_PROJECT_DIR"),
+    before: |verdict, _| Ok(before(verdict)),
+    after,
+    refusal: None,
+    setup: Some(Setup {
+        file: |scope| match scope {
+            Scope::User => directory().join("settings.json"),
+            Scope::Project => current_directory().join(".claude/settings.json"),
+        },
+        files: || {
+            let mut files = managed_files();
+            let project = current_directory().join(".claude");
+            files.extend(["settings.local.json", "settings.json"].map(|name| project.join(name)));
+            files.push(directory().join("settings.json"));
+            files
+        },
+        form: Form::Settings(Settings {
+            before: "PreToolUse",
+            after: "PostToolUse",
+            over: "Stop",
+            matcher: "Edit|Write|MultiEdit|NotebookEdit",
+            day: 86_400,
+            dialect: Dialect {
+                byte_order_mark: true,
+                empty_file: true,
+                null: true,
+                ..Dialect::STRICT
+            },
+            knows,
+            on_fault: "ignores the whole file",
+            says_others: false,
+        }),
+        switches,
+        variables: &SWITCHES,
+        without_hooks: "Claude Code runs no hook",
+        said: || {
+            let mut command = Command::new("claude");
+            command.arg("doctor").envs([
+                ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+                ("DISABLE_AUTOUPDATER", "1"),
+            ]);
+            said_in(&lines_of(command, "", |_| false).0)
+        },
+        edits_after,
+        without: ", without --bare, --safe-mode and --setting-sources",
+        advice: "Claude Code reads its settings when it starts: restart it, and look whether \
+                 /hooks lists the hook. Started with --bare or --safe-mode, with --setting-sources \
+                 that leave out the hook's file, or with --settings that have disableAllHooks, it \
+                 runs none, and edits without a decision. What its shell changes is never decided.",
+    }),
+};
+
+/// Variables by which it is told to run no hook; some of its options set them.
+const SWITCHES: [&str; 3] = [
+    "CLAUDE_CODE_SIMPLE",
+    "CLAUDE_CODE_SAFE_MODE",
+    "CLAUDE_CODE_RESTRICTED",
+];
+
+/// Returns the answer before an edit.
+fn before(verdict: Verdict) -> Value {
+    hook_output(
+        "PreToolUse",
+        match verdict {
+            Verdict::Allow => json!({ "permissionDecision": "allow" }),
+            Verdict::Change(input) => {
+                json!({ "permissionDecision": "allow", "updatedInput": input })
+            }
+            Verdict::Deny(reason) => {
+                json!({ "permissionDecision": "deny", "permissionDecisionReason": reason })
+            }
+        },
+    )
+}
+
+/// Returns the answer before an edit, for Codex, which takes no consent without an `input`.
+pub fn before_with_input(verdict: Verdict, input: &JsonObject) -> Value {
+    before(match verdict {
+        Verdict::Allow => Verdict::Change(input.clone()),
+        other => other,
+    })
+}
+
+/// Returns the answer after an edit. A decision "block" would take the place of the tool's result, but
+/// in a script that the model has written, it is an exception: the rest of the script does not run.
+pub fn after(told: &str) -> Value {
+    hook_output("PostToolUse", json!({ "additionalContext": told }))
+}
+
+/// Returns the directory in which it has what the user sets, and what it records.
+fn directory() -> PathBuf {
+    // It takes an empty name for the current directory.
+    std::env::var_os("CLAUDE_CONFIG_DIR").map_or_else(
+        || home().join(".claude"),
+        |named| current_directory().join(named),
+    )
+}
+
+/// Returns the settings files of whoever administers this machine.
+fn managed_files() -> Vec<PathBuf> {
+    let directory = managed_directory();
+    let parts = fs::read_dir(directory.join("managed-settings.d"));
+    let parts = parts.into_iter().flatten().flatten().map(|it| it.path());
+    let mut files: Vec<_> = parts
+        .filter(|file| file.extension().is_some_and(|name| name == "json"))
+        .collect();
+    files.sort();
+    files.reverse();
+    files.push(directory.join("managed-settings.json"));
+    files
+}
+
+fn managed_directory() -> &'static Path {
+    Path::new(if cfg!(target_os = "macos") {
+        "/Library/Application Support/ClaudeCode"
+    } else {
+        "/etc/claude-code"
+    })
+}
+
+/// Returns whether it reads settings with `groups` at an event. What it does not know it skips, unless
+/// it then knows nothing.
+fn knows(groups: &[Value]) -> bool {
+    let is_handler = |handler: &Value| handler["type"].is_string();
+    let is_group = |group: &Value| {
+        let handlers = group["hooks"].as_array();
+        handlers.is_some_and(|it| it.is_empty() || it.iter().any(is_handler))
+    };
+    groups.is_empty() || groups.iter().any(is_group)
+}
+
+/// Returns what in `layers` turns the hook off.
+fn switches(layers: &[Layer<'_>]) -> Vec<String> {
+    let mut found = Vec::new();
+    // The first that says anything counts.
+    if let Some((layer, value)) = first(layers, "/disableAllHooks")
+        && *value == true
+    {
+        found.push(layer.turns_off("disableAllHooks"));
+    }
+    for variable in SWITCHES.iter().chain(&["AGENT_Q_DIFF"]) {
+        if let Some((layer, value)) = first(layers, &format!("/env/{variable}"))
+            && value
+                .as_str()
+                .is_some_and(|value| is_switch(variable, value))
+        {
+            found.push(layer.turns_off(&format!("it sets {variable} in \"env\"")));
+        }
+    }
+    // The user cannot change these.
+    let is_managed = |layer: &&Layer<'_>| layer.file.starts_with(managed_directory());
+    let managed = || layers.iter().filter(is_managed);
+    let has_hook = |layer: &Layer<'_>| layer.settings.to_string().contains("agent-q-diff");
+    if managed().any(has_hook) {
+        return found;
+    }
+    for layer in managed() {
+        let only_plugins = &layer.settings["strictPluginOnlyCustomization"];
+        let has_hooks = |list: &Vec<Value>| list.iter().any(|it| it == "hooks");
+        if layer.settings["allowManagedHooksOnly"] == true {
+            found.push(layer.turns_off("allowManagedHooksOnly"));
+        } else if *only_plugins == true || only_plugins.as_array().is_some_and(has_hooks) {
+            found.push(layer.turns_off("strictPluginOnlyCustomization"));
+        }
+    }
+    found
+}
+
+/// Returns the settings that it calls invalid, in `lines`, which its doctor prints.
+fn said_in(lines: &[String]) -> Vec<Said> {
+    let lines = lines.iter().skip_while(|line| *line != "Invalid settings");
+    let lines = lines.skip(1).map_while(|line| line.strip_prefix("- "));
+    lines
+        .map(|line| {
+            let said = format!("Claude Code says: {line}");
+            // An entry alone is left out then, else the whole file.
+            if line.contains("ignored") {
+                Said::Note(said)
+            } else {
+                Said::Fault(format!("{said}; it ignores the whole file"))
+            }
+        })
+        .collect()
+}
+
+/// Returns the edits in its records that were written after `since`.
+fn edits_after(since: SystemTime) -> Vec<Edit> {
+    let directory = directory().join("projects");
+    records::edits_in(&directory, since, "toolUseResult", edit_in)
+}
+
+/// Returns the edit in `line` of a record: `Edit` and `Write` note a patch, `NotebookEdit` the
+/// notebook.
+pub fn edit_in(line: &Value) -> Option<Edit> {
+    let result = &line["toolUseResult"];
+    let path = if result["structuredPatch"].is_array() {
+        &result["filePath"]
+    } else if result["edit_mode"].is_string() && !result["error"].is_string() {
+        &result["notebook_path"]
+    } else {
+        return None;
+    };
+    Edit::of(path, line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_claude_code_calls_invalid_is_said() {
+        let lines = [
+            "Claude Code doctor",
+            "",
+            "Invalid settings",
+            "- /h/settings.json › cleanupPeriodDays: Expected number, but received string",
+            "- /h/settings.json › hooks.Foo: Unknown hook event \"Foo\" was ignored.",
+            "",
+            "- Not signed in",
+        ];
+        let said = said_in(&lines.map(str::to_owned));
+        assert!(
+            matches!(&said[..], [Said::Fault(_), Said::Note(_)]),
+            "{said:?}"
+        );
+        assert_eq!(said_in(&["No problem".to_owned()]), []);
+    }
+}

@@ -1,0 +1,141 @@
+//! Gemini CLI. Measured with 0.61.0.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::fields::Field;
+use super::records::{self, Edit};
+use super::{
+    Agent, Dialect, Events, Form, LESS_THAN_A_DAY, Layer, Scope, Settings, Setup, Verdict,
+    directory_of, first, hook_output,
+};
+use crate::hook::tool::Tool;
+use crate::socket::current_directory;
+
+/// Gemini CLI.
+pub static AGENT: Agent = Agent {
+    name: "gemini",
+    title: "Gemini CLI",
+    timeout: LESS_THAN_A_DAY,
+    events: Events {
+        before: &["BeforeTool"],
+        after: &["AfterTool"],
+        over: &["AfterAgent"],
+    },
+    arguments: &[
+        (Field::Path, "file_path"),
+        (Field::Old, "old_string"),
+        (Field::New, "new_string"),
+        (Field::All, "allow_multiple"),
+        (Field::Content, "content"),
+    ],
+    tool: |name, _| match name {
+        "replace" => Some(Tool::GeminiReplace),
+        "write_file" => Some(Tool::GeminiWrite),
+        _ => None,
+    },
+    project: Some("GEMINI_PROJECT_DIR"),
+    before: |verdict, _| {
+        Ok(match verdict {
+            Verdict::Allow => json!({ "decision": "allow" }),
+            Verdict::Change(input) => {
+                let mut reply = hook_output("BeforeTool", json!({ "tool_input": input }));
+                reply["decision"] = "allow".into();
+                reply
+            }
+            Verdict::Deny(reason) => json!({ "decision": "deny", "reason": reason }),
+        })
+    },
+    after: |told| hook_output("AfterTool", json!({ "additionalContext": told })),
+    refusal: None,
+    setup: Some(Setup {
+        file,
+        files,
+        form: Form::Settings(Settings {
+            before: "BeforeTool",
+            after: "AfterTool",
+            over: "AfterAgent",
+            matcher: "replace|write_file",
+            day: 86_400_000,
+            dialect: Dialect {
+                comments: true,
+                ..Dialect::STRICT
+            },
+            knows: |_| true,
+            on_fault: "does not start with such a file",
+            says_others: false,
+        }),
+        switches,
+        variables: &[],
+        without_hooks: "",
+        // It has no such command.
+        said: Vec::new,
+        edits_after: |since| {
+            let directory = directory().join("tmp");
+            records::edits_in(&directory, since, "toolCalls", edit_in)
+        },
+        without: ", without --acp",
+        advice: "Gemini CLI reads its settings when it starts: restart it. A project's own \
+                 settings count only in a folder that you trust. Started with --acp, it runs no \
+                 hook, and edits without a decision. What its shell changes is never decided.",
+    }),
+};
+
+/// Returns the directory in which it has what the user sets, and what it records.
+fn directory() -> PathBuf {
+    directory_of("GEMINI_CLI_HOME", "").join(".gemini")
+}
+
+fn file(scope: Scope) -> PathBuf {
+    match scope {
+        Scope::User => directory(),
+        Scope::Project => current_directory().join(".gemini"),
+    }
+    .join("settings.json")
+}
+
+fn files() -> Vec<PathBuf> {
+    let named = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let place = if cfg!(target_os = "macos") {
+        "/Library/Application Support/GeminiCli/settings.json"
+    } else {
+        "/etc/gemini-cli/settings.json"
+    };
+    let system = named("GEMINI_CLI_SYSTEM_SETTINGS_PATH")
+        .map_or_else(|| PathBuf::from(place), PathBuf::from);
+    let defaults = named("GEMINI_CLI_SYSTEM_DEFAULTS_PATH").map_or_else(
+        || system.with_file_name("system-defaults.json"),
+        PathBuf::from,
+    );
+    vec![system, file(Scope::Project), file(Scope::User), defaults]
+}
+
+/// Returns what in `layers` turns the hook off.
+fn switches(layers: &[Layer<'_>]) -> Vec<String> {
+    let mut found = Vec::new();
+    // The first that says anything counts.
+    if let Some((layer, value)) = first(layers, "/hooksConfig/enabled")
+        && *value == false
+    {
+        found.push(layer.turns_off("\"enabled\" in hooksConfig"));
+    }
+    let is_ours = |name: &Value| name.as_str().is_some_and(|name| AGENT.is_ours(name));
+    for layer in layers {
+        let disabled = layer.settings["hooksConfig"]["disabled"].as_array();
+        if disabled.is_some_and(|names| names.iter().any(is_ours)) {
+            found.push(layer.turns_off("\"disabled\" in hooksConfig"));
+        }
+    }
+    found
+}
+
+/// Returns the last edit in `line` of a record.
+pub fn edit_in(line: &Value) -> Option<Edit> {
+    let is_made = |call: &&Value| {
+        let is_edit = call["name"] == "replace" || call["name"] == "write_file";
+        is_edit && call["status"] == "success"
+    };
+    let call = line["toolCalls"].as_array()?.iter().rfind(is_made)?;
+    Edit::of(&call["args"]["file_path"], call)
+}

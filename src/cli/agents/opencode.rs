@@ -1,0 +1,230 @@
+//! opencode. Its hook is a plugin, a file of its own. Measured with 1.18.33.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use super::fields::Field;
+use super::records::{Edit, Said, lines_of, other_hook};
+use super::{
+    Agent, Events, Form, LESS_THAN_A_DAY, Plugin, Scope, Setup, Verdict, directory_of, home,
+};
+use crate::hook::tool::Tool;
+use crate::socket::current_directory;
+
+/// opencode.
+pub static AGENT: Agent = Agent {
+    name: "opencode",
+    title: "opencode",
+    timeout: LESS_THAN_A_DAY,
+    events: Events {
+        before: &["tool.execute.before"],
+        after: &["tool.execute.after"],
+        over: &["Stop"],
+    },
+    arguments: &[
+        (Field::Path, "filePath"),
+        (Field::Old, "oldString"),
+        (Field::New, "newString"),
+        (Field::All, "replaceAll"),
+        (Field::Content, "content"),
+        (Field::Patch, "patchText"),
+    ],
+    tool: |name, _| match name {
+        "edit" => Some(Tool::OpencodeEdit),
+        "write" => Some(Tool::OpencodeWrite),
+        "apply_patch" => Some(Tool::OpencodePatch),
+        _ => None,
+    },
+    project: None,
+    // Its plugin reads this.
+    before: |verdict, _| {
+        Ok(match verdict {
+            Verdict::Allow => json!({ "decision": "allow" }),
+            Verdict::Change(input) => json!({ "decision": "allow", "input": input }),
+            Verdict::Deny(reason) => json!({ "decision": "deny", "reason": reason }),
+        })
+    },
+    after: |told| json!({ "output": told }),
+    refusal: None,
+    setup: Some(Setup {
+        file,
+        files,
+        form: Form::Plugin(Plugin(include_str!("opencode.js"))),
+        switches: |_| Vec::new(),
+        variables: &["OPENCODE_PURE"],
+        without_hooks: "opencode reads no plugin",
+        said,
+        // It is in the last session in the current directory.
+        edits_after: |_| edits().unwrap_or_default(),
+        without: ", without --pure",
+        advice: "opencode reads its plugins when it starts: restart it. Started with --pure, it \
+                 reads none, and edits without a decision. What its shell changes is never decided.",
+    }),
+};
+
+/// The name of the plugin's file.
+const NAME: &str = "agent-q-diff.js";
+
+/// Returns the plugin's file in `directory`, one of opencode's.
+fn plugin_in(directory: &Path) -> PathBuf {
+    directory.join("plugins").join(NAME)
+}
+
+/// Returns the directory in which it has what the user sets.
+fn directory() -> PathBuf {
+    directory_of("XDG_CONFIG_HOME", ".config").join("opencode")
+}
+
+fn file(scope: Scope) -> PathBuf {
+    plugin_in(&match scope {
+        // opencode reads the user's usual directory, too.
+        Scope::User => match std::env::var_os("OPENCODE_CONFIG_DIR") {
+            Some(directory) if !directory.is_empty() => current_directory().join(directory),
+            _ => directory(),
+        },
+        Scope::Project => current_directory().join(".opencode"),
+    })
+}
+
+/// Returns all files in which opencode, started here, finds the plugin.
+fn files() -> Vec<PathBuf> {
+    let mut files = vec![
+        file(Scope::User),
+        plugin_in(&directory()),
+        plugin_in(&home().join(".opencode")),
+    ];
+    // It also looks in the directories above, up to the top of the repository.
+    let here = current_directory();
+    for directory in here.ancestors() {
+        files.push(plugin_in(&directory.join(".opencode")));
+        if directory.join(".git").exists() {
+            break;
+        }
+    }
+    files
+}
+
+/// Returns what it says when it is asked for its settings.
+fn said() -> Vec<Said> {
+    let mut command = Command::new("opencode");
+    command.args(["debug", "config"]);
+    let (out, errors) = lines_of(command, "", |_| false);
+    match serde_json::from_str(&out.join("\n")) {
+        Ok(config) => said_in(&config),
+        Err(_) => errors
+            .iter()
+            .filter(|line| line.contains("onfig"))
+            .map(|line| Said::Fault(format!("opencode says: {}", plain(line))))
+            .take(1)
+            .collect(),
+    }
+}
+
+/// Returns `line` without the sequences that color it.
+fn plain(line: &str) -> String {
+    let mut parts = line.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let rest = parts.map(|part| part.split_once('m').map_or(part, |(_, rest)| rest));
+    rest.fold(first, |line, part| line + part)
+}
+
+/// Returns what `config`, its settings as it puts them together, says about our plugin.
+fn said_in(config: &Value) -> Vec<Said> {
+    let plugins = config["plugin"].as_array().into_iter().flatten();
+    let names = plugins.filter_map(|name| name.as_str()?.strip_prefix("file://"));
+    let ours: Vec<_> = names
+        .filter(|name| name.ends_with(NAME) && Path::new(name).is_file())
+        .collect();
+    let mut said = vec![match ours[..] {
+        [] => Said::Fault("opencode does not read the plugin here".to_owned()),
+        [file] => Said::Good(format!("opencode reads {file}")),
+        _ => Said::Fault(format!(
+            "opencode reads the plugin more than once, and each edit would be decided as often; \
+             leave one of {}",
+            ours.join(", ")
+        )),
+    }];
+    let is_on = match &config["formatter"] {
+        Value::Object(formatters) => formatters.values().any(|it| it["disabled"] != true),
+        other => *other == true,
+    };
+    if is_on {
+        said.push(Said::Note(other_hook(
+            "opencode's formatter setting",
+            "after an edit",
+            "a formatter",
+        )));
+    }
+    said
+}
+
+/// Returns the edits of its last session in the current directory, which it has in a data base and
+/// tells itself.
+fn edits() -> Option<Vec<Edit>> {
+    let sessions = told(&["session", "list", "--max-count", "1", "--format", "json"])?;
+    let session = told(&["export", sessions[0]["id"].as_str()?])?;
+    let messages = session["messages"].as_array()?.iter();
+    let parts = messages.flat_map(|message| message["parts"].as_array().into_iter().flatten());
+    Some(parts.filter_map(edit_in).collect())
+}
+
+/// Returns what it prints, in JSON, when it is called with `arguments`.
+fn told(arguments: &[&str]) -> Option<Value> {
+    let mut command = Command::new("opencode");
+    command.arg("--pure").args(arguments);
+    let (lines, _) = lines_of(command, "", |_| false);
+    serde_json::from_str(&lines.join("\n")).ok()
+}
+
+/// Returns the edit in `part` of a message.
+pub fn edit_in(part: &Value) -> Option<Edit> {
+    let (state, input) = (&part["state"], &part["state"]["input"]);
+    if state["status"] != "completed" {
+        return None;
+    }
+    let path = match part["tool"].as_str()? {
+        "edit" | "multiedit" | "write" => input["filePath"].as_str()?.to_owned(),
+        // Its patch names the files.
+        "apply_patch" | "patch" => {
+            let patch = input["patchText"]
+                .as_str()
+                .or_else(|| input["patch"].as_str())?;
+            let mut names = patch.lines().filter_map(|line| {
+                let line = line.strip_prefix("*** ")?;
+                Some(line.split_once(" File: ")?.1.to_owned())
+            });
+            names.next()?
+        }
+        _ => return None,
+    };
+    let end = Duration::from_millis(state["time"]["end"].as_u64()?);
+    Some(Edit {
+        path,
+        at: SystemTime::UNIX_EPOCH + end,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opencode_s_formatter_and_a_missing_plugin_are_said() {
+        let said = said_in(&json!({ "plugin": [], "formatter": true }));
+        assert!(
+            matches!(&said[..], [Said::Fault(_), Said::Note(_)]),
+            "{said:?}"
+        );
+        for formatter in [
+            json!(false),
+            Value::Null,
+            json!({ "a": { "disabled": true } }),
+        ] {
+            let said = said_in(&json!({ "formatter": formatter }));
+            assert_eq!(said.len(), 1, "{said:?}");
+        }
+    }
+}
