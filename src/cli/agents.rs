@@ -4,7 +4,9 @@
 //! their arguments, how it is answered, its settings and its records. Nothing outside this module
 //! asks which agent it is. What an agent's tools make of a file is in the engine's `inputs`.
 //!
-//! - [`fields`]: the names that agents give to the arguments of their tools
+//! - [`fields`]: the arguments of their tools, under whatever names
+//! - [`patch`]: patches in Codex's format
+//! - [`notebook`]: what an edit of a notebook means for its text
 //! - [`records`]: what an agent has noted of its edits, and what it says when it is asked
 //! - [`claude`], [`codex`], [`gemini`], [`opencode`]: agents that `setup` knows
 //! - [`other`]: agents that run hooks much as Claude Code does, and are set up by hand
@@ -13,17 +15,19 @@ pub mod claude;
 pub mod codex;
 pub mod fields;
 pub mod gemini;
+mod notebook;
 pub mod opencode;
 pub mod other;
+pub mod patch;
 pub mod records;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use agent_q_diff_engine::inputs::FileText;
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
-use crate::hook::tool::Tool;
 use fields::Field;
 use records::{Edit, Said};
 
@@ -53,7 +57,7 @@ pub struct Agent {
     /// The names of its tools' arguments.
     pub arguments: &'static [(Field, &'static str)],
     /// Returns its tool with this name, called with this input, or `None` if that edits no file.
-    pub tool: fn(&str, &JsonObject) -> Option<Tool>,
+    pub tool: fn(&str, &JsonObject) -> Option<&'static Tool>,
     /// The environment variable with the root of the project in which it works, unless it says in
     /// each event where it is.
     pub project: Option<&'static str>,
@@ -78,6 +82,83 @@ pub struct Events {
     pub after: &'static [&'static str],
     /// When the agent has gone on, or its turn has ended.
     pub over: &'static [&'static str],
+}
+
+/// A tool with which an agent edits files.
+#[derive(Debug)]
+pub struct Tool {
+    /// What its input has.
+    pub kind: Kind,
+    /// Returns what it makes of a file, `None` if there is none before, with this input. The error is
+    /// a sentence, without its full stop, about why that cannot be known.
+    pub made: fn(Option<&FileText>, &JsonObject) -> Result<FileText, String>,
+    /// Changes this input so that the tool makes the last file of the one before it, if it can.
+    pub rewrite: fn(&mut JsonObject, Option<&FileText>, &FileText) -> Option<()>,
+    /// Returns whether it is known that its patches can make the second file of the first one. `None`
+    /// is no file.
+    pub can_patch: fn(Option<&FileText>, Option<&FileText>) -> bool,
+    /// Returns whether it makes something else of this input than [`Self::made`] says.
+    pub is_misread: fn(&JsonObject) -> bool,
+    /// Returns the text that it has written, if its response says so. The file may be another by now:
+    /// agents run other hooks beside this one.
+    pub written: fn(&Value) -> Option<String>,
+    /// What it takes off the beginning of a file's name.
+    pub prefixes: &'static [char],
+    /// Whether it writes a file that is UTF-16 as UTF-16.
+    pub keeps_utf_16: bool,
+    /// Whether it is known to run with an input that comes from a hook.
+    pub takes_input: bool,
+    /// Whether it can be made to leave another text.
+    pub is_rewritable: bool,
+    /// Whether Emacs applies its patch, so that it is never run itself.
+    pub is_run_by_emacs: bool,
+}
+
+/// What the input of a tool has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The name of a file, and what becomes of its text.
+    Text,
+    /// A patch in Codex's format.
+    Patch,
+    /// A shell command, which may apply such a patch.
+    Shell,
+}
+
+impl Tool {
+    /// What is true of most tools. What this one does with its input is not known.
+    const PLAIN: Self = Self {
+        kind: Kind::Text,
+        made: |_, _| Err("it does not know what this tool does with its input".to_owned()),
+        rewrite: |_, _, _| None,
+        can_patch: |_, _| false,
+        is_misread: |_| false,
+        written: |_| None,
+        prefixes: &[],
+        keeps_utf_16: false,
+        takes_input: true,
+        is_rewritable: true,
+        is_run_by_emacs: false,
+    };
+
+    /// Returns the patch in `input`, or `None` if it has none.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, without its full stop, if it may do more than apply a patch.
+    pub fn patch<'i>(&self, input: &'i JsonObject) -> Result<Option<&'i str>, String> {
+        match self.kind {
+            Kind::Text => Ok(None),
+            Kind::Patch => patch::text_in(input).map(Some),
+            Kind::Shell => patch::patch_in_shell(patch::text_in(input)?),
+        }
+    }
+}
+
+impl PartialEq for Tool {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
 }
 
 /// What was decided about an edit.
@@ -377,10 +458,10 @@ mod tests {
     #[test]
     fn only_tools_that_edit_files_are_known() {
         let tool = |agent: &Agent, name: &str| (agent.tool)(name, &JsonObject::new());
-        assert_eq!(tool(&claude::AGENT, "Edit"), Some(Tool::ClaudeEdit));
+        assert_eq!(tool(&claude::AGENT, "Edit"), Some(&claude::EDIT));
         assert_eq!(tool(&claude::AGENT, "Read"), None);
         assert_eq!(tool(&gemini::AGENT, "Edit"), None);
-        assert_eq!(tool(&opencode::AGENT, "edit"), Some(Tool::OpencodeEdit));
+        assert_eq!(tool(&opencode::AGENT, "edit"), Some(&opencode::EDIT));
         assert_eq!(tool(&opencode::AGENT, "read"), None);
     }
 

@@ -13,9 +13,6 @@
 //! before it reads the file the program waits for its turn, which Emacs gives it.
 //!
 //! - [`event`]: what an agent says about a call of its tool
-//! - [`notebook`]: what an edit of a notebook means for its text
-//! - [`patch`]: patches in what Codex calls
-//! - [`tool`]: the tools with which agents edit files
 //! - [`file`]: a file as the tool finds it, and as it would leave it
 //! - [`edit`]: the text that the tool would leave, and the input that leaves another
 //! - [`several`]: what a patch of several files would leave, and the patch that leaves something else
@@ -25,10 +22,7 @@ mod edit;
 mod event;
 mod file;
 pub mod last_run;
-mod notebook;
-pub mod patch;
 mod several;
-pub mod tool;
 
 use std::io::Write;
 use std::path::Path;
@@ -40,14 +34,13 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::sync::oneshot;
 
-use crate::agents::{Agent, Verdict};
+use crate::agents::{Agent, Tool, Verdict};
 use crate::options::Hook;
 use crate::socket::{Answer, Call, Request, State, Texts, sockets};
 
 use edit::{Edit, Plan};
 use event::{Event, Moment};
 use several::PatchEdit;
-use tool::Tool;
 
 /// The environment variable with which a user lets every edit of an agent pass.
 const OFF_VARIABLE: &str = "AGENT_Q_DIFF";
@@ -179,7 +172,7 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
             };
             (options.agent.before)(verdict, &event.input).map(Some)
         }
-        Moment::After if tool.is_run_by_emacs() => Ok(None),
+        Moment::After if tool.is_run_by_emacs => Ok(None),
         Moment::After if event.has_failed => {
             // It has written nothing, and the next edit of the file need not wait for it.
             if let Ok(path) = edit::path_of(tool, &event) {
@@ -205,7 +198,7 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
 /// What the agent reads if the turn does not come.
 async fn take_turn(
     options: &Hook,
-    tool: Tool,
+    tool: &Tool,
     event: &Event,
 ) -> Result<(Option<Call>, bool), String> {
     let files = edit::files(tool, event);
@@ -346,7 +339,7 @@ async fn not_run(options: &Hook, event: &Event, path: &Path) {
 }
 
 /// Has Emacs compare the file with what was decided, and returns what the model is to read.
-async fn check(options: &Hook, tool: Tool, event: &Event) -> String {
+async fn check(options: &Hook, tool: &Tool, event: &Event) -> String {
     let Ok(path) = edit::path_of(tool, event) else {
         return "agent-q-diff cannot check this edit, since its input names no file.".to_owned();
     };
@@ -355,7 +348,7 @@ async fn check(options: &Hook, tool: Tool, event: &Event) -> String {
         arguments["text"] = text.text.clone().into();
         arguments["encoding"] = file::encoding_name(&text).into();
     }
-    if let Some(written) = edit::written(tool, event) {
+    if let Some(written) = (tool.written)(&event.response) {
         arguments["written"] = written.into();
     }
     let why = match wait(options, event, "check_edit", arguments).await {

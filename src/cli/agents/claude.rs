@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
+use agent_q_diff_engine::inputs::{FileText, Replacement, claude as rules};
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
-use super::fields::Field;
+use super::fields::{Field, put_content, put_replacement, replacement, replacements};
 use super::records::{self, Edit, Said, lines_of};
 use super::{
-    Agent, Dialect, Events, Form, LESS_THAN_A_DAY, Layer, Scope, Settings, Setup, Verdict, first,
-    home, hook_output, is_switch,
+    Agent, Dialect, Events, Form, LESS_THAN_A_DAY, Layer, Scope, Settings, Setup, Tool, Verdict,
+    first, home, hook_output, is_switch, notebook,
 };
-use crate::hook::tool::Tool;
 use crate::socket::current_directory;
 
 /// Claude Code.
@@ -37,10 +37,10 @@ pub static AGENT: Agent = Agent {
         (Field::Edits, "edits"),
     ],
     tool: |name, _| match name {
-        "Edit" => Some(Tool::ClaudeEdit),
-        "MultiEdit" => Some(Tool::ClaudeMultiEdit),
-        "NotebookEdit" => Some(Tool::ClaudeNotebookEdit),
-        "Write" => Some(Tool::ClaudeWrite),
+        "Edit" => Some(&EDIT),
+        "MultiEdit" => Some(&MULTI_EDIT),
+        "NotebookEdit" => Some(&NOTEBOOK_EDIT),
+        "Write" => Some(&WRITE),
         _ => None,
     },
     project: Some("CLAUDE_PROJECT_DIR"),
@@ -94,6 +94,76 @@ pub static AGENT: Agent = Agent {
                  runs none, and edits without a decision. What its shell changes is never decided.",
     }),
 };
+
+/// Replaces a string.
+pub static EDIT: Tool = Tool {
+    made: |base, input| edited(base, &[replacement(input)?]),
+    rewrite: |input, base, wanted| {
+        put_replacement(input, &rules::edit_to(base, &wanted.text)?, "replace_all");
+        Some(())
+    },
+    written: |response| {
+        let text = |name: &str| Some(response.get(name)?.as_str()?.to_owned());
+        let edit = Replacement {
+            old: text("oldString")?,
+            new: text("newString")?,
+            is_all: response["replaceAll"] == true,
+        };
+        let base = match response.get("originalFile")? {
+            Value::Null => None,
+            original => Some(FileText::new(original.as_str()?.to_owned())),
+        };
+        Some(edited(base.as_ref(), &[edit]).ok()?.text)
+    },
+    ..TOOL
+};
+
+/// Replaces several strings; earlier versions have it.
+pub static MULTI_EDIT: Tool = Tool {
+    made: |base, input| edited(base, &replacements(input)?),
+    rewrite: |input, base, wanted| {
+        let mut only = JsonObject::new();
+        put_replacement(
+            &mut only,
+            &rules::edit_to(base, &wanted.text)?,
+            "replace_all",
+        );
+        Field::Edits.put(input, json!([only]), "edits");
+        Some(())
+    },
+    ..TOOL
+};
+
+/// Writes a whole file.
+pub static WRITE: Tool = Tool {
+    made: |base, input| Ok(rules::written(base, Field::Content.text(input)?)),
+    rewrite: |input, base, wanted| {
+        put_content(input, base, wanted);
+        Some(())
+    },
+    written: |response| Some(response.get("content")?.as_str()?.to_owned()),
+    ..TOOL
+};
+
+/// Changes a cell of a notebook. Why it cannot be made to leave another text: see [`notebook`].
+pub static NOTEBOOK_EDIT: Tool = Tool {
+    made: |base, input| {
+        let base = base.ok_or("there is no such notebook")?;
+        Ok(base.with_text(notebook::edited(&base.text, input)?))
+    },
+    is_rewritable: false,
+    ..TOOL
+};
+
+/// What is true of all its tools.
+const TOOL: Tool = Tool {
+    keeps_utf_16: true,
+    ..Tool::PLAIN
+};
+
+fn edited(base: Option<&FileText>, edits: &[Replacement]) -> Result<FileText, String> {
+    rules::edited(base, edits).map_err(|error| error.to_string())
+}
 
 /// Variables by which it is told to run no hook; some of its options set them.
 const SWITCHES: [&str; 3] = [

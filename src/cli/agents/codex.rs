@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use agent_q_diff_engine::inputs::Encoding;
 use serde_json::{Value, json};
 
 use super::fields::Field;
 use super::records::{self, Edit, Said, lines_of, other_hook};
 use super::{
-    Agent, Dialect, Events, Form, Handler, LESS_THAN_A_DAY, Scope, Settings, Setup, claude,
-    directory_of,
+    Agent, Dialect, Events, Form, Handler, Kind, LESS_THAN_A_DAY, Scope, Settings, Setup, Tool,
+    claude, directory_of, patch,
 };
-use crate::hook::tool::Tool;
 use crate::socket::current_directory;
 
 /// Codex.
@@ -26,8 +26,8 @@ pub static AGENT: Agent = Agent {
     },
     arguments: &[(Field::Patch, "command")],
     tool: |name, _| match name {
-        "apply_patch" => Some(Tool::CodexPatch),
-        "Bash" | "shell" => Some(Tool::CodexShell),
+        "apply_patch" => Some(&PATCH),
+        "Bash" | "shell" => Some(&SHELL),
         _ => None,
     },
     project: None,
@@ -54,6 +54,26 @@ pub static AGENT: Agent = Agent {
                  without a decision. What its shell changes is decided only if that is by \
                  apply_patch.",
     }),
+};
+
+/// Applies a patch.
+pub static PATCH: Tool = Tool {
+    kind: Kind::Patch,
+    made: patch::patched,
+    rewrite: patch::rewrite,
+    can_patch: |before, after| {
+        let mut files = before.into_iter().chain(after);
+        files.all(|file| file.encoding != Encoding::Utf16Le)
+    },
+    ..Tool::PLAIN
+};
+
+/// The shell. Codex applies a patch in a command by itself, and then runs no hook in which its model
+/// could be told what was decided.
+pub static SHELL: Tool = Tool {
+    kind: Kind::Shell,
+    is_run_by_emacs: true,
+    ..Tool::PLAIN
 };
 
 const SETTINGS: Settings = Settings {

@@ -3,6 +3,7 @@
 //! Agents name the same thing differently. Each argument is looked for under all of its names, so a
 //! tool is understood by what it gets, whatever agent it belongs to.
 
+use agent_q_diff_engine::inputs::{Encoding, FileText, Replacement};
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
@@ -80,6 +81,61 @@ impl Field {
         let name = names.find(|name| input.contains_key(*name)).unwrap_or(name);
         input.insert(name.to_owned(), value);
     }
+}
+
+/// Returns the replacement that `input` asks for.
+pub fn replacement(input: &JsonObject) -> Result<Replacement, String> {
+    Ok(Replacement {
+        old: Field::Old.text(input)?.to_owned(),
+        new: Field::New.text(input)?.to_owned(),
+        is_all: match Field::All.find(input)? {
+            None => false,
+            Some((_, Value::Bool(is_all))) => *is_all,
+            Some((name, _)) => {
+                return Err(format!("{name} in its input is neither true nor false"));
+            }
+        },
+    })
+}
+
+/// Returns the replacements that `input` asks for, one or several.
+pub fn replacements(input: &JsonObject) -> Result<Vec<Replacement>, String> {
+    let edits = match Field::Edits.find(input)? {
+        None => return Ok(vec![replacement(input)?]),
+        Some((_, Value::Array(edits))) => edits.as_slice(),
+        Some((_, edit @ Value::Object(_))) => std::slice::from_ref(edit),
+        Some((name, _)) => return Err(format!("its input has no array {name}")),
+    };
+    let edits = edits.iter().map(|edit| {
+        let edit = edit.as_object().ok_or("one of its edits is no object")?;
+        // An edit of another file would pass unseen.
+        match Field::Path.find(edit)? {
+            None => replacement(edit),
+            Some(_) => Err("its edits are of several files".to_owned()),
+        }
+    });
+    edits.collect()
+}
+
+/// Puts `edit` into `input`; `all_key` is the name of [`Field::All`].
+pub fn put_replacement(input: &mut JsonObject, edit: &Replacement, all_key: &str) {
+    Field::Old.put(input, edit.old.clone().into(), "old_string");
+    Field::New.put(input, edit.new.clone().into(), "new_string");
+    Field::All.put(input, edit.is_all.into(), all_key);
+}
+
+/// Puts the content of a file that is to be `wanted` into `input`, for a tool that keeps a byte order
+/// mark of the file before, `base`.
+pub fn put_content(input: &mut JsonObject, base: Option<&FileText>, wanted: &FileText) {
+    let had_mark = base.is_some_and(|base| base.encoding == Encoding::Utf8WithBom);
+    let has_mark = wanted.encoding == Encoding::Utf8WithBom;
+    let mark = if has_mark && !had_mark {
+        "\u{feff}"
+    } else {
+        ""
+    };
+    let content = format!("{mark}{}", wanted.text);
+    Field::Content.put(input, content.into(), "content");
 }
 
 #[cfg(test)]

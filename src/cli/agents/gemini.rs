@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
+use agent_q_diff_engine::inputs::gemini as rules;
 use serde_json::{Value, json};
 
-use super::fields::Field;
+use super::fields::{Field, put_replacement, replacement};
 use super::records::{self, Edit};
 use super::{
-    Agent, Dialect, Events, Form, LESS_THAN_A_DAY, Layer, Scope, Settings, Setup, Verdict,
+    Agent, Dialect, Events, Form, LESS_THAN_A_DAY, Layer, Scope, Settings, Setup, Tool, Verdict,
     directory_of, first, hook_output,
 };
-use crate::hook::tool::Tool;
 use crate::socket::current_directory;
 
 /// Gemini CLI.
@@ -31,8 +31,8 @@ pub static AGENT: Agent = Agent {
         (Field::Content, "content"),
     ],
     tool: |name, _| match name {
-        "replace" => Some(Tool::GeminiReplace),
-        "write_file" => Some(Tool::GeminiWrite),
+        "replace" => Some(&REPLACE),
+        "write_file" => Some(&WRITE),
         _ => None,
     },
     project: Some("GEMINI_PROJECT_DIR"),
@@ -80,6 +80,42 @@ pub static AGENT: Agent = Agent {
                  settings count only in a folder that you trust. Started with --acp, it runs no \
                  hook, and edits without a decision. What its shell changes is never decided.",
     }),
+};
+
+/// Replaces a string.
+pub static REPLACE: Tool = Tool {
+    made: |base, input| {
+        rules::replaced(base, &replacement(input)?).map_err(|error| error.to_string())
+    },
+    rewrite: |input, base, wanted| {
+        put_replacement(
+            input,
+            &rules::replace_to(base, &wanted.text)?,
+            "allow_multiple",
+        );
+        Some(())
+    },
+    ..TOOL
+};
+
+/// Writes a whole file.
+pub static WRITE: Tool = Tool {
+    made: |base, input| Ok(rules::written(base, Field::Content.text(input)?)),
+    rewrite: |input, _, wanted| {
+        Field::Content.put(input, wanted.text.clone().into(), "content");
+        Some(())
+    },
+    ..TOOL
+};
+
+/// What is true of both its tools.
+const TOOL: Tool = Tool {
+    written: |response| {
+        let text = response.pointer("/returnDisplay/newContent")?;
+        Some(text.as_str()?.to_owned())
+    },
+    prefixes: &['@'],
+    ..Tool::PLAIN
 };
 
 /// Returns the directory in which it has what the user sets, and what it records.

@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
+use agent_q_diff_engine::inputs::{Encoding, FileText, opencode as rules};
 use serde_json::{Value, json};
 
-use super::fields::Field;
+use super::fields::{Field, put_content, put_replacement, replacement};
 use super::records::{Edit, Said, lines_of, other_hook};
 use super::{
-    Agent, Events, Form, LESS_THAN_A_DAY, Plugin, Scope, Setup, Verdict, directory_of, home,
+    Agent, Events, Form, Kind, LESS_THAN_A_DAY, Plugin, Scope, Setup, Tool, Verdict, directory_of,
+    home, patch,
 };
-use crate::hook::tool::Tool;
 use crate::socket::current_directory;
 
 /// opencode.
@@ -33,9 +34,9 @@ pub static AGENT: Agent = Agent {
         (Field::Patch, "patchText"),
     ],
     tool: |name, _| match name {
-        "edit" => Some(Tool::OpencodeEdit),
-        "write" => Some(Tool::OpencodeWrite),
-        "apply_patch" => Some(Tool::OpencodePatch),
+        "edit" => Some(&EDIT),
+        "write" => Some(&WRITE),
+        "apply_patch" => Some(&PATCH),
         _ => None,
     },
     project: None,
@@ -63,6 +64,48 @@ pub static AGENT: Agent = Agent {
         advice: "opencode reads its plugins when it starts: restart it. Started with --pure, it \
                  reads none, and edits without a decision. What its shell changes is never decided.",
     }),
+};
+
+/// Replaces a string.
+pub static EDIT: Tool = Tool {
+    made: |base, input| {
+        rules::edited(base, &replacement(input)?).map_err(|error| error.to_string())
+    },
+    rewrite: |input, base, wanted| {
+        put_replacement(input, &rules::edit_to(base, &wanted.text)?, "replaceAll");
+        Some(())
+    },
+    // It takes `$` in a string that replaces all as JavaScript's `replaceAll` does.
+    is_misread: |input| replacement(input).is_ok_and(|edit| edit.is_all && edit.new.contains('$')),
+    ..Tool::PLAIN
+};
+
+/// Writes a whole file.
+pub static WRITE: Tool = Tool {
+    made: |base, input| Ok(rules::written(base, Field::Content.text(input)?)),
+    rewrite: |input, base, wanted| {
+        put_content(input, base, wanted);
+        Some(())
+    },
+    ..Tool::PLAIN
+};
+
+/// Applies a patch.
+pub static PATCH: Tool = Tool {
+    kind: Kind::Patch,
+    made: patch::patched,
+    rewrite: patch::rewrite,
+    can_patch: |before, after| {
+        // It adds lines without CR, and a byte order mark is no part of a line.
+        let is_known =
+            |file: &FileText| file.encoding == Encoding::Utf8 && !file.text.contains('\r');
+        // Some versions take an empty line at the end for the newline.
+        let ends_well = |file: &FileText| !(file.text == "\n" || file.text.ends_with("\n\n"));
+        before.into_iter().chain(after).all(is_known) && after.is_none_or(ends_well)
+    },
+    // It skips lines that Codex reads.
+    is_misread: |_| true,
+    ..Tool::PLAIN
 };
 
 /// The name of the plugin's file.

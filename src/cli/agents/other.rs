@@ -7,13 +7,12 @@
 
 use std::time::Duration;
 
+use agent_q_diff_engine::inputs::{FileText, InputError, Replacement};
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
-use super::fields::Field;
-use super::{Agent, Events, Verdict, claude, hook_output};
-use crate::hook::patch;
-use crate::hook::tool::Tool;
+use super::fields::{Field, replacements};
+use super::{Agent, Events, Kind, Tool, Verdict, claude, hook_output, patch};
 
 /// Any agent, so it is cautious. The names of arguments are those of VS Code and Cursor, by their
 /// documentation.
@@ -129,27 +128,93 @@ fn with_plain(name: &str, output: Value) -> Value {
     plain
 }
 
+/// Replaces strings, by rules that are not known.
+pub static EDIT: Tool = Tool {
+    made: |base, input| edited(base, &replacements(input)?).map_err(|error| error.to_string()),
+    ..TOOL
+};
+
+/// Writes a whole file.
+pub static WRITE: Tool = Tool {
+    made: written,
+    ..TOOL
+};
+
+/// Applies a patch.
+pub static PATCH: Tool = Tool {
+    kind: Kind::Patch,
+    is_run_by_emacs: true,
+    ..TOOL
+};
+
+/// Seems to change a file, nobody knows how.
+pub static UNKNOWN: Tool = TOOL;
+
+/// What is true of all their tools.
+const TOOL: Tool = Tool {
+    takes_input: false,
+    ..Tool::PLAIN
+};
+
 /// Words in names of tools that change files.
 const CHANGING: [&str; 8] = [
     "edit", "write", "replace", "patch", "create", "insert", "delete", "notebook",
 ];
 
 /// Returns what the tool called `name` does, by its `input`, or `None` if it edits no file.
-fn tool(name: &str, input: &JsonObject) -> Option<Tool> {
+fn tool(name: &str, input: &JsonObject) -> Option<&'static Tool> {
     let has_path = Field::Path.is_text_in(input);
     let is_edit = |input: &JsonObject| Field::Old.is_text_in(input) && Field::New.is_text_in(input);
     let name = name.to_lowercase();
     if has_path && (is_edit(input) || matches!(Field::Edits.find(input), Ok(Some(_)))) {
-        Some(Tool::OtherEdit)
+        Some(&EDIT)
     } else if has_path && Field::Content.is_text_in(input) {
-        Some(Tool::OtherWrite)
+        Some(&WRITE)
     } else if patch::text_in(input).is_ok_and(|text| text.trim_start().starts_with(patch::BEGIN)) {
-        Some(Tool::OtherPatch)
+        Some(&PATCH)
     } else if CHANGING.iter().any(|word| name.contains(word)) && !name.contains("todo") {
-        Some(Tool::OtherUnknown)
+        Some(&UNKNOWN)
     } else {
         None
     }
+}
+
+/// Returns what `edits` make of a file, one after the other, each of a string as it is; `base` is the
+/// file before, or `None` if there is none.
+fn edited(base: Option<&FileText>, edits: &[Replacement]) -> Result<FileText, InputError> {
+    let mut file = match base {
+        Some(base) => base.clone(),
+        None => FileText::new(String::new()),
+    };
+    for edit in edits {
+        let is_new = base.is_none() && file.text.is_empty();
+        let n = file.text.matches(&edit.old).count();
+        file.text = match (edit.old.is_empty(), n) {
+            (true, _) if is_new => edit.new.clone(),
+            (true, _) => return Err(InputError::Exists),
+            (false, _) if is_new => return Err(InputError::Missing),
+            (false, 0) => return Err(InputError::NotFound),
+            (false, n) if n > 1 && !edit.is_all => return Err(InputError::Several { n }),
+            _ => file.text.replace(&edit.old, &edit.new),
+        };
+    }
+    Ok(file)
+}
+
+/// Returns the file with the content in `input`, or with that at its end if `input` says so; `base`
+/// is the file before, or `None` if there is none.
+fn written(base: Option<&FileText>, input: &JsonObject) -> Result<FileText, String> {
+    let content = Field::Content.text(input)?;
+    let before = base.map_or("", |base| &base.text);
+    let text = match input.get("mode").and_then(Value::as_str) {
+        None | Some("overwrite") => content.to_owned(),
+        Some("append") => format!("{before}{content}"),
+        Some(mode) => return Err(format!("its mode {mode} is not known")),
+    };
+    Ok(base.map_or_else(
+        || FileText::new(text.clone()),
+        |base| base.with_text(text.clone()),
+    ))
 }
 
 #[cfg(test)]
@@ -168,45 +233,41 @@ mod tests {
             (
                 "replace_string_in_file",
                 json!({ "filePath": "f", "oldString": "a", "newString": "b" }),
-                Some(Tool::OtherEdit),
+                Some(&EDIT),
             ),
             (
                 "edit",
                 json!({ "path": "f", "old_str": "a", "new_str": "b" }),
-                Some(Tool::OtherEdit),
+                Some(&EDIT),
             ),
             (
                 "StrReplaceFile",
                 json!({ "path": "f", "edit": { "old": "a", "new": "b" } }),
-                Some(Tool::OtherEdit),
+                Some(&EDIT),
             ),
             (
                 "create_file",
                 json!({ "filePath": "f", "content": "" }),
-                Some(Tool::OtherWrite),
+                Some(&WRITE),
             ),
             (
                 "create",
                 json!({ "path": "f", "file_text": "" }),
-                Some(Tool::OtherWrite),
+                Some(&WRITE),
             ),
             (
                 "Write",
                 json!({ "file_path": "f", "contents": "" }),
-                Some(Tool::OtherWrite),
+                Some(&WRITE),
             ),
-            (
-                "apply_patch",
-                json!({ "input": patch }),
-                Some(Tool::OtherPatch),
-            ),
+            ("apply_patch", json!({ "input": patch }), Some(&PATCH)),
             // What may change a file, nobody knows how, is refused; all else passes.
             (
                 "insert_edit_into_file",
                 json!({ "filePath": "f" }),
-                Some(Tool::OtherUnknown),
+                Some(&UNKNOWN),
             ),
-            ("Delete", json!({ "path": "f" }), Some(Tool::OtherUnknown)),
+            ("Delete", json!({ "path": "f" }), Some(&UNKNOWN)),
             ("Read", json!({ "file_path": "f" }), None),
             ("Shell", json!({ "command": "ls" }), None),
             ("TodoWrite", json!({ "todos": [] }), None),

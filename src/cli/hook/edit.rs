@@ -3,19 +3,15 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use agent_q_diff_engine::inputs::{
-    Encoding, FileText, InputError, Replacement, claude, codex, gemini, opencode,
-};
-use agent_q_diff_engine::patch::codex::{Action, parse, updated};
+use agent_q_diff_engine::inputs::{Encoding, FileText};
+use agent_q_diff_engine::patch::codex::{Action, parse};
 use rmcp::model::JsonObject;
-use serde_json::{Value, json};
 
 use super::event::Event;
+use super::file;
 use super::several::PatchEdit;
-use super::tool::Tool;
-use super::{file, notebook, patch};
-use crate::agents::Verdict;
 use crate::agents::fields::Field;
+use crate::agents::{Kind, Tool, Verdict, patch};
 
 /// What a tool is about to do.
 #[derive(Debug)]
@@ -33,15 +29,15 @@ pub enum Plan {
 /// # Errors
 ///
 /// A sentence, without its full stop, about why it cannot be known.
-pub fn plan(tool: Tool, event: &Event) -> Result<Plan, String> {
+pub fn plan(tool: &'static Tool, event: &Event) -> Result<Plan, String> {
     if let Some(text) = tool.patch(&event.input)? {
         let files = parse(text).map_err(|error| error.to_string())?;
-        if tool.is_run_by_emacs() || patch::only_text(&files).is_none() {
+        if tool.is_run_by_emacs || patch::only_text(&files).is_none() {
             return Ok(Plan::Patch(Box::new(PatchEdit::of(
                 tool, event, text, &files,
             ))));
         }
-    } else if tool == Tool::CodexShell {
+    } else if tool.kind == Kind::Shell {
         return Ok(Plan::Nothing);
     }
     Edit::of(tool, event).map(|edit| Plan::Edit(Box::new(edit)))
@@ -52,7 +48,7 @@ pub fn plan(tool: Tool, event: &Event) -> Result<Plan, String> {
 pub struct Edit {
     /// The file's absolute name.
     pub path: PathBuf,
-    tool: Tool,
+    tool: &'static Tool,
     input: JsonObject,
     before: Option<FileText>,
     after: FileText,
@@ -64,16 +60,16 @@ impl Edit {
     /// # Errors
     ///
     /// A sentence, without its full stop, about why it cannot be known.
-    pub fn of(tool: Tool, event: &Event) -> Result<Self, String> {
+    pub fn of(tool: &'static Tool, event: &Event) -> Result<Self, String> {
         let input = &event.input;
         let path = path_of(tool, event)?;
         check_name(tool, event, &path)?;
         let before = file::read(&path)?;
         let is_utf_16 = matches!(&before, Some(file) if file.encoding == Encoding::Utf16Le);
-        if is_utf_16 && !tool.keeps_utf_16() {
+        if is_utf_16 && !tool.keeps_utf_16 {
             return Err("the file is UTF-16, and the tool would write it as UTF-8".to_owned());
         }
-        let after = made(tool, before.as_ref(), input)?;
+        let after = (tool.made)(before.as_ref(), input)?;
         Ok(Self {
             after,
             path,
@@ -96,17 +92,11 @@ impl Edit {
     /// Returns the verdict that lets the tool leave what it was called for, or `None` if there is
     /// none. A name that the tool would look for is made whole.
     pub fn input_as_called(&self) -> Option<Verdict> {
-        let is_misread = match self.tool {
-            Tool::OpencodeEdit => is_pattern(&self.input),
-            // It skips lines that Codex reads.
-            Tool::OpencodePatch => true,
-            _ => false,
-        };
-        if is_misread {
+        if (self.tool.is_misread)(&self.input) {
             return self.input_for(&self.shown().1).map(Verdict::Change);
         }
         match (self.path.to_str(), Field::Path.text(&self.input)) {
-            (Some(whole), Ok(path)) if whole != path && self.tool.takes_input() => {
+            (Some(whole), Ok(path)) if whole != path && self.tool.takes_input => {
                 let mut input = self.input.clone();
                 Field::Path.put(&mut input, whole.into(), "file_path");
                 Some(Verdict::Change(input))
@@ -122,7 +112,7 @@ impl Edit {
 
     /// Returns whether the tool can be made to leave another text.
     pub fn is_rewritable(&self) -> bool {
-        self.tool != Tool::ClaudeNotebookEdit
+        self.tool.is_rewritable
     }
 
     /// Returns the input that makes the tool leave `decided`, a text like those of [`Self::shown`],
@@ -130,60 +120,18 @@ impl Edit {
     pub fn input_for(&self, decided: &str) -> Option<JsonObject> {
         let base = self.before.as_ref();
         let decided = file::with_line_ends(base, &self.after, decided);
+        let is_patch = self.tool.kind == Kind::Patch;
         let mut input = self.input.clone();
-        if Field::Path.is_text_in(&input) {
+        if !is_patch && Field::Path.is_text_in(&input) {
             Field::Path.put(&mut input, self.path.to_str()?.into(), "file_path");
         }
-        match self.tool {
-            Tool::ClaudeEdit => {
-                let edit = claude::edit_to(base, &decided)?;
-                put(&mut input, &edit, "replace_all");
-            }
-            Tool::ClaudeMultiEdit => {
-                let edit = claude::edit_to(base, &decided)?;
-                let mut only = JsonObject::new();
-                put(&mut only, &edit, "replace_all");
-                Field::Edits.put(&mut input, json!([only]), "edits");
-            }
-            Tool::ClaudeWrite | Tool::OpencodeWrite => {
-                let had_mark = base.is_some_and(|base| base.encoding == Encoding::Utf8WithBom);
-                let has_mark = self.after.encoding == Encoding::Utf8WithBom;
-                let mark = if has_mark && !had_mark {
-                    "\u{feff}"
-                } else {
-                    ""
-                };
-                let content = format!("{mark}{decided}");
-                Field::Content.put(&mut input, content.into(), "content");
-            }
-            // See the module `notebook`. Whether another agent takes another input is not known.
-            Tool::ClaudeNotebookEdit
-            | Tool::CodexShell
-            | Tool::OtherEdit
-            | Tool::OtherWrite
-            | Tool::OtherPatch
-            | Tool::OtherUnknown => return None,
-            Tool::CodexPatch | Tool::OpencodePatch => {
-                let wanted = self.after.with_text(decided.clone());
-                if !self.tool.can_patch(base, Some(&wanted)) {
-                    return None;
-                }
-                let path = patch::first_path(patch::text_in(&self.input).ok()?)?;
-                input = patch::put(&input, codex::patch_to(path, base, &wanted)?);
-            }
-            Tool::OpencodeEdit => {
-                let edit = opencode::edit_to(base, &decided)?;
-                put(&mut input, &edit, "replaceAll");
-            }
-            Tool::GeminiReplace => {
-                let edit = gemini::replace_to(base, &decided)?;
-                put(&mut input, &edit, "allow_multiple");
-            }
-            Tool::GeminiWrite => Field::Content.put(&mut input, decided.clone().into(), "content"),
-        }
-        // The mark at the beginning counts, too.
         let wanted = self.after.with_text(decided);
-        (made(self.tool, base, &input).ok()? == wanted).then_some(input)
+        if is_patch && !(self.tool.can_patch)(base, Some(&wanted)) {
+            return None;
+        }
+        (self.tool.rewrite)(&mut input, base, &wanted)?;
+        // The mark at the beginning counts, too.
+        ((self.tool.made)(base, &input).ok()? == wanted).then_some(input)
     }
 
     /// Returns whether all lines, before and after, end with CRLF.
@@ -198,7 +146,7 @@ impl Edit {
 /// # Errors
 ///
 /// A sentence, without its full stop, if its input names none.
-pub fn path_of(tool: Tool, event: &Event) -> Result<PathBuf, String> {
+pub fn path_of(tool: &Tool, event: &Event) -> Result<PathBuf, String> {
     let path = Field::Path.text(&event.input);
     let path = path.or_else(|error| {
         let patch = tool.patch(&event.input).ok().flatten();
@@ -209,7 +157,7 @@ pub fn path_of(tool: Tool, event: &Event) -> Result<PathBuf, String> {
 
 /// Returns the absolute names of the files that `tool` is about to change, by `event`. There are none
 /// if it is not known which.
-pub fn files(tool: Tool, event: &Event) -> Vec<PathBuf> {
+pub fn files(tool: &Tool, event: &Event) -> Vec<PathBuf> {
     let Ok(patch) = tool.patch(&event.input) else {
         return Vec::new();
     };
@@ -224,176 +172,23 @@ pub fn files(tool: Tool, event: &Event) -> Vec<PathBuf> {
     names.flatten().map(|name| event.absolute(name)).collect()
 }
 
-/// Returns the text that `tool` says in `event`, after it has run, to have written, or `None` if it
-/// does not say so. The file may be another by now: agents run other hooks beside this one.
-pub fn written(tool: Tool, event: &Event) -> Option<String> {
-    let response = &event.response;
-    let text = |pointer: &str| response.pointer(pointer).and_then(Value::as_str);
-    match tool {
-        Tool::ClaudeEdit => {
-            let edit = Replacement {
-                old: text("/oldString")?.to_owned(),
-                new: text("/newString")?.to_owned(),
-                is_all: response["replaceAll"] == true,
-            };
-            let base = match response.get("originalFile")? {
-                Value::Null => None,
-                original => Some(FileText::new(original.as_str()?.to_owned())),
-            };
-            let made = claude::edited(base.as_ref(), &[edit]).ok()?;
-            Some(made.text)
-        }
-        Tool::ClaudeWrite => text("/content").map(str::to_owned),
-        Tool::GeminiReplace | Tool::GeminiWrite => {
-            text("/returnDisplay/newContent").map(str::to_owned)
-        }
-        _ => None,
-    }
-}
-
 /// Checks that `tool` and Emacs mean the same file by the name that `event` gives it.
-fn check_name(tool: Tool, event: &Event, path: &Path) -> Result<(), String> {
-    let is_gemini = matches!(tool, Tool::GeminiReplace | Tool::GeminiWrite);
+fn check_name(tool: &Tool, event: &Event, path: &Path) -> Result<(), String> {
     let given = Field::Path.text(&event.input);
-    // Gemini CLI takes an @ off the beginning.
-    if given.is_ok_and(|name| name.starts_with('~') || is_gemini && name.starts_with('@')) {
+    if given.is_ok_and(|name| name.starts_with('~') || name.starts_with(tool.prefixes)) {
         return Err("give the file's absolute name".to_owned());
     }
     file::check_spelling(path)
-}
-
-/// Returns what `tool` makes of a file with `input`; `base` is the file before, or `None` if
-/// there is none.
-///
-/// # Errors
-///
-/// A sentence, without its full stop, about why it cannot be known.
-fn made(tool: Tool, base: Option<&FileText>, input: &JsonObject) -> Result<FileText, String> {
-    let made = match tool {
-        Tool::ClaudeEdit => claude::edited(base, &[replacement(input)?]),
-        Tool::ClaudeMultiEdit => claude::edited(base, &replacements(input)?),
-        Tool::ClaudeWrite => Ok(claude::written(base, Field::Content.text(input)?)),
-        Tool::ClaudeNotebookEdit => {
-            let base = base.ok_or("there is no such notebook")?;
-            Ok(base.with_text(notebook::edited(&base.text, input)?))
-        }
-        Tool::CodexPatch | Tool::OpencodePatch => Ok(patched(base, patch::text_in(input)?)?),
-        Tool::GeminiReplace => gemini::replaced(base, &replacement(input)?),
-        Tool::GeminiWrite => Ok(gemini::written(base, Field::Content.text(input)?)),
-        Tool::OpencodeEdit => opencode::edited(base, &replacement(input)?),
-        Tool::OpencodeWrite => Ok(opencode::written(base, Field::Content.text(input)?)),
-        Tool::OtherEdit => edited_exactly(base, &replacements(input)?),
-        Tool::OtherWrite => Ok(written_exactly(base, input)?),
-        // Emacs applies the patches of these.
-        Tool::CodexShell | Tool::OtherPatch | Tool::OtherUnknown => {
-            return Err("it does not know what this tool does with its input".to_owned());
-        }
-    };
-    made.map_err(|error| error.to_string())
-}
-
-/// Returns what `patch`, which changes the text of one file, makes of `base`.
-fn patched(base: Option<&FileText>, patch: &str) -> Result<FileText, String> {
-    let files = parse(patch).map_err(|error| error.to_string())?;
-    let bytes = match (patch::only_text(&files).map(|file| &file.action), base) {
-        (Some(Action::Add { text }), _) => text.clone().into_bytes(),
-        (Some(Action::Update { chunks, .. }), Some(base)) => {
-            updated(&base.bytes(), chunks).map_err(|error| error.to_string())?
-        }
-        _ => return Err("there is no such file".to_owned()),
-    };
-    FileText::read(&bytes).map_err(|error| error.to_string())
-}
-
-/// Returns what `edits` make of a file, one after the other, each of a string as it is; `base` is the
-/// file before, or `None` if there is none.
-fn edited_exactly(base: Option<&FileText>, edits: &[Replacement]) -> Result<FileText, InputError> {
-    let mut file = match base {
-        Some(base) => base.clone(),
-        None => FileText::new(String::new()),
-    };
-    for edit in edits {
-        let is_new = base.is_none() && file.text.is_empty();
-        let n = file.text.matches(&edit.old).count();
-        file.text = match (edit.old.is_empty(), n) {
-            (true, _) if is_new => edit.new.clone(),
-            (true, _) => return Err(InputError::Exists),
-            (false, _) if is_new => return Err(InputError::Missing),
-            (false, 0) => return Err(InputError::NotFound),
-            (false, n) if n > 1 && !edit.is_all => return Err(InputError::Several { n }),
-            _ => file.text.replace(&edit.old, &edit.new),
-        };
-    }
-    Ok(file)
-}
-
-/// Returns the file with the content in `input`, or with that at its end if `input` says so; `base`
-/// is the file before, or `None` if there is none.
-fn written_exactly(base: Option<&FileText>, input: &JsonObject) -> Result<FileText, String> {
-    let content = Field::Content.text(input)?;
-    let before = base.map_or("", |base| &base.text);
-    let text = match input.get("mode").and_then(Value::as_str) {
-        None | Some("overwrite") => content.to_owned(),
-        Some("append") => format!("{before}{content}"),
-        Some(mode) => return Err(format!("its mode {mode} is not known")),
-    };
-    Ok(base.map_or_else(
-        || FileText::new(text.clone()),
-        |base| base.with_text(text.clone()),
-    ))
-}
-
-/// Returns the replacement that `input` asks for.
-fn replacement(input: &JsonObject) -> Result<Replacement, String> {
-    Ok(Replacement {
-        old: Field::Old.text(input)?.to_owned(),
-        new: Field::New.text(input)?.to_owned(),
-        is_all: match Field::All.find(input)? {
-            None => false,
-            Some((_, Value::Bool(is_all))) => *is_all,
-            Some((name, _)) => {
-                return Err(format!("{name} in its input is neither true nor false"));
-            }
-        },
-    })
-}
-
-/// Returns the replacements that `input` asks for, one or several.
-fn replacements(input: &JsonObject) -> Result<Vec<Replacement>, String> {
-    let edits = match Field::Edits.find(input)? {
-        None => return Ok(vec![replacement(input)?]),
-        Some((_, Value::Array(edits))) => edits.as_slice(),
-        Some((_, edit @ Value::Object(_))) => std::slice::from_ref(edit),
-        Some((name, _)) => return Err(format!("its input has no array {name}")),
-    };
-    let edits = edits.iter().map(|edit| {
-        let edit = edit.as_object().ok_or("one of its edits is no object")?;
-        // An edit of another file would pass unseen.
-        match Field::Path.find(edit)? {
-            None => replacement(edit),
-            Some(_) => Err("its edits are of several files".to_owned()),
-        }
-    });
-    edits.collect()
-}
-
-/// Returns whether `input` is one in which opencode gives `$` a meaning, as JavaScript's `replaceAll`.
-fn is_pattern(input: &JsonObject) -> bool {
-    replacement(input).is_ok_and(|edit| edit.is_all && edit.new.contains('$'))
-}
-
-/// Puts `edit` into `input`.
-fn put(input: &mut JsonObject, edit: &Replacement, all_key: &str) {
-    Field::Old.put(input, edit.old.clone().into(), "old_string");
-    Field::New.put(input, edit.new.clone().into(), "new_string");
-    Field::All.put(input, edit.is_all.into(), all_key);
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
 
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::agents::{claude, codex, gemini, opencode, other};
 
     /// A file that is removed at the end.
     struct File(PathBuf);
@@ -425,7 +220,7 @@ mod tests {
         Event::parse(event.to_string().as_bytes()).unwrap()
     }
 
-    fn edit(tool: Tool, path: &Path, input: Value) -> Result<Edit, String> {
+    fn edit(tool: &'static Tool, path: &Path, input: Value) -> Result<Edit, String> {
         Edit::of(tool, &event("", path, input))
     }
 
@@ -439,18 +234,15 @@ mod tests {
         let patch = "*** Begin Patch\n*** Update File: a\n*** Move to: /b\n@@\n-a\n+A\n\
                      *** Add File: c\n+c\n*** Delete File: d/e\n*** End Patch";
         let names = ["/d/a", "/b", "/d/c", "/d/d/e"].map(PathBuf::from);
-        assert_eq!(files(Tool::CodexPatch, json!({ "command": patch })), names);
+        assert_eq!(files(&codex::PATCH, json!({ "command": patch })), names);
         let command = format!("apply_patch <<'EOT'\n{patch}\nEOT\n");
-        assert_eq!(
-            files(Tool::CodexShell, json!({ "command": command })),
-            names
-        );
+        assert_eq!(files(&codex::SHELL, json!({ "command": command })), names);
         let edit = json!({ "filePath": "f", "oldString": "a", "newString": "b" });
-        assert_eq!(files(Tool::OpencodeEdit, edit), ["/d/f"].map(PathBuf::from));
+        assert_eq!(files(&opencode::EDIT, edit), ["/d/f"].map(PathBuf::from));
         for (tool, input) in [
-            (Tool::CodexShell, json!({ "command": "ls" })),
-            (Tool::CodexPatch, json!({ "command": "no patch" })),
-            (Tool::OpencodeEdit, json!({ "oldString": "a" })),
+            (&codex::SHELL, json!({ "command": "ls" })),
+            (&codex::PATCH, json!({ "command": "no patch" })),
+            (&opencode::EDIT, json!({ "oldString": "a" })),
         ] {
             assert_eq!(files(tool, input), [] as [PathBuf; 0]);
         }
@@ -460,7 +252,7 @@ mod tests {
     fn an_edit_is_shown_and_rewritten() {
         let file = File::new("edit", b"a\nb\nc\nd\n");
         let input = json!({ "old_string": "a\nb\nc\nd\n", "new_string": "A\nb\nC\nd\n" });
-        let edit = edit(Tool::ClaudeEdit, &file.0, input).unwrap();
+        let edit = edit(&claude::EDIT, &file.0, input).unwrap();
         assert_eq!(
             edit.shown(),
             (Some("a\nb\nc\nd\n".into()), "A\nb\nC\nd\n".into())
@@ -478,7 +270,7 @@ mod tests {
     fn crlf_is_not_shown_but_kept() {
         let file = File::new("crlf", b"a\r\nb\r\n");
         let input = json!({ "old_string": "b", "new_string": "B\nC", "replace_all": true });
-        let claude = edit(Tool::ClaudeEdit, &file.0, input.clone()).unwrap();
+        let claude = edit(&claude::EDIT, &file.0, input.clone()).unwrap();
         assert_eq!(claude.shown(), (Some("a\nb\n".into()), "a\nB\nC\n".into()));
         let only_c = claude.input_for("a\nb\nC\n").unwrap();
         assert_eq!(only_c["old_string"], "b\n");
@@ -486,10 +278,10 @@ mod tests {
         assert_eq!(only_c["replace_all"], false);
         // A tool that writes the whole file gets the line ends.
         let write = json!({ "content": "a\r\nB\r\nC\r\n" });
-        let write = edit(Tool::ClaudeWrite, &file.0, write).unwrap();
+        let write = edit(&claude::WRITE, &file.0, write).unwrap();
         assert_eq!(write.input_for("a\nB\n").unwrap()["content"], "a\r\nB\r\n");
         // If they change, they are part of what is decided.
-        let write = edit(Tool::ClaudeWrite, &file.0, json!({ "content": "a\nb\n" })).unwrap();
+        let write = edit(&claude::WRITE, &file.0, json!({ "content": "a\nb\n" })).unwrap();
         assert_eq!(write.shown(), (Some("a\r\nb\r\n".into()), "a\nb\n".into()));
     }
 
@@ -500,7 +292,7 @@ mod tests {
             { "old_string": "a", "new_string": "A" },
             { "old_string": "b", "new_string": "B", "replace_all": true },
         ]});
-        let edit = edit(Tool::ClaudeMultiEdit, &file.0, edits).unwrap();
+        let edit = edit(&claude::MULTI_EDIT, &file.0, edits).unwrap();
         assert_eq!(edit.shown().1, "A\nB\n");
         let wanted = json!([{ "old_string": "b\n", "new_string": "B\n", "replace_all": false }]);
         assert_eq!(edit.input_for("a\nB\n").unwrap()["edits"], wanted);
@@ -515,23 +307,20 @@ mod tests {
         };
         let edit = json!({ "oldString": "a", "newString": "b", "originalFile": "a\na\n",
                            "replaceAll": true });
-        let written = |tool, response| written(tool, &after("", response));
-        assert_eq!(written(Tool::ClaudeEdit, edit).as_deref(), Some("b\nb\n"));
+        let written = |tool: &Tool, response| (tool.written)(&after("", response).response);
+        assert_eq!(written(&claude::EDIT, edit).as_deref(), Some("b\nb\n"));
         let new = json!({ "oldString": "", "newString": "b\n", "originalFile": null });
-        assert_eq!(written(Tool::ClaudeEdit, new).as_deref(), Some("b\n"));
+        assert_eq!(written(&claude::EDIT, new).as_deref(), Some("b\n"));
         let write = json!({ "content": "c\n" });
-        assert_eq!(written(Tool::ClaudeWrite, write).as_deref(), Some("c\n"));
+        assert_eq!(written(&claude::WRITE, write).as_deref(), Some("c\n"));
         let gemini = json!({ "returnDisplay": { "newContent": "d\n" } });
-        assert_eq!(written(Tool::GeminiReplace, gemini).as_deref(), Some("d\n"));
+        assert_eq!(written(&gemini::REPLACE, gemini).as_deref(), Some("d\n"));
         for (tool, response) in [
+            (&claude::EDIT, json!({ "oldString": "a", "newString": "b" })),
+            (&claude::EDIT, Value::Null),
+            (&gemini::WRITE, json!({ "returnDisplay": "text" })),
             (
-                Tool::ClaudeEdit,
-                json!({ "oldString": "a", "newString": "b" }),
-            ),
-            (Tool::ClaudeEdit, Value::Null),
-            (Tool::GeminiWrite, json!({ "returnDisplay": "text" })),
-            (
-                Tool::CodexPatch,
+                &codex::PATCH,
                 json!("Success. Updated the following files:\nM a\n"),
             ),
         ] {
@@ -544,7 +333,7 @@ mod tests {
         let file = File::new("mixed", b"a\r\nb\nc\n");
         // Claude Code would write LF everywhere; without that, it cannot.
         let input = json!({ "old_string": "c", "new_string": "C" });
-        let edit = edit(Tool::ClaudeEdit, &file.0, input).unwrap();
+        let edit = edit(&claude::EDIT, &file.0, input).unwrap();
         assert_eq!(
             edit.shown(),
             (Some("a\r\nb\nc\n".into()), "a\nb\nC\n".into())
@@ -557,12 +346,12 @@ mod tests {
     fn gemini_gets_inputs_of_its_own() {
         let file = File::new("gemini", b"a\nb\na\n");
         let input = json!({ "old_string": "a", "new_string": "c", "allow_multiple": true });
-        let replace = edit(Tool::GeminiReplace, &file.0, input).unwrap();
+        let replace = edit(&gemini::REPLACE, &file.0, input).unwrap();
         assert_eq!(replace.shown().1, "c\nb\nc\n");
         let first = replace.input_for("c\nb\na\n").unwrap();
         assert_eq!(first["old_string"], "a\nb\n");
         assert_eq!(first["allow_multiple"], false);
-        let write = edit(Tool::GeminiWrite, &file.0, json!({ "content": "x\n" })).unwrap();
+        let write = edit(&gemini::WRITE, &file.0, json!({ "content": "x\n" })).unwrap();
         assert_eq!(write.input_for("y\n").unwrap()["content"], "y\n");
     }
 
@@ -581,23 +370,23 @@ mod tests {
             "~/f",
             "@f",
         ] {
-            let error = call(Tool::GeminiWrite, path).unwrap_err();
+            let error = call(&gemini::WRITE, path).unwrap_err();
             assert!(error.contains("absolute name"), "{path}: {error}");
         }
         // A relative name becomes whole, also if all was accepted.
-        let edit = call(Tool::GeminiWrite, "d/f").unwrap();
+        let edit = call(&gemini::WRITE, "d/f").unwrap();
         let Some(Verdict::Change(input)) = edit.input_as_called() else {
             panic!("its name is not made whole");
         };
         assert_eq!(input["file_path"], "/nowhere/d/f");
-        let edit = call(Tool::ClaudeWrite, "/nowhere/f").unwrap();
+        let edit = call(&claude::WRITE, "/nowhere/f").unwrap();
         assert!(matches!(edit.input_as_called(), Some(Verdict::Allow)));
     }
 
     #[test]
     fn a_file_that_has_changed_is_noticed() {
         let file = File::new("current", b"a\n");
-        let edit = edit(Tool::ClaudeWrite, &file.0, json!({ "content": "b\n" })).unwrap();
+        let edit = edit(&claude::WRITE, &file.0, json!({ "content": "b\n" })).unwrap();
         assert!(edit.is_current());
         fs::write(&file.0, "c\n").unwrap();
         assert!(!edit.is_current());
@@ -613,7 +402,7 @@ mod tests {
             file.0.display()
         );
         let call = event("apply_patch", &file.0, json!({ "command": patch }));
-        let Ok(Plan::Edit(edit)) = plan(Tool::CodexPatch, &call) else {
+        let Ok(Plan::Edit(edit)) = plan(&codex::PATCH, &call) else {
             panic!("it is no edit");
         };
         assert_eq!(edit.path, file.0);
@@ -633,7 +422,7 @@ mod tests {
             let patch = format!("*** Begin Patch\n*** Update File: {name}\n{patch}*** End Patch");
             let mut call = event("apply_patch", &file.0, json!({}));
             call.input = json!({ "patchText": patch }).as_object().unwrap().clone();
-            let Ok(Plan::Edit(edit)) = plan(Tool::OpencodePatch, &call) else {
+            let Ok(Plan::Edit(edit)) = plan(&opencode::PATCH, &call) else {
                 panic!("it is no edit");
             };
             edit
@@ -665,10 +454,10 @@ mod tests {
             file.0.display()
         );
         let call = event("apply_patch", &file.0, json!({ "command": patch }));
-        let edit = Edit::of(Tool::CodexPatch, &call).unwrap();
+        let edit = Edit::of(&codex::PATCH, &call).unwrap();
         assert_eq!(edit.encoding_after(), "utf-8");
         let input = edit.input_for("A\nb\n").unwrap();
-        let made = made(Tool::CodexPatch, edit.before.as_ref(), &input).unwrap();
+        let made = (codex::PATCH.made)(edit.before.as_ref(), &input).unwrap();
         assert_eq!(made.bytes(), b"A\nb\n");
     }
 
@@ -680,7 +469,7 @@ mod tests {
             &file.0,
             json!({ "oldString": "a\nb", "newString": "\u{feff}A\nB" }),
         );
-        let edit = Edit::of(Tool::OpencodeEdit, &call).unwrap();
+        let edit = Edit::of(&opencode::EDIT, &call).unwrap();
         assert_eq!(edit.encoding_after(), "utf-8 with BOM");
         assert!(edit.input_for("A\nb\n").is_none());
     }
@@ -694,13 +483,13 @@ mod tests {
             Event::parse(event.to_string().as_bytes()).unwrap()
         };
         let is_patch = |tool, command: &str| matches!(plan(tool, &call(command)), Ok(Plan::Patch(edit)) if edit.text == patch.replace(": f", ": /d/f"));
-        assert!(is_patch(Tool::CodexPatch, patch));
+        assert!(is_patch(&codex::PATCH, patch));
         assert!(is_patch(
-            Tool::CodexShell,
+            &codex::SHELL,
             &format!("apply_patch <<'E'\n{patch}\nE\n")
         ));
         assert!(matches!(
-            plan(Tool::CodexShell, &call("ls")),
+            plan(&codex::SHELL, &call("ls")),
             Ok(Plan::Nothing)
         ));
         for command in [
@@ -708,63 +497,63 @@ mod tests {
             "*** Begin Patch\n*** End Patch",
             "*** Begin Patch\nx\n*** End Patch",
         ] {
-            assert!(plan(Tool::CodexPatch, &call(command)).is_err(), "{command}");
+            assert!(plan(&codex::PATCH, &call(command)).is_err(), "{command}");
         }
-        assert!(plan(Tool::CodexShell, &call(&format!("{patch} && ls"))).is_err());
+        assert!(plan(&codex::SHELL, &call(&format!("{patch} && ls"))).is_err());
     }
 
     #[test]
     fn unknown_inputs_and_files_are_refused() {
         let file = File::new("refused", b"a\n");
         let folder = std::env::temp_dir();
-        let cases: &[(Tool, &Path, Value, &str)] = &[
-            (Tool::ClaudeEdit, &file.0, json!({}), "no string old_string"),
+        let cases: &[(&'static Tool, &Path, Value, &str)] = &[
+            (&claude::EDIT, &file.0, json!({}), "no string old_string"),
             (
-                Tool::ClaudeEdit,
+                &claude::EDIT,
                 &file.0,
                 json!({ "old_string": 1 }),
                 "no string old_string",
             ),
-            (Tool::ClaudeWrite, &file.0, json!({}), "no string content"),
+            (&claude::WRITE, &file.0, json!({}), "no string content"),
             (
-                Tool::ClaudeMultiEdit,
+                &claude::MULTI_EDIT,
                 &file.0,
                 json!({ "edits": "" }),
                 "no array edits",
             ),
             (
-                Tool::ClaudeMultiEdit,
+                &claude::MULTI_EDIT,
                 &file.0,
                 json!({ "edits": [1] }),
                 "one of its edits is no object",
             ),
             (
-                Tool::ClaudeEdit,
+                &claude::EDIT,
                 &file.0,
                 json!({ "old_string": "a", "new_string": "b", "replace_all": "yes" }),
                 "replace_all in its input is neither",
             ),
             (
-                Tool::ClaudeEdit,
+                &claude::EDIT,
                 &file.0,
                 json!({ "old_string": "z", "new_string": "b" }),
                 "does not have the old string",
             ),
             (
-                Tool::ClaudeWrite,
+                &claude::WRITE,
                 &folder,
                 json!({ "content": "" }),
                 "not a regular file",
             ),
         ];
         for (tool, path, input, reason) in cases {
-            let error = edit(*tool, path, input.clone()).unwrap_err();
+            let error = edit(tool, path, input.clone()).unwrap_err();
             assert!(error.contains(reason), "{error}");
         }
         let no_path = json!({ "hook_event_name": "PreToolUse", "tool_name": "Edit",
                               "tool_input": {} });
         let no_path = Event::parse(no_path.to_string().as_bytes()).unwrap();
-        assert!(Edit::of(Tool::ClaudeEdit, &no_path).is_err());
+        assert!(Edit::of(&claude::EDIT, &no_path).is_err());
     }
 
     #[test]
@@ -774,12 +563,12 @@ mod tests {
             { "old": "b\n", "new": "B\n" },
             { "old": "a", "new": "A", "replace_all": true },
         ]});
-        let other = edit(Tool::OtherEdit, &file.0, call).unwrap();
+        let other = edit(&other::EDIT, &file.0, call).unwrap();
         assert_eq!(other.shown().1, "A\nB\nA\n");
         assert!(other.is_rewritable() && other.input_for("a\nB\na\n").is_none());
         assert!(matches!(other.input_as_called(), Some(Verdict::Allow)));
         let append = json!({ "content": "c\n", "mode": "append" });
-        let append = edit(Tool::OtherWrite, &file.0, append).unwrap();
+        let append = edit(&other::WRITE, &file.0, append).unwrap();
         assert_eq!(append.shown().1, "a\nb\na\nc\n");
         for (input, reason) in [
             (
@@ -795,12 +584,12 @@ mod tests {
                 "several files",
             ),
         ] {
-            let error = edit(Tool::OtherEdit, &file.0, input).unwrap_err();
+            let error = edit(&other::EDIT, &file.0, input).unwrap_err();
             assert!(error.contains(reason), "{error}");
         }
         let mode = json!({ "content": "", "mode": "backwards" });
-        assert!(edit(Tool::OtherWrite, &file.0, mode).is_err());
-        assert!(edit(Tool::OtherUnknown, &file.0, json!({})).is_err());
+        assert!(edit(&other::WRITE, &file.0, mode).is_err());
+        assert!(edit(&other::UNKNOWN, &file.0, json!({})).is_err());
     }
 
     #[test]
@@ -814,7 +603,7 @@ mod tests {
         };
         let input = json!({ "filePath": path, "oldString": "a", "newString": "$&",
                             "replaceAll": true });
-        let edit = Edit::of(Tool::OpencodeEdit, &call("edit", input)).unwrap();
+        let edit = Edit::of(&opencode::EDIT, &call("edit", input)).unwrap();
         assert_eq!(edit.shown().1, "$&\nb\n$&\n");
         let wanted = json!({ "filePath": path, "oldString": "a\nb\n", "newString": "$&\nb\n",
                              "replaceAll": false });
@@ -826,14 +615,11 @@ mod tests {
         };
         assert_eq!(input["replaceAll"], false);
         let write = call("write", json!({ "filePath": path, "content": "x\n" }));
-        let write = Edit::of(Tool::OpencodeWrite, &write).unwrap();
+        let write = Edit::of(&opencode::WRITE, &write).unwrap();
         assert!(matches!(write.input_as_called(), Some(Verdict::Allow)));
         assert_eq!(write.input_for("y\n").unwrap()["content"], "y\n");
         let patch = "*** Begin Patch\n*** Delete File: f\n*** End Patch";
         let patch = call("apply_patch", json!({ "patchText": patch }));
-        assert!(matches!(
-            plan(Tool::OpencodePatch, &patch),
-            Ok(Plan::Patch(_))
-        ));
+        assert!(matches!(plan(&opencode::PATCH, &patch), Ok(Plan::Patch(_))));
     }
 }

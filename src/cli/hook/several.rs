@@ -11,9 +11,8 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 use super::event::Event;
-use super::tool::Tool;
-use super::{file, patch};
-use crate::agents::Verdict;
+use super::file;
+use crate::agents::{Kind, Tool, Verdict, patch};
 
 /// What a tool is about to make of several files by a patch.
 #[derive(Debug)]
@@ -22,7 +21,7 @@ pub struct PatchEdit {
     pub text: String,
     /// The first file that it names.
     pub path: PathBuf,
-    tool: Tool,
+    tool: &'static Tool,
     input: JsonObject,
     /// The files, or `None` if the tool may leave something else: then Emacs has to apply the patch.
     files: Option<Vec<PatchedFile>>,
@@ -43,7 +42,7 @@ struct PatchedFile {
 impl PatchEdit {
     /// Returns what `tool` is about to do by `text`, the patch in the input that `event` has, which is
     /// of `files`, at least one.
-    pub fn of(tool: Tool, event: &Event, text: &str, files: &[FilePatch<'_>]) -> Self {
+    pub fn of(tool: &'static Tool, event: &Event, text: &str, files: &[FilePatch<'_>]) -> Self {
         Self {
             // In Emacs, names can be relative to another directory.
             text: with_paths(text, |path| event.absolute(path).display().to_string()),
@@ -57,7 +56,7 @@ impl PatchEdit {
     /// Whether a shell command applies the patch. The model chooses in which directory that runs, so
     /// it does not tell what the project is.
     pub fn is_in_shell(&self) -> bool {
-        self.tool == Tool::CodexShell
+        self.tool.kind == Kind::Shell
     }
 
     /// Returns what Emacs is told of each file, or `None` if Emacs has to apply the patch.
@@ -75,10 +74,9 @@ impl PatchEdit {
     /// none.
     pub fn input_as_called(&self) -> Option<Verdict> {
         let files = self.files.as_ref()?;
-        if self.tool == Tool::CodexPatch {
+        if !(self.tool.is_misread)(&self.input) {
             return Some(Verdict::Allow);
         }
-        // opencode skips lines that Codex reads.
         let edits: Vec<FileEdit> = files.iter().map(PatchedFile::edit).collect();
         let input = patch::put(&self.input, patch_of(&edits)?);
         Some(Verdict::Change(input))
@@ -96,7 +94,7 @@ impl PatchEdit {
             .collect();
         let texts = texts.filter(|texts| texts.len() == files.len())?;
         let can_patch = |(file, text): (&PatchedFile, &Option<FileText>)| {
-            self.tool.can_patch(file.before.as_ref(), text.as_ref())
+            (self.tool.can_patch)(file.before.as_ref(), text.as_ref())
         };
         if !files.iter().zip(&texts).all(can_patch) {
             return None;
@@ -181,7 +179,7 @@ impl PatchedFile {
 ///
 /// A sentence, without its full stop, about why it is not known what the tool would leave.
 fn files_of(
-    tool: Tool,
+    tool: &Tool,
     event: &Event,
     files: &[FilePatch<'_>],
 ) -> Result<Vec<PatchedFile>, String> {
@@ -206,7 +204,7 @@ fn files_of(
 }
 
 /// Returns what `patch` makes of its file; see [`files_of`].
-fn file_of(tool: Tool, event: &Event, patch: &FilePatch<'_>) -> Result<PatchedFile, String> {
+fn file_of(tool: &Tool, event: &Event, patch: &FilePatch<'_>) -> Result<PatchedFile, String> {
     let path = event.absolute(patch.path);
     file::check_spelling(&path)?;
     let before = file::read(&path)?;
@@ -231,7 +229,7 @@ fn file_of(tool: Tool, event: &Event, patch: &FilePatch<'_>) -> Result<PatchedFi
     };
     let after = after.map(|bytes| FileText::read(&bytes)).transpose();
     let after = after.map_err(|error| error.to_string())?;
-    if !tool.can_patch(before.as_ref(), after.as_ref()) {
+    if !(tool.can_patch)(before.as_ref(), after.as_ref()) {
         return Err("the tool may leave another text".to_owned());
     }
     Ok(PatchedFile {
@@ -252,6 +250,7 @@ mod tests {
     use agent_q_diff_engine::patch::codex::parse;
 
     use super::*;
+    use crate::agents::{codex, opencode, other};
 
     /// A directory with files, removed at the end.
     struct Directory(PathBuf);
@@ -283,7 +282,7 @@ mod tests {
         *** Delete File: gone\n*** Update File: old\n*** Move to: sub/new\n@@\n-two\n+TWO\n\
         *** Add File: made\n+made\n*** End Patch\n";
 
-    fn patch_edit(tool: Tool, directory: &Path, text: &str) -> PatchEdit {
+    fn patch_edit(tool: &'static Tool, directory: &Path, text: &str) -> PatchEdit {
         let input = json!({ "command": text });
         let event = json!({ "hook_event_name": "PreToolUse", "tool_name": "", "cwd": directory,
                             "tool_input": input });
@@ -319,7 +318,7 @@ mod tests {
     fn what_is_shown_is_what_the_patch_would_leave() {
         let directory = Directory::new("shown", &FILES);
         let at = |name: &str| directory.0.join(name);
-        let shown = patch_edit(Tool::CodexPatch, &directory.0, PATCH).files();
+        let shown = patch_edit(&codex::PATCH, &directory.0, PATCH).files();
         let wanted = json!([
             { "path": at("a"), "original": FILES[0].1, "encoding_before": "utf-8",
               "modified": "ONE\n2\n3\n4\n5\n6\n7\n8\nNINE\n", "encoding": "utf-8", "crlf": false },
@@ -335,7 +334,7 @@ mod tests {
     #[test]
     fn the_tool_leaves_what_was_decided() {
         let directory = Directory::new("decided", &FILES);
-        let edit = patch_edit(Tool::CodexPatch, &directory.0, PATCH);
+        let edit = patch_edit(&codex::PATCH, &directory.0, PATCH);
         let mut n_rewritten = 0;
         for choice in 0..3 * 2 * 2 * 2 * 2 {
             let a = [None, Some("ONE\n2\n3\n4\n5\n6\n7\n8\n9\n"), Some("none\n")][choice % 3];
@@ -381,17 +380,17 @@ mod tests {
         let directory = Directory::new("called", &FILES[..2]);
         let patch = "*** Begin Patch\n*** Update File: a\n-1\n+ONE\n*** Delete File: gone\n\
                      *** End Patch";
-        let codex = patch_edit(Tool::CodexPatch, &directory.0, patch);
+        let codex = patch_edit(&codex::PATCH, &directory.0, patch);
         assert!(matches!(codex.input_as_called(), Some(Verdict::Allow)));
         // opencode does not read chunks without "@@".
-        let opencode = patch_edit(Tool::OpencodePatch, &directory.0, patch);
+        let opencode = patch_edit(&opencode::PATCH, &directory.0, patch);
         let Some(Verdict::Change(input)) = opencode.input_as_called() else {
             panic!("opencode would leave something else");
         };
         let text = input["command"].as_str().unwrap();
         assert!(text.contains("@@\n-1\n+ONE\n 2\n"), "{text}");
         let shell = format!("apply_patch <<'E'\n{patch}\nE\n");
-        let shell = patch_edit(Tool::CodexShell, &directory.0, &shell);
+        let shell = patch_edit(&codex::SHELL, &directory.0, &shell);
         assert!(shell.files().is_none() && shell.input_as_called().is_none());
     }
 
@@ -405,7 +404,7 @@ mod tests {
             patch_edit(tool, &directory.0, &text).files().is_some()
         };
         let moved = "*** Update File: a\n*** Move to: d\n@@\n-a\n+A\n";
-        assert!(is_known(Tool::CodexPatch, moved));
+        assert!(is_known(&codex::PATCH, moved));
         for files in [
             "*** Update File: a\n*** Move to: b\n@@\n-a\n+A\n",
             "*** Delete File: bytes\n",
@@ -417,24 +416,24 @@ mod tests {
             "*** Update File: a\n*** Move to: a\n@@\n-a\n+A\n*** Delete File: c\n",
             "*** Delete File: a\n*** Update File: c\n*** Move to: a\n@@\n-c\n+C\n",
         ] {
-            assert!(!is_known(Tool::CodexPatch, files), "{files}");
+            assert!(!is_known(&codex::PATCH, files), "{files}");
         }
-        assert!(!is_known(Tool::OtherPatch, moved));
+        assert!(!is_known(&other::PATCH, moved));
         // opencode adds lines without CR, and some versions lose an empty line at the end.
-        assert!(is_known(Tool::OpencodePatch, moved));
+        assert!(is_known(&opencode::PATCH, moved));
         for files in [
             "*** Delete File: b\n",
             "*** Update File: c\n*** Move to: d\n@@\n-c\n+C\n",
             "*** Delete File: a\n*** Add File: d\n+d\n+\n",
         ] {
-            assert!(!is_known(Tool::OpencodePatch, files), "{files}");
+            assert!(!is_known(&opencode::PATCH, files), "{files}");
         }
     }
 
     #[test]
     fn files_that_change_meanwhile_are_noticed() {
         let directory = Directory::new("meanwhile", &FILES);
-        let edit = patch_edit(Tool::CodexPatch, &directory.0, PATCH);
+        let edit = patch_edit(&codex::PATCH, &directory.0, PATCH);
         assert!(edit.is_current());
         fs::create_dir(directory.0.join("sub")).unwrap();
         fs::write(directory.0.join("sub/new"), "").unwrap();

@@ -1,9 +1,11 @@
 //! Patches in Codex's format: those of tools called `apply_patch`, and those in Codex's shell commands.
 
-use agent_q_diff_engine::patch::codex::{Action, FilePatch, parse};
+use agent_q_diff_engine::inputs::FileText;
+use agent_q_diff_engine::inputs::codex::patch_to;
+use agent_q_diff_engine::patch::codex::{Action, FilePatch, parse, updated};
 use rmcp::model::JsonObject;
 
-use crate::agents::fields::Field;
+use super::fields::Field;
 
 /// How a patch begins.
 pub const BEGIN: &str = "*** Begin Patch";
@@ -75,6 +77,30 @@ pub fn only_text<'p, 'a>(files: &'p [FilePatch<'a>]) -> Option<&'p FilePatch<'a>
 /// Returns the name of the first file that `command`, a patch, changes.
 pub fn first_path(command: &str) -> Option<&str> {
     Some(parse(command).ok()?.first()?.path)
+}
+
+/// Returns what the patch in `input`, which changes the text of one file, makes of `base`.
+///
+/// # Errors
+///
+/// A sentence, without its full stop, about why it cannot be applied.
+pub fn patched(base: Option<&FileText>, input: &JsonObject) -> Result<FileText, String> {
+    let files = parse(text_in(input)?).map_err(|error| error.to_string())?;
+    let bytes = match (only_text(&files).map(|file| &file.action), base) {
+        (Some(Action::Add { text }), _) => text.clone().into_bytes(),
+        (Some(Action::Update { chunks, .. }), Some(base)) => {
+            updated(&base.bytes(), chunks).map_err(|error| error.to_string())?
+        }
+        _ => return Err("there is no such file".to_owned()),
+    };
+    FileText::read(&bytes).map_err(|error| error.to_string())
+}
+
+/// Replaces the patch in `input` by one that makes `wanted` of `base`, the text of the same file.
+pub fn rewrite(input: &mut JsonObject, base: Option<&FileText>, wanted: &FileText) -> Option<()> {
+    let path = first_path(text_in(input).ok()?)?;
+    *input = put(input, patch_to(path, base, wanted)?);
+    Some(())
 }
 
 #[cfg(test)]
