@@ -1,17 +1,17 @@
 //! A change of several files, decided hunk by hunk.
 //!
-//! Each file with text has a [`Review`] of its own. What is no text is an [`Operation`]: that a file
-//! appears, goes, or gets another name, mode, link or other bytes. It is decided like a hunk, by the
-//! same table of states ([`step`]). Only the caller can see whether it has been done, and says so
-//! with [`Change::observe`].
+//! Each file with text has a [`Review`] of its own. Any other change to a file is an [`Operation`]:
+//! to create, delete or rename it, or to change its mode, link target or binary content. Operations
+//! are decided like hunks, by the same table of states ([`step`]). Only the caller can see whether
+//! one has been done; it reports that with [`Change::observe`].
 //!
 //! A command is planned for all files that it concerns before the first of them changes. The caller
 //! carries the [`ChangePlan`] out, in all files or in none, and then commits it. There is one
 //! history of decisions for all files.
 //!
-//! That a file with lines is new is decided with these: the first of them that is accepted creates
-//! the file, and the last that is taken out removes it, unless others typed lines into it. Only a new
-//! file without lines has this decision alone.
+//! The creation of a file with lines is decided with these: accepting the first of them creates the
+//! file, and taking the last one out removes it, unless others typed lines into it. Only for a new
+//! file without lines is its creation a decision of its own.
 
 mod git;
 mod history;
@@ -27,36 +27,37 @@ use crate::weave::LineEdit;
 pub use git::{Described, Doubt, GitError, Reading, describe};
 use history::Moment;
 
-/// What is proposed for a file besides its text.
+/// A proposed change to a file other than to its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
-    /// The file appears, empty and with this mode; its lines are hunks. This is the first operation.
+    /// The file is created, empty and with this mode; its lines are hunks. It is the first
+    /// operation.
     Create {
         /// The permission bits and type, as git writes them.
         mode: u32,
     },
-    /// The file goes.
+    /// The file is deleted.
     Delete {
-        /// What is in it.
+        /// Its content.
         text: Vec<u8>,
     },
-    /// The file gets another name. Its hunks apply to it under either.
+    /// The file is renamed. Its hunks apply to it under either name.
     Rename,
-    /// The file gets another mode.
+    /// The mode of the file changes.
     Mode {
         /// The mode before.
         old: u32,
         /// The mode after.
         new: u32,
     },
-    /// The file is a symbolic link, which appears, goes, or leads elsewhere.
+    /// The file is a symbolic link, which is created, deleted, or given another target.
     Link {
-        /// Where it leads before; `None` if it is not there.
+        /// Its target before; `None` if it is created.
         old: Option<Vec<u8>>,
-        /// Where it leads after; `None` if it goes.
+        /// Its target after; `None` if it is deleted.
         new: Option<Vec<u8>>,
     },
-    /// The file, which is no text, gets other bytes.
+    /// The content of a binary file changes.
     Binary,
 }
 
@@ -152,10 +153,10 @@ impl Decided {
 pub struct FileChange {
     /// The name before; `None` if the file is new.
     pub old_path: Option<Vec<u8>>,
-    /// The name after; `None` if the file goes.
+    /// The name after; `None` if the file is deleted.
     pub new_path: Option<Vec<u8>>,
     operations: Vec<Decided>,
-    /// The number of operations at the beginning that are decided with the lines: 0 or 1.
+    /// How many of the first operations are decided with the lines: 0 or 1.
     n_implied: usize,
     review: Option<Review>,
 }
@@ -196,7 +197,7 @@ impl FileChange {
         self.review.as_ref()
     }
 
-    /// All that is decided in this file, in order.
+    /// The operations and hunks of this file that are decided, in order.
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
         let n_hunks = self.review.as_ref().map_or(0, |review| review.tally().0);
         let operations = (self.n_implied..self.operations.len()).map(Entry::Operation);
@@ -261,8 +262,8 @@ impl FileChange {
         steps
     }
 
-    /// Returns what is decided with the lines when they change by `plan`: that the file is created
-    /// or removed.
+    /// Returns the creation or removal of the file, if that is decided with its lines when they
+    /// change by `plan`.
     fn steps_with_lines(&self, plan: &Plan) -> Result<Vec<(usize, Step)>, Unable> {
         let Some(creation) = self.operations[..self.n_implied].first() else {
             return Ok(Vec::new());
@@ -370,8 +371,8 @@ impl Change {
         }
     }
 
-    /// Takes the review of the only file out of a change that has nothing else, and nothing decided;
-    /// `None` if there is more.
+    /// Takes the review of the only file out of a change that has nothing else, and nothing
+    /// decided; `None` if there is more.
     pub fn take_only_review(&mut self) -> Option<Review> {
         let is_undecided = self.done.is_empty() && self.undone.is_empty();
         match &mut self.files[..] {

@@ -4,10 +4,10 @@
 //! returns a plain value, so that a review can regroup or split without comparing the texts again.
 //!
 //! Near-identical texts are read side by side and searched only where they differ. Searching is
-//! imara-diff's: its histogram, as git's `--histogram`, and Myers' algorithm where most lines recur.
-//! Big texts are cut for it into pieces, so with *n* lines that usually takes O(n log n) time and
-//! O(n) space; where pieces must be cut blindly, the result is called coarse. Edits are slid to where
-//! a reader expects them by git's indent heuristic.
+//! imara-diff's: its histogram, as git's `--histogram`, and Myers' algorithm where most lines
+//! recur. Big texts are cut for it into pieces, so with *n* lines that usually takes O(n log n)
+//! time and O(n) space; where pieces must be cut blindly, the result is called coarse. Edits are
+//! slid to where a reader expects them by git's indent heuristic.
 
 mod indent;
 mod lockstep;
@@ -71,19 +71,19 @@ impl Edit {
 pub struct Comparison {
     /// The edits, in order.
     pub edits: Vec<Edit>,
-    /// Whether the budget did not suffice, so that edits may be bigger than necessary, or not be where
-    /// a reader expects them. They lead to the modified text even so.
+    /// Whether the budget did not suffice, so that edits may be bigger than necessary, or not be
+    /// where a reader expects them. They lead to the modified text even so.
     pub is_coarse: bool,
 }
 
 /// About the largest number of steps of a comparison, a few nanoseconds each.
 ///
-/// The engine has no clock, and no key interrupts it. A search of lines that hardly match takes up to
-/// as many steps for each line as it has lines on a side, and no more than about a thousand. So the
-/// more lines differ, the fewer are compared at once.
+/// The engine has no clock, and no key interrupts it. A search of lines that hardly match takes for
+/// each line up to as many steps as there are lines on a side, but not much more than a thousand.
+/// So the more lines differ, the fewer are compared at once.
 ///
-/// Splitting texts into lines, numbering these and reading them side by side is not counted, since it
-/// takes linear time.
+/// Splitting texts into lines, numbering these and reading them side by side is not counted, since
+/// it takes linear time.
 ///
 /// ```
 /// use agent_q_diff_engine::diff::{Budget, edits_within};
@@ -104,19 +104,21 @@ impl Default for Budget {
     }
 }
 
-/// Largest number of lines on each side that are compared at once, and the smallest one: to begin with
-/// fewer takes longer than to compare them.
+/// Largest number of lines on each side that are compared at once.
 const MAX_WINDOW: usize = 1 << 13;
+
+/// Smallest number of lines on each side that are compared at once: comparing fewer would take less
+/// time than setting the comparison up.
 const MIN_WINDOW: usize = 1 << 5;
 
 /// Steps for each line that suffice for windows of any length.
 const ENOUGH: usize = 1 << 10;
 
-/// The share of a budget for sliding edits to their best places: one in so many steps.
+/// One part in this many of a budget is for sliding edits to their best places.
 const SLIDING: u64 = 16;
 
 impl Budget {
-    /// Returns half of the budget: for one of two comparisons that are one operation.
+    /// Returns half of the budget, for one of the two comparisons of an operation.
     pub(crate) fn half(self) -> Budget {
         Budget(self.0 / 2)
     }
@@ -251,8 +253,8 @@ const HEADING_LEN: usize = 80;
 /// Returns the section heading of each of `groups`: the nearest line of `original` above the
 /// group that `rule` takes, or nothing.
 ///
-/// Each search goes back no farther than the group before, whose heading then applies again. So every
-/// line is read at most once.
+/// Each search goes back no farther than the group before, whose heading then applies again. So
+/// every line is read at most once.
 pub fn section_headings<'a>(
     original: &'a Text,
     groups: &[Group],

@@ -1,12 +1,12 @@
-//! What an agent's own tool makes of a file, and the input with which it makes another text of it.
+//! The result of an edit by an agent's own tool, and the input that leads to another result.
 //!
-//! A user decides about an edit before the agent's tool makes it. The tool then gets another input,
-//! so that it writes just what was decided. Each tool has its own rules for line ends and for what
-//! counts as found; they were measured with the clients that the modules name. A rewritten input
-//! is only given if those rules make the decided text of it, byte for byte.
+//! The user decides about an edit before the agent's tool makes it. The tool's input is then
+//! replaced, so that it writes just what was decided. Each tool has its own rules for line ends and
+//! for what counts as a match; they were measured with the clients that the modules name. An input
+//! is replaced only if by those rules the result is the decided text, byte for byte.
 //!
 //! - [`FileText`]: a file's bytes as text, and back
-//! - [`smallest`]: the smallest replacement of a string that makes one text of another
+//! - [`smallest`]: the smallest string replacement that turns one text into another
 //! - [`claude`]: the tools `Edit`, `MultiEdit` and `Write` of Claude Code
 //! - [`codex`]: the tool `apply_patch` of Codex
 //! - [`gemini`]: the tools `replace` and `write_file` of Gemini CLI
@@ -38,10 +38,10 @@ pub enum InputError {
         /// How often it occurs.
         n: usize,
     },
-    /// A file is to be created that is there.
+    /// The file to be created exists.
     #[error("the file is there and not empty, so the old string must not be empty")]
     Exists,
-    /// The file is not there.
+    /// The file does not exist.
     #[error("there is no such file")]
     Missing,
 }
@@ -56,8 +56,8 @@ fn with_crlf(text: &str) -> String {
     with_lf(text).replace('\n', "\r\n")
 }
 
-/// Returns the file with `content` as it is, which may begin with a byte order mark; that of the file
-/// before, `base`, stays.
+/// Returns the file with `content` as given, which may begin with a byte order mark; the mark of
+/// the old file, `base`, stays.
 fn as_given(base: Option<&FileText>, content: &str) -> FileText {
     let (text, has_bom) = match content.strip_prefix('\u{feff}') {
         Some(rest) => (rest, true),
@@ -76,7 +76,7 @@ fn as_given(base: Option<&FileText>, content: &str) -> FileText {
 const UTF_8_BOM: &[u8] = b"\xef\xbb\xbf";
 const UTF_16_LE_BOM: &[u8] = b"\xff\xfe";
 
-/// Number of bytes at the beginning of a file among which a NUL tells that it is binary.
+/// Number of bytes at the beginning of a file in which a NUL means that it is binary.
 const MAX_BYTES_LOOKED_AT: usize = 8192;
 
 /// How a file's text is written.
@@ -174,9 +174,9 @@ pub struct Replacement {
     pub is_all: bool,
 }
 
-/// Returns the smallest replacement of whole lines of `base`, which occur there once, that makes
-/// `decided` of it: all lines that differ, and around them as many as it takes. No line at either
-/// end of them can be left out. If `base` is empty, so is the old string.
+/// Returns the smallest replacement of whole lines that turns `base` into `decided`: all lines that
+/// differ, and as many around them as make the old string unique in `base`. No line at either end
+/// can be left out. If `base` is empty, so is the old string.
 ///
 /// With *n* bytes of text, this takes O(*n* log *n*) time.
 ///
@@ -246,7 +246,8 @@ impl Lines {
         Self { text, starts }
     }
 
-    /// Returns whether the text of the lines in `range` is in the text only once, overlaps included.
+    /// Returns whether the text of the lines in `range` is in the text only once, overlaps
+    /// included.
     fn is_once(&self, range: Range<usize>) -> bool {
         let bytes = self.starts[range.start]..self.starts[range.end];
         let text = self.text.as_bytes();

@@ -97,7 +97,7 @@ fn hunks_text<'e>(env: &'e Env, file: &FileDiff) -> Result<Value<'e>> {
 ///
 /// READINGS is a list of (STRIPPED DOUBT OLD NEW), the likeliest first, which
 /// say how the names in the header may be meant.  OLD and NEW are the names
-/// before and after; OLD is nil if the file is new, NEW if it goes.  STRIPPED
+/// before and after; OLD is nil if the file is new, NEW if it is deleted.  STRIPPED
 /// is how many leading directories were taken off, or nil if the diff has the
 /// names without prefixes.  DOUBT is 0, 1 for a reading that counts only if
 /// there is no file for one with 0, or 2 for one that is only a guess.  IS-GIT
@@ -166,9 +166,9 @@ fn codex_files<'e>(env: &'e Env, text: String) -> Result<Value<'e>> {
     })
 }
 
-/// Return what file INDEX of TEXT, a patch in Codex's format, makes of ORIGINAL.
+/// Return ORIGINAL as updated by file INDEX of TEXT, a patch in Codex's format.
 ///
-/// That file is to be updated.
+/// The patch must update that file.
 #[defun]
 fn codex_updated<'e>(
     env: &'e Env,

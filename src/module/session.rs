@@ -114,7 +114,7 @@ fn free(session: &mut Session) -> Result<()> {
 ///
 /// An element of FILES is (REVIEW . OPERATIONS).  REVIEW is that of the
 /// file's text, not decided yet, or nil; it becomes a part of the change.
-/// OPERATIONS is what else happens to the file, a list of (create MODE),
+/// OPERATIONS are other changes to the file, a list of (create MODE),
 /// (delete TEXT), (rename), (mode OLD NEW), (link OLD NEW) or (binary).
 ///
 /// The hunks of all files are numbered from 0.  In each file, the operations

@@ -78,10 +78,10 @@ const PREFIXES: [&[u8]; 6] = [b"a", b"b", b"c", b"i", b"o", b"w"];
 pub struct Reading {
     /// The name before; `None` if the file is new.
     pub old_path: Option<Vec<u8>>,
-    /// The name after; `None` if the file goes.
+    /// The name after; `None` if the file is deleted.
     pub new_path: Option<Vec<u8>>,
-    /// How many leading directories were taken off, as by the option `-p` of GNU patch. `None` if the
-    /// diff has the name without any prefix, in the lines of a rename.
+    /// How many leading directories were taken off, as by the option `-p` of GNU patch. `None` if
+    /// the diff has the name without any prefix, in the lines of a rename.
     pub n_stripped: Option<usize>,
     /// How far it is from what the diff says.
     pub doubt: Doubt,
@@ -107,8 +107,8 @@ fn stated_names<'a>(file: &FileDiff<'a>) -> [Option<Cow<'a, [u8]>>; 2] {
 
 /// Returns whether, by its header, `file` does not exist before, and after.
 ///
-/// A header that is not git's may give only a time, or nothing at all: then a file of which all
-/// lines go is deleted.
+/// A header that is not git's may give only a time, or nothing at all: then a file that loses all
+/// its lines counts as deleted.
 fn absences(file: &FileDiff<'_>) -> [bool; 2] {
     let is_no_file = stated_names(file).map(|name| name.is_some_and(|name| *name == *NO_FILE));
     if let Some(git) = &file.git {
@@ -263,8 +263,8 @@ enum Side {
     New,
 }
 
-/// Returns which name is that of a backup or a copy of the other: the first parts that differ, do so
-/// by a suffix, as in `f.orig` or `pkg-1.0.orig/f`.
+/// Returns which name is that of a backup or a copy of the other: the first parts that differ, do
+/// so by a suffix, as in `f.orig` or `pkg-1.0.orig/f`.
 fn which_is_backup(old: &[&[u8]], new: &[&[u8]]) -> Option<Side> {
     let (old, new) = old.iter().zip(new).find(|(old, new)| old != new)?;
     match (old.starts_with(new), new.starts_with(old)) {
@@ -306,7 +306,7 @@ pub struct Described<'a> {
     pub readings: Vec<Reading>,
     /// Whether git wrote its header.
     pub is_git: bool,
-    /// What happens to it besides changes of its text.
+    /// Its operations: changes other than to its text.
     pub operations: Vec<Operation>,
     /// The hunks of its text, if that changes.
     pub text: Option<FileDiff<'a>>,
@@ -385,7 +385,7 @@ fn file_change(file: Described<'_>) -> Result<FileChange, GitError> {
     ))
 }
 
-/// Returns what happens to `file` besides changes of its text; `None` if that is impossible.
+/// Returns the operations on `file`; `None` if they are impossible.
 fn operations(
     file: &FileDiff<'_>,
     git: &GitHeader<'_>,

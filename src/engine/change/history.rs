@@ -1,6 +1,6 @@
 //! The history of decisions on all files of a change.
 //!
-//! The history of each text is its review's. Here is which of them each decision was on.
+//! The review of each text has its own history. This file records which files each decision was on.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

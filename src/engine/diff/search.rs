@@ -1,13 +1,13 @@
 //! Any two texts, in pieces that imara-diff compares.
 //!
-//! Its histogram takes quadratic time where every other line is new, and up to thousands of steps for
-//! each line where most recur; its Myers search takes about as many steps for each line as there are
-//! lines, up to a thousand. So big texts are first cut at lines that each side has exactly once and in
-//! the same order, as patience diff does, and a piece that is still bigger than the window is compared
-//! window by window. Each window begins where the texts were last found to differ, so lines that came
-//! or went above do not matter; but what the window does not reach is not found, so the result is
-//! called coarse. Texts of so many lines that numbering them would take too long are compared in
-//! windows from the start.
+//! Its histogram takes quadratic time where every other line is new, and up to thousands of steps
+//! for each line where most recur; its Myers search takes about as many steps for each line as
+//! there are lines, up to a thousand. So big texts are first cut at lines that each side has
+//! exactly once and in the same order, as patience diff does, and a piece that is still bigger than
+//! the window is compared window by window. Each window begins where the texts were last found to
+//! differ, so lines added or removed above do not matter; but matches beyond the window are not
+//! found, so the result is called coarse. Texts of so many lines that numbering them would take too
+//! long are compared in windows from the start.
 
 use std::collections::HashSet;
 use std::iter::{successors, zip};
@@ -18,22 +18,26 @@ use imara_diff::{Algorithm, Diff, Hunk, InternedInput, Token};
 use super::{Budget, Comparison, Edit, without_equal_ends};
 use crate::text::Text;
 
-/// Number of lines of both sides up to which texts are compared in one piece, and from which on a
-/// piece of bigger ones ends at the next possible place.
+/// Texts of up to this many lines in all are compared in one piece.
 const WHOLE_LEN: usize = 1 << 11;
+
+/// A piece of larger texts ends at the first possible place after this many lines.
 const PIECE_LEN: usize = 1 << 9;
 
-/// Number of lines of both sides beyond which they are not numbered all at once, and the number of
-/// lines on each side that are then numbered together: few enough to be close in memory.
+/// Texts of more lines in all than this are not numbered all at once.
 const MAX_NUMBERED: usize = 1 << 20;
+
+/// Number of lines on each side of those texts that are numbered together: few enough to be close in
+/// memory.
 const NUMBERED_LEN: usize = 1 << 16;
 
-/// A line is rare that comes at most so often in the original, and one of so many must be that or
-/// Myers' algorithm is used.
+/// A line is rare if it occurs at most this often in the original.
 const MAX_RARE: u32 = 8;
+
+/// If less than one line in this many is rare, Myers' algorithm is used.
 const LEAST_RARE: usize = 32;
 
-/// How many lines may change for each one that changes by Myers' algorithm.
+/// The histogram's result is kept if it changes at most this many times as many lines as Myers'.
 const MAX_RATIO: f64 = 1.25;
 
 /// Two texts and what was found of them so far, from the top.
@@ -192,8 +196,8 @@ impl Numbered {
         long.iter().any(|token| short.contains(token))
     }
 
-    /// Returns what changes in `window`, counted from its first lines. If it is not all that is to be
-    /// compared, only Myers' algorithm is used.
+    /// Returns what changes in `window`, counted from its first lines. If it is not all that is to
+    /// be compared, only Myers' algorithm is used.
     fn hunks(&mut self, window: &Edit, is_all: bool, diff: &mut Diff) -> Vec<Hunk> {
         let (before, after, n_tokens) = self.renumbered(window);
         let mut hunks = |algorithm| -> Vec<Hunk> {
@@ -303,7 +307,7 @@ impl Sides {
     }
 }
 
-/// Returns whether enough of the lines `before` are rare, and also `after`.
+/// Returns whether enough of the lines `after` are rare among the lines `before`.
 fn has_rare(before: &[Token], after: &[Token], n_tokens: u32) -> bool {
     let mut n_times = vec![0; n_tokens as usize];
     before
@@ -314,7 +318,7 @@ fn has_rare(before: &[Token], after: &[Token], n_tokens: u32) -> bool {
     (n_rare + 1) * LEAST_RARE >= after.len()
 }
 
-/// Returns whether `hunks` add anything that they take away.
+/// Returns whether `hunks` add any line that they also remove.
 fn is_any_again(hunks: &[Hunk], before: &[Token], after: &[Token], n_tokens: u32) -> bool {
     let lines = |range: &Range<u32>| range.start as usize..range.end as usize;
     let mut is_removed = vec![false; n_tokens as usize];

@@ -138,7 +138,7 @@ impl Slider<'_> {
         run
     }
 
-    /// Returns whether lines of the other side go or come in the same place.
+    /// Returns whether the other side also changes lines in that place.
     fn is_beside_other(&mut self, run: &Run) -> bool {
         let is_above = |other: &Run| other.place < run.place;
         while self.n_others > 0 && !is_above(&self.others[self.n_others - 1]) {

@@ -2,25 +2,25 @@
 //!
 //! The rules were measured with Claude Code 2.1.330. `Write` writes its content as it is. `Edit`
 //! sees a file without CR before LF, and writes every line with CRLF if among the first 4,096
-//! UTF-16 units more lines end so than with LF. A string that is not in the file as it is, is
-//! looked for with straight quotation marks in the place of curly ones; the new string then gets
-//! curly ones. To delete a string that is a whole line deletes its newline. All of them keep a byte
-//! order mark, and UTF-16 behind one. Before a hook sees an input, Claude Code has taken white
-//! space off the ends of its new lines, unless the file is Markdown; it does not do that with an
-//! input that comes from a hook.
+//! UTF-16 units more lines end so than with LF. A string that is not in the file exactly is
+//! searched for with straight quotation marks in place of curly ones; the new string then gets
+//! curly ones. Deleting a string that is a whole line also deletes its newline. All of them keep a
+//! byte order mark, and UTF-16 after one. Before a hook sees an input, Claude Code has removed
+//! white space at the ends of its new lines, unless the file is Markdown; it does not do that with
+//! an input that comes from a hook.
 
 use super::{FileText, InputError, Replacement, as_given, smallest, with_crlf, with_lf};
 
 /// Number of UTF-16 units that decide about line ends.
 const MAX_UNITS_LOOKED_AT: usize = 4096;
 
-/// Returns what `Write` makes of a file, given the file before or `None`, and the `content`.
+/// Returns the file after `Write` with `content`; `base` is the file before, if there is one.
 pub fn written(base: Option<&FileText>, content: &str) -> FileText {
     as_given(base, content)
 }
 
-/// Returns what `edits`, made one after the other, make of a file; `base` is the file before, or
-/// `None` if there is none.
+/// Returns the file after `edits`, made one after the other; `base` is the file before, if there is
+/// one.
 ///
 /// # Errors
 ///
@@ -38,7 +38,7 @@ pub fn edited(base: Option<&FileText>, edits: &[Replacement]) -> Result<FileText
     })
 }
 
-/// Returns the `Edit` that makes `decided` of `base`, or `None` if there is none.
+/// Returns the `Edit` that turns `base` into `decided`, or `None` if there is no such edit.
 pub fn edit_to(base: Option<&FileText>, decided: &str) -> Option<Replacement> {
     let edit = match base {
         None => smallest("", decided),
@@ -67,7 +67,7 @@ fn has_crlf(text: &str) -> bool {
     n_crlf > n_lf
 }
 
-/// Returns what `edit` makes of `text`, which has no CRLF, or is `None` if there is no file.
+/// Returns `text` after `edit`. It has no CRLF, or is `None` if there is no file.
 fn edited_once(text: Option<&str>, edit: &Replacement) -> Result<String, InputError> {
     if edit.old.is_empty() {
         return match text {

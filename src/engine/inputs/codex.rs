@@ -1,7 +1,7 @@
 //! The tool `apply_patch` of Codex.
 //!
-//! What a patch makes of a file, [`crate::patch::codex`] knows. Here is the patch that makes a
-//! decided text of it, or of several files. It cannot leave a file without a newline at its end.
+//! [`crate::patch::codex`] applies a patch; this file makes the patch that leads to a decided text,
+//! or to those of several files. No patch can leave a file without a newline at its end.
 
 use crate::diff::{self, edits, group};
 use crate::patch::codex::{ADD, Action, DELETE, FilePatch, MOVE, UPDATE, parse, updated};
@@ -13,10 +13,10 @@ use super::FileText;
 /// Number of unchanged lines around a chunk.
 const CONTEXT_LEN: usize = 3;
 
-/// What is to become of a file.
+/// A file before and after an edit.
 #[derive(Debug, Clone, Copy)]
 pub struct FileEdit<'a> {
-    /// What the patch calls it.
+    /// Its name in the patch.
     pub path: &'a str,
     /// Its new name, if it gets one.
     pub new_path: Option<&'a str>,
@@ -26,8 +26,8 @@ pub struct FileEdit<'a> {
     pub after: Option<&'a FileText>,
 }
 
-/// Returns a patch that makes `decided` of the file that the patch calls `path`, or `None` if there
-/// is none. `base` is the file before, or `None` if there is none.
+/// Returns a patch that turns the file that it calls `path` into `decided`, or `None` if there is
+/// no such patch. `base` is the file before, or `None` if it is new.
 ///
 /// ```
 /// use agent_q_diff_engine::inputs::codex::patch_to;
@@ -46,9 +46,9 @@ pub fn patch_to(path: &str, base: Option<&FileText>, decided: &FileText) -> Opti
     }])
 }
 
-/// Returns a patch that makes `edits`, or `None` if there is none. Files that stay as they are are
-/// not in it, so there must be another. To Codex, a byte order mark is the first character of the
-/// first line, so a patch can add one, or take it away.
+/// Returns a patch that makes `edits`, or `None` if there is no such patch. Files that do not
+/// change are left out, so at least one must change. To Codex, a byte order mark is the first
+/// character of the first line, so a patch can add one, or take it away.
 ///
 /// ```
 /// use agent_q_diff_engine::inputs::codex::{FileEdit, patch_of};
@@ -97,7 +97,8 @@ impl FileEdit<'_> {
         }
     }
 
-    /// Returns the part of a patch that makes `wanted` of `base`, and gives the file its new name.
+    /// Returns the part of a patch that turns `base` into `wanted`, and gives the file its new
+    /// name.
     fn update(&self, base: &[u8], wanted: &[u8]) -> Option<String> {
         let path = self.path;
         let new_path = self.new_path;
@@ -140,15 +141,15 @@ fn wrapped(files: &str) -> String {
     format!("*** Begin Patch\n{files}*** End Patch\n")
 }
 
-/// Returns a chunk that finds the first line of `base` and changes nothing, or `None` if there is no
-/// line: a file gets another name only with a chunk.
+/// Returns a chunk that finds the first line of `base` and changes nothing, or `None` if there is
+/// no line: a file gets another name only with a chunk.
 fn first_line(base: &[u8]) -> Option<String> {
     let line = base.split(|&byte| byte == b'\n').next()?;
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     (!base.is_empty()).then(|| format!("@@\n {}\n", String::from_utf8_lossy(line)))
 }
 
-/// Returns the chunks that make `decided` of `base`, with `context_len` lines around each.
+/// Returns the chunks that turn `base` into `decided`, with `context_len` lines around each.
 fn chunks(base: &[u8], decided: &[u8], context_len: usize) -> String {
     let (base, decided) = (Text::new(base.to_owned()), Text::new(decided.to_owned()));
     let edits = edits(&base, &decided);

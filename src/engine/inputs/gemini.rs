@@ -1,13 +1,13 @@
 //! The tools `replace` and `write_file` of Gemini CLI.
 //!
 //! The rules were measured with Gemini CLI 0.61.0. Both write every line with CRLF if the file has
-//! a CRLF anywhere. `write_file` writes without a byte order mark; `replace` keeps one. What is not
-//! UTF-8 they would replace. A string that is not in the file exactly is looked for in looser ways,
-//! which are not modelled: such an input is refused.
+//! a CRLF anywhere. `write_file` writes without a byte order mark; `replace` keeps one. They would
+//! replace bytes that are not UTF-8. A string that is not in the file exactly is searched for in
+//! looser ways, which are not modeled: such an input is refused.
 
 use super::{FileText, InputError, Replacement, smallest, with_crlf, with_lf};
 
-/// Returns what `write_file` makes of a file, given the file before or `None`, and the `content`.
+/// Returns the file after `write_file` with `content`; `base` is the file before, if there is one.
 pub fn written(base: Option<&FileText>, content: &str) -> FileText {
     let is_crlf = base.is_some_and(|base| has_crlf(&base.text));
     FileText::new(if is_crlf {
@@ -17,7 +17,7 @@ pub fn written(base: Option<&FileText>, content: &str) -> FileText {
     })
 }
 
-/// Returns what `edit` makes of a file; `base` is the file before, or `None` if there is none.
+/// Returns the file after `edit`; `base` is the file before, if there is one.
 ///
 /// # Errors
 ///
@@ -46,7 +46,7 @@ pub fn replaced(base: Option<&FileText>, edit: &Replacement) -> Result<FileText,
     }))
 }
 
-/// Returns the `replace` that makes `decided` of `base`, or `None` if there is none.
+/// Returns the `replace` that turns `base` into `decided`, or `None` if there is no such edit.
 pub fn replace_to(base: Option<&FileText>, decided: &str) -> Option<Replacement> {
     let edit = match base {
         None => smallest("", decided),

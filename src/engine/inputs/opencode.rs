@@ -3,21 +3,23 @@
 //! The rules were read in the program of opencode 1.18.33 and measured with it. `edit` writes the
 //! line ends of both its strings with CRLF if the file has a CRLF anywhere, else with LF; what it
 //! does not replace stays as it is. `write` writes its content as it is. Both keep a byte order
-//! mark, and take one that comes with the new text. What is not UTF-8 they would replace. A string
-//! that is not in the file exactly once is looked for in looser ways, which are not modelled: such
-//! an input is refused.
+//! mark, and take one that comes with the new text. They would replace bytes that are not UTF-8. A
+//! string that is not in the file exactly once is searched for in looser ways, which are not
+//! modeled: such an input is refused.
 
 use memchr::memmem;
 
 use super::{FileText, InputError, Replacement, as_given, smallest, with_crlf, with_lf};
 
-/// Returns what `write` makes of a file, given the file before or `None`, and the `content`.
+/// Returns the file after `write` with `content`; `base` is the file before, if there is one.
 pub fn written(base: Option<&FileText>, content: &str) -> FileText {
     as_given(base, content)
 }
 
-/// Returns what `edit` makes of a file; `base` is the file before, or `None` if there is none. In a
-/// new string that replaces all, opencode itself gives `$` a meaning, which it has not here.
+/// Returns the file after `edit`; `base` is the file before, if there is one.
+///
+/// Here, the new string is always inserted literally. opencode itself interprets `$` in it if all
+/// occurrences are replaced.
 ///
 /// # Errors
 ///
@@ -48,7 +50,7 @@ pub fn edited(base: Option<&FileText>, edit: &Replacement) -> Result<FileText, I
     Ok(as_given(Some(base), &base.text.replace(&old, &new)))
 }
 
-/// Returns the `edit` that makes `decided` of `base`, or `None` if there is none.
+/// Returns the `edit` that turns `base` into `decided`, or `None` if there is no such edit.
 pub fn edit_to(base: Option<&FileText>, decided: &str) -> Option<Replacement> {
     let edit = smallest(base.map_or("", |base| &base.text), decided);
     let made = edited(base, &edit).ok()?;

@@ -1,34 +1,34 @@
-//! Reads the text of Codex's tool `apply_patch`, and says what the tool makes of a file.
+//! Reads patches of Codex's tool `apply_patch`, and applies them to texts as the tool does.
 //!
 //! The format has no line numbers: each chunk is found by its lines, from where the one before
 //! ended. They are compared exactly, then without white space at their ends, then without white
 //! space around them, and last with plain characters in the place of typographic ones. The rules
-//! are those of Codex 0.169 (`codex-rs/apply-patch`: `parser.rs`, `seek_sequence.rs`), whose results
-//! [`updated`] gives byte for byte. Codex carries files out one by one, and leaves those before a
-//! failure written; here the caller has all texts before anything is written.
+//! are those of Codex 0.169 (`codex-rs/apply-patch`: `parser.rs`, `seek_sequence.rs`), whose
+//! results [`updated`] gives byte for byte. Codex writes files one by one, and if one fails, the
+//! earlier ones stay written; here the caller has all texts before anything is written.
 
 use std::borrow::Cow;
 
-/// What a patch does to one file.
+/// The part of a patch that is for one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePatch<'a> {
     /// The file.
     pub path: &'a str,
-    /// What happens to it.
+    /// What the patch does to it.
     pub action: Action<'a>,
 }
 
-/// What happens to a file.
+/// What a patch does to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action<'a> {
-    /// It is written with this text, whether it is there or not.
+    /// The file is written with this text, whether it exists or not.
     Add {
         /// Lines that all end with a newline.
         text: String,
     },
-    /// It goes.
+    /// The file is deleted.
     Delete,
-    /// Lines of it are replaced.
+    /// Lines of the file are replaced.
     Update {
         /// Its new name, if it gets one.
         new_path: Option<&'a str>,
@@ -44,24 +44,24 @@ pub struct Chunk<'a> {
     pub line: usize,
     /// A line to look for first; the chunk's lines are below it.
     pub context: Option<&'a str>,
-    /// Its lines. If none of them is to be found, they are added at the end of the file.
+    /// Its lines. If all of them are added, they go to the end of the file.
     pub lines: Vec<(Sign, &'a str)>,
     /// Whether they are the last lines of the file.
     pub is_at_end: bool,
 }
 
-/// What happens to a line.
+/// What a patch does to a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
-    /// It is to be found, and stays.
+    /// It must be found, and stays.
     Context,
-    /// It is to be found, and goes.
+    /// It must be found, and is removed.
     Removed,
-    /// It comes.
+    /// It is added.
     Added,
 }
 
-/// Why a text is no patch, or does not fit a file. Lines are those of the patch, 1-based.
+/// Why a text is not a patch, or does not fit a file. Lines are those of the patch, 1-based.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CodexError {
     /// A marker around the patch is missing.
@@ -70,7 +70,7 @@ pub enum CodexError {
     /// The patch does nothing.
     #[error("the patch names no file")]
     Empty,
-    /// A line is none of those that begin a file.
+    /// A line begins no file.
     #[error(
         "line {line}: expected \"*** Add File: PATH\", \"*** Delete File: PATH\" or \
          \"*** Update File: PATH\", found {found:?}"
@@ -164,7 +164,7 @@ pub fn parse(text: &str) -> Result<Vec<FilePatch<'_>>, CodexError> {
     }
 }
 
-/// Returns `text`, a patch, with what `path` makes of each name in it.
+/// Returns `text`, a patch, with `path` applied to each name in it.
 ///
 /// ```
 /// use agent_q_diff_engine::patch::codex::with_paths;
@@ -305,8 +305,9 @@ fn signed(line: &str) -> Option<(Sign, &str)> {
     }
 }
 
-/// Returns what `chunks` make of `original`. Added lines end as its first line does, and the last
-/// line then has an end. Lines of the context stay as they are in the file, however they were found.
+/// Returns `original` with `chunks` applied. Added lines end as its first line does, and the last
+/// line then has an end. Lines of the context stay as they are in the file, however they were
+/// found.
 ///
 /// # Errors
 ///
@@ -343,14 +344,15 @@ pub fn updated(original: &[u8], chunks: &[Chunk<'_>]) -> Result<Vec<u8>, CodexEr
     Ok(edited(&whole, &edits, end))
 }
 
-/// What goes and what comes at a line of the file.
+/// The lines removed and added at a line of the file.
 struct Edit<'a> {
     line: usize,
     n_removed: usize,
     added: Vec<&'a str>,
 }
 
-/// Returns what `signed`, the lines of a chunk that begins at `line`, does, and the line after it.
+/// Returns the edits of `signed`, the lines of a chunk that begins at `line`, and the line after
+/// it.
 fn edits_of<'a>(signed: &[(Sign, &'a str)], mut line: usize) -> (Vec<Edit<'a>>, usize) {
     let mut edits: Vec<Edit> = Vec::new();
     let mut is_new = true;
@@ -419,7 +421,7 @@ impl<'a> Chunk<'a> {
         old.map(|(_, line)| *line)
     }
 
-    /// Returns the first line from `at` on of `lines` at which the chunk fits, and what it does
+    /// Returns the first line from `at` on of `lines` at which the chunk fits, and its edits
     /// there.
     fn find(&self, lines: &[&[u8]], at: usize) -> Option<(usize, Vec<(Sign, &'a str)>)> {
         let old: Vec<&str> = self.old().collect();

@@ -1,7 +1,7 @@
 //! Finds where a run of lines occurs in a text.
 //!
 //! Needed for a diff that came without its original. Matches are exact and begin at the start of a
-//! line. If there are several, that is the answer, and none is guessed: GNU patch and git take the
+//! line. If there are several, all are returned, and none is guessed: GNU patch and git take the
 //! nearest one, and so among near-identical blocks they may change the wrong one and report
 //! success.
 //!
@@ -119,7 +119,7 @@ impl NotPlaced {
         )
     }
 
-    /// The candidates, which must move when lines above them come or go.
+    /// The candidates, which must move when lines above them are added or removed.
     pub(crate) fn candidates_mut(&mut self) -> Option<&mut Vec<usize>> {
         match self {
             NotPlaced::Ambiguous { candidates } | NotPlaced::Doubtful { candidates, .. } => {

@@ -279,7 +279,7 @@ pub(super) fn beginning(line: &[u8]) -> String {
 // They say what a unified diff cannot: that a file appears, goes, or has another name or mode (git
 // diff, "Generating patch text with -p").
 
-/// What git's header says about a file.
+/// The facts in git's header of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GitHeader<'a> {
     /// The names on the line `diff --git OLD NEW`, still quoted and with their prefixes; `None` if
@@ -293,9 +293,9 @@ pub struct GitHeader<'a> {
     pub old_mode: Option<u32>,
     /// The mode after, if it is stated: of `new mode` or `new file mode`.
     pub new_mode: Option<u32>,
-    /// Whether the file appears.
+    /// Whether the file is created.
     pub is_new: bool,
-    /// Whether the file goes.
+    /// Whether the file is deleted.
     pub is_deleted: bool,
 }
 
