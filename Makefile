@@ -43,10 +43,10 @@ demo: ## Review a real proposal in this terminal; without a terminal, play it
 	@$(MAKE) --no-print-directory build
 	@test/demo/run
 
-check: ## Check what is being worked on: engine, Lisp in batch, changed files (minutes)
+check: ## Check what is being worked on: engine, Lisp in batch, changed files (3 minutes)
 	@test/tools/need emacs cargo rustfmt clippy cc git package-lint
 	@$(MAKE) --no-print-directory build
-	@AGENT_Q_DIFF_WALKS=10 test/tools/run-tests rust ert
+	@test/tools/run-tests --quick rust ert
 	@test/tools/lint changed layers
 
 test: ## Run every test: Rust, Lisp, and Emacs in a real terminal

@@ -227,6 +227,7 @@ Return what changed for the user, and how many other windows show it."
 
 (ert-deftest aqd-visible-table-is-the-engines ()
   "Only the engine knows letters that look like others."
+  :tags '(slow)
   (let* ((chars (seq-remove (lambda (char) (memq char '(?\t ?\n ?\f)))
                             (append (number-sequence 0 #x10ffff)
                                     (number-sequence #x3fff80 #x3fffff))))

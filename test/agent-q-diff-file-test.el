@@ -114,13 +114,16 @@ PREPARE is called before each start, CHECK after each end."
                                directory-files-no-dot-files-regexp)))
 
 (ert-deftest aqd-file-killed-in-a-review-leaves-a-whole-file ()
+  :tags '(slow)
   (aqd-file-check-kills 'review 100 #'ignore #'aqd-file-check-whole))
 
 (ert-deftest aqd-file-killed-in-an-edit-leaves-a-whole-file ()
+  :tags '(slow)
   (aqd-file-check-kills 'edit 100 #'ignore #'aqd-file-check-whole))
 
 (ert-deftest aqd-file-killed-in-place-leaves-a-copy-of-what-was-there ()
   "A file with several names is written in place, so a kill can tear it."
+  :tags '(slow)
   (let ((n-torn 0))
     (aqd-file-check-kills
      'edit 30

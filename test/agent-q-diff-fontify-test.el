@@ -170,6 +170,7 @@ A text can name the function `aqd-fontify-trap-mode'."
     (font-lock-ensure)))
 
 (ert-deftest aqd-fontify-no-text-chooses-code-in-any-mode-of-this-emacs ()
+  :tags '(slow)
   (let ((inhibit-message t)
         (n-colored 0))
     (dolist (mode (aqd-fontify-modes))
@@ -226,6 +227,7 @@ A text can name the function `aqd-fontify-trap-mode'."
        (agent-q-diff-fontify-forget))))
 
 (ert-deftest aqd-fontify-a-block-in-org-calls-nothing ()
+  :tags '(slow)
   (aqd-fontify-with-org-review
     (should-not (aqd-fontify-calls #'font-lock-ensure))
     ;; It has colors all the same.

@@ -577,6 +577,7 @@ it there; END is called in the window of the list, and ends the review."
        (kill-buffer (agent-q-diff-session-buffer review)))))
 
 (ert-deftest aqd-lifecycle-a-thousand-reviews-give-a-thousand-answers ()
+  :tags '(slow)
   (let ((aqd-answers nil)
         (agent-q-diff-display 'announce)
         (inhibit-message t))

@@ -379,6 +379,7 @@ TEXT returns nil if nothing is to be sent."
 (ert-deftest aqd-server-connections-that-close-together-are-withdrawn-one-by-one ()
   "Emacs may run other sentinels and timers while it withdraws one call.
 Of 300, some have reviews, some wait in the queue, some have asked for nothing."
+  :tags '(slow)
   (aqd-with-file "a\nb\n"
     (aqd-server-with
       (let* ((depth 0)
@@ -595,6 +596,7 @@ The change is in the file.")))))))
           (agent-q-diff-cancel (aqd-server-only-review)))))))
 
 (ert-deftest aqd-server-twenty-megabytes ()
+  :tags '(slow)
   (let* ((line "0123456789 (defun naïve () \"\\\\x\")\n")
          (original (apply #'concat (make-list (/ (* 20 1024 1024) (string-bytes line))
                                               line)))

@@ -149,15 +149,19 @@ must detect it, since EBCDIC is then not recognized as text."
                    (list way is-open (min (length refused) (/ n part)) refused)))))
 
 (ert-deftest aqd-coding-every-one-by-edit-not-open ()
+  :tags '(slow)
   (aqd-coding-check-all 'edit nil))
 
 (ert-deftest aqd-coding-every-one-by-edit-open ()
+  :tags '(slow)
   (aqd-coding-check-all 'edit t))
 
 (ert-deftest aqd-coding-every-one-by-review-not-open ()
+  :tags '(slow)
   (aqd-coding-check-all 'review nil))
 
 (ert-deftest aqd-coding-every-one-by-review-open ()
+  :tags '(slow)
   (aqd-coding-check-all 'review t))
 
 ;;;; Coding systems bound by callers, and lone surrogates

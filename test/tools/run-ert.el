@@ -6,7 +6,8 @@
 ;;
 ;; Runs the tests of the file SUITE and writes "PASSED FAILED SKIPPED" to the
 ;; file COUNTS.  The counts go to a file because a test may print anything, and
-;; because an Emacs that died says so by leaving none.
+;; because an Emacs that died says so by leaving none.  If the environment
+;; variable AGENT_Q_DIFF_QUICK is set, tests with the tag `slow' do not run.
 
 ;;; Code:
 
@@ -28,15 +29,19 @@ which are just the diffs and buffers that our tests compare."
   "Run the suite that the command line names, and exit."
   (let ((suite (pop command-line-args-left))
         (counts (pop command-line-args-left))
+        (tests (if (getenv "AGENT_Q_DIFF_QUICK") '(not (tag slow)) t))
         (load-prefer-newer t))
     (load (expand-file-name suite) nil t t)
-    (let* ((stats (ert-run-tests-batch t))
+    (let* ((stats (ert-run-tests-batch tests))
            (skipped (ert-stats-skipped stats))
            (failed (ert-stats-completed-unexpected stats))
            (passed (ert-stats-completed-expected stats)))
-      (dolist (test (ert-select-tests t t))
+      (dolist (test (ert-select-tests tests t))
         (unless (ert-test-result-expected-p test (ert-test-most-recent-result test))
           (agent-q-diff-ert--print-failure test)))
+      (let ((n-left-out (- (length (ert-select-tests t t)) (ert-stats-total stats))))
+        (unless (zerop n-left-out)
+          (message "%d slow tests are left to make test" n-left-out)))
       (write-region (format "%d %d %d\n" passed failed skipped) nil counts nil 'quiet)
       (kill-emacs (if (zerop failed) 0 1)))))
 
