@@ -151,7 +151,7 @@ OLD is the file's present name, or nil; see `agent-q-diff-input--file' for
 
 (defun agent-q-diff-input--deleted-bytes (proposal path)
   "Return the bytes that PROPOSAL, to delete PATH, expects in that file.
-If it does not say, these are what is there."
+If it does not say, return the bytes that the file has."
   (let ((bytes (agent-q-diff-file-bytes path))
         (expected (plist-get proposal :original)))
     (if (or (null expected)

@@ -255,7 +255,7 @@ Then the key has its usual command, which leaves the recursive edit."
               :filter ,(lambda (command)
                          (and (agent-q-diff-finish--unwaited-p) command))))
 
-;;; How long an agent goes on waiting
+;;; How long an agent still waits
 
 (defvar agent-q-diff-deadline--timer nil
   "Timer that runs when the display of some deadline changes, or nil.")

@@ -94,7 +94,7 @@ If there is an error, REVIEW is kept as it was."
   (agent-q-diff-reviews-keep review))
 
 (defun agent-q-diff-again--note-change (review again)
-  "Note, also in the log, if in AGAIN the user changed what is in the files.
+  "Note and log whether the user applied or took out hunks in AGAIN.
 AGAIN shows REVIEW again."
   (let ((before (or (agent-q-diff-session-now-in review)
                     (plist-get (agent-q-diff-session-result review) :in-file)))

@@ -543,7 +543,7 @@ In a narrow one, those from the number of hunks on may be to its right."
     (tabulated-list-init-header)))
 
 (defun agent-q-diff-log-list--fit (window)
-  "Lay out the list again if WINDOW, in which it is, has another width."
+  "Lay out the list again if its WINDOW has another width."
   (when (and (window-live-p window)
              (/= (window-body-width window t) (window-old-body-pixel-width window)))
     (with-current-buffer (window-buffer window)

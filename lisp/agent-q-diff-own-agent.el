@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; What an agent, and its session, is called in a review of what its own tools
-;; are about to write, what it may write without one, and whose turn it is: a
-;; call has its turn until its tool has written what was decided.
+;; How a review of an own tool's edit names the agent and its session, which
+;; edits need no review, and the decisions that the tools have not carried out
+;; yet.  A call keeps its turn until its tool has written what was decided.
 
 ;;; Code:
 
@@ -25,7 +25,7 @@
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-tools)
 
-;;;; What it is called
+;;;; Names of agents and sessions
 
 (defun agent-q-diff-own-agent-name (call)
   "Return the name of the agent of CALL, for the beginning of a sentence."
@@ -40,9 +40,8 @@
 
 (defun agent-q-diff-own-agent--session-short (session)
   "Return a few characters of SESSION, an id, that tell it from others.
-Many agents' ids begin with a word that all of them have, or with the time;
-if the beginning is that of another session with an open review, the end is
-returned."
+The ids of many agents begin with a common word, or with the time; if another
+session with an open review has the same beginning, return the end."
   (let ((short (agent-q-diff-own-agent--session-beginning session)))
     (if (seq-some (lambda (call)
                     (let ((other (agent-q-diff-call-session call)))
@@ -71,9 +70,9 @@ returned."
               (mapcar #'agent-q-diff-session-call (agent-q-diff-open-reviews))))
 
 (defun agent-q-diff-own-agent-label (call)
-  "Return what the agent of CALL is called in a review, or nil.
-If another session of the same agent has a review that is open, the name
-says which session this is."
+  "Return the name of the agent of CALL for a review, or nil.
+If another session of the same agent has an open review, the name includes
+the session."
   (when-let ((name (agent-q-diff-call-agent call)))
     (if (seq-some (lambda (other)
                     (and (equal name (agent-q-diff-call-agent other))
@@ -84,13 +83,13 @@ says which session this is."
       name)))
 
 (defun agent-q-diff-own-agent-tool (call &optional has-session)
-  "Return what the tool of CALL is called in a sentence.
+  "Return the name of the tool of CALL for a sentence.
 HAS-SESSION is non-nil to name its session as well."
   (format "%s's tool %s%s" (or (agent-q-diff-call-agent call) "the agent")
           (agent-q-diff-call-tool call)
           (if has-session (agent-q-diff-own-agent--session-text call) "")))
 
-;;;; What it may do without asking
+;;;; Edits without a review
 
 (defun agent-q-diff-own-agent--grant-name (call)
   "Return the name under which own tools of the agent of CALL are granted."
@@ -98,8 +97,8 @@ HAS-SESSION is non-nil to name its session as well."
 
 (defun agent-q-diff-own-agent-allowance (request)
   "Return why REQUEST needs no review: `policy' or `session', or nil.
-It is `denied' if the policy denies it.  What is protected or outside the
-project is not allowed without a review."
+It is `denied' if the policy denies it.  An edit of a protected file, or of
+one outside the project, always needs a review."
   (let ((policy (agent-q-diff-permit-policy request)))
     (cond
      ((eq policy 'deny) 'denied)
@@ -151,7 +150,7 @@ and no longer asks about this agent's edits in the project."
 (defun agent-q-diff-allow-agent ()
   "Accept all, and let this agent's own tools edit this project without asking.
 That holds until Emacs exits, or until `agent-q-diff-revoke-grants'.
-Protected files are asked about all the same."
+You are still asked about protected files."
   (interactive)
   (unless agent-q-diff-own-agent--grant
     (user-error "Only what an agent's own tool writes can be allowed here"))
@@ -168,7 +167,7 @@ Protected files are asked about all the same."
       (agent-q-diff-permit-grant name root)
       (agent-q-diff-accept-all t))))
 
-;;;; What was decided, until it is written
+;;;; Decisions that are not written yet
 
 (defconst agent-q-diff-own-agent--max-decided 200
   "Number of decisions that are remembered.
@@ -176,11 +175,11 @@ A tool that fails by itself never asks for its decision to be compared.")
 
 (defconst agent-q-diff-own-agent--patience 60
   "Seconds until the user is told that an accepted edit was not made yet.
-Only then is it known of an agent that asks again by itself, or ends.")
+Some agents ask the user themselves after a hook, or end, and send no event.")
 
 (cl-defstruct (agent-q-diff-own-agent-decision
                (:constructor agent-q-diff-own-agent-decision-create) (:copier nil))
-  "What was decided about a call of an agent's tool that has not run yet."
+  "A decision on a call of an agent's tool that has not run yet."
   (edit nil :documentation "The edit, of whatever type.")
   (call nil :documentation "The `agent-q-diff-call'.")
   (notice nil :documentation "Function that tells the user, if nothing is written, why.")
@@ -193,9 +192,9 @@ The newest is first.")
 
 (defun agent-q-diff-own-agent-remember (call edit notice)
   "Remember EDIT, which was decided, instead of an earlier one of the same CALL.
-NOTICE is called with a clause, and if nothing of EDIT is in its files, tells
-the user so for this reason and returns non-nil.  If that turns out to be
-untrue later, it is called with nil, and says so."
+NOTICE is called with a reason, a clause: if nothing of EDIT is in its files,
+it tells the user so and returns non-nil.  If the edit is made after all, it
+is called with nil, and tells the user that."
   (let ((id (agent-q-diff-call-id call))
         (decision (agent-q-diff-own-agent-decision-create :edit edit :call call :notice notice)))
     (setf (agent-q-diff-own-agent-decision-timer decision)
@@ -214,7 +213,7 @@ untrue later, it is called with nil, and says so."
           (seq-take agent-q-diff-own-agent--decided agent-q-diff-own-agent--max-decided))))
 
 (defun agent-q-diff-own-agent--notice (decision why)
-  "Tell the user, unless it was said, that DECISION was not carried out for WHY.
+  "Tell the user, only once, that DECISION was not carried out, because of WHY.
 Nothing is said if its files have changed.  The turn of its call to change
 files ends."
   (unless (agent-q-diff-own-agent-decision-is-said decision)
@@ -224,16 +223,16 @@ files ends."
    (agent-q-diff-call-id (agent-q-diff-own-agent-decision-call decision))))
 
 (defun agent-q-diff-own-agent-failed (id)
-  "Tell the user if something was accepted for the call ID, whose tool has failed."
+  "Tell the user that the tool of the call ID failed, if an edit was accepted."
   (when-let ((decision (cdr (assoc id agent-q-diff-own-agent--decided))))
     (agent-q-diff-own-agent--notice decision "the agent says that it failed")
     (agent-q-diff-own-agent-take id)))
 
 (defun agent-q-diff-own-agent-went-on (agent session &optional id)
-  "Tell the user what AGENT's SESSION had accepted and has not written by now.
-It has gone on with the call ID, or ended its turn.  An agent that plans
-only, or whose own rules ask or deny, does not run a tool although it was
-accepted here, and no event tells so."
+  "Tell the user which accepted edits AGENT has not made by now in SESSION.
+It has gone on with the call ID, or ended its turn.  An agent in plan mode, or
+one whose own rules ask or deny, does not run a tool although its edit was
+accepted here, and sends no event about that."
   (pcase-dolist (`(,other . ,decision) agent-q-diff-own-agent--decided)
     (let ((call (agent-q-diff-own-agent-decision-call decision)))
       (when (and (not (equal id other))
@@ -272,7 +271,7 @@ the files.  Record that in the log as well."
 (defun agent-q-diff-own-agent-refused (check)
   "Return why CHECK refuses its file, a clause, or nil if it does not.
 CHECK is a function that signals an error if the file must not be written.
-It was not refused when the review began, but a link may have come since."
+It passed when the review began, but a link may have been made since."
   (condition-case err
       (progn (funcall check) nil)
     (error
@@ -349,7 +348,7 @@ Then the agent has proposed again what was not decided."
 
 (defun agent-q-diff-own-agent--undecided-line-p (text original decided proposed)
   "Return non-nil if TEXT has a line of PROPOSED that was not accepted.
-DECIDED is what was; a line that ORIGINAL has proves nothing."
+DECIDED has the accepted lines; lines of ORIGINAL prove nothing."
   (let ((known (make-hash-table :test #'equal))
         (there (make-hash-table :test #'equal)))
     (cl-flet ((lines (text) (mapcar #'string-trim (split-string text "\n"))))
@@ -362,7 +361,7 @@ DECIDED is what was; a line that ORIGINAL has proves nothing."
                 (lines proposed)))))
 
 (cl-defun agent-q-diff-own-agent-difference (&key text original decided proposed written)
-  "Return what is known about TEXT of a file, which is not what was DECIDED.
+  "Return who wrote TEXT of a file, which is not what was DECIDED, as far as known.
 It is `later' if the tool has WRITTEN what was decided, so another program
 has changed the file since; `wrong' if the tool has written something else;
 and `unknown' if that cannot be told: many agents do not say what their
@@ -372,7 +371,7 @@ wanted; each may be nil if there is no such file."
     (let ((text (plain text)) (original (plain original))
           (decided (plain decided)) (proposed (plain proposed)))
       (cond
-       ;; Nobody says which line ends, or which encoding, was written.
+       ;; It is unknown which line ends and encoding were written.
        ((and text (equal text decided)) 'unknown)
        (written (if (equal (plain written) decided) 'later 'wrong))
        ((not (and text decided)) 'wrong)
@@ -387,7 +386,7 @@ wanted; each may be nil if there is no such file."
 (defun agent-q-diff-own-agent-tell-difference (kind call path decided text message)
   "Tell the user that TEXT of the file PATH is not what was DECIDED about CALL.
 KIND is `later' or `unknown', as from `agent-q-diff-own-agent-difference'.
-MESSAGE is the one for the agent if all had been as decided; return the one
+MESSAGE is the one for the agent if the file were as decided; return the one
 that is true."
   (let* ((agent (agent-q-diff-own-agent-name call))
          (tool (agent-q-diff-call-tool call))
@@ -431,20 +430,20 @@ tell the user.\n\nIf %s wrote what was decided, then this holds:\n%s"
 The file NAME had the text ORIGINAL, or nil if there was none; TEXT is nil if
 there is to be none.  See `agent-q-diff-coding-contradiction'."
   (and text
-       ;; Whatever is declared there, the byte order mark says what it is.
+       ;; The byte order mark takes precedence over any declaration.
        (not (equal encoding "utf-16le"))
        (agent-q-diff-coding-contradiction
         text name (and original (agent-q-diff-coding-declared original name)) 'utf-8)))
 
 (defun agent-q-diff-own-agent-coding-notes (&rest arguments)
-  "Return what to tell the user about a text that contradicts its encoding.
+  "Return notes for the user on a text that contradicts its encoding.
 ARGUMENTS are those of `agent-q-diff-own-agent--contradiction'.  The value is
 a list of strings."
   (when-let ((contradiction (apply #'agent-q-diff-own-agent--contradiction arguments)))
     (list (format "With all hunks in, %s." contradiction))))
 
 (defun agent-q-diff-own-agent-with-warning (message name &rest arguments)
-  "Return MESSAGE, for an agent, with what its edit of the file NAME contradicts.
+  "Return MESSAGE, for an agent, with a warning if NAME contradicts its encoding.
 ARGUMENTS are the others of `agent-q-diff-own-agent--contradiction'."
   (if-let ((contradiction (apply #'agent-q-diff-own-agent--contradiction name arguments)))
       (format "%s\n\nWARNING: %s: %s. The user can make the two agree with C-x RET f in the \
@@ -478,8 +477,8 @@ No agent's own tool edits a remote file, so none is asked for its true name."
 
 (defun agent-q-diff-own-agent-note-left (name text)
   "Note that the file NAME has TEXT, or is gone if that is nil, after an edit.
-What changes it later, before the agent's next edit, is no part of what was
-decided; see `agent-q-diff-own-agent-later-notes'."
+Later changes, before the agent's next edit, are not part of the decision; see
+`agent-q-diff-own-agent-later-notes'."
   (let ((truename (file-truename name)))
     (agent-q-diff-own-agent--forget-left truename)
     (when (and text (< (length text) agent-q-diff-own-agent--max-left-size))
@@ -487,13 +486,13 @@ decided; see `agent-q-diff-own-agent-later-notes'."
       (when-let ((last (nthcdr (1- agent-q-diff-own-agent--max-left)
                                agent-q-diff-own-agent--left)))
         (setcdr last nil))
-      ;; What the user saves is no other program's.
+      ;; A change that the user saves is not another program's.
       (add-hook 'after-save-hook #'agent-q-diff-own-agent--forget-saved))))
 
 (defun agent-q-diff-own-agent-later-notes (call name text)
-  "Return what to tell the user if another program has changed the file NAME.
-TEXT is what it has when CALL is about to edit it, or nil.  How it differs from
-what the last edit left goes into the log.  The value is a list of strings."
+  "Return notes for the user if another program has changed the file NAME.
+TEXT is its text when CALL is about to edit it, or nil.  The difference from
+the last edit goes into the log.  The value is a list of strings."
   (when-let* ((truename (file-truename name))
               (left (cdr (assoc truename agent-q-diff-own-agent--left))))
     (agent-q-diff-own-agent--forget-left truename)

@@ -11,19 +11,20 @@
 ;; of one file, or `decide_patch' for a patch in Codex's format, of several files
 ;; or of more than text.  The review is of texts that are in no file yet: Emacs
 ;; writes nothing, and the agent's tool then writes what was decided.  After that
-;; the program requests `check_edit': only when the files have been compared with
-;; what was decided, the agent is told what became of each hunk.
+;; the program requests `check_edit': Emacs compares the files with what was
+;; decided, and only then tells the agent what became of each hunk.
 ;;
 ;; If a file has unsaved edits in a buffer, the tool cannot write what the
-;; user sees; and a tool may be unable to write a part, or may leave something
-;; else than the program says.  Then it is an ordinary review, Emacs makes the
-;; edit, all files or none, and the agent's tool is denied with the truth.
+;; user sees.  Other tools cannot write a part of an edit, or may leave another
+;; text than the program expects.  In these cases the review is an ordinary one:
+;; Emacs makes the edit, in all files or in none, and the agent's tool does not
+;; run; the agent is told what Emacs has done.
 ;;
-;; Before the program reads a file, it asks for its turn to change that,
+;; Before the program reads a file, it requests its turn to change the file,
 ;; `take_turn', and keeps it until it ends.  If the tool is then to write, the
-;; turn lasts until that is done: the next edit is of what this one leaves.
+;; turn lasts until that is done, so that the next edit starts from its result.
 ;;
-;; These requests are no tools for agents.  Their arguments are hash tables:
+;; Agents cannot make these requests themselves.  Their arguments are hash tables:
 ;;
 ;; `take_turn'     call, session, tool, and files, a vector of hash tables with
 ;;                 path; a patch has several
@@ -45,8 +46,8 @@
 ;;                 be read, and written: what the tool says to have written,
 ;;                 if it does; of a patch, Emacs reads the files
 ;; `call_failed'   call: the tool has run, and says that it failed
-;; `session_went_on' session: what was decided in it has been written by now,
-;;                 or will not be
+;; `session_went_on' session: its tools have by now written what was decided,
+;;                 or never will
 
 ;;; Code:
 
@@ -102,7 +103,7 @@
 
 (defun agent-q-diff-own-tool-take-turn (arguments function)
   "Call FUNCTION when it is the turn of the call in ARGUMENTS, a hash table.
-It gets non-nil if the call has waited."
+Its argument is non-nil if the call has waited."
   (let ((call (gethash "call" arguments))
         (files (gethash "files" arguments)))
     (unless (and (stringp call)
@@ -121,7 +122,7 @@ It gets non-nil if the call has waited."
 ;;;; What is requested
 
 (defun agent-q-diff-own-tool--edit-of (arguments needed)
-  "Return the edit in ARGUMENTS, a hash table, or signal what is wrong with it.
+  "Return the edit in ARGUMENTS, a hash table, or signal an error about them.
 NEEDED are the keys, besides those of each request, that it must have."
   (dolist (key (append needed '("call" "tool" "session" "description" "original")))
     (let ((value (gethash key arguments)))
@@ -172,7 +173,7 @@ It is to be as the tool would leave it."
       (format "%d files" (length files)))))
 
 (defun agent-q-diff-own-tool--changed (edit)
-  "Return the files of EDIT that its tool would not leave as they are."
+  "Return the files of EDIT that its tool would change."
   (seq-filter (lambda (file)
                 (or (agent-q-diff-own-tool-file-to file)
                     (not (equal (agent-q-diff-own-tool-file-original file)
@@ -184,7 +185,7 @@ It is to be as the tool would leave it."
   (mapcar #'agent-q-diff-own-tool-file-name (agent-q-diff-own-tool--changed edit)))
 
 (defun agent-q-diff-own-tool--note (edit notes)
-  "Add to EDIT what the user is told about its files, after NOTES of the guard."
+  "Add to EDIT notes for the user on its files, after NOTES of the guard."
   (let ((call (agent-q-diff-own-tool-edit-call edit)))
     (cl-callf append (agent-q-diff-own-tool-edit-notes edit)
       notes
@@ -222,8 +223,8 @@ It is `denied', `policy', `session', or `none' if nothing would change."
 (defun agent-q-diff-own-tool--why-emacs (edit)
   "Return why Emacs has to write what is decided about EDIT, or nil.
 It is `unsaved' if a file has unsaved edits in a buffer, `fixed' if the
-agent's tool cannot write anything else than it was told, and `unknown' if it
-may leave something else."
+agent's tool can write only what it was called with, and `unknown' if it may
+leave something else."
   (cond
    ((null (agent-q-diff-own-tool-edit-files edit)) 'unknown)
    ((seq-some (lambda (file)
@@ -406,8 +407,9 @@ ANSWER is that function's.  If the patch has a mistake, signal an error."
 
 (defun agent-q-diff-own-tool--aim (edit)
   "Have the guard look at all files of EDIT, a patch; return a request for each.
-What the tool would write counts, whatever the patch calls it.  If a file is
-not for agents, signal an error.  The project is `default-directory'."
+The files that the tool would write are checked, whatever the patch calls
+them.  If one is not for agents, signal an error.  The project is
+`default-directory'."
   (let* ((files (agent-q-diff-own-tool-edit-files edit))
          (proposals (if files
                         (mapcar (lambda (file)
@@ -468,7 +470,7 @@ ANSWER is as for `agent-q-diff-own-tool-decide-patch'."
      :detached t)))
 
 (defun agent-q-diff-own-tool--review-files (edit why by answer)
-  "Begin and return a review of EDIT in which the files are changed by Emacs.
+  "Begin and return an ordinary review of EDIT: Emacs is to change the files.
 WHY is as from `agent-q-diff-own-tool--why-emacs', or nil if the policy
 denies EDIT.  BY is as from `agent-q-diff-own-tool--allowance'.  ANSWER is
 as for `agent-q-diff-own-tool-decide-patch'."
@@ -513,7 +515,7 @@ If some of it does not apply, the user has to decide."
 ;;;; What was decided
 
 (defun agent-q-diff-own-tool--answer-decided (edit result answer)
-  "Answer what the user decided about EDIT by RESULT, that of a review of texts.
+  "Answer with the decision on EDIT; RESULT is that of a review of texts.
 ANSWER is as for `agent-q-diff-own-tool-decide'."
   (let ((files (agent-q-diff-own-tool-edit-files edit))
         (is-patch (agent-q-diff-own-tool-edit-diff edit))
@@ -553,9 +555,9 @@ ANSWER is as for `agent-q-diff-own-tool-decide'."
       (funcall answer "" nil (agent-q-diff-own-tool--verdict edit))))))
 
 (defun agent-q-diff-own-tool--undecided (tool what result)
-  "Return the message about RESULT of a review of texts that is no decision.
-TOOL is the agent's, and WHAT is what was reviewed, in words.  What the user
-accepted until then is in no file, since TOOL is not run."
+  "Return the message about RESULT, of a review of texts that ended undecided.
+TOOL is the agent's, and WHAT names what was reviewed.  Since TOOL is not run,
+no file has what the user had accepted by then."
   (string-join
    (cons (format "%s\n\n%s was not run, and none of it is in %s."
                  (agent-q-diff-message-of-error
@@ -567,7 +569,7 @@ accepted until then is in no file, since TOOL is not run."
    "\n"))
 
 (defun agent-q-diff-own-tool--note-decision (file result)
-  "Record in FILE what was decided about it; RESULT is the file's result."
+  "Record in FILE the decision on it; RESULT is the file's result."
   (let ((original (agent-q-diff-own-tool-file-original file))
         (modified (agent-q-diff-own-tool-file-modified file)))
     (cl-flet ((is-in (operation)
@@ -584,7 +586,7 @@ accepted until then is in no file, since TOOL is not run."
              (t (or (plist-get result :content) original)))))))
 
 (defun agent-q-diff-own-tool--stays-p (file)
-  "Return non-nil if FILE is to stay as it is, by what was decided."
+  "Return non-nil if FILE is to stay as it is by the decision."
   (and (not (agent-q-diff-own-tool-file-is-renamed file))
        (equal (agent-q-diff-own-tool-file-text file)
               (agent-q-diff-own-tool-file-original file))))
@@ -609,7 +611,7 @@ accepted until then is in no file, since TOOL is not run."
       `((verdict . "change") (text . ,(agent-q-diff-own-tool-file-text (car files))))))))
 
 (defun agent-q-diff-own-tool--file-verdict (file)
-  "Return what the program is told about FILE of a patch, an alist."
+  "Return the verdict for the program about FILE of a patch, an alist."
   (let ((text (agent-q-diff-own-tool-file-text file)))
     `((there . ,(if text t :false))
       (renamed . ,(if (agent-q-diff-own-tool-file-is-renamed file) t :false))
@@ -674,7 +676,7 @@ It is as if they were in the files; IS-SAVED is as for
   "Alarm the user if EDIT is made although nothing was decided."
   (agent-q-diff-own-agent-watch
    (agent-q-diff-own-tool-edit-call edit) (agent-q-diff-own-tool--names edit)
-   ;; Nothing was decided, so that is what the tool would leave.
+   ;; Nothing was decided, so compare with what the tool would leave.
    (lambda ()
      (seq-every-p #'agent-q-diff-own-tool--as-decided-p
                   (agent-q-diff-own-tool-edit-files edit)))))
@@ -708,7 +710,7 @@ It is as if they were in the files; IS-SAVED is as for
 (defun agent-q-diff-own-tool-not-run (edit &optional why)
   "Tell the user that EDIT was not made after all, because of WHY, a string.
 If WHY is nil, a file was changed meanwhile.  If there was no review, the
-user expects nothing."
+user is not told."
   (unless (agent-q-diff-own-tool-edit-by edit)
     (agent-q-diff-own-agent-say-not-run
      (agent-q-diff-own-tool-edit-call edit) (agent-q-diff-own-tool--names edit)
@@ -794,7 +796,7 @@ If it is not known how it was encoded, its text counts."
 ;;;; Writing in place of the tool
 
 (defun agent-q-diff-own-tool--answer-written (edit why result answer)
-  "Answer that Emacs has made what the user decided about EDIT, by RESULT.
+  "Answer that Emacs has carried out the decision on EDIT, which had RESULT.
 WHY is as from `agent-q-diff-own-tool--why-emacs', ANSWER as for
 `agent-q-diff-own-tool-decide'."
   (let* ((is-patch (agent-q-diff-own-tool-edit-diff edit))
@@ -821,8 +823,8 @@ accepted%s"
 
 (defun agent-q-diff-own-tool-write (edit)
   "Write what was decided about EDIT, and return the message about it.
-No input makes its tool write that.  If a file has changed since, signal an
-error; then nothing has changed.  If EDIT is nil, signal that nothing was
+No input would make its tool write that.  If a file has changed since, signal
+an error; then nothing is written.  If EDIT is nil, signal that nothing was
 decided."
   (unless edit
     (signal 'agent-q-diff-ended '("the decision is not known any more")))
@@ -868,7 +870,7 @@ Return non-nil if it is saved."
                :saved)))
 
 (defun agent-q-diff-own-tool--write-patch (edit)
-  "Make what was decided about EDIT, a patch, in all files or in none.
+  "Carry out what was decided about EDIT, a patch, in all files or in none.
 Return non-nil if all are saved."
   (when-let ((changed (agent-q-diff-file-uncached
                         (seq-find (lambda (file)
@@ -882,7 +884,7 @@ Return non-nil if all are saved."
     (plist-get made :saved)))
 
 (defun agent-q-diff-own-tool--make (edit)
-  "Make what was decided about EDIT, a patch, all or nothing; return the result."
+  "Carry out the decision on EDIT, a patch, completely or not; return the result."
   (let* ((agent-q-diff-call (agent-q-diff-call-with 'tool (agent-q-diff-own-tool--tool edit)))
          (agent-q-diff-display 'announce)
          (inhibit-message t)
@@ -916,8 +918,8 @@ Return non-nil if all are saved."
 (defun agent-q-diff-own-tool-check (edit arguments)
   "Compare the files with what was decided; return the message about that.
 EDIT is what was decided, or nil if there is nothing.  ARGUMENTS is a hash
-table, which see in this file's commentary.  The message is empty if nothing
-needs to be said."
+table; see this file's commentary.  The message is empty if there is nothing
+to say."
   (if (null edit)
       (progn
         (when-let ((buffer (find-buffer-visiting
@@ -962,7 +964,7 @@ user what differs, and change nothing more until the user says so."
 
 (defun agent-q-diff-own-tool--say-written (edit by)
   "Tell the user that what was decided about EDIT is in its files, written BY whom.
-Until then, the user has read that it is not yet written."
+Until then, the display said that it was not yet written."
   (let* ((result (agent-q-diff-own-tool-edit-result edit))
          (total (plist-get result :total)))
     (message (ngettext "%s: %s of %d hunk written, by %s" "%s: %s of %d hunks written, by %s"
@@ -1025,10 +1027,10 @@ ARGUMENTS is that function's."
            edit (agent-q-diff-own-tool--message edit result 'saved)))))))
 
 (defun agent-q-diff-own-tool--difference (file text written)
-  "Return what is known about FILE, which has TEXT and not what was decided.
+  "Return who wrote FILE, which has TEXT and not what was decided, as far as known.
 The value is as from `agent-q-diff-own-agent-difference'; WRITTEN is what the
-tool says to have written, or nil.  A file that is where none was to be, or
-is not where one was, was not reformatted."
+tool says that it has written, or nil.  A file that exists although none was
+to be, or is missing, was not merely reformatted."
   (if (agent-q-diff-own-tool--other-there-p file)
       'wrong
     (agent-q-diff-own-agent-difference

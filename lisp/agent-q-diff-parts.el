@@ -120,7 +120,7 @@ rest without it")
 ;;;; Reading
 
 (defun agent-q-diff-parts--read (state)
-  "Read what is on the line at point, note it in STATE, and move behind it."
+  "Read the line at point, note what it is in STATE, and move behind it."
   (when (looking-at-p "\ufeff")
     (delete-char 1))
   (cond
@@ -149,7 +149,7 @@ rest without it")
     (setf (agent-q-diff-parts--state-is-message state) nil))))
 
 (defun agent-q-diff-parts--note-diff (state)
-  "Note in STATE that the engine has to read what is at point."
+  "Note in STATE that the engine must read the text at point."
   (setf (agent-q-diff-parts--state-has-diff state) t
         (agent-q-diff-parts--state-is-message state) nil))
 
@@ -165,7 +165,7 @@ rest without it")
 
 (defun agent-q-diff-parts--skip-hunk (n-before n-after)
   "Move behind the hunk at point, which has N-BEFORE old and N-AFTER new lines.
-If it has not that many, stop where it ends."
+If it has fewer, stop where it ends."
   (forward-line)
   (while (and (not (eobp))
               (or (< 0 n-before) (< 0 n-after) (eq (char-after) ?\\))
@@ -271,7 +271,8 @@ Do nothing if a line that is not blank has less."
 
 (defun agent-q-diff-parts--kind ()
   "Return the kind of the change that begins on the line at point, or nil.
-It is a key of `agent-q-diff-parts--words'.  What the engine reads is none."
+It is a key of `agent-q-diff-parts--words'.  Diffs that the engine reads have
+none."
   (looking-at "\\(?:[ \t]*>\\)*[ \t]*")
   (let* ((before (match-string-no-properties 0))
          (is-quoted (string-search ">" before)))

@@ -26,7 +26,7 @@
 ;;;; Grants
 
 (defvar agent-q-diff-permit--grants nil
-  "What the user has granted for the session, a list of (TOOL ROOT TIME).")
+  "The grants for the session, a list of (TOOL ROOT TIME).")
 
 (defun agent-q-diff-permit-granted-p (tool root)
   "Return non-nil if TOOL is granted in the project ROOT."
@@ -109,8 +109,8 @@ name of the tool, the absolute name of the file and the arguments, an
 alist, and returns one of them:
 
 `ask'     Ask the user, unless the user has granted it for the session.
-`allow'   Do it; it is shown and logged.
-`deny'    Do not do it, and tell the agent so.
+`allow'   Make the edit; it is shown and logged.
+`deny'    Do not make it, and tell the agent so.
 `review'  Open the full review of the hunks.
 
 Only `deny' counts for `propose_file_edit', which is a review anyway.
@@ -177,7 +177,7 @@ question, or each other, sooner than this are ignored."
 ;;;; Open questions
 
 (defvar agent-q-diff-permit--asked nil
-  "Requests about which the user is being asked, the innermost first.")
+  "The requests that the user is being asked about, the innermost first.")
 
 (defun agent-q-diff-permit--granted-p (request)
   "Return non-nil if a grant for the session covers REQUEST."
@@ -197,8 +197,8 @@ Open questions that the grant covers are closed."
   "Recursion depth of the open question.")
 
 (defun agent-q-diff-permit--wake ()
-  "Have the open question check whether it is answered by now.
-The event reaches it from whichever window is selected."
+  "Have the open question check whether it has been answered meanwhile.
+The event reaches it whichever window is selected."
   (define-key global-map [agent-q-diff-permit-wake] #'agent-q-diff-permit-wake)
   (setq unread-command-events
         (append unread-command-events (list 'agent-q-diff-permit-wake))))
@@ -211,7 +211,7 @@ The event reaches it from whichever window is selected."
       (agent-q-diff-permit--wake))))
 
 (defun agent-q-diff-permit--settlement (request)
-  "Return the answer to REQUEST that needs no key, or nil if there is none.
+  "Return the answer to REQUEST if it needs no key, or nil.
 It is `withdrawn', or `covered' by a grant."
   (cond
    ((agent-q-diff-request-is-withdrawn request) 'withdrawn)
@@ -237,7 +237,7 @@ Signal `agent-q-diff-no-user' if nobody can be asked, and
    (t (agent-q-diff-permit--by-user request))))
 
 (defun agent-q-diff-permit--say-withdrawn (request)
-  "Show why the question about REQUEST is gone although nobody answered it."
+  "Show why the question about REQUEST was closed without an answer."
   (message "Nobody is waiting any more for the edit of %s; nothing was changed"
            (agent-q-diff-visible (agent-q-diff-request-path request))))
 
@@ -317,16 +317,16 @@ Signal `agent-q-diff-no-user' if nobody can be asked, and
   (agent-q-diff-permit--give 'review))
 
 (defun agent-q-diff-permit-ignore ()
-  "Ignore a key that is no answer, and show which keys are."
+  "Ignore a key that is not an answer, and show the keys that are."
   (interactive)
   (agent-q-diff-permit--settled-p)
   (agent-q-diff-permit--say
    "y: allow once, s: for the session, n: deny, r: deny with a reason, f: full review"))
 
 (defun agent-q-diff-permit-wake ()
-  "Close the open question if it is answered by now without a key.
-If something else was begun inside it, such as another minibuffer, that
-ends first."
+  "Close the open question if it has been answered without a key.
+If something else was begun inside it, such as another minibuffer, that must
+end first."
   (interactive)
   (when-let ((request (car agent-q-diff-permit--asked))
              (answer (agent-q-diff-permit--settlement request)))
@@ -399,8 +399,8 @@ ends first."
     agent-q-diff-permit--answer))
 
 (defun agent-q-diff-permit--sparing-edit (function)
-  "Return the value of FUNCTION; meanwhile the window of the edits stays theirs.
-A review that arrives is displayed elsewhere."
+  "Return the value of FUNCTION; meanwhile, keep the window of the edits.
+A review that arrives is displayed in another one."
   (let* ((window (agent-q-diff-transcript-window))
          (was-dedicated (and window (window-dedicated-p window))))
     (unwind-protect
@@ -466,7 +466,7 @@ the user can allow it by the option agent-q-diff-tools-policy")))
         (agent-q-diff-permit--asked (cons request agent-q-diff-permit--asked))
         ;; The caller may be inside `while-no-input' or a process filter.
         (throw-on-input nil)
-        ;; What others begin meanwhile does not belong to the caller.
+        ;; Reviews that others begin meanwhile do not belong to the caller.
         (agent-q-diff-call (agent-q-diff-call-make))
         (inhibit-quit nil))
     ;; The keys of Isearch would take precedence over those of the question.

@@ -18,8 +18,8 @@
 ;; root of the project, unless the line has another one, "root": ROOT.  With
 ;; "timeout": N, the caller says that it waits for N seconds.
 ;;
-;; Since Emacs takes longer to parse JSON than for everything else that it
-;; does with a large text, the line can also be
+;; Since parsing JSON takes Emacs longer than everything else that it does with
+;; a large text, the line can also be
 ;;
 ;;   {"version": 2, …, "texts": [[KEY, N], …]}
 ;;
@@ -57,12 +57,12 @@
 ;; review is cancelled.  A rejection by the user is an answer like any other;
 ;; "error" is true if there is no decision.
 ;;
-;; Emacs can only send by waiting until there is room in the buffer of the
-;; socket, which is for good if the caller is suspended.  Therefore, after its
-;; request, the caller sends one byte, whatever it is, for each 1024 bytes that
-;; it has read, and Emacs sends no more than surely fits into the buffer.  Of
-;; progress that does not fit, only the latest is sent later; a long answer is
-;; sent piece by piece.  A caller that reads none of it for a minute is dropped.
+;; When Emacs sends, it blocks until there is room in the buffer of the socket:
+;; forever, if the caller is suspended.  Therefore, after its request, the caller
+;; acknowledges every 1024 bytes that it has read by sending one byte, of any
+;; value, and Emacs sends only what certainly fits into the buffer.  Of progress
+;; that does not fit, only the latest is sent later; a long answer is sent piece
+;; by piece.  A caller that reads none of it for a minute is dropped.
 
 ;;; Code:
 
@@ -118,10 +118,10 @@ to a third of it.")
 The buffer has 212992 bytes on GNU/Linux, and 8192 on macOS.")
 
 (defconst agent-q-diff-server--tick-seconds 5
-  "Seconds between two looks at whether a caller goes on reading its answer.")
+  "Seconds between checks whether a caller is still reading its answer.")
 
 (defvar agent-q-diff-server--patience 12
-  "Number of looks after which a caller that does not go on reading is dropped.
+  "Number of checks after which a caller that has stopped reading is dropped.
 They are counted, since Emacs itself may have been suspended meanwhile.")
 
 (defun agent-q-diff-server--send (client object)
@@ -146,12 +146,12 @@ sent."
         (agent-q-diff-server--look-later client 0)))))
 
 (defun agent-q-diff-server--unsent-p (client)
-  "Return non-nil if CLIENT was to get an answer that is not sent, or in part."
+  "Return non-nil if the answer to CLIENT was not sent, or only in part."
   (and (process-get client 'is-answered)
        (not (process-get client 'is-sent))))
 
 (defun agent-q-diff-server--acknowledge (client bytes)
-  "Go on sending to CLIENT, which has sent BYTES since it has read."
+  "Continue sending to CLIENT, which acknowledged more by sending BYTES."
   (process-put client 'unread
                (max 0 (- (or (process-get client 'unread) 0)
                          (* agent-q-diff-server--unit (length bytes)))))
@@ -166,7 +166,7 @@ sent."
       line)))
 
 (defun agent-q-diff-server--send-more (client)
-  "Send to CLIENT what there is room for.
+  "Send as much to CLIENT as there is room for.
 When that is the rest of the answer, close the connection."
   (let (bytes)
     (while (and (process-live-p client)
@@ -182,7 +182,7 @@ When that is the rest of the answer, close the connection."
     (delete-process client)))
 
 (defun agent-q-diff-server--next-bytes (client)
-  "Remove and return what is to be sent to CLIENT next, as far as there is room.
+  "Remove and return the next piece for CLIENT, as long as there is room.
 Return nil if there is nothing or no room."
   (unless (process-get client 'line)
     (process-put client 'line (process-get client 'next))
@@ -204,7 +204,7 @@ Return nil if there is nothing or no room."
       (substring line start end))))
 
 (defun agent-q-diff-server--look-later (client n)
-  "See later whether CLIENT has read more; N times it had not."
+  "Check later whether CLIENT has read more; so far it had not N times."
   (process-put client 'looks n)
   (run-at-time agent-q-diff-server--tick-seconds nil
                #'agent-q-diff-server--look client))
@@ -369,7 +369,7 @@ Return nil if it cannot be read."
          (buffer-substring (+ (point-min) from) (+ (point-min) to)))))))
 
 (defun agent-q-diff-server--remove-files (socket)
-  "Remove files with texts for SOCKET, at which nobody listens.
+  "Remove the files with texts for SOCKET, on which nobody listens.
 A program that was killed leaves such a file behind."
   (dolist (file (directory-files (file-name-directory socket) t
                                  (agent-q-diff-server--file-regexp socket) t))
@@ -431,7 +431,7 @@ HAS-HUNKS is non-nil if its hunks are listed."
 
 (defun agent-q-diff-server--structured (result)
   "Return RESULT of a review as an object for `json-serialize', an alist.
-It has all but the message, and no texts of files.  RESULT is as for
+The message and the texts of files are left out.  RESULT is as for
 `agent-q-diff-review' or `agent-q-diff-review-change'."
   (let ((has-hunks (<= (or (plist-get result :total) 0) agent-q-diff-server--structured-max-hunks)))
     `((status . ,(symbol-name (plist-get result :status)))
@@ -457,8 +457,8 @@ It has all but the message, and no texts of files.  RESULT is as for
 
 (defun agent-q-diff-server--answer (client text is-error &optional result)
   "Answer CLIENT with TEXT and close the connection.
-IS-ERROR is non-nil if TEXT is about a failure of the call.  RESULT is what a
-program can read of it, an alist, or nil."
+IS-ERROR is non-nil if TEXT is about a failure of the call.  RESULT is the
+same for programs, an alist, or nil."
   (unless (process-get client 'text)
     (process-put client 'text text))
   (agent-q-diff-server--send-answer
@@ -467,7 +467,7 @@ program can read of it, an alist, or nil."
             ,@(and result `((result . ,result))))))
 
 (defun agent-q-diff-server--say-unread (client)
-  "Tell the user that CLIENT is gone without having read all of its answer."
+  "Tell the user that CLIENT is gone and has not read all of its answer."
   (agent-q-diff-base-warn
    (agent-q-diff-visible
     (format "%s did not read the answer to its call, so it does not know this: %s"
@@ -475,7 +475,7 @@ program can read of it, an alist, or nil."
             (agent-q-diff-server--unread-words client)))))
 
 (defun agent-q-diff-server--unread-words (client)
-  "Return what CLIENT was told: what became of its review, or the first line."
+  "Return a summary of the answer to CLIENT: its review's, or the first line."
   (let* ((review (process-get client 'review))
          (result (and review (agent-q-diff-session-result review)))
          (total (plist-get result :total)))
@@ -561,7 +561,7 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
    ((member tool '("write_decided" "not_run" "check_edit"))
     (agent-q-diff-server--answer client (agent-q-diff-server--decided tool arguments) nil))
    ((stringp tool)
-    ;; It waits for its turn, or for the user: Emacs has it, anyway.
+    ;; It waits for its turn or for the user; Emacs has received it.
     (agent-q-diff-server--send-progress client 0 0 0 0)
     (agent-q-diff-tools-call-async
      tool arguments
@@ -573,15 +573,15 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
    (t (signal 'agent-q-diff-bad-arguments '("the tool must be a string")))))
 
 (defun agent-q-diff-server--went-on (arguments)
-  "Note a call of a tool with ARGUMENTS, by which earlier ones have run.
-That is not so of one that calls several at once."
+  "Note a call of a tool with ARGUMENTS, which means that earlier ones have run.
+This does not hold for an agent that calls several tools at once."
   (let ((agent (agent-q-diff-call-agent agent-q-diff-call)))
     (unless (equal "opencode" agent)
       (agent-q-diff-own-agent-went-on agent (gethash "session" arguments)
                                       (gethash "call" arguments)))))
 
 (defun agent-q-diff-server--decided (tool arguments)
-  "Carry out TOOL, a request after a decision, and return the message about it.
+  "Carry out TOOL, a request after a decision, and return its message.
 ARGUMENTS is a hash table with the call that was decided."
   (when (equal tool "check_edit")
     (agent-q-diff-own-agent-say-run-after-all (gethash "call" arguments)))
@@ -649,10 +649,9 @@ Names that only look relative stay, for the tools to refuse."
           (agent-q-diff-server--make-absolute change directory))))))
 
 (defun agent-q-diff-server--root (request)
-  "Return the root of the project that REQUEST, a hash table, is about.
-The user's own one counts first.  Tools resolve relative names against the
-root; so if that of REQUEST is not its directory, its names are made
-absolute."
+  "Return the root of the project of REQUEST, a hash table.
+The user's option takes precedence.  Tools resolve relative names against the
+root, so if that of REQUEST is not its directory, its names are made absolute."
   (let ((root (gethash "root" request))
         (arguments (gethash "arguments" request)))
     (cond
@@ -767,7 +766,7 @@ it is %s of the user %s" directory (file-attribute-modes attributes)
 (file-attribute-user-id attributes)))))
 
 (defun agent-q-diff-server--listened-p (socket)
-  "Return non-nil if some process listens at SOCKET."
+  "Return non-nil if some process listens on SOCKET."
   (condition-case nil
       (progn
         (delete-process (make-network-process :name "agent-q-diff-probe"
@@ -777,7 +776,7 @@ it is %s of the user %s" directory (file-attribute-modes attributes)
     (file-error nil)))
 
 (defun agent-q-diff-server--clear (socket)
-  "Remove SOCKET if no process listens there any more."
+  "Remove SOCKET if no process listens on it any more."
   (when-let ((attributes (file-attributes socket)))
     (unless (string-prefix-p "s" (file-attribute-modes attributes))
       (user-error "%s is there, and is no socket" socket))
@@ -830,7 +829,7 @@ Return the name of the socket, which is open until
     socket))
 
 (defun agent-q-diff-server--stopped (client)
-  "Return the message for CLIENT that it is not served any more.
+  "Return the message to CLIENT that it is no longer served.
 If its review has put hunks into a file, the message says which."
   (let* ((review (seq-find (lambda (review)
                              (eq client (agent-q-diff-session-caller review)))
@@ -839,7 +838,7 @@ If its review has put hunks into a file, the message says which."
          (remains (and change
                        (not (agent-q-diff-change-is-detached change))
                        (< 0 (agent-q-diff-change-in-target change))
-                       ;; Closing the connection is what ends it.
+                       ;; Closing the connection ends it.
                        (cl-letf (((agent-q-diff-session-outcome review) 'abandoned))
                          (agent-q-diff-message-of-remains (agent-q-diff-result-of review))))))
     (concat "Error: there is no decision: Emacs has stopped serving"

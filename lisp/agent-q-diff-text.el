@@ -811,8 +811,8 @@ stay on that line.  Leave point where it was."
 
 (defun agent-q-diff-text--check-size (size)
   "Refuse to go on unless the current buffer has SIZE characters.
-If it has not, a hook has edited it, and the next edit would be in the wrong
-place."
+If it has another number, a hook has edited it, and the next edit would be in
+the wrong place."
   (unless (= size (buffer-size))
     (agent-q-diff-file-refuse
      "a hook edited %s while it was changed; see its first-change-hook, \

@@ -29,11 +29,11 @@
 ;; A call that asks the user a question must not interrupt another one, nor
 ;; a minibuffer.  So calls wait in a queue for their turn.
 ;;
-;; An agent's own tool writes only after it was allowed to, and what it is to
-;; write was made of the file as it was before.  So of those calls that change
-;; the same file, each one waits until the one before it has written, or will
-;; not.  A call of several files has its turn once it is the first for all of
-;; them; so no two calls wait for each other.
+;; An agent's own tool writes only once it is allowed to, and its edit starts
+;; from the file as it was before.  So calls that change the same file take
+;; turns: each waits until the one before it has written, or never will.  A call
+;; for several files has its turn once it is the first for all of them, so that
+;; no two calls wait for each other.
 
 ;;; Code:
 
@@ -215,7 +215,7 @@ Signal an error if it has another type."
 
 (defun agent-q-diff-tools--element (what parameters element)
   "Return ELEMENT of an array, which is called WHAT, as an alist.
-PARAMETERS are those of its objects.  Signal an error if it is none."
+PARAMETERS are those of its objects.  Signal an error if it is not an object."
   (unless (or (hash-table-p element) (listp element))
     (agent-q-diff-tools--refuse "%s must be an object, not %s" what
                                  (agent-q-diff-tools--kind element)))
@@ -247,7 +247,7 @@ missing, of another type, given twice or unknown, signal
 
 (defun agent-q-diff-tools--checked (what parameters arguments)
   "Return ARGUMENTS for PARAMETERS as an alist, after checking them.
-WHAT is whose parameters these are, for messages.  The rest is as for
+WHAT names their owner, for messages.  The rest is as for
 `agent-q-diff-tools-arguments'."
   (let (checked)
     (pcase-dolist (`(,given . ,value) (agent-q-diff-tools--pairs arguments))
@@ -379,7 +379,7 @@ names it."
                    (setq file (plist-put file key (agent-q-diff-request-name request)))
                    (push (agent-q-diff-request-check request) checks)
                    (dolist (note (agent-q-diff-request-notes request))
-                     ;; As the headings name it.
+                     ;; The heading has the same name.
                      (push (format "%s: %s" (string-remove-prefix (or project "") path) note)
                            notes))))
                (dolist (note (agent-q-diff-tools--link-notes file project))
@@ -390,8 +390,8 @@ names it."
 
 (defun agent-q-diff-tools--link-notes (file project)
   "Return notes for the user if FILE is to be a link that leads out of PROJECT.
-FILE is a property list with absolute names; PROJECT may be nil.  Where the
-link leads is known by its name alone: nothing is looked at outside."
+FILE is a property list with absolute names; PROJECT may be nil.  The
+link's target is judged by its name alone: no file outside is accessed."
   (when-let ((leads-to (and project (plist-get file :link)))
              (name (or (plist-get file :to) (plist-get file :path))))
     (unless (string-prefix-p project
@@ -407,7 +407,7 @@ link leads is known by its name alone: nothing is looked at outside."
                     (abbreviate-file-name project))))))
 
 (defun agent-q-diff-tools--naming (path function)
-  "Call FUNCTION and return its value; if it refuses PATH, the error names that."
+  "Call FUNCTION and return its value; if it refuses PATH, the error names PATH."
   (declare (indent 1))
   (condition-case err
       (funcall function)
@@ -417,11 +417,11 @@ link leads is known by its name alone: nothing is looked at outside."
                        (cadr err)
                      (format "%s (%s)" (cadr err) (agent-q-diff-visible path))))))))
 
-;;;; What is proposed
+;;;; Proposals
 
 (cl-defstruct (agent-q-diff-proposal (:constructor agent-q-diff-proposal-create (tool arguments))
                                      (:copier nil))
-  "What a call of a tool proposes."
+  "A proposal made by a call of a tool."
   (tool nil :documentation "Name of the tool.")
   (arguments nil :documentation "The arguments, an alist; see this file's commentary.")
   (root nil :documentation "Root of the agent's project, against which names are expanded.")
@@ -430,7 +430,7 @@ It is nil if the proposal is for the text of the file in the argument `path'.")
   (requests nil :documentation "Requests for the names of its files, in order."))
 
 (defun agent-q-diff-tools--read (proposal)
-  "Find out which files PROPOSAL is for; signal an error if that is not clear."
+  "Find the files of PROPOSAL; signal an error if they are not certain."
   (let* ((root (agent-q-diff-guard-root))
          (default-directory root)
          (tool (agent-q-diff-proposal-tool proposal))
@@ -445,7 +445,7 @@ It is nil if the proposal is for the text of the file in the argument `path'.")
                                                 arguments))))))
 
 (defun agent-q-diff-tools--what (proposal)
-  "Return what PROPOSAL is about, for a message to the agent."
+  "Return the subject of PROPOSAL, for a message to the agent."
   (or (alist-get 'path (agent-q-diff-proposal-arguments proposal))
       (let ((files (agent-q-diff-proposal-files proposal)))
         (pcase (length files)
@@ -473,7 +473,8 @@ value is nil if the call is for the text of the file in the argument `path'."
 
 (defun agent-q-diff-tools--with-path (files path)
   "Return FILES, those of a diff, for a call that names PATH.
-The only file is the one that PATH names; of several, one must be."
+If there is only one, it is the file that PATH names; otherwise PATH must name
+one of them."
   (cond
    ((null (cdr files)) (list (plist-put (car files) :path path)))
    ((seq-some (lambda (file)
@@ -639,7 +640,7 @@ message for the agent to CALLBACK.")
   "Non-nil while a call from the queue runs.")
 
 (defconst agent-q-diff-tools--retry-seconds 0.1
-  "Seconds between two attempts to go on while a minibuffer is open.")
+  "Seconds between attempts to run the next call while a minibuffer is open.")
 
 (defun agent-q-diff-tools-queue (function callback)
   "Call FUNCTION when its turn comes, and CALLBACK with its value, a message.
@@ -661,7 +662,7 @@ FUNCTION is called in the current directory, for the current call."
     nil))
 
 (defun agent-q-diff-tools--withdraw-queued (predicate)
-  "Drop what waits for callers that satisfy PREDICATE, and answer it.
+  "Drop each waiting call of a caller that satisfies PREDICATE, and answer it.
 Their turns to change files end."
   (agent-q-diff-tools--withdraw-turns predicate)
   (let* ((is-theirs (lambda (call) (funcall predicate (car call))))
@@ -715,8 +716,8 @@ While a minibuffer is open, try again later."
   "Turns that have not ended, and calls that wait for theirs, the oldest first.")
 
 (defun agent-q-diff-tools-take-turn (id files function)
-  "Call FUNCTION when no call before this one is going to change one of FILES.
-It gets non-nil if it was called only after waiting.  ID is that of the call,
+  "Call FUNCTION when no earlier call is going to change one of FILES.
+Its argument is non-nil if it had to wait.  ID is that of the call,
 FILES are true names.  The turn ends when the caller withdraws."
   (setq agent-q-diff-tools--turns
         (append agent-q-diff-tools--turns
@@ -742,7 +743,7 @@ FILES are true names.  The turn ends when the caller withdraws."
 
 (defun agent-q-diff-tools--withdraw-turns (predicate)
   "End each turn of a caller that satisfies PREDICATE, unless it is kept.
-Tell the user if one has waited in vain."
+Tell the user about any that was still waiting."
   (dolist (turn agent-q-diff-tools--turns)
     (when-let* ((call (agent-q-diff-tools--turn-call turn))
                 (caller (agent-q-diff-call-caller call)))
@@ -757,9 +758,9 @@ Tell the user if one has waited in vain."
 
 (defun agent-q-diff-tools--before-p (earlier turn)
   "Return non-nil if TURN has to wait for EARLIER, since they have a common file.
-A file may have other names, hard links.  But if EARLIER is decided, and is of
-the same call, the agent has not waited: it runs two hooks for the call, or
-gives its calls no ids."
+Files with several names (hard links) count as one.  But if EARLIER is decided
+and of the same call, TURN need not wait: the agent runs two hooks for the
+call, or gives its calls no ids."
   (unless (and (agent-q-diff-tools--turn-is-kept earlier)
                (equal (agent-q-diff-tools--turn-id earlier)
                       (agent-q-diff-tools--turn-id turn)))
@@ -852,9 +853,9 @@ always a string, even after a quit."
 
 (defun agent-q-diff-tools-later (function)
   "Run FUNCTION, which withdraws something, from a timer of its own.
-Sentinels run inside each other while Emacs waits for anything, so that
-connections which close together would fill the stack.  FUNCTION is called
-by a timer, after those before it and never inside one."
+Process sentinels nest while Emacs waits for anything, so connections that
+close at the same time would overflow the stack.  FUNCTION is called by a
+timer, after earlier ones and never inside one."
   (unless agent-q-diff-tools--gone
     (run-at-time 0 nil #'agent-q-diff-tools--withdraw-next-gone))
   (push function agent-q-diff-tools--gone))
@@ -870,7 +871,7 @@ So keys that the user types come first."
         (run-at-time 0 nil #'agent-q-diff-tools--withdraw-next-gone)))))
 
 (defun agent-q-diff-tools-withdraw-gone ()
-  "Withdraw now what else a timer would, since the user or Emacs ends it all."
+  "Withdraw now what timers would withdraw later, since everything is ending."
   (mapc #'funcall (nreverse (prog1 agent-q-diff-tools--gone
                               (setq agent-q-diff-tools--gone nil)))))
 
@@ -899,7 +900,7 @@ Changes that are already in a file stay there."
       (agent-q-diff-cancel review))))
 
 (defun agent-q-diff-tools-withdraw-calls (predicate)
-  "Withdraw what callers that satisfy PREDICATE asked for, except reviews.
+  "Withdraw the requests of callers that satisfy PREDICATE, except reviews.
 A call in the queue is dropped and a question closed."
   (agent-q-diff-tools--withdraw-queued predicate)
   (agent-q-diff-permit-withdraw predicate))
