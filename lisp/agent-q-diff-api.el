@@ -334,13 +334,22 @@ ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and value are as for
        (agent-q-diff-lifecycle-begin review)
        review))))
 
+(defun agent-q-diff-api--prepare-or-close (review &rest arguments)
+  "Prepare a diff buffer for REVIEW, and free REVIEW if there is an error.
+REVIEW and ARGUMENTS are as for `agent-q-diff-render-prepare'."
+  (condition-case err
+      (apply #'agent-q-diff-render-prepare review arguments)
+    ((error quit)
+     (agent-q-diff-change-close (agent-q-diff-session-change review))
+     (signal (car err) (cdr err)))))
+
 (defun agent-q-diff-api--prepare (agent original modified description mode notes open)
   "Call OPEN for what to decide, and return its review, with a diff buffer.
 AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES are as for
 `agent-q-diff-api--start'."
   (let ((review (agent-q-diff-api--review-of (funcall open) agent)))
-    (agent-q-diff-render-prepare-or-close review original modified
-                                          (or description "") mode notes)
+    (agent-q-diff-api--prepare-or-close review original modified
+                                        (or description "") mode notes)
     review))
 
 (defconst agent-q-diff-api--agent-length 40

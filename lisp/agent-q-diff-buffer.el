@@ -304,12 +304,6 @@ The lines are counted from 0 at the position START, or `point-min'."
                 (point))
               header-lines))))
 
-(defun agent-q-diff-buffer-current-review ()
-  "Return this buffer's review, made from its text if necessary.
-Signal the same errors as `agent-q-diff-buffer-current-change'."
-  (agent-q-diff-buffer-current-change)
-  agent-q-diff-buffer-review)
-
 (defun agent-q-diff-buffer-change-or-nil ()
   "Return this buffer's change, or nil if it has none.
 It has none if its text is not a diff, or if the review has ended."
@@ -343,10 +337,15 @@ HERE is the hunk at point, or nil."
              for hunk from 0
              do (agent-q-diff-buffer--read-state hunk entry))))
 
+(defun agent-q-diff-buffer--set-mark (change hunk mark)
+  "Set the mark of HUNK of CHANGE to MARK: `applied', `rejected' or nil."
+  (setf (agent-q-diff-change-committed change) nil)
+  (agent-q-diff-module-set-mark (agent-q-diff-change-engine change) hunk mark))
+
 (defun agent-q-diff-buffer--read-state (hunk entry)
   "Pass the state of HUNK in ENTRY, which may be nil, to the engine."
   (unless (eq (cdr entry) (aref agent-q-diff-buffer-marks hunk))
-    (agent-q-diff-change-set-mark agent-q-diff-buffer-change hunk (cdr entry))
+    (agent-q-diff-buffer--set-mark agent-q-diff-buffer-change hunk (cdr entry))
     (aset agent-q-diff-buffer-marks hunk (cdr entry))))
 
 (defun agent-q-diff-buffer--note-entries ()
@@ -450,19 +449,6 @@ its review.  Return the number of characters by which it has grown."
                     position)
                   state))
           states))
-
-(defun agent-q-diff-buffer-moving-positions (edit)
-  "Call EDIT, which edits at point, and adjust the positions of the hunks."
-  (let* ((at (point))
-         (delta (agent-q-diff-buffer-edit-quietly edit)))
-    (unless (zerop delta)
-      (setq agent-q-diff-buffer-positions
-            (vconcat (mapcar (lambda (position)
-                               (if (>= position at) (+ position delta) position))
-                             agent-q-diff-buffer-positions))
-            agent-q-diff-buffer-hunk-states
-            (agent-q-diff-buffer-shift-states agent-q-diff-buffer-hunk-states at delta)
-            agent-q-diff-buffer-entries nil))))
 
 ;;;; Overlays
 
@@ -575,46 +561,7 @@ Return non-nil if they were."
   (seq-filter (lambda (overlay) (overlay-get overlay 'agent-q-diff-folded-file))
               (overlays-in beg end)))
 
-(defun agent-q-diff-buffer-hunk-with-lines ()
-  "Return the hunk at point; refuse one without changed lines."
-  (let ((hunk (agent-q-diff-buffer-hunk-here)))
-    (when (and agent-q-diff-buffer-change
-               (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk))
-      (user-error "This hunk does not change lines; accept or reject it as a whole"))
-    hunk))
-
-(defun agent-q-diff-buffer-goto-next-pending (&optional here)
-  "Move to the next pending hunk, wrapping around after the last.
-Return the hunk, or nil if none is pending.  HERE is the hunk at point, if
-that is known."
-  (let* ((from (or here (agent-q-diff-buffer-hunk-before) 0))
-         (next (or (agent-q-diff-change-next-pending agent-q-diff-buffer-change from)
-                   (and (null here)
-                        (agent-q-diff-buffer-heading-at-point)
-                        (null (agent-q-diff-engine-hunk-mark
-                               (agent-q-diff-change-hunk agent-q-diff-buffer-change from)))
-                        from))))
-    (when next
-      (agent-q-diff-buffer-goto-hunk next here)
-      next)))
-
 ;;;; Other windows
-
-(defun agent-q-diff-buffer-display-aside (display)
-  "Call DISPLAY, a function that displays a buffer, and return its value.
-A window that shows the target is not used.  If there is no other window
-besides that one, the buffer is displayed in the selected window."
-  (let* ((target (and agent-q-diff-buffer-change
-                      (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file))))
-         (spared (and (buffer-live-p target)
-                      (get-buffer-window-list target 'never)))
-         (display-buffer-base-action
-          (if spared
-              '((display-buffer-reuse-window
-                 display-buffer-use-some-window
-                 display-buffer-same-window))
-            display-buffer-base-action)))
-    (agent-q-diff-base-sparing spared display)))
 
 ;;; The files of a change, each under a heading
 

@@ -522,15 +522,6 @@ kept, or if a file can no longer be a target."
      :comments (copy-alist (agent-q-diff-change-comments change))
      :failures (copy-alist (agent-q-diff-change-failures change)))))
 
-(defun agent-q-diff-change-return (change again)
-  "Return to CHANGE what AGAIN took over from it, and close AGAIN."
-  (setf (agent-q-diff-change-n-extra change) (agent-q-diff-change-n-extra again)
-        (agent-q-diff-change-comments change) (agent-q-diff-change-comments again)
-        (agent-q-diff-change-failures change) (agent-q-diff-change-failures again)
-        (agent-q-diff-change-firsts change) nil)
-  (cl-mapc #'agent-q-diff-file-change-return
-           (agent-q-diff-change-files change) (agent-q-diff-change-files again)))
-
 ;;;; While it is being carried out
 
 (defvar agent-q-diff-change-in-progress nil
@@ -654,14 +645,6 @@ It is nil if that is not known."
            for buffer = (agent-q-diff-target-buffer (agent-q-diff-file-change-target file))
            when (buffer-live-p buffer) collect buffer))
 
-(defun agent-q-diff-change-told-followed (change)
-  "Return non-nil if a target of CHANGE has followed its file; reset that.
-Call this when you tell the user."
-  (cl-loop for file in (agent-q-diff-change-files change)
-           for target = (agent-q-diff-file-change-target file)
-           when (agent-q-diff-target-has-followed target)
-           collect (agent-q-diff-target-told-followed target)))
-
 (defun agent-q-diff-change-as-one-step (change function)
   "Call FUNCTION and return its value.
 In each target of CHANGE, the edits that it makes are one undo step."
@@ -779,22 +762,6 @@ is nothing new to say.  HUNK is an `agent-q-diff-engine-hunk'."
                                (agent-q-diff-change-hunk change (1- index))))))
          place)))
 
-(defun agent-q-diff-change-set-mark (change hunk mark)
-  "Set the mark of HUNK of CHANGE to MARK: `applied', `rejected' or nil."
-  (setf (agent-q-diff-change-committed change) nil)
-  (agent-q-diff-module-set-mark (agent-q-diff-change-engine change) hunk mark))
-
-(defun agent-q-diff-change-next-pending (change hunk)
-  "Return the next pending hunk of CHANGE after HUNK, or nil if no other is.
-The search wraps around after the last hunk."
-  (let ((committed (agent-q-diff-change-committed change)))
-    (pcase (and committed (agent-q-diff-engine-committed-hunks committed))
-      ((and `(,only)
-            (guard (and (eql hunk (agent-q-diff-engine-hunk-index only))
-                        (null (agent-q-diff-engine-committed-marks committed)))))
-       (agent-q-diff-engine-committed-next committed))
-      (_ (agent-q-diff-module-next-pending (agent-q-diff-change-engine change) hunk)))))
-
 (defun agent-q-diff-change-in-target (change)
   "Return the number of hunks of CHANGE whose change is in the target."
   (let ((committed (agent-q-diff-change-committed change)))
@@ -835,47 +802,6 @@ ended, both are zero."
   (let ((committed (agent-q-diff-change-committed change)))
     (or (and committed (agent-q-diff-engine-committed-marks committed))
         (agent-q-diff-module-marks (agent-q-diff-change-engine change)))))
-
-(defun agent-q-diff-change-note-parts (change hunk n)
-  "Record that HUNK of CHANGE was split into N hunks.
-Each of them inherits the failure and the comment of HUNK."
-  (cl-flet ((parted (entries)
-              (cl-loop for (index . text) in entries
-                       append (cond
-                               ((< index hunk) (list (cons index text)))
-                               ((> index hunk) (list (cons (+ index n -1) text)))
-                               (t (cl-loop for part below n
-                                           collect (cons (+ hunk part) text)))))))
-    (setf (agent-q-diff-change-n-extra change)
-          (+ (or (agent-q-diff-change-n-extra change) 0) (1- n))
-          (agent-q-diff-change-committed change) nil
-          (agent-q-diff-change-firsts change) nil
-          (agent-q-diff-change-failures change)
-          (parted (agent-q-diff-change-failures change))
-          (agent-q-diff-change-comments change)
-          (parted (agent-q-diff-change-comments change)))))
-
-(defun agent-q-diff-change-note-joined (change hunk n)
-  "Record that the N hunks of CHANGE from HUNK on are now one.
-It has the failure and the comment of the first of them that has any."
-  (cl-flet ((joined (entries)
-              (let ((mine (seq-find (lambda (entry)
-                                      (<= hunk (car entry) (+ hunk n -1)))
-                                    (sort (copy-sequence entries)
-                                          (lambda (one other) (< (car one) (car other)))))))
-                (append (and mine (list (cons hunk (cdr mine))))
-                        (cl-loop for (index . text) in entries
-                                 if (< index hunk) collect (cons index text)
-                                 else if (>= index (+ hunk n))
-                                 collect (cons (- index n -1) text))))))
-    (setf (agent-q-diff-change-n-extra change)
-          (- (agent-q-diff-change-n-extra change) (1- n))
-          (agent-q-diff-change-committed change) nil
-          (agent-q-diff-change-firsts change) nil
-          (agent-q-diff-change-failures change)
-          (joined (agent-q-diff-change-failures change))
-          (agent-q-diff-change-comments change)
-          (joined (agent-q-diff-change-comments change)))))
 
 ;;;; Hunks that a hook changed on saving
 

@@ -118,9 +118,17 @@ has changed."
     ;; A hunk of a new file, which it created.
     (_ (agent-q-diff-change-hunk change hunk))))
 
+(defun agent-q-diff-commands--told-followed (change)
+  "Return non-nil if a target of CHANGE has followed its file; reset that.
+Call this when you tell the user."
+  (cl-loop for file in (agent-q-diff-change-files change)
+           for target = (agent-q-diff-file-change-target file)
+           when (agent-q-diff-target-has-followed target)
+           collect (agent-q-diff-target-told-followed target)))
+
 (defun agent-q-diff-commands--followed-words (change)
   "Return words to append if the target of CHANGE has just followed its file."
-  (if (and change (agent-q-diff-change-told-followed change))
+  (if (and change (agent-q-diff-commands--told-followed change))
       "; the file had changed on disk, and its buffer was updated"
     ""))
 
@@ -305,6 +313,32 @@ the agent reads; interactively, with a prefix argument, it is asked for."
   "The hunk that the last command rejected, as (HUNK . N-HUNKS), or nil.
 N-HUNKS is how many hunks there were.")
 
+(defun agent-q-diff-commands--next-pending (change hunk)
+  "Return the next pending hunk of CHANGE after HUNK, or nil if no other is.
+The search wraps around after the last hunk."
+  (let ((committed (agent-q-diff-change-committed change)))
+    (pcase (and committed (agent-q-diff-engine-committed-hunks committed))
+      ((and `(,only)
+            (guard (and (eql hunk (agent-q-diff-engine-hunk-index only))
+                        (null (agent-q-diff-engine-committed-marks committed)))))
+       (agent-q-diff-engine-committed-next committed))
+      (_ (agent-q-diff-module-next-pending (agent-q-diff-change-engine change) hunk)))))
+
+(defun agent-q-diff-commands--goto-next-pending (&optional here)
+  "Move to the next pending hunk, wrapping around after the last.
+Return the hunk, or nil if none is pending.  HERE is the hunk at point, if
+that is known."
+  (let* ((from (or here (agent-q-diff-buffer-hunk-before) 0))
+         (next (or (agent-q-diff-commands--next-pending agent-q-diff-buffer-change from)
+                   (and (null here)
+                        (agent-q-diff-buffer-heading-at-point)
+                        (null (agent-q-diff-engine-hunk-mark
+                               (agent-q-diff-change-hunk agent-q-diff-buffer-change from)))
+                        from))))
+    (when next
+      (agent-q-diff-buffer-goto-hunk next here)
+      next)))
+
 (defun agent-q-diff-commands--do-and-advance (command)
   "Carry out COMMAND here, and move to the next pending hunk.
 That is the rest of the hunk above the lines of the region, if any.  If the
@@ -327,7 +361,7 @@ nil if it failed."
          ((and first (null (aref agent-q-diff-buffer-marks first)))
           (agent-q-diff-buffer-goto-hunk first)
           (message "%s; %s has the lines above" said (agent-q-diff-buffer-hunk-words first)))
-         ((null (setq next (agent-q-diff-buffer-goto-next-pending here)))
+         ((null (setq next (agent-q-diff-commands--goto-next-pending here)))
           (when (and agent-q-diff-finish-when-decided (agent-q-diff-buffer-awaited-p))
             (agent-q-diff-finish nil t)))
          ((< next here)
@@ -554,7 +588,7 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
             (agent-q-diff-commands--say-failures
              failed (if (eq command 'accept) "Not applied" "Not taken out"))
           (agent-q-diff-commands--say-file command change index)
-          (when (and advance (not (agent-q-diff-buffer-goto-next-pending))
+          (when (and advance (not (agent-q-diff-commands--goto-next-pending))
                      agent-q-diff-finish-when-decided (agent-q-diff-buffer-awaited-p))
             (agent-q-diff-finish nil t))))
     (user-error (signal (car err) (cdr err)))
@@ -708,14 +742,20 @@ the next one, a key in the prompt makes it a comment on that hunk."
   "Return the user's comment on HUNK, or nil."
   (alist-get hunk (agent-q-diff-change-comments (agent-q-diff-buffer-current-change))))
 
+(defun agent-q-diff-commands--current-review ()
+  "Return this buffer's review, made from its text if necessary.
+Signal the same errors as `agent-q-diff-buffer-current-change'."
+  (agent-q-diff-buffer-current-change)
+  agent-q-diff-buffer-review)
+
 (defun agent-q-diff-comment (comment)
   "Make COMMENT the comment on the whole proposal; if it is blank, remove that.
 The agent reads it when the review has ended."
   (interactive
    (list (read-string "Comment on the proposal: "
-                      (agent-q-diff-session-comment (agent-q-diff-buffer-current-review)))))
+                      (agent-q-diff-session-comment (agent-q-diff-commands--current-review)))))
   (let ((said (and (not (string-blank-p comment)) comment)))
-    (setf (agent-q-diff-session-comment (agent-q-diff-buffer-current-review)) said)
+    (setf (agent-q-diff-session-comment (agent-q-diff-commands--current-review)) said)
     (agent-q-diff-progress-refresh)
     (message (if said
                  "The agent will read this when the review has ended"

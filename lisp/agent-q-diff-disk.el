@@ -241,11 +241,6 @@ The user may have reverted or saved it, or the file was only touched."
          (not (agent-q-diff-disk-unsaved-p buffer))
          (agent-q-diff-disk--known-in-file-p))))
 
-(defun agent-q-diff-disk-unsaved-file-p (name)
-  "Return non-nil if a buffer has edits of the file NAME that are not in it."
-  (when-let ((buffer (find-buffer-visiting name)))
-    (agent-q-diff-disk-unsaved-p buffer)))
-
 (defun agent-q-diff-disk-unsaved-p (buffer)
   "Return non-nil if BUFFER has edits that are not in its file.
 The file is read unless the answer is known.  Emacs's own flag is not
@@ -280,14 +275,6 @@ It still is, unless the file has changed since."
 (defun agent-q-diff-disk-ours-p (buffer)
   "Return non-nil if we wrote the file of BUFFER when the two last agreed."
   (eq 'written (nth 2 (buffer-local-value 'agent-q-diff-disk--agreed buffer))))
-
-(defun agent-q-diff-disk-written-p (buffer)
-  "Return non-nil if the last save of BUFFER has reached the disk.
-Either we wrote its file, whatever was edited afterwards, or the file has
-its text.  A hook may have killed BUFFER after we wrote the file."
-  (or (not (buffer-live-p buffer))
-      (agent-q-diff-disk-ours-p buffer)
-      (agent-q-diff-disk-in-file-p buffer)))
 
 ;;;; Following the file
 
@@ -431,30 +418,6 @@ STATE is what `agent-q-diff-disk-sync' returned."
   ;; A name can be too long for a lock file, which is a `file-error'.
   (let ((holder (ignore-error file-error (file-locked-p name))))
     (and (stringp holder) holder)))
-
-(defun agent-q-diff-disk-check-editable (buffer)
-  "Refuse BUFFER if editing it would ask a question or fail."
-  (let* ((file (buffer-file-name buffer))
-         (holder (and file (agent-q-diff-disk-lock-holder file))))
-    (cond
-     ((buffer-local-value 'buffer-read-only buffer)
-      (agent-q-diff-file-refuse
-       "%s is read-only; C-x C-q in its buffer makes it writable" buffer))
-     ((null file))
-     (holder
-      (agent-q-diff-file-refuse "%s is locked by %s" file holder))
-     (t (when-let ((message (agent-q-diff-disk-message
-                             buffer (agent-q-diff-disk-state buffer))))
-          (agent-q-diff-file-refuse "%s" message))))))
-
-(defun agent-q-diff-disk-why-elsewhere (path truename buffer)
-  "Return why PATH no longer leads to TRUENAME, a string, or nil if it does.
-BUFFER visits the file, or is nil."
-  (agent-q-diff-file-uncached
-    (unless (equal truename (file-truename path))
-      (if buffer
-          (agent-q-diff-disk-message buffer 'moved)
-        (format "%s leads elsewhere now, through a link" (agent-q-diff-visible path))))))
 
 (defun agent-q-diff-disk-check-visits (buffer path)
   "Refuse BUFFER, found by `find-buffer-visiting' for PATH, if it visits another.

@@ -59,6 +59,19 @@ Return non-nil if there is one."
     (beginning-of-line)
     t))
 
+(defun agent-q-diff-display--moving-positions (edit)
+  "Call EDIT, which edits at point, and adjust the positions of the hunks."
+  (let* ((at (point))
+         (delta (agent-q-diff-buffer-edit-quietly edit)))
+    (unless (zerop delta)
+      (setq agent-q-diff-buffer-positions
+            (vconcat (mapcar (lambda (position)
+                               (if (>= position at) (+ position delta) position))
+                             agent-q-diff-buffer-positions))
+            agent-q-diff-buffer-hunk-states
+            (agent-q-diff-buffer-shift-states agent-q-diff-buffer-hunk-states at delta)
+            agent-q-diff-buffer-entries nil))))
+
 (defun agent-q-diff-update-header ()
   "Update the progress line.
 It replaces an old-style line that explains the keys for accepting all.  If
@@ -71,12 +84,12 @@ there is neither, it is inserted at the beginning of the buffer."
         (if (agent-q-diff-progress--find-line "Progress:\\|C-c C-c =")
             (agent-q-diff-progress--replace-line line)
           (goto-char (point-min))
-          (agent-q-diff-buffer-moving-positions (lambda () (insert line "\n"))))))))
+          (agent-q-diff-display--moving-positions (lambda () (insert line "\n"))))))))
 
 (defun agent-q-diff-progress--replace-line (new)
   "Replace the line at point by NEW, unless they are equal."
   (unless (equal new (buffer-substring-no-properties (point) (line-end-position)))
-    (agent-q-diff-buffer-moving-positions
+    (agent-q-diff-display--moving-positions
      (lambda ()
        (delete-region (point) (line-end-position))
        (insert new)))))

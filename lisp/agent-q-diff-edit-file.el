@@ -261,12 +261,34 @@ WHY is a string for the user.  The log is written when the review ends."
      (list :said (format "reviewed: %s" (plist-get result :decision))))
     (list :outcome 'reviewed :result result)))
 
+(defun agent-q-diff-edit-file--unchanged-p (live)
+  "Return non-nil if reading the file of LIVE again would give the same.
+A file whose attributes are unchanged is not read for that; before it is
+written, its bytes are compared anyway."
+  (agent-q-diff-file-uncached
+    (let* ((name (agent-q-diff-live-name live))
+           (buffer (agent-q-diff-live-buffer live))
+           (attributes (file-attributes name)))
+      (and (eq buffer (agent-q-diff-disk-visitor name attributes))
+           (if buffer
+               (and (null (agent-q-diff-disk-state buffer))
+                    (eql (agent-q-diff-live-tick live)
+                         (agent-q-diff-base-tick buffer))
+                    (eq (agent-q-diff-live-coding live)
+                        (with-current-buffer buffer
+                          (agent-q-diff-coding-of-buffer))))
+             (and attributes
+                  (or (equal (agent-q-diff-disk-attributes-among attributes)
+                             (agent-q-diff-live-attributes live))
+                      (agent-q-diff-file-has-bytes-p
+                       name (agent-q-diff-live-bytes live)))))))))
+
 (defun agent-q-diff-edit-file--apply (request call plan lines by)
   "Make the edit of CALL that was shown as PLAN, with diff LINES.
 REQUEST is its request, and BY is who allowed it.  If the text has changed
 meanwhile, it is searched again."
   (let* ((name (agent-q-diff-request-name request))
-         (now (if (agent-q-diff-live-same-p (agent-q-diff-edit-file-plan-live plan))
+         (now (if (agent-q-diff-edit-file--unchanged-p (agent-q-diff-edit-file-plan-live plan))
                   plan
                 ;; Its name may lead out of the project now.
                 (agent-q-diff-edit-file--recheck request)

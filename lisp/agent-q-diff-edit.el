@@ -100,13 +100,54 @@ All hunks are in the buffer then."
       (agent-q-diff-signs-follow (agent-q-diff-buffer-file-index))
     (agent-q-diff-buffer-current-change)))
 
+(defun agent-q-diff-edit--note-parts (change hunk n)
+  "Record that HUNK of CHANGE was split into N hunks.
+Each of them inherits the failure and the comment of HUNK."
+  (cl-flet ((parted (entries)
+              (cl-loop for (index . text) in entries
+                       append (cond
+                               ((< index hunk) (list (cons index text)))
+                               ((> index hunk) (list (cons (+ index n -1) text)))
+                               (t (cl-loop for part below n
+                                           collect (cons (+ hunk part) text)))))))
+    (setf (agent-q-diff-change-n-extra change)
+          (+ (or (agent-q-diff-change-n-extra change) 0) (1- n))
+          (agent-q-diff-change-committed change) nil
+          (agent-q-diff-change-firsts change) nil
+          (agent-q-diff-change-failures change)
+          (parted (agent-q-diff-change-failures change))
+          (agent-q-diff-change-comments change)
+          (parted (agent-q-diff-change-comments change)))))
+
 (defun agent-q-diff-split--show-parts (change hunk n)
   "Show that HUNK of CHANGE is now N hunks."
   (unless (= n 1)
-    (agent-q-diff-change-note-parts change hunk n)
+    (agent-q-diff-edit--note-parts change hunk n)
     (agent-q-diff-split--print-anew hunk 1 n)))
 
 ;;;; Undoing a split
+
+(defun agent-q-diff-edit--note-joined (change hunk n)
+  "Record that the N hunks of CHANGE from HUNK on are now one.
+It has the failure and the comment of the first of them that has any."
+  (cl-flet ((joined (entries)
+              (let ((mine (seq-find (lambda (entry)
+                                      (<= hunk (car entry) (+ hunk n -1)))
+                                    (sort (copy-sequence entries)
+                                          (lambda (one other) (< (car one) (car other)))))))
+                (append (and mine (list (cons hunk (cdr mine))))
+                        (cl-loop for (index . text) in entries
+                                 if (< index hunk) collect (cons index text)
+                                 else if (>= index (+ hunk n))
+                                 collect (cons (- index n -1) text))))))
+    (setf (agent-q-diff-change-n-extra change)
+          (- (agent-q-diff-change-n-extra change) (1- n))
+          (agent-q-diff-change-committed change) nil
+          (agent-q-diff-change-firsts change) nil
+          (agent-q-diff-change-failures change)
+          (joined (agent-q-diff-change-failures change))
+          (agent-q-diff-change-comments change)
+          (joined (agent-q-diff-change-comments change)))))
 
 (defun agent-q-diff-split--undo (change is-for-decision)
   "Undo the latest split of a hunk of CHANGE, if that can be undone next.
@@ -117,7 +158,7 @@ Signal an error if the parts cannot be joined any more."
               (agent-q-diff-module-undo-split (agent-q-diff-change-engine change)
                                               is-for-decision))
     (`(,hunk . ,n)
-     (agent-q-diff-change-note-joined change hunk n)
+     (agent-q-diff-edit--note-joined change hunk n)
      (agent-q-diff-split--print-anew hunk n 1)
      hunk)))
 
@@ -133,6 +174,14 @@ non-nil if it was made for the decision that can be redone next."
 
 ;;;; Splitting
 
+(defun agent-q-diff-edit--hunk-with-lines ()
+  "Return the hunk at point; refuse one without changed lines."
+  (let ((hunk (agent-q-diff-buffer-hunk-here)))
+    (when (and agent-q-diff-buffer-change
+               (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk))
+      (user-error "This hunk does not change lines; accept or reject it as a whole"))
+    hunk))
+
 (defun agent-q-diff-split-hunk ()
   "Split the hunk at point into its smallest parts.
 These are its changes, with unchanged lines between them: lines and what
@@ -141,7 +190,7 @@ of the whole.  To decide single lines, select them (\\<agent-q-diff-mode-map>\\[
 reject them."
   (interactive)
   (let* ((change (agent-q-diff-split-change))
-         (hunk (agent-q-diff-buffer-hunk-with-lines))
+         (hunk (agent-q-diff-edit--hunk-with-lines))
          (n (agent-q-diff-module-split (agent-q-diff-change-engine change) hunk)))
     (agent-q-diff-split--show-parts change hunk n)
     (if (= n 1)
@@ -346,7 +395,7 @@ becomes the hunk, which is then marked as edited.  A hunk that is applied
 is changed in the target at once."
   (interactive)
   (let* ((change (agent-q-diff-split-change))
-         (hunk (agent-q-diff-buffer-hunk-with-lines)))
+         (hunk (agent-q-diff-edit--hunk-with-lines)))
     (unless (agent-q-diff-edit--show-open change hunk nil)
       (agent-q-diff-edit--refuse-conflict change hunk)
       (agent-q-diff-edit--open
@@ -377,7 +426,7 @@ than necessary.  Nothing is lost."
   (interactive)
   (condition-case err
       (let* ((change (agent-q-diff-signs-follow (agent-q-diff-buffer-file-index)))
-             (hunk (agent-q-diff-buffer-hunk-with-lines))
+             (hunk (agent-q-diff-edit--hunk-with-lines))
              (engine (agent-q-diff-change-engine change)))
         (unless (agent-q-diff-engine-hunk-reason (agent-q-diff-change-hunk change hunk))
           (user-error "Nothing to merge: the hunk applies; accept it or edit it"))

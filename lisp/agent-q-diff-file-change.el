@@ -333,13 +333,22 @@ A change of a detached text is not, since none of it is in any file."
       (agent-q-diff-file-change--load-adapted change original modified
                                               (agent-q-diff-text-in target) tick))))
 
+(defun agent-q-diff-file-change--has-mark-p (buffer)
+  "Return non-nil if the file of BUFFER has a byte order mark.
+One that is in the text of BUFFER does not count."
+  (let ((coding (buffer-local-value 'buffer-file-coding-system buffer)))
+    (and (buffer-file-name buffer)
+         coding
+         (coding-system-get coding :bom)
+         t)))
+
 (defun agent-q-diff-file-change--load-adapted (change original modified live tick)
   "Set the engine's review of CHANGE, from ORIGINAL to MODIFIED.
 Both are adapted to LIVE, the text of the target at TICK."
   (let* ((adapt (agent-q-diff-line-ends-adapter
                  original live
                  (agent-q-diff-line-ends (agent-q-diff-file-change-buffer change))
-                 (agent-q-diff-line-ends-has-mark-p
+                 (agent-q-diff-file-change--has-mark-p
                   (agent-q-diff-file-change-buffer change))))
          (adapted (funcall adapt original))
          (proposed (funcall adapt modified)))
@@ -412,12 +421,36 @@ hunk for each change."
     (`(,old . ,new) (agent-q-diff-engine-review old new))
     (_ (agent-q-diff-engine-review-diff adapted))))
 
+(defun agent-q-diff-file-change--mark-diff (diff has-mark)
+  "Return DIFF for a text that begins with a byte order mark if HAS-MARK, else not.
+A line that would only lose or get one is context."
+  (with-temp-buffer
+    (insert diff)
+    (goto-char (point-min))
+    (while (re-search-forward
+            "^-\\(?:\ufeff\\(.*\n\\)\\+\\1\\|\\(.*\n\\)\\+\ufeff\\2\\)" nil t)
+      (replace-match (concat " " (or (match-string 1) (match-string 2))) t t))
+    (goto-char (point-min))
+    (while (re-search-forward "^[-+ ]\\(\ufeff\\)" nil t)
+      (replace-match "" t t nil 1))
+    (goto-char (point-min))
+    (when (and has-mark (re-search-forward "^@@ -1[ ,].*\n" nil t))
+      (dolist (sign '(?- ?+))
+        (save-excursion
+          (while (not (memq (char-after) (list sign ?\s nil ?@)))
+            (forward-line))
+          (when (and (memq (char-after) (list sign ?\s))
+                     (not (eq ?\ufeff (char-after (1+ (point))))))
+            (forward-char)
+            (insert "\ufeff")))))
+    (buffer-string)))
+
 (defun agent-q-diff-file-change--adapt-diff (diff target)
   "Return DIFF for the buffer TARGET.
 Line ends and byte order mark are adapted as for a whole text; see
 `agent-q-diff-line-ends-adapt-diff'."
   (let* ((live (agent-q-diff-text-in target))
-         (unmarked (agent-q-diff-line-ends-mark-diff diff (string-prefix-p "\ufeff" live))))
+         (unmarked (agent-q-diff-file-change--mark-diff diff (string-prefix-p "\ufeff" live))))
     (agent-q-diff-line-ends-adapt-diff
      unmarked
      ;; A file that is new, or empty, has no line ends to adapt to.

@@ -316,6 +316,20 @@ If it will not change any more, return nil."
 
 ;;;; Open reviews
 
+(defun agent-q-diff-lifecycle--begin-mode-line ()
+  "Have the mode line count the reviews that are open.
+`global-mode-string' may be any construct, say a string that the user set;
+unless it is a list of constructs, wrap it in one."
+  (let ((construct global-mode-string))
+    (setq global-mode-string
+          (append (cond
+                   ((null construct) '(""))
+                   ((and (consp construct)
+                         (or (stringp (car construct)) (consp (car construct))))
+                    construct)
+                   (t (list "" construct)))
+                  (list agent-q-diff-reviews-mode-line)))))
+
 (defun agent-q-diff-lifecycle-begin (review)
   "Record that REVIEW is open."
   (agent-q-diff-result-note-files review)
@@ -323,7 +337,7 @@ If it will not change any more, return nil."
     (with-current-buffer (agent-q-diff-session-buffer review)
       (agent-q-diff-grace-watch)))
   (unless agent-q-diff-reviews-open
-    (agent-q-diff-reviews-begin-mode-line)
+    (agent-q-diff-lifecycle--begin-mode-line)
     (add-hook 'kill-emacs-query-functions #'agent-q-diff-lifecycle--query-kill-emacs)
     (add-hook 'kill-emacs-hook #'agent-q-diff-lifecycle--emacs-killed))
   (setq agent-q-diff-reviews-open (append agent-q-diff-reviews-open (list review)))
@@ -368,6 +382,11 @@ tries again.  Answer these as well, but not endlessly."
     (setf (agent-q-diff-session-outcome review) outcome
           (agent-q-diff-session-error review) err)))
 
+(defun agent-q-diff-lifecycle--keep-if-worth (review)
+  "Keep REVIEW, which is ending, if there is anything in it to show again."
+  (when (agent-q-diff-change-keep (agent-q-diff-session-change review))
+    (agent-q-diff-reviews-keep review)))
+
 (defun agent-q-diff-lifecycle-close (review)
   "Record the result of REVIEW, which has ended, and call its callback.
 The result does not change any more.  A caller in a recursive edit may be
@@ -390,7 +409,7 @@ answered later."
         (agent-q-diff-lifecycle--note-lost review)
         (setf (agent-q-diff-session-result review) (agent-q-diff-result-of review))
         (unless (eq 'error (plist-get (agent-q-diff-session-result review) :status))
-          (agent-q-diff-reviews-keep-if-worth review))
+          (agent-q-diff-lifecycle--keep-if-worth review))
         (agent-q-diff-lifecycle--cease review)
         (with-demoted-errors "The log of reviews: %S"
           (agent-q-diff-result-record review))

@@ -87,10 +87,19 @@ If there is an error, REVIEW is kept as it was."
      (agent-q-diff-again--return review again)
      (signal (car err) (cdr err)))))
 
+(defun agent-q-diff-again--return-change (change again)
+  "Return to CHANGE what AGAIN took over from it, and close AGAIN."
+  (setf (agent-q-diff-change-n-extra change) (agent-q-diff-change-n-extra again)
+        (agent-q-diff-change-comments change) (agent-q-diff-change-comments again)
+        (agent-q-diff-change-failures change) (agent-q-diff-change-failures again)
+        (agent-q-diff-change-firsts change) nil)
+  (cl-mapc #'agent-q-diff-file-change-return
+           (agent-q-diff-change-files change) (agent-q-diff-change-files again)))
+
 (defun agent-q-diff-again--return (review again)
   "Return to REVIEW what AGAIN took over from it, and keep REVIEW."
-  (agent-q-diff-change-return (agent-q-diff-session-change review)
-                              (agent-q-diff-session-change again))
+  (agent-q-diff-again--return-change (agent-q-diff-session-change review)
+                                     (agent-q-diff-session-change again))
   (agent-q-diff-reviews-keep review))
 
 (defun agent-q-diff-again--note-change (review again)

@@ -93,28 +93,6 @@ date with its file first; if that is impossible, the file is refused."
        ((file-exists-p name)
         (agent-q-diff-live--read-file name attributes))))))
 
-(defun agent-q-diff-live-same-p (live)
-  "Return non-nil if reading the file of LIVE again would give the same.
-A file whose attributes are unchanged is not read for that; before it is
-written, its bytes are compared anyway."
-  (agent-q-diff-file-uncached
-    (let* ((name (agent-q-diff-live-name live))
-           (buffer (agent-q-diff-live-buffer live))
-           (attributes (file-attributes name)))
-      (and (eq buffer (agent-q-diff-disk-visitor name attributes))
-           (if buffer
-               (and (null (agent-q-diff-disk-state buffer))
-                    (eql (agent-q-diff-live-tick live)
-                         (agent-q-diff-base-tick buffer))
-                    (eq (agent-q-diff-live-coding live)
-                        (with-current-buffer buffer
-                          (agent-q-diff-coding-of-buffer))))
-             (and attributes
-                  (or (equal (agent-q-diff-disk-attributes-among attributes)
-                             (agent-q-diff-live-attributes live))
-                      (agent-q-diff-file-has-bytes-p
-                       name (agent-q-diff-live-bytes live)))))))))
-
 (defun agent-q-diff-live-unsaved-p (live)
   "Return non-nil if the user has unsaved edits in LIVE."
   (and (agent-q-diff-live-buffer live)
@@ -314,6 +292,14 @@ CHECK and the value are as for `agent-q-diff-write'."
         (setq quit-flag nil)))
     (list :saved t)))
 
+(defun agent-q-diff-live--written-p (buffer)
+  "Return non-nil if the last save of BUFFER has reached the disk.
+Either we wrote its file, whatever was edited afterwards, or the file has
+its text.  A hook may have killed BUFFER after we wrote the file."
+  (or (not (buffer-live-p buffer))
+      (agent-q-diff-disk-ours-p buffer)
+      (agent-q-diff-disk-in-file-p buffer)))
+
 (defun agent-q-diff-write--to-buffer (live spans new check)
   "Replace SPANS by NEW in the buffer of LIVE; save it if it is to be saved.
 CHECK and the value are as for `agent-q-diff-write'."
@@ -321,7 +307,7 @@ CHECK and the value are as for `agent-q-diff-write'."
         (is-saving (agent-q-diff-write-saves-p live)))
     (funcall check)
     (let ((tick (agent-q-diff-apply-replacement buffer spans new is-saving check)))
-      (list :saved (and is-saving (agent-q-diff-disk-written-p buffer))
+      (list :saved (and is-saving (agent-q-diff-live--written-p buffer))
             :altered (/= tick (agent-q-diff-base-tick buffer))))))
 
 (defun agent-q-diff-write (live spans new check)

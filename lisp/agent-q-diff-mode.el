@@ -159,6 +159,22 @@ The keys are those of this buffer, or of the keymap MAP."
            "[`'\\]" "\\\\=\\&"
            (string-join (agent-q-diff-menu--lines map)))))
 
+(defun agent-q-diff-mode--display-aside (display)
+  "Call DISPLAY, a function that displays a buffer, and return its value.
+A window that shows the target is not used.  If there is no other window
+besides that one, the buffer is displayed in the selected window."
+  (let* ((target (and agent-q-diff-buffer-change
+                      (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file))))
+         (spared (and (buffer-live-p target)
+                      (get-buffer-window-list target 'never)))
+         (display-buffer-base-action
+          (if spared
+              '((display-buffer-reuse-window
+                 display-buffer-use-some-window
+                 display-buffer-same-window))
+            display-buffer-base-action)))
+    (agent-q-diff-base-sparing spared display)))
+
 (defun agent-q-diff-help ()
   "Show the keys of the diff buffer.
 The help is in another window, but not in one that shows the file; if there
@@ -167,7 +183,7 @@ help is visible, \\<agent-q-diff-mode-map>\\[agent-q-diff-finish] in the diff bu
   (interactive)
   (let ((lines (agent-q-diff-menu--lines))
         (names (agent-q-diff-confusables-in-region (window-start) (window-end nil t))))
-    (agent-q-diff-buffer-display-aside
+    (agent-q-diff-mode--display-aside
      (lambda () (agent-q-diff-menu--show-help lines names)))))
 
 (defun agent-q-diff-menu--show-help (lines names)

@@ -220,6 +220,11 @@ It is `denied', `policy', `session', or `none' if nothing would change."
      ((agent-q-diff-own-tool-edit-is-shell edit) nil)
      ((not (memq nil allowances)) (car allowances)))))
 
+(defun agent-q-diff-own-tool--unsaved-p (name)
+  "Return non-nil if a buffer has edits of the file NAME that are not in it."
+  (when-let ((buffer (find-buffer-visiting name)))
+    (agent-q-diff-disk-unsaved-p buffer)))
+
 (defun agent-q-diff-own-tool--why-emacs (edit)
   "Return why Emacs has to write what is decided about EDIT, or nil.
 It is `unsaved' if a file has unsaved edits in a buffer, `fixed' if the
@@ -228,7 +233,7 @@ leave something else."
   (cond
    ((null (agent-q-diff-own-tool-edit-files edit)) 'unknown)
    ((seq-some (lambda (file)
-                (agent-q-diff-disk-unsaved-file-p (agent-q-diff-own-tool-file-name file)))
+                (agent-q-diff-own-tool--unsaved-p (agent-q-diff-own-tool-file-name file)))
               (agent-q-diff-own-tool-edit-files edit))
     'unsaved)
    ((agent-q-diff-own-tool-edit-is-fixed edit) 'fixed)))

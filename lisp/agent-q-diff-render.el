@@ -311,14 +311,5 @@ for the header."
     (add-hook 'post-command-hook #'agent-q-diff-finish-abort-at-top-level 90 t)
     (current-buffer)))
 
-(defun agent-q-diff-render-prepare-or-close (review &rest arguments)
-  "Prepare a diff buffer for REVIEW, and free REVIEW if there is an error.
-REVIEW and ARGUMENTS are as for `agent-q-diff-render-prepare'."
-  (condition-case err
-      (apply #'agent-q-diff-render-prepare review arguments)
-    ((error quit)
-     (agent-q-diff-change-close (agent-q-diff-session-change review))
-     (signal (car err) (cdr err)))))
-
 (provide 'agent-q-diff-render)
 ;;; agent-q-diff-render.el ends here

@@ -189,20 +189,6 @@ mouse-1: list them; mouse-3: go to the review of this file"
                 'local-map agent-q-diff-reviews--mode-line-keys)))
 (put 'agent-q-diff-reviews-mode-line 'risky-local-variable t)
 
-(defun agent-q-diff-reviews-begin-mode-line ()
-  "Have the mode line count the reviews that are open.
-`global-mode-string' may be any construct, say a string that the user set;
-unless it is a list of constructs, wrap it in one."
-  (let ((construct global-mode-string))
-    (setq global-mode-string
-          (append (cond
-                   ((null construct) '(""))
-                   ((and (consp construct)
-                         (or (stringp (car construct)) (consp (car construct))))
-                    construct)
-                   (t (list "" construct)))
-                  (list agent-q-diff-reviews-mode-line)))))
-
 (defun agent-q-diff-reviews-introduce (review)
   "Show a message with agent and description of REVIEW, and the first keys.
 In a batch Emacs nobody would read it."
@@ -232,11 +218,6 @@ The engine needs several bytes for each.")
 (defun agent-q-diff-past-reviews ()
   "Return the reviews that have ended and are kept, the latest first."
   (copy-sequence agent-q-diff-reviews-past))
-
-(defun agent-q-diff-reviews-keep-if-worth (review)
-  "Keep REVIEW, which is ending, if there is anything in it to show again."
-  (when (agent-q-diff-change-keep (agent-q-diff-session-change review))
-    (agent-q-diff-reviews-keep review)))
 
 (defun agent-q-diff-reviews-keep (review)
   "Make REVIEW the latest kept review, and forget the oldest beyond the limits."

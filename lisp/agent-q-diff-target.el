@@ -94,6 +94,21 @@ checked first."
                              'no-conversion file)
       (setq last-coding-system-used coding))))
 
+(defun agent-q-diff-target--check-editable (buffer)
+  "Refuse BUFFER if editing it would ask a question or fail."
+  (let* ((file (buffer-file-name buffer))
+         (holder (and file (agent-q-diff-disk-lock-holder file))))
+    (cond
+     ((buffer-local-value 'buffer-read-only buffer)
+      (agent-q-diff-file-refuse
+       "%s is read-only; C-x C-q in its buffer makes it writable" buffer))
+     ((null file))
+     (holder
+      (agent-q-diff-file-refuse "%s is locked by %s" file holder))
+     (t (when-let ((message (agent-q-diff-disk-message
+                             buffer (agent-q-diff-disk-state buffer))))
+          (agent-q-diff-file-refuse "%s" message))))))
+
 (defun agent-q-diff-save--write (check done)
   "Write the current buffer to its file as a whole or not at all.
 CHECK is a function or nil, called just before the file is replaced.  DONE
@@ -112,7 +127,7 @@ happens then."
       (progn
         (when check
           (funcall check))
-        (agent-q-diff-disk-check-editable (current-buffer)))
+        (agent-q-diff-target--check-editable (current-buffer)))
       (set-buffer-modified-p nil)
       (set-buffer-auto-saved)
       (funcall done)
@@ -680,7 +695,7 @@ a hook changes while saving is not mistaken for our edit."
   "Edit BUFFER and save it, for `agent-q-diff-apply--carry-out'.
 BUFFER, TEXTS, EDIT, SAVE and CHECK are that function's.  It also removes
 directories that were made for a file that is then refused."
-  (agent-q-diff-disk-check-editable buffer)
+  (agent-q-diff-target--check-editable buffer)
   (when save
     (agent-q-diff-save--check-writable buffer)
     (agent-q-diff-save--check-faithful buffer))
@@ -930,15 +945,24 @@ Call this when you tell the user."
    (t (agent-q-diff-disk-message (agent-q-diff-target-buffer target)
                                  (agent-q-diff-target-disk-state target)))))
 
+(defun agent-q-diff-target--why-elsewhere (path truename buffer)
+  "Return why PATH no longer leads to TRUENAME, a string, or nil if it does.
+BUFFER visits the file, or is nil."
+  (agent-q-diff-file-uncached
+    (unless (equal truename (file-truename path))
+      (if buffer
+          (agent-q-diff-disk-message buffer 'moved)
+        (format "%s leads elsewhere now, through a link" (agent-q-diff-visible path))))))
+
 (defun agent-q-diff-target-why-away (target)
   "Return why the name of TARGET, which was visited, is not its file now, or nil.
 The name must still lead to the same file as when the review began."
   (agent-q-diff-file-uncached
     (cond
      ((agent-q-diff-target-is-detached target) nil)
-     ((agent-q-diff-disk-why-elsewhere (agent-q-diff-target-path target)
-                                       (agent-q-diff-target-truename target)
-                                       (agent-q-diff-target-buffer target)))
+     ((agent-q-diff-target--why-elsewhere (agent-q-diff-target-path target)
+                                          (agent-q-diff-target-truename target)
+                                          (agent-q-diff-target-buffer target)))
      ;; Its buffer, which is empty, would be a new file.
      ((and (agent-q-diff-target-lost target)
            (agent-q-diff-target--lost-now target))
@@ -961,7 +985,7 @@ It signals an error if the file must not be written after all."
         (buffer (agent-q-diff-target-buffer target))
         (check (agent-q-diff-target-check target)))
     (lambda ()
-      (when-let ((why (agent-q-diff-disk-why-elsewhere path truename buffer)))
+      (when-let ((why (agent-q-diff-target--why-elsewhere path truename buffer)))
         (signal 'agent-q-diff-bad-target (list why)))
       (when check
         (funcall check)))))

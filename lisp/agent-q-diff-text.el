@@ -526,15 +526,6 @@ non-nil if its LINE-ENDS are `crlf'."
            (and (if is-crlf (or is-all is-none) is-none)
                 (or is-none (not (equal original live))))))))
 
-(defun agent-q-diff-line-ends-has-mark-p (buffer)
-  "Return non-nil if the file of BUFFER has a byte order mark.
-One that is in the text of BUFFER does not count."
-  (let ((coding (buffer-local-value 'buffer-file-coding-system buffer)))
-    (and (buffer-file-name buffer)
-         coding
-         (coding-system-get coding :bom)
-         t)))
-
 (defun agent-q-diff-line-ends--mark (text original live has-mark)
   "Return TEXT, a proposal's, with a byte order mark if LIVE begins with one.
 The file keeps what it has, so a mark is never a change, and there are never
@@ -545,30 +536,6 @@ TEXT.  HAS-MARK is as for `agent-q-diff-line-ends-adapter'."
     (if (string-prefix-p "\ufeff" text) text (concat "\ufeff" text)))
    ((and (not has-mark) (string-empty-p live) (string-empty-p original)) text)
    (t (string-remove-prefix "\ufeff" text))))
-
-(defun agent-q-diff-line-ends-mark-diff (diff has-mark)
-  "Return DIFF for a text that begins with a byte order mark if HAS-MARK, else not.
-A line that would only lose or get one is context."
-  (with-temp-buffer
-    (insert diff)
-    (goto-char (point-min))
-    (while (re-search-forward
-            "^-\\(?:\ufeff\\(.*\n\\)\\+\\1\\|\\(.*\n\\)\\+\ufeff\\2\\)" nil t)
-      (replace-match (concat " " (or (match-string 1) (match-string 2))) t t))
-    (goto-char (point-min))
-    (while (re-search-forward "^[-+ ]\\(\ufeff\\)" nil t)
-      (replace-match "" t t nil 1))
-    (goto-char (point-min))
-    (when (and has-mark (re-search-forward "^@@ -1[ ,].*\n" nil t))
-      (dolist (sign '(?- ?+))
-        (save-excursion
-          (while (not (memq (char-after) (list sign ?\s nil ?@)))
-            (forward-line))
-          (when (and (memq (char-after) (list sign ?\s))
-                     (not (eq ?\ufeff (char-after (1+ (point))))))
-            (forward-char)
-            (insert "\ufeff")))))
-    (buffer-string)))
 
 (defun agent-q-diff-line-ends-adapter (original live &optional line-ends has-mark)
   "Return a function from a text of a proposal to that text for the target.
