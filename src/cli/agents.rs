@@ -92,7 +92,8 @@ pub struct Tool {
     /// Returns what it makes of a file, `None` if there is none before, with this input. The error is
     /// a sentence, without its full stop, about why that cannot be known.
     pub made: fn(Option<&FileText>, &JsonObject) -> Result<FileText, String>,
-    /// Changes this input so that the tool makes the last file of the one before it, if it can.
+    /// Changes this input, if it is [`Kind::Text`], so that the tool makes the last file of the one before
+    /// it, if it can.
     pub rewrite: fn(&mut JsonObject, Option<&FileText>, &FileText) -> Option<()>,
     /// Returns whether it is known that its patches can make the second file of the first one. `None`
     /// is no file.

@@ -13,16 +13,14 @@
 //! before it reads the file the program waits for its turn, which Emacs gives it.
 //!
 //! - [`event`]: what an agent says about a call of its tool
-//! - [`file`]: a file as the tool finds it, and as it would leave it
-//! - [`edit`]: the text that the tool would leave, and the input that leaves another
-//! - [`several`]: what a patch of several files would leave, and the patch that leaves something else
+//! - [`file`]: a file as the tool finds it
+//! - [`edit`]: what the tool would make of files, and the input that makes what was decided
 //! - [`last_run`]: when an agent last ran its hook
 
 mod edit;
 mod event;
 mod file;
 pub mod last_run;
-mod several;
 
 use std::io::Write;
 use std::path::Path;
@@ -38,9 +36,8 @@ use crate::agents::{Agent, Tool, Verdict};
 use crate::options::Hook;
 use crate::socket::{Answer, Call, Request, State, Texts, sockets};
 
-use edit::{Edit, Plan};
+use edit::Edit;
 use event::{Event, Moment};
-use several::PatchEdit;
 
 /// The environment variable with which a user lets every edit of an agent pass.
 const OFF_VARIABLE: &str = "AGENT_Q_DIFF";
@@ -157,10 +154,9 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
                             .map(|time| time.saturating_sub(begun.elapsed())),
                         ..options.clone()
                     };
-                    match edit::plan(tool, &event) {
-                        Ok(Plan::Nothing) => return Ok(None),
-                        Ok(Plan::Edit(edit)) => decide(options, &event, &edit).await,
-                        Ok(Plan::Patch(patch)) => decide_patch(options, &event, &patch).await,
+                    match Edit::of(tool, &event) {
+                        Ok(None) => return Ok(None),
+                        Ok(Some(edit)) => decide(options, &event, &edit).await,
                         Err(reason) => Verdict::Deny(no_edit(
                             edit::path_of(tool, &event).ok().as_deref(),
                             &reason,
@@ -238,34 +234,15 @@ async fn take_turn(
 
 /// Has the user decide about `edit`, which `event` announces.
 async fn decide(options: &Hook, event: &Event, edit: &Edit) -> Verdict {
-    let (original, modified) = edit.shown();
-    let mut arguments = json!({
-        "path": edit.path,
-        "tool": event.tool,
-        "call": event.call_of(&edit.path),
-        "session": event.thread,
-        "modified": modified,
-        "encoding": edit.encoding_after(),
-        "crlf": edit.is_all_crlf(),
-        "rewritable": edit.is_rewritable(),
-        "planning": event.is_planning,
-    });
-    if let Some(original) = original {
-        arguments["original"] = original.into();
-    }
-    if let Some(description) = event.input.get("instruction") {
-        arguments["description"] = description.clone();
-    }
-    let answer = ask(options, event, "decide_edit", arguments).await;
-    let verdict = answer
-        .result
-        .as_ref()
-        .and_then(|result| result.get("verdict"));
-    let decided = answer.result.as_ref().and_then(|result| result.get("text"));
-    let verdict = match (
-        verdict.and_then(Value::as_str),
-        decided.and_then(Value::as_str),
-    ) {
+    let (call, mut arguments) = edit.question();
+    arguments["tool"] = event.tool.as_str().into();
+    arguments["call"] = event.call_of(&edit.path).into();
+    arguments["session"] = event.thread.as_str().into();
+    arguments["planning"] = event.is_planning.into();
+    let answer = ask(options, event, call, arguments).await;
+    let result = answer.result.unwrap_or_default();
+    let decided = result.get("text").or_else(|| result.get("files"));
+    let verdict = match (result.get("verdict").and_then(Value::as_str), decided) {
         _ if answer.is_error => return Verdict::Deny(answer.text),
         (Some("allow"), _) => edit.input_as_called(),
         (Some("change"), Some(decided)) => edit.input_for(decided).map(Verdict::Change),
@@ -276,49 +253,7 @@ async fn decide(options: &Hook, event: &Event, edit: &Edit) -> Verdict {
         // A tool that writes the whole file would overwrite what others wrote meanwhile.
         Some(_) if !edit.is_current() => {
             not_run(options, event, &edit.path).await;
-            Verdict::Deny(format!(
-                "Error: {} was changed while the user decided, so your tool was not run. Read the \
-                 file, and make your edit anew.",
-                edit.path.display()
-            ))
-        }
-        Some(verdict) => verdict,
-    }
-}
-
-/// Has the user decide about `patch`, of several files, in one review.
-async fn decide_patch(options: &Hook, event: &Event, patch: &PatchEdit) -> Verdict {
-    let mut arguments = json!({
-        "diff": patch.text,
-        "tool": event.tool,
-        "session": event.thread,
-        "call": event.call_of(&patch.path),
-        "shell": patch.is_in_shell(),
-        "planning": event.is_planning,
-    });
-    if let Some(files) = patch.files() {
-        arguments["files"] = files.into();
-    }
-    let answer = ask(options, event, "decide_patch", arguments).await;
-    let result = answer.result.unwrap_or_default();
-    let verdict = match (
-        result.get("verdict").and_then(Value::as_str),
-        result.get("files").and_then(Value::as_array),
-    ) {
-        _ if answer.is_error => return Verdict::Deny(answer.text),
-        (Some("allow"), _) => patch.input_as_called(),
-        (Some("change"), Some(decided)) => patch.input_for(decided).map(Verdict::Change),
-        _ => return Verdict::Deny(answer.text),
-    };
-    match verdict {
-        None => written_by_emacs(options, event, &patch.path).await,
-        Some(_) if !patch.is_current() => {
-            not_run(options, event, &patch.path).await;
-            Verdict::Deny(
-                "Error: a file of the patch was changed while the user decided, so your tool was \
-                 not run, and no file was changed by it. Read the files, and make your edit anew."
-                    .to_owned(),
-            )
+            Verdict::Deny(edit.not_current())
         }
         Some(verdict) => verdict,
     }

@@ -1,4 +1,4 @@
-//! Claude Code. Measured with 2.1.330.
+//! Claude Code: its events, tools, answers, settings and records. Measured with 2.1.330.
 
 use std::fs;
 use std::path::{Path, PathBuf};

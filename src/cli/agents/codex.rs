@@ -1,4 +1,4 @@
-//! Codex. Measured with 0.169.0.
+//! Codex: its events, tools, answers, settings and records. Measured with 0.169.0.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -60,7 +60,6 @@ pub static AGENT: Agent = Agent {
 pub static PATCH: Tool = Tool {
     kind: Kind::Patch,
     made: patch::patched,
-    rewrite: patch::rewrite,
     can_patch: |before, after| {
         let mut files = before.into_iter().chain(after);
         files.all(|file| file.encoding != Encoding::Utf16Le)

@@ -1,4 +1,4 @@
-//! The names that agents give to the arguments of their tools.
+//! The arguments of agents' tools, whatever they are called.
 //!
 //! Agents name the same thing differently. Each argument is looked for under all of its names, so a
 //! tool is understood by what it gets, whatever agent it belongs to.
@@ -26,6 +26,8 @@ pub enum Field {
     Patch,
     /// Several replacements, or one in an object of its own.
     Edits,
+    /// What the model says about the edit.
+    Description,
 }
 
 impl Field {

@@ -1,4 +1,4 @@
-//! Gemini CLI. Measured with 0.61.0.
+//! Gemini CLI: its events, tools, answers, settings and records. Measured with 0.61.0.
 
 use std::path::PathBuf;
 
@@ -29,6 +29,7 @@ pub static AGENT: Agent = Agent {
         (Field::New, "new_string"),
         (Field::All, "allow_multiple"),
         (Field::Content, "content"),
+        (Field::Description, "instruction"),
     ],
     tool: |name, _| match name {
         "replace" => Some(&REPLACE),

@@ -1,4 +1,4 @@
-//! opencode. Its hook is a plugin, a file of its own. Measured with 1.18.33.
+//! opencode: its events, tools, answers, plugin and records. Measured with 1.18.33.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -94,7 +94,6 @@ pub static WRITE: Tool = Tool {
 pub static PATCH: Tool = Tool {
     kind: Kind::Patch,
     made: patch::patched,
-    rewrite: patch::rewrite,
     can_patch: |before, after| {
         // It adds lines without CR, and a byte order mark is no part of a line.
         let is_known =

@@ -1,7 +1,6 @@
 //! Patches in Codex's format: those of tools called `apply_patch`, and those in Codex's shell commands.
 
 use agent_q_diff_engine::inputs::FileText;
-use agent_q_diff_engine::inputs::codex::patch_to;
 use agent_q_diff_engine::patch::codex::{Action, FilePatch, parse, updated};
 use rmcp::model::JsonObject;
 
@@ -94,13 +93,6 @@ pub fn patched(base: Option<&FileText>, input: &JsonObject) -> Result<FileText, 
         _ => return Err("there is no such file".to_owned()),
     };
     FileText::read(&bytes).map_err(|error| error.to_string())
-}
-
-/// Replaces the patch in `input` by one that makes `wanted` of `base`, the text of the same file.
-pub fn rewrite(input: &mut JsonObject, base: Option<&FileText>, wanted: &FileText) -> Option<()> {
-    let path = first_path(text_in(input).ok()?)?;
-    *input = put(input, patch_to(path, base, wanted)?);
-    Some(())
 }
 
 #[cfg(test)]

@@ -1,102 +1,137 @@
-//! The text that an agent's tool would leave, and the input that leaves another.
+//! What an agent's tool would make of files, and the input that makes what was decided instead.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use agent_q_diff_engine::inputs::codex::{FileEdit, patch_of};
 use agent_q_diff_engine::inputs::{Encoding, FileText};
-use agent_q_diff_engine::patch::codex::{Action, parse};
+use agent_q_diff_engine::patch::codex::{Action, FilePatch, parse, updated, with_paths};
 use rmcp::model::JsonObject;
+use serde_json::{Value, json};
 
 use super::event::Event;
 use super::file;
-use super::several::PatchEdit;
 use crate::agents::fields::Field;
 use crate::agents::{Kind, Tool, Verdict, patch};
 
-/// What a tool is about to do.
-#[derive(Debug)]
-pub enum Plan {
-    /// It changes no file that it names.
-    Nothing,
-    /// It changes the text of a file.
-    Edit(Box<Edit>),
-    /// It applies a patch in Codex's format, of several files or of more than text.
-    Patch(Box<PatchEdit>),
-}
-
-/// Returns what `tool` is about to do, by `event`.
-///
-/// # Errors
-///
-/// A sentence, without its full stop, about why it cannot be known.
-pub fn plan(tool: &'static Tool, event: &Event) -> Result<Plan, String> {
-    if let Some(text) = tool.patch(&event.input)? {
-        let files = parse(text).map_err(|error| error.to_string())?;
-        if tool.is_run_by_emacs || patch::only_text(&files).is_none() {
-            return Ok(Plan::Patch(Box::new(PatchEdit::of(
-                tool, event, text, &files,
-            ))));
-        }
-    } else if tool.kind == Kind::Shell {
-        return Ok(Plan::Nothing);
-    }
-    Edit::of(tool, event).map(|edit| Plan::Edit(Box::new(edit)))
-}
-
-/// What a tool is about to make of a file.
+/// What a tool is about to make of files.
 #[derive(Debug)]
 pub struct Edit {
-    /// The file's absolute name.
+    /// The absolute name of the file, or of the first one of a patch.
     pub path: PathBuf,
     tool: &'static Tool,
     input: JsonObject,
+    /// The patch, with absolute names, if it is of several files or of more than text. Otherwise the
+    /// text of one file is decided.
+    patch: Option<String>,
+    /// The files, or `None` if the tool may leave something else: then Emacs has to apply the patch.
+    files: Option<Vec<FileChange>>,
+}
+
+/// A file that a tool would change.
+#[derive(Debug)]
+struct FileChange {
+    /// Its name in a patch.
+    name: String,
+    path: PathBuf,
+    /// Its new name in a patch, and as an absolute one.
+    moved: Option<(String, PathBuf)>,
     before: Option<FileText>,
-    after: FileText,
+    after: Option<FileText>,
 }
 
 impl Edit {
-    /// Returns what `tool` is about to do, by `event`.
+    /// Returns what `tool` is about to do, by `event`, or `None` if it changes no file that it names.
     ///
     /// # Errors
     ///
     /// A sentence, without its full stop, about why it cannot be known.
-    pub fn of(tool: &'static Tool, event: &Event) -> Result<Self, String> {
-        let input = &event.input;
-        let path = path_of(tool, event)?;
-        check_name(tool, event, &path)?;
-        let before = file::read(&path)?;
-        let is_utf_16 = matches!(&before, Some(file) if file.encoding == Encoding::Utf16Le);
-        if is_utf_16 && !tool.keeps_utf_16 {
-            return Err("the file is UTF-16, and the tool would write it as UTF-8".to_owned());
+    pub fn of(tool: &'static Tool, event: &Event) -> Result<Option<Self>, String> {
+        let text = tool.patch(&event.input)?;
+        if text.is_none() && tool.kind == Kind::Shell {
+            return Ok(None);
         }
-        let after = (tool.made)(before.as_ref(), input)?;
-        Ok(Self {
-            after,
+        let patches = text.map(parse).transpose();
+        let patches = patches.map_err(|error| error.to_string())?;
+        let several = patches.filter(|it| tool.is_run_by_emacs || patch::only_text(it).is_none());
+        let (path, patch, files) = match (text, several) {
+            (Some(text), Some(patches)) => {
+                // In Emacs, names can be relative to another directory.
+                let text = with_paths(text, |path| event.absolute(path).display().to_string());
+                let files = files_of(tool, event, &patches).ok();
+                (event.absolute(patches[0].path), Some(text), files)
+            }
+            _ => {
+                let file = FileChange::of_text(tool, event)?;
+                (file.path.clone(), None, Some(vec![file]))
+            }
+        };
+        Ok(Some(Self {
             path,
             tool,
-            input: input.clone(),
-            before,
-        })
+            input: event.input.clone(),
+            patch,
+            files,
+        }))
     }
 
-    /// Returns the texts that the user compares: before, if there is a file, and after.
-    pub fn shown(&self) -> (Option<Cow<'_, str>>, Cow<'_, str>) {
-        file::shown(self.before.as_ref(), &self.after)
+    /// Returns what Emacs is asked to have decided: the name of the call, and its arguments.
+    pub fn question(&self) -> (&'static str, Value) {
+        let files = self.files.iter().flatten();
+        let Some(patch) = &self.patch else {
+            let mut arguments = files.map(FileChange::described).next().unwrap_or_default();
+            arguments["rewritable"] = self.tool.is_rewritable.into();
+            if let Ok(Some((_, description))) = Field::Description.find(&self.input) {
+                arguments["description"] = description.clone();
+            }
+            return ("decide_edit", arguments);
+        };
+        let mut arguments = json!({
+            "diff": patch,
+            // The model chooses in which directory it runs, so that does not tell what the project is.
+            "shell": self.tool.kind == Kind::Shell,
+        });
+        if self.files.is_some() {
+            arguments["files"] = files.map(FileChange::described_in_patch).collect();
+        }
+        ("decide_patch", arguments)
     }
 
-    /// Returns how the file will be encoded.
-    pub fn encoding_after(&self) -> &'static str {
-        file::encoding_name(&self.after)
+    /// Returns whether all files are still as they were.
+    pub fn is_current(&self) -> bool {
+        self.files.iter().flatten().all(FileChange::is_current)
+    }
+
+    /// Returns what the agent reads if they are not.
+    pub fn not_current(&self) -> String {
+        match self.patch {
+            None => format!(
+                "Error: {} was changed while the user decided, so your tool was not run. Read the \
+                 file, and make your edit anew.",
+                self.path.display()
+            ),
+            Some(_) => "Error: a file of the patch was changed while the user decided, so your \
+                        tool was not run, and no file was changed by it. Read the files, and make \
+                        your edit anew."
+                .to_owned(),
+        }
     }
 
     /// Returns the verdict that lets the tool leave what it was called for, or `None` if there is
     /// none. A name that the tool would look for is made whole.
     pub fn input_as_called(&self) -> Option<Verdict> {
+        let files = self.files.as_ref()?;
         if (self.tool.is_misread)(&self.input) {
-            return self.input_for(&self.shown().1).map(Verdict::Change);
+            let wanted = files.iter().map(|file| (file.after.clone(), true));
+            return self
+                .input_of(&wanted.collect::<Vec<_>>())
+                .map(Verdict::Change);
         }
         match (self.path.to_str(), Field::Path.text(&self.input)) {
-            (Some(whole), Ok(path)) if whole != path && self.tool.takes_input => {
+            (Some(whole), Ok(path))
+                if self.patch.is_none() && whole != path && self.tool.takes_input =>
+            {
                 let mut input = self.input.clone();
                 Field::Path.put(&mut input, whole.into(), "file_path");
                 Some(Verdict::Change(input))
@@ -105,38 +140,160 @@ impl Edit {
         }
     }
 
-    /// Returns whether the file is still as it was.
-    pub fn is_current(&self) -> bool {
-        file::read(&self.path).is_ok_and(|now| now == self.before)
+    /// Returns the input that makes the tool leave what was `decided`, or `None` if there is none.
+    /// That is the text, like the one that was shown, or for a patch an object for each file, with
+    /// "there", whether there is to be such a file, "renamed", whether it gets its new name, and
+    /// "text", if it is to be another than before.
+    pub fn input_for(&self, decided: &Value) -> Option<JsonObject> {
+        let files = self.files.as_ref()?;
+        let only = [json!({ "there": true, "text": decided })];
+        let decided = match decided {
+            Value::String(_) => &only[..],
+            decided => decided.as_array()?,
+        };
+        let wanted = files.iter().zip(decided).map(|(file, decided)| {
+            let is_renamed = decided["renamed"] == true;
+            Some((file.decided(decided)?, is_renamed))
+        });
+        let wanted: Vec<_> = wanted.collect::<Option<_>>()?;
+        (wanted.len() == files.len()).then(|| self.input_of(&wanted))?
     }
 
-    /// Returns whether the tool can be made to leave another text.
-    pub fn is_rewritable(&self) -> bool {
-        self.tool.is_rewritable
-    }
-
-    /// Returns the input that makes the tool leave `decided`, a text like those of [`Self::shown`],
-    /// or `None` if there is none.
-    pub fn input_for(&self, decided: &str) -> Option<JsonObject> {
-        let base = self.before.as_ref();
-        let decided = file::with_line_ends(base, &self.after, decided);
-        let is_patch = self.tool.kind == Kind::Patch;
+    /// Returns the input that makes the tool leave what is `wanted` of each file, and whether that
+    /// gets its new name, or `None` if there is none.
+    fn input_of(&self, wanted: &[(Option<FileText>, bool)]) -> Option<JsonObject> {
+        let files = self.files.as_ref()?;
         let mut input = self.input.clone();
-        if !is_patch && Field::Path.is_text_in(&input) {
-            Field::Path.put(&mut input, self.path.to_str()?.into(), "file_path");
+        if let (Kind::Text, [file], [(Some(wanted), _)]) = (self.tool.kind, &files[..], wanted) {
+            if Field::Path.is_text_in(&input) {
+                Field::Path.put(&mut input, self.path.to_str()?.into(), "file_path");
+            }
+            (self.tool.rewrite)(&mut input, file.before.as_ref(), wanted)?;
+        } else {
+            let both = || files.iter().zip(wanted);
+            let mut changes = both().map(|(file, (text, _))| (file.before.as_ref(), text.as_ref()));
+            if !changes.all(|(before, after)| (self.tool.can_patch)(before, after)) {
+                return None;
+            }
+            let edits = both().map(|(file, (text, is_renamed))| FileEdit {
+                path: &file.name,
+                new_path: file
+                    .moved
+                    .as_ref()
+                    .map(|(name, _)| &**name)
+                    .filter(|_| *is_renamed),
+                before: file.before.as_ref(),
+                after: text.as_ref(),
+            });
+            input = patch::put(&input, patch_of(&edits.collect::<Vec<_>>())?);
         }
-        let wanted = self.after.with_text(decided);
-        if is_patch && !(self.tool.can_patch)(base, Some(&wanted)) {
-            return None;
+        if let (None, [file], [(wanted, _)]) = (&self.patch, &files[..], wanted) {
+            // The mark at the beginning counts, too.
+            let made = (self.tool.made)(file.before.as_ref(), &input).ok();
+            return (made == *wanted).then_some(input);
         }
-        (self.tool.rewrite)(&mut input, base, &wanted)?;
-        // The mark at the beginning counts, too.
-        ((self.tool.made)(base, &input).ok()? == wanted).then_some(input)
+        Some(input)
+    }
+}
+
+impl FileChange {
+    /// Returns what `tool` makes of the text of a file, by `event`.
+    fn of_text(tool: &Tool, event: &Event) -> Result<Self, String> {
+        let path = path_of(tool, event)?;
+        check_name(tool, event, &path)?;
+        let before = file::read(&path)?;
+        let is_utf_16 = matches!(&before, Some(file) if file.encoding == Encoding::Utf16Le);
+        if is_utf_16 && !tool.keeps_utf_16 {
+            return Err("the file is UTF-16, and the tool would write it as UTF-8".to_owned());
+        }
+        let after = (tool.made)(before.as_ref(), &event.input)?;
+        let patch = tool.patch(&event.input)?;
+        let name = patch.and_then(patch::first_path).unwrap_or_default();
+        Ok(Self {
+            name: name.to_owned(),
+            path,
+            moved: None,
+            before,
+            after: Some(after),
+        })
+    }
+
+    /// Returns the texts that the user compares: before, if there is a file, and after, if there will
+    /// be one. If all lines of both end with CRLF, they are shown without CR.
+    fn shown(&self) -> [Option<Cow<'_, str>>; 2] {
+        let texts = [&self.before, &self.after];
+        let is_all_crlf = self.is_all_crlf();
+        texts.map(|file| {
+            let text = file.as_ref()?.text.as_str();
+            Some(if is_all_crlf {
+                text.replace("\r\n", "\n").into()
+            } else {
+                text.into()
+            })
+        })
     }
 
     /// Returns whether all lines, before and after, end with CRLF.
-    pub fn is_all_crlf(&self) -> bool {
-        file::is_all_crlf(self.before.as_ref(), &self.after)
+    fn is_all_crlf(&self) -> bool {
+        let is_crlf = |file: &Option<FileText>| {
+            file.as_ref().is_some_and(|file| {
+                let mut lines = file.text.split_inclusive('\n');
+                file.text.contains('\n')
+                    && lines.all(|line| line.ends_with("\r\n") || !line.ends_with('\n'))
+            })
+        };
+        is_crlf(&self.before) && is_crlf(&self.after)
+    }
+
+    /// Returns what Emacs is told of the file.
+    fn described(&self) -> Value {
+        let mut described = json!({ "path": self.path });
+        let [original, modified] = self.shown();
+        if let Some(original) = original {
+            described["original"] = original.into();
+        }
+        if let (Some(after), Some(modified)) = (&self.after, modified) {
+            described["modified"] = modified.into();
+            described["encoding"] = file::encoding_name(after).into();
+            described["crlf"] = self.is_all_crlf().into();
+        }
+        described
+    }
+
+    /// Returns what Emacs is told of the file if it is one of a patch.
+    fn described_in_patch(&self) -> Value {
+        let mut described = self.described();
+        if let Some((_, path)) = &self.moved {
+            described["to"] = json!(path);
+        }
+        if let Some(before) = &self.before {
+            described["encoding_before"] = file::encoding_name(before).into();
+        }
+        described
+    }
+
+    /// Returns the file that is to be there after the user has `decided`, see [`Edit::input_for`]; the
+    /// inner `None` is no file. The outer one is what makes no sense.
+    fn decided(&self, decided: &Value) -> Option<Option<FileText>> {
+        if decided["there"] != true {
+            return Some(None);
+        }
+        match (decided["text"].as_str(), &self.after) {
+            (Some(text), Some(after)) if self.is_all_crlf() => {
+                Some(Some(after.with_text(text.replace('\n', "\r\n"))))
+            }
+            (Some(text), Some(after)) => Some(Some(after.with_text(text.to_owned()))),
+            (Some(_), None) => None,
+            // A new file without text has none to be decided.
+            (None, after) => self.before.as_ref().or(after.as_ref()).cloned().map(Some),
+        }
+    }
+
+    /// Returns whether the file is still as it was, and its new name not in use.
+    fn is_current(&self) -> bool {
+        let is_free = |(_, path): &(String, PathBuf)| path.symlink_metadata().is_err();
+        file::read(&self.path).is_ok_and(|now| now == self.before)
+            && self.moved.as_ref().is_none_or(is_free)
     }
 }
 
@@ -181,11 +338,78 @@ fn check_name(tool: &Tool, event: &Event, path: &Path) -> Result<(), String> {
     file::check_spelling(path)
 }
 
+/// Returns what becomes of `files` of a patch, in the input that `event` has, by `tool`.
+///
+/// # Errors
+///
+/// A sentence, without its full stop, about why it is not known what the tool would leave.
+fn files_of(
+    tool: &Tool,
+    event: &Event,
+    files: &[FilePatch<'_>],
+) -> Result<Vec<FileChange>, String> {
+    let files: Result<Vec<FileChange>, String> = files
+        .iter()
+        .map(|file| file_of(tool, event, file))
+        .collect();
+    let files = files?;
+    let mut paths = HashSet::new();
+    let is_once = files.iter().all(|file| {
+        // Through a link, a file can have two names.
+        let path = file.path.canonicalize();
+        let moved = file.moved.as_ref().map(|(_, path)| path.clone());
+        paths.insert(path.unwrap_or_else(|_| file.path.clone()))
+            && moved.is_none_or(|path| paths.insert(path))
+    });
+    if is_once {
+        Ok(files)
+    } else {
+        Err("a file is in the patch twice".to_owned())
+    }
+}
+
+/// Returns what `patch` makes of its file; see [`files_of`].
+fn file_of(tool: &Tool, event: &Event, patch: &FilePatch<'_>) -> Result<FileChange, String> {
+    let path = event.absolute(patch.path);
+    file::check_spelling(&path)?;
+    let before = file::read(&path)?;
+    let mut moved = None;
+    let after = match (&patch.action, &before) {
+        (Action::Add { text }, _) => Some(text.clone().into_bytes()),
+        (Action::Delete, Some(_)) => None,
+        (Action::Update { new_path, chunks }, Some(before)) => {
+            if let Some(name) = *new_path {
+                let new_path = event.absolute(name);
+                file::check_spelling(&new_path)?;
+                // Its own name is in use as well: a tool may delete that after writing it.
+                if new_path.symlink_metadata().is_ok() {
+                    return Err(format!("{} exists already", new_path.display()));
+                }
+                moved = Some((name.to_owned(), new_path));
+            }
+            let made = updated(&before.bytes(), chunks);
+            Some(made.map_err(|error| error.to_string())?)
+        }
+        (_, None) => return Err(format!("{} does not exist", path.display())),
+    };
+    let after = after.map(|bytes| FileText::read(&bytes)).transpose();
+    let after = after.map_err(|error| error.to_string())?;
+    if !(tool.can_patch)(before.as_ref(), after.as_ref()) {
+        return Err("the tool may leave another text".to_owned());
+    }
+    Ok(FileChange {
+        name: patch.path.to_owned(),
+        path,
+        moved,
+        before,
+        after,
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::fs;
-
-    use serde_json::{Value, json};
 
     use super::*;
     use crate::agents::{claude, codex, gemini, opencode, other};
@@ -221,7 +445,17 @@ mod tests {
     }
 
     fn edit(tool: &'static Tool, path: &Path, input: Value) -> Result<Edit, String> {
-        Edit::of(tool, &event("", path, input))
+        edit_of(tool, &event("", path, input))
+    }
+
+    fn edit_of(tool: &'static Tool, event: &Event) -> Result<Edit, String> {
+        Edit::of(tool, event).map(|edit| edit.expect("it changes a file"))
+    }
+
+    /// Returns the texts of the first file, before and after, as they are shown.
+    fn shown(edit: &Edit) -> (Option<Cow<'_, str>>, Cow<'_, str>) {
+        let [before, after] = edit.files.as_ref().unwrap()[0].shown();
+        (before, after.unwrap())
     }
 
     #[test]
@@ -254,14 +488,14 @@ mod tests {
         let input = json!({ "old_string": "a\nb\nc\nd\n", "new_string": "A\nb\nC\nd\n" });
         let edit = edit(&claude::EDIT, &file.0, input).unwrap();
         assert_eq!(
-            edit.shown(),
+            shown(&edit),
             (Some("a\nb\nc\nd\n".into()), "A\nb\nC\nd\n".into())
         );
         let wanted = json!({
             "file_path": file.0, "old_string": "c\n", "new_string": "C\n", "replace_all": false,
         });
         assert_eq!(
-            edit.input_for("a\nb\nC\nd\n").map(Value::Object),
+            edit.input_for(&json!("a\nb\nC\nd\n")).map(Value::Object),
             Some(wanted)
         );
     }
@@ -271,18 +505,21 @@ mod tests {
         let file = File::new("crlf", b"a\r\nb\r\n");
         let input = json!({ "old_string": "b", "new_string": "B\nC", "replace_all": true });
         let claude = edit(&claude::EDIT, &file.0, input.clone()).unwrap();
-        assert_eq!(claude.shown(), (Some("a\nb\n".into()), "a\nB\nC\n".into()));
-        let only_c = claude.input_for("a\nb\nC\n").unwrap();
+        assert_eq!(shown(&claude), (Some("a\nb\n".into()), "a\nB\nC\n".into()));
+        let only_c = claude.input_for(&json!("a\nb\nC\n")).unwrap();
         assert_eq!(only_c["old_string"], "b\n");
         assert_eq!(only_c["new_string"], "b\nC\n");
         assert_eq!(only_c["replace_all"], false);
         // A tool that writes the whole file gets the line ends.
         let write = json!({ "content": "a\r\nB\r\nC\r\n" });
         let write = edit(&claude::WRITE, &file.0, write).unwrap();
-        assert_eq!(write.input_for("a\nB\n").unwrap()["content"], "a\r\nB\r\n");
+        assert_eq!(
+            write.input_for(&json!("a\nB\n")).unwrap()["content"],
+            "a\r\nB\r\n"
+        );
         // If they change, they are part of what is decided.
         let write = edit(&claude::WRITE, &file.0, json!({ "content": "a\nb\n" })).unwrap();
-        assert_eq!(write.shown(), (Some("a\r\nb\r\n".into()), "a\nb\n".into()));
+        assert_eq!(shown(&write), (Some("a\r\nb\r\n".into()), "a\nb\n".into()));
     }
 
     #[test]
@@ -293,9 +530,9 @@ mod tests {
             { "old_string": "b", "new_string": "B", "replace_all": true },
         ]});
         let edit = edit(&claude::MULTI_EDIT, &file.0, edits).unwrap();
-        assert_eq!(edit.shown().1, "A\nB\n");
+        assert_eq!(shown(&edit).1, "A\nB\n");
         let wanted = json!([{ "old_string": "b\n", "new_string": "B\n", "replace_all": false }]);
-        assert_eq!(edit.input_for("a\nB\n").unwrap()["edits"], wanted);
+        assert_eq!(edit.input_for(&json!("a\nB\n")).unwrap()["edits"], wanted);
     }
 
     #[test]
@@ -335,11 +572,11 @@ mod tests {
         let input = json!({ "old_string": "c", "new_string": "C" });
         let edit = edit(&claude::EDIT, &file.0, input).unwrap();
         assert_eq!(
-            edit.shown(),
+            shown(&edit),
             (Some("a\r\nb\nc\n".into()), "a\nb\nC\n".into())
         );
-        assert!(edit.input_for("a\r\nb\nC\n").is_none());
-        assert!(edit.input_for("a\nb\nc\n").is_some());
+        assert!(edit.input_for(&json!("a\r\nb\nC\n")).is_none());
+        assert!(edit.input_for(&json!("a\nb\nc\n")).is_some());
     }
 
     #[test]
@@ -347,12 +584,12 @@ mod tests {
         let file = File::new("gemini", b"a\nb\na\n");
         let input = json!({ "old_string": "a", "new_string": "c", "allow_multiple": true });
         let replace = edit(&gemini::REPLACE, &file.0, input).unwrap();
-        assert_eq!(replace.shown().1, "c\nb\nc\n");
-        let first = replace.input_for("c\nb\na\n").unwrap();
+        assert_eq!(shown(&replace).1, "c\nb\nc\n");
+        let first = replace.input_for(&json!("c\nb\na\n")).unwrap();
         assert_eq!(first["old_string"], "a\nb\n");
         assert_eq!(first["allow_multiple"], false);
         let write = edit(&gemini::WRITE, &file.0, json!({ "content": "x\n" })).unwrap();
-        assert_eq!(write.input_for("y\n").unwrap()["content"], "y\n");
+        assert_eq!(write.input_for(&json!("y\n")).unwrap()["content"], "y\n");
     }
 
     #[test]
@@ -360,7 +597,7 @@ mod tests {
         let call = |tool, path: &str| {
             let event = json!({ "hook_event_name": "PreToolUse", "tool_name": "", "cwd": "/nowhere",
                                 "tool_input": { "file_path": path, "content": "x" } });
-            Edit::of(tool, &Event::parse(event.to_string().as_bytes()).unwrap())
+            edit_of(tool, &Event::parse(event.to_string().as_bytes()).unwrap())
         };
         for path in [
             "link/../f",
@@ -402,12 +639,13 @@ mod tests {
             file.0.display()
         );
         let call = event("apply_patch", &file.0, json!({ "command": patch }));
-        let Ok(Plan::Edit(edit)) = plan(&codex::PATCH, &call) else {
-            panic!("it is no edit");
-        };
+        let edit = edit_of(&codex::PATCH, &call).unwrap();
+        assert!(edit.patch.is_none(), "it is no edit");
         assert_eq!(edit.path, file.0);
-        assert_eq!(edit.shown().1, "a\nB\nc\nd\ne\nf\ng\nh\nI\nj\n");
-        let input = edit.input_for("a\nb\nc\nd\ne\nf\ng\nh\nI\nj\n").unwrap();
+        assert_eq!(shown(&edit).1, "a\nB\nc\nd\ne\nf\ng\nh\nI\nj\n");
+        let input = edit
+            .input_for(&json!("a\nb\nc\nd\ne\nf\ng\nh\nI\nj\n"))
+            .unwrap();
         let command = input["command"].as_str().unwrap();
         assert!(
             command.contains("-i\n+I\n") && !command.contains("+B"),
@@ -422,15 +660,14 @@ mod tests {
             let patch = format!("*** Begin Patch\n*** Update File: {name}\n{patch}*** End Patch");
             let mut call = event("apply_patch", &file.0, json!({}));
             call.input = json!({ "patchText": patch }).as_object().unwrap().clone();
-            let Ok(Plan::Edit(edit)) = plan(&opencode::PATCH, &call) else {
-                panic!("it is no edit");
-            };
+            let edit = edit_of(&opencode::PATCH, &call).unwrap();
+            assert!(edit.patch.is_none(), "it is no edit");
             edit
         };
         let file = File::new("opencode-patch", b"a\nb\nc\n");
         // opencode does not read the lines before the first "@@".
         let edit = call(&file, "-a\n+A\n@@\n-c\n+C\n");
-        assert_eq!(edit.shown().1, "A\nb\nC\n");
+        assert_eq!(shown(&edit).1, "A\nb\nC\n");
         let Some(Verdict::Change(input)) = edit.input_as_called() else {
             panic!("opencode would leave something else");
         };
@@ -439,11 +676,11 @@ mod tests {
             input["patchText"].as_str().unwrap().contains(wanted),
             "{input:?}"
         );
-        assert!(edit.input_for("a\nb\nC\n").is_some());
-        assert!(edit.input_for("a\nb\n\n").is_none());
+        assert!(edit.input_for(&json!("a\nb\nC\n")).is_some());
+        assert!(edit.input_for(&json!("a\nb\n\n")).is_none());
         let file = File::new("opencode-crlf", b"a\r\nb\r\n");
         let edit = call(&file, "@@\n-a\n+A\n");
-        assert!(edit.input_as_called().is_none() && edit.input_for("A\nb\n").is_none());
+        assert!(edit.input_as_called().is_none() && edit.input_for(&json!("A\nb\n")).is_none());
     }
 
     #[test]
@@ -454,10 +691,11 @@ mod tests {
             file.0.display()
         );
         let call = event("apply_patch", &file.0, json!({ "command": patch }));
-        let edit = Edit::of(&codex::PATCH, &call).unwrap();
-        assert_eq!(edit.encoding_after(), "utf-8");
-        let input = edit.input_for("A\nb\n").unwrap();
-        let made = (codex::PATCH.made)(edit.before.as_ref(), &input).unwrap();
+        let edit = edit_of(&codex::PATCH, &call).unwrap();
+        assert_eq!(edit.question().1["encoding"], "utf-8");
+        let input = edit.input_for(&json!("A\nb\n")).unwrap();
+        let made =
+            (codex::PATCH.made)(edit.files.as_ref().unwrap()[0].before.as_ref(), &input).unwrap();
         assert_eq!(made.bytes(), b"A\nb\n");
     }
 
@@ -469,9 +707,9 @@ mod tests {
             &file.0,
             json!({ "oldString": "a\nb", "newString": "\u{feff}A\nB" }),
         );
-        let edit = Edit::of(&opencode::EDIT, &call).unwrap();
-        assert_eq!(edit.encoding_after(), "utf-8 with BOM");
-        assert!(edit.input_for("A\nb\n").is_none());
+        let edit = edit_of(&opencode::EDIT, &call).unwrap();
+        assert_eq!(edit.question().1["encoding"], "utf-8 with BOM");
+        assert!(edit.input_for(&json!("A\nb\n")).is_none());
     }
 
     #[test]
@@ -482,24 +720,27 @@ mod tests {
                                 "tool_input": { "command": command } });
             Event::parse(event.to_string().as_bytes()).unwrap()
         };
-        let is_patch = |tool, command: &str| matches!(plan(tool, &call(command)), Ok(Plan::Patch(edit)) if edit.text == patch.replace(": f", ": /d/f"));
+        let is_patch = |tool, command: &str| {
+            let edit = edit_of(tool, &call(command)).unwrap();
+            edit.patch == Some(patch.replace(": f", ": /d/f"))
+        };
         assert!(is_patch(&codex::PATCH, patch));
         assert!(is_patch(
             &codex::SHELL,
             &format!("apply_patch <<'E'\n{patch}\nE\n")
         ));
-        assert!(matches!(
-            plan(&codex::SHELL, &call("ls")),
-            Ok(Plan::Nothing)
-        ));
+        assert!(matches!(Edit::of(&codex::SHELL, &call("ls")), Ok(None)));
         for command in [
             "",
             "*** Begin Patch\n*** End Patch",
             "*** Begin Patch\nx\n*** End Patch",
         ] {
-            assert!(plan(&codex::PATCH, &call(command)).is_err(), "{command}");
+            assert!(
+                Edit::of(&codex::PATCH, &call(command)).is_err(),
+                "{command}"
+            );
         }
-        assert!(plan(&codex::SHELL, &call(&format!("{patch} && ls"))).is_err());
+        assert!(Edit::of(&codex::SHELL, &call(&format!("{patch} && ls"))).is_err());
     }
 
     #[test]
@@ -564,12 +805,15 @@ mod tests {
             { "old": "a", "new": "A", "replace_all": true },
         ]});
         let other = edit(&other::EDIT, &file.0, call).unwrap();
-        assert_eq!(other.shown().1, "A\nB\nA\n");
-        assert!(other.is_rewritable() && other.input_for("a\nB\na\n").is_none());
+        assert_eq!(shown(&other).1, "A\nB\nA\n");
+        assert!(
+            other.question().1["rewritable"] == true
+                && other.input_for(&json!("a\nB\na\n")).is_none()
+        );
         assert!(matches!(other.input_as_called(), Some(Verdict::Allow)));
         let append = json!({ "content": "c\n", "mode": "append" });
         let append = edit(&other::WRITE, &file.0, append).unwrap();
-        assert_eq!(append.shown().1, "a\nb\na\nc\n");
+        assert_eq!(shown(&append).1, "a\nb\na\nc\n");
         for (input, reason) in [
             (
                 json!({ "old": "a", "new": "A" }),
@@ -603,11 +847,11 @@ mod tests {
         };
         let input = json!({ "filePath": path, "oldString": "a", "newString": "$&",
                             "replaceAll": true });
-        let edit = Edit::of(&opencode::EDIT, &call("edit", input)).unwrap();
-        assert_eq!(edit.shown().1, "$&\nb\n$&\n");
+        let edit = edit_of(&opencode::EDIT, &call("edit", input)).unwrap();
+        assert_eq!(shown(&edit).1, "$&\nb\n$&\n");
         let wanted = json!({ "filePath": path, "oldString": "a\nb\n", "newString": "$&\nb\n",
                              "replaceAll": false });
-        let first = edit.input_for("$&\nb\na\n").map(Value::Object);
+        let first = edit.input_for(&json!("$&\nb\na\n")).map(Value::Object);
         assert_eq!(first, Some(wanted));
         // What is accepted must not be taken for a pattern.
         let Some(Verdict::Change(input)) = edit.input_as_called() else {
@@ -615,11 +859,205 @@ mod tests {
         };
         assert_eq!(input["replaceAll"], false);
         let write = call("write", json!({ "filePath": path, "content": "x\n" }));
-        let write = Edit::of(&opencode::WRITE, &write).unwrap();
+        let write = edit_of(&opencode::WRITE, &write).unwrap();
         assert!(matches!(write.input_as_called(), Some(Verdict::Allow)));
-        assert_eq!(write.input_for("y\n").unwrap()["content"], "y\n");
+        assert_eq!(write.input_for(&json!("y\n")).unwrap()["content"], "y\n");
         let patch = "*** Begin Patch\n*** Delete File: f\n*** End Patch";
         let patch = call("apply_patch", json!({ "patchText": patch }));
-        assert!(matches!(plan(&opencode::PATCH, &patch), Ok(Plan::Patch(_))));
+        assert!(edit_of(&opencode::PATCH, &patch).unwrap().patch.is_some());
+    }
+
+    /// A directory with files, removed at the end.
+    struct Directory(PathBuf);
+
+    impl Directory {
+        fn new(name: &str, files: &[(&str, &str)]) -> Self {
+            let name = format!("agent-q-diff-{}-{name}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            fs::create_dir(&path).unwrap();
+            for (name, text) in files {
+                fs::write(path.join(name), text).unwrap();
+            }
+            Self(path)
+        }
+    }
+
+    impl Drop for Directory {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const FILES: [(&str, &str); 3] = [
+        ("a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n"),
+        ("gone", "gone\n"),
+        ("old", "one\r\ntwo\r\n"),
+    ];
+    const PATCH: &str = "*** Begin Patch\n*** Update File: a\n@@\n-1\n+ONE\n@@\n-9\n+NINE\n\
+        *** Delete File: gone\n*** Update File: old\n*** Move to: sub/new\n@@\n-two\n+TWO\n\
+        *** Add File: made\n+made\n*** End Patch\n";
+
+    fn patch_edit(tool: &'static Tool, directory: &Path, text: &str) -> Edit {
+        let input = json!({ "command": text });
+        let event = json!({ "hook_event_name": "PreToolUse", "tool_name": "", "cwd": directory,
+                            "tool_input": input });
+        edit_of(tool, &Event::parse(event.to_string().as_bytes()).unwrap()).unwrap()
+    }
+
+    /// Returns what Emacs is told of the files of `edit`.
+    fn files_in(edit: &Edit) -> Option<Value> {
+        edit.question().1.get("files").cloned()
+    }
+
+    /// Returns [`FILES`] by their names, after Codex's tool has run with `input`.
+    fn made(input: &JsonObject) -> BTreeMap<String, String> {
+        let mut files: BTreeMap<String, String> = FILES
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+            .collect();
+        for file in parse(patch::text_in(input).unwrap()).unwrap() {
+            let before = files.remove(file.path);
+            match file.action {
+                Action::Add { text } => {
+                    files.insert(file.path.to_owned(), text);
+                }
+                Action::Delete => assert!(before.is_some()),
+                Action::Update { new_path, chunks } => {
+                    let after = updated(before.unwrap().as_bytes(), &chunks).unwrap();
+                    let path = new_path.unwrap_or(file.path);
+                    files.insert(path.to_owned(), String::from_utf8(after).unwrap());
+                }
+            }
+        }
+        files
+    }
+
+    #[test]
+    fn what_is_shown_is_what_the_patch_would_leave() {
+        let directory = Directory::new("shown", &FILES);
+        let at = |name: &str| directory.0.join(name);
+        let shown = files_in(&patch_edit(&codex::PATCH, &directory.0, PATCH));
+        let wanted = json!([
+            { "path": at("a"), "original": FILES[0].1, "encoding_before": "utf-8",
+              "modified": "ONE\n2\n3\n4\n5\n6\n7\n8\nNINE\n", "encoding": "utf-8", "crlf": false },
+            { "path": at("gone"), "original": "gone\n", "encoding_before": "utf-8" },
+            { "path": at("old"), "to": at("sub/new"), "original": "one\ntwo\n",
+              "encoding_before": "utf-8", "modified": "one\nTWO\n", "encoding": "utf-8",
+              "crlf": true },
+            { "path": at("made"), "modified": "made\n", "encoding": "utf-8", "crlf": false },
+        ]);
+        assert_eq!(shown, Some(wanted));
+    }
+
+    #[test]
+    fn the_tool_leaves_what_was_decided() {
+        let directory = Directory::new("decided", &FILES);
+        let edit = patch_edit(&codex::PATCH, &directory.0, PATCH);
+        let mut n_rewritten = 0;
+        for choice in 0..3 * 2 * 2 * 2 * 2 {
+            let a = [None, Some("ONE\n2\n3\n4\n5\n6\n7\n8\n9\n"), Some("none\n")][choice % 3];
+            let bit = |at: usize| (choice / 3) >> at & 1 == 1;
+            let mut decided = json!([
+                { "there": true },
+                { "there": bit(0) },
+                { "there": true, "renamed": bit(1) },
+                { "there": bit(3) },
+            ]);
+            let mut wanted = BTreeMap::from([("a", a.unwrap_or(FILES[0].1))]);
+            if let Some(a) = a {
+                decided[0]["text"] = a.into();
+            }
+            if bit(0) {
+                wanted.insert("gone", FILES[1].1);
+            }
+            if bit(2) {
+                decided[2]["text"] = "one\nTWO\n".into();
+            }
+            let old = if bit(2) { "one\r\nTWO\r\n" } else { FILES[2].1 };
+            wanted.insert(if bit(1) { "sub/new" } else { "old" }, old);
+            if bit(3) {
+                decided[3]["text"] = "some\n".into();
+                wanted.insert("made", "some\n");
+            }
+            let Some(input) = edit.input_for(&decided) else {
+                let is_nothing = a.is_none() && bit(0) && !(bit(1) || bit(2) || bit(3));
+                assert!(is_nothing, "{decided}");
+                continue;
+            };
+            let made = made(&input);
+            let made: BTreeMap<&str, &str> =
+                made.iter().map(|(name, text)| (&**name, &**text)).collect();
+            assert_eq!(made, wanted, "{decided}");
+            n_rewritten += 1;
+        }
+        assert_eq!(n_rewritten, 47);
+    }
+
+    #[test]
+    fn a_patch_runs_as_it_was_called_if_the_tool_reads_it_so() {
+        let directory = Directory::new("called", &FILES[..2]);
+        let patch = "*** Begin Patch\n*** Update File: a\n-1\n+ONE\n*** Delete File: gone\n\
+                     *** End Patch";
+        let codex = patch_edit(&codex::PATCH, &directory.0, patch);
+        assert!(matches!(codex.input_as_called(), Some(Verdict::Allow)));
+        // opencode does not read chunks without "@@".
+        let opencode = patch_edit(&opencode::PATCH, &directory.0, patch);
+        let Some(Verdict::Change(input)) = opencode.input_as_called() else {
+            panic!("opencode would leave something else");
+        };
+        let text = input["command"].as_str().unwrap();
+        assert!(text.contains("@@\n-1\n+ONE\n 2\n"), "{text}");
+        let shell = format!("apply_patch <<'E'\n{patch}\nE\n");
+        let shell = patch_edit(&codex::SHELL, &directory.0, &shell);
+        assert!(files_in(&shell).is_none() && shell.input_as_called().is_none());
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_to_emacs() {
+        let directory = Directory::new("unknown", &[("a", "a\n"), ("b", "b\r\n"), ("c", "c\n\n")]);
+        fs::write(directory.0.join("bytes"), b"\xff\n").unwrap();
+        std::os::unix::fs::symlink("a", directory.0.join("link")).unwrap();
+        let is_known = |tool, files: &str| {
+            let text = format!("*** Begin Patch\n{files}*** End Patch\n");
+            files_in(&patch_edit(tool, &directory.0, &text)).is_some()
+        };
+        let moved = "*** Update File: a\n*** Move to: d\n@@\n-a\n+A\n";
+        assert!(is_known(&codex::PATCH, moved));
+        for files in [
+            "*** Update File: a\n*** Move to: b\n@@\n-a\n+A\n",
+            "*** Delete File: bytes\n",
+            "*** Delete File: missing\n",
+            "*** Update File: missing\n*** Move to: d\n@@\n-a\n+A\n",
+            "*** Delete File: ../a\n",
+            "*** Delete File: a\n*** Delete File: a\n",
+            "*** Delete File: a\n*** Delete File: link\n",
+            "*** Update File: a\n*** Move to: a\n@@\n-a\n+A\n*** Delete File: c\n",
+            "*** Delete File: a\n*** Update File: c\n*** Move to: a\n@@\n-c\n+C\n",
+        ] {
+            assert!(!is_known(&codex::PATCH, files), "{files}");
+        }
+        assert!(!is_known(&other::PATCH, moved));
+        // opencode adds lines without CR, and some versions lose an empty line at the end.
+        assert!(is_known(&opencode::PATCH, moved));
+        for files in [
+            "*** Delete File: b\n",
+            "*** Update File: c\n*** Move to: d\n@@\n-c\n+C\n",
+            "*** Delete File: a\n*** Add File: d\n+d\n+\n",
+        ] {
+            assert!(!is_known(&opencode::PATCH, files), "{files}");
+        }
+    }
+
+    #[test]
+    fn files_that_change_meanwhile_are_noticed() {
+        let directory = Directory::new("meanwhile", &FILES);
+        let edit = patch_edit(&codex::PATCH, &directory.0, PATCH);
+        assert!(edit.is_current());
+        fs::create_dir(directory.0.join("sub")).unwrap();
+        fs::write(directory.0.join("sub/new"), "").unwrap();
+        assert!(!edit.is_current());
+        fs::remove_file(directory.0.join("sub/new")).unwrap();
+        fs::write(directory.0.join("made"), "").unwrap();
+        assert!(!edit.is_current());
     }
 }

@@ -1,6 +1,5 @@
-//! A file as an agent's tool finds it, and as it would leave it.
+//! A file as an agent's tool finds it.
 
-use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Component, Path};
@@ -59,47 +58,4 @@ pub fn encoding_name(file: &FileText) -> &'static str {
         Encoding::Utf8WithBom => "utf-8 with BOM",
         Encoding::Utf16Le => "utf-16le",
     }
-}
-
-/// Returns whether all lines of a file, `before` and `after`, end with CRLF.
-pub fn is_all_crlf(before: Option<&FileText>, after: &FileText) -> bool {
-    let is_crlf = |text: &str| {
-        text.contains('\n')
-            && text
-                .split_inclusive('\n')
-                .all(|line| line.ends_with("\r\n") || !line.ends_with('\n'))
-    };
-    before.is_some_and(|before| is_crlf(&before.text)) && is_crlf(&after.text)
-}
-
-/// Returns the texts that the user compares: before, if there is a file, and after. If all lines of
-/// both end with CRLF, they are shown without CR.
-pub fn shown<'a>(
-    before: Option<&'a FileText>,
-    after: &'a FileText,
-) -> (Option<Cow<'a, str>>, Cow<'a, str>) {
-    match before {
-        Some(before) if is_all_crlf(Some(before), after) => {
-            (Some(with_lf(&before.text)), with_lf(&after.text))
-        }
-        before => {
-            let before = before.map(|before| before.text.as_str().into());
-            (before, after.text.as_str().into())
-        }
-    }
-}
-
-/// Returns the text of a file that is `before` and would be `after`, if `decided` is what the user
-/// has made of the texts that were [`shown`].
-pub fn with_line_ends(before: Option<&FileText>, after: &FileText, decided: &str) -> String {
-    if is_all_crlf(before, after) {
-        decided.replace('\n', "\r\n")
-    } else {
-        decided.to_owned()
-    }
-}
-
-/// Returns `text` without CR before LF.
-fn with_lf(text: &str) -> Cow<'_, str> {
-    text.replace("\r\n", "\n").into()
 }
