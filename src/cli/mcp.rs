@@ -1,7 +1,7 @@
 //! The MCP server: the user reviews what an MCP client's agent proposes, in a running Emacs.
 //!
 //! A client starts this program and talks to it on standard input and output. Each tool call is
-//! passed on to Emacs over a connection of its own; so calls are answered in the order in which the
+//! passed on to Emacs over a connection of its own, so calls are answered in the order in which the
 //! user decides, and cancelling a call closes its connection. The server decides nothing, and does
 //! not touch the files under review.
 

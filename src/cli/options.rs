@@ -64,16 +64,16 @@ const SOCKET_HELP: &str = "\
 Emacs's socket, if `agent-q-diff-server-socket' is
 set there";
 
-/// What the command line asks for.
+/// The command that is given.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Command {
-    /// To be an MCP server.
+    /// Be an MCP server.
     Mcp(Mcp),
-    /// To have one edit decided.
+    /// Have one edit decided.
     Hook(Hook),
-    /// To change the settings of an agent.
+    /// Change the settings of an agent.
     Setup(Setup),
-    /// To say what keeps the hook of an agent from being run.
+    /// Say what keeps the hook of an agent from being run.
     Check(Check),
 }
 

@@ -107,7 +107,7 @@ fn set_up(options: &Setup, path: &Path, command: &[String]) -> Result<Done, Stri
 ///
 /// # Errors
 ///
-/// A sentence, without its full stop, if it is no file that can be read.
+/// A sentence, without its period, if it is no file that can be read.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
     match fs::metadata(path) {
         // What is no file may never end.

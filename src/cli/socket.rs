@@ -53,9 +53,9 @@ pub struct Answer {
     pub is_error: bool,
     /// Whether the connection was closed before there was an answer.
     pub is_cut_off: bool,
-    /// Whether this is what Emacs answered, and not why it did not.
+    /// Whether Emacs gave this answer; otherwise it says why Emacs did not answer.
     pub is_from_emacs: bool,
-    /// What a program can read of a review's result, if one ended: a JSON object.
+    /// The result of a review for programs, if one ended: a JSON object.
     pub result: Option<JsonObject>,
 }
 
@@ -141,7 +141,7 @@ pub struct Request {
     pub directory: PathBuf,
     /// The root of its project, or none if that is the directory.
     pub root: Option<PathBuf>,
-    /// How long the caller waits for a decision, or none if it waits without end or does not know.
+    /// How long the caller waits for a decision, or none if it waits forever or does not know.
     pub timeout: Option<Duration>,
 }
 
@@ -257,7 +257,7 @@ async fn request_answer(
     }
 }
 
-/// What Emacs sends. All that is read is acknowledged, since Emacs sends only as much as surely
+/// What Emacs sends. Everything that is read is acknowledged, since Emacs sends only what certainly
 /// fits into the socket's buffer.
 struct Replies {
     input: BufReader<OwnedReadHalf>,

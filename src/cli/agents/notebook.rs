@@ -13,7 +13,7 @@ use serde_json::{Serializer, Value, json};
 ///
 /// # Errors
 ///
-/// A sentence, without its full stop, about why that cannot be known.
+/// A sentence, without its period, about why that cannot be known.
 pub fn edited(text: &str, input: &JsonObject) -> Result<String, String> {
     let mut notebook: Value =
         serde_json::from_str(text).map_err(|error| format!("it is no notebook: {error}"))?;

@@ -33,7 +33,7 @@ use tokio::time::timeout;
 /// it, and some answer only once the call is answered: then the roots count for later calls.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The key of the roots among what is required for a call.
+/// The key of the roots among the requirements of a call.
 const KEY: &str = "roots";
 
 /// The roots of the client, as far as they are known.
@@ -46,11 +46,11 @@ pub struct Roots {
     requested: Mutex<Option<(u64, watch::Receiver<Vec<PathBuf>>)>>,
 }
 
-/// What there is to know for a call.
+/// The roots for a call, or how to get them.
 pub enum Answer {
     /// The roots, which may be none.
     Known(Vec<PathBuf>),
-    /// The client has to make the call again, with what this requires.
+    /// The client must make the call again, with these requirements.
     Required(InputRequiredResult),
 }
 
@@ -115,7 +115,7 @@ fn list(peer: Peer<RoleServer>) -> watch::Receiver<Vec<PathBuf>> {
     said
 }
 
-/// Returns what says that a call requires the client's roots.
+/// Returns the requirement that a call come with the client's roots.
 fn required() -> InputRequiredResult {
     let request = InputRequest::ListRoots(request());
     InputRequiredResult::from_input_requests(BTreeMap::from([(KEY.to_owned(), request)]))

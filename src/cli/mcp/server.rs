@@ -58,7 +58,7 @@ impl PendingCalls {
 enum Outcome {
     /// It was answered.
     Answered(Answer),
-    /// It was not answered in time. Says how much is decided, if Emacs has begun the review.
+    /// It was not answered in time; how much is decided, if Emacs has begun the review.
     Pending(Option<Progress>),
     /// The client has cancelled the call or ended.
     Cancelled,
@@ -306,7 +306,7 @@ impl ServerHandler for Server {
 pub struct Series {
     /// The greatest number of decided hunks seen.
     n_decided: u32,
-    /// The greatest number of all hunks seen: it shrinks if the user takes back that a hunk is split.
+    /// The greatest number of all hunks seen: the number shrinks if the user undoes a split.
     n_hunks: u32,
     /// The number of notifications at `n_decided`.
     n_sent: u32,

@@ -155,13 +155,13 @@ fn review_result() -> Tool {
     .with_annotations(waiting())
 }
 
-/// Returns what a client may know about a tool that changes nothing but what the user accepts. Codex
-/// refuses one that destroys, if it may not ask the user itself.
+/// Returns the annotations of a tool that changes only what the user accepts. Codex refuses a
+/// destructive tool if it may not ask the user itself.
 fn proposing() -> ToolAnnotations {
     changing().destructive(false)
 }
 
-/// Returns what a client may know about a tool that changes files, if the user lets it.
+/// Returns the annotations of a tool that changes files, if the user lets it.
 fn changing() -> ToolAnnotations {
     ToolAnnotations::new()
         .read_only(false)
@@ -170,7 +170,7 @@ fn changing() -> ToolAnnotations {
         .open_world(false)
 }
 
-/// Returns what a client may know about a tool that only waits.
+/// Returns the annotations of a tool that only waits.
 fn waiting() -> ToolAnnotations {
     ToolAnnotations::new()
         .read_only(true)
@@ -211,7 +211,7 @@ fn result_schema() -> JsonObject {
         json!({
             "hunk": count("The hunk's number in its file, from 1; missing for an operation"),
             "operation": choice(
-                "What happens to a file besides its lines",
+                "What it does to the file other than to its lines",
                 &["create", "delete", "rename", "mode", "link"],
             ),
             "decision": choice("What the user decided", &["accepted", "rejected", "none"]),
@@ -297,7 +297,7 @@ pub fn structured(tool: &str, answer: &Answer) -> Option<Value> {
     Some(Value::Object(result))
 }
 
-/// Returns what a program can read of the answer that the review `id` is not decided yet.
+/// Returns the structured answer that the review `id` is not decided yet.
 pub fn pending_result(id: &str) -> JsonObject {
     JsonObject::from_iter([
         ("status".to_owned(), json!("pending")),
@@ -305,7 +305,7 @@ pub fn pending_result(id: &str) -> JsonObject {
     ])
 }
 
-/// Returns a sentence, without its full stop, that says how much of a review is decided. `progress`
+/// Returns a sentence, without its period, that says how much of a review is decided. `progress`
 /// is none if Emacs has not begun the review.
 pub fn progress(progress: Option<Progress>) -> String {
     match progress {

@@ -73,7 +73,7 @@ impl Node {
 ///
 /// # Errors
 ///
-/// A sentence, without its full stop, if it is not in this dialect.
+/// A sentence, without its period, if it is not in this dialect.
 pub fn value(text: &str, dialect: Dialect) -> Result<Value, String> {
     parse(text, dialect).map(|node| node.value())
 }

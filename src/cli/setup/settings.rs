@@ -54,7 +54,7 @@ const BYTES: u32 = 0x10_FF00;
 ///
 /// # Errors
 ///
-/// A sentence, without its full stop, if they are no text.
+/// A sentence, without its period, if they are no text.
 pub fn decoded(bytes: &[u8]) -> Result<String, String> {
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
         return Err("it is UTF-16, and agents read UTF-8".to_owned());
@@ -92,7 +92,7 @@ fn is_byte(character: char) -> bool {
 ///
 /// # Errors
 ///
-/// A sentence, without its full stop, on why it does not read them.
+/// A sentence, without its period, on why it does not read them.
 pub fn read(text: &str, agent: &Agent, settings: &Settings) -> Result<Value, String> {
     if settings.dialect.empty_file && text.trim().is_empty() {
         return Ok(json!({}));
@@ -175,7 +175,7 @@ fn check_keys(text: &str, settings: &Settings) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// A sentence, without its full stop, if `text` is no such settings.
+/// A sentence, without its period, if `text` is no such settings.
 pub fn with_hook(text: Option<&str>, agent: &Agent, command: &[String]) -> Result<String, String> {
     let settings = match &agent.setup().form {
         Form::Settings(settings) => settings,
@@ -258,7 +258,7 @@ fn entry(handler: &Handler) -> String {
 ///
 /// # Errors
 ///
-/// A sentence, without its full stop, if `text` is no such settings.
+/// A sentence, without its period, if `text` is no such settings.
 pub fn without_hook(text: &str, agent: &Agent) -> Result<Option<String>, String> {
     let settings = match &agent.setup().form {
         Form::Settings(settings) => settings,
