@@ -1,8 +1,8 @@
 //! The coding agents whose edits are decided, one file and one row of [`ALL`] for each.
 //!
-//! An [`Agent`] is a value with all that is particular about one of them: its events, its tools and
+//! An [`Agent`] is a value with everything particular to one of them: its events, its tools and
 //! their arguments, how it is answered, its settings and its records. Nothing outside this module
-//! asks which agent it is. What an agent's tools make of a file is in the engine's `inputs`.
+//! asks which agent it is. The rules by which its tools edit a file are in the engine's `inputs`.
 //!
 //! - [`fields`]: the arguments of their tools, under whatever names
 //! - [`patch`]: patches in Codex's format
@@ -87,38 +87,38 @@ pub struct Events {
 /// A tool with which an agent edits files.
 #[derive(Debug)]
 pub struct Tool {
-    /// What its input has.
+    /// The kind of its input.
     pub kind: Kind,
-    /// Returns what it makes of a file, `None` if there is none before, with this input. The error is
-    /// a sentence, without its full stop, about why that cannot be known.
+    /// Returns the file after it has run with this input; `None` is a file that did not exist. The
+    /// error is a sentence, without its period, about why that cannot be known.
     pub made: fn(Option<&FileText>, &JsonObject) -> Result<FileText, String>,
-    /// Changes this input, if it is [`Kind::Text`], so that the tool makes the last file of the one before
-    /// it, if it can.
+    /// Changes this input, if it is [`Kind::Text`], so that the tool turns the first file into the
+    /// second, if it can.
     pub rewrite: fn(&mut JsonObject, Option<&FileText>, &FileText) -> Option<()>,
-    /// Returns whether it is known that its patches can make the second file of the first one. `None`
-    /// is no file.
+    /// Returns whether its patches can certainly turn the first file into the second. `None` is no
+    /// file.
     pub can_patch: fn(Option<&FileText>, Option<&FileText>) -> bool,
-    /// Returns whether it makes something else of this input than [`Self::made`] says.
+    /// Returns whether its result for this input differs from [`Self::made`].
     pub is_misread: fn(&JsonObject) -> bool,
-    /// Returns the text that it has written, if its response says so. The file may be another by now:
-    /// agents run other hooks beside this one.
+    /// Returns the text that it has written, if its response says so. The file may be another by
+    /// now: agents run other hooks beside this one.
     pub written: fn(&Value) -> Option<String>,
-    /// What it takes off the beginning of a file's name.
+    /// Characters that it strips from the beginning of a file's name.
     pub prefixes: &'static [char],
     /// Whether it writes a file that is UTF-16 as UTF-16.
     pub keeps_utf_16: bool,
     /// Whether it is known to run with an input that comes from a hook.
     pub takes_input: bool,
-    /// Whether it can be made to leave another text.
+    /// Whether another input can make it leave another text.
     pub is_rewritable: bool,
     /// Whether Emacs applies its patch, so that it is never run itself.
     pub is_run_by_emacs: bool,
 }
 
-/// What the input of a tool has.
+/// A kind of input of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The name of a file, and what becomes of its text.
+    /// The name of a file, and the change to its text.
     Text,
     /// A patch in Codex's format.
     Patch,
@@ -127,7 +127,7 @@ pub enum Kind {
 }
 
 impl Tool {
-    /// What is true of most tools. What this one does with its input is not known.
+    /// The properties of most tools; the effect of this one is not known.
     const PLAIN: Self = Self {
         kind: Kind::Text,
         made: |_, _| Err("it does not know what this tool does with its input".to_owned()),
@@ -146,7 +146,7 @@ impl Tool {
     ///
     /// # Errors
     ///
-    /// A sentence, without its full stop, if it may do more than apply a patch.
+    /// A sentence, without its period, if it may do more than apply a patch.
     pub fn patch<'i>(&self, input: &'i JsonObject) -> Result<Option<&'i str>, String> {
         match self.kind {
             Kind::Text => Ok(None),
@@ -192,9 +192,9 @@ pub struct Setup {
     pub said: fn() -> Vec<Said>,
     /// Returns the edits that the agent has noted, at least those after this time.
     pub edits_after: fn(SystemTime) -> Vec<Edit>,
-    /// Without what it has to be started so that it runs hooks.
+    /// The options without which it must be started so that it runs hooks.
     pub without: &'static str,
-    /// What the user has to look at, since it cannot be seen from here.
+    /// What the user must check, since it cannot be seen from here.
     pub advice: &'static str,
 }
 
@@ -207,7 +207,7 @@ pub enum Scope {
     Project,
 }
 
-/// What a file has that makes an agent run the hook.
+/// The form in which a file makes an agent run the hook.
 #[derive(Debug)]
 pub enum Form {
     /// Settings that name commands for events.
@@ -216,21 +216,21 @@ pub enum Form {
     Plugin(Plugin),
 }
 
-/// Settings in JSON: an object `hooks`, in it an array for each event, in that objects with a matcher
-/// for tools and an array of commands.
+/// Settings in JSON: an object `hooks`, in it an array for each event, in that objects with a
+/// matcher for tools and an array of commands.
 #[derive(Debug)]
 pub struct Settings {
     /// The event before a tool runs.
     pub before: &'static str,
     /// The event after a tool has run.
     pub after: &'static str,
-    /// The event at the end of a turn, after which what was accepted and not run never is.
+    /// The event at the end of a turn: an accepted edit that was not made by then never is.
     pub over: &'static str,
     /// The names of the tools that edit files, as a matcher.
     pub matcher: &'static str,
     /// A day, in the agent's unit.
     pub day: u64,
-    /// What of JSON the agent reads.
+    /// The dialect of JSON that the agent reads.
     pub dialect: Dialect,
     /// Returns whether the agent knows all that is at an event, well enough to read the file.
     pub knows: fn(&[Value]) -> bool,
@@ -356,7 +356,8 @@ impl Layer<'_> {
     }
 }
 
-/// Returns the value at `path`, a JSON pointer, in the first of `layers` that has one, and that layer.
+/// Returns the value at `path`, a JSON pointer, in the first of `layers` that has one, and that
+/// layer.
 fn first<'l, 'f>(layers: &'l [Layer<'f>], path: &str) -> Option<(&'l Layer<'f>, &'l Value)> {
     let mut found = layers
         .iter()
@@ -387,9 +388,9 @@ pub fn directory_of(name: &str, directory: &str) -> PathBuf {
     }
 }
 
-/// What runs the program that follows it. Agents take any failure but exit status 2 for consent, and
-/// Codex even that one if nothing says why. So this is how it ends if the program is killed, aborts
-/// or is not there. It is the same in every shell that a user may have.
+/// What runs the program that follows it. Agents take any failure but exit status 2 for consent,
+/// and Codex even that one if nothing says why. So this is how it ends if the program is killed,
+/// aborts or is not there. It is the same in every shell that a user may have.
 pub const GUARD: &str = r#"/bin/sh -c '"$0" "$@" || { [ $? = 2 ] || echo "agent-q-diff failed: an edit before it is made is refused; one that was made was not checked. Tell the user." >&2; exit 2; }' "#;
 
 /// Some seconds less than a day, for which the settings let the agent wait.

@@ -6,15 +6,16 @@
 //! Emacs compares the file with what was decided, and the agent's model is told what became of each
 //! hunk. Nothing is claimed before the file is written.
 //!
-//! Hooks fail open: an agent takes any failure but exit status 2 for consent. So whatever goes wrong
-//! here ends in a refusal that says what to do.
+//! Hooks fail open: an agent takes any failure but exit status 2 for consent. So whatever goes
+//! wrong here ends in a refusal that says what to do.
 //!
-//! Agents may call several tools at once. An edit is of the file as the one before it leaves it, so
-//! before it reads the file the program waits for its turn, which Emacs gives it.
+//! Agents may call several tools at once. Each edit starts from the result of the one before it, so
+//! the program waits for its turn, which Emacs gives it, before it reads the file.
 //!
 //! - [`event`]: what an agent says about a call of its tool
 //! - [`file`]: a file as the tool finds it
-//! - [`edit`]: what the tool would make of files, and the input that makes what was decided
+//! - [`edit`]: the edit that the tool would make, and the input that makes it write what was
+//!   decided
 //! - [`last_run`]: when an agent last ran its hook
 
 mod edit;
@@ -57,8 +58,8 @@ const GRACE: Duration = Duration::from_secs(5);
 /// How long the end of a turn waits for an Emacs that is busy.
 const TIME_TO_TELL: Duration = Duration::from_secs(5);
 
-/// Answers the event on standard input. Returns the exit status, which is [`REFUSED`] if there is no
-/// well-formed answer.
+/// Answers the event on standard input. Returns the exit status, which is [`REFUSED`] if there is
+/// no well-formed answer.
 pub async fn run(options: Hook) -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         say(&format!(
@@ -126,7 +127,8 @@ fn say(message: &str) {
     let _ = writeln!(std::io::stderr(), "{message}");
 }
 
-/// Returns what to print in answer to the event `input`, or `None` if the edit passes without a word.
+/// Returns what to print in answer to the event `input`, or `None` if the edit passes without a
+/// word.
 async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
     let event = Event::parse(input)?;
     let tool = match event.moment {
@@ -185,9 +187,9 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
     }
 }
 
-/// Waits until no other edit of the files that `tool` would change is to be decided, or made. Returns a
-/// call, until whose end the turn lasts, and whether there was any waiting. If the files are not known,
-/// there is no turn.
+/// Waits until no other edit of the files that `tool` would change is to be decided, or made.
+/// Returns a call, until whose end the turn lasts, and whether there was any waiting. If the files
+/// are not known, there is no turn.
 ///
 /// # Errors
 ///
@@ -316,8 +318,8 @@ fn begin(options: &Hook, event: &Event, tool: &str, mut arguments: Value) -> Cal
     )
 }
 
-/// Calls `tool` of Emacs with `arguments`, a JSON object. The call ends when the agent goes, or when
-/// its time is up.
+/// Calls `tool` of Emacs with `arguments`, a JSON object. The call ends when the agent goes, or
+/// when its time is up.
 async fn ask(options: &Hook, event: &Event, tool: &str, arguments: Value) -> Answer {
     match wait(options, event, tool, arguments).await {
         Ok(answer) => answered(options, answer),
@@ -375,7 +377,7 @@ fn answered(options: &Hook, answer: Answer) -> Answer {
     }
 }
 
-/// Returns an answer about a failure, of which `text` says what it is.
+/// Returns an answer about the failure that `text` describes.
 fn failed(options: &Hook, text: &str) -> Answer {
     Answer {
         text: format!("{} {}", sentence(text), how_to_go_on(&options.name)),
@@ -420,14 +422,14 @@ fn how_to_go_on(agent: &str) -> String {
     )
 }
 
-/// Returns `text` with a full stop, unless it ends a sentence already.
+/// Returns `text` with a period, unless it ends a sentence already.
 fn sentence(text: &str) -> String {
     let is_ended = text.ends_with(['.', '!', '?']);
     format!("{text}{}", if is_ended { "" } else { "." })
 }
 
 /// Returns the message that an edit of `path`, if that is known, cannot be shown; `reason` may name
-/// the file already. If the edit `has_waited` for others, these may be why. It has no full stop, since
+/// the file already. If the edit `has_waited` for others, these may be why. It has no period, since
 /// Codex appends one.
 fn no_edit(path: Option<&Path>, reason: &str, has_waited: bool) -> String {
     let path = path.map(|path| path.display().to_string());

@@ -145,7 +145,7 @@ pub static WRITE: Tool = Tool {
     ..TOOL
 };
 
-/// Changes a cell of a notebook. Why it cannot be made to leave another text: see [`notebook`].
+/// Changes a cell of a notebook. No input can make it leave another text; see [`notebook`].
 pub static NOTEBOOK_EDIT: Tool = Tool {
     made: |base, input| {
         let base = base.ok_or("there is no such notebook")?;
@@ -155,7 +155,7 @@ pub static NOTEBOOK_EDIT: Tool = Tool {
     ..TOOL
 };
 
-/// What is true of all its tools.
+/// The properties of all its tools.
 const TOOL: Tool = Tool {
     keeps_utf_16: true,
     ..Tool::PLAIN
@@ -196,8 +196,9 @@ pub fn before_with_input(verdict: Verdict, input: &JsonObject) -> Value {
     })
 }
 
-/// Returns the answer after an edit. A decision "block" would take the place of the tool's result, but
-/// in a script that the model has written, it is an exception: the rest of the script does not run.
+/// Returns the answer after an edit. A decision "block" would take the place of the tool's result,
+/// but in a script that the model has written, it is an exception: the rest of the script does not
+/// run.
 pub fn after(told: &str) -> Value {
     hook_output("PostToolUse", json!({ "additionalContext": told }))
 }
@@ -233,8 +234,8 @@ fn managed_directory() -> &'static Path {
     })
 }
 
-/// Returns whether it reads settings with `groups` at an event. What it does not know it skips, unless
-/// it then knows nothing.
+/// Returns whether it reads settings with `groups` at an event. What it does not know it skips,
+/// unless it then knows nothing.
 fn knows(groups: &[Value]) -> bool {
     let is_handler = |handler: &Value| handler["type"].is_string();
     let is_group = |group: &Value| {

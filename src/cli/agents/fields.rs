@@ -42,12 +42,12 @@ impl Field {
         names
     }
 
-    /// Returns the value of this argument in `input`, and its name there, or `None` if it is missing
-    /// or null.
+    /// Returns the value of this argument in `input`, and its name there, or `None` if it is
+    /// missing or null.
     ///
     /// # Errors
     ///
-    /// A sentence, without its full stop, if it is there under several names.
+    /// A sentence, without its period, if it is there under several names.
     pub fn find(self, input: &JsonObject) -> Result<Option<(&'static str, &Value)>, String> {
         let mut found = self
             .names()
@@ -66,7 +66,7 @@ impl Field {
     ///
     /// # Errors
     ///
-    /// A sentence, without its full stop, if there is no such string.
+    /// A sentence, without its period, if there is no such string.
     pub fn text(self, input: &JsonObject) -> Result<&str, String> {
         let text = self.find(input)?.and_then(|(_, value)| value.as_str());
         text.ok_or_else(|| format!("its input has no string {}", self.names()[0]))
@@ -77,7 +77,8 @@ impl Field {
         self.text(input).is_ok()
     }
 
-    /// Puts `value` into `input`, under the name that this argument has there, or else under `name`.
+    /// Puts `value` into `input`, under the name that this argument has there, or else under
+    /// `name`.
     pub fn put(self, input: &mut JsonObject, value: Value, name: &str) {
         let mut names = self.names().into_iter();
         let name = names.find(|name| input.contains_key(*name)).unwrap_or(name);
@@ -126,8 +127,8 @@ pub fn put_replacement(input: &mut JsonObject, edit: &Replacement, all_key: &str
     Field::All.put(input, edit.is_all.into(), all_key);
 }
 
-/// Puts the content of a file that is to be `wanted` into `input`, for a tool that keeps a byte order
-/// mark of the file before, `base`.
+/// Puts the content of a file that is to be `wanted` into `input`, for a tool that keeps a byte
+/// order mark of the file before, `base`.
 pub fn put_content(input: &mut JsonObject, base: Option<&FileText>, wanted: &FileText) {
     let had_mark = base.is_some_and(|base| base.encoding == Encoding::Utf8WithBom);
     let has_mark = wanted.encoding == Encoding::Utf8WithBom;

@@ -109,7 +109,7 @@ pub static WRITE: Tool = Tool {
     ..TOOL
 };
 
-/// What is true of both its tools.
+/// The properties of both its tools.
 const TOOL: Tool = Tool {
     written: |response| {
         let text = response.pointer("/returnDisplay/newContent")?;

@@ -1,7 +1,7 @@
-//! Claude Code's tool `NotebookEdit`: what it means for the text of a Jupyter notebook.
+//! Claude Code's tool `NotebookEdit`: its effect on the text of a Jupyter notebook.
 //!
-//! The tool would write the whole notebook anew, in a form of its own, and gives an inserted cell an
-//! id that nobody can foresee. So what it means is made here, in the form that the file has, and
+//! The tool would write the whole notebook anew, in a form of its own, and gives an inserted cell
+//! an id that nobody can foresee. So its edit is made here, in the form that the file has, and
 //! Emacs writes what is decided.
 
 use rmcp::model::JsonObject;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 use serde_json::{Serializer, Value, json};
 
-/// Returns what `input` makes of `text`, that of a notebook.
+/// Returns `text`, of a notebook, after the edit in `input`.
 ///
 /// # Errors
 ///
@@ -49,7 +49,7 @@ fn place_of(cells: &[Value], id: &str) -> Result<usize, String> {
     place.ok_or_else(|| format!("the notebook has no cell {id}"))
 }
 
-/// Gives `cell` a `source`, and perhaps another `kind`. What it has put out is then no longer true.
+/// Gives `cell` a `source`, and perhaps another `kind`. Its old output is removed.
 fn replace(cell: &mut Value, source: &str, kind: Option<&str>) {
     let is_lines = cell["source"].is_array();
     cell["source"] = source_of(source, is_lines);

@@ -1,9 +1,9 @@
-//! Agents that run hooks much as Claude Code does, but edit if a hook takes too long. Their settings
-//! are not known, so the user puts the hook there; their tools are known by what they get.
+//! Agents that run hooks much as Claude Code does, but edit if a hook takes too long. Their
+//! settings are not known, so the user puts the hook there; their tools are known by what they get.
 //!
-//! Measured with Copilot CLI 1.0.102, Kimi 2.1.0 and Qwen Code 0.24.4: Kimi drops all its hooks if one
-//! is to wait for more than 600 seconds, Qwen Code goes on after 60 whatever it is told, and Copilot
-//! CLI swallows standard error.
+//! Measured with Copilot CLI 1.0.102, Kimi 2.1.0 and Qwen Code 0.24.4: Kimi drops all its hooks if
+//! one is to wait for more than 600 seconds, Qwen Code goes on after 60 whatever it is told, and
+//! Copilot CLI swallows standard error.
 
 use std::time::Duration;
 
@@ -120,8 +120,8 @@ fn denied(reason: &str) -> Value {
     with_plain("PreToolUse", denial)
 }
 
-/// Returns the answer `output` for the event `name`, as Copilot CLI reads it, with that of Claude Code
-/// in it.
+/// Returns the answer `output` for the event `name`, as Copilot CLI reads it, with that of Claude
+/// Code in it.
 fn with_plain(name: &str, output: Value) -> Value {
     let mut plain = output.clone();
     plain["hookSpecificOutput"] = hook_output(name, output)["hookSpecificOutput"].take();
@@ -147,10 +147,10 @@ pub static PATCH: Tool = Tool {
     ..TOOL
 };
 
-/// Seems to change a file, nobody knows how.
+/// Seems to change a file in an unknown way.
 pub static UNKNOWN: Tool = TOOL;
 
-/// What is true of all their tools.
+/// The properties of all their tools.
 const TOOL: Tool = Tool {
     takes_input: false,
     ..Tool::PLAIN
@@ -179,7 +179,7 @@ fn tool(name: &str, input: &JsonObject) -> Option<&'static Tool> {
     }
 }
 
-/// Returns what `edits` make of a file, one after the other, each of a string as it is; `base` is the
+/// Returns a file after `edits`, made one after the other, each of an exact string; `base` is the
 /// file before, or `None` if there is none.
 fn edited(base: Option<&FileText>, edits: &[Replacement]) -> Result<FileText, InputError> {
     let mut file = match base {

@@ -1,4 +1,5 @@
-//! Patches in Codex's format: those of tools called `apply_patch`, and those in Codex's shell commands.
+//! Patches in Codex's format: those of tools called `apply_patch`, and those in Codex's shell
+//! commands.
 
 use agent_q_diff_engine::inputs::FileText;
 use agent_q_diff_engine::patch::codex::{Action, FilePatch, parse, updated};
@@ -14,17 +15,17 @@ const END: &str = "*** End Patch";
 ///
 /// # Errors
 ///
-/// A sentence, without its full stop, if there is none.
+/// A sentence, without its period, if there is none.
 pub fn text_in(input: &JsonObject) -> Result<&str, String> {
     Field::Patch.text(input)
 }
 
-/// Returns the patch that `command`, of a shell, applies by a here-document, or `None` if it applies
-/// none.
+/// Returns the patch that `command`, of a shell, applies by a here-document, or `None` if it
+/// applies none.
 ///
 /// # Errors
 ///
-/// A sentence, without its full stop, if it may do more than that.
+/// A sentence, without its period, if it may do more than that.
 pub fn patch_in_shell(command: &str) -> Result<Option<&str>, String> {
     let Some(start) = command.find(BEGIN) else {
         return Ok(None);
@@ -78,11 +79,11 @@ pub fn first_path(command: &str) -> Option<&str> {
     Some(parse(command).ok()?.first()?.path)
 }
 
-/// Returns what the patch in `input`, which changes the text of one file, makes of `base`.
+/// Returns `base` after the patch in `input`, which changes the text of one file.
 ///
 /// # Errors
 ///
-/// A sentence, without its full stop, about why it cannot be applied.
+/// A sentence, without its period, about why it cannot be applied.
 pub fn patched(base: Option<&FileText>, input: &JsonObject) -> Result<FileText, String> {
     let files = parse(text_in(input)?).map_err(|error| error.to_string())?;
     let bytes = match (only_text(&files).map(|file| &file.action), base) {

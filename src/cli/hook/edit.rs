@@ -1,4 +1,4 @@
-//! What an agent's tool would make of files, and the input that makes what was decided instead.
+//! The edit that an agent's tool would make, and the input that makes it write what was decided.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,17 +15,18 @@ use super::file;
 use crate::agents::fields::Field;
 use crate::agents::{Kind, Tool, Verdict, patch};
 
-/// What a tool is about to make of files.
+/// An edit that a tool is about to make.
 #[derive(Debug)]
 pub struct Edit {
     /// The absolute name of the file, or of the first one of a patch.
     pub path: PathBuf,
     tool: &'static Tool,
     input: JsonObject,
-    /// The patch, with absolute names, if it is of several files or of more than text. Otherwise the
-    /// text of one file is decided.
+    /// The patch, with absolute names, if it is of several files or of more than text. Otherwise
+    /// the text of one file is decided.
     patch: Option<String>,
-    /// The files, or `None` if the tool may leave something else: then Emacs has to apply the patch.
+    /// The files, or `None` if the tool may leave something else: then Emacs has to apply the
+    /// patch.
     files: Option<Vec<FileChange>>,
 }
 
@@ -42,11 +43,12 @@ struct FileChange {
 }
 
 impl Edit {
-    /// Returns what `tool` is about to do, by `event`, or `None` if it changes no file that it names.
+    /// Returns the edit that `tool` is about to make, by `event`, or `None` if it names no file
+    /// that it changes.
     ///
     /// # Errors
     ///
-    /// A sentence, without its full stop, about why it cannot be known.
+    /// A sentence, without its period, about why it cannot be known.
     pub fn of(tool: &'static Tool, event: &Event) -> Result<Option<Self>, String> {
         let text = tool.patch(&event.input)?;
         if text.is_none() && tool.kind == Kind::Shell {
@@ -197,7 +199,7 @@ impl Edit {
 }
 
 impl FileChange {
-    /// Returns what `tool` makes of the text of a file, by `event`.
+    /// Returns the change by `tool` to the text of a file, by `event`.
     fn of_text(tool: &Tool, event: &Event) -> Result<Self, String> {
         let path = path_of(tool, event)?;
         check_name(tool, event, &path)?;
@@ -218,8 +220,8 @@ impl FileChange {
         })
     }
 
-    /// Returns the texts that the user compares: before, if there is a file, and after, if there will
-    /// be one. If all lines of both end with CRLF, they are shown without CR.
+    /// Returns the texts that the user compares: before, if there is a file, and after, if there
+    /// will be one. If all lines of both end with CRLF, they are shown without CR.
     fn shown(&self) -> [Option<Cow<'_, str>>; 2] {
         let texts = [&self.before, &self.after];
         let is_all_crlf = self.is_all_crlf();
@@ -272,8 +274,8 @@ impl FileChange {
         described
     }
 
-    /// Returns the file that is to be there after the user has `decided`, see [`Edit::input_for`]; the
-    /// inner `None` is no file. The outer one is what makes no sense.
+    /// Returns the file that is to be there after the user has `decided`, see [`Edit::input_for`];
+    /// the inner `None` is no file. The outer one is what makes no sense.
     fn decided(&self, decided: &Value) -> Option<Option<FileText>> {
         if decided["there"] != true {
             return Some(None);
@@ -302,7 +304,7 @@ impl FileChange {
 ///
 /// # Errors
 ///
-/// A sentence, without its full stop, if its input names none.
+/// A sentence, without its period, if its input names none.
 pub fn path_of(tool: &Tool, event: &Event) -> Result<PathBuf, String> {
     let path = Field::Path.text(&event.input);
     let path = path.or_else(|error| {
@@ -312,8 +314,8 @@ pub fn path_of(tool: &Tool, event: &Event) -> Result<PathBuf, String> {
     Ok(event.absolute(path))
 }
 
-/// Returns the absolute names of the files that `tool` is about to change, by `event`. There are none
-/// if it is not known which.
+/// Returns the absolute names of the files that `tool` is about to change, by `event`. There are
+/// none if it is not known which.
 pub fn files(tool: &Tool, event: &Event) -> Vec<PathBuf> {
     let Ok(patch) = tool.patch(&event.input) else {
         return Vec::new();
@@ -338,11 +340,11 @@ fn check_name(tool: &Tool, event: &Event, path: &Path) -> Result<(), String> {
     file::check_spelling(path)
 }
 
-/// Returns what becomes of `files` of a patch, in the input that `event` has, by `tool`.
+/// Returns the changes to `files` of a patch, in the input of `event`, by `tool`.
 ///
 /// # Errors
 ///
-/// A sentence, without its full stop, about why it is not known what the tool would leave.
+/// A sentence, without its period, about why it is not known what the tool would leave.
 fn files_of(
     tool: &Tool,
     event: &Event,
@@ -368,7 +370,7 @@ fn files_of(
     }
 }
 
-/// Returns what `patch` makes of its file; see [`files_of`].
+/// Returns the change by `patch` to its file; see [`files_of`].
 fn file_of(tool: &Tool, event: &Event, patch: &FilePatch<'_>) -> Result<FileChange, String> {
     let path = event.absolute(patch.path);
     file::check_spelling(&path)?;

@@ -10,7 +10,7 @@ use agent_q_diff_engine::inputs::{Encoding, FileText};
 ///
 /// # Errors
 ///
-/// A sentence, without its full stop.
+/// A sentence, without its period.
 pub fn check_spelling(path: &Path) -> Result<(), String> {
     let is_plain = |part: Component<'_>| !matches!(part, Component::ParentDir | Component::CurDir);
     let has_dot = path
@@ -33,7 +33,7 @@ pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
 ///
 /// # Errors
 ///
-/// A sentence, without its full stop, about why it cannot be read.
+/// A sentence, without its period, about why it cannot be read.
 pub fn read(path: &Path) -> Result<Option<FileText>, String> {
     let unreadable = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     match fs::metadata(path) {

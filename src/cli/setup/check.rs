@@ -91,7 +91,7 @@ impl From<Said> for Finding {
     }
 }
 
-/// Looks what `files`, in which `agent` has its settings, say of the hook.
+/// Checks what `files`, in which `agent` has its settings, say about the hook.
 fn of_settings(agent: &Agent, form: &Settings, files: &[PathBuf]) -> Vec<Finding> {
     let (layers, mut findings) = read_all(agent, form, files);
     let events = form.events().into_iter();
@@ -138,8 +138,8 @@ fn of_other_hooks(agent: &Agent, form: &Settings, layers: &[Layer<'_>]) -> Vec<F
     others.map(Finding::Note).collect()
 }
 
-/// Looks whether `agent` has edited files without running its hook. What it did before its settings,
-/// `files`, were written does not count.
+/// Checks whether `agent` has edited files without running its hook. What it did before its
+/// settings, `files`, were written does not count.
 fn of_runs(agent: &Agent, files: &[PathBuf]) -> Finding {
     let last_run = last_run::get(agent);
     let written = files
@@ -182,7 +182,7 @@ fn ago(time: SystemTime) -> String {
     format!("{n} {unit}{} ago", if n == 1 { "" } else { "s" })
 }
 
-/// Looks whether one of `files` is the plugin of `agent`.
+/// Checks whether one of `files` is the plugin of `agent`.
 fn of_plugin(agent: &Agent, plugin: &Plugin, files: &[PathBuf]) -> Finding {
     let set_up = format!("agent-q-diff setup {}", agent.name);
     let texts = files.iter().filter_map(|file| {
@@ -208,7 +208,7 @@ fn of_plugin(agent: &Agent, plugin: &Plugin, files: &[PathBuf]) -> Finding {
     )
 }
 
-/// Looks whether one of `layers` runs the hook of `agent` at `event`.
+/// Checks whether one of `layers` runs the hook of `agent` at `event`.
 fn of_event(agent: &Agent, form: &Settings, event: &str, layers: &[Layer<'_>]) -> Finding {
     let set_up = format!("agent-q-diff setup {}", agent.name);
     let ours = layers.iter().find_map(|layer| {
@@ -237,7 +237,7 @@ fn of_event(agent: &Agent, form: &Settings, event: &str, layers: &[Layer<'_>]) -
     )
 }
 
-/// Looks whether `handler`, the hook of `agent` at `event`, is one that holds.
+/// Checks that `handler`, the hook of `agent` at `event`, cannot be bypassed.
 fn of_handler(
     agent: &Agent,
     form: &Settings,
@@ -267,13 +267,13 @@ fn of_handler(
     of_program_in(agent, &handler.command)
 }
 
-/// Looks whether there is the program that `command`, the hook of `agent`, runs.
+/// Checks whether there is the program that `command`, the hook of `agent`, runs.
 fn of_program_in(agent: &Agent, command: &str) -> Result<(), String> {
     let program = agent.program_of(command).unwrap_or_default();
     of_program(&program.trim_matches('\'').replace(r"'\''", "'"))
 }
 
-/// Looks whether there is `program`, if it is given with its directory.
+/// Checks whether there is `program`, if it is given with its directory.
 fn of_program(program: &str) -> Result<(), String> {
     if program.contains('/') && !Path::new(program).is_file() {
         return Err(format!("there is no program {program}"));
@@ -281,7 +281,8 @@ fn of_program(program: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Looks whether the environment here keeps an agent that is set up by `setup` from running its hook.
+/// Checks whether the environment here keeps an agent that is set up by `setup` from running its
+/// hook.
 fn of_environment(setup: &Setup) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut is_set = |variable: &str, what: &str| {
@@ -305,7 +306,7 @@ fn of_environment(setup: &Setup) -> Vec<Finding> {
     findings
 }
 
-/// Looks whether `agent` is installed.
+/// Checks whether `agent` is installed.
 fn of_agent(agent: &Agent) -> Finding {
     let name = agent.name;
     let output = Command::new(name).arg("--version").output();
@@ -319,7 +320,7 @@ fn of_agent(agent: &Agent) -> Finding {
     )
 }
 
-/// Looks whether Emacs answers.
+/// Checks whether Emacs answers.
 async fn of_emacs(options: &Check) -> Finding {
     let request = Request {
         tool: "ping".to_owned(),
