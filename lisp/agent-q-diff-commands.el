@@ -214,19 +214,10 @@ message.  Otherwise the change is the user's, and there are no words."
             (_ "; on saving, a hook changed other lines as well")))
       "")))
 
-(defun agent-q-diff-commands--mark-by-hand (choose)
-  "Mark the hunk at point in a buffer whose text is not a diff.
-Such a buffer has no review, but its hunks have states.  CHOOSE is called
-with the state and returns the new one, or signals an error."
-  (save-excursion
-    (end-of-line)
-    (unless (re-search-backward "^@@" nil t)
-      (user-error "Point is before the first hunk"))
-    (let ((state (funcall choose
-                          (alist-get (point) agent-q-diff-buffer-hunk-states))))
-      (setf (alist-get (point) agent-q-diff-buffer-hunk-states) state)
-      (agent-q-diff-apply-visual-feedback (point) state)
-      (message "Hunk %s" (or state 'pending)))))
+(defvar agent-q-diff-commands-instead-functions nil
+  "Abnormal hook of functions that carry out a command in another way.
+Each is called with `reject' or `toggle', and returns non-nil if it has done
+that: in a buffer whose text is not a diff, there is nothing to decide.")
 
 ;;;; Commands
 
@@ -303,8 +294,7 @@ the agent reads; interactively, with a prefix argument, it is asked for."
   (when reason
     (agent-q-diff-comment-hunk reason))
   (cond
-   ((agent-q-diff-commands--by-hand-p)
-    (agent-q-diff-commands--mark-by-hand (lambda (_) 'rejected)))
+   ((run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions 'reject))
    ((agent-q-diff-commands--file-here) (agent-q-diff-commands--do-file 'reject advance))
    (advance (agent-q-diff-commands--do-and-advance 'reject))
    (t (agent-q-diff-commands--do-here 'reject))))
@@ -373,8 +363,7 @@ nil if it failed."
 The latter leaves its change in the target, unless
 `agent-q-diff-toggle-unapplies' is non-nil."
   (interactive)
-  (if (and (agent-q-diff-commands--by-hand-p) (agent-q-diff-commands--applied-by-hand-p))
-      (agent-q-diff-commands--mark-by-hand #'ignore)
+  (unless (run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions 'toggle)
     (agent-q-diff-commands--do
      (if (and agent-q-diff-toggle-unapplies
               (progn
@@ -382,17 +371,6 @@ The latter leaves its change in the target, unless
                 (agent-q-diff-commands--applied-p (agent-q-diff-buffer-hunk-here))))
          'unapply
        'toggle))))
-
-(defun agent-q-diff-commands--by-hand-p ()
-  "Return non-nil if this buffer's text is not a diff."
-  (not (or agent-q-diff-buffer-is-made (agent-q-diff-buffer-change-or-nil))))
-
-(defun agent-q-diff-commands--applied-by-hand-p ()
-  "Return non-nil if the state of the hunk at point was set to applied."
-  (save-excursion
-    (end-of-line)
-    (and (re-search-backward "^@@" nil t)
-         (eq 'applied (alist-get (point) agent-q-diff-buffer-hunk-states)))))
 
 (defun agent-q-diff-commands--applied-p (hunk)
   "Return non-nil if HUNK is marked applied."
@@ -716,7 +694,7 @@ rejected, and a key in the prompt makes the comment one on that."
   "Ask why the hunk at point is rejected, and return the reason.
 Where there is no hunk, or several, return nil."
   (unless (or (use-region-p) (agent-q-diff-commands--file-here)
-              (agent-q-diff-commands--by-hand-p))
+              (not (or agent-q-diff-buffer-is-made (agent-q-diff-buffer-change-or-nil))))
     (cdr (agent-q-diff-commands--read-comment (agent-q-diff-buffer-hunk-here)
                                               "Why is it rejected?  For the agent, on"))))
 

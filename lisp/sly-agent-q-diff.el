@@ -57,6 +57,27 @@ if the texts are the same."
           (agent-q-diff-module-free review)))
     (agent-q-diff-identical "")))
 
+;;;; A buffer whose text is not a diff
+
+;; It has no review, but its hunks have states, which Agent-Q may set by hand.
+
+(defun sly-agent-q-diff--mark-by-hand (command)
+  "Carry out COMMAND on the hunk at point if this buffer's text is not a diff.
+COMMAND is `reject' or `toggle'; the latter only takes back what is applied.
+Return non-nil if it was carried out."
+  (unless (or agent-q-diff-buffer-is-made (agent-q-diff-buffer-change-or-nil))
+    (save-excursion
+      (end-of-line)
+      (let* ((hunk (re-search-backward "^@@" nil t))
+             (was-applied (eq 'applied (alist-get hunk agent-q-diff-buffer-hunk-states)))
+             (state (and (eq command 'reject) 'rejected)))
+        (when (and state (null hunk))
+          (user-error "Point is before the first hunk"))
+        (when (or state was-applied)
+          (setf (alist-get hunk agent-q-diff-buffer-hunk-states) state)
+          (agent-q-diff-apply-visual-feedback hunk state)
+          (message "Hunk %s" (or state 'pending)))))))
+
 ;;;; Mode
 
 (defvar sly-agent-q-diff-mode-map
@@ -83,6 +104,7 @@ if the texts are the same."
 (define-derived-mode sly-agent-q-diff-mode agent-q-diff-mode "Agent-Q Diff"
   "Major mode for deciding a proposal of Agent-Q hunk by hunk."
   (agent-q-diff-mode-own-keys sly-agent-q-diff-mode-map)
+  (add-hook 'agent-q-diff-commands-instead-functions #'sly-agent-q-diff--mark-by-hand nil t)
   (agent-q-diff-base-claim-single-keys))
 
 (put 'sly-agent-q-diff-mode 'function-documentation
