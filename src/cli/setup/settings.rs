@@ -157,13 +157,8 @@ fn repeated(text: &str, dialect: Dialect, path: &[&str]) -> Result<Option<String
 
 /// Checks that it is certain which hooks in `text` count.
 fn check_keys(text: &str, settings: &Settings) -> Result<(), String> {
-    let dialect = if settings.dialect.repeated_keys {
-        Dialect::LAX
-    } else {
-        settings.dialect
-    };
     for event in settings.events() {
-        if let Some(fault) = repeated(text, dialect, &["hooks", event])? {
+        if let Some(fault) = repeated(text, Dialect::LAX, &["hooks", event])? {
             return Err(format!("{fault}; leave the one that you need"));
         }
     }
@@ -631,9 +626,14 @@ mod tests {
 
     #[test]
     fn the_hook_can_be_taken_out_of_a_file_that_is_not_read() {
-        let text = with("{\n  \"a\": 1\n}\n").replace("{\n  \"a\"", "{ // mine\n  \"a\"");
-        let removed = without_hook(&text, &claude::AGENT).unwrap();
-        assert_eq!(removed.as_deref(), Some("{ // mine\n  \"a\": 1\n}\n"));
+        for agent in [&claude::AGENT, &codex::AGENT] {
+            let command = words(&format!("/opt/agent-q-diff hook {}", agent.name));
+            let text = with_hook(Some("{\n  \"description\": \"\"\n}\n"), agent, &command).unwrap();
+            let text = text.replace("{\n  \"description\"", "{ // mine\n  \"description\"");
+            let removed = without_hook(&text, agent).unwrap();
+            let wanted = "{ // mine\n  \"description\": \"\"\n}\n";
+            assert_eq!(removed.as_deref(), Some(wanted), "{}", agent.title);
+        }
     }
 
     #[test]
