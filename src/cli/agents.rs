@@ -7,7 +7,8 @@
 //! - [`fields`]: the arguments of their tools, under whatever names
 //! - [`patch`]: patches in Codex's format
 //! - [`notebook`]: what an edit of a notebook means for its text
-//! - [`records`]: what an agent has noted of its edits, and what it says when it is asked
+//! - [`records`]: what an agent has noted of its edits, what it says when it is asked, and when it last
+//!   ran its hook
 //! - [`claude`], [`codex`], [`gemini`], [`opencode`]: agents that `setup` knows
 //! - [`other`]: agents that run hooks much as Claude Code does, and are set up by hand
 
@@ -381,7 +382,7 @@ fn home() -> PathBuf {
 
 /// Returns the directory that the variable `name` of the environment names, or, if it is not set or
 /// is empty, `directory` in the user's home directory.
-pub fn directory_of(name: &str, directory: &str) -> PathBuf {
+fn directory_of(name: &str, directory: &str) -> PathBuf {
     match std::env::var_os(name) {
         Some(named) if !named.is_empty() => PathBuf::from(named),
         _ => home().join(directory),

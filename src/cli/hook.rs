@@ -16,12 +16,10 @@
 //! - [`file`]: a file as the tool finds it
 //! - [`edit`]: the edit that the tool would make, and the input that makes it write what was
 //!   decided
-//! - [`last_run`]: when an agent last ran its hook
 
 mod edit;
 mod event;
 mod file;
-pub mod last_run;
 
 use std::io::Write;
 use std::path::Path;
@@ -33,7 +31,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::sync::oneshot;
 
-use crate::agents::{Agent, Tool, Verdict};
+use crate::agents::{Agent, Tool, Verdict, records};
 use crate::options::Hook;
 use crate::socket::{Answer, Call, Request, State, Texts, sockets};
 
@@ -74,7 +72,7 @@ pub async fn run(options: Hook) -> ExitCode {
     let mut stdin = tokio::io::stdin().take(file::MAX_BYTES + 1);
     let read = stdin.read_to_end(&mut input).await;
     if options.agent.setup.is_some() {
-        last_run::note(options.agent);
+        records::note_run(options.agent);
     }
     // Only now, since an agent that cannot send its event takes that for a failure.
     if std::env::var_os(OFF_VARIABLE).is_some_and(|value| value == "off") {

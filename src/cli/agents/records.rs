@@ -1,4 +1,4 @@
-//! What an agent has noted of its edits, and what it says when it is asked.
+//! What an agent has noted of its edits, what it says when it is asked, and when it last ran its hook.
 //!
 //! Agents keep a record of each session: an edit without the hook can be seen there. A record of
 //! another form than was measured tells nothing, and versions that do not know a question say nothing.
@@ -13,6 +13,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use chrono::DateTime;
 use serde_json::Value;
+
+use super::{Agent, directory_of};
 
 /// Number of records that are looked at, the newest ones.
 const MAX_RECORDS: usize = 20;
@@ -172,6 +174,29 @@ fn send_lines(
             }
         }
     });
+}
+
+/// Returns the file that is written whenever `agent` runs its hook.
+fn last_run_file(agent: &Agent) -> PathBuf {
+    directory_of("XDG_STATE_HOME", ".local/state")
+        .join("agent-q-diff")
+        .join(format!("last-run-{}", agent.name))
+}
+
+/// Notes that `agent` has run its hook now. If that cannot be noted, the edit is decided all the
+/// same.
+pub fn note_run(agent: &Agent) {
+    let file = last_run_file(agent);
+    if fs::write(&file, "").is_err()
+        && let Some(directory) = file.parent()
+    {
+        let _ = fs::create_dir_all(directory).and_then(|()| fs::write(&file, ""));
+    }
+}
+
+/// Returns when `agent` last ran its hook, or `None` if that was never noted.
+pub fn last_run(agent: &Agent) -> Option<SystemTime> {
+    fs::metadata(last_run_file(agent)).ok()?.modified().ok()
 }
 
 #[cfg(test)]

@@ -8,9 +8,8 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
-use crate::agents::records::{Said, other_hook};
+use crate::agents::records::{self, Said, other_hook};
 use crate::agents::{Agent, Form, Handler, Layer, Plugin, Settings, Setup, is_switch};
-use crate::hook::last_run;
 use crate::options::Check;
 use crate::socket::{Call, Request, Texts, current_directory, sockets};
 
@@ -141,7 +140,7 @@ fn of_other_hooks(agent: &Agent, form: &Settings, layers: &[Layer<'_>]) -> Vec<F
 /// Checks whether `agent` has edited files without running its hook. What it did before its
 /// settings, `files`, were written does not count.
 fn of_runs(agent: &Agent, files: &[PathBuf]) -> Finding {
-    let last_run = last_run::get(agent);
+    let last_run = records::last_run(agent);
     let written = files
         .iter()
         .filter_map(|file| fs::metadata(file).ok()?.modified().ok());
