@@ -8,7 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command as Clap, value_parser};
 
-use crate::agents::other::ANY;
+use crate::agents::other::{ANY, WITHOUT_HOOKS};
 use crate::agents::{ALL, Agent, Scope};
 
 const ABOUT: &str = "\
@@ -144,13 +144,8 @@ fn format_of(format: &'static Agent, agent: Option<&str>) -> &'static Agent {
 /// Returns why the settings of the agent called `name` cannot be changed, or `None` if they can, or
 /// if there is no such agent.
 fn why_not_set_up(name: &str) -> Option<String> {
-    if name == "cline" {
-        return Some(
-            "Cline takes every failure of a hook for consent, also a refusal by its exit \
-             status, so its edits cannot be decided by a hook. Let it propose them over MCP \
-             (agent-q-diff mcp), and edit nothing by itself."
-                .to_owned(),
-        );
+    if let Some((_, why)) = WITHOUT_HOOKS.iter().find(|(it, _)| *it == name) {
+        return Some((*why).to_owned());
     }
     let format = agents(false).find(|format| *format != &ANY && format.name == name)?;
     Some(format!(

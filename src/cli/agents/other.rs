@@ -107,6 +107,14 @@ const READING_OUTPUT: Agent = Agent {
     setup: None,
 };
 
+/// The names of agents whose hooks cannot decide anything, and why.
+pub const WITHOUT_HOOKS: [(&str, &str); 1] = [(
+    "cline",
+    "Cline takes every failure of a hook for consent, also a refusal by its exit status, so its \
+     edits cannot be decided by a hook. Let it propose them over MCP (agent-q-diff mcp), and edit \
+     nothing by itself.",
+)];
+
 fn allowed() -> Value {
     json!({ "permissionDecision": "allow" })
 }
