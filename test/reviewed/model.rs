@@ -1,0 +1,229 @@
+//! Random interleavings of what an agent, the user and git do, beside what must always hold.
+
+use std::collections::BTreeSet;
+
+use agent_q_diff_engine::diff::edits;
+use agent_q_diff_engine::text::Text;
+use agent_q_diff_reviewed::{Moves, Pending, Version};
+
+use crate::dice::Dice;
+use crate::world::{Files, Reviewed};
+
+/// Number of walks, or that of `AGENT_Q_DIFF_CASES`.
+fn n_walks() -> u64 {
+    let given = std::env::var("AGENT_Q_DIFF_CASES").ok();
+    given.map_or(20_000, |given| given.parse().expect("a number"))
+}
+
+const PATHS: [&str; 3] = ["f", "g", "dir/h"];
+
+/// A project on a walk, with what the model knows of it.
+struct Walk {
+    dice: Dice,
+    project: Reviewed,
+    /// Lines that the user typed and saved, by path, that nobody wiped out since. Each is unique.
+    typed: BTreeSet<(usize, String)>,
+    /// Stashed files, and the commit that they are from.
+    stash: Option<(Option<usize>, Files)>,
+    n_lines: usize,
+    trail: Vec<String>,
+}
+
+impl Walk {
+    fn new(seed: u64) -> Walk {
+        let mut project = Reviewed::default();
+        for path in &PATHS[..2] {
+            project.world.write(path, "{\n}\n\n{\n}\n\n{\n}\n");
+        }
+        project.world.commit();
+        project.look(Moves::User);
+        Walk {
+            dice: Dice::new(seed),
+            project,
+            typed: BTreeSet::new(),
+            stash: None,
+            n_lines: 0,
+            trail: Vec::new(),
+        }
+    }
+
+    fn text(&self, path: usize) -> String {
+        self.project.world.text(self.project.world.at(PATHS[path]))
+    }
+
+    /// Returns the text of `path` with some lines changed; new ones contain `who`, or are as others.
+    fn edited(&mut self, path: usize, who: &str) -> String {
+        let text = self.text(path);
+        let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+        for _ in 0..=self.dice.roll(2) {
+            let at = self.dice.roll(lines.len() + 1);
+            self.n_lines += 1;
+            let new = match self.dice.roll(4) {
+                0 if who == "agent" => ["{\n", "}\n", "\n"][self.dice.roll(3)].to_owned(),
+                _ => format!("{who} {}\n", self.n_lines),
+            };
+            // The user adds lines, and an agent replaces and removes them, too.
+            match self.dice.roll(3) {
+                0 if who == "agent" && at < lines.len() => drop(lines.remove(at)),
+                1 if who == "agent" && at < lines.len() => lines[at] = new,
+                _ => lines.insert(at, new),
+            }
+        }
+        lines.concat()
+    }
+
+    fn look(&mut self, moves: Moves) -> Vec<Pending> {
+        let pending = self.project.look(moves);
+        for one in &pending {
+            assert_ne!(one.reviewed, one.working, "{:?}", self.trail);
+        }
+        pending
+    }
+
+    /// Does something at random. An agent's turn is a look before and after.
+    fn step(&mut self) {
+        let path = self.dice.roll(PATHS.len());
+        let name = PATHS[path];
+        let roll = self.dice.roll(16);
+        self.trail.push(format!("{roll} {name}"));
+        match roll {
+            0..4 => {
+                let text = self.edited(path, "agent");
+                self.project.world.write(name, &text);
+                self.look(Moves::Agent);
+            }
+            4..7 => {
+                let text = self.edited(path, "user");
+                let old = self.text(path);
+                let new = text.lines().filter(|line| !old.contains(line));
+                let new: Vec<String> = new.map(str::to_owned).collect();
+                self.typed.extend(new.into_iter().map(|line| (path, line)));
+                self.project.save(name, &text);
+            }
+            7 => {
+                let working = self.project.world.at(name);
+                self.project.decide(name, working);
+                self.forget_wiped(path);
+            }
+            8 => {
+                // One of two hunks is kept: what a merge of a random half gives.
+                let reviewed = self.project.reviewed(name);
+                let working = self.project.world.at(name);
+                if let (Version::File { .. }, Version::File { .. }) = (reviewed, working) {
+                    let [old, new] =
+                        [reviewed, working].map(|version| self.project.world.text(version));
+                    let half = self.half(&old, &new);
+                    let kept = self.project.world.file(&half);
+                    self.project.decide(name, kept);
+                    self.forget_wiped(path);
+                }
+            }
+            9 => {
+                let reviewed = self.project.reviewed(name);
+                self.put(name, reviewed);
+                self.project.decide(name, reviewed);
+            }
+            10 => {
+                self.project.world.commit();
+                self.look(Moves::User);
+                (0..PATHS.len()).for_each(|path| self.forget_wiped(path));
+            }
+            11 => {
+                self.project.world.commit();
+                self.look(Moves::Agent);
+            }
+            12 => {
+                // The user's `git checkout .`: what was not committed is gone, and meant to be.
+                self.project.world.files = self.project.world.head_files();
+                self.look(Moves::User);
+                self.typed.clear();
+            }
+            13 => {
+                self.project.world.files = self.project.world.head_files();
+                self.look(Moves::Agent);
+            }
+            14 => self.stash_or_pop(),
+            _ => self.project.restart(),
+        }
+    }
+
+    /// Forgets what the user typed into `path` and agreed to lose.
+    fn forget_wiped(&mut self, path: usize) {
+        let working = self.text(path);
+        self.typed
+            .retain(|(other, line)| *other != path || working.lines().any(|there| there == line));
+    }
+
+    fn put(&mut self, name: &str, version: Version) {
+        match version {
+            Version::Absent => drop(self.project.world.files.remove(name.as_bytes())),
+            _ => drop(self.project.world.files.insert(name.into(), version)),
+        }
+    }
+
+    /// Returns `old` with some of the changes that lead to `new`.
+    fn half(&mut self, old: &str, new: &str) -> String {
+        let [old, new] = [old, new].map(|text| Text::new(text.into()));
+        let mut half = Vec::new();
+        let mut done = 0;
+        for edit in edits(&old, &new) {
+            half.extend_from_slice(old.lines_bytes(done..edit.before.start));
+            half.extend_from_slice(match self.dice.roll(2) {
+                0 => old.lines_bytes(edit.before.clone()),
+                _ => new.lines_bytes(edit.after),
+            });
+            done = edit.before.end;
+        }
+        half.extend_from_slice(old.lines_bytes(done..old.len()));
+        String::from_utf8(half).expect("text")
+    }
+
+    fn stash_or_pop(&mut self) {
+        let world = &mut self.project.world;
+        match self.stash.take() {
+            None => {
+                let head = world.head_files();
+                self.stash = Some((world.head, std::mem::replace(&mut world.files, head)));
+                self.typed.clear();
+            }
+            Some((head, files)) if head == world.head && world.files == world.head_files() => {
+                world.files = files;
+            }
+            // git would merge the files.
+            Some(_) => return,
+        }
+        self.look(Moves::User);
+    }
+
+    /// Checks what must hold after each step.
+    fn check(&mut self) {
+        let before = self.project.ledger.clone();
+        self.project.restart();
+        assert_eq!(self.project.ledger, before, "restarted: {:?}", self.trail);
+        for (path, line) in self.typed.clone() {
+            let reviewed = self.project.reviewed(PATHS[path]);
+            let reviewed = self.project.world.text(reviewed);
+            let has = |text: &str| text.lines().any(|other| other == line);
+            assert!(
+                has(&reviewed),
+                "{line:?} of {} is lost, or shown as an agent's: {:?}",
+                PATHS[path],
+                self.trail
+            );
+        }
+    }
+}
+
+#[test]
+fn whatever_happens_nothing_of_the_users_is_lost_and_all_survives_a_restart() {
+    for seed in 0..n_walks() {
+        let mut walk = Walk::new(seed);
+        for _ in 0..12 {
+            walk.step();
+            walk.check();
+        }
+        // A second look finds what the first found.
+        let first = walk.look(Moves::Agent);
+        assert_eq!(first, walk.look(Moves::Agent), "{:?}", walk.trail);
+    }
+}

@@ -1,0 +1,180 @@
+//! Each rule of what is reviewed, in the situation that it is for.
+
+use agent_q_diff_reviewed::Moves::{Agent, User};
+use agent_q_diff_reviewed::Version;
+
+use crate::world::Reviewed;
+
+/// A project with one committed file of three lines, looked at once.
+fn project() -> Reviewed {
+    let mut project = Reviewed::default();
+    project.world.write("f", "a\nb\nc\n");
+    project.world.commit();
+    assert!(project.pending(User).is_empty());
+    project
+}
+
+#[test]
+fn what_an_agent_writes_is_pending_until_it_is_kept() {
+    let mut project = project();
+    project.world.write("f", "a\nB\nc\n");
+    project.world.write("new", "x\n");
+    let all = [
+        "f: \"a\\nb\\nc\\n\" -> \"a\\nB\\nc\\n\"",
+        "new: - -> \"x\\n\"",
+    ];
+    assert_eq!(project.pending(Agent), all);
+    let working = project.world.at("f");
+    project.decide("f", working);
+    assert_eq!(project.pending(Agent), all[1..]);
+    project.restart();
+    assert_eq!(project.pending(User), all[1..]);
+}
+
+#[test]
+fn what_was_rejected_asks_again_only_if_it_comes_back() {
+    let mut project = project();
+    project.world.write("f", "a\nB\nc\n");
+    let shown = project.pending(Agent);
+    let reviewed = project.reviewed("f");
+    project.world.write("f", "a\nb\nc\n");
+    project.decide("f", reviewed);
+    assert!(project.pending(Agent).is_empty());
+    project.world.write("f", "a\nB\nc\n");
+    assert_eq!(project.pending(Agent), shown);
+}
+
+#[test]
+fn what_the_user_saves_is_reviewed_where_it_touches_nothing_pending() {
+    let mut project = project();
+    project.save("f", "a\nb\nc\nmine\n");
+    assert!(project.pending(User).is_empty());
+    project.world.write("f", "A\nb\nc\nmine\n");
+    project.pending(Agent);
+    project.save("f", "A\nb\nc\nmine\nmore\n");
+    let shown = "f: \"a\\nb\\nc\\nmine\\nmore\\n\" -> \"A\\nb\\nc\\nmine\\nmore\\n\"";
+    assert_eq!(project.pending(User), [shown]);
+    // An agent's line that the user changes stays pending.
+    project.save("f", "AA\nb\nc\nmine\nmore\n");
+    let shown = "f: \"a\\nb\\nc\\nmine\\nmore\\n\" -> \"AA\\nb\\nc\\nmine\\nmore\\n\"";
+    assert_eq!(project.pending(User), [shown]);
+}
+
+#[test]
+fn what_an_agent_wipes_out_is_pending() {
+    let mut project = project();
+    project.save("f", "a\nb\nc\nmine\n");
+    project.save("untracked", "mine\n");
+    project.world.files = project.world.head_files();
+    let shown = [
+        "f: \"a\\nb\\nc\\nmine\\n\" -> \"a\\nb\\nc\\n\"",
+        "untracked: \"mine\\n\" -> -",
+    ];
+    assert_eq!(project.pending(Agent), shown);
+    assert_eq!(project.pending(Agent), shown);
+}
+
+#[test]
+fn what_the_user_wipes_out_is_reviewed() {
+    let mut project = project();
+    project.save("f", "a\nb\nc\nmine\n");
+    project.world.files = project.world.head_files();
+    assert!(project.pending(User).is_empty());
+}
+
+#[test]
+fn what_the_user_commits_is_reviewed_and_the_rest_is_not() {
+    let mut project = project();
+    project.world.write("f", "A\nb\nC\n");
+    project.pending(Agent);
+    // As `git add -p` of the first hunk, and commit.
+    let part = project.world.file("A\nb\nc\n");
+    let mut files = project.world.head_files();
+    files.insert(b"f".to_vec(), part);
+    project.world.commits.push(files);
+    project.world.head = Some(1);
+    assert_eq!(
+        project.pending(User),
+        ["f: \"A\\nb\\nc\\n\" -> \"A\\nb\\nC\\n\""]
+    );
+}
+
+#[test]
+fn what_an_agent_commits_stays_pending() {
+    let mut project = project();
+    project.world.write("f", "a\nB\nc\n");
+    project.pending(Agent);
+    project.world.commit();
+    let shown = ["f: \"a\\nb\\nc\\n\" -> \"a\\nB\\nc\\n\""];
+    assert_eq!(project.pending(Agent), shown);
+    // Also through the user's amending it, which changes another file.
+    project.world.write("other", "x\n");
+    project.world.commit();
+    assert_eq!(project.pending(User), shown);
+}
+
+#[test]
+fn an_unrelated_pull_clears_nothing() {
+    let mut project = project();
+    project.world.write("f", "a\nB\nc\n");
+    project.pending(Agent);
+    let mut files = project.world.head_files();
+    let other = project.world.file("other\n");
+    files.insert(b"other".to_vec(), other);
+    project.world.commits.push(files);
+    project.world.head = Some(1);
+    project.world.files.insert(b"other".to_vec(), other);
+    assert_eq!(
+        project.pending(User),
+        ["f: \"a\\nb\\nc\\n\" -> \"a\\nB\\nc\\n\""]
+    );
+}
+
+#[test]
+fn stash_and_pop_bring_back_what_was_pending_and_what_was_not() {
+    for pop in [User, Agent] {
+        let mut project = project();
+        project.save("f", "a\nb\nc\nmine\n");
+        project.world.write("f", "A\nb\nc\nmine\n");
+        let shown = project.pending(Agent);
+        let files = project.world.files.clone();
+        project.world.files = project.world.head_files();
+        assert!(project.pending(User).is_empty());
+        project.world.files = files;
+        assert_eq!(project.pending(pop), shown, "{pop:?}");
+    }
+}
+
+#[test]
+fn another_branch_and_back_asks_nothing_again() {
+    let mut project = project();
+    project.world.write("f", "A\nb\nC\n");
+    project.pending(Agent);
+    let kept = project.world.file("A\nb\nc\n");
+    project.decide("f", kept);
+    project.world.commit();
+    let shown = project.pending(Agent);
+    assert_eq!(shown, ["f: \"A\\nb\\nc\\n\" -> \"A\\nb\\nC\\n\""]);
+    project.world.head = Some(0);
+    project.world.files = project.world.head_files();
+    assert!(project.pending(User).is_empty());
+    project.world.head = Some(1);
+    project.world.files = project.world.head_files();
+    assert_eq!(project.pending(User), shown);
+}
+
+#[test]
+fn a_mode_is_reviewed_as_a_text_is() {
+    let mut project = project();
+    let Version::File { digest, .. } = project.world.at("f") else {
+        panic!("a file");
+    };
+    let script = Version::File {
+        digest,
+        is_executable: true,
+    };
+    project.world.files.insert(b"f".to_vec(), script);
+    assert_eq!(project.pending(Agent).len(), 1);
+    project.decide("f", script);
+    assert!(project.pending(Agent).is_empty());
+}

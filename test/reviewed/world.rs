@@ -1,0 +1,184 @@
+//! A project in memory: files, commits, and the bytes of all versions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+
+use agent_q_diff_reviewed::{Digest, Ledger, Moves, Pending, Record, Version, World};
+
+/// The files of a project, by path.
+pub type Files = BTreeMap<Vec<u8>, Version>;
+
+/// A project in memory.
+#[derive(Debug, Clone, Default)]
+pub struct Memory {
+    pub files: Files,
+    pub commits: Vec<Files>,
+    /// Index into the commits.
+    pub head: Option<usize>,
+    bytes: BTreeMap<Digest, Vec<u8>>,
+}
+
+impl Memory {
+    /// Returns the file with this text.
+    pub fn file(&mut self, text: &str) -> Version {
+        let digest = self.put(text.as_bytes().to_vec());
+        Version::File {
+            digest,
+            is_executable: false,
+        }
+    }
+
+    fn put(&mut self, bytes: Vec<u8>) -> Digest {
+        let digest = Digest::of(&bytes);
+        self.bytes.insert(digest, bytes);
+        digest
+    }
+
+    /// Returns the text of a version; nothing if there is no file.
+    pub fn text(&self, version: Version) -> String {
+        let bytes = version.digest().map(|digest| self.bytes[&digest].clone());
+        String::from_utf8(bytes.unwrap_or_default()).expect("text")
+    }
+
+    pub fn at(&self, path: &str) -> Version {
+        holds(&self.files, path.as_bytes())
+    }
+
+    pub fn write(&mut self, path: &str, text: &str) {
+        let file = self.file(text);
+        self.files.insert(path.into(), file);
+    }
+
+    /// Commits all files.
+    pub fn commit(&mut self) -> usize {
+        self.commits.push(self.files.clone());
+        self.head = Some(self.commits.len() - 1);
+        self.commits.len() - 1
+    }
+
+    /// Returns the files of the commit that is checked out.
+    pub fn head_files(&self) -> Files {
+        self.head
+            .map_or(Files::new(), |head| self.commits[head].clone())
+    }
+
+    fn files_of(&self, commit: Option<&str>) -> Files {
+        commit.map_or(Files::new(), |commit| {
+            self.commits[commit.parse::<usize>().expect("a commit")].clone()
+        })
+    }
+}
+
+fn holds(files: &Files, path: &[u8]) -> Version {
+    files.get(path).copied().unwrap_or(Version::Absent)
+}
+
+fn differing(old: &Files, new: &Files) -> Vec<Vec<u8>> {
+    let paths: BTreeSet<&Vec<u8>> = old.keys().chain(new.keys()).collect();
+    let differs = |path: &&&Vec<u8>| holds(old, path) != holds(new, path);
+    paths
+        .iter()
+        .filter(differs)
+        .map(|path| (*path).clone())
+        .collect()
+}
+
+impl World for Memory {
+    type Error = Infallible;
+
+    fn head(&self) -> Option<String> {
+        self.head.map(|head| head.to_string())
+    }
+
+    fn committed(&mut self, commit: Option<&str>, path: &[u8]) -> Result<Version, Infallible> {
+        Ok(holds(&self.files_of(commit), path))
+    }
+
+    fn working(&mut self, path: &[u8]) -> Result<Version, Infallible> {
+        Ok(holds(&self.files, path))
+    }
+
+    fn changed(
+        &mut self,
+        old: Option<&str>,
+        new: Option<&str>,
+    ) -> Result<Vec<Vec<u8>>, Infallible> {
+        Ok(differing(&self.files_of(old), &self.files_of(new)))
+    }
+
+    fn dirty(&mut self) -> Result<Vec<Vec<u8>>, Infallible> {
+        Ok(differing(&self.head_files(), &self.files))
+    }
+
+    fn bytes(&mut self, digest: Digest) -> Result<Vec<u8>, Infallible> {
+        Ok(self.bytes[&digest].clone())
+    }
+
+    fn store(&mut self, bytes: Vec<u8>) -> Result<Digest, Infallible> {
+        Ok(self.put(bytes))
+    }
+}
+
+/// A project and what was reviewed of it.
+#[derive(Debug, Clone, Default)]
+pub struct Reviewed {
+    pub world: Memory,
+    pub ledger: Ledger,
+    /// What was written down.
+    log: Vec<Record>,
+}
+
+impl Reviewed {
+    pub fn look(&mut self, moves: Moves) -> Vec<Pending> {
+        let Ok(pending) = self.ledger.look(&mut self.world, moves);
+        self.log.extend(self.ledger.take_records());
+        pending
+    }
+
+    /// Returns the pending texts as `PATH: REVIEWED -> WORKING`.
+    pub fn pending(&mut self, moves: Moves) -> Vec<String> {
+        let shown = |world: &Memory, version| match version {
+            Version::Absent => "-".to_owned(),
+            _ => format!("{:?}", world.text(version)),
+        };
+        let pending = self.look(moves);
+        let pending = pending.iter().map(|pending| {
+            let [reviewed, working] =
+                [pending.reviewed, pending.working].map(|version| shown(&self.world, version));
+            let path = String::from_utf8_lossy(&pending.path);
+            format!("{path}: {reviewed} -> {working}")
+        });
+        pending.collect()
+    }
+
+    pub fn reviewed(&mut self, path: &str) -> Version {
+        let Ok(version) = self.ledger.reviewed(&mut self.world, path.as_bytes());
+        version
+    }
+
+    pub fn decide(&mut self, path: &str, reviewed: Version) {
+        let working = self.world.at(path);
+        self.ledger.decide(path.as_bytes(), reviewed, working);
+        self.log.extend(self.ledger.take_records());
+    }
+
+    /// The user saves `text` in an editor.
+    pub fn save(&mut self, path: &str, text: &str) {
+        let before = self.world.at(path);
+        self.world.write(path, text);
+        let after = self.world.at(path);
+        let saved = self
+            .ledger
+            .save(&mut self.world, path.as_bytes(), before, after);
+        let Ok(()) = saved;
+        self.log.extend(self.ledger.take_records());
+    }
+
+    /// Starts anew from what was written down.
+    pub fn restart(&mut self) {
+        self.ledger = Ledger::default();
+        for record in &self.log {
+            self.ledger.replay(record.clone());
+        }
+    }
+}
