@@ -195,6 +195,12 @@ impl Ledger {
         all
     }
 
+    /// Returns the number of [`Ledger::all_records`].
+    pub fn n_records(&self) -> usize {
+        let n_seen: usize = self.seen.values().map(VecDeque::len).sum();
+        usize::from(self.has_base) + self.reviewed.len() + n_seen
+    }
+
     /// Returns all digests that the ledger names.
     pub fn digests(&self) -> BTreeSet<Digest> {
         let reviewed = self.reviewed.values().copied();

@@ -5,13 +5,20 @@
 //! difference from reviewed to working. There is no list of decisions beside it that could disagree
 //! with the files.
 //!
-//! Reviewed is kept as a base commit and, only for paths where it differs from that, the text that
-//! was reviewed ([`Ledger`]). It lies beside the repository's own data, which is only read: no ref,
-//! index, stash, hook or object of it changes.
+//! - [`Ledger`]: reviewed, as a base commit and the texts that differ from it, and the rules by which
+//!   that changes
+//! - [`Project`]: a working tree on disk, with its ledger in a folder beside the repository's own data,
+//!   which is only read: no ref, index, stash, hook or object of it changes
 
 mod carry;
+mod git;
 mod ledger;
+mod project;
+mod store;
 mod version;
 
+pub use git::GitError;
 pub use ledger::{Ledger, Moves, Pending, Record, World};
+pub use project::{Project, ProjectError};
+pub use store::StoreError;
 pub use version::{Digest, Version};

@@ -3,6 +3,7 @@
 #[path = "../engine/common/dice.rs"]
 #[allow(dead_code, reason = "it has more than these tests need")]
 mod dice;
+mod disk;
 mod model;
 mod rules;
 mod world;

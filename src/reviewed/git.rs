@@ -1,0 +1,382 @@
+//! Reads a project that is a git repository.
+//!
+//! The repository is only read, and of what its own configuration names nothing is run: an agent can
+//! write that file. So hooks and the monitor of its files are off, and so are the filters that it
+//! defines; those of the user's own configuration are run, as git itself would.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Why a repository cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// git is not installed, or cannot be started.
+    #[error("git cannot be started: {0}")]
+    NoGit(io::Error),
+    /// git says that something is wrong.
+    #[error("git {command}: {message}")]
+    Failed {
+        /// The command of git.
+        command: String,
+        /// What it says.
+        message: String,
+    },
+    /// Its answer is not as expected.
+    #[error("git {0}: its answer is not understood")]
+    Answer(&'static str),
+}
+
+/// A working tree of a git repository.
+#[derive(Debug, Clone)]
+pub struct Git {
+    /// The top of the working tree.
+    pub root: PathBuf,
+    /// Options that keep git from running what the repository names.
+    safe: Vec<String>,
+}
+
+/// A path that differs from HEAD, and what it is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Committed {
+    /// The mode as git writes it; 0 if it is not there.
+    pub mode: u32,
+    /// The bytes as a checkout would write them.
+    pub bytes: Vec<u8>,
+}
+
+/// Variables that would make git read another repository.
+const MISLEADING: [&str; 12] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_CONFIG_COUNT",
+    "GIT_EXTERNAL_DIFF",
+];
+
+impl Git {
+    /// Returns the working tree that `folder` is in; `None` if it is in none.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError`], also if git refuses a repository that another user owns.
+    pub fn find(folder: &Path) -> Result<Option<Git>, GitError> {
+        let mut git = Git {
+            root: folder.to_owned(),
+            safe: Vec::new(),
+        };
+        let top = match git.run(&["rev-parse", "--show-toplevel"], b"") {
+            Ok(top) => top,
+            Err(GitError::Failed { message, .. })
+                if message.contains("not a git repository")
+                    || message.contains("must be run in a work tree") =>
+            {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        git.root = path_of(line(&top));
+        git.safe = git.safe_options()?;
+        Ok(Some(git))
+    }
+
+    /// Returns options by which nothing that the repository's configuration names is run.
+    fn safe_options(&self) -> Result<Vec<String>, GitError> {
+        let mut options = vec![
+            "core.fsmonitor=false".to_owned(),
+            "core.hooksPath=/dev/null".to_owned(),
+        ];
+        let filters = ["config", "-z", "--show-scope", "--name-only"];
+        let filters = [&filters[..], &["--get-regexp", r"^filter\..*\."]].concat();
+        // It fails if there is none.
+        let found = self.run(&filters, b"").unwrap_or_default();
+        let mut words = found.split(|&byte| byte == 0);
+        while let (Some(scope), Some(name)) = (words.next(), words.next()) {
+            let is_own = matches!(scope, b"local" | b"worktree");
+            let name = String::from_utf8_lossy(name);
+            if let Some((filter, _)) = name.rsplit_once('.').filter(|_| is_own) {
+                for key in ["clean", "smudge", "process"] {
+                    options.push(format!("{filter}.{key}="));
+                }
+                options.push(format!("{filter}.required=false"));
+            }
+        }
+        Ok(options)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("git");
+        for option in &self.safe {
+            command.args(["-c", option]);
+        }
+        for variable in MISLEADING {
+            command.env_remove(variable);
+        }
+        command
+            .arg("--no-optional-locks")
+            .args(arguments)
+            .current_dir(&self.root)
+            .env("LC_ALL", "C")
+            .env("GIT_TERMINAL_PROMPT", "0");
+        command
+    }
+
+    /// Runs git with `input`, and returns its output.
+    fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
+        let mut command = self.command(arguments);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut git = command.spawn().map_err(GitError::NoGit)?;
+        let mut stdin = git.stdin.take().expect("it is piped");
+        let output = std::thread::scope(|scope| {
+            // git begins to answer before it has read everything.
+            scope.spawn(move || stdin.write_all(input));
+            git.wait_with_output()
+        });
+        let output = output.map_err(GitError::NoGit)?;
+        if output.status.success() {
+            Ok(output.stdout)
+        } else {
+            let message = String::from_utf8_lossy(&output.stderr);
+            Err(GitError::Failed {
+                command: arguments.first().copied().unwrap_or_default().to_owned(),
+                message: message.trim().to_owned(),
+            })
+        }
+    }
+
+    /// Returns the folder of this working tree for data of agent-q-diff, beside git's.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError`].
+    pub fn data_folder(&self) -> Result<PathBuf, GitError> {
+        let found = self.run(&["rev-parse", "--git-path", "agent-q-diff"], b"")?;
+        Ok(self.root.join(path_of(line(&found))))
+    }
+
+    /// Returns the commit that is checked out; `None` if there is none yet.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError`].
+    pub fn head(&self) -> Result<Option<String>, GitError> {
+        let arguments = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
+        match self.run(&arguments, b"") {
+            Ok(commit) => Ok(Some(String::from_utf8_lossy(line(&commit)).into_owned())),
+            Err(GitError::Failed { message, .. }) if message.is_empty() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the paths that may differ from HEAD, in the index or in the working tree, new files
+    /// included; not what is ignored, and no submodule.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError`].
+    pub fn status(&self) -> Result<Vec<Vec<u8>>, GitError> {
+        let arguments = [
+            "status",
+            "--porcelain=v2",
+            "-z",
+            "--untracked-files=all",
+            "--no-renames",
+            "--ignore-submodules=all",
+        ];
+        let answer = self.run(&arguments, b"")?;
+        let mut paths = Vec::new();
+        for entry in answer
+            .split(|&byte| byte == 0)
+            .filter(|entry| !entry.is_empty())
+        {
+            // The path is after so many words.
+            let n_words = match entry[0] {
+                b'1' => 8,
+                b'u' => 10,
+                b'?' => 1,
+                _ => return Err(GitError::Answer("status")),
+            };
+            let path = entry.splitn(n_words + 1, |&byte| byte == b' ').nth(n_words);
+            let path = path.ok_or(GitError::Answer("status"))?;
+            // A folder that is a repository of its own.
+            if !path.ends_with(b"/") {
+                paths.push(path.to_vec());
+            }
+        }
+        Ok(paths)
+    }
+
+    /// Returns the paths that differ between two commits; `None` is one without files.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError`], also if a commit is gone.
+    pub fn changed(&self, old: Option<&str>, new: Option<&str>) -> Result<Vec<Vec<u8>>, GitError> {
+        let empty = match (old, new) {
+            (Some(_), Some(_)) => String::new(),
+            _ => {
+                let tree = self.run(&["hash-object", "-t", "tree", "--stdin"], b"")?;
+                String::from_utf8_lossy(line(&tree)).into_owned()
+            }
+        };
+        let [old, new] = [old, new].map(|commit| commit.unwrap_or(&empty));
+        let arguments = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--name-only",
+            "--no-renames",
+            old,
+            new,
+        ];
+        let answer = self.run(&arguments, b"")?;
+        let paths = answer
+            .split(|&byte| byte == 0)
+            .filter(|path| !path.is_empty());
+        Ok(paths.map(<[u8]>::to_vec).collect())
+    }
+
+    /// Returns what each of `paths` is in `commit`, in their order.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError`], also if the commit is gone.
+    pub fn committed(&self, commit: &str, paths: &[&[u8]]) -> Result<Vec<Committed>, GitError> {
+        let entries = self.entries(commit, paths)?;
+        let named = entries.iter().zip(paths).filter_map(|(entry, path)| {
+            let (mode, object) = entry.as_ref()?;
+            (mode & 0o170_000 != 0o160_000).then_some((object, path))
+        });
+        // The answer gives the sizes before filters, so each object is followed by one that is not
+        // there. A path with a newline cannot be named, and then has no filter.
+        let end = format!("no-object-{:x}", random());
+        let input: Vec<u8> = named
+            .flat_map(|(object, path)| {
+                let path = if path.contains(&b'\n') { b"-" } else { *path };
+                [object.as_bytes(), b" ", path, b"\n", end.as_bytes(), b"\n"].concat()
+            })
+            .collect();
+        let end = format!("\n{end} missing\n");
+        let answer = self.run(&["cat-file", "--batch=", "--filters"], &input);
+        let mut rest = &answer?[..];
+        let mut committed = Vec::new();
+        for entry in entries {
+            let (mode, bytes) = match entry {
+                None => (0, Vec::new()),
+                Some((mode, _)) if mode & 0o170_000 == 0o160_000 => (mode, Vec::new()),
+                Some((mode, _)) => (mode, next_object(&mut rest, end.as_bytes())?.to_vec()),
+            };
+            committed.push(Committed { mode, bytes });
+        }
+        Ok(committed)
+    }
+
+    /// Returns the mode and the object of each of `paths` in `commit`.
+    fn entries(
+        &self,
+        commit: &str,
+        paths: &[&[u8]],
+    ) -> Result<Vec<Option<(u32, String)>>, GitError> {
+        let mut found = std::collections::HashMap::new();
+        // The names are arguments, of which there can be only so many.
+        for some in paths.chunks(1000) {
+            let mut command = self.command(&["ls-tree", "-z", "--full-tree", commit, "--"]);
+            command.args(some.iter().map(|path| OsStr::from_bytes(path)));
+            command.env("GIT_LITERAL_PATHSPECS", "1");
+            let output = command.output().map_err(GitError::NoGit)?;
+            if !output.status.success() {
+                return Err(GitError::Failed {
+                    command: "ls-tree".to_owned(),
+                    message: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+                });
+            }
+            for entry in output.stdout.split(|&byte| byte == 0) {
+                let Some(tab) = entry.iter().position(|&byte| byte == b'\t') else {
+                    continue;
+                };
+                let words = String::from_utf8_lossy(&entry[..tab]).into_owned();
+                let words: Vec<&str> = words.split(' ').collect();
+                let [mode, _, object] = words[..] else {
+                    return Err(GitError::Answer("ls-tree"));
+                };
+                let mode = u32::from_str_radix(mode, 8);
+                let mode = mode.map_err(|_| GitError::Answer("ls-tree"))?;
+                found.insert(entry[tab + 1..].to_vec(), (mode, object.to_owned()));
+            }
+        }
+        Ok(paths.iter().map(|path| found.remove(*path)).collect())
+    }
+
+    /// Returns what `path` is in the working tree.
+    ///
+    /// # Errors
+    ///
+    /// If it is there and cannot be read.
+    pub fn working(&self, path: &[u8]) -> Result<Committed, io::Error> {
+        let name = self.root.join(OsStr::from_bytes(path));
+        let metadata = match fs::symlink_metadata(&name) {
+            Ok(metadata) => metadata,
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                return Ok(Committed {
+                    mode: 0,
+                    bytes: Vec::new(),
+                });
+            }
+            Err(error) => return Err(error),
+        };
+        let (mode, bytes) = if metadata.is_symlink() {
+            (0o120_000, fs::read_link(&name)?.into_os_string().into_vec())
+        } else if metadata.is_file() {
+            let is_executable = metadata.permissions().mode() & 0o100 != 0;
+            let mode = if is_executable { 0o100_755 } else { 0o100_644 };
+            (mode, fs::read(&name)?)
+        } else {
+            (0, Vec::new())
+        };
+        Ok(Committed { mode, bytes })
+    }
+}
+
+/// Returns the object at the head of `rest`, which is between an empty line and `end`, and advances
+/// `rest`.
+fn next_object<'a>(rest: &mut &'a [u8], end: &[u8]) -> Result<&'a [u8], GitError> {
+    let wrong = || GitError::Answer("cat-file");
+    let object = rest.strip_prefix(b"\n").ok_or_else(wrong)?;
+    let len = memchr::memmem::find(object, end).ok_or_else(wrong)?;
+    *rest = &object[len + end.len()..];
+    Ok(&object[..len])
+}
+
+/// Returns a number that no file of the repository can know.
+fn random() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(std::process::id())
+}
+
+/// Returns `output` without the newline at its end.
+fn line(output: &[u8]) -> &[u8] {
+    output.strip_suffix(b"\n").unwrap_or(output)
+}
+
+fn path_of(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
+}

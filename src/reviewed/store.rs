@@ -1,0 +1,466 @@
+//! Where reviewed texts and the ledger lie: a folder beside the repository's own data.
+//!
+//! `texts/` has the bytes of versions by their digest. `ledger` is a log of records, one a line, which
+//! only grows until it is written anew; what does not end with a newline was not written to its end
+//! and does not count. Whoever writes holds the lock `lock`; reading needs none.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::{Digest, Ledger, Record, Version};
+
+/// The first line of the log, which says what it is.
+const HEADER: &str = "agent-q-diff ledger 1\n";
+
+/// Number of records in the log, beyond those that it needs, from which on it is written anew.
+const MAX_OLD: usize = 1000;
+
+/// Why a store cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A file of it cannot be read or written.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        error: io::Error,
+    },
+    /// Its log is not one that this version wrote.
+    #[error("{} is not a ledger of this version; move it away to begin anew", .0.display())]
+    Unknown(PathBuf),
+    /// A text that the ledger names is not there.
+    #[error("the text {0} is missing in the store")]
+    Missing(Digest),
+}
+
+/// A folder with a ledger and the texts that it names.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    ledger: Ledger,
+    /// Which log was read, and how far: it is another one after it was written anew.
+    log: Option<(u64, u64)>,
+    n_records: usize,
+}
+
+/// The lock of a store, until it is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Store {
+    /// Opens the store in `folder`, which is made when something is first written.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`].
+    pub fn open(folder: PathBuf) -> Result<Store, StoreError> {
+        let mut store = Store {
+            folder,
+            ledger: Ledger::default(),
+            log: None,
+            n_records: 0,
+        };
+        store.refresh()?;
+        Ok(store)
+    }
+
+    /// The ledger, as of the last [`Store::refresh`].
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The ledger, to be changed under the lock; then call [`Store::write`].
+    pub fn ledger_mut(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    /// Returns the folder of the texts.
+    pub fn texts(&self) -> PathBuf {
+        self.folder.join("texts")
+    }
+
+    /// Takes the lock, waiting until others have released it, and reads what they have written.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`].
+    pub fn lock(&mut self) -> Result<Lock, StoreError> {
+        fs::create_dir_all(self.texts()).map_err(at(&self.folder))?;
+        let path = self.folder.join("lock");
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(at(&path))?;
+        flock(&file, FlockOperation::LockExclusive).map_err(|error| at(&path)(error.into()))?;
+        self.refresh()?;
+        Ok(Lock { _file: file })
+    }
+
+    /// Reads what others have written since.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`].
+    pub fn refresh(&mut self) -> Result<(), StoreError> {
+        use std::os::unix::fs::MetadataExt;
+        let path = self.folder.join("ledger");
+        let mut file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.begin_anew();
+                return Ok(());
+            }
+            Err(error) => return Err(at(&path)(error)),
+        };
+        let node = file.metadata().map_err(at(&path))?.ino();
+        let done = match self.log {
+            Some((known, done)) if known == node => done,
+            _ => {
+                self.begin_anew();
+                0
+            }
+        };
+        let mut text = Vec::new();
+        file.seek(SeekFrom::Start(done)).map_err(at(&path))?;
+        file.read_to_end(&mut text).map_err(at(&path))?;
+        let n_whole = text
+            .iter()
+            .rposition(|&byte| byte == b'\n')
+            .map_or(0, |end| end + 1);
+        let mut lines = text[..n_whole].split_inclusive(|&byte| byte == b'\n');
+        if done == 0 && lines.next().is_some_and(|line| line != HEADER.as_bytes()) {
+            return Err(StoreError::Unknown(path));
+        }
+        for line in lines {
+            let record = parse(&line[..line.len() - 1]);
+            self.ledger
+                .replay(record.ok_or_else(|| StoreError::Unknown(path.clone()))?);
+            self.n_records += 1;
+        }
+        self.log = Some((node, done + n_whole as u64));
+        Ok(())
+    }
+
+    fn begin_anew(&mut self) {
+        self.ledger = Ledger::default();
+        self.log = None;
+        self.n_records = 0;
+    }
+
+    /// Writes what changed in the ledger.
+    ///
+    /// If that fails, the ledger is as it was written last.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]; then nothing was written.
+    pub fn write(&mut self, _lock: &Lock) -> Result<(), StoreError> {
+        let records = self.ledger.take_records();
+        if records.is_empty() {
+            return Ok(());
+        }
+        let written = self.append(&records);
+        if written.is_err() {
+            self.begin_anew();
+            self.refresh()?;
+        }
+        written
+    }
+
+    fn append(&mut self, records: &[Record]) -> Result<(), StoreError> {
+        let path = self.folder.join("ledger");
+        self.n_records += records.len();
+        let most = self.ledger.n_records() + MAX_OLD;
+        let Some((_, done)) = self.log.filter(|_| self.n_records <= most) else {
+            let all = self.ledger.all_records();
+            let text: String = all.iter().map(line).collect();
+            write_whole(&path, (HEADER.to_owned() + &text).as_bytes())?;
+            return self.adopt(&path, all.len());
+        };
+        let text: String = records.iter().map(line).collect();
+        let mut file = OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .map_err(at(&path))?;
+        // What an interrupted writer left is no record.
+        let written = file
+            .set_len(done)
+            .and_then(|()| file.seek(SeekFrom::Start(done)))
+            .and_then(|_| file.write_all(text.as_bytes()));
+        if let Err(error) = written {
+            let _ = file.set_len(done);
+            return Err(at(&path)(error));
+        }
+        self.log = self.log.map(|(node, _)| (node, done + text.len() as u64));
+        Ok(())
+    }
+
+    /// Goes on with the log that was written as a whole.
+    fn adopt(&mut self, path: &Path, n_records: usize) -> Result<(), StoreError> {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = fs::metadata(path).map_err(at(path))?;
+        self.log = Some((metadata.ino(), metadata.len()));
+        self.n_records = n_records;
+        Ok(())
+    }
+
+    /// Returns the bytes with this digest.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Missing`].
+    pub fn bytes(&self, digest: Digest) -> Result<Vec<u8>, StoreError> {
+        let bytes = fs::read(self.text(digest)).map_err(|_| StoreError::Missing(digest))?;
+        if Digest::of(&bytes) == digest {
+            Ok(bytes)
+        } else {
+            Err(StoreError::Missing(digest))
+        }
+    }
+
+    /// Stores `bytes`, and returns their digest.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`].
+    pub fn put(&self, bytes: &[u8]) -> Result<Digest, StoreError> {
+        let digest = Digest::of(bytes);
+        let path = self.text(digest);
+        let is_there = fs::metadata(&path).is_ok_and(|there| there.len() == bytes.len() as u64);
+        if !is_there {
+            fs::create_dir_all(self.texts()).map_err(at(&self.folder))?;
+            write_whole(&path, bytes)?;
+        }
+        Ok(digest)
+    }
+
+    fn text(&self, digest: Digest) -> PathBuf {
+        self.texts().join(digest.to_string())
+    }
+
+    /// Deletes the texts that the ledger does not name, except those stored in the last hour, which
+    /// somebody may be about to name.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`].
+    pub fn prune(&self, _lock: &Lock) -> Result<(), StoreError> {
+        let named = self.ledger.digests();
+        let folder = self.texts();
+        for entry in fs::read_dir(&folder).map_err(at(&folder))? {
+            let entry = entry.map_err(at(&folder))?;
+            let digest = entry.file_name().to_str().and_then(Digest::parse);
+            let changed = entry.metadata().and_then(|there| there.modified());
+            let is_old = changed.is_ok_and(|changed| {
+                changed
+                    .elapsed()
+                    .is_ok_and(|age| age > std::time::Duration::from_secs(3600))
+            });
+            if is_old && digest.is_none_or(|digest| !named.contains(&digest)) {
+                fs::remove_file(entry.path()).map_err(at(&entry.path()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns what makes a [`StoreError`] about `path` of an error.
+fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    let path = path.to_owned();
+    |error| StoreError::File { path, error }
+}
+
+/// Writes a file so that it is there as a whole or as it was before.
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let draft = path.with_extension(format!("{}.new", std::process::id()));
+    let written = fs::write(&draft, bytes).and_then(|()| fs::rename(&draft, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    written.map_err(at(path))
+}
+
+// The records, as lines.
+
+/// Returns `record` as a line with its newline.
+fn line(record: &Record) -> String {
+    match record {
+        Record::Base(commit) => format!("base {}\n", commit.as_deref().unwrap_or("-")),
+        Record::Reviewed(path, version) => {
+            format!("reviewed {} {}\n", word(*version), escaped(path))
+        }
+        Record::AsBase(path) => format!("as-base {}\n", escaped(path)),
+        Record::Seen {
+            path,
+            working,
+            reviewed,
+            is_back,
+        } => {
+            let name = if *is_back { "back" } else { "seen" };
+            let versions = (word(*working), word(*reviewed));
+            format!("{name} {} {} {}\n", versions.0, versions.1, escaped(path))
+        }
+    }
+}
+
+/// Reads a record from `line`, which has no newline.
+fn parse(line: &[u8]) -> Option<Record> {
+    let line = std::str::from_utf8(line).ok()?;
+    let words: Vec<&str> = line.split(' ').collect();
+    Some(match words[..] {
+        ["base", "-"] => Record::Base(None),
+        ["base", commit] => Record::Base(Some(commit.to_owned())),
+        ["reviewed", version, path] => Record::Reviewed(unescaped(path)?, version_of(version)?),
+        ["as-base", path] => Record::AsBase(unescaped(path)?),
+        [name @ ("seen" | "back"), working, reviewed, path] => Record::Seen {
+            path: unescaped(path)?,
+            working: version_of(working)?,
+            reviewed: version_of(reviewed)?,
+            is_back: name == "back",
+        },
+        _ => return None,
+    })
+}
+
+/// Returns `version` as a word: its mode in octal, and the digest of its bytes.
+fn word(version: Version) -> String {
+    match version.digest() {
+        None => "0".to_owned(),
+        Some(digest) => format!("{:o}:{digest}", version.mode()),
+    }
+}
+
+fn version_of(word: &str) -> Option<Version> {
+    if word == "0" {
+        return Some(Version::Absent);
+    }
+    let (mode, digest) = word.split_once(':')?;
+    Version::with_mode(u32::from_str_radix(mode, 8).ok()?, Digest::parse(digest)?)
+}
+
+/// Returns `path` as a word of printable ASCII, with `%XX` for other bytes.
+fn escaped(path: &[u8]) -> String {
+    let mut word = String::new();
+    for &byte in path {
+        match byte {
+            b'!'..=b'~' if byte != b'%' => word.push(char::from(byte)),
+            _ => word.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    word
+}
+
+fn unescaped(word: &str) -> Option<Vec<u8>> {
+    let mut path = Vec::new();
+    let mut rest = word.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte == b'%' {
+            let (digits, after) = rest.split_at_checked(2)?;
+            path.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+            rest = after;
+        } else {
+            path.push(byte);
+        }
+    }
+    Some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn records() -> Vec<Record> {
+        let file = Version::File {
+            digest: Digest::of(b"text"),
+            is_executable: true,
+        };
+        let link = Version::Link {
+            digest: Digest::of(b"there"),
+        };
+        let path = b"a folder/\xff%\n".to_vec();
+        vec![
+            Record::Base(Some("0123abc".to_owned())),
+            Record::Reviewed(path.clone(), file),
+            Record::Reviewed(b"gone".to_vec(), Version::Absent),
+            Record::AsBase(b"gone".to_vec()),
+            Record::Seen {
+                path,
+                working: link,
+                reviewed: file,
+                is_back: true,
+            },
+            Record::Base(None),
+        ]
+    }
+
+    #[test]
+    fn records_are_read_as_they_were_written() {
+        for record in records() {
+            let line = line(&record);
+            let (text, newline) = line.as_bytes().split_at(line.len() - 1);
+            assert_eq!((parse(text), newline), (Some(record), &b"\n"[..]));
+        }
+    }
+
+    fn decide(store: &mut Store, n: usize) {
+        let lock = store.lock().unwrap();
+        let digest = store.put(n.to_string().as_bytes()).unwrap();
+        let version = Version::File {
+            digest,
+            is_executable: false,
+        };
+        store.ledger_mut().decide(b"f", version, version);
+        store.write(&lock).unwrap();
+    }
+
+    #[test]
+    fn two_that_use_a_store_see_what_the_other_wrote() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Store::open(folder.path().join("store")).unwrap();
+        let (mut one, mut other) = (open(), open());
+        for n in 0..700 {
+            decide(&mut one, 2 * n);
+            decide(&mut other, 2 * n + 1);
+        }
+        one.refresh().unwrap();
+        assert_eq!(one.ledger(), other.ledger());
+        assert_eq!(open().ledger(), other.ledger());
+        // It was written anew, and so is shorter than all that was written.
+        let log = fs::read_to_string(folder.path().join("store/ledger")).unwrap();
+        assert!(log.lines().count() < 1_800);
+    }
+
+    #[test]
+    fn what_was_not_written_to_its_end_does_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(folder.path().to_owned()).unwrap();
+        decide(&mut store, 1);
+        let before = store.ledger().clone();
+        let log = folder.path().join("ledger");
+        let whole = fs::read(&log).unwrap();
+        let torn = [&whole[..], b"reviewed 100644:12"].concat();
+        fs::write(&log, torn).unwrap();
+        let mut again = Store::open(folder.path().to_owned()).unwrap();
+        assert_eq!(*again.ledger(), before);
+        decide(&mut again, 2);
+        store.refresh().unwrap();
+        assert_eq!(store.ledger(), again.ledger());
+    }
+
+    #[test]
+    fn another_file_is_no_ledger_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("ledger"), "something else\n").unwrap();
+        let error = Store::open(folder.path().to_owned()).unwrap_err();
+        assert!(matches!(error, StoreError::Unknown(_)), "{error}");
+    }
+}

@@ -1,0 +1,236 @@
+//! Projects on disk, with git.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use agent_q_diff_reviewed::{Moves, Project, Version};
+use tempfile::TempDir;
+
+/// Runs git in `folder` with settings of its own.
+pub fn git(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(["-c", "user.name=User", "-c", "user.email=user@example.com"])
+        .args(arguments)
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .output()
+        .expect("git");
+    assert!(output.status.success(), "git {arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// A repository with `f` of three lines committed, that was looked at.
+fn repository() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    git(folder.path(), &["init", "-q"]);
+    fs::write(folder.path().join("f"), "a\nb\nc\n").unwrap();
+    git(folder.path(), &["add", "."]);
+    git(folder.path(), &["commit", "-qm", "first"]);
+    assert!(pending(folder.path(), Moves::User).is_empty());
+    folder
+}
+
+/// Returns what is pending, as `PATH: REVIEWED -> WORKING`.
+fn pending(folder: &Path, moves: Moves) -> Vec<String> {
+    let mut project = Project::open(folder).expect("a project");
+    let pending = project.look(moves).expect("a look");
+    let texts = project.texts();
+    let shown = |version: Version| match version.digest() {
+        None => "-".to_owned(),
+        Some(digest) => {
+            let bytes = fs::read(texts.join(digest.to_string())).expect("its text");
+            bytes.escape_ascii().to_string()
+        }
+    };
+    let pending = pending.iter().map(|pending| {
+        let path = pending.path.escape_ascii();
+        format!(
+            "{path}: {} -> {}",
+            shown(pending.reviewed),
+            shown(pending.working)
+        )
+    });
+    pending.collect()
+}
+
+#[test]
+fn what_differs_from_what_was_reviewed_is_pending() {
+    let folder = repository();
+    let folder = folder.path();
+    fs::write(folder.join("f"), "a\nB\nc\n").unwrap();
+    fs::create_dir(folder.join("a folder")).unwrap();
+    fs::write(folder.join("a folder/new\n"), "x\n").unwrap();
+    std::os::unix::fs::symlink("f", folder.join("link")).unwrap();
+    let all = [
+        "a folder/new\\n: - -> x\\n",
+        "f: a\\nb\\nc\\n -> a\\nB\\nc\\n",
+        "link: - -> f",
+    ];
+    assert_eq!(pending(folder, Moves::Agent), all);
+    let mut project = Project::open(&folder.join("a folder")).unwrap();
+    project
+        .mark_reviewed(&[b"link".to_vec(), b"f".to_vec()])
+        .unwrap();
+    assert_eq!(pending(folder, Moves::Agent), all[..1]);
+    fs::remove_file(folder.join("f")).unwrap();
+    assert_eq!(pending(folder, Moves::Agent)[1], "f: a\\nB\\nc\\n -> -");
+}
+
+#[test]
+fn the_repository_is_only_read() {
+    let folder = repository();
+    let folder = folder.path();
+    fs::write(folder.join("f"), "a\nB\nc\n").unwrap();
+    fs::write(folder.join("staged"), "x\n").unwrap();
+    git(folder, &["add", "staged"]);
+    git(folder, &["stash", "-q", "--keep-index"]);
+    fs::write(folder.join("f"), "a\nBB\nc\n").unwrap();
+    let state = || {
+        let refs = git(folder, &["for-each-ref"]);
+        let objects = git(folder, &["count-objects", "-v"]);
+        let index = fs::read(folder.join(".git/index")).unwrap();
+        (refs, objects, index)
+    };
+    let before = state();
+    assert!(!pending(folder, Moves::Agent).is_empty());
+    pending(folder, Moves::User);
+    assert_eq!(state(), before);
+}
+
+#[test]
+fn a_saved_text_is_reviewed_where_nothing_is_pending() {
+    let folder = repository();
+    let folder = folder.path();
+    fs::write(folder.join("f"), "A\nb\nc\n").unwrap();
+    pending(folder, Moves::Agent);
+    let mut project = Project::open(folder).unwrap();
+    let digest = project.store(b"A\nb\nc\n").unwrap();
+    fs::write(folder.join("f"), "A\nb\nc\nmine\n").unwrap();
+    let before = Version::File {
+        digest,
+        is_executable: false,
+    };
+    project.save(b"f", before).unwrap();
+    let shown = ["f: a\\nb\\nc\\nmine\\n -> A\\nb\\nc\\nmine\\n"];
+    assert_eq!(pending(folder, Moves::User), shown);
+}
+
+#[test]
+fn what_an_agent_commits_and_wipes_out_is_pending() {
+    let folder = repository();
+    let folder = folder.path();
+    fs::write(folder.join("f"), "a\nb\nc\nmine\n").unwrap();
+    let mut project = Project::open(folder).unwrap();
+    project.mark_reviewed(&[b"f".to_vec()]).unwrap();
+    git(folder, &["checkout", "-q", "."]);
+    let shown = ["f: a\\nb\\nc\\nmine\\n -> a\\nb\\nc\\n"];
+    assert_eq!(pending(folder, Moves::Agent), shown);
+    fs::write(folder.join("g"), "x\n").unwrap();
+    git(folder, &["add", "."]);
+    git(folder, &["commit", "-qm", "an agent's"]);
+    let all = [shown[0], "g: - -> x\\n"];
+    assert_eq!(pending(folder, Moves::Agent), all);
+    fs::write(folder.join("other"), "").unwrap();
+    git(folder, &["add", "."]);
+    git(folder, &["commit", "-qm", "the user's"]);
+    assert_eq!(pending(folder, Moves::User), all);
+}
+
+#[test]
+fn a_repository_without_commits_can_be_reviewed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    git(folder, &["init", "-q"]);
+    fs::write(folder.join("f"), "a\n").unwrap();
+    assert_eq!(pending(folder, Moves::Agent), ["f: - -> a\\n"]);
+    git(folder, &["add", "."]);
+    git(folder, &["commit", "-qm", "first"]);
+    assert_eq!(pending(folder, Moves::Agent), ["f: - -> a\\n"]);
+}
+
+#[test]
+fn the_bytes_are_those_of_the_working_files_whatever_git_makes_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    git(folder, &["init", "-q"]);
+    fs::write(
+        folder.join(".gitattributes"),
+        "*.txt eol=crlf\n*.id ident\n",
+    )
+    .unwrap();
+    fs::write(folder.join("f.txt"), "a\r\nb\r\n").unwrap();
+    fs::write(folder.join("f.id"), "$Id$\n").unwrap();
+    git(folder, &["add", "."]);
+    git(folder, &["commit", "-qm", "first"]);
+    fs::remove_file(folder.join("f.id")).unwrap();
+    git(folder, &["checkout", "-q", "."]);
+    assert!(pending(folder, Moves::User).is_empty());
+    fs::write(folder.join("f.txt"), "a\r\nB\r\n").unwrap();
+    fs::remove_file(folder.join("f.id")).unwrap();
+    let shown = pending(folder, Moves::Agent);
+    assert!(shown[0].starts_with("f.id: $Id: "), "{shown:?}");
+    assert_eq!(shown[1], "f.txt: a\\r\\nb\\r\\n -> a\\r\\nB\\r\\n");
+}
+
+#[test]
+fn nothing_is_run_that_the_repository_names() {
+    let folder = repository();
+    let folder = folder.path();
+    let trap = |name: &str| format!("sh -c 'touch {}/ran-{name}; cat'", folder.display());
+    for (key, name) in [
+        ("core.fsmonitor", "monitor"),
+        ("filter.trap.clean", "clean"),
+        ("filter.trap.smudge", "smudge"),
+        ("filter.trap.process", "process"),
+        ("diff.external", "diff"),
+        ("core.pager", "pager"),
+    ] {
+        git(folder, &["config", key, &trap(name)]);
+    }
+    git(folder, &["config", "filter.trap.required", "true"]);
+    fs::write(folder.join(".git/info/attributes"), "* filter=trap\n").unwrap();
+    fs::write(folder.join("f"), "a\nB\nc\n").unwrap();
+    assert_eq!(
+        pending(folder, Moves::Agent),
+        ["f: a\\nb\\nc\\n -> a\\nB\\nc\\n"]
+    );
+    let ran = fs::read_dir(folder).unwrap();
+    let ran = ran.filter(|entry| {
+        let name = entry.as_ref().unwrap().file_name();
+        name.to_string_lossy().starts_with("ran-")
+    });
+    assert_eq!(ran.count(), 0);
+}
+
+#[test]
+fn another_repository_in_the_environment_misleads_nobody() {
+    if let Some(folder) = std::env::var_os("LOOK_AT") {
+        let shown = pending(Path::new(&folder), Moves::Agent);
+        assert_eq!(shown, ["f: a\\nb\\nc\\n -> A\\nb\\nc\\n"]);
+        return;
+    }
+    let folder = repository();
+    let elsewhere = repository();
+    fs::write(folder.path().join("f"), "A\nb\nc\n").unwrap();
+    // In a process of its own, since the environment is shared by all tests.
+    let name = "disk::another_repository_in_the_environment_misleads_nobody";
+    let found = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name])
+        .env("GIT_DIR", elsewhere.path().join(".git"))
+        .env("GIT_WORK_TREE", elsewhere.path())
+        .env("GIT_INDEX_FILE", "/nowhere")
+        .env("LOOK_AT", folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&found.stdout);
+    assert!(said.contains("1 passed"), "{found:?}");
+}
+
+#[test]
+fn a_folder_without_repository_is_an_error_that_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = Project::open(folder.path()).unwrap_err().to_string();
+    assert!(error.ends_with("is in no git repository"), "{error}");
+}
