@@ -20,7 +20,7 @@ use std::ops::Range;
 
 use crate::review::{
     Basis, Command, Counts, Decision, Fact, Mark, Plan, Position, Refusal, Review, Role, Snapshot,
-    Standing, Step, step,
+    Stage, Standing, Step, step,
 };
 use crate::weave::LineEdit;
 
@@ -159,6 +159,7 @@ pub struct FileChange {
     /// How many of the first operations are decided with the lines: 0 or 1.
     n_implied: usize,
     review: Option<Review>,
+    stage: Stage,
 }
 
 impl FileChange {
@@ -184,6 +185,7 @@ impl FileChange {
             n_implied: usize::from(has_lines && is_new),
             operations: operations.into_iter().map(pending).collect(),
             review,
+            stage: Stage::Proposed,
         }
     }
 
@@ -237,10 +239,12 @@ impl FileChange {
             Presence::In => Fact::In,
             Presence::Out => Fact::Out,
             // Not to do it needs no file.
-            Presence::Neither if command == Command::Reject => Fact::Out,
+            Presence::Neither if command == Command::Reject && self.stage == Stage::Proposed => {
+                Fact::Out
+            }
             Presence::Neither => return Err(Unable::Changed(decided.obstacle())),
         };
-        Ok(step(decided.mark, fact, command)?)
+        Ok(step(self.stage, decided.mark, fact, command)?)
     }
 
     /// Returns the steps of `command` on the operations for which `is_meant` holds. What is not
@@ -276,10 +280,36 @@ impl FileChange {
             is_empty_after(self.review_or_panic(), &plan.edits),
         ) {
             (Presence::In, false) | (Presence::Out, true) => return Ok(Vec::new()),
-            (Presence::In, true) => Command::Unapply,
+            (Presence::In, true) => match self.stage {
+                Stage::Proposed => Command::Unapply,
+                Stage::Written => Command::Reject,
+            },
             (Presence::Out | Presence::Neither, _) => Command::Accept,
         };
         Ok(vec![(0, self.operation_step(0, command)?)])
+    }
+
+    /// Returns `plan` for its text, after adding what is decided with the lines to `operations`; `None`
+    /// if that is not possible. What is not possible, as `unable`, goes into `refused`.
+    fn text_part(
+        &self,
+        plan: Plan,
+        unable: Vec<(usize, Refusal)>,
+        operations: &mut Vec<(usize, Step)>,
+        refused: &mut Vec<(Entry, Unable)>,
+    ) -> Option<Plan> {
+        self.refuse_hunks(unable, refused);
+        match self.steps_with_lines(&plan) {
+            Ok(steps) => {
+                operations.extend(steps);
+                Some(plan)
+            }
+            Err(why) => {
+                let hunks = plan.steps.iter().map(|&(hunk, _)| Entry::Hunk(hunk));
+                refused.extend(hunks.map(|entry| (entry, why.clone())));
+                None
+            }
+        }
     }
 
     /// Returns why the file, which is new, cannot be created for its lines, if that is so.
@@ -368,6 +398,16 @@ impl Change {
         Change {
             files,
             ..Change::default()
+        }
+    }
+
+    /// Records that the change was written before the review.
+    pub fn begin_written(&mut self) {
+        for file in &mut self.files {
+            file.stage = Stage::Written;
+            if let Some(review) = &mut file.review {
+                review.begin_written();
+            }
         }
     }
 
@@ -533,15 +573,19 @@ impl Change {
         })
     }
 
-    /// Plans to reject everything that is pending in `files`; nothing changes in any file.
-    pub fn plan_reject(&self, files: impl IntoIterator<Item = usize>) -> ChangePlan {
-        let plan = self.plan_files(files, |file, refused| {
+    /// Plans to reject everything that is pending in `files`; nothing changes in any file unless it was
+    /// written before. Also returns what cannot be taken out.
+    pub fn plan_reject(&self, files: impl IntoIterator<Item = usize>) -> (ChangePlan, Refused) {
+        self.plan_files(files, |file, refused| {
             let change = &self.files[file];
             let is_pending = |decided: &Decided| decided.mark == Mark::Pending;
-            let operations = change.steps(Command::Reject, is_pending, refused);
-            (operations, change.review().map(Review::plan_rejection))
-        });
-        plan.0
+            let mut operations = change.steps(Command::Reject, is_pending, refused);
+            let text = change.review().and_then(|review| {
+                let (plan, unable) = review.plan_rejection();
+                change.text_part(plan, unable, &mut operations, refused)
+            });
+            (operations, text)
+        })
     }
 
     /// Plans to take everything out of `files` that is in them. Also returns what cannot be taken
@@ -551,6 +595,7 @@ impl Change {
             let change = &self.files[file];
             // Of what others have changed since, the user must read that it stays.
             let is_in = |decided: &Decided| match decided.presence {
+                _ if change.stage == Stage::Written => decided.mark != Mark::Pending,
                 Presence::In => true,
                 Presence::Out => false,
                 Presence::Neither => decided.is_ours,
@@ -558,16 +603,7 @@ impl Change {
             let mut operations = change.steps(Command::Unapply, is_in, refused);
             let text = change.review().and_then(|review| {
                 let (plan, unable) = review.plan_none();
-                change.refuse_hunks(unable, refused);
-                match change.steps_with_lines(&plan) {
-                    Ok(steps) => operations.extend(steps),
-                    Err(why) => {
-                        let hunks = plan.steps.iter().map(|&(hunk, _)| Entry::Hunk(hunk));
-                        refused.extend(hunks.map(|entry| (entry, why.clone())));
-                        return None;
-                    }
-                }
-                Some(plan)
+                change.text_part(plan, unable, &mut operations, refused)
             });
             (operations, text)
         })
@@ -697,7 +733,7 @@ impl Change {
 
     /// Rejects every entry of `files` that is not marked applied.
     pub fn reject_all(&mut self, files: Range<usize>) {
-        let plan = self.plan_reject(files.clone());
+        let (plan, _) = self.plan_reject(files.clone());
         self.commit(&plan);
         // One that was rejected already may have failed to be accepted since then.
         for file in files {

@@ -23,7 +23,7 @@ use crate::weave::{Next, Reading};
 use history::History;
 pub(crate) use history::Role;
 pub use plan::{Plan, Position, Snapshot};
-pub use table::{Command, Fact, Mark, Note, Refusal, Step, step};
+pub use table::{Command, Fact, Mark, Note, Refusal, Stage, Step, step};
 
 /// The overall result of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -84,6 +84,7 @@ pub struct Standing {
 #[derive(Debug, Clone)]
 pub struct Review {
     proposal: Proposal,
+    stage: Stage,
     marks: Vec<Mark>,
     /// Whether the last attempt to apply the hunk failed and the user has not rejected it since.
     has_failed: Vec<bool>,
@@ -102,6 +103,7 @@ impl Review {
         let n_hunks = proposal.n_hunks();
         Review {
             proposal,
+            stage: Stage::Proposed,
             marks: vec![Mark::Pending; n_hunks],
             has_failed: vec![false; n_hunks],
             is_ours: vec![false; n_hunks],
@@ -109,6 +111,40 @@ impl Review {
             n_ids: n_hunks,
             history: History::default(),
         }
+    }
+
+    /// Records that the change was written before the review.
+    pub fn begin_written(&mut self) {
+        self.stage = Stage::Written;
+    }
+
+    /// Returns the target with the changes that are marked applied, and without those of the other
+    /// hunks: what was reviewed of a change that was written before. A hunk that cannot be taken out
+    /// is left as it is in the target.
+    pub fn reviewed(&self) -> Vec<u8> {
+        let others = (0..self.marks.len()).filter(|&hunk| {
+            self.marks[hunk] != Mark::Applied
+                && self.fact(hunk) != Fact::Out
+                && self.proposal.obstacle(hunk).is_none()
+        });
+        let mut flips: Vec<(usize, bool)> = others.map(|hunk| (hunk, false)).collect();
+        let edits = loop {
+            match self.proposal.edits_for(&flips) {
+                Ok(edits) => break edits,
+                // See `plan_each`.
+                Err(_) => drop(flips.pop()),
+            }
+        };
+        let target = Text::new(self.proposal.target());
+        let mut reviewed = Vec::new();
+        let mut done = 0;
+        for edit in edits {
+            reviewed.extend_from_slice(target.lines_bytes(done..edit.line));
+            reviewed.extend_from_slice(&edit.text);
+            done = edit.line + edit.n_removed;
+        }
+        reviewed.extend_from_slice(target.lines_bytes(done..target.len()));
+        reviewed
     }
 
     /// Returns the index of the hunk with the id `id`, if it still exists; see [`Snapshot::id`].

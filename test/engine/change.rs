@@ -316,10 +316,10 @@ impl Table {
         let all = || 0..self.proposed.len();
         let plan = match dice.roll(16) {
             0 => self.change.plan_accept(all()).0,
-            1 => self.change.plan_reject(all()),
+            1 => self.change.plan_reject(all()).0,
             2 => self.change.plan_unapply(all()).0,
             3 => self.change.plan_accept(one()).0,
-            4 => self.change.plan_reject(one()),
+            4 => self.change.plan_reject(one()).0,
             5 => self.change.plan_unapply(one()).0,
             6 | 7 => match self.change.plan_undo() {
                 Ok(plan) => plan,

@@ -4,6 +4,7 @@ mod history;
 mod plan;
 mod table;
 mod walk;
+mod written;
 
 use agent_q_diff_engine::review::Command::{Accept, Reject, Toggle, Unapply};
 use agent_q_diff_engine::review::Fact::{In, Out};

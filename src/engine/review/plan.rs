@@ -5,7 +5,7 @@ use crate::proposal::{Obstacle, Rewrite};
 use crate::weave::LineEdit;
 
 use super::table::marked;
-use super::{Command, Fact, Mark, Note, Refusal, Review, Role, Step, step};
+use super::{Command, Fact, Mark, Note, Refusal, Review, Role, Stage, Step, step};
 
 /// What a command would do: the edits to make, and the state once they are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,9 +25,13 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(edits: Vec<LineEdit>, steps: Vec<(usize, Step)>) -> Plan {
+    pub(super) fn new(
+        flips: Vec<(usize, bool)>,
+        edits: Vec<LineEdit>,
+        steps: Vec<(usize, Step)>,
+    ) -> Plan {
         Plan {
-            flips: flips(&steps),
+            flips,
             edits,
             steps,
             atoms: Vec::new(),
@@ -42,15 +46,15 @@ impl Plan {
     }
 }
 
-/// Returns the hunks that the `steps` of a decision apply or unapply; `true` means apply.
-fn flips(steps: &[(usize, Step)]) -> Vec<(usize, bool)> {
-    let flips = steps.iter().filter(|(_, step)| step.is_flip);
-    flips
-        .map(|&(hunk, step)| (hunk, step.mark == Mark::Applied))
-        .collect()
-}
-
 impl Review {
+    /// Returns the hunks that the `steps` of a decision apply or unapply; `true` means apply.
+    fn flips(&self, steps: &[(usize, Step)]) -> Vec<(usize, bool)> {
+        let flips = steps.iter().filter(|(_, step)| step.is_flip);
+        flips
+            .map(|&(hunk, step)| (hunk, self.stage.is_in(step.mark)))
+            .collect()
+    }
+
     /// Plans `command` on hunk `hunk`.
     ///
     /// # Errors
@@ -59,8 +63,9 @@ impl Review {
     pub fn plan(&self, hunk: usize, command: Command) -> Result<Plan, Refusal> {
         self.check_hunk(hunk)?;
         let steps = vec![(hunk, self.checked_step(hunk, command)?)];
-        let edits = self.proposal.edits_for(&flips(&steps))?;
-        Ok(Plan::new(edits, steps))
+        let flips = self.flips(&steps);
+        let edits = self.proposal.edits_for(&flips)?;
+        Ok(Plan::new(flips, edits, steps))
     }
 
     /// Plans `command` on hunk `hunk`, whose place is ambiguous, at the weave's place for it, which
@@ -108,7 +113,7 @@ impl Review {
         self.check_hunk(hunk)?;
         if text == self.proposal.proposed(hunk) {
             let step = marked(self.marks[hunk], Note::Unchanged);
-            return Ok(Plan::new(Vec::new(), vec![(hunk, step)]));
+            return Ok(Plan::new(Vec::new(), Vec::new(), vec![(hunk, step)]));
         }
         let (mark, note) = match self.fact(hunk) {
             Fact::Out => (Mark::Pending, Note::Marked),
@@ -117,7 +122,7 @@ impl Review {
         let change = self.proposal.edited(hunk, text)?;
         let (edits, rewrite) = change.ok_or(Refusal::ChangesNothing)?;
         let steps = vec![(hunk, marked(mark, note))];
-        Ok(Plan::new(edits, steps).rewriting(Some(rewrite)))
+        Ok(Plan::new(Vec::new(), edits, steps).rewriting(Some(rewrite)))
     }
 
     /// Plans that `text`, the user's version of [`Review::merge`], replaces the current lines in
@@ -137,7 +142,7 @@ impl Review {
             Some((edits, rewrite)) => (marked(Mark::Applied, Note::Edited), edits, Some(rewrite)),
         };
         let steps = vec![(hunk, step)];
-        Ok(Plan::new(edits, steps).rewriting(rewrite))
+        Ok(Plan::new(Vec::new(), edits, steps).rewriting(rewrite))
     }
 
     /// Returns the new state of hunk `hunk` if the current lines in its place are to stay. If it
@@ -170,16 +175,20 @@ impl Review {
         self.plan_each(Command::Accept, is_meant)
     }
 
-    /// Plans to reject every pending hunk; the target does not change.
-    pub(crate) fn plan_rejection(&self) -> Plan {
-        let (plan, _) = self.plan_each(Command::Reject, |hunk| self.marks[hunk] == Mark::Pending);
-        plan
+    /// Plans to reject every pending hunk; the target does not change unless they were written before.
+    /// Also returns the hunks that cannot be taken out, each with the reason.
+    pub(crate) fn plan_rejection(&self) -> (Plan, Vec<(usize, Refusal)>) {
+        self.plan_each(Command::Reject, |hunk| self.marks[hunk] == Mark::Pending)
     }
 
-    /// Plans to unapply every hunk that is wholly or partly in the target, as one plan. Also
-    /// returns the hunks that cannot be unapplied, each with the reason.
+    /// Plans to unapply every hunk that is wholly or partly in the target, as one plan; if they were
+    /// written before, to make every hunk pending. Also returns the hunks with which that cannot be
+    /// done, each with the reason.
     pub fn plan_none(&self) -> (Plan, Vec<(usize, Refusal)>) {
-        self.plan_each(Command::Unapply, |hunk| self.fact(hunk) != Fact::Out)
+        self.plan_each(Command::Unapply, |hunk| match self.stage {
+            Stage::Proposed => self.fact(hunk) != Fact::Out,
+            Stage::Written => self.marks[hunk] != Mark::Pending || self.fact(hunk) == Fact::Out,
+        })
     }
 
     /// Plans `command` on each hunk for which `is_meant` holds, as one plan. Also returns the hunks
@@ -197,20 +206,21 @@ impl Review {
             }
         }
         loop {
-            match self.proposal.edits_for(&flips(&steps)) {
-                Ok(edits) => return (Plan::new(edits, steps), refused),
+            let flips = self.flips(&steps);
+            match self.proposal.edits_for(&flips) {
+                Ok(edits) => return (Plan::new(flips, edits, steps), refused),
                 // Only a hunk at the end of the text, so the last one, can leave a line without
                 // newline in the middle.
                 Err(error) => match steps.pop() {
                     Some((hunk, _)) => refused.push((hunk, error.into())),
-                    None => return (Plan::new(Vec::new(), steps), refused),
+                    None => return (Plan::new(Vec::new(), Vec::new(), steps), refused),
                 },
             }
         }
     }
 
     fn checked_step(&self, hunk: usize, command: Command) -> Result<Step, Refusal> {
-        let step = step(self.marks[hunk], self.fact(hunk), command)?;
+        let step = step(self.stage, self.marks[hunk], self.fact(hunk), command)?;
         self.check(hunk, step)?;
         self.refuse_if_lost(hunk, step)?;
         Ok(step)

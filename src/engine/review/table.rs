@@ -1,4 +1,5 @@
-//! The state machine of one hunk: a table of mark, fact and command.
+//! The state machine of one hunk: a table of mark, fact and command, and of whether the change was
+//! written before it was reviewed.
 
 use thiserror::Error;
 
@@ -28,16 +29,37 @@ pub enum Fact {
     Mixed,
 }
 
+/// Whether a change is reviewed before or after it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Stage {
+    /// Before: accepting a hunk writes it.
+    #[default]
+    Proposed,
+    /// After: what is not decided is in the target, and rejecting a hunk takes it out.
+    Written,
+}
+
+impl Stage {
+    /// Returns whether the change of a hunk that gets `mark` by a flip is in the target then.
+    pub(crate) fn is_in(self, mark: Mark) -> bool {
+        match self {
+            Stage::Proposed => mark == Mark::Applied,
+            Stage::Written => mark != Mark::Rejected,
+        }
+    }
+}
+
 /// A command of the user on one hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Command {
     /// Put the change into the target.
     Accept,
-    /// Decline the change; the target stays as it is.
+    /// Decline the change; the target stays as it is, unless the change was written before.
     Reject,
     /// Accept the hunk; if it is marked applied, make it pending and leave the target alone.
     Toggle,
-    /// Take the change out of the target.
+    /// Take the change out of the target; if it was written before the review, make it pending, and
+    /// put it back if it was taken out.
     Unapply,
 }
 
@@ -113,7 +135,15 @@ pub enum Refusal {
 /// # Errors
 ///
 /// [`Refusal::NotIn`] if there is nothing to unapply.
-pub fn step(mark: Mark, fact: Fact, command: Command) -> Result<Step, Refusal> {
+pub fn step(stage: Stage, mark: Mark, fact: Fact, command: Command) -> Result<Step, Refusal> {
+    match stage {
+        Stage::Proposed => step_before(mark, fact, command),
+        Stage::Written => step_after(mark, fact, command),
+    }
+}
+
+/// Returns what `command` does to a hunk that is written when it is accepted.
+fn step_before(mark: Mark, fact: Fact, command: Command) -> Result<Step, Refusal> {
     use Command::*;
     use Fact::*;
     use Mark::*;
@@ -147,6 +177,29 @@ pub fn step(mark: Mark, fact: Fact, command: Command) -> Result<Step, Refusal> {
         (Pending | Applied | Rejected, Mixed, Accept | Toggle) => to(Applied, true, Note::Edited),
         (Pending | Applied | Rejected, Mixed, Reject) => to(Rejected, false, Note::StaysIn),
         (Pending | Applied | Rejected, Mixed, Unapply) => to(Pending, true, Note::Edited),
+    }
+}
+
+/// Returns what `command` does to a hunk that was written before the review.
+fn step_after(mark: Mark, fact: Fact, command: Command) -> Result<Step, Refusal> {
+    use Command::*;
+    use Fact::*;
+    use Mark::*;
+    match (mark, fact, command) {
+        // Some of its lines that are in the target are kept as they are.
+        (Applied, In | Mixed, Accept) => to(Applied, false, Note::Unchanged),
+        (Applied, In | Mixed, Toggle | Unapply) => to(Pending, false, Note::Marked),
+        (Pending | Rejected, In | Mixed, Accept | Toggle) => to(Applied, false, Note::Marked),
+        (Pending | Applied | Rejected, In | Mixed, Reject) => to(Rejected, true, Note::Edited),
+        (Pending, In | Mixed, Unapply) => to(Pending, false, Note::Unchanged),
+        (Rejected, In | Mixed, Unapply) => to(Pending, false, Note::Marked),
+
+        (Pending | Applied | Rejected, Out, Accept) => to(Applied, true, Note::Edited),
+        (Pending | Rejected, Out, Toggle) => to(Applied, true, Note::Edited),
+        (Applied, Out, Toggle) => to(Pending, true, Note::Edited),
+        (Pending | Applied, Out, Reject) => to(Rejected, false, Note::AlreadyOut),
+        (Rejected, Out, Reject) => to(Rejected, false, Note::Unchanged),
+        (Pending | Applied | Rejected, Out, Unapply) => to(Pending, true, Note::Edited),
     }
 }
 

@@ -438,7 +438,7 @@ fn compare(repository: &Repository, old: &str, new: &str, dice: &mut Dice) -> [u
         tree == second,
         "{old} {new}: accepted, it is not the second tree"
     );
-    let plan = change.plan_reject(whole.clone());
+    let (plan, _) = change.plan_reject(whole.clone());
     assert!(plan.parts.iter().all(|part| {
         let edits = part.text.iter().flat_map(|text| &text.edits);
         edits.count() == 0 && part.operations.iter().all(|(_, step)| !step.is_flip)

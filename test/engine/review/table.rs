@@ -6,7 +6,7 @@ use agent_q_diff_engine::review::Mark::{self, Applied, Pending, Rejected};
 use agent_q_diff_engine::review::Note::{
     self, AlreadyIn, AlreadyOut, Edited, Marked, StaysIn, Unchanged,
 };
-use agent_q_diff_engine::review::{Refusal, Step, step};
+use agent_q_diff_engine::review::{Refusal, Stage, Step, step};
 
 use super::{OUT, SECOND_IN, SECOND_MIXED, TWO_IN};
 use crate::common::desk::Desk;
@@ -74,7 +74,7 @@ fn every_step_is_as_the_table_says() {
         };
         let expected = expected.map(step_of).ok_or(Refusal::NotIn);
         assert_eq!(
-            step(mark, fact, command),
+            step(Stage::Proposed, mark, fact, command),
             expected,
             "{mark:?} {fact:?} {command:?}"
         );

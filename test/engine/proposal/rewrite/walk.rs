@@ -4,7 +4,7 @@
 use agent_q_diff_engine::diff::HeadingRule;
 use agent_q_diff_engine::patch::hunk::{Hunk, LineKind, print};
 use agent_q_diff_engine::proposal::Proposal;
-use agent_q_diff_engine::review::{Command, Fact, Mark, Plan, Refusal, Step, step};
+use agent_q_diff_engine::review::{Command, Fact, Mark, Plan, Refusal, Stage, Step, step};
 use agent_q_diff_engine::weave::{FlipError, LineEdit};
 
 use super::model::Touch::{Conflict, Touched, Untouched};
@@ -219,7 +219,7 @@ impl Walk<'_> {
         let block = &self.state.blocks[hunk];
         let fact = if block.is_in { Fact::In } else { Fact::Out };
         let planned = self.desk.review.plan(hunk, command);
-        let step = match step(block.mark, fact, command) {
+        let step = match step(Stage::Proposed, block.mark, fact, command) {
             Ok(step) => step,
             Err(refusal) => return assert_eq!(planned, Err(refusal)),
         };

@@ -1,0 +1,132 @@
+//! Reviews of changes that were written before.
+
+use agent_q_diff_engine::review::Command::{self, Accept, Reject, Toggle, Unapply};
+use agent_q_diff_engine::review::Fact::{self, In, Mixed, Out};
+use agent_q_diff_engine::review::Mark::{self, Applied, Pending, Rejected};
+use agent_q_diff_engine::review::Note::{self, AlreadyOut, Edited, Marked, Unchanged};
+
+use super::{FIRST_IN, OUT, TWO_IN};
+use crate::common::desk::Desk;
+
+/// The second hunk's part that is left when its first line was taken out.
+const SECOND_PART: &str = "A\n1\n2\n3\n4\n5\n6\n7\nb\n8\nC\n";
+
+type Row = (Mark, Fact, Command, (Mark, Fact, Note));
+
+/// Every mark, fact and command; then the new mark and fact, and the note for the user.
+const TABLE: [Row; 36] = [
+    (Pending, In, Accept, (Applied, In, Marked)),
+    (Pending, In, Reject, (Rejected, Out, Edited)),
+    (Pending, In, Toggle, (Applied, In, Marked)),
+    (Pending, In, Unapply, (Pending, In, Unchanged)),
+    (Applied, In, Accept, (Applied, In, Unchanged)),
+    (Applied, In, Reject, (Rejected, Out, Edited)),
+    (Applied, In, Toggle, (Pending, In, Marked)),
+    (Applied, In, Unapply, (Pending, In, Marked)),
+    (Rejected, In, Accept, (Applied, In, Marked)),
+    (Rejected, In, Reject, (Rejected, Out, Edited)),
+    (Rejected, In, Toggle, (Applied, In, Marked)),
+    (Rejected, In, Unapply, (Pending, In, Marked)),
+    (Pending, Mixed, Accept, (Applied, Mixed, Marked)),
+    (Pending, Mixed, Reject, (Rejected, Out, Edited)),
+    (Pending, Mixed, Toggle, (Applied, Mixed, Marked)),
+    (Pending, Mixed, Unapply, (Pending, Mixed, Unchanged)),
+    (Applied, Mixed, Accept, (Applied, Mixed, Unchanged)),
+    (Applied, Mixed, Reject, (Rejected, Out, Edited)),
+    (Applied, Mixed, Toggle, (Pending, Mixed, Marked)),
+    (Applied, Mixed, Unapply, (Pending, Mixed, Marked)),
+    (Rejected, Mixed, Accept, (Applied, Mixed, Marked)),
+    (Rejected, Mixed, Reject, (Rejected, Out, Edited)),
+    (Rejected, Mixed, Toggle, (Applied, Mixed, Marked)),
+    (Rejected, Mixed, Unapply, (Pending, Mixed, Marked)),
+    (Pending, Out, Accept, (Applied, In, Edited)),
+    (Pending, Out, Reject, (Rejected, Out, AlreadyOut)),
+    (Pending, Out, Toggle, (Applied, In, Edited)),
+    (Pending, Out, Unapply, (Pending, In, Edited)),
+    (Applied, Out, Accept, (Applied, In, Edited)),
+    (Applied, Out, Reject, (Rejected, Out, AlreadyOut)),
+    (Applied, Out, Toggle, (Pending, In, Edited)),
+    (Applied, Out, Unapply, (Pending, In, Edited)),
+    (Rejected, Out, Accept, (Applied, In, Edited)),
+    (Rejected, Out, Reject, (Rejected, Out, Unchanged)),
+    (Rejected, Out, Toggle, (Applied, In, Edited)),
+    (Rejected, Out, Unapply, (Pending, In, Edited)),
+];
+
+/// A review of two hunks that are written.
+fn desk() -> Desk {
+    let mut desk = Desk::of_texts(OUT, TWO_IN);
+    desk.becomes(TWO_IN);
+    desk.review.begin_written();
+    desk
+}
+
+/// Returns the target with the first hunk, and the second or a part of it.
+fn with_second(fact: Fact) -> &'static str {
+    match fact {
+        Out => FIRST_IN,
+        In => TWO_IN,
+        Mixed => SECOND_PART,
+    }
+}
+
+#[test]
+fn every_step_leaves_mark_fact_and_target_as_the_table_says() {
+    let keys: std::collections::HashSet<_> =
+        TABLE.iter().map(|row| (row.0, row.1, row.2)).collect();
+    assert_eq!(keys.len(), 3 * 3 * 4);
+    for (mark, fact, command, (new_mark, new_fact, note)) in TABLE {
+        let case = format!("{mark:?} {fact:?} {command:?}");
+        let mut desk = desk();
+        desk.becomes(with_second(fact));
+        assert_eq!(desk.review.fact(1), fact, "{case}");
+        desk.review.set_mark(1, mark);
+        assert_eq!(desk.act(1, command).ok(), Some(note), "{case}");
+        let second = (desk.review.mark(1), desk.review.fact(1));
+        assert_eq!(second, (new_mark, new_fact), "{case}");
+        assert_eq!(desk.text(), with_second(new_fact), "{case}");
+        assert_eq!((desk.review.mark(0), desk.review.fact(0)), (Pending, In));
+    }
+}
+
+#[test]
+fn what_was_reviewed_is_what_is_kept_and_what_the_user_typed() {
+    let mut desk = desk();
+    assert_eq!(desk.review.reviewed(), OUT.as_bytes());
+    desk.act(0, Accept).unwrap();
+    assert_eq!(desk.review.reviewed(), FIRST_IN.as_bytes());
+    desk.becomes(&TWO_IN.replace("4\n", "4\ntyped\n"));
+    let typed = FIRST_IN.replace("4\n", "4\ntyped\n");
+    assert_eq!(desk.review.reviewed(), typed.as_bytes());
+    desk.act(1, Reject).unwrap();
+    assert_eq!(desk.text(), typed);
+    assert_eq!(desk.review.reviewed(), typed.as_bytes());
+}
+
+#[test]
+fn undo_puts_back_what_was_rejected_and_unkeeps_what_was_kept() {
+    let mut desk = desk();
+    desk.act(0, Accept).unwrap();
+    desk.act(1, Reject).unwrap();
+    for (text, reviewed) in [(TWO_IN, FIRST_IN), (TWO_IN, OUT)] {
+        let plan = desk.review.plan_undo().unwrap();
+        desk.carry_out(&plan);
+        assert_eq!(desk.text(), text);
+        assert_eq!(desk.review.reviewed(), reviewed.as_bytes());
+    }
+}
+
+#[test]
+fn all_can_be_kept_or_be_pending_again() {
+    let mut desk = desk();
+    let (plan, refused) = desk.review.plan_all();
+    assert!(plan.edits.is_empty() && refused.is_empty());
+    desk.carry_out(&plan);
+    assert_eq!(desk.review.reviewed(), TWO_IN.as_bytes());
+    desk.act(1, Reject).unwrap();
+    let (plan, refused) = desk.review.plan_none();
+    assert!(refused.is_empty());
+    desk.carry_out(&plan);
+    assert_eq!(desk.text(), TWO_IN);
+    assert_eq!(desk.review.reviewed(), OUT.as_bytes());
+}
