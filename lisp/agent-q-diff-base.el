@@ -683,6 +683,7 @@ Either may be nil, for no command."
   (agent-q-diff-several-matches "Several matches")
   (agent-q-diff-overlapping-matches "Overlapping matches")
   ;; From loading the engine.
+  (agent-q-diff-no-repository "No repository")
   (agent-q-diff-no-module     "No engine")
   ;; About the target.
   (agent-q-diff-bad-target    "Target refused")

@@ -209,10 +209,28 @@ BUFFER is by default the current one."
   (and agent-q-diff-buffer-change
        (agent-q-diff-change-is-detached agent-q-diff-buffer-change)))
 
+(defun agent-q-diff-buffer-written-p ()
+  "Return non-nil if what this buffer shows was written before its review."
+  (and agent-q-diff-buffer-change
+       (agent-q-diff-change-written agent-q-diff-buffer-change)
+       t))
+
+(defun agent-q-diff-buffer-mark-word (mark)
+  "Return the word for hunks with MARK: `applied', `rejected' or nil.
+For `applied' it is \"applied\", \"accepted\" if the target is a text that is in
+no file yet, or \"kept\" if the hunks were written before the review."
+  (let ((is-written (agent-q-diff-buffer-written-p)))
+    (pcase-exhaustive mark
+      ('applied (cond
+                 (is-written "kept")
+                 ((agent-q-diff-buffer--detached-p) "accepted")
+                 (t "applied")))
+      ('rejected (if is-written "taken out" "rejected"))
+      ('nil "pending"))))
+
 (defun agent-q-diff-buffer-applied-word ()
-  "Return the word for hunks that are in the target of this buffer's review.
-It is \"applied\", or \"accepted\" if the target is a text that is in no file yet."
-  (if (agent-q-diff-buffer--detached-p) "accepted" "applied"))
+  "Return the word for accepted hunks; see `agent-q-diff-buffer-mark-word'."
+  (agent-q-diff-buffer-mark-word 'applied))
 
 (defun agent-q-diff-buffer-target-word ()
   "Return the word for the target of this buffer's review, \"file\" or \"text\"."
@@ -706,8 +724,8 @@ file, are inserted at once; see `agent-q-diff-buffer-rest'."
      (delq nil
            (list
             (cond
-             ((= applied total) "accepted")
-             ((= rejected total) "rejected")
+             ((= applied total) (if (agent-q-diff-buffer-written-p) "kept" "accepted"))
+             ((= rejected total) (agent-q-diff-buffer-mark-word 'rejected))
              ((= 0 applied rejected)
               (format (ngettext "%d hunk" "%d hunks" total) total))
              (t (string-join
@@ -715,7 +733,9 @@ file, are inserted at once; see `agent-q-diff-buffer-rest'."
                        (list (and (< 0 applied)
                                   (format "%d of %d %s" applied total
                                           (agent-q-diff-buffer-applied-word)))
-                             (and (< 0 rejected) (format "%d rejected" rejected))
+                             (and (< 0 rejected)
+                                  (format "%d %s" rejected
+                                          (agent-q-diff-buffer-mark-word 'rejected)))
                              (and (< (+ applied rejected) total)
                                   (format "%d pending" (- total applied rejected)))))
                  ", ")))

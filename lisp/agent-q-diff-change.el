@@ -70,6 +70,10 @@ that it is neither as before nor as proposed, the string says how."
            (agent-q-diff-operation--either
             mode before after
             (if mode "its mode has been changed since" "the file does not exist any more"))))
+        (`(binary ,before ,after)
+         (agent-q-diff-operation--either
+          (and (agent-q-diff-file-regular-p new) (agent-q-diff-file-bytes new))
+          before after "the file has been changed since"))
         (`(link ,before ,after)
          (let ((path (or new old)))
            (agent-q-diff-operation--either
@@ -165,6 +169,10 @@ FILE, OPERATION, IS-IN and the value are that function's."
             (`(mode ,before ,after)
              (agent-q-diff-operation--set-mode file (if is-in after before)
                                                (logxor before after)))
+            (`(binary ,before ,after)
+             (agent-q-diff-operation--set-bytes file new
+                                                (if is-in before after)
+                                                (if is-in after before)))
             (`(link ,before ,after)
              (agent-q-diff-operation--link file (or new old)
                                            (if is-in before after)
@@ -351,6 +359,20 @@ visit the file while it had another name."
       (set-file-modes path before)
       (agent-q-diff-operation--note-disk file))))
 
+(defun agent-q-diff-operation--set-bytes (file path before after)
+  "Give PATH, the name of FILE, the bytes AFTER instead of BEFORE."
+  (unless (and (agent-q-diff-file-regular-p path)
+               (agent-q-diff-file-has-bytes-p path before))
+    (agent-q-diff-file-refuse "%s has been changed since" path))
+  (let ((buffer (find-buffer-visiting path)))
+    (when (and buffer (buffer-modified-p buffer))
+      (agent-q-diff-file-refuse "%s has unsaved edits" path))
+    (agent-q-diff-file-write-bytes path after)
+    (when buffer
+      (agent-q-diff-disk-sync buffer)))
+  (lambda ()
+    (agent-q-diff-operation--set-bytes file path after before)))
+
 (defun agent-q-diff-operation--link (file path before after)
   "Let the symbolic link PATH, the name of FILE, lead to AFTER, not to BEFORE.
 Either is nil if there is no such link."
@@ -402,6 +424,9 @@ Either is nil if there is no such link."
     ('(rename) "rename")
     (`(mode ,before ,after) (format "mode %o → %o" (logand before #o7777)
                                     (logand after #o7777)))
+    (`(binary ,before ,after) (format "other bytes, %s → %s"
+                                      (file-size-human-readable (length before))
+                                      (file-size-human-readable (length after))))
     (`(link nil ,after) (format "new link to %s" (agent-q-diff-visible after)))
     (`(link ,before nil) (format "delete the link to %s" (agent-q-diff-visible before)))
     (`(link ,before ,after) (format "link to %s → %s" (agent-q-diff-visible before)
@@ -414,6 +439,7 @@ Either is nil if there is no such link."
     ((or `(delete ,_) `(link ,_ nil)) "the deletion")
     ('(rename) "the renaming")
     (`(mode ,_ ,_) "the mode")
+    (`(binary ,_ ,_) "the bytes")
     (`(link ,_ ,_) "the link")))
 
 (defun agent-q-diff-operation-done-p (file operation fact)
@@ -440,6 +466,7 @@ IS-DONE is non-nil if it has been done."
                       (= after (logior before (logand after agent-q-diff-operation--execute))))
                  "made executable"
                (format "given mode %o" (logand after #o7777)))))
+    (`(binary ,_ ,_) (if is-done "given other bytes" "not given other bytes"))
     (`(link ,_ ,after) (format (if is-done "now links to %s" "does not link to %s")
                                (agent-q-diff-visible after)))))
 
@@ -459,6 +486,9 @@ IS-DONE is non-nil if it has been done."
   (n-extra nil :documentation "Number of hunks added by splits, or nil if none was ever split.")
   (committed nil :documentation "Last snapshot, an `agent-q-diff-engine-committed', or nil.")
   (known-unplaced nil :documentation "What `agent-q-diff-change-unplaced' returns, or nil if that is not known.")
+  (written nil :documentation "Function to call after each decision, if the change was written
+before the review, else nil.  Its arguments are the change and a list of the
+files that were decided.")
   (failures nil :documentation "Alist from hunk index to why it last failed to apply.")
   (comments nil :documentation "Alist from hunk index to the user's comment."))
 
@@ -484,6 +514,13 @@ Those with text have a review of the engine each, undecided so far."
   "Return a new change of FILE, an `agent-q-diff-file-change', alone."
   (agent-q-diff-change--create
    :files (list file) :is-detached (agent-q-diff-file-change-is-detached file)))
+
+(defun agent-q-diff-change-begin-written (change function)
+  "Record that CHANGE was written before its review.
+Then what is not decided is in the files, and rejecting a hunk takes it out.
+FUNCTION is called with CHANGE and a list of files after each decision."
+  (setf (agent-q-diff-change-written change) function)
+  (agent-q-diff-module-begin-written (agent-q-diff-change-engine change)))
 
 (defun agent-q-diff-change-close (change)
   "Free the memory of CHANGE, and close its targets unless somebody needs them."
@@ -519,6 +556,7 @@ kept, or if a file can no longer be a target."
     (agent-q-diff-change--create
      :files (nreverse files)
      :n-extra (agent-q-diff-change-n-extra change)
+     :written (agent-q-diff-change-written change)
      :comments (copy-alist (agent-q-diff-change-comments change))
      :failures (copy-alist (agent-q-diff-change-failures change)))))
 

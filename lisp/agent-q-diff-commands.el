@@ -45,6 +45,8 @@ NOTE is the note of the plan, a symbol; HUNK is an
 `agent-q-diff-engine-hunk'."
   (format-spec
    (pcase-exhaustive (cons note command)
+     ((guard (agent-q-diff-buffer-written-p))
+      (agent-q-diff-commands--written-note note command hunk))
      (`(edited . unapply)   "%n taken out of the %t")
      (`(edited . ,_)        (concat "%n %a" (agent-q-diff-commands--where hunk)))
      (`(marked . reject)    "%n rejected")
@@ -59,6 +61,22 @@ NOTE is the note of the plan, a symbol; HUNK is an
    `((?n . ,(agent-q-diff-buffer-hunk-words (agent-q-diff-engine-hunk-index hunk) 'first))
      (?a . ,(agent-q-diff-buffer-applied-word))
      (?t . ,(agent-q-diff-buffer-target-word)))))
+
+(defun agent-q-diff-commands--written-note (note command hunk)
+  "Return what to say about a hunk that was written before its review.
+NOTE, COMMAND and HUNK are as for `agent-q-diff-commands--note-text'; the value
+is a format for `format-spec'."
+  (pcase-exhaustive (cons note (agent-q-diff-engine-hunk-mark hunk))
+    (`(edited . rejected)      "%n taken out")
+    (`(edited . applied)       "%n put back, and kept")
+    (`(edited . nil)           "%n put back, and pending")
+    (`(marked . applied)       "%n kept")
+    (`(marked . nil)           "%n pending")
+    (`(unchanged . applied)    "%n kept already")
+    (`(unchanged . rejected)   "%n taken out already")
+    (`(unchanged . nil)        "%n pending already")
+    (`(already-out . rejected) "%n taken out; somebody had done that already")
+    (_ (format "%%n: %s" command))))
 
 (defun agent-q-diff-commands--counts-words (change)
   "Return words to append about how far the review of CHANGE has come."
@@ -81,9 +99,10 @@ has changed."
                    (file (nth index (agent-q-diff-change-files change)))
                    ;; To reject, or to make an applied hunk pending, the target
                    ;; is not needed.
-                   (is-aimed (not (or (eq command 'reject)
-                                      (and (eq command 'toggle)
-                                           (agent-q-diff-commands--applied-p hunk))))))
+                   (is-aimed (or (agent-q-diff-change-written change)
+                                 (not (or (eq command 'reject)
+                                          (and (eq command 'toggle)
+                                               (agent-q-diff-commands--applied-p hunk)))))))
         (when is-aimed
           (agent-q-diff-signs-follow index change))
         (let* ((note (agent-q-diff-decide-hunk change command hunk
@@ -247,7 +266,7 @@ nil if anything could not be done."
 Return the last message shown, or nil if there was a failure.  This is one
 undo step of the target, and one decision for `agent-q-diff-undo'."
   (setq agent-q-diff-commands--decided nil)
-  (unless (eq command 'reject)
+  (unless (and (eq command 'reject) (not (agent-q-diff-buffer-written-p)))
     ;; Edits of a buffer that is not there yet could not become one step.
     (dolist (hunk hunks)
       (ignore-error error
@@ -490,7 +509,12 @@ since stay in it; a message shows which, and why.  Return them as a list of
                   (agent-q-diff-buffer-target-word))))
     (agent-q-diff-commands--show-many change)
     (cond
-     (failed (agent-q-diff-commands--say-failures failed "Not taken out"))
+     ((and (agent-q-diff-change-written change) (null failed))
+      (message "Everything is in the %s, and pending" place))
+     (failed (agent-q-diff-commands--say-failures
+              failed (if (agent-q-diff-change-written change)
+                         "Not put back"
+                       "Not taken out")))
      ((zerop n)
       (message "None of the proposal is in the %s" place))
      (unsaved
@@ -531,11 +555,14 @@ called this."
     (user-error "The review has ended"))
   (agent-q-diff-finish-confirm-unfinished by-key)
   (agent-q-diff-buffer-distrust-states)
-  (when-let ((change (agent-q-diff-buffer-change-or-nil)))
-    (agent-q-diff-decide-reject-all change)
-    (agent-q-diff-buffer-write-states)
-    (agent-q-diff-signs-show-all))
-  (agent-q-diff-finish-decided "rejected" by-key))
+  (let* ((change (agent-q-diff-buffer-change-or-nil))
+         (failed (and change (agent-q-diff-decide-reject-all change))))
+    (when change
+      (agent-q-diff-buffer-write-states)
+      (agent-q-diff-signs-show-all))
+    (if failed
+        (agent-q-diff-commands--say-failures failed "Not taken out")
+      (agent-q-diff-finish-decided "rejected" by-key))))
 
 ;;;; All hunks of a file
 
@@ -558,8 +585,7 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
                        (pcase-exhaustive command
                          ('accept (agent-q-diff-decide-accept-all change index))
                          ('unapply (agent-q-diff-decide-unapply-all change index))
-                         ('reject (agent-q-diff-decide-reject-all change index)
-                                  nil)))))
+                         ('reject (agent-q-diff-decide-reject-all change index))))))
         (setq agent-q-diff-commands--decided nil)
         (agent-q-diff-commands--show-many change)
         (if failed
@@ -583,12 +609,18 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
 (defun agent-q-diff-commands--check-file-has (command change index)
   "Signal a `user-error' if file INDEX of CHANGE has no hunk for COMMAND."
   (unless (seq-some (lambda (hunk)
-                      (if (eq command 'unapply)
-                          (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change hunk))
-                        (null (aref agent-q-diff-buffer-marks hunk))))
+                      (cond
+                       ((not (eq command 'unapply))
+                        (null (aref agent-q-diff-buffer-marks hunk)))
+                       ((agent-q-diff-change-written change)
+                        (aref agent-q-diff-buffer-marks hunk))
+                       (t (agent-q-diff-engine-hunk-fact
+                           (agent-q-diff-change-hunk change hunk)))))
                     (agent-q-diff-change-hunks-of change index))
     (user-error (if (eq command 'unapply)
-                    "None of %s is in the file"
+                    (if (agent-q-diff-change-written change)
+                        "Nothing of %s is decided"
+                      "None of %s is in the file")
                   "No hunk of %s is pending; press the key on a hunk to change what you decided")
                 (agent-q-diff-commands--name change index))))
 
@@ -597,9 +629,9 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
   (message "%s %s%s%s"
            (agent-q-diff-commands--name change index)
            (pcase-exhaustive command
-             ('accept "accepted")
-             ('reject "rejected")
-             ('unapply "taken out"))
+             ('accept (if (agent-q-diff-buffer-written-p) "kept" "accepted"))
+             ('reject (agent-q-diff-buffer-mark-word 'rejected))
+             ('unapply (if (agent-q-diff-buffer-written-p) "pending" "taken out")))
            (agent-q-diff-commands--unsaved-words
             (nth index (agent-q-diff-change-files change))
             (if (eq command 'reject) 'marked 'edited))

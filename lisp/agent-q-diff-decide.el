@@ -114,7 +114,7 @@ done; then nothing has changed."
   (agent-q-diff-decide--do-planned
    change hunk (memq command '(accept toggle))
    (lambda (engine)
-     (unless (eq command 'reject)
+     (unless (and (eq command 'reject) (not (agent-q-diff-change-written change)))
        (agent-q-diff-decide-visit change hunk))
      (agent-q-diff-engine-plan engine command hunk place))))
 
@@ -187,6 +187,7 @@ a hook changed a text on saving, record that; the next
                 (nth (agent-q-diff-engine-part-file part) files) part note))
              (if (cdr parts) (agent-q-diff-decide--in-order parts) parts)))
     (agent-q-diff-decide--commit change engine)
+    (agent-q-diff-decide--tell-written change (agent-q-diff-engine-planned-hunks planned))
     (dolist (part parts)
       (when (agent-q-diff-engine-part-operations part)
         (agent-q-diff-change-note-presences (nth (agent-q-diff-engine-part-file part) files))))
@@ -197,6 +198,13 @@ a hook changed a text on saving, record that; the next
          (pcase agent-q-diff-apply-text-before-hooks
            (`(,buffer . ,text)
             (and (eq buffer (agent-q-diff-file-change-buffer file)) text))))))))
+
+(defun agent-q-diff-decide--tell-written (change hunks)
+  "If CHANGE was written before its review, report a decision on HUNKS."
+  (when-let ((function (agent-q-diff-change-written change)))
+    (funcall function change
+             (seq-uniq (mapcar (lambda (hunk) (agent-q-diff-change-file-of change hunk))
+                               hunks)))))
 
 (defun agent-q-diff-decide--in-order (parts)
   "Return PARTS of a plan in the order in which they are to be carried out.
@@ -320,11 +328,11 @@ If FILE is not nil, only those of the file with that index.  Return (PLANNED
 Those are hunks with characters that the coding system of their file lacks,
 and hunks of files whose names have no file now, or lead to another."
   (let* ((engine (agent-q-diff-change-engine change))
-         (planned (agent-q-diff-engine-plan-all engine nil file))
+         (planned (agent-q-diff-engine-plan-all engine 'accept file))
          (left-out (mapcan (apply-partially #'agent-q-diff-decide--unwritable change)
                            (agent-q-diff-engine-planned-parts planned))))
     (cons (if left-out
-              (agent-q-diff-engine-plan-all engine nil file (mapcar #'car left-out))
+              (agent-q-diff-engine-plan-all engine 'accept file (mapcar #'car left-out))
             planned)
           left-out)))
 
@@ -420,24 +428,39 @@ those that could not be applied."
 
 (defun agent-q-diff-decide-unapply-all (change &optional file)
   "Unapply every hunk of CHANGE that is in a target, as one edit of each.
+If CHANGE was written before its review, make every hunk pending instead.
 If FILE is not nil, only those of the file with that index.  Return a list
-of (HUNK . REASON): those that could not be unapplied."
-  (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-fact t)
+of (HUNK . REASON): those with which that could not be done."
+  (if (agent-q-diff-change-written change)
+      (agent-q-diff-decide--visit-with change file #'ignore nil)
+    (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-fact t))
+  (agent-q-diff-decide--all change 'unapply file))
+
+(defun agent-q-diff-decide--all (change command file)
+  "Carry out COMMAND, `unapply' or `reject', on all hunks of CHANGE it is for.
+FILE and the value are as for `agent-q-diff-decide-unapply-all'."
   (let* ((engine (agent-q-diff-change-engine change))
-         (planned (agent-q-diff-engine-plan-all engine 'out file)))
+         (planned (agent-q-diff-engine-plan-all engine command file)))
     (agent-q-diff-decide--carry-out change engine planned)
     (agent-q-diff-decide--told change (agent-q-diff-engine-planned-refused planned))))
 
 (defun agent-q-diff-decide-reject-all (change &optional file)
   "Reject every pending hunk of CHANGE.
-If FILE is not nil, only those of the file with that index."
+If FILE is not nil, only those of the file with that index.  Return a list
+of (HUNK . REASON): those that could not be taken out, if CHANGE was written
+before its review."
   (setf (agent-q-diff-change-failures change)
         (and file
              (seq-remove (lambda (failure)
                            (= file (agent-q-diff-change-file-index change (car failure))))
                          (agent-q-diff-change-failures change)))
         (agent-q-diff-change-committed change) nil)
-  (agent-q-diff-module-reject-all (agent-q-diff-change-engine change) file))
+  (if (agent-q-diff-change-written change)
+      (progn
+        (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-mark nil)
+        (agent-q-diff-decide--all change 'reject file))
+    (agent-q-diff-module-reject-all (agent-q-diff-change-engine change) file)
+    nil))
 
 ;;;; Several decisions
 

@@ -376,7 +376,7 @@ This is a value for `revert-buffer-insert-file-contents-function'."
     (unless (equal live text)
       (let* ((engine (agent-q-diff-engine-review live text))
              (part (car (agent-q-diff-engine-planned-parts
-                         (agent-q-diff-engine-plan-all engine)))))
+                         (agent-q-diff-engine-plan-all engine 'accept)))))
         (unwind-protect
             (agent-q-diff-text-replace-lines
              (agent-q-diff-engine-part-edits part)

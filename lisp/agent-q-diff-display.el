@@ -241,8 +241,10 @@ COUNTS is as from `agent-q-diff-buffer-counts'."
                (`(,conflicts . ,ambiguous) (agent-q-diff-change-unplaced
                                             (agent-q-diff-session-change review)))
                (agent (agent-q-diff-session-agent review)))
-    (format "%d %s · %d rejected · %d pending%s%s%s%s%s"
-            applied (agent-q-diff-buffer-applied-word) rejected pending
+    (format "%d %s · %d %s · %d pending%s%s%s%s%s"
+            applied (agent-q-diff-buffer-applied-word)
+            rejected (agent-q-diff-buffer-mark-word 'rejected)
+            pending
             (if (zerop conflicts)
                 ""
               (format (ngettext " · %d conflict" " · %d conflicts" conflicts) conflicts))
@@ -329,9 +331,7 @@ STATE is its state; IS-IN tells whether its change is in the target.  PLACE
 is as in `agent-q-diff-engine-hunk', or (ambiguous NTH . N) for the place
 with the index NTH of N.  NOTES, a string or nil, tells what the user did
 to the hunk and how its place was found."
-  (let ((name (upcase (if (eq state 'applied)
-                          (agent-q-diff-buffer-applied-word)
-                        (symbol-name (or state 'pending))))))
+  (let ((name (upcase (agent-q-diff-buffer-mark-word state))))
     (pcase (agent-q-diff-signs--difference state is-in place)
       ((and words (pred stringp))
        (cons (agent-q-diff-signs--bracketed name notes words) 'agent-q-diff-differs))
@@ -370,7 +370,9 @@ IS-IN and PLACE are as in `agent-q-diff-signs--sign'."
     (format "but changed in the %s since" (agent-q-diff-buffer-target-word)))
    ((eq is-in 'mixed)
     (format "but partly in the %s" (agent-q-diff-buffer-target-word)))
-   ((not (eq (and is-in t) (eq state 'applied)))
+   ((not (eq (and is-in t) (if (agent-q-diff-buffer-written-p)
+                               (not (eq state 'rejected))
+                             (eq state 'applied))))
     (format (if is-in "but in the %s" "but not in the %s")
             (agent-q-diff-buffer-target-word)))))
 

@@ -34,6 +34,7 @@
 (eval-and-compile
   ;; Loading the module replaces these functions by its own.
   (dolist (name '(adopt
+                  begin-written
                   blank-hunks
                   blobs
                   candidates
@@ -60,6 +61,7 @@
                   join
                   join-decisions
                   live-lines
+                  mark-reviewed
                   marks
                   matches
                   merge
@@ -67,7 +69,10 @@
                   n-reviews
                   n-suspects
                   next-pending
+                  note-reviewed
+                  note-saved
                   observe
+                  pending
                   pick
                   plan
                   plan-all
@@ -85,6 +90,7 @@
                   report
                   review
                   review-diff
+                  reviewed
                   set-mark
                   split
                   standing
@@ -372,13 +378,15 @@ N-CHARS and N-NOW are passed to that.  PATH is the target's, or nil."
         (setcdr now (agent-q-diff-engine--text (cdr now)))))
     report))
 
-(defun agent-q-diff-engine-plan-all (review &optional is-out file left-out)
-  "Plan to accept every pending hunk of REVIEW, except the hunks LEFT-OUT.
-If IS-OUT is non-nil, plan instead to unapply every hunk that is in the
-target.  If FILE is not nil, plan that only for the file with that index.
-Return an `agent-q-diff-engine-planned'."
+(defun agent-q-diff-engine-plan-all (review command &optional file left-out)
+  "Plan COMMAND on every hunk of REVIEW that it is for.
+If COMMAND is `accept' or `reject', these are the pending ones, for `accept'
+except the hunks LEFT-OUT.  If it is `unapply', they are those in the target,
+or, if the change was written before its review, those that are decided.  If
+FILE is not nil, plan that only for the file with that index.  Return an
+`agent-q-diff-engine-planned'."
   (agent-q-diff-engine--planned
-   (agent-q-diff-module-plan-all review is-out file left-out)))
+   (agent-q-diff-module-plan-all review command file left-out)))
 
 (defun agent-q-diff-engine-plan-back (review &optional is-redo)
   "Plan to undo the latest decision on REVIEW.

@@ -133,7 +133,9 @@ message."
   "If ASK is non-nil and hunks are pending, ask whether to finish."
   (let ((pending (nth 3 (agent-q-diff-buffer-counts)))
         (enable-recursive-minibuffers t))
-    (when (and ask agent-q-diff-confirm-finish (not noninteractive) (> pending 0))
+    (when (and ask agent-q-diff-confirm-finish (not noninteractive) (> pending 0)
+               ;; They are pending tomorrow, too.
+               (not (agent-q-diff-buffer-written-p)))
       ;; Otherwise, if another minibuffer is open, Emacs would select that
       ;; one.
       (unless (save-selected-window
@@ -159,6 +161,7 @@ told that nothing was decided, `undecided'."
       (ignore-error agent-q-diff-bad-target
         (agent-q-diff-signs-follow)))
     (cond
+     ((agent-q-diff-buffer-written-p) 'accepted)
      ((rassq 'applied (if change
                           (agent-q-diff-buffer-stray-states)
                         agent-q-diff-buffer-hunk-states))
@@ -487,13 +490,27 @@ answer whatever they do."
               (length reviews)
               (agent-q-diff-lifecycle--shown-name (car reviews))))))
 
+(defun agent-q-diff-lifecycle--reviewed-text (review)
+  "Return what became of the hunks of REVIEW, which were written before it."
+  (let* ((result (agent-q-diff-session-result review))
+         (pending (- (plist-get result :total) (plist-get result :applied)
+                     (plist-get result :rejected))))
+    (string-join
+     (delq nil
+           (list (format "%d kept" (plist-get result :applied))
+                 (format "%d taken out" (plist-get result :rejected))
+                 (and (< 0 pending) (format "%d still pending" pending))))
+     ", ")))
+
 (defun agent-q-diff-lifecycle--say-decided (review)
   "Tell the user how REVIEW ended, if the user has decided it."
   (when (and (eq 'decided (agent-q-diff-session-outcome review))
              (not (agent-q-diff-session-is-by-program review)))
     (message "%s: %s%s%s%s"
              (agent-q-diff-lifecycle--shown-name review)
-             (agent-q-diff-lifecycle--in-file-text review)
+             (if (agent-q-diff-change-written (agent-q-diff-session-change review))
+                 (agent-q-diff-lifecycle--reviewed-text review)
+               (agent-q-diff-lifecycle--in-file-text review))
              (if-let ((agent (and (not (agent-q-diff-session-is-abandoned review))
                                   (agent-q-diff-session-agent review))))
                  (format ", %s told" (agent-q-diff-visible agent))

@@ -43,14 +43,21 @@ ASIDE, a string or nil, is appended."
                (`(,mark ,is-in ,reason ,place ,fuzz) (agent-q-diff-navigation--state-of hunk)))
     (message "%s%s%s%s"
              (if agent-q-diff-buffer-headings
-                 (format "%s %s" (agent-q-diff-buffer-hunk-words hunk 'first) (or mark 'pending))
+                 (format "%s %s" (agent-q-diff-buffer-hunk-words hunk 'first)
+                         (agent-q-diff-buffer-mark-word mark))
                (format "Hunk %s (%d of %d)"
-                       (or mark 'pending) (1+ hunk) (length agent-q-diff-buffer-positions)))
+                       (agent-q-diff-buffer-mark-word mark) (1+ hunk) (length agent-q-diff-buffer-positions)))
              (if (> fuzz 0) (format "; fuzz %d" fuzz) "")
              (cond
               ((eq place 'lost) "; its lines have been changed in the file since")
-              ((and is-in (not (eq mark 'applied))) "; its change is in the file")
-              ((and (not is-in) (eq mark 'applied)) "; its change is not in the file")
+              ((and is-in (if (agent-q-diff-buffer-written-p)
+                              (eq mark 'rejected)
+                            (not (eq mark 'applied))))
+               "; its change is in the file")
+              ((and (not is-in) (if (agent-q-diff-buffer-written-p)
+                                    (not (eq mark 'rejected))
+                                  (eq mark 'applied)))
+               "; its change is not in the file")
               ((and reason (null mark) (agent-q-diff-navigation--known-p hunk))
                (concat "; " reason))
               ((and (integerp place) (null mark))

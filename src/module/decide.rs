@@ -7,7 +7,7 @@ use agent_q_diff_engine::change::{Change, ChangePlan, Entry, Part, Presence, Ref
 use agent_q_diff_engine::patch::hunk;
 use agent_q_diff_engine::proposal::{Candidate, Side};
 use agent_q_diff_engine::review::{
-    Basis, Counts, Decision, Fact, Mark, Note, Position, Review, Snapshot, Step,
+    Basis, Command, Counts, Decision, Fact, Mark, Note, Position, Review, Snapshot, Step,
 };
 use agent_q_diff_engine::weave::LineEdit;
 use emacs::{Env, IntoLisp, Result, Value, defun};
@@ -266,6 +266,33 @@ fn fail(env: &Env, session: &mut Session, hunk: usize) -> Result<()> {
     })
 }
 
+/// Tell REVIEW that its change was written before it is reviewed.
+///
+/// What is not decided is in the targets then.
+#[defun]
+fn begin_written(env: &Env, session: &mut Session) -> Result<()> {
+    catching_panics(env, || {
+        ongoing(env, session)?.change.begin_written();
+        Ok(())
+    })
+}
+
+/// Return what was reviewed of the text of file FILE of REVIEW, a change that was written.
+///
+/// That is the target with the hunks that are accepted, and without the
+/// others.  It is nil if the file has no hunks.
+#[defun]
+fn reviewed<'e>(env: &'e Env, session: &mut Session, file: usize) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let ongoing = ongoing(env, session)?;
+        let file = ongoing.change.files().get(file);
+        match file.and_then(|file| file.review()) {
+            Some(review) => text(env, &review.reviewed()),
+            None => env.intern("nil"),
+        }
+    })
+}
+
 /// Reject every pending hunk of REVIEW.
 ///
 /// If FILE is not nil, reject only those of the file with that index.
@@ -347,14 +374,14 @@ fn decision<'e>(env: &'e Env, session: &mut Session, by_facts: Value<'e>) -> Res
 
 /// Plan to accept every pending hunk of REVIEW and return the plan.
 ///
-/// If IS-OUT is non-nil, plan to unapply every hunk instead.  If FILE is not
-/// nil, plan that only for the file with that index.  LEFT-OUT is a list of
+/// If COMMAND is `unapply' or `reject', plan that instead.  If FILE is not
+/// nil, plan it only for the file with that index.  LEFT-OUT is a list of
 /// hunks that are not accepted.  The plan is as in `agent-q-diff-module-plan'.
 #[defun]
 fn plan_all<'e>(
     env: &'e Env,
     session: &mut Session,
-    is_out: Value<'e>,
+    command: Value<'e>,
     file: Option<usize>,
     left_out: Value<'e>,
 ) -> Result<Value<'e>> {
@@ -365,12 +392,12 @@ fn plan_all<'e>(
         let left_out = hunks
             .map(|hunk| ongoing.lines(env, hunk.into_rust()?))
             .collect::<Result<HashSet<_>>>()?;
-        let (plan, refused) = if is_out.is_not_nil() {
-            ongoing.change.plan_unapply(files)
-        } else {
-            ongoing
+        let (plan, refused) = match command_named(env, command)? {
+            Command::Unapply => ongoing.change.plan_unapply(files),
+            Command::Reject => ongoing.change.plan_reject(files),
+            Command::Accept | Command::Toggle => ongoing
                 .change
-                .plan_accept_except(files, |file, hunk| left_out.contains(&(file, hunk)))
+                .plan_accept_except(files, |file, hunk| left_out.contains(&(file, hunk))),
         };
         keep(env, &mut ongoing, plan, refused, None)
     })

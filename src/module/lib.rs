@@ -11,6 +11,7 @@
 
 mod decide;
 mod lisp;
+mod pending;
 mod replace;
 mod review;
 mod session;

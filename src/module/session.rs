@@ -184,7 +184,8 @@ fn operation(env: &Env, form: Value<'_>) -> Result<Operation> {
     };
     Ok(match parts.len() {
         1 if named("rename")? => Operation::Rename,
-        1 if named("binary")? => Operation::Binary,
+        // The bytes before and after are for Lisp.
+        1 | 3 if named("binary")? => Operation::Binary,
         2 if named("create")? => Operation::Create { mode: mode(1)? },
         2 if named("delete")? => Operation::Delete {
             text: parts[1].into_rust()?,

@@ -1,0 +1,120 @@
+//! What is pending in a project, and recording what was reviewed.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use agent_q_diff_reviewed::{Moves, Project, ProjectError, Version};
+use emacs::{Env, IntoLisp, Result, Value, defun};
+
+use crate::lisp::{Signal, answer, catching_panics, elements, list, text, vector};
+
+impl Signal for ProjectError {
+    fn symbol(&self) -> &'static str {
+        match self {
+            ProjectError::NoRepository(_) => "agent-q-diff-no-repository",
+            _ => "agent-q-diff-bad-target",
+        }
+    }
+}
+
+/// Opens the project that `folder` is in.
+fn project(env: &Env, folder: Value) -> Result<Project> {
+    let folder = PathBuf::from(OsString::from_vec(folder.clone_string_contents()?));
+    answer(env, Project::open(&folder))
+}
+
+/// Return what is pending in the project that FOLDER is in: [ROOT TEXTS FILES].
+///
+/// ROOT is the top of its working tree, and TEXTS the folder of the texts
+/// that were reviewed.  FILES is a list of [PATH MODE TEXT NEW-MODE NEW-TEXT],
+/// where PATH is relative to ROOT.  MODE is what was reviewed, as git writes
+/// it, or 0 for nothing; TEXT is the name of the text in TEXTS, or nil.
+/// NEW-MODE and NEW-TEXT are what is there now.
+///
+/// If BY-USER is non-nil, the user has moved HEAD since the last call, if it
+/// has moved, and brought back files; otherwise an agent may have.
+#[defun]
+fn pending<'e>(env: &'e Env, folder: Value<'e>, by_user: Value<'e>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let mut project = project(env, folder)?;
+        let moves = if by_user.is_not_nil() {
+            Moves::User
+        } else {
+            Moves::Agent
+        };
+        let pending = answer(env, project.look(moves))?;
+        let files = pending.iter().map(|pending| {
+            let [old, new] = [pending.reviewed, pending.working];
+            let name = |version: Version| match version.digest() {
+                Some(digest) => digest.to_string().into_lisp(env),
+                None => env.intern("nil"),
+            };
+            let file = [
+                text(env, &pending.path)?,
+                old.mode().into_lisp(env)?,
+                name(old)?,
+                new.mode().into_lisp(env)?,
+                name(new)?,
+            ];
+            vector(env, file)
+        });
+        let files = files.collect::<Result<Vec<_>>>()?;
+        let found = [
+            text(env, project.root().as_os_str().as_bytes())?,
+            text(env, project.texts().as_os_str().as_bytes())?,
+            list(env, files)?,
+        ];
+        vector(env, found)
+    })
+}
+
+/// Returns what has the mode `mode`, as git writes it, and the bytes `bytes`.
+fn version(env: &Env, project: &Project, mode: u32, bytes: Value) -> Result<Version> {
+    if mode == 0 {
+        return Ok(Version::Absent);
+    }
+    let digest = answer(env, project.store(&bytes.clone_string_contents()?))?;
+    Ok(Version::with_mode(mode, digest).unwrap_or(Version::Absent))
+}
+
+/// Record that BYTES with MODE are what was reviewed of PATH in the project at FOLDER.
+///
+/// PATH is relative to the top of the working tree.  MODE is as git writes
+/// it, or 0 for nothing; then BYTES are ignored.
+#[defun]
+fn note_reviewed(env: &Env, folder: Value, path: Value, mode: u32, bytes: Value) -> Result<()> {
+    catching_panics(env, || {
+        let mut project = project(env, folder)?;
+        let version = version(env, &project, mode, bytes)?;
+        let path = path.clone_string_contents()?;
+        answer(env, project.decide(&path, version))
+    })
+}
+
+/// Record that the user made what PATH in the project at FOLDER holds now, of BYTES.
+///
+/// PATH and MODE, that of BYTES, are as for `agent-q-diff-module-note-reviewed'.
+#[defun]
+fn note_saved(env: &Env, folder: Value, path: Value, mode: u32, bytes: Value) -> Result<()> {
+    catching_panics(env, || {
+        let mut project = project(env, folder)?;
+        let before = version(env, &project, mode, bytes)?;
+        let path = path.clone_string_contents()?;
+        answer(env, project.save(&path, before))
+    })
+}
+
+/// Record that PATHS in the project at FOLDER were reviewed as they are now.
+///
+/// They are relative to the top of the working tree.
+#[defun]
+fn mark_reviewed(env: &Env, folder: Value, paths: Value) -> Result<()> {
+    catching_panics(env, || {
+        let mut project = project(env, folder)?;
+        let paths = elements(paths)?.into_iter();
+        let paths = paths.map(|path| path.clone_string_contents());
+        let paths = paths.collect::<std::result::Result<Vec<_>, _>>()?;
+        answer(env, project.mark_reviewed(&paths))
+    })
+}
