@@ -65,6 +65,7 @@
                   marks
                   matches
                   merge
+                  moved
                   n-decisions
                   n-reviews
                   n-suspects

@@ -174,7 +174,189 @@ project at ROOT; TEXTS is the folder of its texts."
                    'utf-8-emacs-unix)))
     (encode-coding-string (agent-q-diff-engine--text text) coding)))
 
+;;;; Projects that are looked at
+
+(defvar agent-q-diff-pending--counts (make-hash-table :test #'equal)
+  "Table from the roots of projects to (FILES . TIME), how many files are pending.
+TIME is when that was found out.")
+
+(defvar-local agent-q-diff-pending--known-root nil
+  "The root of the project of this buffer's file, or `none', or nil if unknown.")
+
+(defun agent-q-diff-pending--root ()
+  "Return the root of the project of this buffer if it was looked at, or nil."
+  (when (memq agent-q-diff-pending--known-root '(nil none))
+    (setq agent-q-diff-pending--known-root
+          (or (and (not (file-remote-p default-directory))
+                   (agent-q-diff-pending--find-root (expand-file-name default-directory)))
+              'none)))
+  (and (stringp agent-q-diff-pending--known-root)
+       agent-q-diff-pending--known-root))
+
+(defun agent-q-diff-pending--find-root (directory)
+  "Return the root of the repository that DIRECTORY is in, if it was looked at."
+  (when-let* ((root (locate-dominating-file directory ".git"))
+              (git (expand-file-name ".git" root))
+              (data (if (file-directory-p git)
+                        git
+                      (with-temp-buffer
+                        (insert-file-contents git)
+                        (and (looking-at "gitdir: \\(.+\\)")
+                             (expand-file-name (match-string 1) root))))))
+    (and (file-exists-p (expand-file-name "agent-q-diff/ledger" data))
+         (file-name-as-directory (file-truename root)))))
+
+;;;; What the user saves
+
+(defvar-local agent-q-diff-pending--before nil
+  "(MODE . BYTES) of the file of this buffer before it is saved, or nil.")
+
+(defun agent-q-diff-pending--path (root)
+  "Return the name of this buffer's file below ROOT, or nil if it is elsewhere."
+  (let ((name (file-truename buffer-file-name)))
+    (and (file-in-directory-p name root)
+         (file-relative-name name root))))
+
+(defun agent-q-diff-pending--before-save ()
+  "Keep the bytes of the file of this buffer, if its project was looked at."
+  (setq agent-q-diff-pending--before nil)
+  ;; What we save is decided.
+  (when (and buffer-file-name
+             (null agent-q-diff-change-in-progress)
+             (agent-q-diff-pending--root))
+    (ignore-errors
+      (setq agent-q-diff-pending--before
+            (if (file-exists-p buffer-file-name)
+                (cons (agent-q-diff-pending--mode buffer-file-name)
+                      (agent-q-diff-file-bytes buffer-file-name))
+              (cons 0 ""))))))
+
+(defun agent-q-diff-pending--mode (name)
+  "Return the mode of the file NAME as git writes it."
+  (if (zerop (logand #o100 (file-modes name)))
+      #o100644
+    #o100755))
+
+(defun agent-q-diff-pending--after-save ()
+  "Record what the user has changed in the file of this buffer as reviewed."
+  (when-let* ((before agent-q-diff-pending--before)
+              (root (agent-q-diff-pending--root))
+              (path (agent-q-diff-pending--path root)))
+    (setq agent-q-diff-pending--before nil)
+    (condition-case err
+        (agent-q-diff-engine--call #'agent-q-diff-module-note-saved
+                                   root path (car before) (cdr before))
+      (error (message "What you saved is pending, since that could not be noted: %s"
+                      (agent-q-diff-error-text err))))
+    (agent-q-diff-pending--count-soon root)))
+
+;;;; How much is pending
+
+(defvar agent-q-diff-pending--timer nil
+  "Timer that counts what is pending, or nil.")
+
+(defconst agent-q-diff-pending--least-seconds 5
+  "Seconds between two looks at a project that nobody asked for.")
+
+(defun agent-q-diff-pending--count-soon (root)
+  "Count what is pending in the project at ROOT when Emacs is next idle."
+  (unless agent-q-diff-pending--timer
+    (setq agent-q-diff-pending--timer
+          (run-with-idle-timer
+           1 nil
+           (lambda ()
+             (setq agent-q-diff-pending--timer nil)
+             (agent-q-diff-pending--count root))))))
+
+(defun agent-q-diff-pending--count (root)
+  "Count what is pending in the project at ROOT, unless that was done just now."
+  (let ((known (gethash root agent-q-diff-pending--counts)))
+    (unless (and known
+                 (< (float-time (time-since (cdr known)))
+                    agent-q-diff-pending--least-seconds))
+      (ignore-errors
+        (agent-q-diff-pending--note-count
+         root (nth 2 (agent-q-diff-pending--look root nil)))))))
+
+(defun agent-q-diff-pending--note-count (root files)
+  "Record that FILES are pending in the project at ROOT, and show how many."
+  (puthash root (cons (length files) (current-time)) agent-q-diff-pending--counts)
+  (force-mode-line-update t))
+
+(defun agent-q-diff-pending--mode-line ()
+  "Return text for the mode line: how many files are pending in this project."
+  (let* ((root (agent-q-diff-pending--root))
+         (n (car (and root (gethash root agent-q-diff-pending--counts)))))
+    (if (memq n '(nil 0))
+        ""
+      (propertize (format (ngettext " [%d file unreviewed]" " [%d files unreviewed]" n) n)
+                  'face 'agent-q-diff-reviews
+                  'help-echo "Written and not reviewed yet; M-x agent-q-diff-review-changes"))))
+(put 'agent-q-diff-pending--mode-line 'risky-local-variable t)
+
+(defconst agent-q-diff-pending--construct '(:eval (agent-q-diff-pending--mode-line))
+  "What `agent-q-diff-pending-mode' adds to the mode line.")
+
+(defun agent-q-diff-pending--look-here ()
+  "Count what is pending in the project of this buffer, if that is known."
+  (when-let ((root (agent-q-diff-pending--root)))
+    (agent-q-diff-pending--count-soon root)))
+
+(defun agent-q-diff-pending--focus ()
+  "Count what is pending when a frame gets the focus."
+  (with-current-buffer (window-buffer)
+    (agent-q-diff-pending--look-here)))
+
+;;;###autoload
+(define-minor-mode agent-q-diff-pending-mode
+  "Take what you save as reviewed, and count what is not in the mode line.
+That is for projects for which `agent-q-diff-review-changes' was called, in
+this Emacs or an earlier one.  That command turns this mode on."
+  :global t
+  :group 'agent-q-diff
+  (if agent-q-diff-pending-mode
+      (progn
+        (add-hook 'before-save-hook #'agent-q-diff-pending--before-save 100)
+        (add-hook 'after-save-hook #'agent-q-diff-pending--after-save)
+        (add-hook 'find-file-hook #'agent-q-diff-pending--look-here)
+        (add-hook 'after-revert-hook #'agent-q-diff-pending--look-here)
+        (add-function :after after-focus-change-function #'agent-q-diff-pending--focus)
+        (setq-default mode-line-misc-info
+                      (append (remove agent-q-diff-pending--construct
+                                      (default-value 'mode-line-misc-info))
+                              (list agent-q-diff-pending--construct))))
+    (remove-hook 'before-save-hook #'agent-q-diff-pending--before-save)
+    (remove-hook 'after-save-hook #'agent-q-diff-pending--after-save)
+    (remove-hook 'find-file-hook #'agent-q-diff-pending--look-here)
+    (remove-hook 'after-revert-hook #'agent-q-diff-pending--look-here)
+    (remove-function after-focus-change-function #'agent-q-diff-pending--focus)
+    (setq-default mode-line-misc-info
+                  (remove agent-q-diff-pending--construct
+                          (default-value 'mode-line-misc-info)))
+    (when agent-q-diff-pending--timer
+      (cancel-timer agent-q-diff-pending--timer)
+      (setq agent-q-diff-pending--timer nil))))
+
 ;;;; Commands
+
+(defconst agent-q-diff-pending--n-commits 5
+  "Number of commits that are named in the question whether they are the user's.")
+
+(defun agent-q-diff-pending--moved-by-user-p (directory)
+  "Return non-nil if the user has moved HEAD of the repository of DIRECTORY.
+If it has moved since the last look, ask."
+  (let ((commits (agent-q-diff-engine--call #'agent-q-diff-module-moved
+                                            directory agent-q-diff-pending--n-commits)))
+    (and commits
+         (y-or-n-p
+          (if (listp commits)
+              (format "Since the last look, HEAD has got %s.  Yours, and so reviewed? "
+                      (mapconcat #'agent-q-diff-visible commits "; "))
+            "Since the last look, HEAD has moved back.  By you? ")))))
+
+(defun agent-q-diff-pending--directory (directory)
+  "Return DIRECTORY, by default the current one, as an absolute directory name."
+  (file-name-as-directory (expand-file-name (or directory default-directory))))
 
 ;;;###autoload
 (defun agent-q-diff-review-changes (&optional directory)
@@ -182,18 +364,24 @@ project at ROOT; TEXTS is the folder of its texts."
 DIRECTORY is by default the current one.  The changes are in the files
 already, whoever made them: keeping a hunk makes its lines reviewed, so that
 they are not shown again, and rejecting one takes it out of its file.  What is
-not decided stays in the files, and pending."
+not decided stays in the files, and pending.
+
+Until the first look at a project, what is in HEAD of its git repository was
+reviewed.  What you save in Emacs from then on is reviewed as well."
   (interactive)
-  (pcase-let* ((directory (file-name-as-directory
-                           (expand-file-name (or directory default-directory))))
-               (`(,root ,texts ,files) (agent-q-diff-pending--look directory nil)))
+  (pcase-let* ((directory (agent-q-diff-pending--directory directory))
+               (by-user (agent-q-diff-pending--moved-by-user-p directory))
+               (`(,root ,texts ,files) (agent-q-diff-pending--look directory by-user)))
+    (agent-q-diff-pending-mode)
+    (agent-q-diff-pending--note-count root files)
     (if (null files)
         (message "Nothing is pending in %s"
                  (agent-q-diff-visible (abbreviate-file-name root)))
       (let* ((default-directory root)
              (agent-q-diff-call (agent-q-diff-call-with 'is-by-user t))
              (review (agent-q-diff-api--start
-                      root nil nil nil nil "Written already" #'agent-q-diff-mode nil
+                      root (lambda (_) (agent-q-diff-pending--count-soon root))
+                      nil nil nil "Written already" #'agent-q-diff-mode nil
                       (lambda ()
                         (agent-q-diff-pending--change root texts files)))))
         (if (agent-q-diff-session-outcome review)
@@ -201,6 +389,26 @@ not decided stays in the files, and pending."
                            (plist-get (agent-q-diff-session-result review) :reason)))
           (pop-to-buffer (agent-q-diff-session-buffer review)))
         review))))
+
+;;;###autoload
+(defun agent-q-diff-mark-reviewed (&optional file)
+  "Record that the project of the current buffer was reviewed as it is.
+If FILE is non-nil, interactively with a prefix argument, only the file of
+this buffer is meant.  The files do not change."
+  (interactive "P")
+  (pcase-let* ((directory (agent-q-diff-pending--directory nil))
+               (`(,root ,_ ,files) (agent-q-diff-pending--look directory nil))
+               (paths (mapcar #'agent-q-diff-pending-file-path files))
+               (only (and file
+                          (or (and buffer-file-name (agent-q-diff-pending--path root))
+                              (user-error "This buffer visits no file of the project"))))
+               (meant (if only (seq-intersection (list only) paths) paths)))
+    (agent-q-diff-engine--call #'agent-q-diff-module-mark-reviewed directory meant)
+    (agent-q-diff-pending-mode)
+    (agent-q-diff-pending--note-count root (seq-difference paths meant))
+    (message (ngettext "%d file is reviewed as it is" "%d files are reviewed as they are"
+                       (length meant))
+             (length meant))))
 
 (provide 'agent-q-diff-pending)
 ;;; agent-q-diff-pending.el ends here

@@ -88,6 +88,12 @@
 
 (autoload 'agent-q-diff-review-diff "agent-q-diff-api"
   "Review DIFF, a unified diff of one or more files, and return the review." t)
+(autoload 'agent-q-diff-review-changes "agent-q-diff-pending"
+  "Review what was written into the project of DIRECTORY and not reviewed yet." t)
+(autoload 'agent-q-diff-mark-reviewed "agent-q-diff-pending"
+  "Record that the project of the current buffer was reviewed as it is." t)
+(autoload 'agent-q-diff-pending-mode "agent-q-diff-pending"
+  "Take what you save as reviewed, and count what is not in the mode line." t)
 (autoload 'agent-q-diff-next-review "agent-q-diff-navigation"
   "Go to the next open review, after that of the current buffer." t)
 (autoload 'agent-q-diff-list "agent-q-diff-list"

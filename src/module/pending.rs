@@ -1,5 +1,7 @@
 //! What is pending in a project, and recording what was reviewed.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
@@ -18,10 +20,28 @@ impl Signal for ProjectError {
     }
 }
 
-/// Opens the project that `folder` is in.
-fn project(env: &Env, folder: Value) -> Result<Project> {
+thread_local! {
+    /// The projects that were looked at, by the folder for which that was asked: to record what was
+    /// reviewed takes no process then.
+    static PROJECTS: RefCell<HashMap<PathBuf, Project>> = RefCell::new(HashMap::new());
+}
+
+/// Calls `body` with the project that `folder` is in, which is opened anew if `is_new`.
+fn with_project<T>(
+    env: &Env,
+    folder: Value,
+    is_new: bool,
+    body: impl FnOnce(&mut Project) -> Result<T>,
+) -> Result<T> {
     let folder = PathBuf::from(OsString::from_vec(folder.clone_string_contents()?));
-    answer(env, Project::open(&folder))
+    let known = PROJECTS.with_borrow_mut(|all| all.remove(&folder));
+    let mut project = match known.filter(|_| !is_new) {
+        Some(project) => project,
+        None => answer(env, Project::open(&folder))?,
+    };
+    let result = body(&mut project);
+    PROJECTS.with_borrow_mut(|all| all.insert(folder, project));
+    result
 }
 
 /// Return what is pending in the project that FOLDER is in: [ROOT TEXTS FILES].
@@ -37,35 +57,58 @@ fn project(env: &Env, folder: Value) -> Result<Project> {
 #[defun]
 fn pending<'e>(env: &'e Env, folder: Value<'e>, by_user: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let mut project = project(env, folder)?;
         let moves = if by_user.is_not_nil() {
             Moves::User
         } else {
             Moves::Agent
         };
-        let pending = answer(env, project.look(moves))?;
-        let files = pending.iter().map(|pending| {
-            let [old, new] = [pending.reviewed, pending.working];
-            let name = |version: Version| match version.digest() {
-                Some(digest) => digest.to_string().into_lisp(env),
-                None => env.intern("nil"),
-            };
-            let file = [
-                text(env, &pending.path)?,
-                old.mode().into_lisp(env)?,
-                name(old)?,
-                new.mode().into_lisp(env)?,
-                name(new)?,
-            ];
-            vector(env, file)
-        });
-        let files = files.collect::<Result<Vec<_>>>()?;
-        let found = [
-            text(env, project.root().as_os_str().as_bytes())?,
-            text(env, project.texts().as_os_str().as_bytes())?,
-            list(env, files)?,
+        with_project(env, folder, true, |project| found(env, project, moves))
+    })
+}
+
+/// Looks at `project`, and returns what is pending for Lisp.
+fn found<'e>(env: &'e Env, project: &mut Project, moves: Moves) -> Result<Value<'e>> {
+    let pending = answer(env, project.look(moves))?;
+    let files = pending.iter().map(|pending| {
+        let [old, new] = [pending.reviewed, pending.working];
+        let name = |version: Version| match version.digest() {
+            Some(digest) => digest.to_string().into_lisp(env),
+            None => env.intern("nil"),
+        };
+        let file = [
+            text(env, &pending.path)?,
+            old.mode().into_lisp(env)?,
+            name(old)?,
+            new.mode().into_lisp(env)?,
+            name(new)?,
         ];
-        vector(env, found)
+        vector(env, file)
+    });
+    let files = files.collect::<Result<Vec<_>>>()?;
+    let found = [
+        text(env, project.root().as_os_str().as_bytes())?,
+        text(env, project.texts().as_os_str().as_bytes())?,
+        list(env, files)?,
+    ];
+    vector(env, found)
+}
+
+/// Return the commits by which HEAD has moved in the project at FOLDER, or nil.
+///
+/// That is a list of the first lines of the latest commits that it did not
+/// have when `agent-q-diff-module-pending' was called last, at most N-MOST;
+/// or t if there are none.
+#[defun]
+fn moved<'e>(env: &'e Env, folder: Value<'e>, n_most: usize) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let moved = with_project(env, folder, true, |project| {
+            answer(env, project.moved(n_most))
+        });
+        match moved? {
+            None => env.intern("nil"),
+            Some(subjects) if subjects.is_empty() => env.intern("t"),
+            Some(subjects) => list(env, subjects),
+        }
     })
 }
 
@@ -85,10 +128,11 @@ fn version(env: &Env, project: &Project, mode: u32, bytes: Value) -> Result<Vers
 #[defun]
 fn note_reviewed(env: &Env, folder: Value, path: Value, mode: u32, bytes: Value) -> Result<()> {
     catching_panics(env, || {
-        let mut project = project(env, folder)?;
-        let version = version(env, &project, mode, bytes)?;
         let path = path.clone_string_contents()?;
-        answer(env, project.decide(&path, version))
+        with_project(env, folder, false, |project| {
+            let version = version(env, project, mode, bytes)?;
+            answer(env, project.decide(&path, version))
+        })
     })
 }
 
@@ -98,10 +142,11 @@ fn note_reviewed(env: &Env, folder: Value, path: Value, mode: u32, bytes: Value)
 #[defun]
 fn note_saved(env: &Env, folder: Value, path: Value, mode: u32, bytes: Value) -> Result<()> {
     catching_panics(env, || {
-        let mut project = project(env, folder)?;
-        let before = version(env, &project, mode, bytes)?;
         let path = path.clone_string_contents()?;
-        answer(env, project.save(&path, before))
+        with_project(env, folder, false, |project| {
+            let before = version(env, project, mode, bytes)?;
+            answer(env, project.save(&path, before))
+        })
     })
 }
 
@@ -111,10 +156,11 @@ fn note_saved(env: &Env, folder: Value, path: Value, mode: u32, bytes: Value) ->
 #[defun]
 fn mark_reviewed(env: &Env, folder: Value, paths: Value) -> Result<()> {
     catching_panics(env, || {
-        let mut project = project(env, folder)?;
         let paths = elements(paths)?.into_iter();
         let paths = paths.map(|path| path.clone_string_contents());
         let paths = paths.collect::<std::result::Result<Vec<_>, _>>()?;
-        answer(env, project.mark_reviewed(&paths))
+        with_project(env, folder, false, |project| {
+            answer(env, project.mark_reviewed(&paths))
+        })
     })
 }

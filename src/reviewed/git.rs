@@ -250,6 +250,26 @@ impl Git {
         Ok(paths.map(<[u8]>::to_vec).collect())
     }
 
+    /// Returns the first lines of the latest commits that `new` has and `old` has not, at most `n_most`.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError`], also if a commit is gone.
+    pub fn subjects(
+        &self,
+        old: Option<&str>,
+        new: &str,
+        n_most: usize,
+    ) -> Result<Vec<String>, GitError> {
+        let n_most = format!("-n{n_most}");
+        let mut arguments = vec!["log", "--format=%h %s", &n_most, "--no-show-signature", new];
+        let not_old = old.map(|old| format!("^{old}"));
+        arguments.extend(not_old.as_deref());
+        let answer = self.run(&arguments, b"")?;
+        let answer = String::from_utf8_lossy(&answer);
+        Ok(answer.lines().map(str::to_owned).collect())
+    }
+
     /// Returns what each of `paths` is in `commit`, in their order.
     ///
     /// # Errors

@@ -79,6 +79,24 @@ impl Project {
         Ok(pending)
     }
 
+    /// If HEAD is another commit than at the last look, returns the first lines of the latest commits that
+    /// it has and that one has not, at most `n_most`.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`].
+    pub fn moved(&mut self, n_most: usize) -> Result<Option<Vec<String>>, ProjectError> {
+        self.store.refresh()?;
+        let ledger = self.store.ledger();
+        let head = self.git.head()?;
+        match head.as_deref() {
+            Some(head) if ledger.has_base() && ledger.base() != Some(head) => {
+                Ok(Some(self.git.subjects(ledger.base(), head, n_most)?))
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Records that the user decided about `path`, a path in the working tree: `reviewed` is what was
     /// reviewed now.
     ///
