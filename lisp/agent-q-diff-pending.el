@@ -152,7 +152,9 @@ project at ROOT; TEXTS is the folder of its texts."
          (bytes (cond
                  ((agent-q-diff-file-change-has-text file)
                   (agent-q-diff-pending--encoded
-                   (agent-q-diff-module-reviewed engine index) file))
+                   (agent-q-diff-engine--call #'agent-q-diff-module-reviewed engine index
+                                              (agent-q-diff-pending--saved file))
+                   file))
                  (t (agent-q-diff-pending--bytes
                      texts (if (seq-intersection kept '(create link binary))
                                (agent-q-diff-pending-file-new-text pending)
@@ -165,6 +167,15 @@ project at ROOT; TEXTS is the folder of its texts."
                  (agent-q-diff-pending-file-mode pending))))
     (agent-q-diff-engine--call #'agent-q-diff-module-note-reviewed
                                root (agent-q-diff-pending-file-path pending) mode bytes)))
+
+(defun agent-q-diff-pending--saved (file)
+  "Return the saved text of FILE if its buffer has unsaved edits, else nil."
+  (let ((buffer (agent-q-diff-file-change-buffer file)))
+    (and (buffer-live-p buffer)
+         (buffer-modified-p buffer)
+         (file-exists-p (buffer-file-name buffer))
+         (decode-coding-string (agent-q-diff-file-bytes (buffer-file-name buffer))
+                               (buffer-local-value 'buffer-file-coding-system buffer)))))
 
 (defun agent-q-diff-pending--encoded (text file)
   "Return TEXT as the bytes that it has in FILE, an `agent-q-diff-file-change'."

@@ -212,8 +212,8 @@ impl Git {
             };
             let path = entry.splitn(n_words + 1, |&byte| byte == b' ').nth(n_words);
             let path = path.ok_or(GitError::Answer("status"))?;
-            // A folder that is a repository of its own.
-            if !path.ends_with(b"/") {
+            // A folder that is a repository of its own, or an editor's own file.
+            if !path.ends_with(b"/") && !(entry[0] == b'?' && is_editors_own(path)) {
                 paths.push(path.to_vec());
             }
         }
@@ -390,6 +390,19 @@ fn next_object<'a>(rest: &mut &'a [u8], end: &[u8]) -> Result<&'a [u8], GitError
 fn random() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(std::process::id())
+}
+
+/// Returns whether the file `path`, which git does not know, is one that an editor keeps for itself:
+/// a lock or an automatic save of Emacs, a backup, or a swap file of Vim.
+fn is_editors_own(path: &[u8]) -> bool {
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+    name.starts_with(b".#")
+        || (name.starts_with(b"#") && name.ends_with(b"#"))
+        || name.ends_with(b"~")
+        || (name.starts_with(b".")
+            && [&b".swp"[..], b".swo"]
+                .iter()
+                .any(|end| name.ends_with(end)))
 }
 
 /// Returns `output` without the newline at its end.

@@ -10,7 +10,7 @@
 //! - [`Project`]: a working tree on disk, with its ledger in a folder beside the repository's own data,
 //!   which is only read: no ref, index, stash, hook or object of it changes
 
-mod carry;
+pub mod carry;
 mod git;
 mod ledger;
 mod project;

@@ -79,6 +79,15 @@ fn what_differs_from_what_was_reviewed_is_pending() {
 }
 
 #[test]
+fn what_editors_keep_for_themselves_is_not_pending() {
+    let folder = repository();
+    for name in [".#f", "#f#", "f~", ".f.swp"] {
+        fs::write(folder.path().join(name), "x\n").unwrap();
+    }
+    assert!(pending(folder.path(), Moves::Agent).is_empty());
+}
+
+#[test]
 fn the_repository_is_only_read() {
     let folder = repository();
     let folder = folder.path();

@@ -1,0 +1,312 @@
+;;; agent-q-diff-pending-test.el --- What was written already  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Git repositories in which an agent, by a shell, has written; what is
+;; pending, what the user decides, and what is then in the files and pending
+;; the next time.
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-pending)
+
+(defvar aqd-pending-root nil
+  "The root of the current test's repository.")
+
+(defun aqd-pending-git (&rest arguments)
+  "Run git with ARGUMENTS in the test's repository, and return what it prints."
+  (with-temp-buffer
+    (let ((default-directory aqd-pending-root))
+      (should (eq 0 (apply #'call-process "git" nil t nil
+                           "-c" "user.name=User" "-c" "user.email=user@example.com"
+                           arguments))))
+    (buffer-string)))
+
+(defun aqd-pending-name (name)
+  "Return the absolute name of the test's file NAME."
+  (expand-file-name name aqd-pending-root))
+
+(defun aqd-pending-put (name text)
+  "Write TEXT to the test's file NAME, as an agent would by a shell."
+  (make-directory (file-name-directory (aqd-pending-name name)) t)
+  (aqd-put-bytes (encode-coding-string text 'utf-8-unix) (aqd-pending-name name)))
+
+(defun aqd-pending-has (name)
+  "Return the text of the test's file NAME, or nil if there is none."
+  (let ((name (aqd-pending-name name)))
+    (and (file-exists-p name)
+         (decode-coding-string (aqd-bytes-of name) 'utf-8-unix))))
+
+(defun aqd-pending-files ()
+  "Return the paths of the files that are pending."
+  (mapcar #'agent-q-diff-pending-file-path
+          (nth 2 (agent-q-diff-pending--look aqd-pending-root nil))))
+
+(defun aqd-pending--clean-up ()
+  "Kill the buffers and remove the files that a test has left."
+  (agent-q-diff-pending-mode -1)
+  (dolist (buffer (buffer-list))
+    (when (or (string-prefix-p "*Agent-Q" (buffer-name buffer))
+              (and (buffer-file-name buffer)
+                   (file-in-directory-p (buffer-file-name buffer) aqd-pending-root)))
+      (with-current-buffer buffer
+        (set-buffer-modified-p nil)
+        (let ((kill-buffer-query-functions nil))
+          (kill-buffer)))))
+  (delete-directory aqd-pending-root t))
+
+(defconst aqd-pending-text (aqd-numbered 30)
+  "Text of the file f.txt.")
+
+(defconst aqd-pending-written (aqd-numbered 30 '((3 . "three") (27 . "x")))
+  "Text of the file f.txt after an agent has written two hunks.")
+
+(defmacro aqd-with-repository (&rest body)
+  "Run BODY in a repository with f.txt committed, which was looked at."
+  (declare (indent 0) (debug t))
+  `(let* ((process-environment (append '("GIT_CONFIG_GLOBAL=/dev/null"
+                                         "GIT_CONFIG_SYSTEM=/dev/null")
+                                       process-environment))
+          (aqd-pending-root (file-name-as-directory
+                             (file-truename (make-temp-file "agent-q-diff-git" t))))
+          (default-directory aqd-pending-root)
+          (agent-q-diff-display 'announce))
+     (unwind-protect
+         (progn
+           (aqd-pending-git "init" "-q")
+           (aqd-pending-put "f.txt" aqd-pending-text)
+           (aqd-pending-git "add" ".")
+           (aqd-pending-git "commit" "-qm" "first")
+           (agent-q-diff-review-changes)
+           ,@body)
+       (aqd-pending--clean-up))))
+
+(defmacro aqd-with-pending (&rest body)
+  "Review what is pending, and run BODY in its diff buffer."
+  (declare (indent 0) (debug t))
+  `(let ((review (agent-q-diff-review-changes)))
+     (with-current-buffer (agent-q-diff-session-buffer review)
+       (prog1 (progn ,@body)
+         (unless (agent-q-diff-session-outcome review)
+           (agent-q-diff-finish))))))
+
+(defun aqd-pending-do (command hunk)
+  "Carry out COMMAND on HUNK of the review of this buffer, and return the message."
+  (agent-q-diff-buffer-goto-hunk hunk)
+  (aqd-said (funcall command)))
+
+;;;; Deciding
+
+(ert-deftest aqd-pending-what-is-kept-is-not-shown-again ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (should (equal '(nil nil) (agent-q-diff-module-marks
+                                 (agent-q-diff-change-engine agent-q-diff-buffer-change))))
+      (should (string-match-p "kept" (aqd-pending-do #'agent-q-diff-accept-hunk 0))))
+    (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
+    (aqd-with-pending
+      (should (= 1 (length agent-q-diff-buffer-marks)))
+      (should (save-excursion
+                (goto-char (point-min))
+                (search-forward "+x" nil t))))
+    (should (equal '("f.txt") (aqd-pending-files)))))
+
+(ert-deftest aqd-pending-what-is-rejected-is-taken-out-of-its-file ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (should (string-match-p "taken out" (aqd-pending-do #'agent-q-diff-reject-hunk 1))))
+    (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+    (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-pending-unapplying-makes-pending-again-and-puts-back ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+      (should (string-match-p "put back" (aqd-pending-do #'agent-q-diff-unapply-hunk 1)))
+      (should (string-match-p "pending" (aqd-pending-do #'agent-q-diff-unapply-hunk 0))))
+    (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
+    (aqd-with-pending
+      (should (= 2 (length agent-q-diff-buffer-marks))))))
+
+(ert-deftest aqd-pending-undo-takes-a-decision-back ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+      (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+      (agent-q-diff-undo)
+      (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
+      (agent-q-diff-undo))
+    (aqd-with-pending
+      (should (= 2 (length agent-q-diff-buffer-marks))))))
+
+(ert-deftest aqd-pending-all-that-is-pending-is-rejected-at-once ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-pending-put "sub/new.txt" "new\n")
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+      (should (string-match-p "1 kept, 2 taken out" (aqd-said (agent-q-diff-reject-all t)))))
+    (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))
+    (should-not (aqd-pending-has "sub/new.txt"))
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-pending-finishing-leaves-what-is-pending ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (should (string-match-p "0 kept, 0 taken out, 2 still pending"
+                              (aqd-said (agent-q-diff-finish t t)))))
+    (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
+    (should (equal '("f.txt") (aqd-pending-files)))))
+
+;;;; Kinds of changes
+
+(ert-deftest aqd-pending-a-new-file-is-deleted-when-it-is-rejected ()
+  (aqd-with-repository
+    (aqd-pending-put "new.txt" "one\ntwo\n")
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (should-not (file-exists-p (aqd-pending-name "new.txt")))
+      (agent-q-diff-undo)
+      (should (equal "one\ntwo\n" (aqd-pending-has "new.txt")))
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0))
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-pending-a-deleted-file-comes-back-when-that-is-rejected ()
+  (aqd-with-repository
+    (delete-file (aqd-pending-name "f.txt"))
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+    (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
+    (should-not (aqd-pending-files))
+    (delete-file (aqd-pending-name "f.txt"))
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0))
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-pending-modes-links-and-bytes-are-decided-as-a-whole ()
+  (aqd-with-repository
+    (aqd-pending-put "data" "a\0b")
+    (make-symbolic-link "f.txt" (aqd-pending-name "link"))
+    (agent-q-diff-mark-reviewed)
+    (should-not (aqd-pending-files))
+    (set-file-modes (aqd-pending-name "f.txt") #o755)
+    (aqd-pending-put "data" "a\0c")
+    (make-symbolic-link "data" (aqd-pending-name "link") t)
+    (should (equal '("data" "f.txt" "link") (aqd-pending-files)))
+    (aqd-with-pending
+      (should (= 3 (length agent-q-diff-buffer-marks)))
+      (dolist (hunk '(0 1 2))
+        (aqd-pending-do #'agent-q-diff-reject-hunk hunk)))
+    (should (equal "a\0b" (aqd-bytes-of (aqd-pending-name "data"))))
+    (should (zerop (logand #o111 (file-modes (aqd-pending-name "f.txt")))))
+    (should (equal "f.txt" (file-symlink-p (aqd-pending-name "link"))))
+    (should-not (aqd-pending-files))))
+
+;;;; Whose it is
+
+(ert-deftest aqd-pending-what-the-user-saves-is-reviewed ()
+  (aqd-with-repository
+    (with-current-buffer (find-file-noselect (aqd-pending-name "f.txt"))
+      (goto-char (point-max))
+      (insert "mine\n")
+      (save-buffer))
+    (should-not (aqd-pending-files))
+    (with-current-buffer (find-file-noselect (aqd-pending-name "my-own.txt"))
+      (insert "mine\n")
+      (save-buffer))
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-pending-what-an-agent-wipes-out-is-brought-back-by-one-key ()
+  (aqd-with-repository
+    (with-current-buffer (find-file-noselect (aqd-pending-name "f.txt"))
+      (goto-char (point-max))
+      (insert "mine\n")
+      (save-buffer)
+      (kill-buffer))
+    (aqd-pending-git "checkout" "-q" ".")
+    (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+    (should (equal (concat aqd-pending-text "mine\n") (aqd-pending-has "f.txt")))))
+
+(ert-deftest aqd-pending-what-an-agent-committed-is-pending-unless-the-user-did ()
+  (dolist (by-user '(nil t))
+    (aqd-with-repository
+      (aqd-pending-put "f.txt" aqd-pending-written)
+      (should (equal '("f.txt") (aqd-pending-files)))
+      (aqd-pending-git "commit" "-qam" "more")
+      (cl-letf (((symbol-function 'y-or-n-p)
+                 (lambda (prompt)
+                   (should (string-match-p "HEAD has got .* more" prompt))
+                   by-user)))
+        (if by-user
+            (should (string-match-p "Nothing is pending"
+                                    (aqd-said (agent-q-diff-review-changes))))
+          (aqd-with-pending
+            (should (= 2 (length agent-q-diff-buffer-marks)))))))))
+
+(ert-deftest aqd-pending-unsaved-edits-of-the-user-stay-as-they-are ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (let ((buffer (find-file-noselect (aqd-pending-name "f.txt"))))
+      (with-current-buffer buffer
+        (goto-char (point-min))
+        (forward-line 14)
+        (insert "typed\n"))
+      (aqd-with-pending
+        (aqd-pending-do #'agent-q-diff-reject-hunk 1))
+      (with-current-buffer buffer
+        (should (equal (string-replace "line 15\n" "typed\nline 15\n"
+                                       (aqd-numbered 30 '((3 . "three"))))
+                       (buffer-string)))
+        (should (buffer-modified-p)))
+      ;; What is only in the buffer is neither.
+      (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
+      (aqd-with-pending
+        (should (= 2 (length agent-q-diff-buffer-marks))))
+      (with-current-buffer buffer
+        (save-buffer))
+      (aqd-with-pending
+        (should (= 1 (length agent-q-diff-buffer-marks)))))))
+
+;;;; Coming back
+
+(ert-deftest aqd-pending-another-emacs-knows-what-was-decided ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0))
+    (let ((found (aqd-in-fresh-emacs
+                  `(progn
+                     (require 'agent-q-diff-pending)
+                     (let ((review (progn
+                                     (setq agent-q-diff-display 'announce)
+                                     (agent-q-diff-review-changes ,aqd-pending-root))))
+                       (length (agent-q-diff-change-marks
+                                (agent-q-diff-session-change review))))))))
+      (should (string-suffix-p "1" (string-trim found))))))
+
+(ert-deftest aqd-pending-a-folder-without-repository-is-refused-with-the-reason ()
+  (let ((folder (make-temp-file "agent-q-diff-none" t)))
+    (unwind-protect
+        (should (string-match-p
+                 "is in no git repository"
+                 (agent-q-diff-error-text
+                  (should-error (agent-q-diff-review-changes folder)
+                                :type 'agent-q-diff-no-repository))))
+      (delete-directory folder t))))
+
+(provide 'agent-q-diff-pending-test)
+;;; agent-q-diff-pending-test.el ends here
