@@ -519,10 +519,13 @@ The end of the description is cut off if there is no room, or all of it is
 left out, and then the beginning of the directory is."
   (let* ((how "; M-x agent-q-diff-list")
          (room (- (agent-q-diff-base-echo-width) (string-width how)))
-         (what (if (agent-q-diff-call-is-by-user (agent-q-diff-session-call review))
-                   "Review of a diff of "
-                 (format "%s proposes to change "
-                         (or (agent-q-diff-session-agent review) "An agent"))))
+         (what (cond
+                ((agent-q-diff-change-written (agent-q-diff-session-change review))
+                 "Review of what was written into ")
+                ((agent-q-diff-call-is-by-user (agent-q-diff-session-call review))
+                 "Review of a diff of ")
+                (t (format "%s proposes to change "
+                           (or (agent-q-diff-session-agent review) "An agent")))))
          (news (concat what (agent-q-diff-session-long-name
                              review (- room (string-width what)))))
          (said (agent-q-diff-session-headline review))

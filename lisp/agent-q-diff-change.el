@@ -50,7 +50,7 @@ that it is neither as before nor as proposed, the string says how."
     (let ((old (agent-q-diff-file-change-old-path file))
           (new (agent-q-diff-file-change-new-path file)))
       (pcase-exhaustive operation
-        (`(create ,_) (and (agent-q-diff-operation-exists-p new)
+        (`(create . ,_) (and (agent-q-diff-operation-exists-p new)
                            (if (agent-q-diff-file-change-is-created file)
                                t
                              "there is another file of that name")))
@@ -154,10 +154,10 @@ FILE, OPERATION, IS-IN and the value are that function's."
           (new (agent-q-diff-file-change-new-path file)))
       (prog1
           (pcase-exhaustive operation
-            (`(create ,mode)
+            (`(create ,mode . ,bytes)
              (if is-in
-                 (agent-q-diff-operation--create file new mode)
-               (agent-q-diff-operation--remove-created file new mode)))
+                 (agent-q-diff-operation--create file new mode (car bytes))
+               (agent-q-diff-operation--remove-created file new mode (car bytes))))
             (`(delete ,text)
              (if is-in
                  (agent-q-diff-operation--delete file old text)
@@ -230,14 +230,14 @@ does not return, they are removed again."
         (set-visited-file-modtime (if (file-exists-p buffer-file-name) nil -1))
         (agent-q-diff-disk-note)))))
 
-(defun agent-q-diff-operation--create (file path mode)
-  "Create PATH, the name of FILE, empty and with MODE."
+(defun agent-q-diff-operation--create (file path mode &optional bytes)
+  "Create PATH, the name of FILE, with MODE and BYTES, by default empty."
   (when (agent-q-diff-operation-exists-p path)
     (agent-q-diff-file-refuse "%s exists already" path))
   (agent-q-diff-operation--in-directories
    path
    (lambda (missing)
-     (agent-q-diff-file-write-bytes path "")
+     (agent-q-diff-file-write-bytes path (or bytes ""))
      (agent-q-diff-operation--complete
       (lambda ()
         (unless (zerop (logand mode agent-q-diff-operation--execute))
@@ -253,17 +253,18 @@ does not return, they are removed again."
        (setf (agent-q-diff-file-change-is-created file) nil)
        (agent-q-diff-operation--note-disk file)))))
 
-(defun agent-q-diff-operation--remove-created (file path mode)
-  "Delete PATH, which was created for FILE with MODE and is empty."
+(defun agent-q-diff-operation--remove-created (file path mode &optional bytes)
+  "Delete PATH, which was created for FILE with MODE, if it still has BYTES.
+By default that is none."
   (unless (and (agent-q-diff-file-regular-p path)
-               (equal 0 (file-attribute-size (file-attributes path))))
+               (agent-q-diff-file-has-bytes-p path (or bytes "")))
     (agent-q-diff-file-refuse "others have written into %s, so it stays" path))
   (delete-file path)
   (agent-q-diff-file-remove-directories (agent-q-diff-file-change-missing file))
   (setf (agent-q-diff-file-change-is-created file) nil)
   (agent-q-diff-operation--note-disk file)
   (lambda ()
-    (agent-q-diff-operation--create file path mode)))
+    (agent-q-diff-operation--create file path mode bytes)))
 
 (defun agent-q-diff-operation--delete (file path text)
   "Delete PATH, the name of FILE, and keep its content to undo that.
@@ -411,12 +412,12 @@ Either is nil if there is no such link."
   "Return non-nil if FILE is new and executable without a hunk for that."
   (pcase (and (null (agent-q-diff-file-change-decided-operations file))
               (car (agent-q-diff-file-change-operations file)))
-    (`(create ,mode) (/= 0 (logand mode agent-q-diff-operation--execute)))))
+    (`(create ,mode . ,_) (/= 0 (logand mode agent-q-diff-operation--execute)))))
 
 (defun agent-q-diff-operation-words (operation)
   "Return what OPERATION does, as words for the user and the agent."
   (pcase-exhaustive operation
-    (`(create ,mode) (if (zerop (logand mode agent-q-diff-operation--execute))
+    (`(create ,mode . ,_) (if (zerop (logand mode agent-q-diff-operation--execute))
                          "new file"
                        "new file, executable"))
     (`(delete ,text) (let ((n (agent-q-diff-operation--n-lines text)))
@@ -435,7 +436,7 @@ Either is nil if there is no such link."
 (defun agent-q-diff-operation--noun (operation)
   "Return OPERATION as a noun, which can be followed by the file's name."
   (pcase-exhaustive operation
-    ((or `(create ,_) `(link nil ,_)) "the creation")
+    ((or `(create . ,_) `(link nil ,_)) "the creation")
     ((or `(delete ,_) `(link ,_ nil)) "the deletion")
     ('(rename) "the renaming")
     (`(mode ,_ ,_) "the mode")
@@ -457,7 +458,7 @@ rename counts as done, although it cannot be undone."
   "Return what became of a file by OPERATION, as words that follow its name.
 IS-DONE is non-nil if it has been done."
   (pcase-exhaustive operation
-    ((or `(create ,_) `(link nil ,_)) (if is-done "created" "not created"))
+    ((or `(create . ,_) `(link nil ,_)) (if is-done "created" "not created"))
     ((or `(delete ,_) `(link ,_ nil)) (if is-done "deleted" "not deleted"))
     ('(rename) (if is-done "renamed" "not renamed"))
     (`(mode ,before ,after)

@@ -198,6 +198,8 @@ Both are lists of strings."
     (princ "only the changed lines in it.\n")
     (princ "\nA sign on a hunk shows your decision, and whether the file differs\n")
     (princ "from it.  Accepted changes are in the file at once.\n")
+    (princ "\nIf the changes were written before the review, accepting keeps a hunk,\n")
+    (princ "rejecting takes it out of the file, and taking it out makes it pending.\n")
     (when names
       (princ "\nMisleading characters on this screen:\n")
       (dolist (name names)

@@ -70,6 +70,17 @@ See `agent-q-diff-module-pending', also for BY-USER."
   "Return non-nil if BYTES are text, which can be decided by the hunk."
   (not (string-search "\0" bytes)))
 
+(defun agent-q-diff-pending--lines (path bytes new-bytes)
+  "Return the change of the lines of the file PATH from BYTES to NEW-BYTES.
+If they are no text, or their lines do not differ as Emacs visits the file,
+return nil: then they are decided as a whole."
+  (and (agent-q-diff-pending--is-text bytes)
+       (agent-q-diff-pending--is-text new-bytes)
+       (ignore-error (agent-q-diff-identical agent-q-diff-unwritable)
+         (agent-q-diff-file-change-open path
+                                        (agent-q-diff-pending--decoded bytes path)
+                                        (agent-q-diff-pending--decoded new-bytes path)))))
+
 (defun agent-q-diff-pending--file (root texts file)
   "Return the change of FILE, an `agent-q-diff-pending-file'.
 It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending--look'."
@@ -80,17 +91,11 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending--look'."
          (new-bytes (agent-q-diff-pending--bytes texts
                                                  (agent-q-diff-pending-file-new-text file)))
          (is-link (memq agent-q-diff-pending--link (list mode new-mode)))
-         (has-lines (and (not is-link)
-                         (/= 0 new-mode)
-                         (not (equal bytes new-bytes))
-                         (agent-q-diff-pending--is-text bytes)
-                         (agent-q-diff-pending--is-text new-bytes)))
-         (change (if has-lines
-                     (agent-q-diff-file-change-open
-                      path
-                      (agent-q-diff-pending--decoded bytes path)
-                      (agent-q-diff-pending--decoded new-bytes path))
-                   (agent-q-diff-file-change-without-text path))))
+         (lines (and (not is-link)
+                     (/= 0 new-mode)
+                     (not (equal bytes new-bytes))
+                     (agent-q-diff-pending--lines path bytes new-bytes)))
+         (change (or lines (agent-q-diff-file-change-without-text path))))
     (setf (agent-q-diff-file-change-old-path change) (and (/= 0 mode) path)
           (agent-q-diff-file-change-new-path change) (and (/= 0 new-mode) path)
           (agent-q-diff-file-change-is-created change) (= 0 mode)
@@ -102,12 +107,13 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending--look'."
                              (decode-coding-string bytes 'utf-8))
                         (and (= new-mode agent-q-diff-pending--link)
                              (decode-coding-string new-bytes 'utf-8)))))
-           ((= 0 mode) (list (list 'create (logand new-mode #o777))))
+           ((= 0 mode) (list (append (list 'create (logand new-mode #o777))
+                                     (and (null lines) (list new-bytes)))))
            ((= 0 new-mode) (list (list 'delete bytes)))
            (t (append
                (and (/= mode new-mode)
                     (list (list 'mode (logand mode #o777) (logand new-mode #o777))))
-               (and (not has-lines)
+               (and (null lines)
                     (not (equal bytes new-bytes))
                     (list (list 'binary bytes new-bytes)))))))
     change))
@@ -392,7 +398,7 @@ reviewed.  What you save in Emacs from then on is reviewed as well."
              (agent-q-diff-call (agent-q-diff-call-with 'is-by-user t))
              (review (agent-q-diff-api--start
                       root (lambda (_) (agent-q-diff-pending--count-soon root))
-                      nil nil nil "Written already" #'agent-q-diff-mode nil
+                      nil nil nil "" #'agent-q-diff-mode nil
                       (lambda ()
                         (agent-q-diff-pending--change root texts files)))))
         (if (agent-q-diff-session-outcome review)

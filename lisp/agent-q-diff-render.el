@@ -98,9 +98,10 @@ If it has several files, each note says which it is about."
      (format "No hunk can be accepted yet: %s." message))
    (when (agent-q-diff-disk-unsaved-p (agent-q-diff-target-buffer target))
      (format "The file has unsaved edits in %s; %s" (agent-q-diff-target-buffer target)
-             (if (agent-q-diff-target-saves-p target)
-                 "accepting a hunk saves them, too."
-               "accepting a hunk does not save.")))))
+             (cond
+              ((not (agent-q-diff-target-saves-p target)) "accepting a hunk does not save.")
+              ((agent-q-diff-buffer-written-p) "taking a hunk out saves them, too.")
+              (t "accepting a hunk saves them, too."))))))
 
 (defun agent-q-diff-render--suspects-note (change)
   "Return a note on misleading characters in CHANGE, a string or nil."
@@ -123,6 +124,10 @@ If it has several files, each note says which it is about."
   (let* ((engine (agent-q-diff-change-engine change))
          (total (car (agent-q-diff-module-tally engine)))
          (numbers (agent-q-diff-module-standing engine))
+         ;; All of what was written before its review should be there.
+         (numbers (if (agent-q-diff-change-written change)
+                      (append (butlast numbers) '(0))
+                    numbers))
          (parts (cl-loop for n in numbers
                          for (one . more) in '(("does not apply" . "do not apply")
                                                ("is ambiguous" . "are ambiguous")

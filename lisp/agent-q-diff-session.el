@@ -200,10 +200,13 @@ In a batch Emacs nobody would read it."
 Only of the description, and then of the agent, may the end be missing."
   (let* ((said (agent-q-diff-session-headline review))
          (who (or (agent-q-diff-session-agent review) "An agent"))
+         (is-written (agent-q-diff-change-written (agent-q-diff-session-change review)))
          (keys (substitute-command-keys
-                "(\\<agent-q-diff-mode-map>\\[agent-q-diff-accept-hunk] accepts, \
-\\[agent-q-diff-reject-hunk] rejects, \\[agent-q-diff-finish] finishes, \
-\\[agent-q-diff-help] lists the keys)"))
+                (format "(\\<agent-q-diff-mode-map>\\[agent-q-diff-accept-hunk] %s, \
+\\[agent-q-diff-reject-hunk] %s, \\[agent-q-diff-finish] finishes, \
+\\[agent-q-diff-help] lists the keys)"
+                        (if is-written "keeps" "accepts")
+                        (if is-written "takes out" "rejects"))))
          (room (- (agent-q-diff-base-echo-width) (string-width keys) 2)))
     (if (or (string-empty-p said) (< room 8))
         keys

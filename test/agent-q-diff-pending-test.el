@@ -214,6 +214,43 @@
     (should (equal "f.txt" (file-symlink-p (aqd-pending-name "link"))))
     (should-not (aqd-pending-files))))
 
+(ert-deftest aqd-pending-a-new-file-of-bytes-is-kept-or-deleted-as-a-whole ()
+  (aqd-with-repository
+    (aqd-pending-put "data" "a\0b")
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (should-not (file-exists-p (aqd-pending-name "data")))
+      (agent-q-diff-undo)
+      (should (equal "a\0b" (aqd-bytes-of (aqd-pending-name "data"))))
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0))
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-pending-line-ends-and-coding-systems-stay-as-they-are ()
+  (dolist (coding '(utf-8-dos latin-1-unix utf-8-with-signature-unix))
+    (aqd-with-repository
+      (cl-flet ((put (text)
+                  (aqd-put-bytes (encode-coding-string text coding)
+                                 (aqd-pending-name "g.txt"))))
+        (put (concat "größe\n" aqd-pending-text))
+        (agent-q-diff-mark-reviewed)
+        (put (concat "größe\n" aqd-pending-written))
+        (aqd-with-pending
+          (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+          (aqd-pending-do #'agent-q-diff-accept-hunk 1))
+        (should (equal (encode-coding-string
+                        (concat "größe\n" (aqd-numbered 30 '((27 . "x")))) coding)
+                       (aqd-bytes-of (aqd-pending-name "g.txt"))))
+        (should-not (aqd-pending-files))))))
+
+(ert-deftest aqd-pending-other-line-ends-are-decided-as-a-whole ()
+  (aqd-with-repository
+    (aqd-put-bytes (encode-coding-string aqd-pending-text 'utf-8-dos)
+                   (aqd-pending-name "f.txt"))
+    (aqd-with-pending
+      (should (= 1 (length agent-q-diff-buffer-marks)))
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+    (should (equal aqd-pending-text (aqd-pending-has "f.txt")))))
+
 ;;;; Whose it is
 
 (ert-deftest aqd-pending-what-the-user-saves-is-reviewed ()

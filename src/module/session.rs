@@ -186,7 +186,8 @@ fn operation(env: &Env, form: Value<'_>) -> Result<Operation> {
         1 if named("rename")? => Operation::Rename,
         // The bytes before and after are for Lisp.
         1 | 3 if named("binary")? => Operation::Binary,
-        2 if named("create")? => Operation::Create { mode: mode(1)? },
+        // What it is created with, if that is no text, is for Lisp, too.
+        2 | 3 if named("create")? => Operation::Create { mode: mode(1)? },
         2 if named("delete")? => Operation::Delete {
             text: parts[1].into_rust()?,
         },
