@@ -155,7 +155,7 @@ This must be the directory of the engine's Cargo.toml."
                     (and (file-directory-p crate)
                          (directory-files-recursively
                           crate "\\.rs\\'\\|\\`Cargo\\.toml\\'")))
-                  (list "src/engine" "src/module"))))
+                  (list "src/engine" "src/reviewed" "src/module"))))
 
 (defun agent-q-diff-build--sources ()
   "Return a digest of the module's sources, or nil if there are none.

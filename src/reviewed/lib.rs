@@ -7,6 +7,7 @@
 //!
 //! - [`Ledger`]: reviewed, as a base commit and the texts that differ from it, and the rules by which
 //!   that changes
+//! - [`carry`]: how changes of one text are carried over to another
 //! - [`Project`]: a working tree on disk, with its ledger in a folder beside the repository's own data,
 //!   which is only read: no ref, index, stash, hook or object of it changes
 
