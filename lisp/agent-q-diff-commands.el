@@ -626,7 +626,9 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
 
 (defun agent-q-diff-commands--say-file (command change index)
   "Show a message that COMMAND was carried out on file INDEX of CHANGE."
-  (message "%s %s%s%s"
+  (message "%s%s %s%s%s"
+           ;; That what was written is taken out may bring the file back.
+           (if (agent-q-diff-change-written change) "Changes of " "")
            (agent-q-diff-commands--name change index)
            (pcase-exhaustive command
              ('accept (if (agent-q-diff-buffer-written-p) "kept" "accepted"))

@@ -404,7 +404,8 @@ reviewed.  What you save in Emacs from then on is reviewed as well."
         (if (agent-q-diff-session-outcome review)
             (message "%s" (agent-q-diff-visible
                            (plist-get (agent-q-diff-session-result review) :reason)))
-          (pop-to-buffer (agent-q-diff-session-buffer review)))
+          (pop-to-buffer (agent-q-diff-session-buffer review))
+          (agent-q-diff-reviews-introduce review))
         review))))
 
 ;;;###autoload
@@ -423,9 +424,11 @@ this buffer is meant.  The files do not change."
     (agent-q-diff-engine--call #'agent-q-diff-module-mark-reviewed directory meant)
     (agent-q-diff-pending-mode)
     (agent-q-diff-pending--note-count root (seq-difference paths meant))
-    (message (ngettext "%d file is reviewed as it is" "%d files are reviewed as they are"
-                       (length meant))
-             (length meant))))
+    (if (null meant)
+        (message "Nothing was pending")
+      (message (ngettext "%d file is reviewed as it is" "%d files are reviewed as they are"
+                         (length meant))
+               (length meant)))))
 
 (provide 'agent-q-diff-pending)
 ;;; agent-q-diff-pending.el ends here

@@ -58,7 +58,8 @@ If it has several files, each note says which it is about."
   (append
    (mapcan (lambda (file)
              (let ((notes (and (agent-q-diff-file-change-has-text file)
-                               (agent-q-diff-render--file-notes file))))
+                               (agent-q-diff-render--file-notes
+                                file (agent-q-diff-change-written change)))))
                (if (agent-q-diff-change-is-compound change)
                    (mapcar (lambda (note)
                              (format "%s: %s" (agent-q-diff-section-file-name
@@ -70,13 +71,14 @@ If it has several files, each note says which it is about."
    (delq nil (list (agent-q-diff-render--suspects-note change)
                    (agent-q-diff-render--differs-note change)))))
 
-(defun agent-q-diff-render--file-notes (file)
-  "Return notes on FILE, an `agent-q-diff-file-change', a list of strings."
+(defun agent-q-diff-render--file-notes (file is-written)
+  "Return notes on FILE, an `agent-q-diff-file-change', a list of strings.
+IS-WRITTEN is non-nil if its changes were written before the review."
   (let ((target (agent-q-diff-file-change-target file)))
     (delq nil
           (append
            (unless (agent-q-diff-target-put-off target)
-             (agent-q-diff-render--target-notes target file))
+             (agent-q-diff-render--target-notes target file is-written))
            (list
             (when-let ((contradiction (agent-q-diff-outcome-contradiction file)))
               (format "With all hunks in, %s; M-x agent-q-diff-recode-target makes the two agree."
@@ -86,13 +88,16 @@ If it has several files, each note says which it is about."
             (when (agent-q-diff-module-is-coarse (agent-q-diff-file-change-engine file))
               "The texts are too different to be compared in full; hunks are coarser (agent-q-diff-budget)."))))))
 
-(defun agent-q-diff-render--target-notes (target file)
-  "Return notes on TARGET, the visited one of FILE, a list of strings or nil."
+(defun agent-q-diff-render--target-notes (target file is-written)
+  "Return notes on TARGET, the visited one of FILE, a list of strings or nil.
+IS-WRITTEN is as for `agent-q-diff-render--file-notes'."
   (list
    (unless (or (file-exists-p (agent-q-diff-target-path target))
                (agent-q-diff-file-change-operations file))
      "The file does not exist.")
-   (when (agent-q-diff-target-told-followed target)
+   (when (and (agent-q-diff-target-told-followed target)
+              ;; Else the user knows it.
+              (not is-written))
      "The file had changed on disk; its buffer, which had no unsaved edits, was updated.")
    (when-let ((message (agent-q-diff-target-disk-message target)))
      (format "No hunk can be accepted yet: %s." message))
@@ -100,7 +105,7 @@ If it has several files, each note says which it is about."
      (format "The file has unsaved edits in %s; %s" (agent-q-diff-target-buffer target)
              (cond
               ((not (agent-q-diff-target-saves-p target)) "accepting a hunk does not save.")
-              ((agent-q-diff-buffer-written-p) "taking a hunk out saves them, too.")
+              (is-written "taking a hunk out saves them, too.")
               (t "accepting a hunk saves them, too."))))))
 
 (defun agent-q-diff-render--suspects-note (change)

@@ -495,6 +495,53 @@ A list in the place of a line is the lines for it, perhaps none."
   ("own-tool-A" nil "y")
   ("own-tool-grants" agent-q-diff-grants agent-q-diff-grants))
 
+;;;; What was written already
+
+(defun tours-git (&rest arguments)
+  "Run git with ARGUMENTS in the folder p of the test."
+  (let ((default-directory (file-name-as-directory (e2e-path "p")))
+        (process-environment (append '("GIT_CONFIG_GLOBAL=/dev/null"
+                                       "GIT_CONFIG_SYSTEM=/dev/null")
+                                     process-environment)))
+    (unless (eq 0 (apply #'call-process "git" nil nil nil
+                         "-c" "user.name=User" "-c" "user.email=user@example.com" arguments))
+      (error "Git failed: %S" arguments))))
+
+(defun tours-repository ()
+  "Make a repository in the folder p, and visit a file of it."
+  (make-directory (e2e-path "p"))
+  (tours-git "init" "-q" "-b" "main")
+  (e2e-write "p/calc.py" (tours-lines 40))
+  (e2e-write "p/gone.py" "# not needed\nx = 1\n")
+  (tours-git "add" ".")
+  (tours-git "commit" "-qm" "First"))
+
+(defun tours-agent-writes ()
+  "Write into the repository, as an agent would by a shell."
+  (e2e-write "p/calc.py" (tours-lines 41 5 "LINE 5" 30 '("LINE 30" "more") 41 nil))
+  (e2e-write "p/new.py" "import calc\n")
+  (delete-file (e2e-path "p/gone.py")))
+
+(screens-define-tour written
+  (nil nil (tours-repository) "C-x C-f" ("~/p/calc.py") "RET")
+  ("written-none" agent-q-diff-review-changes agent-q-diff-review-changes)
+  ("written-opened" agent-q-diff-review-changes (tours-agent-writes)
+   agent-q-diff-review-changes)
+  ("written-a" agent-q-diff-accept-hunk "C-x 1 a")
+  ("written-r" agent-q-diff-reject-hunk "r")
+  ("written-u" agent-q-diff-unapply-hunk "p p u")
+  ("written-heading-r" agent-q-diff-reject-hunk "M-n r")
+  ("written-q" agent-q-diff-finish "q")
+  ("written-again" agent-q-diff-review-changes agent-q-diff-review-changes)
+  ("written-reject-all" agent-q-diff-reject-all "C-c C-k")
+  ;; What the user saves is reviewed, and what is wiped out is not.
+  (nil nil "ESC >" ("mine") "RET C-x C-s" (e2e-see "^Wrote ") (tours-git "checkout" "-q" "."))
+  ("written-wiped-out" agent-q-diff-review-changes agent-q-diff-review-changes)
+  ("written-brought-back" agent-q-diff-reject-hunk "C-x 1 r")
+  (nil nil "q" (e2e-write "p/new.py" "import calc\n"))
+  ("written-mark-reviewed" agent-q-diff-mark-reviewed agent-q-diff-mark-reviewed)
+  ("written-mode" agent-q-diff-pending-mode agent-q-diff-pending-mode))
+
 ;;;; What else there is
 
 (defconst tours-diff "--- a/target\n+++ b/target\n@@ -1,2 +1,2 @@\n-line 1\n+LINE 1\n line 2\n"
