@@ -254,6 +254,17 @@ TIME is when that was found out.")
       #o100644
     #o100755))
 
+(defun agent-q-diff-pending--saved-bytes ()
+  "Return the bytes with which this buffer was saved just now.
+Others may have written its file since."
+  (let ((bytes (agent-q-diff-file-bytes buffer-file-name)))
+    (if (verify-visited-file-modtime)
+        bytes
+      (save-restriction
+        (widen)
+        (encode-coding-string (buffer-substring-no-properties (point-min) (point-max))
+                              buffer-file-coding-system)))))
+
 (defun agent-q-diff-pending--after-save ()
   "Record what the user has changed in the file of this buffer as reviewed."
   (when-let* ((before agent-q-diff-pending--before)
@@ -262,7 +273,9 @@ TIME is when that was found out.")
     (setq agent-q-diff-pending--before nil)
     (condition-case err
         (agent-q-diff-engine--call #'agent-q-diff-module-note-saved
-                                   root path (car before) (cdr before))
+                                   root path (car before) (cdr before)
+                                   (agent-q-diff-pending--mode buffer-file-name)
+                                   (agent-q-diff-pending--saved-bytes))
       (error (message "What you saved is pending, since that could not be noted: %s"
                       (agent-q-diff-error-text err))))
     (agent-q-diff-pending--count-soon root)))

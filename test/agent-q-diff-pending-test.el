@@ -318,6 +318,20 @@
       (aqd-with-pending
         (should (= 1 (length agent-q-diff-buffer-marks)))))))
 
+(ert-deftest aqd-pending-what-is-written-right-after-a-save-is-not-the-users ()
+  (aqd-with-repository
+    (with-current-buffer (find-file-noselect (aqd-pending-name "f.txt"))
+      (goto-char (point-max))
+      (insert "mine\n")
+      (letrec ((wipe-out (lambda ()
+                           (remove-hook 'after-save-hook wipe-out t)
+                           (aqd-pending-put "f.txt" "wiped out\n"))))
+        (add-hook 'after-save-hook wipe-out -90 t))
+      (save-buffer))
+    (aqd-with-pending
+      (agent-q-diff-reject-all))
+    (should (equal (concat aqd-pending-text "mine\n") (aqd-pending-has "f.txt")))))
+
 ;;;; Coming back
 
 (ert-deftest aqd-pending-another-emacs-knows-what-was-decided ()

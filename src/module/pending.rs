@@ -136,16 +136,25 @@ fn note_reviewed(env: &Env, folder: Value, path: Value, mode: u32, bytes: Value)
     })
 }
 
-/// Record that the user made what PATH in the project at FOLDER holds now, of BYTES.
+/// Record that the user made NEW-BYTES of BYTES, which PATH in the project at FOLDER held.
 ///
-/// PATH and MODE, that of BYTES, are as for `agent-q-diff-module-note-reviewed'.
+/// PATH, MODE and NEW-MODE are as for `agent-q-diff-module-note-reviewed'.
 #[defun]
-fn note_saved(env: &Env, folder: Value, path: Value, mode: u32, bytes: Value) -> Result<()> {
+fn note_saved(
+    env: &Env,
+    folder: Value,
+    path: Value,
+    mode: u32,
+    bytes: Value,
+    new_mode: u32,
+    new_bytes: Value,
+) -> Result<()> {
     catching_panics(env, || {
         let path = path.clone_string_contents()?;
         with_project(env, folder, false, |project| {
             let before = version(env, project, mode, bytes)?;
-            answer(env, project.save(&path, before))
+            let after = version(env, project, new_mode, new_bytes)?;
+            answer(env, project.save(&path, before, after))
         })
     })
 }

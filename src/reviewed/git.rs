@@ -213,7 +213,7 @@ impl Git {
             let path = entry.splitn(n_words + 1, |&byte| byte == b' ').nth(n_words);
             let path = path.ok_or(GitError::Answer("status"))?;
             // A folder that is a repository of its own, or an editor's own file.
-            if !path.ends_with(b"/") && !(entry[0] == b'?' && is_editors_own(path)) {
+            if !(path.ends_with(b"/") || entry[0] == b'?' && is_editors_own(path)) {
                 paths.push(path.to_vec());
             }
         }

@@ -124,16 +124,20 @@ impl Project {
         Ok(self.store.write(&lock)?)
     }
 
-    /// Records that the user, in an editor, made what `path` holds now of `before`; see
-    /// [`Ledger::save`](crate::Ledger::save).
+    /// Records that the user, in an editor, made `after` of `before`, which `path` held; see
+    /// [`Ledger::save`](crate::Ledger::save). Others may have written the file since.
     ///
     /// # Errors
     ///
     /// [`ProjectError`]; then nothing was written.
-    pub fn save(&mut self, path: &[u8], before: Version) -> Result<(), ProjectError> {
+    pub fn save(
+        &mut self,
+        path: &[u8],
+        before: Version,
+        after: Version,
+    ) -> Result<(), ProjectError> {
         let lock = self.store.lock()?;
         let mut disk = Disk::new(&self.git, &self.store, None, Vec::new());
-        let after = disk.working(path)?;
         let mut ledger = self.store.ledger().clone();
         ledger.save(&mut disk, path, before, after)?;
         *self.store.ledger_mut() = ledger;

@@ -535,7 +535,7 @@ A list in the place of a line is the lines for it, perhaps none."
   ("written-again" agent-q-diff-review-changes agent-q-diff-review-changes)
   ("written-reject-all" agent-q-diff-reject-all "C-c C-k")
   ;; What the user saves is reviewed, and what is wiped out is not.
-  (nil nil "ESC >" ("mine") "RET C-x C-s" (e2e-see "^Wrote ") (tours-git "checkout" "-q" "."))
+  (nil nil "ESC >" ("mine") "RET C-x C-s" (e2e-see "^Wrote ") (e2e-eval t) (tours-git "checkout" "-q" "."))
   ("written-wiped-out" agent-q-diff-review-changes agent-q-diff-review-changes)
   ("written-brought-back" agent-q-diff-reject-hunk "C-x 1 r")
   (nil nil "q" (e2e-write "p/new.py" "import calc\n"))
