@@ -389,9 +389,14 @@ that.  BODY may change the buffer's text, and make the buffer unibyte."
   "Evaluate BODY, code of other packages, without showing its messages.
 They would replace ours in the echo area."
   (declare (indent 0) (debug t))
-  `(let ((inhibit-message t)
-         (message-log-max nil))
-     ,@body))
+  `(let ((agent-q-diff-base--said (current-message)))
+     (prog1 (let ((inhibit-message t)
+                  (message-log-max nil))
+              ,@body)
+       ;; A message that is not shown clears the echo area all the same.
+       (when (and agent-q-diff-base--said (null (current-message)))
+         (let ((message-log-max nil))
+           (message "%s" agent-q-diff-base--said))))))
 
 ;;;; The echo area
 
