@@ -123,5 +123,21 @@
 (autoload 'agent-q-diff-build-module "agent-q-diff-build"
   "Build the engine with cargo and install it beside the Lisp files." t)
 
+;;;; One key for all
+
+;;;###autoload
+(defvar agent-q-diff-prefix-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "c" #'agent-q-diff-review-changes)
+    (define-key map "m" #'agent-q-diff-mark-reviewed)
+    (define-key map "n" #'agent-q-diff-next-review)
+    (define-key map "f" #'agent-q-diff-go-to-review)
+    (define-key map "l" #'agent-q-diff-list)
+    (define-key map "d" #'agent-q-diff-review-diff)
+    map)
+  "Keymap of the commands on reviews, for a prefix key of the user's.")
+;;;###autoload
+(fset 'agent-q-diff-prefix-map agent-q-diff-prefix-map)
+
 (provide 'agent-q-diff)
 ;;; agent-q-diff.el ends here

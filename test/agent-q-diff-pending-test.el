@@ -359,5 +359,13 @@
                                 :type 'agent-q-diff-no-repository))))
       (delete-directory folder t))))
 
+;;;; One key for all
+
+(ert-deftest aqd-pending-one-prefix-has-the-commands-on-reviews ()
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "C-c q") 'agent-q-diff-prefix-map)
+    (dolist (key '("c" "m" "n" "f" "l" "d"))
+      (should (commandp (lookup-key map (kbd (concat "C-c q " key))))))))
+
 (provide 'agent-q-diff-pending-test)
 ;;; agent-q-diff-pending-test.el ends here
