@@ -244,7 +244,8 @@ FILE is an `agent-q-diff-file-change'.  See `agent-q-diff-coding-contradiction'.
 (defun agent-q-diff-outcome--with-all (file buffer)
   "Return the text of BUFFER, the target of FILE, with all pending hunks."
   (let ((part (car (agent-q-diff-engine-planned-parts
-                    (agent-q-diff-engine-plan-all (agent-q-diff-file-change-engine file)))))
+                    (agent-q-diff-engine-plan-all (agent-q-diff-file-change-engine file)
+                                                  'accept))))
         (text (agent-q-diff-text-in buffer)))
     (with-temp-buffer
       (insert text)
