@@ -44,6 +44,37 @@ pub fn merge(original: &[u8], live: &[u8], modified: &[u8]) -> Merged {
 /// Conflict markers call `live` "ours" and `modified` "theirs". Each marker is on a line of its
 /// own: if the line before it has no newline, it gets one.
 pub fn merge_within(original: &[u8], live: &[u8], modified: &[u8], budget: Budget) -> Merged {
+    merge_with(original, live, modified, budget, Conflicts::Marked)
+}
+
+/// Merges as [`merge`] does; where both changed the same lines, the lines of `live` stand there and
+/// below them those of `modified`, unless they are there already, without markers. So no line that
+/// either of them has added is missing.
+///
+/// ```
+/// use agent_q_diff_engine::merge::union;
+/// assert_eq!(union(b"a\nb\n", b"a\nmine\n", b"A\nb\n"), b"a\nmine\nA\nb\n");
+/// ```
+pub fn union(original: &[u8], live: &[u8], modified: &[u8]) -> Vec<u8> {
+    merge_with(original, live, modified, Budget::default(), Conflicts::Both).bytes
+}
+
+/// What a merge has where both changed the same lines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Conflicts {
+    /// All three versions, between markers.
+    Marked,
+    /// The lines of both, one below the other.
+    Both,
+}
+
+fn merge_with(
+    original: &[u8],
+    live: &[u8],
+    modified: &[u8],
+    budget: Budget,
+    conflicts: Conflicts,
+) -> Merged {
     let [original, live, modified] =
         [original, live, modified].map(|bytes| Text::new(bytes.to_vec()));
     // The last third of the time goes into splitting the texts and assembling the result.
@@ -55,6 +86,7 @@ pub fn merge_within(original: &[u8], live: &[u8], modified: &[u8], budget: Budge
         original: &original,
         ours: Side::new(&live, &ours),
         theirs: Side::new(&modified, &theirs),
+        conflicts,
         merged: Merged {
             bytes: Vec::new(),
             is_clean: true,
@@ -114,6 +146,7 @@ struct Merging<'a> {
     original: &'a Text,
     ours: Side<'a>,
     theirs: Side<'a>,
+    conflicts: Conflicts,
     merged: Merged,
 }
 
@@ -163,6 +196,14 @@ impl Merging<'_> {
 
     fn push_conflict(&mut self, original: &[u8], ours: &[u8], theirs: &[u8]) {
         self.merged.is_clean = false;
+        if self.conflicts == Conflicts::Both {
+            self.push(ours);
+            if !has_lines(ours, theirs) {
+                self.push_marker("");
+                self.push(theirs);
+            }
+            return;
+        }
         self.push_marker("<<<<<<< ours\n");
         self.push(ours);
         self.push_marker("||||||| original\n");
@@ -172,6 +213,7 @@ impl Merging<'_> {
         self.push_marker(">>>>>>> theirs\n");
     }
 
+    /// Appends `marker` on a line of its own.
     fn push_marker(&mut self, marker: &str) {
         // GNU diff3 would put the marker at the end of that line, where nobody would find it.
         if !self.merged.bytes.is_empty() && is_unterminated(&self.merged.bytes) {
@@ -183,6 +225,13 @@ impl Merging<'_> {
     fn push(&mut self, lines: &[u8]) {
         self.merged.bytes.extend_from_slice(lines);
     }
+}
+
+/// Returns whether `text` has all lines of `lines`, in a row.
+fn has_lines(text: &[u8], lines: &[u8]) -> bool {
+    let [text, lines] = [text, lines].map(|bytes| Text::new(bytes.to_vec()));
+    let [text, lines] = [&text, &lines].map(|text| text.lines(0..text.len()).collect::<Vec<_>>());
+    lines.is_empty() || text.windows(lines.len()).any(|run| run == lines)
 }
 
 #[cfg(test)]
@@ -204,6 +253,19 @@ mod tests {
         let text = String::from_utf8_lossy(&merged.bytes).into_owned();
         let expected = "<<<<<<< ours\nb\n||||||| original\na\n=======\nc\n>>>>>>> theirs";
         assert_eq!(text.trim_end(), expected);
+    }
+
+    #[test]
+    fn a_union_has_the_lines_of_both_and_those_of_both_once() {
+        let check = |live: &str, modified: &str, expected: &str| {
+            let bytes = union(b"a\nb\nc\n", live.as_bytes(), modified.as_bytes());
+            assert_eq!(String::from_utf8_lossy(&bytes), expected);
+        };
+        check("a\nmine\nc\n", "a\nx\nc\n", "a\nmine\nx\nc\n");
+        check("a\nmine\nx\nc\n", "a\nx\nc\n", "a\nmine\nx\nc\n");
+        check("A\nb\nc\n", "a\nb\nC\n", "A\nb\nC\n");
+        check("a\nmine", "a\nb\nc\nx", "a\nmine\nb\nc\nx");
+        check("a\nmine\nc\n", "a\nc\n", "a\nmine\nc\n");
     }
 
     #[test]
