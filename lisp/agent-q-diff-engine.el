@@ -70,8 +70,10 @@
                   n-reviews
                   n-suspects
                   next-pending
+                  note-left
                   note-reviewed
                   note-saved
+                  note-taking-out
                   observe
                   pending
                   pick
@@ -96,9 +98,11 @@
                   split
                   standing
                   suspects
+                  taken-out
                   tally
                   typed-lines
-                  undo-split))
+                  undo-split
+                  union))
     (let ((function (intern (format "agent-q-diff-module-%s" name))))
       (unless (fboundp function)
         ;; Not `defalias': unloading this file must leave the module's own.

@@ -23,7 +23,7 @@ The edits are made in a temporary buffer."
           (pcase-dolist (`(,line ,n-removed ,text)
                          (agent-q-diff-engine-part-edits
                           (car (agent-q-diff-engine-planned-parts
-                                (agent-q-diff-engine-plan-all review)))))
+                                (agent-q-diff-engine-plan-all review 'accept)))))
             (goto-char (point-min))
             (forward-line line)
             (let ((start (point)))
@@ -179,7 +179,9 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-standing agent-q-diff-module-report
     agent-q-diff-module-hunk-with-id agent-q-diff-module-blank-hunks
     agent-q-diff-module-suspects agent-q-diff-module-n-suspects
-    agent-q-diff-module-plan-all
+    agent-q-diff-module-plan-all agent-q-diff-module-union
+    agent-q-diff-module-note-taking-out agent-q-diff-module-note-left
+    agent-q-diff-module-taken-out
     agent-q-diff-module-plan-back agent-q-diff-module-n-decisions
     agent-q-diff-module-join-decisions agent-q-diff-module-commit
     agent-q-diff-module-reject-all agent-q-diff-module-decision

@@ -6,8 +6,9 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-use agent_q_diff_reviewed::{Moves, Project, ProjectError, Version};
-use emacs::{Env, IntoLisp, Result, Value, defun};
+use agent_q_diff_engine::merge;
+use agent_q_diff_reviewed::{Content, Moves, Project, ProjectError, Version};
+use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 
 use crate::lisp::{Signal, answer, catching_panics, elements, list, text, vector};
 
@@ -71,16 +72,12 @@ fn found<'e>(env: &'e Env, project: &mut Project, moves: Moves) -> Result<Value<
     let pending = answer(env, project.look(moves))?;
     let files = pending.iter().map(|pending| {
         let [old, new] = [pending.reviewed, pending.working];
-        let name = |version: Version| match version.digest() {
-            Some(digest) => digest.to_string().into_lisp(env),
-            None => env.intern("nil"),
-        };
         let file = [
             text(env, &pending.path)?,
             old.mode().into_lisp(env)?,
-            name(old)?,
+            name(env, old)?,
             new.mode().into_lisp(env)?,
-            name(new)?,
+            name(env, new)?,
         ];
         vector(env, file)
     });
@@ -110,6 +107,14 @@ fn moved<'e>(env: &'e Env, folder: Value<'e>, n_most: usize) -> Result<Value<'e>
             Some(subjects) => list(env, subjects),
         }
     })
+}
+
+/// Returns the name of the text of `version` for Lisp, or nil if it is nothing.
+fn name(env: &Env, version: Version) -> Result<Value<'_>> {
+    match version.digest() {
+        Some(digest) => digest.to_string().into_lisp(env),
+        None => env.intern("nil"),
+    }
 }
 
 /// Returns what has the mode `mode`, as git writes it, and the bytes `bytes`.
@@ -171,5 +176,110 @@ fn mark_reviewed(env: &Env, folder: Value, paths: Value) -> Result<()> {
         with_project(env, folder, false, |project| {
             answer(env, project.mark_reviewed(&paths))
         })
+    })
+}
+
+// What was taken out.
+
+/// Reads a list of [PATH MODE BYTES].
+fn files(files: Value) -> Result<Vec<Content>> {
+    let files = elements(files)?.into_iter().map(|file| {
+        let file: Vector = file.into_rust()?;
+        let [path, bytes] = [file.get::<Value>(0)?, file.get::<Value>(2)?];
+        let path = path.clone_string_contents()?;
+        Ok((path, file.get(1)?, bytes.clone_string_contents()?))
+    });
+    files.collect()
+}
+
+/// Store FILES, since something is about to be taken out of them, at TIME.
+///
+/// FILES is a list of [PATH MODE BYTES], which are as for
+/// `agent-q-diff-module-note-reviewed', in the project at FOLDER.  TIME is in
+/// seconds since 1970.
+#[defun]
+fn note_taking_out(env: &Env, folder: Value, time: u64, files: Value) -> Result<()> {
+    catching_panics(env, || {
+        let files = self::files(files)?;
+        with_project(env, folder, false, |project| {
+            answer(env, project.take_out(time, &files))
+        })
+    })
+}
+
+/// Store what FILES hold after `agent-q-diff-module-note-taking-out'.
+///
+/// FOLDER and FILES are that function's.
+#[defun]
+fn note_left(env: &Env, folder: Value, files: Value) -> Result<()> {
+    catching_panics(env, || {
+        let files = self::files(files)?;
+        with_project(env, folder, false, |project| {
+            answer(env, project.leave(&files))
+        })
+    })
+}
+
+/// Return what was taken out in the project that FOLDER is in: [ROOT TEXTS ENTRIES].
+///
+/// ROOT and TEXTS are as from `agent-q-diff-module-pending'.  ENTRIES is a list
+/// of [TIME PATH MODE TEXT LEFT-MODE LEFT-TEXT N-LINES LINE], the latest first.
+/// TIME is in seconds since 1970.  The file PATH held TEXT, with MODE, and
+/// after that LEFT-TEXT, with LEFT-MODE, which is nil if that is not known.
+/// N-LINES is the number of lines that were taken out and LINE the first of
+/// them, or both are nil if it is not text.
+#[defun]
+fn taken_out<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        with_project(env, folder, true, |project| taken_out_of(env, project))
+    })
+}
+
+fn taken_out_of<'e>(env: &'e Env, project: &Project) -> Result<Value<'e>> {
+    let taken_out = answer(env, project.taken_out())?;
+    let entries = taken_out.iter().map(|(one, lines)| {
+        let nil = env.intern("nil")?;
+        let (left_mode, left_text) = match one.left {
+            None => (nil, nil),
+            Some(left) => (left.mode().into_lisp(env)?, name(env, left)?),
+        };
+        let (n_lines, line) = match lines {
+            None => (nil, nil),
+            Some((n, first)) => (n.into_lisp(env)?, text(env, first)?),
+        };
+        let entry = [
+            one.time.into_lisp(env)?,
+            text(env, &one.path)?,
+            one.had.mode().into_lisp(env)?,
+            name(env, one.had)?,
+            left_mode,
+            left_text,
+            n_lines,
+            line,
+        ];
+        vector(env, entry)
+    });
+    let entries = entries.collect::<Result<Vec<_>>>()?;
+    let found = [
+        text(env, project.root().as_os_str().as_bytes())?,
+        text(env, project.texts().as_os_str().as_bytes())?,
+        list(env, entries)?,
+    ];
+    vector(env, found)
+}
+
+/// Return LIVE with the changes from ORIGINAL to MODIFIED.
+///
+/// Where LIVE has changed the same lines, it has both, those of MODIFIED below
+/// its own.
+#[defun]
+fn union<'e>(
+    env: &'e Env,
+    original: Vec<u8>,
+    live: Vec<u8>,
+    modified: Vec<u8>,
+) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        text(env, &merge::union(&original, &live, &modified))
     })
 }

@@ -12,6 +12,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::{Digest, Version};
+
 /// Why a repository cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
@@ -47,6 +49,14 @@ pub struct Committed {
     pub mode: u32,
     /// The bytes as a checkout would write them.
     pub bytes: Vec<u8>,
+}
+
+impl Committed {
+    /// Returns which version it is.
+    pub fn version(&self) -> Version {
+        let digest = Digest::of(&self.bytes);
+        Version::with_mode(self.mode, digest).unwrap_or(Version::Absent)
+    }
 }
 
 /// Variables that would make git read another repository.

@@ -81,6 +81,19 @@ pub struct Pending {
     pub working: Version,
 }
 
+/// What a file held before something was taken out of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakenOut {
+    /// Its path.
+    pub path: Path,
+    /// When that was, in seconds since 1970.
+    pub time: u64,
+    /// What it held.
+    pub had: Version,
+    /// What it held after that; `None` if that was not told, since Emacs ended meanwhile.
+    pub left: Option<Version>,
+}
+
 /// A change of a [`Ledger`], to be written down.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
@@ -101,6 +114,17 @@ pub enum Record {
         /// Whether the user brought it back to that, as by a stash or another branch.
         is_back: bool,
     },
+    /// Something is about to be taken out of a file.
+    TakenOut {
+        /// The path.
+        path: Path,
+        /// When, in seconds since 1970.
+        time: u64,
+        /// What it holds until then.
+        had: Version,
+    },
+    /// What the path holds after the last [`Record::TakenOut`] of it.
+    Left(Path, Version),
 }
 
 /// The state of a path at some time.
@@ -123,6 +147,8 @@ pub struct Ledger {
     reviewed: BTreeMap<Path, Version>,
     /// For each path, its earlier states; the latest last.
     seen: BTreeMap<Path, VecDeque<Seen>>,
+    /// What was taken out of files, in the order in which that was done.
+    taken_out: Vec<TakenOut>,
     /// What changed since it was last written down.
     records: Vec<Record>,
 }
@@ -168,6 +194,29 @@ impl Ledger {
                     seen.pop_front();
                 }
             }
+            Record::TakenOut { path, time, had } => {
+                // What was interrupted, and is done now, was done once.
+                let is_again =
+                    |one: &TakenOut| one.left.is_none() && one.had == had && one.path == path;
+                self.taken_out.retain(|one| !is_again(one));
+                self.taken_out.push(TakenOut {
+                    path,
+                    time,
+                    had,
+                    left: None,
+                });
+            }
+            Record::Left(path, left) => {
+                let last = self.taken_out.iter().rposition(|one| one.path == path);
+                let Some(at) = last.filter(|&at| self.taken_out[at].left.is_none()) else {
+                    return;
+                };
+                if self.taken_out[at].had == left {
+                    self.taken_out.remove(at);
+                } else {
+                    self.taken_out[at].left = Some(left);
+                }
+            }
         }
     }
 
@@ -192,13 +241,25 @@ impl Ledger {
                 is_back: seen.is_back,
             }));
         }
+        for one in &self.taken_out {
+            all.push(Record::TakenOut {
+                path: one.path.clone(),
+                time: one.time,
+                had: one.had,
+            });
+            all.extend(one.left.map(|left| Record::Left(one.path.clone(), left)));
+        }
         all
     }
 
     /// Returns the number of [`Ledger::all_records`].
     pub fn n_records(&self) -> usize {
         let n_seen: usize = self.seen.values().map(VecDeque::len).sum();
-        usize::from(self.has_base) + self.reviewed.len() + n_seen
+        let taken_out = self.taken_out.iter();
+        let n_taken_out: usize = taken_out
+            .map(|one| 1 + usize::from(one.left.is_some()))
+            .sum();
+        usize::from(self.has_base) + self.reviewed.len() + n_seen + n_taken_out
     }
 
     /// Returns all digests that the ledger names.
@@ -206,7 +267,35 @@ impl Ledger {
         let reviewed = self.reviewed.values().copied();
         let seen = self.seen.values().flatten();
         let seen = seen.flat_map(|seen| [seen.working, seen.reviewed]);
-        reviewed.chain(seen).filter_map(Version::digest).collect()
+        let taken_out = self.taken_out.iter();
+        let taken_out = taken_out
+            .flat_map(|one| [Some(one.had), one.left])
+            .flatten();
+        let all = reviewed.chain(seen).chain(taken_out);
+        all.filter_map(Version::digest).collect()
+    }
+
+    /// Records that something is about to be taken out of `path`, which holds `had`, at `time`, in
+    /// seconds since 1970.
+    pub fn take_out(&mut self, path: &[u8], time: u64, had: Version) {
+        let path = path.to_vec();
+        self.note(Record::TakenOut { path, time, had });
+    }
+
+    /// Records what `path` holds after something was taken out of it, as was recorded before. If
+    /// that is what it held, nothing was taken out.
+    pub fn leave(&mut self, path: &[u8], left: Version) {
+        self.note(Record::Left(path.to_vec(), left));
+    }
+
+    /// Returns what was taken out of files, in the order in which that was done.
+    pub fn taken_out(&self) -> &[TakenOut] {
+        &self.taken_out
+    }
+
+    /// Forgets what was taken out before `time`.
+    pub fn forget_taken_out(&mut self, time: u64) {
+        self.taken_out.retain(|one| one.time >= time);
     }
 
     fn note(&mut self, record: Record) {

@@ -19,7 +19,7 @@ mod store;
 mod version;
 
 pub use git::GitError;
-pub use ledger::{Ledger, Moves, Pending, Record, World};
-pub use project::{Project, ProjectError};
-pub use store::StoreError;
+pub use ledger::{Ledger, Moves, Pending, Record, TakenOut, World};
+pub use project::{Lines, Project, ProjectError};
+pub use store::{Content, StoreError};
 pub use version::{Digest, Version};

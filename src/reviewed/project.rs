@@ -3,9 +3,12 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use agent_q_diff_engine::diff::edits;
+use agent_q_diff_engine::text::Text;
+
 use crate::git::{Committed, Git, GitError};
-use crate::store::{Store, StoreError};
-use crate::{Digest, Moves, Pending, Version, World};
+use crate::store::{Content, Store, StoreError};
+use crate::{Digest, Moves, Pending, TakenOut, Version, World};
 
 /// Why a project cannot be looked at.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +31,9 @@ pub enum ProjectError {
         error: std::io::Error,
     },
 }
+
+/// A number of lines, and the first of them.
+pub type Lines = (usize, Vec<u8>);
 
 /// A working tree, and what was reviewed of it.
 #[derive(Debug)]
@@ -144,6 +150,66 @@ impl Project {
         Ok(self.store.write(&lock)?)
     }
 
+    /// Stores what `files` hold, and records that something is about to be taken out of them at
+    /// `time`, in seconds since 1970.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`]; then nothing is recorded.
+    pub fn take_out(&mut self, time: u64, files: &[Content]) -> Result<(), ProjectError> {
+        Ok(self.store.take_out(time, files)?)
+    }
+
+    /// Records what `files` hold after [`Project::take_out`].
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`]; then nothing is recorded.
+    pub fn leave(&mut self, files: &[Content]) -> Result<(), ProjectError> {
+        Ok(self.store.leave(files)?)
+    }
+
+    /// Returns what was taken out of files in the last 30 days, the latest first, each with the number
+    /// of lines and the first of them, or `None` if it is not text.
+    ///
+    /// A step that took out no line is not among it, nor one that was begun and not carried out.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`].
+    pub fn taken_out(&self) -> Result<Vec<(TakenOut, Option<Lines>)>, ProjectError> {
+        let mut found = Vec::new();
+        for one in self.store.ledger().taken_out().iter().rev() {
+            let left = match one.left {
+                Some(left) => self.text(left)?,
+                None => {
+                    let now = working(&self.git, &one.path)?;
+                    if now.version() == one.had {
+                        continue;
+                    }
+                    (now.version() != Version::Absent).then_some(now.bytes)
+                }
+            };
+            let had = self.text(one.had)?;
+            let is_link = |version| matches!(version, Version::Link { .. });
+            if is_link(one.had) || one.left.is_some_and(is_link) {
+                found.push((one.clone(), None));
+                continue;
+            }
+            match lines_taken_out(&had.unwrap_or_default(), &left.unwrap_or_default()) {
+                Some((0, _)) => {}
+                lines => found.push((one.clone(), lines)),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the bytes of `version`; `None` if it is nothing.
+    fn text(&self, version: Version) -> Result<Option<Vec<u8>>, ProjectError> {
+        let bytes = version.digest().map(|digest| self.store.bytes(digest));
+        Ok(bytes.transpose()?)
+    }
+
     /// Stores `bytes`, and returns their digest.
     ///
     /// # Errors
@@ -152,6 +218,28 @@ impl Project {
     pub fn store(&self, bytes: &[u8]) -> Result<Digest, ProjectError> {
         Ok(self.store.put(bytes)?)
     }
+}
+
+/// Returns how many lines `had` has that `left` has not, and the first of them; `None` if they are not
+/// text.
+fn lines_taken_out(had: &[u8], left: &[u8]) -> Option<Lines> {
+    if had.contains(&0) || left.contains(&0) {
+        return None;
+    }
+    let [had, left] = [had, left].map(|bytes| Text::new(bytes.to_vec()));
+    let taken: Vec<_> = edits(&had, &left)
+        .into_iter()
+        .flat_map(|edit| edit.before)
+        .collect();
+    let first = taken.first().map(|&line| had.line(line).to_vec());
+    Some((taken.len(), first.unwrap_or_default()))
+}
+
+fn working(git: &Git, path: &[u8]) -> Result<Committed, ProjectError> {
+    git.working(path).map_err(|error| ProjectError::File {
+        path: git.root.join(String::from_utf8_lossy(path).as_ref()),
+        error,
+    })
 }
 
 /// The project during one look.
@@ -237,12 +325,7 @@ impl World for Disk<'_> {
     }
 
     fn working(&mut self, path: &[u8]) -> Result<Version, ProjectError> {
-        let working = self.git.working(path);
-        let working = working.map_err(|error| ProjectError::File {
-            path: self.git.root.join(String::from_utf8_lossy(path).as_ref()),
-            error,
-        })?;
-        self.stored(&working)
+        self.stored(&working(self.git, path)?)
     }
 
     fn changed(

@@ -7,6 +7,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -17,6 +18,12 @@ const HEADER: &str = "agent-q-diff ledger 1\n";
 
 /// Number of records in the log, beyond those that it needs, from which on it is written anew.
 const MAX_OLD: usize = 1000;
+
+/// The path of a file, its mode as git writes it, or 0 for nothing, and its bytes.
+pub type Content = (Vec<u8>, u32, Vec<u8>);
+
+/// For how many seconds it is known what was taken out of files: 30 days.
+const KEPT_SECONDS: u64 = 30 * 24 * 60 * 60;
 
 /// Why a store cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -146,6 +153,10 @@ impl Store {
             self.n_records += 1;
         }
         self.log = Some((node, done + n_whole as u64));
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(0, |now| now.as_secs());
+        self.ledger
+            .forget_taken_out(now.saturating_sub(KEPT_SECONDS));
         Ok(())
     }
 
@@ -242,6 +253,55 @@ impl Store {
         Ok(digest)
     }
 
+    /// Stores what has the mode `mode`, as git writes it, and `bytes`; 0 is nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`].
+    pub fn version(&self, mode: u32, bytes: &[u8]) -> Result<Version, StoreError> {
+        if mode == 0 {
+            return Ok(Version::Absent);
+        }
+        let digest = self.put(bytes)?;
+        Ok(Version::with_mode(mode, digest).unwrap_or(Version::Absent))
+    }
+
+    /// Stores what `files` hold, and records that something is about to be taken out of them at
+    /// `time`, in seconds since 1970.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]; then nothing is recorded.
+    pub fn take_out(&mut self, time: u64, files: &[Content]) -> Result<(), StoreError> {
+        let lock = self.lock()?;
+        let versions = self.versions(files)?;
+        for ((path, ..), had) in files.iter().zip(versions) {
+            self.ledger.take_out(path, time, had);
+        }
+        self.write(&lock)
+    }
+
+    /// Records what `files` hold after [`Store::take_out`].
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]; then nothing is recorded.
+    pub fn leave(&mut self, files: &[Content]) -> Result<(), StoreError> {
+        let lock = self.lock()?;
+        let versions = self.versions(files)?;
+        for ((path, ..), left) in files.iter().zip(versions) {
+            self.ledger.leave(path, left);
+        }
+        self.write(&lock)
+    }
+
+    fn versions(&self, files: &[Content]) -> Result<Vec<Version>, StoreError> {
+        let versions = files
+            .iter()
+            .map(|(_, mode, bytes)| self.version(*mode, bytes));
+        versions.collect()
+    }
+
     fn text(&self, digest: Digest) -> PathBuf {
         self.texts().join(digest.to_string())
     }
@@ -308,6 +368,10 @@ fn line(record: &Record) -> String {
             let versions = (word(*working), word(*reviewed));
             format!("{name} {} {} {}\n", versions.0, versions.1, escaped(path))
         }
+        Record::TakenOut { path, time, had } => {
+            format!("taken-out {time} {} {}\n", word(*had), escaped(path))
+        }
+        Record::Left(path, version) => format!("left {} {}\n", word(*version), escaped(path)),
     }
 }
 
@@ -326,6 +390,12 @@ fn parse(line: &[u8]) -> Option<Record> {
             reviewed: version_of(reviewed)?,
             is_back: name == "back",
         },
+        ["taken-out", time, had, path] => Record::TakenOut {
+            path: unescaped(path)?,
+            time: time.parse().ok()?,
+            had: version_of(had)?,
+        },
+        ["left", version, path] => Record::Left(unescaped(path)?, version_of(version)?),
         _ => return None,
     })
 }
@@ -377,6 +447,7 @@ fn unescaped(word: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TakenOut;
 
     fn records() -> Vec<Record> {
         let file = Version::File {
@@ -393,11 +464,17 @@ mod tests {
             Record::Reviewed(b"gone".to_vec(), Version::Absent),
             Record::AsBase(b"gone".to_vec()),
             Record::Seen {
-                path,
+                path: path.clone(),
                 working: link,
                 reviewed: file,
                 is_back: true,
             },
+            Record::TakenOut {
+                path: path.clone(),
+                time: 1_800_000_000,
+                had: file,
+            },
+            Record::Left(path, Version::Absent),
             Record::Base(None),
         ]
     }
@@ -454,6 +531,92 @@ mod tests {
         decide(&mut again, 2);
         store.refresh().unwrap();
         assert_eq!(store.ledger(), again.ledger());
+    }
+
+    fn now() -> u64 {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        now.unwrap().as_secs()
+    }
+
+    fn file(bytes: &str) -> Vec<Content> {
+        vec![(b"f".to_vec(), 0o100_644, bytes.into())]
+    }
+
+    /// Makes the texts of `store` so old that those without a name are deleted, and prunes it.
+    fn prune_all(store: &mut Store) {
+        for entry in fs::read_dir(store.texts()).unwrap() {
+            let text = File::options().write(true).open(entry.unwrap().path());
+            text.unwrap().set_modified(UNIX_EPOCH).unwrap();
+        }
+        let lock = store.lock().unwrap();
+        store.prune(&lock).unwrap();
+    }
+
+    #[test]
+    fn what_was_taken_out_is_known_after_a_restart_and_its_text_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Store::open(folder.path().to_owned()).unwrap();
+        let mut store = open();
+        let time = now() - 29 * 24 * 60 * 60;
+        store.take_out(time, &file("a\nb\n")).unwrap();
+        store.leave(&file("a\n")).unwrap();
+        let unnamed = store.put(b"named by nobody").unwrap();
+        prune_all(&mut store);
+        let mut again = open();
+        let known = again.ledger().taken_out().to_vec();
+        let expected = TakenOut {
+            path: b"f".to_vec(),
+            time,
+            had: store.version(0o100_644, b"a\nb\n").unwrap(),
+            left: Some(store.version(0o100_644, b"a\n").unwrap()),
+        };
+        assert_eq!(known, [expected]);
+        let had = known[0].had.digest().unwrap();
+        assert_eq!(again.bytes(had).unwrap(), b"a\nb\n");
+        assert!(again.bytes(unnamed).is_err());
+        // Also when the log is written anew.
+        for n in 0..600 {
+            decide(&mut again, n % 3);
+        }
+        let log = fs::read_to_string(folder.path().join("ledger")).unwrap();
+        assert!(log.lines().count() < MAX_OLD, "it was not written anew");
+        assert_eq!(open().ledger().taken_out(), known);
+    }
+
+    #[test]
+    fn what_was_taken_out_30_days_ago_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(folder.path().to_owned()).unwrap();
+        let time = now() - KEPT_SECONDS - 60;
+        store.take_out(time, &file("old")).unwrap();
+        let old = Digest::of(b"old");
+        assert!(store.bytes(old).is_ok());
+        prune_all(&mut store);
+        assert!(store.ledger().taken_out().is_empty());
+        assert!(store.bytes(old).is_err());
+        for n in 0..600 {
+            decide(&mut store, n % 3);
+        }
+        let log = fs::read_to_string(folder.path().join("ledger")).unwrap();
+        assert!(!log.contains("taken-out"), "{log}");
+    }
+
+    #[test]
+    fn what_was_interrupted_or_took_out_nothing_is_no_second_record() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(folder.path().to_owned()).unwrap();
+        for _ in 0..2 {
+            store.take_out(now(), &file("x")).unwrap();
+        }
+        let left: Vec<_> = store
+            .ledger()
+            .taken_out()
+            .iter()
+            .map(|one| one.left)
+            .collect();
+        assert_eq!(left, [None]);
+        store.leave(&file("x")).unwrap();
+        assert!(store.ledger().taken_out().is_empty());
     }
 
     #[test]

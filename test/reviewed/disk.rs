@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent_q_diff_reviewed::{Moves, Project, Version};
 use tempfile::TempDir;
@@ -180,6 +181,59 @@ fn the_bytes_are_those_of_the_working_files_whatever_git_makes_of_them() {
     let shown = pending(folder, Moves::Agent);
     assert!(shown[0].starts_with("f.id: $Id: "), "{shown:?}");
     assert_eq!(shown[1], "f.txt: a\\r\\nb\\r\\n -> a\\r\\nB\\r\\n");
+}
+
+/// Returns what was taken out, as `PATH: HAD -> LEFT: NUMBER of lines, first line`.
+fn taken_out(project: &Project) -> Vec<String> {
+    let all = project.taken_out().expect("what was taken out").into_iter();
+    let shown = all.map(|(one, lines)| {
+        let lines = lines.map_or("no text".to_owned(), |(n, first)| {
+            format!("{n}, {}", first.escape_ascii())
+        });
+        let left = one.left.map_or(0, Version::mode);
+        format!(
+            "{}: {:o} -> {left:o}: {lines}",
+            one.path.escape_ascii(),
+            one.had.mode()
+        )
+    });
+    shown.collect()
+}
+
+#[test]
+fn what_was_taken_out_is_listed_the_latest_first() {
+    let folder = repository();
+    let folder = folder.path();
+    let open = || Project::open(folder).unwrap();
+    let mut project = open();
+    let time = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .as_secs();
+    let mut take_out = |path: &str, had: &[u8], left: Option<(u32, &[u8])>| {
+        let path = path.as_bytes().to_vec();
+        let had = [(path.clone(), 0o100_644, had.to_vec())];
+        project.take_out(time, &had).unwrap();
+        if let Some((mode, left)) = left {
+            project.leave(&[(path, mode, left.to_vec())]).unwrap();
+        }
+    };
+    take_out("f", b"a\nx\ny\nb\n", Some((0o100_644, b"a\nb\n")));
+    take_out("new", b"n\n", Some((0, b"")));
+    take_out("image", b"\0x", Some((0o100_644, b"\0y")));
+    // Only added lines, or nothing.
+    take_out("f", b"a\n", Some((0o100_644, b"a\nb\n")));
+    take_out("f", b"a\n", Some((0o100_644, b"a\n")));
+    // Interrupted before the file was written, and after.
+    take_out("f", b"a\nb\nc\n", None);
+    take_out("gone", b"g\n", None);
+    let all = [
+        "gone: 100644 -> 0: 1, g\\n",
+        "image: 100644 -> 100644: no text",
+        "new: 100644 -> 0: 1, n\\n",
+        "f: 100644 -> 100644: 2, x\\n",
+    ];
+    assert_eq!(taken_out(&open()), all);
 }
 
 #[test]
