@@ -478,6 +478,14 @@ IS-DONE is non-nil if it has been done."
 
 ;;; The change
 
+(cl-defstruct (agent-q-diff-written (:constructor agent-q-diff-written-create)
+                                    (:copier nil))
+  "Functions to call while a change is decided that was written before its review.
+Each gets a list of files, `agent-q-diff-file-change', of that change."
+  (before nil :documentation "Called with the files that a command is about to change.
+If it signals an error, the command stops and has changed nothing.")
+  (after nil :documentation "Called with the change and the files that were decided."))
+
 (cl-defstruct (agent-q-diff-change (:constructor agent-q-diff-change--create)
                                    (:copier nil))
   "What is proposed for one or more files, and what was decided about it."
@@ -487,9 +495,7 @@ IS-DONE is non-nil if it has been done."
   (n-extra nil :documentation "Number of hunks added by splits, or nil if none was ever split.")
   (committed nil :documentation "Last snapshot, an `agent-q-diff-engine-committed', or nil.")
   (known-unplaced nil :documentation "What `agent-q-diff-change-unplaced' returns, or nil if that is not known.")
-  (written nil :documentation "Function to call after each decision, if the change was written
-before the review, else nil.  Its arguments are the change and a list of the
-files that were decided.")
+  (written nil :documentation "`agent-q-diff-written' if it was written before the review, else nil.")
   (failures nil :documentation "Alist from hunk index to why it last failed to apply.")
   (comments nil :documentation "Alist from hunk index to the user's comment."))
 
@@ -516,11 +522,11 @@ Those with text have a review of the engine each, undecided so far."
   (agent-q-diff-change--create
    :files (list file) :is-detached (agent-q-diff-file-change-is-detached file)))
 
-(defun agent-q-diff-change-begin-written (change function)
+(defun agent-q-diff-change-begin-written (change written)
   "Record that CHANGE was written before its review.
 Then what is not decided is in the files, and rejecting a hunk takes it out.
-FUNCTION is called with CHANGE and a list of files after each decision."
-  (setf (agent-q-diff-change-written change) function)
+WRITTEN is an `agent-q-diff-written', the functions to call meanwhile."
+  (setf (agent-q-diff-change-written change) written)
   (agent-q-diff-module-begin-written (agent-q-diff-change-engine change)))
 
 (defun agent-q-diff-change-close (change)

@@ -181,6 +181,7 @@ a hook changed a text on saving, record that; the next
          (note (lambda (file tick) (push (cons file tick) edited))))
     (when (cdr files)
       (agent-q-diff-decide--check-apart files parts))
+    (agent-q-diff-decide--tell-unwritten change parts)
     (agent-q-diff-transaction-run
      (mapcan (lambda (part)
                (agent-q-diff-decide--steps
@@ -199,10 +200,21 @@ a hook changed a text on saving, record that; the next
            (`(,buffer . ,text)
             (and (eq buffer (agent-q-diff-file-change-buffer file)) text))))))))
 
+(defun agent-q-diff-decide--tell-unwritten (change parts)
+  "If CHANGE was written before its review, report that PARTS will be carried out.
+They are those of a plan."
+  (when-let ((written (agent-q-diff-change-written change))
+             (files (cl-loop for part in parts
+                             when (or (agent-q-diff-engine-part-edits part)
+                                      (agent-q-diff-engine-part-operations part))
+                             collect (nth (agent-q-diff-engine-part-file part)
+                                          (agent-q-diff-change-files change)))))
+    (funcall (agent-q-diff-written-before written) files)))
+
 (defun agent-q-diff-decide--tell-written (change hunks)
   "If CHANGE was written before its review, report a decision on HUNKS."
-  (when-let ((function (agent-q-diff-change-written change)))
-    (funcall function change
+  (when-let ((written (agent-q-diff-change-written change)))
+    (funcall (agent-q-diff-written-after written) change
              (seq-uniq (mapcar (lambda (hunk) (agent-q-diff-change-file-of change hunk))
                                hunks)))))
 

@@ -22,6 +22,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
+(require 'agent-q-diff-disk)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
@@ -35,7 +36,7 @@
   "A file in `agent-q-diff-module-pending'."
   path mode text new-mode new-text)
 
-(defconst agent-q-diff-pending--link #o120000
+(defconst agent-q-diff-pending-link #o120000
   "The mode of a symbolic link, as git writes it.")
 
 (defun agent-q-diff-pending--look (directory by-user)
@@ -46,7 +47,7 @@ See `agent-q-diff-module-pending', also for BY-USER."
                                           (expand-file-name directory) by-user)))
     (list (file-name-as-directory root) texts files)))
 
-(defun agent-q-diff-pending--bytes (texts name)
+(defun agent-q-diff-pending-bytes (texts name)
   "Return the bytes of the text with NAME in the folder TEXTS; \"\" if NAME is nil."
   (if name
       (agent-q-diff-file-bytes (expand-file-name name texts))
@@ -54,7 +55,7 @@ See `agent-q-diff-module-pending', also for BY-USER."
 
 ;;;; A change of what is pending
 
-(defun agent-q-diff-pending--decoded (bytes path)
+(defun agent-q-diff-pending-decoded (bytes path)
   "Return BYTES of the file PATH, decoded as Emacs would when visiting it."
   (with-temp-buffer
     (set-buffer-multibyte nil)
@@ -66,7 +67,7 @@ See `agent-q-diff-module-pending', also for BY-USER."
       (decode-coding-region (point-min) (point-max) coding)
       (buffer-string))))
 
-(defun agent-q-diff-pending--is-text (bytes)
+(defun agent-q-diff-pending-text-p (bytes)
   "Return non-nil if BYTES are text, which can be decided by the hunk."
   (not (string-search "\0" bytes)))
 
@@ -74,12 +75,12 @@ See `agent-q-diff-module-pending', also for BY-USER."
   "Return the change of the lines of the file PATH from BYTES to NEW-BYTES.
 If they are no text, or their lines do not differ as Emacs visits the file,
 return nil: then they are decided as a whole."
-  (and (agent-q-diff-pending--is-text bytes)
-       (agent-q-diff-pending--is-text new-bytes)
+  (and (agent-q-diff-pending-text-p bytes)
+       (agent-q-diff-pending-text-p new-bytes)
        (ignore-error (agent-q-diff-identical agent-q-diff-unwritable)
          (agent-q-diff-file-change-open path
-                                        (agent-q-diff-pending--decoded bytes path)
-                                        (agent-q-diff-pending--decoded new-bytes path)))))
+                                        (agent-q-diff-pending-decoded bytes path)
+                                        (agent-q-diff-pending-decoded new-bytes path)))))
 
 (defun agent-q-diff-pending--file (root texts file)
   "Return the change of FILE, an `agent-q-diff-pending-file'.
@@ -87,10 +88,10 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending--look'."
   (let* ((path (expand-file-name (agent-q-diff-pending-file-path file) root))
          (mode (agent-q-diff-pending-file-mode file))
          (new-mode (agent-q-diff-pending-file-new-mode file))
-         (bytes (agent-q-diff-pending--bytes texts (agent-q-diff-pending-file-text file)))
-         (new-bytes (agent-q-diff-pending--bytes texts
+         (bytes (agent-q-diff-pending-bytes texts (agent-q-diff-pending-file-text file)))
+         (new-bytes (agent-q-diff-pending-bytes texts
                                                  (agent-q-diff-pending-file-new-text file)))
-         (is-link (memq agent-q-diff-pending--link (list mode new-mode)))
+         (is-link (memq agent-q-diff-pending-link (list mode new-mode)))
          (lines (and (not is-link)
                      (/= 0 new-mode)
                      (not (equal bytes new-bytes))
@@ -103,9 +104,9 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending--look'."
           (cond
            (is-link
             (list (list 'link
-                        (and (= mode agent-q-diff-pending--link)
+                        (and (= mode agent-q-diff-pending-link)
                              (decode-coding-string bytes 'utf-8))
-                        (and (= new-mode agent-q-diff-pending--link)
+                        (and (= new-mode agent-q-diff-pending-link)
                              (decode-coding-string new-bytes 'utf-8)))))
            ((= 0 mode) (list (append (list 'create (logand new-mode #o777))
                                      (and (null lines) (list new-bytes)))))
@@ -132,14 +133,103 @@ ROOT, TEXTS and FILES are as from `agent-q-diff-pending--look'."
                  (change (agent-q-diff-change-join changes)))
             (agent-q-diff-change-begin-written
              change
-             (lambda (change decided)
-               (dolist (one decided)
-                 (agent-q-diff-pending--record root texts change one
-                                              (cdr (assq one known))))))
+             (agent-q-diff-pending--written
+              root
+              (lambda (change decided)
+                (dolist (one decided)
+                  (agent-q-diff-pending--record root texts change one
+                                               (cdr (assq one known)))))))
             (setq is-done t)
             change))
       (unless is-done
         (mapc #'agent-q-diff-file-change-close changes)))))
+
+;;;; What is taken out
+;;
+;; It is stored before that, for `agent-q-diff-taken-out'.
+
+(defun agent-q-diff-pending--written (root after)
+  "Return an `agent-q-diff-written' by which what is taken out is stored.
+The files are in the project at ROOT.  AFTER is called after a decision, with
+the change and the files that were decided."
+  (let ((stored nil))
+    (agent-q-diff-written-create
+     :before (lambda (files)
+               (setq stored (mapcar #'agent-q-diff-file-change-path files))
+               (agent-q-diff-pending-note-taking-out root stored))
+     :after (lambda (change decided)
+              (agent-q-diff-pending-note-left root stored)
+              (setq stored nil)
+              (funcall after change decided)))))
+
+(defun agent-q-diff-pending-note-taking-out (root paths)
+  "Store what the files PATHS hold, since something is taken out of them next.
+They are in the project at ROOT.  If that fails, signal an error that says
+that nothing is taken out."
+  (when-let ((states (seq-remove (lambda (state) (= 0 (aref state 1)))
+                                 (agent-q-diff-pending--states root paths))))
+    (condition-case err
+        (agent-q-diff-engine--call #'agent-q-diff-module-note-taking-out
+                                   root (time-convert nil 'integer) states)
+      (agent-q-diff-error
+       (agent-q-diff-file-refuse
+        "nothing is taken out, since it could not be stored before that: %s"
+        (agent-q-diff-error-text err))))))
+
+(defun agent-q-diff-pending-note-left (root paths)
+  "Record what the files PATHS hold, of which something was taken out.
+They are in the project at ROOT.  They are changed by now, so if that fails,
+only warn."
+  (when paths
+    (condition-case err
+        (agent-q-diff-engine--call #'agent-q-diff-module-note-left
+                                   root (agent-q-diff-pending--states root paths))
+      (agent-q-diff-error
+       (agent-q-diff-base-warn
+        (format "What is left in the files was not recorded: %s"
+                (agent-q-diff-error-text err)))))))
+
+(defun agent-q-diff-pending--states (root paths)
+  "Return the contents of the files PATHS, a list of [PATH MODE BYTES].
+There, PATH is relative to ROOT, and encoded."
+  (mapcar (lambda (path)
+            (pcase-let ((`(,mode . ,bytes) (agent-q-diff-pending-state path)))
+              (vector (encode-coding-string (file-relative-name path root)
+                                            'utf-8-emacs-unix)
+                      mode bytes)))
+          paths))
+
+(defun agent-q-diff-pending-state (path)
+  "Return the present content of the file PATH, (MODE . BYTES).
+MODE is as git writes it, 0 for nothing.  If the buffer that visits it has
+unsaved edits, BYTES are what it would hold after saving them."
+  (let ((buffer (find-buffer-visiting path))
+        (link (file-symlink-p path)))
+    (cond
+     (link (cons agent-q-diff-pending-link (encode-coding-string link 'utf-8-emacs-unix)))
+     ((and buffer (agent-q-diff-disk-unsaved-p buffer))
+      (cons (agent-q-diff-pending--mode path) (agent-q-diff-pending--buffer-bytes buffer)))
+     ((file-exists-p path)
+      (cons (agent-q-diff-pending--mode path) (agent-q-diff-file-bytes path)))
+     (t (cons 0 "")))))
+
+(defun agent-q-diff-pending--mode (name)
+  "Return the mode of the file NAME as git writes it, or that of a new file."
+  (if (zerop (logand #o100 (or (file-modes name) 0)))
+      #o100644
+    #o100755))
+
+(defun agent-q-diff-pending--buffer-bytes (buffer)
+  "Return the bytes that the file of BUFFER would have if it were saved.
+If its coding system cannot encode its text, they are UTF-8."
+  (with-current-buffer buffer
+    (save-restriction
+      (widen)
+      (let ((coding (agent-q-diff-coding-of-buffer)))
+        (agent-q-diff-coding-buffer-bytes
+         (if (agent-q-diff-coding-unencodable (point-min) (point-max) coding)
+             'utf-8-emacs-unix
+           coding))))))
 
 ;;;; What was reviewed
 
@@ -161,7 +251,7 @@ project at ROOT; TEXTS is the folder of its texts."
                    (agent-q-diff-engine--call #'agent-q-diff-module-reviewed engine index
                                               (agent-q-diff-pending--saved file))
                    file))
-                 (t (agent-q-diff-pending--bytes
+                 (t (agent-q-diff-pending-bytes
                      texts (if (seq-intersection kept '(create link binary))
                                (agent-q-diff-pending-file-new-text pending)
                              (agent-q-diff-pending-file-text pending))))))
@@ -247,12 +337,6 @@ TIME is when that was found out.")
                 (cons (agent-q-diff-pending--mode buffer-file-name)
                       (agent-q-diff-file-bytes buffer-file-name))
               (cons 0 ""))))))
-
-(defun agent-q-diff-pending--mode (name)
-  "Return the mode of the file NAME as git writes it."
-  (if (zerop (logand #o100 (file-modes name)))
-      #o100644
-    #o100755))
 
 (defun agent-q-diff-pending--saved-bytes ()
   "Return the bytes with which this buffer was saved just now.
