@@ -102,6 +102,8 @@
   "Go to the review of the file that this buffer visits." t)
 (autoload 'agent-q-diff-look-again "agent-q-diff-list"
   "Show REVIEW, which has ended, again; interactively, the latest one." t)
+(autoload 'agent-q-diff-taken-out "agent-q-diff-taken-out"
+  "List what reviews took out of files of a project in the last 30 days." t)
 (autoload 'agent-q-diff-log "agent-q-diff-log"
   "List what agents proposed and how it ended, the latest first." t)
 (autoload 'agent-q-diff-edits "agent-q-diff-transcript"

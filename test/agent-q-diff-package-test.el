@@ -436,8 +436,9 @@ after the key and, as a keyboard macro has it, before it."
                 "M-x \\(agent-q-diff-[a-z-]+\\)"))
         (documented (seq-remove
                      (lambda (name)
-                       (string-match-p "\\`\\(?:sly-\\|agent-q-diff-\\(?:list\\|log\\)-\\)"
-                                       (symbol-name name)))
+                       (string-match-p
+                        "\\`\\(?:sly-\\|agent-q-diff-\\(?:list\\|log\\|taken-out\\)-\\)"
+                        (symbol-name name)))
                      (aqd-package-in-manual "^@deffnx? Command \\([^ \n]+\\)"))))
     (should (memq 'agent-q-diff-log named))
     (should (memq 'agent-q-diff-help documented))

@@ -1,0 +1,291 @@
+;;; agent-q-diff-taken-out.el --- Lists what was taken out of files, and brings it back  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Before a review of what was written already takes something out of a file,
+;; what the file holds is stored, for 30 days.  The list has an entry for each
+;; such step.  A file that is still as it was left then gets its bytes back.
+;; If it has changed since, a review proposes the lines that were taken out.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'diff-mode)
+(require 'seq)
+(require 'subr-x)
+(require 'tabulated-list)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-file)
+(require 'agent-q-diff-disk)
+(require 'agent-q-diff-session)
+(require 'agent-q-diff-api)
+(require 'agent-q-diff-pending)
+
+(cl-defstruct (agent-q-diff-taken-out-entry (:type vector) (:constructor nil) (:copier nil))
+  "An entry of `agent-q-diff-module-taken-out'."
+  time path mode text left-mode left-text n-lines line)
+
+(defvar-local agent-q-diff-taken-out--texts nil
+  "The folder with the texts of this list.")
+
+;;; The list
+
+(defun agent-q-diff-taken-out--read (directory)
+  "Return what was taken out in the project of DIRECTORY: (ROOT TEXTS ENTRIES)."
+  (pcase-let ((`[,root ,texts ,entries]
+               (agent-q-diff-engine--call #'agent-q-diff-module-taken-out
+                                          (expand-file-name directory))))
+    (list (file-name-as-directory root) texts entries)))
+
+(defun agent-q-diff-taken-out--when (entry)
+  "Return when ENTRY was taken out, as a string."
+  (format-time-string "%Y-%m-%d %H:%M" (agent-q-diff-taken-out-entry-time entry)))
+
+(defun agent-q-diff-taken-out--name (entry)
+  "Return the name of the file of ENTRY, to be shown."
+  (agent-q-diff-visible
+   (agent-q-diff-engine--text (agent-q-diff-taken-out-entry-path entry))))
+
+(defun agent-q-diff-taken-out--amount (entry)
+  "Return how much was taken out in ENTRY, as a string."
+  (let ((n (agent-q-diff-taken-out-entry-n-lines entry)))
+    (cond
+     (n (format (ngettext "-%d line" "-%d lines" n) n))
+     ((= agent-q-diff-pending-link (agent-q-diff-taken-out-entry-mode entry)) "link")
+     (t "binary"))))
+
+(defun agent-q-diff-taken-out--line (entry)
+  "Return the first line that was taken out in ENTRY, to be shown."
+  (let ((line (agent-q-diff-taken-out-entry-line entry)))
+    (if line
+        (agent-q-diff-visible
+         (string-trim-right (agent-q-diff-engine--text line) "[\r\n]+"))
+      "")))
+
+(defun agent-q-diff-taken-out--entries ()
+  "Return the entries of the list of this buffer's project."
+  (mapcar (lambda (entry)
+            (list entry
+                  (vector (agent-q-diff-taken-out--when entry)
+                          (agent-q-diff-taken-out--name entry)
+                          (agent-q-diff-taken-out--amount entry)
+                          (agent-q-diff-taken-out--line entry))))
+          (nth 2 (agent-q-diff-taken-out--read default-directory))))
+
+(defun agent-q-diff-taken-out--here ()
+  "Return the entry at point, or signal that there is none."
+  (or (tabulated-list-get-id)
+      (user-error "Nothing that was taken out is listed here")))
+
+;;; What a file held, and holds
+
+(defun agent-q-diff-taken-out--path (entry)
+  "Return the absolute name of the file of ENTRY."
+  (expand-file-name (agent-q-diff-engine--text (agent-q-diff-taken-out-entry-path entry))))
+
+(defun agent-q-diff-taken-out--had (entry)
+  "Return (MODE . BYTES), what the file of ENTRY held."
+  (cons (agent-q-diff-taken-out-entry-mode entry)
+        (agent-q-diff-pending-bytes agent-q-diff-taken-out--texts
+                                    (agent-q-diff-taken-out-entry-text entry))))
+
+(defun agent-q-diff-taken-out--left (entry)
+  "Return (MODE . BYTES), what the file of ENTRY held after that.
+Return nil if that is not known."
+  (when-let ((mode (agent-q-diff-taken-out-entry-left-mode entry)))
+    (cons mode (agent-q-diff-pending-bytes agent-q-diff-taken-out--texts
+                                           (agent-q-diff-taken-out-entry-left-text entry)))))
+
+(defun agent-q-diff-taken-out--check-text (entry &rest states)
+  "Signal an error unless ENTRY and STATES, each (MODE . BYTES), are text."
+  (unless (and (agent-q-diff-taken-out-entry-n-lines entry)
+               (seq-every-p (pcase-lambda (`(,mode . ,bytes))
+                              (and (/= mode agent-q-diff-pending-link)
+                                   (agent-q-diff-pending-text-p bytes)))
+                            states))
+    (user-error "%s is not text; what it held is in %s"
+                (agent-q-diff-taken-out--name entry)
+                (agent-q-diff-visible
+                 (abbreviate-file-name
+                  (expand-file-name (agent-q-diff-taken-out-entry-text entry)
+                                    agent-q-diff-taken-out--texts))))))
+
+;;; The difference
+
+(defconst agent-q-diff-taken-out--diff-name "*agent-q-diff taken out: difference*"
+  "Name of the buffer that shows what was taken out.")
+
+(defun agent-q-diff-taken-out-diff ()
+  "Show what was taken out in the step at point, as a diff."
+  (interactive nil agent-q-diff-taken-out-mode)
+  (let* ((entry (agent-q-diff-taken-out--here))
+         (path (agent-q-diff-taken-out--path entry))
+         (had (agent-q-diff-taken-out--had entry))
+         (left (or (agent-q-diff-taken-out--left entry)
+                   (agent-q-diff-pending-state path)))
+         (root default-directory))
+    (agent-q-diff-taken-out--check-text entry had left)
+    (let ((diff (agent-q-diff-taken-out--diff
+                 (agent-q-diff-pending-decoded (cdr had) path)
+                 (agent-q-diff-pending-decoded (cdr left) path)
+                 (file-relative-name path root))))
+      (with-current-buffer (get-buffer-create agent-q-diff-taken-out--diff-name)
+        (let ((inhibit-read-only t))
+          (erase-buffer)
+          (insert diff))
+        (diff-mode)
+        (setq default-directory root
+              buffer-read-only t)
+        (set-buffer-modified-p nil)
+        (goto-char (point-min))
+        (display-buffer (current-buffer))))))
+
+(defun agent-q-diff-taken-out--diff (had left name)
+  "Return a unified diff of the text HAD to LEFT, of the file NAME."
+  (condition-case nil
+      (let ((engine (agent-q-diff-engine-review had left)))
+        (unwind-protect
+            (car (agent-q-diff-engine-print engine name))
+          (agent-q-diff-module-free engine)))
+    (agent-q-diff-identical
+     (user-error "Only the encoding or the line ends of %s differ"
+                 (agent-q-diff-visible name)))))
+
+;;; Bringing it back
+
+(defun agent-q-diff-taken-out-bring-back ()
+  "Bring back what was taken out in the step at point.
+If the file is still as that step left it, it gets the bytes back that it
+had.  If it has changed since, begin a review that proposes to put the lines
+back that were taken out."
+  (interactive nil agent-q-diff-taken-out-mode)
+  (let* ((entry (agent-q-diff-taken-out--here))
+         (path (agent-q-diff-taken-out--path entry))
+         (had (agent-q-diff-taken-out--had entry))
+         (left (agent-q-diff-taken-out--left entry)))
+    (agent-q-diff-taken-out--check-file path)
+    (let ((now (agent-q-diff-pending-state path)))
+      (cond
+       ((equal now had)
+        (user-error "%s is already as it was then" (agent-q-diff-taken-out--name entry)))
+       ((equal now left)
+        (agent-q-diff-taken-out--restore path now had)
+        (revert-buffer)
+        (message "%s is as it was before %s again" (agent-q-diff-taken-out--name entry)
+                 (agent-q-diff-taken-out--when entry)))
+       (t (agent-q-diff-taken-out--propose entry path (or left now) now had))))))
+
+(defun agent-q-diff-taken-out--check-file (path)
+  "Signal an error if the file PATH must not be written now."
+  (let ((buffer (find-buffer-visiting path))
+        (parent (locate-dominating-file path #'file-directory-p)))
+    (when buffer
+      (when (agent-q-diff-disk-unsaved-p buffer)
+        (user-error "%s has unsaved edits; save it first" (buffer-name buffer)))
+      (when-let ((message (agent-q-diff-disk-message buffer (agent-q-diff-disk-sync buffer))))
+        (user-error "%s" (agent-q-diff-visible message))))
+    (unless (and parent (file-in-directory-p parent default-directory))
+      (user-error "%s leads out of the project, through a link"
+                  (agent-q-diff-visible (abbreviate-file-name path))))))
+
+(defun agent-q-diff-taken-out--restore (path now had)
+  "Replace NOW, the content of the file PATH, by what it HAD.
+Both are (MODE . BYTES).  NOW can be brought back, too."
+  (agent-q-diff-pending-note-taking-out default-directory (list path))
+  (pcase-let ((`(,mode . ,bytes) had))
+    (cond
+     ((= mode agent-q-diff-pending-link)
+      (make-directory (file-name-directory path) t)
+      (make-symbolic-link (decode-coding-string bytes 'utf-8-emacs-unix) path t))
+     (t (when (= (car now) agent-q-diff-pending-link)
+          (delete-file path))
+        (make-directory (file-name-directory path) t)
+        (agent-q-diff-file-write-bytes path bytes)
+        (unless (= mode (car (agent-q-diff-pending-state path)))
+          (set-file-modes path (if (= mode #o100755)
+                                   (logior (file-modes path) #o100)
+                                 (logand (file-modes path) (lognot #o111))))))))
+  (when-let ((buffer (find-buffer-visiting path)))
+    (agent-q-diff-disk-sync buffer))
+  (agent-q-diff-pending-note-left default-directory (list path)))
+
+(defun agent-q-diff-taken-out--propose (entry path left now had)
+  "Begin a review that proposes the lines of ENTRY, taken out of PATH.
+LEFT, NOW and HAD are what the file held after that, what it holds now and
+what it had, each (MODE . BYTES)."
+  (agent-q-diff-taken-out--check-text entry left now had)
+  (pcase-let* ((`(,left ,now-text ,had)
+                (mapcar (lambda (state)
+                          (agent-q-diff-pending-decoded (cdr state) path))
+                        (list left now had)))
+               (merged (agent-q-diff-engine--text
+                        (agent-q-diff-engine--call #'agent-q-diff-module-union
+                                                   left now-text had)))
+               (agent-q-diff-call (agent-q-diff-call-with 'is-by-user t)))
+    (when (equal merged now-text)
+      (user-error "%s has these lines already" (agent-q-diff-taken-out--name entry)))
+    (let ((review (agent-q-diff-review-change
+                   (list (if (= 0 (car now))
+                             (list :path path :content had)
+                           (list :path path :original now-text :modified merged)))
+                   (format "What was taken out at %s" (agent-q-diff-taken-out--when entry))
+                   nil)))
+      (if (agent-q-diff-session-outcome review)
+          (user-error "%s" (agent-q-diff-visible
+                            (plist-get (agent-q-diff-session-result review) :reason)))
+        (pop-to-buffer (agent-q-diff-session-buffer review))
+        (message "%s has changed since; this proposes what was taken out"
+                 (agent-q-diff-taken-out--name entry))))))
+
+;;; Commands
+
+(defvar agent-q-diff-taken-out-mode-map
+  (let ((map (make-sparse-keymap)))
+    (set-keymap-parent map tabulated-list-mode-map)
+    (define-key map "\r" #'agent-q-diff-taken-out-diff)
+    (define-key map "b" #'agent-q-diff-taken-out-bring-back)
+    (define-key map "j" (agent-q-diff-base-key-by-evil nil #'next-line))
+    (define-key map "k" (agent-q-diff-base-key-by-evil nil #'previous-line))
+    map)
+  "Keymap of `agent-q-diff-taken-out-mode'.")
+
+(define-derived-mode agent-q-diff-taken-out-mode tabulated-list-mode "Taken out"
+  "Major mode of the list of what was taken out of files.
+\\<agent-q-diff-taken-out-mode-map>\
+\\[agent-q-diff-taken-out-diff] shows what was taken out in the step at point.
+\\[agent-q-diff-taken-out-bring-back] brings it back.
+\\[revert-buffer] updates the list.
+
+\\{agent-q-diff-taken-out-mode-map}"
+  (agent-q-diff-base-claim-single-keys)
+  (setq tabulated-list-format [("When" 16 t) ("File" 24 t) ("Taken out" 12 nil)
+                               ("First line" 0 nil)]
+        tabulated-list-entries #'agent-q-diff-taken-out--entries)
+  (tabulated-list-init-header))
+
+;;;###autoload
+(defun agent-q-diff-taken-out (&optional directory)
+  "List what reviews took out of files of a project in the last 30 days.
+It is the project that DIRECTORY, or else the current one, is in.  Whatever
+is listed can be brought back."
+  (interactive)
+  (pcase-let ((`(,root ,texts ,entries)
+               (agent-q-diff-taken-out--read (or directory default-directory))))
+    (if (null entries)
+        (message "Nothing was taken out of files in %s in the last 30 days"
+                 (agent-q-diff-visible (abbreviate-file-name root)))
+      (with-current-buffer (get-buffer-create "*agent-q-diff taken out*")
+        (agent-q-diff-taken-out-mode)
+        (setq default-directory root
+              agent-q-diff-taken-out--texts texts)
+        (tabulated-list-print)
+        (goto-char (point-min))
+        (pop-to-buffer (current-buffer))))))
+
+(provide 'agent-q-diff-taken-out)
+;;; agent-q-diff-taken-out.el ends here
