@@ -210,7 +210,7 @@ BUFFER is by default the current one."
        (agent-q-diff-change-is-detached agent-q-diff-buffer-change)))
 
 (defun agent-q-diff-buffer-written-p ()
-  "Return non-nil if what this buffer shows was written before its review."
+  "Return non-nil if what is reviewed here was written before."
   (and agent-q-diff-buffer-change
        (agent-q-diff-change-written agent-q-diff-buffer-change)
        t))

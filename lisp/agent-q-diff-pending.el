@@ -129,16 +129,24 @@ ROOT, TEXTS and FILES are as from `agent-q-diff-pending--look'."
           (dolist (file files)
             (push (agent-q-diff-pending--file root texts file) changes))
           (setq changes (nreverse changes))
-          (let* ((known (cl-mapcar #'cons changes files))
+          (let* ((known (mapcar (lambda (file)
+                                  (cons (expand-file-name
+                                         (agent-q-diff-pending-file-path file) root)
+                                        file))
+                                files))
                  (change (agent-q-diff-change-join changes)))
             (agent-q-diff-change-begin-written
              change
              (agent-q-diff-pending--written
               root
               (lambda (change decided)
+                ;; By name: when a review is looked at again, its files are new.
                 (dolist (one decided)
-                  (agent-q-diff-pending--record root texts change one
-                                               (cdr (assq one known)))))))
+                  (agent-q-diff-pending--record
+                   root texts change one
+                   (cdr (assoc (or (agent-q-diff-file-change-new-path one)
+                                   (agent-q-diff-file-change-old-path one))
+                               known)))))))
             (setq is-done t)
             change))
       (unless is-done

@@ -127,7 +127,6 @@
 
 ;;;; One key for all
 
-;;;###autoload
 (defvar agent-q-diff-prefix-map
   (let ((map (make-sparse-keymap)))
     (define-key map "c" #'agent-q-diff-review-changes)
@@ -138,8 +137,5 @@
     (define-key map "d" #'agent-q-diff-review-diff)
     map)
   "Keymap of the commands on reviews, for a prefix key of the user's.")
-;;;###autoload
-(fset 'agent-q-diff-prefix-map agent-q-diff-prefix-map)
-
 (provide 'agent-q-diff)
 ;;; agent-q-diff.el ends here

@@ -160,7 +160,8 @@ The connectors for SLY and gptel are required by their own names."
 
 (ert-deftest aqd-package-manual-has-every-option-and-nothing-else ()
   (should (equal (aqd-package-in-manual "^@defopt \\([^ \n]+\\)")
-                 (remq 'agent-q-diff-lisp-mode (aqd-package-options)))))
+                 (seq-difference (aqd-package-options)
+                                 '(agent-q-diff-lisp-mode agent-q-diff-pending-mode)))))
 
 (ert-deftest aqd-package-manual-has-every-error-and-nothing-else ()
   (should (equal (remq 'agent-q-diff-error
@@ -184,7 +185,8 @@ The connectors for SLY and gptel are required by their own names."
 (ert-deftest aqd-package-manual-has-the-default-of-every-option ()
   "A default that is a symbol, number or boolean stands there as it is."
   (let ((manual (aqd-package-manual-node nil)))
-    (dolist (option (remq 'agent-q-diff-lisp-mode (aqd-package-options)))
+    (dolist (option (seq-difference (aqd-package-options)
+                                 '(agent-q-diff-lisp-mode agent-q-diff-pending-mode)))
       (ert-info ((symbol-name option))
         (should (string-match (format "^@defopt %s\nDefault: \\(.\\)" option) manual))
         (let ((default (eval (car (get option 'standard-value)) t)))

@@ -359,13 +359,24 @@
                                 :type 'agent-q-diff-no-repository))))
       (delete-directory folder t))))
 
+(ert-deftest aqd-pending-a-review-that-has-ended-can-be-gone-on-with ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-pending-put "g.txt" "new\n")
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0))
+    (with-current-buffer (agent-q-diff-look-again)
+      (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+      (aqd-pending-do #'agent-q-diff-accept-hunk 2)
+      (agent-q-diff-finish))
+    (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))
+    (should-not (aqd-pending-files))))
+
 ;;;; One key for all
 
 (ert-deftest aqd-pending-one-prefix-has-the-commands-on-reviews ()
-  (let ((map (make-sparse-keymap)))
-    (define-key map (kbd "C-c q") 'agent-q-diff-prefix-map)
-    (dolist (key '("c" "m" "n" "f" "l" "d"))
-      (should (commandp (lookup-key map (kbd (concat "C-c q " key))))))))
+  (dolist (key '("c" "m" "n" "f" "l" "d"))
+    (should (commandp (lookup-key agent-q-diff-prefix-map key)))))
 
 (provide 'agent-q-diff-pending-test)
 ;;; agent-q-diff-pending-test.el ends here

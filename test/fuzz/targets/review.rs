@@ -18,7 +18,7 @@ use std::ops::Range;
 use agent_q_diff_engine::diff::{self, Edit, HeadingRule};
 use agent_q_diff_engine::proposal::Proposal;
 use agent_q_diff_engine::review::{
-    Basis, Command, Decision, Fact, Mark, Plan, Refusal, Step, step,
+    Basis, Command, Decision, Fact, Mark, Plan, Refusal, Stage, Step, step,
 };
 use agent_q_diff_engine::text::{Text, is_unterminated};
 use agent_q_diff_engine::weave::{FlipError, LineEdit};
@@ -205,7 +205,7 @@ impl Walk<'_> {
         if hunk == n_hunks {
             return assert_eq!(planned, Err(Refusal::NoSuchHunk { hunk, n_hunks }));
         }
-        let expected = step(self.marks[hunk], self.fact(&self.hunks[hunk]), command);
+        let expected = step(Stage::Proposed, self.marks[hunk], self.fact(&self.hunks[hunk]), command);
         match (expected, planned) {
             (Ok(step), Ok(plan)) => {
                 assert_eq!(plan.steps, [(hunk, step)]);
@@ -225,7 +225,7 @@ impl Walk<'_> {
     fn accept_all(&mut self) {
         let (plan, refused) = self.desk.review.plan_all();
         for (hunk, mark) in self.marks.iter().enumerate() {
-            let step = step(*mark, self.fact(&self.hunks[hunk]), Command::Accept);
+            let step = step(Stage::Proposed, *mark, self.fact(&self.hunks[hunk]), Command::Accept);
             let planned = plan.steps.iter().find(|(other, _)| *other == hunk);
             let refusal = refused.iter().find(|(other, _)| *other == hunk);
             assert_eq!(
@@ -238,6 +238,7 @@ impl Walk<'_> {
         }
         for (hunk, refusal) in &refused {
             let step = step(
+                Stage::Proposed,
                 Mark::Pending,
                 self.fact(&self.hunks[*hunk]),
                 Command::Accept,
