@@ -540,6 +540,10 @@ A list in the place of a line is the lines for it, perhaps none."
   ("written-brought-back" agent-q-diff-reject-hunk "C-x 1 r")
   (nil nil "q" (e2e-write "p/new.py" "import calc\n"))
   ("written-mark-reviewed" agent-q-diff-mark-reviewed agent-q-diff-mark-reviewed)
+  ("written-taken-out" agent-q-diff-taken-out agent-q-diff-taken-out)
+  ("written-taken-out-RET" agent-q-diff-taken-out-diff "RET")
+  ("written-taken-out-b" agent-q-diff-taken-out-bring-back "C-x 1 C-n b")
+  (nil nil "C-x 1 C-c C-k")
   ("written-mode" agent-q-diff-pending-mode agent-q-diff-pending-mode))
 
 ;;;; What else there is
