@@ -9,89 +9,25 @@
 
 ;;; Code:
 
-(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-git-help)
 (require 'agent-q-diff-taken-out)
-
-(defvar aqd-taken-root nil
-  "The root of the current test's repository.")
-
-(defun aqd-taken-git (&rest arguments)
-  "Run git with ARGUMENTS in the test's repository."
-  (let ((default-directory aqd-taken-root))
-    (should (eq 0 (apply #'call-process "git" nil nil nil
-                         "-c" "user.name=User" "-c" "user.email=user@example.com"
-                         arguments)))))
-
-(defun aqd-taken-name (name)
-  "Return the absolute name of the test's file NAME."
-  (expand-file-name name aqd-taken-root))
 
 (defun aqd-taken-put (name bytes)
   "Write BYTES to the test's file NAME, as an agent would by a shell."
-  (make-directory (file-name-directory (aqd-taken-name name)) t)
-  (aqd-put-bytes bytes (aqd-taken-name name)))
+  (make-directory (file-name-directory (aqd-pending-name name)) t)
+  (aqd-put-bytes bytes (aqd-pending-name name)))
 
 (defun aqd-taken-has (name)
   "Return the bytes of the test's file NAME, or nil if there is none."
-  (and (file-exists-p (aqd-taken-name name))
-       (aqd-bytes-of (aqd-taken-name name))))
-
-(defconst aqd-taken-original (aqd-numbered 30)
-  "Text of the file f.txt.")
-
-(defconst aqd-taken-written (aqd-numbered 30 '((3 . "three") (27 . "x")))
-  "Text of the file f.txt after an agent has written two hunks.")
+  (and (file-exists-p (aqd-pending-name name))
+       (aqd-bytes-of (aqd-pending-name name))))
 
 (defconst aqd-taken-without-second (aqd-numbered 30 '((3 . "three")))
   "That text after the second hunk was taken out.")
 
-(defun aqd-taken--clean-up ()
-  "Kill the buffers and remove the files that a test has left."
-  (agent-q-diff-pending-mode -1)
-  (dolist (buffer (buffer-list))
-    (when (or (string-match-p "\\`\\*[Aa]gent-[Qq]" (buffer-name buffer))
-              (and (buffer-file-name buffer)
-                   (file-in-directory-p (buffer-file-name buffer) aqd-taken-root)))
-      (with-current-buffer buffer
-        (set-buffer-modified-p nil)
-        (let ((kill-buffer-query-functions nil))
-          (kill-buffer)))))
-  (delete-directory aqd-taken-root t))
-
-(defmacro aqd-taken-with-repository (&rest body)
-  "Run BODY in a repository with f.txt committed, which was looked at."
-  (declare (indent 0) (debug t))
-  `(let* ((process-environment (append '("GIT_CONFIG_GLOBAL=/dev/null"
-                                         "GIT_CONFIG_SYSTEM=/dev/null")
-                                       process-environment))
-          (aqd-taken-root (file-name-as-directory
-                           (file-truename (make-temp-file "agent-q-diff-git" t))))
-          (default-directory aqd-taken-root)
-          (create-lockfiles nil)
-          (agent-q-diff-display 'announce))
-     (unwind-protect
-         (save-window-excursion
-           (aqd-taken-git "init" "-q")
-           (aqd-taken-put "f.txt" aqd-taken-original)
-           (aqd-taken-git "add" ".")
-           (aqd-taken-git "commit" "-qm" "first")
-           (agent-q-diff-review-changes)
-           ,@body)
-       (aqd-taken--clean-up))))
-
-(defmacro aqd-taken-reviewing (&rest body)
-  "Review what is pending, run BODY in its diff buffer, and finish."
-  (declare (indent 0) (debug t))
-  `(let ((review (agent-q-diff-review-changes)))
-     (with-current-buffer (agent-q-diff-session-buffer review)
-       (prog1 (progn ,@body)
-         (unless (agent-q-diff-session-outcome review)
-           (agent-q-diff-finish))))))
-
 (defun aqd-taken-reject (hunk)
   "Reject HUNK, counted from 0, of the review of this buffer; return the message."
-  (agent-q-diff-buffer-goto-hunk hunk)
-  (aqd-said (agent-q-diff-reject-hunk)))
+  (aqd-pending-do #'agent-q-diff-reject-hunk hunk))
 
 (defun aqd-taken-rows ()
   "Return the rows of the list without their times, each a list of strings."
@@ -100,7 +36,7 @@
 
 (defun aqd-taken-press (n keys)
   "Press KEYS on row N of the list, counted from 1; return the last message."
-  (agent-q-diff-taken-out aqd-taken-root)
+  (agent-q-diff-taken-out aqd-pending-root)
   (with-current-buffer "*agent-q-diff taken out*"
     (goto-char (point-min))
     (forward-line (1- n))
@@ -112,30 +48,30 @@
 ;;;; Brought back
 
 (ert-deftest aqd-taken-out-brings-back-the-same-bytes ()
-  (aqd-taken-with-repository
-    (aqd-taken-put "f.txt" aqd-taken-written)
-    (aqd-taken-reviewing (aqd-taken-reject 1))
+  (aqd-with-repository
+    (aqd-taken-put "f.txt" aqd-pending-written)
+    (aqd-with-pending (aqd-taken-reject 1))
     (should (equal aqd-taken-without-second (aqd-taken-has "f.txt")))
     (should (equal (list aqd-taken-row) (aqd-taken-rows)))
     (should (string-match-p "\\`f.txt is as it was before .* again\\'"
                             (aqd-taken-press 1 "b")))
-    (should (equal aqd-taken-written (aqd-taken-has "f.txt")))
+    (should (equal aqd-pending-written (aqd-taken-has "f.txt")))
     ;; What was there until then can be brought back, too.
     (should (equal (list '("f.txt" "-1 line" "line 27") aqd-taken-row) (aqd-taken-rows)))
     (aqd-taken-press 1 "b")
     (should (equal aqd-taken-without-second (aqd-taken-has "f.txt")))))
 
 (ert-deftest aqd-taken-out-of-any-encoding-in-a-visited-file ()
-  (aqd-taken-with-repository
+  (aqd-with-repository
     (let ((bytes "\xe9t\xe9\r\nun\r\ndeux\r\n"))
       (aqd-taken-put "l.txt" "\xe9t\xe9\r\ndeux\r\n")
-      (aqd-taken-reviewing
+      (aqd-with-pending
         (agent-q-diff-buffer-goto-hunk 0)
         (agent-q-diff-accept-hunk))
       (aqd-taken-put "l.txt" bytes)
-      (aqd-taken-reviewing (aqd-taken-reject 0))
+      (aqd-with-pending (aqd-taken-reject 0))
       (should (equal "\xe9t\xe9\r\ndeux\r\n" (aqd-taken-has "l.txt")))
-      (let ((buffer (find-file-noselect (aqd-taken-name "l.txt"))))
+      (let ((buffer (find-file-noselect (aqd-pending-name "l.txt"))))
         (aqd-taken-press 1 "b")
         (should (equal bytes (aqd-taken-has "l.txt")))
         (with-current-buffer buffer
@@ -143,16 +79,16 @@
           (should-not (buffer-modified-p)))))))
 
 (ert-deftest aqd-taken-out-files-come-back-whatever-they-are ()
-  (aqd-taken-with-repository
+  (aqd-with-repository
     (aqd-taken-put "sub/new" "one\ntwo\n")
-    (set-file-modes (aqd-taken-name "sub/new") #o755)
+    (set-file-modes (aqd-pending-name "sub/new") #o755)
     (aqd-taken-put "zero" "a\0b")
-    (make-symbolic-link "f.txt" (aqd-taken-name "link"))
-    (find-file-noselect (aqd-taken-name "sub/new"))
-    (aqd-taken-reviewing (agent-q-diff-reject-all t))
-    (should-not (file-exists-p (aqd-taken-name "sub/new")))
-    (should-not (file-exists-p (aqd-taken-name "zero")))
-    (should-not (file-symlink-p (aqd-taken-name "link")))
+    (make-symbolic-link "f.txt" (aqd-pending-name "link"))
+    (find-file-noselect (aqd-pending-name "sub/new"))
+    (aqd-with-pending (agent-q-diff-reject-all t))
+    (should-not (file-exists-p (aqd-pending-name "sub/new")))
+    (should-not (file-exists-p (aqd-pending-name "zero")))
+    (should-not (file-symlink-p (aqd-pending-name "link")))
     (should (equal '(("link" "link" "") ("sub/new" "-2 lines" "one") ("zero" "binary" ""))
                    (sort (aqd-taken-rows)
                          (lambda (one other) (string< (car one) (car other))))))
@@ -162,11 +98,11 @@
         (search-forward name)
         (aqd-press "b")))
     (should (equal "one\ntwo\n" (aqd-taken-has "sub/new")))
-    (should (file-executable-p (aqd-taken-name "sub/new")))
-    (with-current-buffer (find-buffer-visiting (aqd-taken-name "sub/new"))
+    (should (file-executable-p (aqd-pending-name "sub/new")))
+    (with-current-buffer (find-buffer-visiting (aqd-pending-name "sub/new"))
       (should (equal "one\ntwo\n" (buffer-string))))
     (should (equal "a\0b" (aqd-taken-has "zero")))
-    (should (equal "f.txt" (file-symlink-p (aqd-taken-name "link"))))
+    (should (equal "f.txt" (file-symlink-p (aqd-pending-name "link"))))
     ;; They are still listed, and nothing is left to do.
     (should (= 3 (length (aqd-taken-rows))))
     (dotimes (n 3)
@@ -176,39 +112,39 @@
 ;;;; Coming back later
 
 (ert-deftest aqd-taken-out-is-listed-after-a-restart ()
-  (aqd-taken-with-repository
-    (aqd-taken-put "f.txt" aqd-taken-written)
-    (aqd-taken-reviewing (aqd-taken-reject 1))
+  (aqd-with-repository
+    (aqd-taken-put "f.txt" aqd-pending-written)
+    (aqd-with-pending (aqd-taken-reject 1))
     (should (string-match-p
              "f.txt +-1 line +x\n\\'"
              (aqd-in-fresh-emacs
               `(progn
                  (require 'agent-q-diff)
-                 (agent-q-diff-taken-out ,aqd-taken-root)
+                 (agent-q-diff-taken-out ,aqd-pending-root)
                  (with-current-buffer "*agent-q-diff taken out*"
                    (prog1 (buffer-substring-no-properties (point-min) (point-max))
                      (call-interactively (key-binding "b"))))))))
-    (should (equal aqd-taken-written (aqd-taken-has "f.txt")))))
+    (should (equal aqd-pending-written (aqd-taken-has "f.txt")))))
 
 (ert-deftest aqd-taken-out-twice-is-there-twice ()
-  (aqd-taken-with-repository
-    (aqd-taken-put "f.txt" aqd-taken-written)
-    (aqd-taken-reviewing
+  (aqd-with-repository
+    (aqd-taken-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
       (aqd-taken-reject 1)
       (agent-q-diff-undo)
-      (should (equal aqd-taken-written (aqd-taken-has "f.txt")))
+      (should (equal aqd-pending-written (aqd-taken-has "f.txt")))
       (aqd-taken-reject 1))
     (should (equal (list aqd-taken-row '("f.txt" "-1 line" "line 27") aqd-taken-row)
                    (aqd-taken-rows)))
     (aqd-taken-press 3 "b")
-    (should (equal aqd-taken-written (aqd-taken-has "f.txt")))))
+    (should (equal aqd-pending-written (aqd-taken-has "f.txt")))))
 
 ;;;; Changed since
 
 (ert-deftest aqd-taken-out-of-a-file-that-changed-since-is-proposed ()
-  (aqd-taken-with-repository
-    (aqd-taken-put "f.txt" aqd-taken-written)
-    (aqd-taken-reviewing (aqd-taken-reject 1))
+  (aqd-with-repository
+    (aqd-taken-put "f.txt" aqd-pending-written)
+    (aqd-with-pending (aqd-taken-reject 1))
     (let ((now (concat "above\n" aqd-taken-without-second)))
       (aqd-taken-put "f.txt" now)
       (should (string-match-p "f.txt has changed since" (aqd-taken-press 1 "b")))
@@ -218,12 +154,12 @@
           (should (= 1 (length agent-q-diff-buffer-marks)))
           (should (save-excursion (search-forward "\n-line 27\n+x\n" nil t)))
           (agent-q-diff-accept-all)))
-      (should (equal (concat "above\n" aqd-taken-written) (aqd-taken-has "f.txt"))))))
+      (should (equal (concat "above\n" aqd-pending-written) (aqd-taken-has "f.txt"))))))
 
 (ert-deftest aqd-taken-out-where-the-lines-changed-proposes-both ()
-  (aqd-taken-with-repository
-    (aqd-taken-put "f.txt" aqd-taken-written)
-    (aqd-taken-reviewing (aqd-taken-reject 1))
+  (aqd-with-repository
+    (aqd-taken-put "f.txt" aqd-pending-written)
+    (aqd-with-pending (aqd-taken-reject 1))
     (aqd-taken-put "f.txt" (aqd-numbered 30 '((27 . "mine"))))
     (aqd-taken-press 1 "b")
     (with-current-buffer (agent-q-diff-session-buffer
@@ -234,11 +170,11 @@
                    (should-error (aqd-taken-press 1 "b"))))))
 
 (ert-deftest aqd-taken-out-of-a-file-that-is-gone-proposes-the-file ()
-  (aqd-taken-with-repository
-    (aqd-taken-put "f.txt" aqd-taken-written)
-    (aqd-taken-reviewing (aqd-taken-reject 1))
-    (let ((buffer (find-file-noselect (aqd-taken-name "f.txt"))))
-      (delete-file (aqd-taken-name "f.txt"))
+  (aqd-with-repository
+    (aqd-taken-put "f.txt" aqd-pending-written)
+    (aqd-with-pending (aqd-taken-reject 1))
+    (let ((buffer (find-file-noselect (aqd-pending-name "f.txt"))))
+      (delete-file (aqd-pending-name "f.txt"))
       (should (string-match-p "f.txt was deleted on disk; save or kill its buffer first\\'"
                               (cadr (should-error (aqd-taken-press 1 "b")))))
       (kill-buffer buffer))
@@ -246,13 +182,13 @@
     (with-current-buffer (agent-q-diff-session-buffer
                           (car (last (agent-q-diff-open-reviews))))
       (agent-q-diff-accept-all))
-    (should (equal aqd-taken-written (aqd-taken-has "f.txt")))))
+    (should (equal aqd-pending-written (aqd-taken-has "f.txt")))))
 
 (ert-deftest aqd-taken-out-does-not-overwrite-unsaved-edits ()
-  (aqd-taken-with-repository
-    (aqd-taken-put "f.txt" aqd-taken-written)
-    (aqd-taken-reviewing (aqd-taken-reject 1))
-    (with-current-buffer (find-file-noselect (aqd-taken-name "f.txt"))
+  (aqd-with-repository
+    (aqd-taken-put "f.txt" aqd-pending-written)
+    (aqd-with-pending (aqd-taken-reject 1))
+    (with-current-buffer (find-file-noselect (aqd-pending-name "f.txt"))
       (insert "mine\n"))
     (should (equal '(user-error "f.txt has unsaved edits; save it first")
                    (should-error (aqd-taken-press 1 "b"))))
@@ -261,27 +197,27 @@
 ;;;; What is stored
 
 (ert-deftest aqd-taken-out-of-unsaved-edits-has-them ()
-  (aqd-taken-with-repository
-    (aqd-taken-put "f.txt" aqd-taken-written)
-    (let ((buffer (find-file-noselect (aqd-taken-name "f.txt"))))
+  (aqd-with-repository
+    (aqd-taken-put "f.txt" aqd-pending-written)
+    (let ((buffer (find-file-noselect (aqd-pending-name "f.txt"))))
       (with-current-buffer buffer
         (goto-char (point-max))
         (insert "été\n"))
-      (aqd-taken-reviewing (aqd-taken-reject 1))
+      (aqd-with-pending (aqd-taken-reject 1))
       (should (equal (list aqd-taken-row) (aqd-taken-rows)))
       (with-current-buffer buffer
         (should (buffer-modified-p))
         (save-buffer))
       (aqd-taken-press 1 "b")
-      (should (equal (concat aqd-taken-written (encode-coding-string "été\n" 'utf-8))
+      (should (equal (concat aqd-pending-written (encode-coding-string "été\n" 'utf-8))
                      (aqd-taken-has "f.txt"))))))
 
 (ert-deftest aqd-taken-out-is-nothing-if-it-cannot-be-stored ()
-  (aqd-taken-with-repository
-    (aqd-taken-put "f.txt" aqd-taken-written)
+  (aqd-with-repository
+    (aqd-taken-put "f.txt" aqd-pending-written)
     (aqd-taken-put "new" "n\n")
-    (aqd-taken-reviewing
-      (let ((folder (aqd-taken-name ".git/agent-q-diff")))
+    (aqd-with-pending
+      (let ((folder (aqd-pending-name ".git/agent-q-diff")))
         ;; Root may write into a read-only folder, but not into what is none.
         (rename-file folder (concat folder ".away"))
         (write-region "" nil folder nil 'silent)
@@ -290,7 +226,7 @@
                    "nothing is taken out, since it could not be stored before that: .*/\\.git/"
                    said)))
         (aqd-said (ignore-errors (agent-q-diff-reject-all t)))
-        (should (equal aqd-taken-written (aqd-taken-has "f.txt")))
+        (should (equal aqd-pending-written (aqd-taken-has "f.txt")))
         (should (equal "n\n" (aqd-taken-has "new")))
         (delete-file folder)
         (rename-file (concat folder ".away") folder)
@@ -300,9 +236,9 @@
 ;;;; The list
 
 (ert-deftest aqd-taken-out-shows-the-difference ()
-  (aqd-taken-with-repository
-    (aqd-taken-put "f.txt" aqd-taken-written)
-    (aqd-taken-reviewing (aqd-taken-reject 1))
+  (aqd-with-repository
+    (aqd-taken-put "f.txt" aqd-pending-written)
+    (aqd-with-pending (aqd-taken-reject 1))
     (aqd-taken-press 1 "RET")
     (with-current-buffer agent-q-diff-taken-out--diff-name
       (should (derived-mode-p 'diff-mode))
@@ -310,7 +246,7 @@
       (should (save-excursion (search-forward "\n-x\n+line 27\n" nil t))))))
 
 (ert-deftest aqd-taken-out-says-that-there-is-nothing ()
-  (aqd-taken-with-repository
+  (aqd-with-repository
     (should (string-match-p "\\`Nothing was taken out of files in .* in the last 30 days\\'"
                             (aqd-said (agent-q-diff-taken-out))))))
 

@@ -205,7 +205,12 @@ impl Walk<'_> {
         if hunk == n_hunks {
             return assert_eq!(planned, Err(Refusal::NoSuchHunk { hunk, n_hunks }));
         }
-        let expected = step(Stage::Proposed, self.marks[hunk], self.fact(&self.hunks[hunk]), command);
+        let expected = step(
+            Stage::Proposed,
+            self.marks[hunk],
+            self.fact(&self.hunks[hunk]),
+            command,
+        );
         match (expected, planned) {
             (Ok(step), Ok(plan)) => {
                 assert_eq!(plan.steps, [(hunk, step)]);
@@ -225,7 +230,12 @@ impl Walk<'_> {
     fn accept_all(&mut self) {
         let (plan, refused) = self.desk.review.plan_all();
         for (hunk, mark) in self.marks.iter().enumerate() {
-            let step = step(Stage::Proposed, *mark, self.fact(&self.hunks[hunk]), Command::Accept);
+            let step = step(
+                Stage::Proposed,
+                *mark,
+                self.fact(&self.hunks[hunk]),
+                Command::Accept,
+            );
             let planned = plan.steps.iter().find(|(other, _)| *other == hunk);
             let refusal = refused.iter().find(|(other, _)| *other == hunk);
             assert_eq!(

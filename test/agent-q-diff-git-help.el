@@ -1,0 +1,101 @@
+;;; agent-q-diff-git-help.el --- Repositories in which an agent writes  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A repository with one committed file, what an agent writes there by a shell,
+;; and reviews of what is pending.
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-pending)
+
+(defvar aqd-pending-root nil
+  "The root of the current test's repository.")
+
+(defun aqd-pending-git (&rest arguments)
+  "Run git with ARGUMENTS in the test's repository, and return what it prints."
+  (with-temp-buffer
+    (let ((default-directory aqd-pending-root))
+      (should (eq 0 (apply #'call-process "git" nil t nil
+                           "-c" "user.name=User" "-c" "user.email=user@example.com"
+                           arguments))))
+    (buffer-string)))
+
+(defun aqd-pending-name (name)
+  "Return the absolute name of the test's file NAME."
+  (expand-file-name name aqd-pending-root))
+
+(defun aqd-pending-put (name text)
+  "Write TEXT to the test's file NAME, as an agent would by a shell."
+  (make-directory (file-name-directory (aqd-pending-name name)) t)
+  (aqd-put-bytes (encode-coding-string text 'utf-8-unix) (aqd-pending-name name)))
+
+(defun aqd-pending-has (name)
+  "Return the text of the test's file NAME, or nil if there is none."
+  (let ((name (aqd-pending-name name)))
+    (and (file-exists-p name)
+         (decode-coding-string (aqd-bytes-of name) 'utf-8-unix))))
+
+(defun aqd-pending-files ()
+  "Return the paths of the files that are pending."
+  (mapcar #'agent-q-diff-pending-file-path
+          (nth 2 (agent-q-diff-pending--look aqd-pending-root nil))))
+
+(defun aqd-pending--clean-up ()
+  "Kill the buffers and remove the files that a test has left."
+  (agent-q-diff-pending-mode -1)
+  (dolist (buffer (buffer-list))
+    (when (or (string-match-p "\\`\\*[Aa]gent-[Qq]" (buffer-name buffer))
+              (and (buffer-file-name buffer)
+                   (file-in-directory-p (buffer-file-name buffer) aqd-pending-root)))
+      (with-current-buffer buffer
+        (set-buffer-modified-p nil)
+        (let ((kill-buffer-query-functions nil))
+          (kill-buffer)))))
+  (delete-directory aqd-pending-root t))
+
+(defconst aqd-pending-text (aqd-numbered 30)
+  "Text of the file f.txt.")
+
+(defconst aqd-pending-written (aqd-numbered 30 '((3 . "three") (27 . "x")))
+  "Text of the file f.txt after an agent has written two hunks.")
+
+(defmacro aqd-with-repository (&rest body)
+  "Run BODY in a repository with f.txt committed, which was looked at."
+  (declare (indent 0) (debug t))
+  `(let* ((process-environment (append '("GIT_CONFIG_GLOBAL=/dev/null"
+                                         "GIT_CONFIG_SYSTEM=/dev/null")
+                                       process-environment))
+          (aqd-pending-root (file-name-as-directory
+                             (file-truename (make-temp-file "agent-q-diff-git" t))))
+          (default-directory aqd-pending-root)
+          (agent-q-diff-display 'announce))
+     (unwind-protect
+         (save-window-excursion
+           (aqd-pending-git "init" "-q")
+           (aqd-pending-put "f.txt" aqd-pending-text)
+           (aqd-pending-git "add" ".")
+           (aqd-pending-git "commit" "-qm" "first")
+           (agent-q-diff-review-changes)
+           ,@body)
+       (aqd-pending--clean-up))))
+
+(defmacro aqd-with-pending (&rest body)
+  "Review what is pending, and run BODY in its diff buffer."
+  (declare (indent 0) (debug t))
+  `(let ((review (agent-q-diff-review-changes)))
+     (with-current-buffer (agent-q-diff-session-buffer review)
+       (prog1 (progn ,@body)
+         (unless (agent-q-diff-session-outcome review)
+           (agent-q-diff-finish))))))
+
+(defun aqd-pending-do (command hunk)
+  "Carry out COMMAND on HUNK of the review of this buffer, and return the message."
+  (agent-q-diff-buffer-goto-hunk hunk)
+  (aqd-said (funcall command)))
+
+(provide 'agent-q-diff-git-help)
+;;; agent-q-diff-git-help.el ends here
