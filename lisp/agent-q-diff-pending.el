@@ -40,12 +40,13 @@
   "The mode of a symbolic link, as git writes it.")
 
 (defun agent-q-diff-pending--look (directory by-user)
-  "Return what is pending in the project of DIRECTORY: (ROOT TEXTS FILES).
-See `agent-q-diff-module-pending', also for BY-USER."
-  (pcase-let ((`[,root ,texts ,files]
+  "Return what is pending in the project of DIRECTORY.
+That is (ROOT TEXTS FILES LEFT-OUT).  See `agent-q-diff-module-pending', also
+for BY-USER."
+  (pcase-let ((`[,root ,texts ,files ,left-out]
                (agent-q-diff-engine--call #'agent-q-diff-module-pending
                                           (expand-file-name directory) by-user)))
-    (list (file-name-as-directory root) texts files)))
+    (list (file-name-as-directory root) texts files left-out)))
 
 (defun agent-q-diff-pending-bytes (texts name)
   "Return the bytes of the text with NAME in the folder TEXTS; \"\" if NAME is nil."
@@ -476,6 +477,15 @@ If it has moved since the last look, ask."
                       (mapconcat #'agent-q-diff-visible commits "; "))
             "Since the last look, HEAD has moved back.  By you? ")))))
 
+(defun agent-q-diff-pending--left-out-note (left-out)
+  "Return a sentence about LEFT-OUT, which was not looked at, or nil."
+  (and left-out
+       (format "Not looked at: %s"
+               (mapconcat (pcase-lambda (`(,path . ,n))
+                            (format (if (= n 1) "%s (over 8 MB)" "%s (%d new files)")
+                                    (agent-q-diff-visible path) n))
+                          left-out ", "))))
+
 (defun agent-q-diff-pending--directory (directory)
   "Return DIRECTORY, by default the current one, as an absolute directory name."
   (file-name-as-directory (expand-file-name (or directory default-directory))))
@@ -493,17 +503,20 @@ reviewed.  What you save in Emacs from then on is reviewed as well."
   (interactive)
   (pcase-let* ((directory (agent-q-diff-pending--directory directory))
                (by-user (agent-q-diff-pending--moved-by-user-p directory))
-               (`(,root ,texts ,files) (agent-q-diff-pending--look directory by-user)))
+               (`(,root ,texts ,files ,left-out)
+                (agent-q-diff-pending--look directory by-user))
+               (note (agent-q-diff-pending--left-out-note left-out)))
     (agent-q-diff-pending-mode)
     (agent-q-diff-pending--note-count root files)
     (if (null files)
-        (message "Nothing is pending in %s"
-                 (agent-q-diff-visible (abbreviate-file-name root)))
+        (message "Nothing is pending in %s%s"
+                 (agent-q-diff-visible (abbreviate-file-name root))
+                 (if note (concat "; " note) ""))
       (let* ((default-directory root)
              (agent-q-diff-call (agent-q-diff-call-with 'is-by-user t))
              (review (agent-q-diff-api--start
                       root (lambda (_) (agent-q-diff-pending--count-soon root))
-                      nil nil nil "" #'agent-q-diff-mode nil
+                      nil nil nil "" #'agent-q-diff-mode (and note (list note))
                       (lambda ()
                         (agent-q-diff-pending--change root texts files)))))
         (if (agent-q-diff-session-outcome review)
@@ -520,7 +533,7 @@ If FILE is non-nil, interactively with a prefix argument, only the file of
 this buffer is meant.  The files do not change."
   (interactive "P")
   (pcase-let* ((directory (agent-q-diff-pending--directory nil))
-               (`(,root ,_ ,files) (agent-q-diff-pending--look directory nil))
+               (`(,root ,_ ,files ,_) (agent-q-diff-pending--look directory nil))
                (paths (mapcar #'agent-q-diff-pending-file-path files))
                (only (and file
                           (or (and buffer-file-name (agent-q-diff-pending--path root))

@@ -165,6 +165,16 @@
       (aqd-pending-do #'agent-q-diff-reject-hunk 0))
     (should (equal aqd-pending-text (aqd-pending-has "f.txt")))))
 
+(ert-deftest aqd-pending-what-is-too-much-is-named ()
+  (aqd-with-repository
+    (aqd-put-bytes (make-string (1+ (* 8 1024 1024)) ?x) (aqd-pending-name "big"))
+    (should (string-suffix-p "; Not looked at: big (over 8 MB)"
+                             (aqd-said (agent-q-diff-review-changes))))
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (goto-char (point-min))
+      (should (search-forward "Not looked at: big (over 8 MB)" nil t)))))
+
 ;;;; Whose it is
 
 (ert-deftest aqd-pending-what-the-user-saves-is-reviewed ()

@@ -45,13 +45,16 @@ fn with_project<T>(
     result
 }
 
-/// Return what is pending in the project that FOLDER is in: [ROOT TEXTS FILES].
+/// Return what is pending in the project of FOLDER: [ROOT TEXTS FILES LEFT-OUT].
 ///
 /// ROOT is the top of its working tree, and TEXTS the folder of the texts
 /// that were reviewed.  FILES is a list of [PATH MODE TEXT NEW-MODE NEW-TEXT],
 /// where PATH is relative to ROOT.  MODE is what was reviewed, as git writes
 /// it, or 0 for nothing; TEXT is the name of the text in TEXTS, or nil.
 /// NEW-MODE and NEW-TEXT are what is there now.
+///
+/// LEFT-OUT is a list of (PATH . N), what was not looked at: a file that is
+/// larger than 8 MiB, or a folder with N files that git does not know.
 ///
 /// If BY-USER is non-nil, the user has moved HEAD since the last call, if it
 /// has moved, and brought back files; otherwise an agent may have.
@@ -69,8 +72,8 @@ fn pending<'e>(env: &'e Env, folder: Value<'e>, by_user: Value<'e>) -> Result<Va
 
 /// Looks at `project`, and returns what is pending for Lisp.
 fn found<'e>(env: &'e Env, project: &mut Project, moves: Moves) -> Result<Value<'e>> {
-    let pending = answer(env, project.look(moves))?;
-    let files = pending.iter().map(|pending| {
+    let look = answer(env, project.look(moves))?;
+    let files = look.pending.iter().map(|pending| {
         let [old, new] = [pending.reviewed, pending.working];
         let file = [
             text(env, &pending.path)?,
@@ -82,10 +85,13 @@ fn found<'e>(env: &'e Env, project: &mut Project, moves: Moves) -> Result<Value<
         vector(env, file)
     });
     let files = files.collect::<Result<Vec<_>>>()?;
+    let left_out = look.left_out.iter();
+    let left_out = left_out.map(|(path, n)| env.cons(text(env, path)?, *n));
     let found = [
         text(env, project.root().as_os_str().as_bytes())?,
         text(env, project.texts().as_os_str().as_bytes())?,
         list(env, files)?,
+        list(env, left_out.collect::<Result<Vec<_>>>()?)?,
     ];
     vector(env, found)
 }

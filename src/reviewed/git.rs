@@ -192,13 +192,13 @@ impl Git {
         }
     }
 
-    /// Returns the paths that may differ from HEAD, in the index or in the working tree, new files
-    /// included; not what is ignored, and no submodule.
+    /// Returns the paths that may differ from HEAD, in the index or in the working tree, each with
+    /// whether git does not know it; not what is ignored, and no submodule.
     ///
     /// # Errors
     ///
     /// [`GitError`].
-    pub fn status(&self) -> Result<Vec<Vec<u8>>, GitError> {
+    pub fn status(&self) -> Result<Vec<(Vec<u8>, bool)>, GitError> {
         let arguments = [
             "status",
             "--porcelain=v2",
@@ -224,7 +224,7 @@ impl Git {
             let path = path.ok_or(GitError::Answer("status"))?;
             // A folder that is a repository of its own, or an editor's own file.
             if !(path.ends_with(b"/") || entry[0] == b'?' && is_editors_own(path)) {
-                paths.push(path.to_vec());
+                paths.push((path.to_vec(), entry[0] == b'?'));
             }
         }
         Ok(paths)
@@ -349,6 +349,12 @@ impl Git {
             }
         }
         Ok(paths.iter().map(|path| found.remove(*path)).collect())
+    }
+
+    /// Returns the size in bytes of the file `path` in the working tree; 0 if there is none.
+    pub fn size(&self, path: &[u8]) -> u64 {
+        let name = self.root.join(OsStr::from_bytes(path));
+        fs::symlink_metadata(name).map_or(0, |metadata| metadata.len())
     }
 
     /// Returns what `path` is in the working tree.

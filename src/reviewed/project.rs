@@ -35,6 +35,23 @@ pub enum ProjectError {
 /// A number of lines, and the first of them.
 pub type Lines = (usize, Vec<u8>);
 
+/// Largest size of a file that is looked at, in bytes.
+const MAX_SIZE: u64 = 8 << 20;
+
+/// Most files that git does not know, below one folder at the top, that are looked at: more are what some
+/// program installed, such as `node_modules`.
+const MAX_NEW: usize = 1000;
+
+/// What a look has found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Look {
+    /// What is pending, by path.
+    pub pending: Vec<Pending>,
+    /// What was not looked at: files that are larger than 8 MiB, each with 1, and folders at the top
+    /// with more than 1,000 files that git does not know, with their number.
+    pub left_out: Vec<(Vec<u8>, usize)>,
+}
+
 /// A working tree, and what was reviewed of it.
 #[derive(Debug)]
 pub struct Project {
@@ -71,9 +88,9 @@ impl Project {
     /// # Errors
     ///
     /// [`ProjectError`]; then nothing was written.
-    pub fn look(&mut self, moves: Moves) -> Result<Vec<Pending>, ProjectError> {
+    pub fn look(&mut self, moves: Moves) -> Result<Look, ProjectError> {
         let head = self.git.head()?;
-        let dirty = self.git.status()?;
+        let (dirty, left_out) = self.bounded(self.git.status()?);
         let lock = self.store.lock()?;
         let mut disk = Disk::new(&self.git, &self.store, head, dirty);
         let mut ledger = self.store.ledger().clone();
@@ -82,7 +99,38 @@ impl Project {
         *self.store.ledger_mut() = ledger;
         self.store.write(&lock)?;
         self.store.prune(&lock)?;
-        Ok(pending)
+        Ok(Look { pending, left_out })
+    }
+
+    /// Returns those of `dirty`, paths that may differ from HEAD and whether git does not know them, that
+    /// are looked at, and what is left out; see [`Look`].
+    fn bounded(&self, dirty: Vec<(Vec<u8>, bool)>) -> (Vec<Vec<u8>>, Vec<(Vec<u8>, usize)>) {
+        let top = |path: &[u8]| {
+            path.iter()
+                .position(|&byte| byte == b'/')
+                .map(|at| path[..at].to_vec())
+        };
+        let mut n_new: HashMap<Vec<u8>, usize> = HashMap::new();
+        for (path, is_new) in &dirty {
+            if let Some(top) = top(path).filter(|_| *is_new) {
+                *n_new.entry(top).or_default() += 1;
+            }
+        }
+        n_new.retain(|_, n| *n > MAX_NEW);
+        let is_large = |path: &[u8]| self.git.size(path) > MAX_SIZE;
+        let is_left_out = |path: &[u8]| top(path).is_some_and(|top| n_new.contains_key(&top));
+        let (left_out, looked): (Vec<_>, Vec<_>) = dirty
+            .into_iter()
+            .filter(|(path, is_new)| !(*is_new && is_left_out(path)))
+            .map(|(path, _)| path)
+            .partition(|path| is_large(path));
+        let mut left_out: Vec<(Vec<u8>, usize)> = left_out
+            .into_iter()
+            .map(|path| (path, 1))
+            .chain(n_new)
+            .collect();
+        left_out.sort();
+        (looked, left_out)
     }
 
     /// If HEAD is another commit than at the last look, returns the first lines of the latest commits that

@@ -36,7 +36,7 @@ fn repository() -> TempDir {
 /// Returns what is pending, as `PATH: REVIEWED -> WORKING`.
 fn pending(folder: &Path, moves: Moves) -> Vec<String> {
     let mut project = Project::open(folder).expect("a project");
-    let pending = project.look(moves).expect("a look");
+    let pending = project.look(moves).expect("a look").pending;
     let texts = project.texts();
     let shown = |version: Version| match version.digest() {
         None => "-".to_owned(),
@@ -86,6 +86,26 @@ fn what_editors_keep_for_themselves_is_not_pending() {
         fs::write(folder.path().join(name), "x\n").unwrap();
     }
     assert!(pending(folder.path(), Moves::Agent).is_empty());
+}
+
+#[test]
+fn what_is_too_much_is_left_out_and_named() {
+    let folder = repository();
+    let folder = folder.path();
+    fs::create_dir_all(folder.join("node_modules/x")).unwrap();
+    fs::create_dir(folder.join("some")).unwrap();
+    for n in 0..1001 {
+        fs::write(folder.join(format!("node_modules/x/{n}")), "x\n").unwrap();
+    }
+    fs::write(folder.join("some/new"), "x\n").unwrap();
+    fs::write(folder.join("big"), vec![b'x'; (8 << 20) + 1]).unwrap();
+    let look = Project::open(folder).unwrap().look(Moves::Agent).unwrap();
+    let paths = look.pending.iter().map(|pending| &pending.path[..]);
+    assert_eq!(paths.collect::<Vec<_>>(), [b"some/new"]);
+    assert_eq!(
+        look.left_out,
+        [(b"big".to_vec(), 1), (b"node_modules".to_vec(), 1001)]
+    );
 }
 
 #[test]
