@@ -138,7 +138,9 @@ What is typed while it starts is lost."
   "Start Codex in a terminal, trust the hook by keys, and end it."
   (agents-write-in-home ".codex/config.toml" agents-codex-settings)
   (apply #'e2e-tmux "new-window" "-c" (e2e-path "project") "--"
-         (append '("env") (remove "TERM=dumb" (agents-environment)) '("codex")))
+         (append '("env") (remove "TERM=dumb" (agents-environment))
+                 ;; On a busy machine it may give up on its terminal.
+                 '("sh" "-c" "codex || codex || codex")))
   (e2e-see "Hooks need review" "3 hooks are new or changed" "2\\. Trust all and continue")
   (agents-codex-press "2" "› 2\\. Trust all")
   (e2e-keys "RET")
