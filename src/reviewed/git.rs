@@ -260,6 +260,44 @@ impl Git {
         Ok(paths.map(<[u8]>::to_vec).collect())
     }
 
+    /// Returns whether `commit` is still there: one that no branch has is deleted some day.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError::NoGit`].
+    pub fn has_commit(&self, commit: &str) -> Result<bool, GitError> {
+        let name = format!("{commit}^{{commit}}");
+        match self.run(&["cat-file", "-e", &name], b"") {
+            Ok(_) => Ok(true),
+            Err(GitError::Failed { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns what git is in the middle of, such as a merge, or `None`.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError`].
+    pub fn in_progress(&self) -> Result<Option<&'static str>, GitError> {
+        let signs = [
+            ("MERGE_HEAD", "a merge"),
+            ("rebase-merge", "a rebase"),
+            ("rebase-apply", "a rebase"),
+            ("CHERRY_PICK_HEAD", "a cherry-pick"),
+            ("REVERT_HEAD", "a revert"),
+        ];
+        let names = signs.iter().flat_map(|(name, _)| ["--git-path", name]);
+        let arguments: Vec<&str> = ["rev-parse"].into_iter().chain(names).collect();
+        let found = self.run(&arguments, b"")?;
+        let paths = found.split(|&byte| byte == b'\n');
+        let mut there = paths.zip(signs).filter(|(path, _)| {
+            let path = self.root.join(path_of(path));
+            fs::symlink_metadata(path).is_ok()
+        });
+        Ok(there.next().map(|(_, (_, what))| what))
+    }
+
     /// Returns the first lines of the latest commits that `new` has and `old` has not, at most `n_most`.
     ///
     /// # Errors

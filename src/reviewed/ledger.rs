@@ -46,6 +46,10 @@ pub trait World {
     /// If that cannot be found out.
     fn dirty(&mut self) -> Result<Vec<Path>, Self::Error>;
 
+    /// Returns whether `path`, which is not among [`World::dirty`], was left out there although it may
+    /// be.
+    fn is_left_out(&self, path: &[u8]) -> bool;
+
     /// Returns the bytes with this digest.
     ///
     /// # Errors
@@ -378,6 +382,9 @@ impl Ledger {
         let mut pending = Vec::new();
         for path in paths {
             let is_dirty = dirty.contains(&path);
+            if !is_dirty && world.is_left_out(&path) {
+                continue;
+            }
             pending.extend(self.look_at(world, &path, is_dirty, moves)?);
         }
         Ok(pending)
@@ -419,6 +426,12 @@ impl Ledger {
             reviewed,
             working,
         }))
+    }
+
+    /// Makes `head` the base, since the commit that was is gone: what differed between them counts as
+    /// reviewed.
+    pub fn lose_base(&mut self, head: Option<&str>) {
+        self.note(Record::Base(head.map(str::to_owned)));
     }
 
     /// Makes `head` the base.

@@ -20,6 +20,6 @@ mod version;
 
 pub use git::GitError;
 pub use ledger::{Ledger, Moves, Pending, Record, TakenOut, World};
-pub use project::{Lines, Look, Project, ProjectError};
+pub use project::{LeftOut, Lines, Look, Project, ProjectError};
 pub use store::{Content, StoreError};
 pub use version::{Digest, Version};

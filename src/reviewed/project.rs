@@ -1,6 +1,6 @@
 //! A project on disk: its files, its repository, and what was reviewed of it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use agent_q_diff_engine::diff::edits;
@@ -16,6 +16,9 @@ pub enum ProjectError {
     /// It is in no git repository.
     #[error("{} is in no git repository", .0.display())]
     NoRepository(PathBuf),
+    /// git is in the middle of something, and files may have marks of conflicts.
+    #[error("git is in the middle of {0}; finish or abort it, then look again")]
+    InProgress(&'static str),
     /// git cannot read it.
     #[error(transparent)]
     Git(#[from] GitError),
@@ -42,6 +45,9 @@ const MAX_SIZE: u64 = 8 << 20;
 /// program installed, such as `node_modules`.
 const MAX_NEW: usize = 1000;
 
+/// What is not looked at: the path of a file or of a folder, and how many files that are.
+pub type LeftOut = (Vec<u8>, usize);
+
 /// What a look has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
@@ -49,7 +55,7 @@ pub struct Look {
     pub pending: Vec<Pending>,
     /// What was not looked at: files that are larger than 8 MiB, each with 1, and folders at the top
     /// with more than 1,000 files that git does not know, with their number.
-    pub left_out: Vec<(Vec<u8>, usize)>,
+    pub left_out: Vec<LeftOut>,
 }
 
 /// A working tree, and what was reviewed of it.
@@ -89,11 +95,21 @@ impl Project {
     ///
     /// [`ProjectError`]; then nothing was written.
     pub fn look(&mut self, moves: Moves) -> Result<Look, ProjectError> {
+        if let Some(what) = self.git.in_progress()? {
+            return Err(ProjectError::InProgress(what));
+        }
         let head = self.git.head()?;
         let (dirty, left_out) = self.bounded(self.git.status()?);
         let lock = self.store.lock()?;
-        let mut disk = Disk::new(&self.git, &self.store, head, dirty);
         let mut ledger = self.store.ledger().clone();
+        if let Some(base) = ledger.base()
+            && Some(base) != head.as_deref()
+            && !self.git.has_commit(base)?
+        {
+            ledger.lose_base(head.as_deref());
+        }
+        let mut disk = Disk::new(&self.git, &self.store, head, dirty);
+        disk.left_out = left_out.iter().map(|(path, _)| path.clone()).collect();
         disk.read_committed(ledger.base(), ledger.has_base())?;
         let pending = ledger.look(&mut disk, moves)?;
         *self.store.ledger_mut() = ledger;
@@ -104,7 +120,7 @@ impl Project {
 
     /// Returns those of `dirty`, paths that may differ from HEAD and whether git does not know them, that
     /// are looked at, and what is left out; see [`Look`].
-    fn bounded(&self, dirty: Vec<(Vec<u8>, bool)>) -> (Vec<Vec<u8>>, Vec<(Vec<u8>, usize)>) {
+    fn bounded(&self, dirty: Vec<(Vec<u8>, bool)>) -> (Vec<Vec<u8>>, Vec<LeftOut>) {
         let top = |path: &[u8]| {
             path.iter()
                 .position(|&byte| byte == b'/')
@@ -124,7 +140,7 @@ impl Project {
             .filter(|(path, is_new)| !(*is_new && is_left_out(path)))
             .map(|(path, _)| path)
             .partition(|path| is_large(path));
-        let mut left_out: Vec<(Vec<u8>, usize)> = left_out
+        let mut left_out: Vec<LeftOut> = left_out
             .into_iter()
             .map(|path| (path, 1))
             .chain(n_new)
@@ -144,9 +160,11 @@ impl Project {
         let ledger = self.store.ledger();
         let head = self.git.head()?;
         match head.as_deref() {
-            Some(head) if ledger.has_base() && ledger.base() != Some(head) => {
-                Ok(Some(self.git.subjects(ledger.base(), head, n_most)?))
-            }
+            Some(head) if ledger.has_base() && ledger.base() != Some(head) => match ledger.base() {
+                // Nobody can say what has changed since.
+                Some(base) if !self.git.has_commit(base)? => Ok(None),
+                base => Ok(Some(self.git.subjects(base, head, n_most)?)),
+            },
             _ => Ok(None),
         }
     }
@@ -297,6 +315,8 @@ struct Disk<'a> {
     head: Option<String>,
     dirty: Vec<Vec<u8>>,
     committed: HashMap<(String, Vec<u8>), Version>,
+    /// The files and the folders at the top that are not looked at.
+    left_out: HashSet<Vec<u8>>,
 }
 
 impl<'a> Disk<'a> {
@@ -307,6 +327,7 @@ impl<'a> Disk<'a> {
             head,
             dirty,
             committed: HashMap::new(),
+            left_out: HashSet::new(),
         }
     }
 
@@ -386,6 +407,12 @@ impl World for Disk<'_> {
 
     fn dirty(&mut self) -> Result<Vec<Vec<u8>>, ProjectError> {
         Ok(self.dirty.clone())
+    }
+
+    fn is_left_out(&self, path: &[u8]) -> bool {
+        let top = path.iter().position(|&byte| byte == b'/');
+        let is_named = |name: &[u8]| self.left_out.contains(name);
+        is_named(path) || top.is_some_and(|at| is_named(&path[..at]))
     }
 
     fn bytes(&mut self, digest: Digest) -> Result<Vec<u8>, ProjectError> {

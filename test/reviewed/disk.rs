@@ -109,6 +109,62 @@ fn what_is_too_much_is_left_out_and_named() {
 }
 
 #[test]
+fn what_was_reviewed_and_then_is_left_out_stays_reviewed() {
+    let folder = repository();
+    let folder = folder.path();
+    fs::write(folder.join("f"), "a\nb\nc\nmine\n").unwrap();
+    let mut project = Project::open(folder).unwrap();
+    project.mark_reviewed(&[b"f".to_vec()]).unwrap();
+    fs::write(folder.join("f"), vec![b'x'; (8 << 20) + 1]).unwrap();
+    assert!(pending(folder, Moves::User).is_empty());
+    fs::write(folder.join("f"), "a\nb\nc\nmine\nmore\n").unwrap();
+    let shown = ["f: a\\nb\\nc\\nmine\\n -> a\\nb\\nc\\nmine\\nmore\\n"];
+    assert_eq!(pending(folder, Moves::Agent), shown);
+}
+
+#[test]
+fn in_the_middle_of_a_merge_nothing_is_looked_at() {
+    let folder = repository();
+    let folder = folder.path();
+    git(folder, &["checkout", "-q", "-b", "other"]);
+    fs::write(folder.join("f"), "a\nother\nc\n").unwrap();
+    git(folder, &["commit", "-qam", "other"]);
+    git(folder, &["checkout", "-q", "-"]);
+    fs::write(folder.join("f"), "a\nmine\nc\n").unwrap();
+    git(folder, &["commit", "-qam", "mine"]);
+    let merge = Command::new("git")
+        .args(["merge", "-q", "other"])
+        .current_dir(folder)
+        .output();
+    assert!(!merge.unwrap().status.success());
+    let error = Project::open(folder)
+        .unwrap()
+        .look(Moves::User)
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("in the middle of a merge"),
+        "{error}"
+    );
+    git(folder, &["merge", "--abort"]);
+    assert!(pending(folder, Moves::User).is_empty());
+}
+
+#[test]
+fn a_base_that_is_gone_is_given_up() {
+    let folder = repository();
+    let folder = folder.path();
+    fs::write(folder.join("f"), "A\nb\nc\n").unwrap();
+    pending(folder, Moves::Agent);
+    git(folder, &["commit", "-qam", "amended", "--amend"]);
+    git(folder, &["reflog", "expire", "--expire=now", "--all"]);
+    git(folder, &["gc", "-q", "--prune=now"]);
+    fs::write(folder.join("f"), "A\nb\nC\n").unwrap();
+    assert!(Project::open(folder).unwrap().moved(5).unwrap().is_none());
+    let shown = ["f: A\\nb\\nc\\n -> A\\nb\\nC\\n"];
+    assert_eq!(pending(folder, Moves::Agent), shown);
+}
+
+#[test]
 fn the_repository_is_only_read() {
     let folder = repository();
     let folder = folder.path();

@@ -110,6 +110,10 @@ impl World for Memory {
         Ok(differing(&self.head_files(), &self.files))
     }
 
+    fn is_left_out(&self, _path: &[u8]) -> bool {
+        false
+    }
+
     fn bytes(&mut self, digest: Digest) -> Result<Vec<u8>, Infallible> {
         Ok(self.bytes[&digest].clone())
     }
