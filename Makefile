@@ -87,7 +87,7 @@ manual: ## Build the manual, doc/agent-q-diff.info
 
 doc: manual ## Build the manual and the engine's documentation
 	@test/tools/need cargo cc
-	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps -p agent-q-diff-engine
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps -p agent-q-diff-engine -p agent-q-diff-reviewed
 
 .PHONY: pictures
 pictures: ## Take the pictures of the demo again: doc/review-light.png and -dark.png
