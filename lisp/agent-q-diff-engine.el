@@ -249,6 +249,10 @@ nil."
                 review from to (agent-q-diff-engine--lisp-p path))))
     (cons (agent-q-diff-engine--text diff) lines)))
 
+(defun agent-q-diff-engine-follow-text (review text)
+  "Bring REVIEW up to date with its target, which has TEXT."
+  (agent-q-diff-engine--call #'agent-q-diff-module-follow review text))
+
 (defun agent-q-diff-engine-follow (review)
   "Tell REVIEW that its target's text is now that of the current buffer.
 Return non-nil if that is news.  If the text changes while it is read,

@@ -79,9 +79,10 @@ return nil: then they are decided as a whole."
   (and (agent-q-diff-pending-text-p bytes)
        (agent-q-diff-pending-text-p new-bytes)
        (ignore-error (agent-q-diff-identical agent-q-diff-unwritable)
-         (agent-q-diff-file-change-open path
-                                        (agent-q-diff-pending-decoded bytes path)
-                                        (agent-q-diff-pending-decoded new-bytes path)))))
+         (agent-q-diff-file-change-open-written
+          path
+          (agent-q-diff-pending-decoded bytes path)
+          (agent-q-diff-pending-decoded new-bytes path)))))
 
 (defun agent-q-diff-pending--file (root texts file)
   "Return the change of FILE, an `agent-q-diff-pending-file'.

@@ -48,9 +48,11 @@
   "Kill the buffers and remove the files that a test has left."
   (agent-q-diff-pending-mode -1)
   (dolist (buffer (buffer-list))
-    (when (or (string-match-p "\\`\\*[Aa]gent-[Qq]" (buffer-name buffer))
-              (and (buffer-file-name buffer)
-                   (file-in-directory-p (buffer-file-name buffer) aqd-pending-root)))
+    ;; Killing one may kill others.
+    (when (and (buffer-live-p buffer)
+               (or (string-match-p "\\`\\*[Aa]gent-[Qq]" (buffer-name buffer))
+                   (and (buffer-file-name buffer)
+                        (file-in-directory-p (buffer-file-name buffer) aqd-pending-root))))
       (with-current-buffer buffer
         (set-buffer-modified-p nil)
         (let ((kill-buffer-query-functions nil))

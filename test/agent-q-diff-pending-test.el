@@ -86,6 +86,19 @@
 
 ;;;; Kinds of changes
 
+(ert-deftest aqd-pending-a-file-is-visited-when-it-is-decided ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-pending-put "g.txt" "new\n")
+    (aqd-with-pending
+      (should-not (get-file-buffer (aqd-pending-name "f.txt")))
+      (should-not (get-file-buffer (aqd-pending-name "g.txt")))
+      (aqd-pending-do #'agent-q-diff-accept-hunk 2)
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (should (get-file-buffer (aqd-pending-name "f.txt"))))
+    (should (equal (aqd-numbered 30 '((27 . "x"))) (aqd-pending-has "f.txt")))
+    (should (equal '("f.txt") (aqd-pending-files)))))
+
 (ert-deftest aqd-pending-a-new-file-is-deleted-when-it-is-rejected ()
   (aqd-with-repository
     (aqd-pending-put "new.txt" "one\ntwo\n")

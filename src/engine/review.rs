@@ -118,6 +118,11 @@ impl Review {
         self.stage = Stage::Written;
     }
 
+    /// Returns whether the change was written before the review.
+    pub fn is_written(&self) -> bool {
+        self.stage == Stage::Written
+    }
+
     /// Returns the target with the changes that are marked applied, and without those of the other
     /// hunks: what was reviewed of a change that was written before. A hunk that cannot be taken out
     /// is left as it is in the target.

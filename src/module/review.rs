@@ -462,14 +462,16 @@ const BLOCK_LEN: usize = 1 << 16;
 /// Return whether FILE certainly shows the original of REVIEW when it is visited.
 ///
 /// REVIEW was made from two texts; FILE is the encoded name of a local file.
-/// Return t if the file has the bytes of the original, and these are lines of
-/// UTF-8.  Return `may-declare' if they also have a word with which a coding
+/// If the change was written before, the text that REVIEW follows is meant,
+/// not the original.  Return t if the file has its bytes, and these are lines
+/// of UTF-8.  Return `may-declare' if they also have a word with which a coding
 /// system can be declared.  Otherwise, or if FILE cannot be read, return nil.
 #[defun]
 fn file_has_original<'e>(env: &'e Env, session: &mut Session, file: Vec<u8>) -> Result<Value<'e>> {
     catching_panics(env, || {
         let review = text_of(env, session)?;
-        let original = review.proposal().original();
+        let target = review.is_written().then(|| review.proposal().target());
+        let original = target.as_deref().unwrap_or(review.proposal().original());
         let name = std::str::from_utf8(&file);
         let is_same = name.is_ok_and(|name| has_bytes(Path::new(name), original).unwrap_or(false));
         let decoding = if is_same {
