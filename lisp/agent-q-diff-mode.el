@@ -182,13 +182,15 @@ is none, in this one.  Then \\<help-mode-map>\\[quit-window] returns to the diff
 help is visible, \\<agent-q-diff-mode-map>\\[agent-q-diff-finish] in the diff buffer closes it."
   (interactive)
   (let ((lines (agent-q-diff-menu--lines))
+        (is-written (agent-q-diff-buffer-written-p))
         (names (agent-q-diff-confusables-in-region (window-start) (window-end nil t))))
     (agent-q-diff-mode--display-aside
-     (lambda () (agent-q-diff-menu--show-help lines names)))))
+     (lambda () (agent-q-diff-menu--show-help lines names is-written)))))
 
-(defun agent-q-diff-menu--show-help (lines names)
+(defun agent-q-diff-menu--show-help (lines names is-written)
   "Display the help with LINES about keys and NAMES of misleading characters.
-Both are lists of strings."
+Both are lists of strings.  IS-WRITTEN is non-nil if the changes were written
+before the review."
   (with-help-window "*Agent-Q Diff Help*"
     (with-current-buffer standard-output
       (agent-q-diff-grace-expect-return))
@@ -197,9 +199,11 @@ Both are lists of strings."
     (princ "\nWith an active region, accepting, rejecting and taking out affect\n")
     (princ "only the changed lines in it.\n")
     (princ "\nA sign on a hunk shows your decision, and whether the file differs\n")
-    (princ "from it.  Accepted changes are in the file at once.\n")
-    (princ "\nIf the changes were written before the review, accepting keeps a hunk,\n")
-    (princ "rejecting takes it out of the file, and taking it out makes it pending.\n")
+    (princ "from it.  ")
+    (princ (if is-written
+               "The changes were written before this review: accepting a\n\
+hunk keeps it, rejecting it takes it out of the file, and u makes it pending again.\n"
+             "Accepted changes are in the file at once.\n"))
     (when names
       (princ "\nMisleading characters on this screen:\n")
       (dolist (name names)

@@ -574,6 +574,7 @@ A list in the place of a line is the lines for it, perhaps none."
     (agent-q-diff-edit-mode . "agent-q-diff-edit-hunk turns it on")
     (agent-q-diff-list-mode . "agent-q-diff-list turns it on")
     (agent-q-diff-log-mode . "agent-q-diff-log turns it on")
+    (agent-q-diff-taken-out-mode . "agent-q-diff-taken-out turns it on")
     (agent-q-diff-log-entry-mode . "agent-q-diff-log-show-entry turns it on")
     (agent-q-diff-grants-mode . "agent-q-diff-grants turns it on")
     (agent-q-diff-transcript-mode . "the question for permission turns it on")
