@@ -230,8 +230,7 @@ impl Merging<'_> {
 /// Returns whether `text` has all lines of `lines`, in a row.
 fn has_lines(text: &[u8], lines: &[u8]) -> bool {
     let [text, lines] = [text, lines].map(|bytes| Text::new(bytes.to_vec()));
-    let [text, lines] = [&text, &lines].map(|text| text.lines(0..text.len()).collect::<Vec<_>>());
-    lines.is_empty() || text.windows(lines.len()).any(|run| run == lines)
+    text.has_run(0..text.len(), &lines, 0..lines.len())
 }
 
 #[cfg(test)]

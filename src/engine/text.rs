@@ -120,6 +120,13 @@ impl Text {
         lines.take_while(is_same).count()
     }
 
+    /// Returns whether the lines `run` of `other` are somewhere in the lines `range`, in a row.
+    pub fn has_run(&self, range: Range<usize>, other: &Text, run: Range<usize>) -> bool {
+        let lines: Vec<&[u8]> = self.lines(range).collect();
+        let run: Vec<&[u8]> = other.lines(run).collect();
+        run.is_empty() || lines.windows(run.len()).any(|window| window == run)
+    }
+
     /// Returns the whole text.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes

@@ -72,9 +72,8 @@ fn place(edit: &Edit, theirs: &[Edit], onto: &Text, from: &Text) -> Option<(usiz
         if overlap(&edit.before, &other.before) {
             return None;
         }
-        let added = from.lines_bytes(edit.after.clone());
-        let has_them = has_run(onto, other.after.clone(), from, edit.after.clone());
-        if edit.before.is_empty() && !added.is_empty() && has_them {
+        let is_added = edit.before.is_empty();
+        if is_added && onto.has_run(other.after.clone(), from, edit.after.clone()) {
             return None;
         }
         if other.before.start < at || other.before.is_empty() && other.before.start == at {
@@ -88,13 +87,6 @@ fn place(edit: &Edit, theirs: &[Edit], onto: &Text, from: &Text) -> Option<(usiz
 
 fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start.max(b.start) < a.end.min(b.end)
-}
-
-/// Returns whether the lines `run` of `other` are somewhere in the lines `range` of `text`, in a row.
-fn has_run(text: &Text, range: Range<usize>, other: &Text, run: Range<usize>) -> bool {
-    let lines: Vec<&[u8]> = text.lines(range).collect();
-    let run: Vec<&[u8]> = other.lines(run).collect();
-    lines.windows(run.len().max(1)).any(|window| window == run)
 }
 
 /// Joins `parts`, each of whole lines; a last line without newline gets one if more follows.
