@@ -66,7 +66,7 @@ fn pending<'e>(env: &'e Env, folder: Value<'e>, by_user: Value<'e>) -> Result<Va
         } else {
             Moves::Agent
         };
-        with_project(env, folder, true, |project| found(env, project, moves))
+        with_project(env, folder, false, |project| found(env, project, moves))
     })
 }
 
@@ -123,15 +123,6 @@ fn name(env: &Env, version: Version) -> Result<Value<'_>> {
     }
 }
 
-/// Returns what has the mode `mode`, as git writes it, and the bytes `bytes`.
-fn version(env: &Env, project: &Project, mode: u32, bytes: Value) -> Result<Version> {
-    if mode == 0 {
-        return Ok(Version::Absent);
-    }
-    let digest = answer(env, project.store(&bytes.clone_string_contents()?))?;
-    Ok(Version::with_mode(mode, digest).unwrap_or(Version::Absent))
-}
-
 /// Record that BYTES with MODE are what was reviewed of PATH in the project at FOLDER.
 ///
 /// PATH is relative to the top of the working tree.  MODE is as git writes
@@ -139,10 +130,12 @@ fn version(env: &Env, project: &Project, mode: u32, bytes: Value) -> Result<Vers
 #[defun]
 fn note_reviewed(env: &Env, folder: Value, path: Value, mode: u32, bytes: Value) -> Result<()> {
     catching_panics(env, || {
-        let path = path.clone_string_contents()?;
+        let (path, bytes) = (
+            path.clone_string_contents()?,
+            bytes.clone_string_contents()?,
+        );
         with_project(env, folder, false, |project| {
-            let version = version(env, project, mode, bytes)?;
-            answer(env, project.decide(&path, version))
+            answer(env, project.decide(&path, mode, &bytes))
         })
     })
 }
@@ -162,10 +155,11 @@ fn note_saved(
 ) -> Result<()> {
     catching_panics(env, || {
         let path = path.clone_string_contents()?;
+        let before = bytes.clone_string_contents()?;
+        let after = new_bytes.clone_string_contents()?;
         with_project(env, folder, false, |project| {
-            let before = version(env, project, mode, bytes)?;
-            let after = version(env, project, new_mode, new_bytes)?;
-            answer(env, project.save(&path, before, after))
+            let saved = project.save(&path, (mode, &before), (new_mode, &after));
+            answer(env, saved)
         })
     })
 }

@@ -97,12 +97,12 @@ impl Git {
             Err(error) => return Err(error),
         };
         git.root = path_of(line(&top));
-        git.safe = git.safe_options()?;
+        git.make_safe();
         Ok(Some(git))
     }
 
-    /// Returns options by which nothing that the repository's configuration names is run.
-    fn safe_options(&self) -> Result<Vec<String>, GitError> {
+    /// Sees to it that nothing is run that the repository's configuration names now; it can change.
+    pub fn make_safe(&mut self) {
         let mut options = vec![
             "core.fsmonitor=false".to_owned(),
             "core.hooksPath=/dev/null".to_owned(),
@@ -122,7 +122,7 @@ impl Git {
                 options.push(format!("{filter}.required=false"));
             }
         }
-        Ok(options)
+        self.safe = options;
     }
 
     fn command(&self, arguments: &[&str]) -> Command {

@@ -95,26 +95,26 @@ impl Project {
     ///
     /// [`ProjectError`]; then nothing was written.
     pub fn look(&mut self, moves: Moves) -> Result<Look, ProjectError> {
+        self.git.make_safe();
         if let Some(what) = self.git.in_progress()? {
             return Err(ProjectError::InProgress(what));
         }
         let head = self.git.head()?;
         let (dirty, left_out) = self.bounded(self.git.status()?);
-        let lock = self.store.lock()?;
-        let mut ledger = self.store.ledger().clone();
-        if let Some(base) = ledger.base()
-            && Some(base) != head.as_deref()
-            && !self.git.has_commit(base)?
-        {
-            ledger.lose_base(head.as_deref());
-        }
-        let mut disk = Disk::new(&self.git, &self.store, head, dirty);
-        disk.left_out = left_out.iter().map(|(path, _)| path.clone()).collect();
-        disk.read_committed(ledger.base(), ledger.has_base())?;
-        let pending = ledger.look(&mut disk, moves)?;
-        *self.store.ledger_mut() = ledger;
-        self.store.write(&lock)?;
-        self.store.prune(&lock)?;
+        let git = &self.git;
+        let pending = self.store.change(|ledger, store| {
+            if let Some(base) = ledger.base()
+                && Some(base) != head.as_deref()
+                && !git.has_commit(base)?
+            {
+                ledger.lose_base(head.as_deref());
+            }
+            let mut disk = Disk::new(git, store, head, dirty);
+            disk.left_out = left_out.iter().map(|(path, _)| path.clone()).collect();
+            disk.read_committed(ledger.base(), ledger.has_base())?;
+            ledger.look(&mut disk, moves)
+        })?;
+        self.store.prune()?;
         Ok(Look { pending, left_out })
     }
 
@@ -169,17 +169,19 @@ impl Project {
         }
     }
 
-    /// Records that the user decided about `path`, a path in the working tree: `reviewed` is what was
-    /// reviewed now.
+    /// Records that the user decided about `path`, a path in the working tree: what has the mode `mode`,
+    /// as git writes it, and `bytes` was reviewed now. The mode 0 is nothing.
     ///
     /// # Errors
     ///
     /// [`ProjectError`]; then nothing was written.
-    pub fn decide(&mut self, path: &[u8], reviewed: Version) -> Result<(), ProjectError> {
-        let lock = self.store.lock()?;
-        let working = Disk::new(&self.git, &self.store, None, Vec::new()).working(path)?;
-        self.store.ledger_mut().decide(path, reviewed, working);
-        Ok(self.store.write(&lock)?)
+    pub fn decide(&mut self, path: &[u8], mode: u32, bytes: &[u8]) -> Result<(), ProjectError> {
+        let git = &self.git;
+        self.store.change(|ledger, store| {
+            let working = Disk::new(git, store, None, Vec::new()).working(path)?;
+            ledger.decide(path, store.version(mode, bytes)?, working);
+            Ok(())
+        })
     }
 
     /// Records that all of `paths` were reviewed as they are.
@@ -188,16 +190,20 @@ impl Project {
     ///
     /// [`ProjectError`]; then nothing was written.
     pub fn mark_reviewed(&mut self, paths: &[Vec<u8>]) -> Result<(), ProjectError> {
-        let lock = self.store.lock()?;
-        for path in paths {
-            let working = Disk::new(&self.git, &self.store, None, Vec::new()).working(path)?;
-            self.store.ledger_mut().decide(path, working, working);
-        }
-        Ok(self.store.write(&lock)?)
+        let git = &self.git;
+        self.store.change(|ledger, store| {
+            let mut disk = Disk::new(git, store, None, Vec::new());
+            for path in paths {
+                let working = disk.working(path)?;
+                ledger.decide(path, working, working);
+            }
+            Ok(())
+        })
     }
 
     /// Records that the user, in an editor, made `after` of `before`, which `path` held; see
-    /// [`Ledger::save`](crate::Ledger::save). Others may have written the file since.
+    /// [`Ledger::save`](crate::Ledger::save). Each is a mode and bytes, as for [`Project::decide`].
+    /// Others may have written the file since.
     ///
     /// # Errors
     ///
@@ -205,15 +211,16 @@ impl Project {
     pub fn save(
         &mut self,
         path: &[u8],
-        before: Version,
-        after: Version,
+        before: (u32, &[u8]),
+        after: (u32, &[u8]),
     ) -> Result<(), ProjectError> {
-        let lock = self.store.lock()?;
-        let mut disk = Disk::new(&self.git, &self.store, None, Vec::new());
-        let mut ledger = self.store.ledger().clone();
-        ledger.save(&mut disk, path, before, after)?;
-        *self.store.ledger_mut() = ledger;
-        Ok(self.store.write(&lock)?)
+        let git = &self.git;
+        self.store.change(|ledger, store| {
+            let before = store.version(before.0, before.1)?;
+            let after = store.version(after.0, after.1)?;
+            let mut disk = Disk::new(git, store, None, Vec::new());
+            ledger.save(&mut disk, path, before, after)
+        })
     }
 
     /// Stores what `files` hold, and records that something is about to be taken out of them at
@@ -274,15 +281,6 @@ impl Project {
     fn text(&self, version: Version) -> Result<Option<Vec<u8>>, ProjectError> {
         let bytes = version.digest().map(|digest| self.store.bytes(digest));
         Ok(bytes.transpose()?)
-    }
-
-    /// Stores `bytes`, and returns their digest.
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError::Store`].
-    pub fn store(&self, bytes: &[u8]) -> Result<Digest, ProjectError> {
-        Ok(self.store.put(bytes)?)
     }
 }
 
@@ -362,11 +360,7 @@ impl<'a> Disk<'a> {
     }
 
     fn stored(&self, committed: &Committed) -> Result<Version, ProjectError> {
-        if committed.mode == 0 {
-            return Ok(Version::Absent);
-        }
-        let digest = self.store.put(&committed.bytes)?;
-        Ok(Version::with_mode(committed.mode, digest).unwrap_or(Version::Absent))
+        Ok(self.store.version(committed.mode, &committed.bytes)?)
     }
 }
 

@@ -6,8 +6,9 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -56,7 +57,7 @@ pub struct Store {
 
 /// The lock of a store, until it is dropped.
 #[derive(Debug)]
-pub struct Lock {
+struct Lock {
     _file: File,
 }
 
@@ -82,22 +83,38 @@ impl Store {
         &self.ledger
     }
 
-    /// The ledger, to be changed under the lock; then call [`Store::write`].
-    pub fn ledger_mut(&mut self) -> &mut Ledger {
-        &mut self.ledger
-    }
-
     /// Returns the folder of the texts.
     pub fn texts(&self) -> PathBuf {
         self.folder.join("texts")
     }
 
-    /// Takes the lock, waiting until others have released it, and reads what they have written.
+    /// Calls `body` with the ledger, as others have left it, and writes what it changes there. If either
+    /// fails, the ledger is as it was written last. Others wait meanwhile.
     ///
     /// # Errors
     ///
-    /// [`StoreError`].
-    pub fn lock(&mut self) -> Result<Lock, StoreError> {
+    /// Those of `body`, and [`StoreError`]; then nothing was written.
+    pub fn change<T, E: From<StoreError>>(
+        &mut self,
+        body: impl FnOnce(&mut Ledger, &Store) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let _lock = self.lock()?;
+        let mut ledger = std::mem::take(&mut self.ledger);
+        let result = body(&mut ledger, self);
+        self.ledger = ledger;
+        let result = result.and_then(|value| {
+            self.write()?;
+            Ok(value)
+        });
+        if result.is_err() {
+            self.begin_anew();
+            self.refresh()?;
+        }
+        result
+    }
+
+    /// Takes the lock, waiting until others have released it, and reads what they have written.
+    fn lock(&mut self) -> Result<Lock, StoreError> {
         fs::create_dir_all(self.texts()).map_err(at(&self.folder))?;
         let path = self.folder.join("lock");
         let file = OpenOptions::new()
@@ -117,7 +134,6 @@ impl Store {
     ///
     /// [`StoreError`].
     pub fn refresh(&mut self) -> Result<(), StoreError> {
-        use std::os::unix::fs::MetadataExt;
         let path = self.folder.join("ledger");
         let mut file = match File::open(&path) {
             Ok(file) => file,
@@ -167,26 +183,11 @@ impl Store {
     }
 
     /// Writes what changed in the ledger.
-    ///
-    /// If that fails, the ledger is as it was written last.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`]; then nothing was written.
-    pub fn write(&mut self, _lock: &Lock) -> Result<(), StoreError> {
+    fn write(&mut self) -> Result<(), StoreError> {
         let records = self.ledger.take_records();
         if records.is_empty() {
             return Ok(());
         }
-        let written = self.append(&records);
-        if written.is_err() {
-            self.begin_anew();
-            self.refresh()?;
-        }
-        written
-    }
-
-    fn append(&mut self, records: &[Record]) -> Result<(), StoreError> {
         let path = self.folder.join("ledger");
         self.n_records += records.len();
         let most = self.ledger.n_records() + MAX_OLD;
@@ -216,7 +217,6 @@ impl Store {
 
     /// Goes on with the log that was written as a whole.
     fn adopt(&mut self, path: &Path, n_records: usize) -> Result<(), StoreError> {
-        use std::os::unix::fs::MetadataExt;
         let metadata = fs::metadata(path).map_err(at(path))?;
         self.log = Some((metadata.ino(), metadata.len()));
         self.n_records = n_records;
@@ -273,12 +273,12 @@ impl Store {
     ///
     /// [`StoreError`]; then nothing is recorded.
     pub fn take_out(&mut self, time: u64, files: &[Content]) -> Result<(), StoreError> {
-        let lock = self.lock()?;
-        let versions = self.versions(files)?;
-        for ((path, ..), had) in files.iter().zip(versions) {
-            self.ledger.take_out(path, time, had);
-        }
-        self.write(&lock)
+        self.change(|ledger, store| {
+            for ((path, ..), had) in files.iter().zip(store.versions(files)?) {
+                ledger.take_out(path, time, had);
+            }
+            Ok(())
+        })
     }
 
     /// Records what `files` hold after [`Store::take_out`].
@@ -287,12 +287,12 @@ impl Store {
     ///
     /// [`StoreError`]; then nothing is recorded.
     pub fn leave(&mut self, files: &[Content]) -> Result<(), StoreError> {
-        let lock = self.lock()?;
-        let versions = self.versions(files)?;
-        for ((path, ..), left) in files.iter().zip(versions) {
-            self.ledger.leave(path, left);
-        }
-        self.write(&lock)
+        self.change(|ledger, store| {
+            for ((path, ..), left) in files.iter().zip(store.versions(files)?) {
+                ledger.leave(path, left);
+            }
+            Ok(())
+        })
     }
 
     fn versions(&self, files: &[Content]) -> Result<Vec<Version>, StoreError> {
@@ -312,7 +312,8 @@ impl Store {
     /// # Errors
     ///
     /// [`StoreError`].
-    pub fn prune(&self, _lock: &Lock) -> Result<(), StoreError> {
+    pub fn prune(&mut self) -> Result<(), StoreError> {
+        let _lock = self.lock()?;
         let named = self.ledger.digests();
         let folder = self.texts();
         for entry in fs::read_dir(&folder).map_err(at(&folder))? {
@@ -322,7 +323,7 @@ impl Store {
             let is_old = changed.is_ok_and(|changed| {
                 changed
                     .elapsed()
-                    .is_ok_and(|age| age > std::time::Duration::from_secs(3600))
+                    .is_ok_and(|age| age > Duration::from_secs(3600))
             });
             if is_old && digest.is_none_or(|digest| !named.contains(&digest)) {
                 fs::remove_file(entry.path()).map_err(at(&entry.path()))?;
@@ -489,14 +490,12 @@ mod tests {
     }
 
     fn decide(store: &mut Store, n: usize) {
-        let lock = store.lock().unwrap();
-        let digest = store.put(n.to_string().as_bytes()).unwrap();
-        let version = Version::File {
-            digest,
-            is_executable: false,
-        };
-        store.ledger_mut().decide(b"f", version, version);
-        store.write(&lock).unwrap();
+        let decided = store.change(|ledger, store| {
+            let version = store.version(0o100_644, n.to_string().as_bytes())?;
+            ledger.decide(b"f", version, version);
+            Ok::<(), StoreError>(())
+        });
+        decided.unwrap();
     }
 
     #[test]
@@ -514,6 +513,24 @@ mod tests {
         // It was written anew, and so is shorter than all that was written.
         let log = fs::read_to_string(folder.path().join("store/ledger")).unwrap();
         assert!(log.lines().count() < 1_800);
+    }
+
+    #[test]
+    fn a_change_that_fails_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(folder.path().to_owned()).unwrap();
+        decide(&mut store, 1);
+        let before = store.ledger().clone();
+        let failed: Result<(), StoreError> = store.change(|ledger, _| {
+            ledger.decide(b"f", Version::Absent, Version::Absent);
+            Err(StoreError::Missing(Digest::of(b"")))
+        });
+        assert!(failed.is_err());
+        assert_eq!(*store.ledger(), before);
+        assert_eq!(
+            *Store::open(folder.path().to_owned()).unwrap().ledger(),
+            before
+        );
     }
 
     #[test]
@@ -548,8 +565,7 @@ mod tests {
             let text = File::options().write(true).open(entry.unwrap().path());
             text.unwrap().set_modified(UNIX_EPOCH).unwrap();
         }
-        let lock = store.lock().unwrap();
-        store.prune(&lock).unwrap();
+        store.prune().unwrap();
     }
 
     #[test]

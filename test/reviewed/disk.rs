@@ -192,10 +192,8 @@ fn a_saved_text_is_reviewed_where_nothing_is_pending() {
     fs::write(folder.join("f"), "A\nb\nc\n").unwrap();
     pending(folder, Moves::Agent);
     let mut project = Project::open(folder).unwrap();
-    let [before, after] = ["A\nb\nc\n", "A\nb\nc\nmine\n"].map(|text| Version::File {
-        digest: project.store(text.as_bytes()).unwrap(),
-        is_executable: false,
-    });
+    let [before, after] = ["A\nb\nc\n", "A\nb\nc\nmine\n"];
+    let [before, after] = [before, after].map(|text| (0o100_644, text.as_bytes()));
     fs::write(folder.join("f"), "A\nb\nc\nmine\n").unwrap();
     project.save(b"f", before, after).unwrap();
     let shown = ["f: a\\nb\\nc\\nmine\\n -> A\\nb\\nc\\nmine\\n"];
