@@ -57,16 +57,8 @@ for BY-USER."
 ;;;; A change of what is pending
 
 (defun agent-q-diff-pending-decoded (bytes path)
-  "Return BYTES of the file PATH, decoded as Emacs would when visiting it."
-  (with-temp-buffer
-    (set-buffer-multibyte nil)
-    (insert bytes)
-    (let ((coding (or (car-safe (find-operation-coding-system
-                                 'insert-file-contents (cons path (current-buffer))))
-                      'undecided)))
-      (set-buffer-multibyte t)
-      (decode-coding-region (point-min) (point-max) coding)
-      (buffer-string))))
+  "Return BYTES of the file PATH, decoded as when it is visited."
+  (car (agent-q-diff-coding-decode-bytes path bytes)))
 
 (defun agent-q-diff-pending-text-p (bytes)
   "Return non-nil if BYTES are text, which can be decided by the hunk."
@@ -74,11 +66,11 @@ for BY-USER."
 
 (defun agent-q-diff-pending--lines (path bytes new-bytes)
   "Return the change of the lines of the file PATH from BYTES to NEW-BYTES.
-If they are no text, or their lines do not differ as Emacs visits the file,
-return nil: then they are decided as a whole."
+If they are no text, or cannot be shown as lines that differ, return nil: then
+they are decided as a whole."
   (and (agent-q-diff-pending-text-p bytes)
        (agent-q-diff-pending-text-p new-bytes)
-       (ignore-error (agent-q-diff-identical agent-q-diff-unwritable)
+       (ignore-error (agent-q-diff-identical agent-q-diff-bad-target)
          (agent-q-diff-file-change-open-written
           path
           (agent-q-diff-pending-decoded bytes path)
@@ -219,9 +211,13 @@ unsaved edits, BYTES are what it would hold after saving them."
      (link (cons agent-q-diff-pending-link (encode-coding-string link 'utf-8-emacs-unix)))
      ((and buffer (agent-q-diff-disk-unsaved-p buffer))
       (cons (agent-q-diff-pending--mode path) (agent-q-diff-pending--buffer-bytes buffer)))
-     ((file-exists-p path)
-      (cons (agent-q-diff-pending--mode path) (agent-q-diff-file-bytes path)))
-     (t (cons 0 "")))))
+     (t (agent-q-diff-pending--on-disk path)))))
+
+(defun agent-q-diff-pending--on-disk (path)
+  "Return (MODE . BYTES) of the file PATH, which is no link."
+  (if (file-exists-p path)
+      (cons (agent-q-diff-pending--mode path) (agent-q-diff-file-bytes path))
+    (cons 0 "")))
 
 (defun agent-q-diff-pending--mode (name)
   "Return the mode of the file NAME as git writes it, or that of a new file."
@@ -280,14 +276,15 @@ project at ROOT; TEXTS is the folder of its texts."
     (and (buffer-live-p buffer)
          (buffer-modified-p buffer)
          (file-exists-p (buffer-file-name buffer))
-         (decode-coding-string (agent-q-diff-file-bytes (buffer-file-name buffer))
-                               (buffer-local-value 'buffer-file-coding-system buffer)))))
+         (let ((name (buffer-file-name buffer)))
+           (agent-q-diff-pending-decoded (agent-q-diff-file-bytes name) name)))))
 
 (defun agent-q-diff-pending--encoded (text file)
   "Return TEXT as the bytes that it has in FILE, an `agent-q-diff-file-change'."
   (let* ((buffer (agent-q-diff-file-change-buffer file))
          (coding (if (buffer-live-p buffer)
-                     (buffer-local-value 'buffer-file-coding-system buffer)
+                     (with-current-buffer buffer
+                       (agent-q-diff-coding-of-buffer))
                    'utf-8-emacs-unix)))
     (encode-coding-string (agent-q-diff-engine--text text) coding)))
 
@@ -298,15 +295,19 @@ project at ROOT; TEXTS is the folder of its texts."
 TIME is when that was found out.")
 
 (defvar-local agent-q-diff-pending--known-root nil
-  "The root of the project of this buffer's file, or `none', or nil if unknown.")
+  "The root of the project of this buffer's file, or nil if that is not known.
+A number means that it had none when so many projects were known: the mode
+line asks at each redisplay, and that is found out on disk.")
 
 (defun agent-q-diff-pending--root ()
   "Return the root of the project of this buffer if it was looked at, or nil."
-  (when (memq agent-q-diff-pending--known-root '(nil none))
-    (setq agent-q-diff-pending--known-root
-          (or (and (not (file-remote-p default-directory))
-                   (agent-q-diff-pending--find-root (expand-file-name default-directory)))
-              'none)))
+  (let ((n (hash-table-count agent-q-diff-pending--counts)))
+    (unless (or (stringp agent-q-diff-pending--known-root)
+                (eql n agent-q-diff-pending--known-root))
+      (setq agent-q-diff-pending--known-root
+            (or (and (not (file-remote-p default-directory))
+                     (agent-q-diff-pending--find-root (expand-file-name default-directory)))
+                n))))
   (and (stringp agent-q-diff-pending--known-root)
        agent-q-diff-pending--known-root))
 
@@ -342,11 +343,7 @@ TIME is when that was found out.")
              (null agent-q-diff-change-in-progress)
              (agent-q-diff-pending--root))
     (ignore-errors
-      (setq agent-q-diff-pending--before
-            (if (file-exists-p buffer-file-name)
-                (cons (agent-q-diff-pending--mode buffer-file-name)
-                      (agent-q-diff-file-bytes buffer-file-name))
-              (cons 0 ""))))))
+      (setq agent-q-diff-pending--before (agent-q-diff-pending--on-disk buffer-file-name)))))
 
 (defun agent-q-diff-pending--saved-bytes ()
   "Return the bytes with which this buffer was saved just now.
@@ -354,10 +351,7 @@ Others may have written its file since."
   (let ((bytes (agent-q-diff-file-bytes buffer-file-name)))
     (if (verify-visited-file-modtime)
         bytes
-      (save-restriction
-        (widen)
-        (encode-coding-string (buffer-substring-no-properties (point-min) (point-max))
-                              buffer-file-coding-system)))))
+      (agent-q-diff-pending--buffer-bytes (current-buffer)))))
 
 (defun agent-q-diff-pending--after-save ()
   "Record what the user has changed in the file of this buffer as reviewed."
@@ -431,6 +425,13 @@ Others may have written its file since."
   (with-current-buffer (window-buffer)
     (agent-q-diff-pending--look-here)))
 
+(defconst agent-q-diff-pending--hooks
+  '((before-save-hook . agent-q-diff-pending--before-save)
+    (after-save-hook . agent-q-diff-pending--after-save)
+    (find-file-hook . agent-q-diff-pending--look-here)
+    (after-revert-hook . agent-q-diff-pending--look-here))
+  "Alist from hooks to the functions that `agent-q-diff-pending-mode' puts there.")
+
 ;;;###autoload
 (define-minor-mode agent-q-diff-pending-mode
   "Take what you save as reviewed, and count what is not in the mode line.
@@ -438,25 +439,18 @@ That is for projects for which `agent-q-diff-review-changes' was called, in
 this Emacs or an earlier one.  That command turns this mode on."
   :global t
   :group 'agent-q-diff
+  (let ((change (if agent-q-diff-pending-mode #'add-hook #'remove-hook)))
+    (pcase-dolist (`(,hook . ,function) agent-q-diff-pending--hooks)
+      (funcall change hook function)))
+  (remove-function after-focus-change-function #'agent-q-diff-pending--focus)
+  (setq-default mode-line-misc-info (remove agent-q-diff-pending--construct
+                                            (default-value 'mode-line-misc-info)))
   (if agent-q-diff-pending-mode
       (progn
-        (add-hook 'before-save-hook #'agent-q-diff-pending--before-save 100)
-        (add-hook 'after-save-hook #'agent-q-diff-pending--after-save)
-        (add-hook 'find-file-hook #'agent-q-diff-pending--look-here)
-        (add-hook 'after-revert-hook #'agent-q-diff-pending--look-here)
         (add-function :after after-focus-change-function #'agent-q-diff-pending--focus)
         (setq-default mode-line-misc-info
-                      (append (remove agent-q-diff-pending--construct
-                                      (default-value 'mode-line-misc-info))
+                      (append (default-value 'mode-line-misc-info)
                               (list agent-q-diff-pending--construct))))
-    (remove-hook 'before-save-hook #'agent-q-diff-pending--before-save)
-    (remove-hook 'after-save-hook #'agent-q-diff-pending--after-save)
-    (remove-hook 'find-file-hook #'agent-q-diff-pending--look-here)
-    (remove-hook 'after-revert-hook #'agent-q-diff-pending--look-here)
-    (remove-function after-focus-change-function #'agent-q-diff-pending--focus)
-    (setq-default mode-line-misc-info
-                  (remove agent-q-diff-pending--construct
-                          (default-value 'mode-line-misc-info)))
     (when agent-q-diff-pending--timer
       (cancel-timer agent-q-diff-pending--timer)
       (setq agent-q-diff-pending--timer nil))))

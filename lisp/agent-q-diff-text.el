@@ -284,6 +284,17 @@ file.  STATED is the coding system that the file declares, or nil."
       (agent-q-diff-coding--decode-by
        name bytes (agent-q-diff-coding--candidates stated bytes)))))
 
+(defun agent-q-diff-coding-decode-bytes (name bytes)
+  "Return (TEXT . CODING) for BYTES, which the file NAME has, or had.
+See `agent-q-diff-coding-decode'."
+  (agent-q-diff-coding-decode
+   name
+   (agent-q-diff-base-with-work-buffer
+     (set-buffer-multibyte nil)
+     (insert bytes)
+     (agent-q-diff-coding-stated name))
+   bytes))
+
 (defun agent-q-diff-coding--decode-by (name bytes codings)
   "Return (TEXT . CODING) for BYTES of the file NAME, or refuse it.
 CODINGS are the coding systems to try, best first."

@@ -169,6 +169,21 @@
                        (aqd-bytes-of (aqd-pending-name "g.txt"))))
         (should-not (aqd-pending-files))))))
 
+(ert-deftest aqd-pending-a-declared-coding-system-is-respected ()
+  (aqd-with-repository
+    (cl-flet ((put (text)
+                (aqd-put-bytes (encode-coding-string text 'koi8-r)
+                               (aqd-pending-name "r.el"))))
+      (put (concat ";; -*- coding: koi8-r -*-\n;; мир\n" aqd-pending-text))
+      (agent-q-diff-mark-reviewed)
+      (put (concat ";; -*- coding: koi8-r -*-\n;; мир\n;; война\n" aqd-pending-text))
+      (aqd-with-pending
+        (should (save-excursion
+                  (goto-char (point-min))
+                  (search-forward "+;; война" nil t)))
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0))
+      (should-not (aqd-pending-files)))))
+
 (ert-deftest aqd-pending-other-line-ends-are-decided-as-a-whole ()
   (aqd-with-repository
     (aqd-put-bytes (encode-coding-string aqd-pending-text 'utf-8-dos)
@@ -268,6 +283,32 @@
     (aqd-with-pending
       (agent-q-diff-reject-all))
     (should (equal (concat aqd-pending-text "mine\n") (aqd-pending-has "f.txt")))))
+
+;;;; The mode line
+
+(ert-deftest aqd-pending-the-mode-line-looks-once-for-the-project ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (dolist (directory (list aqd-pending-root temporary-file-directory))
+      (with-temp-buffer
+        (setq default-directory directory)
+        (let* ((n 0)
+               (count (lambda (&rest _) (cl-incf n))))
+          (advice-add 'agent-q-diff-pending--find-root :before count)
+          (unwind-protect
+              (dotimes (_ 3) (agent-q-diff-pending--mode-line))
+            (advice-remove 'agent-q-diff-pending--find-root count))
+          (should (= 1 n)))))
+    ;; A buffer that was there before its project was looked at.
+    (with-temp-buffer
+      (clrhash agent-q-diff-pending--counts)
+      (rename-file ".git/agent-q-diff" ".git/away")
+      (should (equal "" (agent-q-diff-pending--mode-line)))
+      (rename-file ".git/away" ".git/agent-q-diff")
+      (aqd-with-pending
+        (ignore))
+      (should (equal " [1 file unreviewed]"
+                     (substring-no-properties (agent-q-diff-pending--mode-line)))))))
 
 ;;;; Coming back
 
