@@ -47,17 +47,7 @@
 (defun aqd-pending--clean-up ()
   "Kill the buffers and remove the files that a test has left."
   (agent-q-diff-pending-mode -1)
-  (dolist (buffer (buffer-list))
-    ;; Killing one may kill others.
-    (when (and (buffer-live-p buffer)
-               (or (string-match-p "\\`\\*[Aa]gent-[Qq]" (buffer-name buffer))
-                   (and (buffer-file-name buffer)
-                        (file-in-directory-p (buffer-file-name buffer) aqd-pending-root))))
-      (with-current-buffer buffer
-        (set-buffer-modified-p nil)
-        (let ((kill-buffer-query-functions nil))
-          (kill-buffer)))))
-  (delete-directory aqd-pending-root t))
+  (aqd-remove-tree aqd-pending-root))
 
 (defconst aqd-pending-text (aqd-numbered 30)
   "Text of the file f.txt.")

@@ -46,18 +46,6 @@ CONTENT is the bytes of a file, or (link TARGET)."
     (write-region text nil file nil 'silent)
     (set-file-modes file (or mode #o644))))
 
-(defun aqd-several--clean-up ()
-  "Kill the buffers and remove the files that a test has left."
-  (dolist (buffer (buffer-list))
-    (when (or (string-prefix-p "*Agent-Q" (buffer-name buffer))
-              (and (buffer-file-name buffer)
-                   (file-in-directory-p (buffer-file-name buffer) aqd-several-tree)))
-      (with-current-buffer buffer
-        (set-buffer-modified-p nil)
-        (let ((kill-buffer-query-functions nil))
-          (kill-buffer)))))
-  (delete-directory aqd-several-tree t))
-
 (defconst aqd-several-a (aqd-numbered 30)
   "Text of the file a.txt.")
 
@@ -90,7 +78,7 @@ CONTENT is the bytes of a file, or (link TARGET)."
          (progn ,@body)
        (dolist (review (agent-q-diff-open-reviews))
          (agent-q-diff-cancel review))
-       (aqd-several--clean-up))
+       (aqd-remove-tree aqd-several-tree))
      (aqd-should-leave-nothing)))
 
 (defun aqd-several-begin (&optional proposal)

@@ -12,7 +12,7 @@
 ;;
 ;; The test's file
 ;;   aqd-file aqd-bytes-of aqd-put-bytes aqd-disk aqd-write aqd-visit
-;;   aqd-with-file aqd-in-target aqd-target
+;;   aqd-remove-tree aqd-with-file aqd-in-target aqd-target
 ;; Texts
 ;;   aqd-lines aqd-numbered
 ;; Keys, messages, warnings and errors
@@ -113,6 +113,20 @@
   "Return the buffer that visits the test's file."
   (let ((enable-local-variables nil))
     (find-file-noselect aqd-file)))
+
+(defun aqd-remove-tree (tree)
+  "Kill our buffers, and those of files in the folder TREE, and delete it."
+  (dolist (buffer (buffer-list))
+    ;; Killing one may kill others.
+    (when (and (buffer-live-p buffer)
+               (or (string-match-p "\\`\\*[Aa]gent-[Qq]" (buffer-name buffer))
+                   (and (buffer-file-name buffer)
+                        (file-in-directory-p (buffer-file-name buffer) tree))))
+      (with-current-buffer buffer
+        (set-buffer-modified-p nil)
+        (let ((kill-buffer-query-functions nil))
+          (kill-buffer)))))
+  (delete-directory tree t))
 
 (defmacro aqd-with-file (text &rest body)
   "Run BODY with a file `aqd-file' with TEXT, then remove it."
