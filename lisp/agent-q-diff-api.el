@@ -346,7 +346,7 @@ REVIEW and ARGUMENTS are as for `agent-q-diff-render-prepare'."
 (defun agent-q-diff-api--prepare (agent original modified description mode notes open)
   "Call OPEN for what to decide, and return its review, with a diff buffer.
 AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES are as for
-`agent-q-diff-api--start'."
+`agent-q-diff-api-start'."
   (let ((review (agent-q-diff-api--review-of (funcall open) agent)))
     (agent-q-diff-api--prepare-or-close review original modified
                                         (or description "") mode notes)
@@ -429,7 +429,7 @@ Each hunk has these properties in addition:
           the hunk with its context begins, and the target's text there;
           nil if its place is not known"
   (agent-q-diff-api--check-arguments original modified description)
-  (agent-q-diff-api--start
+  (agent-q-diff-api-start
    path callback agent original modified description mode notes
    (lambda ()
      (agent-q-diff-file-change-open (if detached
@@ -446,13 +446,13 @@ DIFF is a unified diff of the file PATH without the file's original text: a
 hunk is applied where its lines are found, if that place is certain.  The
 other arguments and the value are those of `agent-q-diff-review'."
   (agent-q-diff-api--check-arguments diff diff description)
-  (agent-q-diff-api--start
+  (agent-q-diff-api-start
    path callback agent nil nil description mode
    (append notes (agent-q-diff-api--names-note path diff))
    (lambda ()
      (agent-q-diff-file-change-open-patch (agent-q-diff-visit-name path) diff check))))
 
-(defun agent-q-diff-api--start (path callback agent original modified description
+(defun agent-q-diff-api-start (path callback agent original modified description
                                      mode notes open)
   "Call OPEN for what to decide, show its review, and return that at once.
 PATH, CALLBACK, AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES
@@ -706,7 +706,7 @@ Any other change to a file, for example its deletion, is a hunk as well.  Its
 describes it in words, and its :fate says what became of it.  A new file with
 lines is created when one of them is accepted; then :fate is a property of the
 file."
-  (agent-q-diff-api--start
+  (agent-q-diff-api-start
    default-directory callback agent nil nil description mode notes
    (lambda ()
      (agent-q-diff-input-change files detached))))

@@ -46,7 +46,7 @@ NOTE is the note of the plan, a symbol; HUNK is an
   (format-spec
    (pcase-exhaustive (cons note command)
      ((guard (agent-q-diff-buffer-written-p))
-      (agent-q-diff-commands--written-note note command hunk))
+      (agent-q-diff-commands--written-note note hunk))
      (`(edited . unapply)   "%n taken out of the %t")
      (`(edited . ,_)        (concat "%n %a" (agent-q-diff-commands--where hunk)))
      (`(marked . reject)    "%n rejected")
@@ -62,10 +62,10 @@ NOTE is the note of the plan, a symbol; HUNK is an
      (?a . ,(agent-q-diff-buffer-applied-word))
      (?t . ,(agent-q-diff-buffer-target-word)))))
 
-(defun agent-q-diff-commands--written-note (note command hunk)
+(defun agent-q-diff-commands--written-note (note hunk)
   "Return what to say about a hunk that was written before its review.
-NOTE, COMMAND and HUNK are as for `agent-q-diff-commands--note-text'; the value
-is a format for `format-spec'."
+NOTE and HUNK are as for `agent-q-diff-commands--note-text'; the value is a
+format for `format-spec'."
   (pcase-exhaustive (cons note (agent-q-diff-engine-hunk-mark hunk))
     (`(edited . rejected)      "%n taken out")
     (`(edited . applied)       "%n put back, and kept")
@@ -75,8 +75,7 @@ is a format for `format-spec'."
     (`(unchanged . applied)    "%n kept already")
     (`(unchanged . rejected)   "%n taken out already")
     (`(unchanged . nil)        "%n pending already")
-    (`(already-out . rejected) "%n taken out; somebody had done that already")
-    (_ (format "%%n: %s" command))))
+    (`(already-out . rejected) "%n taken out; somebody had done that already")))
 
 (defun agent-q-diff-commands--counts-words (change)
   "Return words to append about how far the review of CHANGE has come."

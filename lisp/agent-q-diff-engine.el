@@ -144,14 +144,14 @@ The texts of EDITS are decoded."
 
 ;;;; Texts
 
-(defun agent-q-diff-engine--text (string)
+(defun agent-q-diff-engine-text (string)
   "Return STRING, which the engine returned, decoded.
 Text that is not valid UTF-8 comes as bytes; ASCII is returned as it is."
   (if (multibyte-string-p string)
       string
     (decode-coding-string string 'utf-8-emacs-unix t)))
 
-(defun agent-q-diff-engine--call (function &rest arguments)
+(defun agent-q-diff-engine-call (function &rest arguments)
   "Call FUNCTION of the module with ARGUMENTS.
 Strings are passed as they are, which is cheapest.  If Emacs refuses one
 because it has raw bytes, all are encoded and passed again.  If the module
@@ -174,7 +174,7 @@ was loaded before the Lisp files were upgraded, signal
   "Return a new review of the text ORIGINAL becoming the text MODIFIED.
 Comparing them takes at most `agent-q-diff-budget' steps.  If they are the
 same, signal `agent-q-diff-identical'."
-  (agent-q-diff-engine--call #'agent-q-diff-module-review
+  (agent-q-diff-engine-call #'agent-q-diff-module-review
                              original modified agent-q-diff-context-length
                              agent-q-diff-budget))
 
@@ -182,7 +182,7 @@ same, signal `agent-q-diff-identical'."
   "Return a new review of DIFF, a unified diff of one file.
 Signal `agent-q-diff-malformed' with the line and the cause, or
 `agent-q-diff-several-files'."
-  (agent-q-diff-engine--call #'agent-q-diff-module-review-diff diff))
+  (agent-q-diff-engine-call #'agent-q-diff-module-review-diff diff))
 
 (defun agent-q-diff-engine-files (diff)
   "Return a list of (OLD NEW HUNKS), one for each file in DIFF.
@@ -191,9 +191,9 @@ or nil if it has none; HUNKS is a diff of that file alone, with the ids
 of its texts if git wrote them.  Signal `agent-q-diff-malformed' with the
 line and the cause."
   (mapcar (lambda (file)
-            (mapcar (lambda (text) (and text (agent-q-diff-engine--text text)))
+            (mapcar (lambda (text) (and text (agent-q-diff-engine-text text)))
                     file))
-          (agent-q-diff-engine--call #'agent-q-diff-module-files diff)))
+          (agent-q-diff-engine-call #'agent-q-diff-module-files diff)))
 
 (defun agent-q-diff-engine-describe (diff)
   "Return (READINGS IS-GIT OPERATIONS . HUNKS) for each file in DIFF, a list.
@@ -204,11 +204,11 @@ as from `agent-q-diff-module-describe'.  OPERATIONS is a list as for
 `agent-q-diff-malformed' with the line and the cause, or
 `agent-q-diff-bad-target' if a file has no name."
   (cl-flet ((decoded (list)
-              (mapcar (lambda (it) (if (stringp it) (agent-q-diff-engine--text it) it)) list)))
+              (mapcar (lambda (it) (if (stringp it) (agent-q-diff-engine-text it) it)) list)))
     (mapcar (pcase-lambda (`(,readings ,is-git ,operations . ,hunks))
               `(,(mapcar #'decoded readings) ,is-git ,(mapcar #'decoded operations)
-                . ,(and hunks (agent-q-diff-engine--text hunks))))
-            (agent-q-diff-engine--call #'agent-q-diff-module-describe diff))))
+                . ,(and hunks (agent-q-diff-engine-text hunks))))
+            (agent-q-diff-engine-call #'agent-q-diff-module-describe diff))))
 
 (defun agent-q-diff-engine-codex-files (patch)
   "Return a list with an element for each file in PATCH, a text of Codex's.
@@ -219,8 +219,8 @@ Signal `agent-q-diff-malformed' with the line and the cause."
 (defun agent-q-diff-engine-codex-updated (patch index original)
   "Return ORIGINAL as updated by the file with INDEX in PATCH, of Codex's.
 Signal `agent-q-diff-not-found' if lines are not there."
-  (agent-q-diff-engine--text
-   (agent-q-diff-engine--call #'agent-q-diff-module-codex-updated patch index original)))
+  (agent-q-diff-engine-text
+   (agent-q-diff-engine-call #'agent-q-diff-module-codex-updated patch index original)))
 
 (defun agent-q-diff-engine--lisp-p (path)
   "Return t if PATH, a string or nil, names a Lisp file, else nil."
@@ -235,9 +235,9 @@ Signal `agent-q-diff-not-found' if lines are not there."
 DIFF is the unified diff; LINES are the line numbers of its hunk headers,
 from 0."
   (pcase-let ((`(,diff . ,lines)
-               (agent-q-diff-engine--call #'agent-q-diff-module-print review path
+               (agent-q-diff-engine-call #'agent-q-diff-module-print review path
                                           (agent-q-diff-engine--lisp-p path))))
-    (cons (agent-q-diff-engine--text diff) lines)))
+    (cons (agent-q-diff-engine-text diff) lines)))
 
 (defun agent-q-diff-engine-print-hunks (review from to path)
   "Return (DIFF . LINES) for the hunks of REVIEW from FROM up to TO.
@@ -247,11 +247,7 @@ nil."
   (pcase-let ((`(,diff . ,lines)
                (agent-q-diff-module-print-hunks
                 review from to (agent-q-diff-engine--lisp-p path))))
-    (cons (agent-q-diff-engine--text diff) lines)))
-
-(defun agent-q-diff-engine-follow-text (review text)
-  "Bring REVIEW up to date with its target, which has TEXT."
-  (agent-q-diff-engine--call #'agent-q-diff-module-follow review text))
+    (cons (agent-q-diff-engine-text diff) lines)))
 
 (defun agent-q-diff-engine-follow (review)
   "Tell REVIEW that its target's text is now that of the current buffer.
@@ -268,7 +264,7 @@ learns nothing."
       (if (eq part 'whole)
           (let ((text (agent-q-diff-engine--part tick (point-min) (point-max))))
             (if text
-                (agent-q-diff-engine--call #'agent-q-diff-module-follow review text)
+                (agent-q-diff-engine-call #'agent-q-diff-module-follow review text)
               'changed))
         part))))
 
@@ -298,7 +294,7 @@ once, and `changed' if the buffer has changed meanwhile."
 It is the text after the change if IS-NEW is non-nil, else the one before.
 Each hunk is then where its header says; return non-nil.  If its lines are
 not there, return nil; REVIEW then learns nothing."
-  (agent-q-diff-engine--call #'agent-q-diff-module-adopt review live is-new))
+  (agent-q-diff-engine-call #'agent-q-diff-module-adopt review live is-new))
 
 (defun agent-q-diff-engine-edit-outside (review n-before n-behind n-chars text is-undo)
   "Tell REVIEW of an edit of its target by somebody else.
@@ -317,7 +313,7 @@ an earlier edit."
   "Return PLANNED, a plan, with the texts of its edits decoded."
   (dolist (part (agent-q-diff-engine-planned-parts planned) planned)
     (pcase-dolist (`(,_ ,_ . ,rest) (agent-q-diff-engine-part-edits part))
-      (setcar rest (agent-q-diff-engine--text (car rest))))))
+      (setcar rest (agent-q-diff-engine-text (car rest))))))
 
 (defun agent-q-diff-engine-plan (review command hunk &optional place)
   "Plan COMMAND on HUNK of REVIEW and return an `agent-q-diff-engine-planned'.
@@ -331,13 +327,13 @@ that line, or t for the place that is known."
 
 (defun agent-q-diff-engine-proposed (review hunk)
   "Return the post-image of HUNK of REVIEW, including its context lines."
-  (agent-q-diff-engine--text (agent-q-diff-module-proposed review hunk)))
+  (agent-q-diff-engine-text (agent-q-diff-module-proposed review hunk)))
 
 (defun agent-q-diff-engine-suspects (text)
   "Return a list of (INDEX . KIND) for the misleading characters of TEXT.
 INDEX is counted from 0.  KIND is how the character misleads: `direction',
 `invisible', `space', `control', `lookalike' or `combining'."
-  (agent-q-diff-engine--call #'agent-q-diff-module-suspects text))
+  (agent-q-diff-engine-call #'agent-q-diff-module-suspects text))
 
 (defun agent-q-diff-engine--suspects-if-loaded (text)
   "Like `agent-q-diff-engine-suspects' for TEXT, but never load the engine.
@@ -357,7 +353,7 @@ the texts were too large to compare in full; conflicts may then be larger
 than necessary.  If the place is not known, signal an error that says why."
   (pcase-let ((`(,is-clean ,is-coarse . ,text)
                (agent-q-diff-module-merge review hunk)))
-    (cons is-clean (cons is-coarse (agent-q-diff-engine--text text)))))
+    (cons is-clean (cons is-coarse (agent-q-diff-engine-text text)))))
 
 (defun agent-q-diff-engine-plan-text (review hunk text is-merged)
   "Plan to make TEXT the post-image of HUNK of REVIEW.
@@ -365,7 +361,7 @@ TEXT replaces what `agent-q-diff-engine-proposed' returns or, if IS-MERGED
 is non-nil, the lines that are in the target now.  Return an
 `agent-q-diff-engine-planned'."
   (agent-q-diff-engine--planned
-   (agent-q-diff-engine--call #'agent-q-diff-module-plan-text
+   (agent-q-diff-engine-call #'agent-q-diff-module-plan-text
                               review hunk text is-merged)))
 
 (defun agent-q-diff-engine-live-lines (review hunk)
@@ -374,7 +370,7 @@ LINE is the line of the target, from 0, where HUNK with its context begins.
 TEXT is the target's text there, whether HUNK is applied or not.  If the
 place is not known, signal an error that says why."
   (pcase-let ((`(,line . ,text) (agent-q-diff-module-live-lines review hunk)))
-    (cons line (agent-q-diff-engine--text text))))
+    (cons line (agent-q-diff-engine-text text))))
 
 (defun agent-q-diff-engine-report (review n-chars n-now path)
   "Return (COUNTS SIDE . HUNKS) for REVIEW; see `agent-q-diff-module-report'.
@@ -382,9 +378,9 @@ N-CHARS and N-NOW are passed to that.  PATH is the target's, or nil."
   (let ((report (agent-q-diff-module-report review n-chars n-now
                                             (agent-q-diff-engine--lisp-p path))))
     (pcase-dolist ((and entry `(,_ ,header . ,now)) (cddr report))
-      (setcar (cdr entry) (agent-q-diff-engine--text header))
+      (setcar (cdr entry) (agent-q-diff-engine-text header))
       (when now
-        (setcdr now (agent-q-diff-engine--text (cdr now)))))
+        (setcdr now (agent-q-diff-engine-text (cdr now)))))
     report))
 
 (defun agent-q-diff-engine-plan-all (review command &optional file left-out)
@@ -411,7 +407,7 @@ says why a hunk cannot be changed now."
   "Return the lines of TEXT, from 0, on which a match of OLD begins.
 There is an entry for each match, and matches may overlap.  Signal
 `agent-q-diff-empty-search' if OLD is empty."
-  (agent-q-diff-engine--call #'agent-q-diff-module-matches text old))
+  (agent-q-diff-engine-call #'agent-q-diff-module-matches text old))
 
 (defun agent-q-diff-engine--check-spans (text spans old)
   "Signal `agent-q-diff-no-match' unless OLD is in each of SPANS of TEXT.
@@ -428,7 +424,7 @@ OLD also matches CRLF in TEXT."
   "Return typed LINES with their texts decoded."
   (dolist (line lines lines)
     (let ((text (nthcdr 3 line)))
-      (setcar text (agent-q-diff-engine--text (car text))))))
+      (setcar text (agent-q-diff-engine-text (car text))))))
 
 (defun agent-q-diff-engine-replace (text old new &optional is-all)
   "Return (SPANS LINES NEW HASHES . TYPED) for replacing OLD by NEW in TEXT.
@@ -454,14 +450,14 @@ signal an error whose data is (MESSAGE DETAILS):
 `agent-q-diff-several-matches'      DETAILS is a list of lines, from 0.
 `agent-q-diff-overlapping-matches'  Likewise."
   (pcase-let ((`(,spans ,lines ,result ,hashes . ,typed)
-               (agent-q-diff-engine--call #'agent-q-diff-module-replace
+               (agent-q-diff-engine-call #'agent-q-diff-module-replace
                                           text old new is-all
                                           (not (multibyte-string-p text))
                                           agent-q-diff-context-length)))
     (agent-q-diff-engine--check-spans text spans old)
     `(,spans ,lines
              ,(if (multibyte-string-p new)
-                  (agent-q-diff-engine--text result)
+                  (agent-q-diff-engine-text result)
                 (encode-coding-string result 'utf-8-emacs-unix))
              ,hashes
              . ,(agent-q-diff-engine--typed typed))))
@@ -479,7 +475,7 @@ The value is a list of (KIND OLD NEW TEXT).  KIND is `hunk', `context',
 line, from 1, in ORIGINAL and MODIFIED, or 0 where it does not occur.  TEXT
 is the line without sign and newline."
   (agent-q-diff-engine--typed
-   (agent-q-diff-engine--call #'agent-q-diff-module-typed-lines
+   (agent-q-diff-engine-call #'agent-q-diff-module-typed-lines
                               original modified agent-q-diff-context-length)))
 
 (provide 'agent-q-diff-engine)

@@ -175,9 +175,10 @@ ORIGINAL, MODIFIED and CHECK are as for that function."
        (agent-q-diff-file-change--visit change))
      (agent-q-diff-file-change--load change original modified))))
 
-(defun agent-q-diff-file-change-open-later (path original modified check)
+(defun agent-q-diff-file-change-open-later (path original modified &optional check is-written)
   "Return what `agent-q-diff-file-change-open' does, but visit PATH later.
-If it is not certain that PATH has the text ORIGINAL, visit it now.  ORIGINAL,
+If it is not certain which text PATH has, visit it now.  That is ORIGINAL, or
+if IS-WRITTEN is non-nil, MODIFIED, since the change was made before.  ORIGINAL,
 MODIFIED and CHECK are as for that function."
   (let ((target (agent-q-diff-target-create :path path :check check))
         (engine nil))
@@ -190,36 +191,17 @@ MODIFIED and CHECK are as for that function."
         target (lambda (name)
                  (agent-q-diff-coding-check-surrogates modified original)
                  (setq engine (agent-q-diff-engine-review original modified))
+                 (when is-written
+                   (agent-q-diff-module-begin-written engine)
+                   (agent-q-diff-engine-call #'agent-q-diff-module-follow engine modified))
                  (agent-q-diff-file-change--has-original-p engine name))))
       (agent-q-diff-file-change--create
-       :original original :modified modified :target target :engine engine))
+       ;; What its buffer will show when it is visited.
+       :original (if is-written modified original)
+       :modified modified :target target :engine engine))
      (t (when engine
           (agent-q-diff-module-free engine))
         (agent-q-diff-file-change--open-now path original modified check)))))
-
-(defun agent-q-diff-file-change-open-written (path original modified)
-  "Return a new change of the file PATH from ORIGINAL to MODIFIED.
-It was written before, so that the file has the text MODIFIED; if that is
-certain, it is visited later.  Arguments and errors are as for
-`agent-q-diff-file-change-open'."
-  (let ((target (agent-q-diff-target-create :path path))
-        (engine nil))
-    (cond
-     ((and
-       (not (string-prefix-p "\ufeff" original))
-       (not (string-prefix-p "\ufeff" modified))
-       (agent-q-diff-target-put-off-visit
-        target (lambda (name)
-                 (setq engine (agent-q-diff-engine-review original modified))
-                 (agent-q-diff-module-begin-written engine)
-                 (agent-q-diff-engine-follow-text engine modified)
-                 (agent-q-diff-file-change--has-original-p engine name))))
-      ;; What its buffer will show when it is visited.
-      (agent-q-diff-file-change--create
-       :original modified :modified modified :target target :engine engine))
-     (t (when engine
-          (agent-q-diff-module-free engine))
-        (agent-q-diff-file-change-open path original modified)))))
 
 (defun agent-q-diff-file-change--has-original-p (engine name)
   "Return non-nil if the file NAME certainly has the original of ENGINE.

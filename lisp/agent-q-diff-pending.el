@@ -44,7 +44,7 @@
 That is (ROOT TEXTS FILES LEFT-OUT).  See `agent-q-diff-module-pending', also
 for BY-USER."
   (pcase-let ((`[,root ,texts ,files ,left-out]
-               (agent-q-diff-engine--call #'agent-q-diff-module-pending
+               (agent-q-diff-engine-call #'agent-q-diff-module-pending
                                           (expand-file-name directory) by-user)))
     (list (file-name-as-directory root) texts files left-out)))
 
@@ -71,10 +71,11 @@ they are decided as a whole."
   (and (agent-q-diff-pending-text-p bytes)
        (agent-q-diff-pending-text-p new-bytes)
        (ignore-error (agent-q-diff-identical agent-q-diff-bad-target)
-         (agent-q-diff-file-change-open-written
+         (agent-q-diff-file-change-open-later
           path
           (agent-q-diff-pending-decoded bytes path)
-          (agent-q-diff-pending-decoded new-bytes path)))))
+          (agent-q-diff-pending-decoded new-bytes path)
+          nil 'is-written))))
 
 (defun agent-q-diff-pending--file (root texts file)
   "Return the change of FILE, an `agent-q-diff-pending-file'.
@@ -171,7 +172,7 @@ that nothing is taken out."
   (when-let ((states (seq-remove (lambda (state) (= 0 (aref state 1)))
                                  (agent-q-diff-pending--states root paths))))
     (condition-case err
-        (agent-q-diff-engine--call #'agent-q-diff-module-note-taking-out
+        (agent-q-diff-engine-call #'agent-q-diff-module-note-taking-out
                                    root (time-convert nil 'integer) states)
       (agent-q-diff-error
        (agent-q-diff-file-refuse
@@ -184,7 +185,7 @@ They are in the project at ROOT.  They are changed by now, so if that fails,
 only warn."
   (when paths
     (condition-case err
-        (agent-q-diff-engine--call #'agent-q-diff-module-note-left
+        (agent-q-diff-engine-call #'agent-q-diff-module-note-left
                                    root (agent-q-diff-pending--states root paths))
       (agent-q-diff-error
        (agent-q-diff-base-warn
@@ -254,7 +255,7 @@ project at ROOT; TEXTS is the folder of its texts."
          (bytes (cond
                  ((agent-q-diff-file-change-has-text file)
                   (agent-q-diff-pending--encoded
-                   (agent-q-diff-engine--call #'agent-q-diff-module-reviewed engine index
+                   (agent-q-diff-engine-call #'agent-q-diff-module-reviewed engine index
                                               (agent-q-diff-pending--saved file))
                    file))
                  (t (agent-q-diff-pending-bytes
@@ -267,7 +268,7 @@ project at ROOT; TEXTS is the folder of its texts."
          (mode (if (or is-implied (seq-intersection kept '(create delete mode link)))
                    (agent-q-diff-pending-file-new-mode pending)
                  (agent-q-diff-pending-file-mode pending))))
-    (agent-q-diff-engine--call #'agent-q-diff-module-note-reviewed
+    (agent-q-diff-engine-call #'agent-q-diff-module-note-reviewed
                                root (agent-q-diff-pending-file-path pending) mode bytes)))
 
 (defun agent-q-diff-pending--saved (file)
@@ -286,7 +287,7 @@ project at ROOT; TEXTS is the folder of its texts."
                      (with-current-buffer buffer
                        (agent-q-diff-coding-of-buffer))
                    'utf-8-emacs-unix)))
-    (encode-coding-string (agent-q-diff-engine--text text) coding)))
+    (encode-coding-string (agent-q-diff-engine-text text) coding)))
 
 ;;;; Projects that are looked at
 
@@ -360,7 +361,7 @@ Others may have written its file since."
               (path (agent-q-diff-pending--path root)))
     (setq agent-q-diff-pending--before nil)
     (condition-case err
-        (agent-q-diff-engine--call #'agent-q-diff-module-note-saved
+        (agent-q-diff-engine-call #'agent-q-diff-module-note-saved
                                    root path (car before) (cdr before)
                                    (agent-q-diff-pending--mode buffer-file-name)
                                    (agent-q-diff-pending--saved-bytes))
@@ -463,7 +464,7 @@ this Emacs or an earlier one.  That command turns this mode on."
 (defun agent-q-diff-pending--moved-by-user-p (directory)
   "Return non-nil if the user has moved HEAD of the repository of DIRECTORY.
 If it has moved since the last look, ask."
-  (let ((commits (agent-q-diff-engine--call #'agent-q-diff-module-moved
+  (let ((commits (agent-q-diff-engine-call #'agent-q-diff-module-moved
                                             directory agent-q-diff-pending--n-commits)))
     (and commits
          (y-or-n-p
@@ -509,7 +510,7 @@ reviewed.  What you save in Emacs from then on is reviewed as well."
                  (if note (concat "; " note) ""))
       (let* ((default-directory root)
              (agent-q-diff-call (agent-q-diff-call-with 'is-by-user t))
-             (review (agent-q-diff-api--start
+             (review (agent-q-diff-api-start
                       root (lambda (_) (agent-q-diff-pending--count-soon root))
                       nil nil nil "" #'agent-q-diff-mode (and note (list note))
                       (lambda ()
@@ -534,7 +535,7 @@ this buffer is meant.  The files do not change."
                           (or (and buffer-file-name (agent-q-diff-pending--path root))
                               (user-error "This buffer visits no file of the project"))))
                (meant (if only (seq-intersection (list only) paths) paths)))
-    (agent-q-diff-engine--call #'agent-q-diff-module-mark-reviewed directory meant)
+    (agent-q-diff-engine-call #'agent-q-diff-module-mark-reviewed directory meant)
     (agent-q-diff-pending-mode)
     (agent-q-diff-pending--note-count root (seq-difference paths meant))
     (if (null meant)

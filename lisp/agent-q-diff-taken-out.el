@@ -38,7 +38,7 @@
 (defun agent-q-diff-taken-out--read (directory)
   "Return what was taken out in the project of DIRECTORY: (ROOT TEXTS ENTRIES)."
   (pcase-let ((`[,root ,texts ,entries]
-               (agent-q-diff-engine--call #'agent-q-diff-module-taken-out
+               (agent-q-diff-engine-call #'agent-q-diff-module-taken-out
                                           (expand-file-name directory))))
     (list (file-name-as-directory root) texts entries)))
 
@@ -49,7 +49,7 @@
 (defun agent-q-diff-taken-out--name (entry)
   "Return the name of the file of ENTRY, to be shown."
   (agent-q-diff-visible
-   (agent-q-diff-engine--text (agent-q-diff-taken-out-entry-path entry))))
+   (agent-q-diff-engine-text (agent-q-diff-taken-out-entry-path entry))))
 
 (defun agent-q-diff-taken-out--amount (entry)
   "Return how much was taken out in ENTRY, as a string."
@@ -64,7 +64,7 @@
   (let ((line (agent-q-diff-taken-out-entry-line entry)))
     (if line
         (agent-q-diff-visible
-         (string-trim-right (agent-q-diff-engine--text line) "[\r\n]+"))
+         (string-trim-right (agent-q-diff-engine-text line) "[\r\n]+"))
       "")))
 
 (defun agent-q-diff-taken-out--entries ()
@@ -86,7 +86,7 @@
 
 (defun agent-q-diff-taken-out--path (entry)
   "Return the absolute name of the file of ENTRY."
-  (expand-file-name (agent-q-diff-engine--text (agent-q-diff-taken-out-entry-path entry))))
+  (expand-file-name (agent-q-diff-engine-text (agent-q-diff-taken-out-entry-path entry))))
 
 (defun agent-q-diff-taken-out--had (entry)
   "Return (MODE . BYTES), what the file of ENTRY held."
@@ -223,8 +223,8 @@ what it had, each (MODE . BYTES)."
                 (mapcar (lambda (state)
                           (agent-q-diff-pending-decoded (cdr state) path))
                         (list left now had)))
-               (merged (agent-q-diff-engine--text
-                        (agent-q-diff-engine--call #'agent-q-diff-module-union
+               (merged (agent-q-diff-engine-text
+                        (agent-q-diff-engine-call #'agent-q-diff-module-union
                                                    left now-text had)))
                (agent-q-diff-call (agent-q-diff-call-with 'is-by-user t)))
     (when (equal merged now-text)
