@@ -4,20 +4,25 @@ usage: model.py SCRIPT LOG PORT-FILE
 
 SCRIPT is a JSON array of tool calls, objects with "tool" and "input"; the model makes one after the
 other, and ends with a word when it has read as many results.  A call with "at_once" is made together
-with the one before it.  Calls with a "task" are those of a subagent, a model that was told that text.
-LOG gets a JSON object a line for each request: its "task",
-what the model reads of each result, "results", and what it reads beside them, "beside".  PORT-FILE
-gets the port on 127.0.0.1 where it listens.  It speaks the streaming APIs of Anthropic, of Gemini, and
-both of OpenAI's.  A request without any tool of the script, for a title and the like, is answered
-aside.
+with the one before it.  Calls with a "task" are those of a subagent, a model that was told that text;
+the agent itself ends only when its subagents have.  LOG gets a JSON object a line for each request:
+its "task", what the model reads of each result, "results", and what it reads beside them, "beside".
+PORT-FILE gets the port on 127.0.0.1 where it listens.  It speaks the streaming APIs of Anthropic, of
+Gemini, and both of OpenAI's.  A request without any tool of the script, for a title and the like, is
+answered aside.
 """
 
 import json
 import sys
+import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SCRIPT, LOG, PORT_FILE = sys.argv[1:]
 END = "That is all."
+
+# The tasks of subagents that have ended, and what is notified of each.
+ended = set()
+one_ended = threading.Condition()
 
 # Types of what is said to a model of OpenAI's, by its user or by another agent.
 MESSAGES = ("message", "agent_message")
@@ -240,6 +245,15 @@ class Handler(BaseHTTPRequestHandler):
             with open(LOG, "a", encoding="utf-8") as log:
                 print(json.dumps({"task": task, "results": api.results, "beside": api.beside}),
                       file=log)
+        if steps == [END]:
+            with one_ended:
+                ended.add(task)
+                one_ended.notify_all()
+                if task is None:
+                    # Codex's wait can end before what it waits for, and an agent that ends stops its
+                    # subagents.
+                    tasks = {call["task"] for call in whole if "task" in call}
+                    one_ended.wait_for(lambda: tasks <= ended)
         events = list(api.events(steps))
         if "stream" not in path and not request.get("stream"):
             return self.send("application/json", json.dumps(events[0][1]).encode())

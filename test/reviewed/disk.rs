@@ -2,22 +2,27 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent_q_diff_reviewed::{Moves, Project, Version};
 use tempfile::TempDir;
 
 /// Runs git in `folder` with settings of its own.
-pub fn git(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
+fn run_git(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new("git")
         .args(["-c", "user.name=User", "-c", "user.email=user@example.com"])
         .args(arguments)
         .current_dir(folder)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_SYSTEM", "/dev/null")
         .output()
-        .expect("git");
+        .expect("git")
+}
+
+/// Like [`run_git`], but it must succeed; returns what it prints.
+pub fn git(folder: &Path, arguments: &[&str]) -> String {
+    let output = run_git(folder, arguments);
     assert!(output.status.success(), "git {arguments:?}: {output:?}");
     String::from_utf8(output.stdout).expect("text")
 }
@@ -132,11 +137,8 @@ fn in_the_middle_of_a_merge_nothing_is_looked_at() {
     git(folder, &["checkout", "-q", "-"]);
     fs::write(folder.join("f"), "a\nmine\nc\n").unwrap();
     git(folder, &["commit", "-qam", "mine"]);
-    let merge = Command::new("git")
-        .args(["merge", "-q", "other"])
-        .current_dir(folder)
-        .output();
-    assert!(!merge.unwrap().status.success());
+    let merge = run_git(folder, &["merge", "-q", "other"]);
+    assert!(!merge.status.success());
     let error = Project::open(folder)
         .unwrap()
         .look(Moves::User)
