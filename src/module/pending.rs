@@ -1,13 +1,15 @@
 //! What is pending in a project, and recording what was reviewed.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
+use std::ops::Range;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use agent_q_diff_engine::merge;
-use agent_q_diff_reviewed::{Content, Moves, Project, ProjectError, Version};
+use agent_q_diff_reviewed::authors::{Author, Authors};
+use agent_q_diff_reviewed::{Content, Moves, Project, ProjectError, Turn, Version};
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 
 use crate::lisp::{Signal, answer, catching_panics, elements, list, text, vector};
@@ -45,34 +47,48 @@ fn with_project<T>(
     result
 }
 
-/// Return what is pending in the project of FOLDER: [ROOT TEXTS FILES LEFT-OUT].
+/// Return what is pending in the project of FOLDER: [ROOT TEXTS FILES LEFT-OUT TURNS].
 ///
 /// ROOT is the top of its working tree, and TEXTS the folder of the texts
-/// that were reviewed.  FILES is a list of [PATH MODE TEXT NEW-MODE NEW-TEXT],
-/// where PATH is relative to ROOT.  MODE is what was reviewed, as git writes
-/// it, or 0 for nothing; TEXT is the name of the text in TEXTS, or nil.
-/// NEW-MODE and NEW-TEXT are what is there now.
+/// that were reviewed.  FILES is a list of [PATH MODE TEXT NEW-MODE NEW-TEXT
+/// AUTHORS LINES], where PATH is relative to ROOT.  MODE is what was reviewed,
+/// as git writes it, or 0 for nothing; TEXT is the name of the text in TEXTS,
+/// or nil.  NEW-MODE and NEW-TEXT are what is there now.
+///
+/// AUTHORS is a list of those who wrote it: the number of an agent's turn,
+/// `user' in Emacs, `outside' for another program outside any turn, or
+/// `unknown' for what was there at the first look.  If they wrote different
+/// lines, LINES is a list of [START END AUTHORS]: the lines of NEW-TEXT that
+/// differ, from 0, without the one at END.
+///
+/// TURNS is a list of [ID AGENT TITLE TIME IS-OVER], the latest turns of
+/// agents, the latest last.  TIME is when it began, in seconds since 1970.
 ///
 /// LEFT-OUT is a list of (PATH . N), what was not looked at: a file that is
 /// larger than 8 MiB, or a folder with N files that git does not know.
 ///
-/// If BY-USER is non-nil, the user has moved HEAD since the last call, if it
-/// has moved, and brought back files; otherwise an agent may have.
+/// BY is who has moved HEAD since the last call, if it has moved, and
+/// brought back files: `user', `agent', or nil if nobody knows; then that it
+/// has moved is asked by `agent-q-diff-module-moved' later.
 #[defun]
-fn pending<'e>(env: &'e Env, folder: Value<'e>, by_user: Value<'e>) -> Result<Value<'e>> {
+fn pending<'e>(env: &'e Env, folder: Value<'e>, by: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let moves = if by_user.is_not_nil() {
-            Moves::User
+        let moves = if by == env.intern("user")? {
+            Some(Moves::User)
         } else {
-            Moves::Agent
+            by.is_not_nil().then_some(Moves::Agent)
         };
         with_project(env, folder, false, |project| found(env, project, moves))
     })
 }
 
 /// Looks at `project`, and returns what is pending for Lisp.
-fn found<'e>(env: &'e Env, project: &mut Project, moves: Moves) -> Result<Value<'e>> {
-    let look = answer(env, project.look(moves))?;
+fn found<'e>(env: &'e Env, project: &mut Project, moves: Option<Moves>) -> Result<Value<'e>> {
+    let look = match moves {
+        Some(moves) => project.look(moves),
+        None => project.look_unasked(),
+    };
+    let look = answer(env, look)?;
     let files = look.pending.iter().map(|pending| {
         let [old, new] = [pending.reviewed, pending.working];
         let file = [
@@ -81,6 +97,8 @@ fn found<'e>(env: &'e Env, project: &mut Project, moves: Moves) -> Result<Value<
             name(env, old)?,
             new.mode().into_lisp(env)?,
             name(env, new)?,
+            authors(env, &pending.written.authors)?,
+            lines(env, &answer(env, project.authors_of(pending))?)?,
         ];
         vector(env, file)
     });
@@ -92,8 +110,65 @@ fn found<'e>(env: &'e Env, project: &mut Project, moves: Moves) -> Result<Value<
         text(env, project.texts().as_os_str().as_bytes())?,
         list(env, files)?,
         list(env, left_out.collect::<Result<Vec<_>>>()?)?,
+        turns(env, answer(env, project.turns())?)?,
     ];
     vector(env, found)
+}
+
+/// Returns `authors` for Lisp.
+fn authors<'e>(env: &'e Env, authors: &[Author]) -> Result<Value<'e>> {
+    let authors = authors.iter().map(|author| match author {
+        Author::Turn(id) => id.into_lisp(env),
+        Author::User => env.intern("user"),
+        Author::Outside => env.intern("outside"),
+        Author::Unknown => env.intern("unknown"),
+    });
+    list(env, authors.collect::<Result<Vec<_>>>()?)
+}
+
+/// Returns `lines`, and who wrote them, for Lisp.
+fn lines<'e>(env: &'e Env, lines: &[(Range<usize>, Authors)]) -> Result<Value<'e>> {
+    let lines = lines.iter().map(|(range, who)| {
+        let [start, end] = [range.start, range.end].map(|line| line.into_lisp(env));
+        vector(env, [start?, end?, authors(env, who)?])
+    });
+    list(env, lines.collect::<Result<Vec<_>>>()?)
+}
+
+/// Returns `turns` for Lisp.
+fn turns<'e>(env: &'e Env, turns: &VecDeque<Turn>) -> Result<Value<'e>> {
+    let turns = turns.iter().map(|turn| {
+        let turn = [
+            turn.id.into_lisp(env)?,
+            text(env, turn.agent.as_bytes())?,
+            text(env, turn.title.as_bytes())?,
+            turn.time.into_lisp(env)?,
+            turn.is_over.into_lisp(env)?,
+        ];
+        vector(env, turn)
+    });
+    list(env, turns.collect::<Result<Vec<_>>>()?)
+}
+
+/// Record that each turn of an agent in the project of FOLDER is over; return how many were not.
+#[defun]
+fn end_turns(env: &Env, folder: Value) -> Result<usize> {
+    catching_panics(env, || {
+        with_project(env, folder, false, |project| {
+            answer(env, project.end_turns(None))
+        })
+    })
+}
+
+/// Return non-nil if an agent is in its turn in the project of FOLDER.
+#[defun]
+fn at_work(env: &Env, folder: Value) -> Result<bool> {
+    catching_panics(env, || {
+        with_project(env, folder, false, |project| {
+            let turns = answer(env, project.turns())?;
+            Ok(turns.iter().any(|turn| !turn.is_over))
+        })
+    })
 }
 
 /// Return the commits by which HEAD has moved in the project at FOLDER, or nil.

@@ -2,7 +2,11 @@
 //! moves by itself.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 
+use agent_q_diff_engine::text::Text;
+
+use crate::authors::{Author, Authors, LineAuthors, Written};
 use crate::carry::{carried, common};
 use crate::{Digest, Version};
 
@@ -70,9 +74,33 @@ pub trait World {
 pub enum Moves {
     /// The user, outside any turn of an agent: what is committed is reviewed.
     User,
-    /// An agent in its turn, or nobody knows: what is reviewed stays.
+    /// An agent in its turn: what is reviewed stays.
     Agent,
+    /// Nobody knows. What is reviewed stays, and so does the base, so that the user can be asked later.
+    Unknown,
 }
+
+/// A turn of an agent: from a prompt of the user's until the agent has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    /// Its number, from 1.
+    pub id: u64,
+    /// When it began, in seconds since 1970.
+    pub time: u64,
+    /// HEAD at that time.
+    pub head: Option<String>,
+    /// What the agent is called.
+    pub agent: String,
+    /// The agent's name for its session; empty if it has none.
+    pub session: String,
+    /// The first line of the prompt; empty if it is not known.
+    pub title: String,
+    /// Whether it has ended.
+    pub is_over: bool,
+}
+
+/// Number of turns that are remembered.
+const N_TURNS: usize = 200;
 
 /// A path whose working text is not what was reviewed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +111,8 @@ pub struct Pending {
     pub reviewed: Version,
     /// What is there now.
     pub working: Version,
+    /// Who wrote that.
+    pub written: Written,
 }
 
 /// What a file held before something was taken out of it.
@@ -107,17 +137,12 @@ pub enum Record {
     Reviewed(Path, Version),
     /// The reviewed text of a path is the base's.
     AsBase(Path),
-    /// The path held `working` when `reviewed` was its reviewed text.
-    Seen {
-        /// The path.
-        path: Path,
-        /// What it held.
-        working: Version,
-        /// What was reviewed then.
-        reviewed: Version,
-        /// Whether the user brought it back to that, as by a stash or another branch.
-        is_back: bool,
-    },
+    /// The state of a path.
+    Seen(Path, Seen),
+    /// A turn of an agent has begun, or is written down again.
+    Turn(Turn),
+    /// The turn with this number has ended.
+    TurnOver(u64),
     /// Something is about to be taken out of a file.
     TakenOut {
         /// The path.
@@ -132,12 +157,16 @@ pub enum Record {
 }
 
 /// The state of a path at some time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Seen {
-    working: Version,
-    reviewed: Version,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// What it held.
+    pub working: Version,
+    /// What was reviewed then.
+    pub reviewed: Version,
     /// Whether the user brought it back to that, as by a stash or another branch.
-    is_back: bool,
+    pub is_back: bool,
+    /// Who wrote what was pending.
+    pub written: Written,
 }
 
 /// Number of earlier versions of a path that are remembered.
@@ -153,6 +182,8 @@ pub struct Ledger {
     seen: BTreeMap<Path, VecDeque<Seen>>,
     /// What was taken out of files, in the order in which that was done.
     taken_out: Vec<TakenOut>,
+    /// The latest turns of agents, in the order in which they began.
+    turns: VecDeque<Turn>,
     /// What changed since it was last written down.
     records: Vec<Record>,
 }
@@ -181,21 +212,23 @@ impl Ledger {
             Record::AsBase(path) => {
                 self.reviewed.remove(&path);
             }
-            Record::Seen {
-                path,
-                working,
-                reviewed,
-                is_back,
-            } => {
+            Record::Seen(path, one) => {
                 let seen = self.seen.entry(path).or_default();
-                seen.retain(|other| other.working != working);
-                seen.push_back(Seen {
-                    working,
-                    reviewed,
-                    is_back,
-                });
+                seen.retain(|other| other.working != one.working);
+                seen.push_back(one);
                 while seen.len() > N_SEEN {
                     seen.pop_front();
+                }
+            }
+            Record::Turn(turn) => {
+                self.turns.push_back(turn);
+                while self.turns.len() > N_TURNS {
+                    self.turns.pop_front();
+                }
+            }
+            Record::TurnOver(id) => {
+                for turn in self.turns.iter_mut().filter(|turn| turn.id == id) {
+                    turn.is_over = true;
                 }
             }
             Record::TakenOut { path, time, had } => {
@@ -238,12 +271,17 @@ impl Ledger {
         let reviewed = self.reviewed.iter();
         all.extend(reviewed.map(|(path, version)| Record::Reviewed(path.clone(), *version)));
         for (path, seen) in &self.seen {
-            all.extend(seen.iter().map(|seen| Record::Seen {
-                path: path.clone(),
-                working: seen.working,
-                reviewed: seen.reviewed,
-                is_back: seen.is_back,
+            let records = seen
+                .iter()
+                .map(|seen| Record::Seen(path.clone(), seen.clone()));
+            all.extend(records);
+        }
+        for turn in &self.turns {
+            all.push(Record::Turn(Turn {
+                is_over: false,
+                ..turn.clone()
             }));
+            all.extend(turn.is_over.then_some(Record::TurnOver(turn.id)));
         }
         for one in &self.taken_out {
             all.push(Record::TakenOut {
@@ -263,20 +301,23 @@ impl Ledger {
         let n_taken_out: usize = taken_out
             .map(|one| 1 + usize::from(one.left.is_some()))
             .sum();
-        usize::from(self.has_base) + self.reviewed.len() + n_seen + n_taken_out
+        let n_over = self.turns.iter().filter(|turn| turn.is_over).count();
+        let n_turns = self.turns.len() + n_over;
+        usize::from(self.has_base) + self.reviewed.len() + n_seen + n_turns + n_taken_out
     }
 
     /// Returns all digests that the ledger names.
     pub fn digests(&self) -> BTreeSet<Digest> {
         let reviewed = self.reviewed.values().copied();
-        let seen = self.seen.values().flatten();
-        let seen = seen.flat_map(|seen| [seen.working, seen.reviewed]);
+        let seen = || self.seen.values().flatten();
+        let lines = seen().filter_map(|seen| seen.written.lines);
+        let seen = seen().flat_map(|seen| [seen.working, seen.reviewed]);
         let taken_out = self.taken_out.iter();
         let taken_out = taken_out
             .flat_map(|one| [Some(one.had), one.left])
             .flatten();
         let all = reviewed.chain(seen).chain(taken_out);
-        all.filter_map(Version::digest).collect()
+        all.filter_map(Version::digest).chain(lines).collect()
     }
 
     /// Records that something is about to be taken out of `path`, which holds `had`, at `time`, in
@@ -302,6 +343,63 @@ impl Ledger {
         self.taken_out.retain(|one| one.time >= time);
     }
 
+    /// Records that `agent` has begun a turn at `time`, in seconds since 1970; see [`Turn`]. What was
+    /// open in that session is over by that.
+    pub fn begin_turn(
+        &mut self,
+        time: u64,
+        head: Option<String>,
+        agent: &str,
+        session: &str,
+        title: &str,
+    ) {
+        self.end_turns(|turn| turn.agent == agent && turn.session == session);
+        let id = self.turns.back().map_or(1, |turn| turn.id + 1);
+        self.note(Record::Turn(Turn {
+            id,
+            time,
+            head,
+            agent: agent.to_owned(),
+            session: session.to_owned(),
+            title: title.to_owned(),
+            is_over: false,
+        }));
+    }
+
+    /// Records that those open turns are over of which `is_meant` is true.
+    pub fn end_turns(&mut self, is_meant: impl Fn(&Turn) -> bool) {
+        let ended: Vec<u64> = self
+            .at_work()
+            .filter(|turn| is_meant(turn))
+            .map(|turn| turn.id)
+            .collect();
+        for id in ended {
+            self.note(Record::TurnOver(id));
+        }
+    }
+
+    /// Returns the turns that are remembered, in the order in which they began.
+    pub fn turns(&self) -> &VecDeque<Turn> {
+        &self.turns
+    }
+
+    /// Returns the turns that are not over.
+    pub fn at_work(&self) -> impl Iterator<Item = &Turn> {
+        self.turns.iter().filter(|turn| !turn.is_over)
+    }
+
+    /// Returns who writes now, besides the user in Emacs.
+    fn writers(&self) -> Authors {
+        let turns: Authors = self.at_work().map(|turn| Author::Turn(turn.id)).collect();
+        if !turns.is_empty() {
+            turns
+        } else if self.has_base {
+            vec![Author::Outside]
+        } else {
+            vec![Author::Unknown]
+        }
+    }
+
     fn note(&mut self, record: Record) {
         self.records.push(record.clone());
         self.replay(record);
@@ -313,23 +411,18 @@ impl Ledger {
         }
     }
 
-    fn see(&mut self, path: &[u8], working: Version, reviewed: Version, is_back: bool) {
-        let latest = self.latest(path);
-        let is_known =
-            latest.is_some_and(|seen| (seen.working, seen.reviewed) == (working, reviewed));
+    fn see(&mut self, path: &[u8], seen: Seen) {
+        let is_known = self.latest(path).is_some_and(|latest| {
+            (latest.working, latest.reviewed) == (seen.working, seen.reviewed)
+        });
         if !is_known {
-            self.note(Record::Seen {
-                path: path.to_vec(),
-                working,
-                reviewed,
-                is_back,
-            });
+            self.note(Record::Seen(path.to_vec(), seen));
         }
     }
 
     /// Returns the state of `path` at the last look.
-    fn latest(&self, path: &[u8]) -> Option<Seen> {
-        self.seen.get(path)?.back().copied()
+    fn latest(&self, path: &[u8]) -> Option<&Seen> {
+        self.seen.get(path)?.back()
     }
 
     /// Returns what was reviewed of `path` when it held `working` before, if it held something else
@@ -371,12 +464,16 @@ impl Ledger {
         moves: Moves,
     ) -> Result<Vec<Pending>, W::Error> {
         let head = world.head();
+        let writers = self.writers();
+        let mut dirty: BTreeSet<Path> = world.dirty()?.into_iter().collect();
         if !self.has_base {
             self.note(Record::Base(head.clone()));
         } else if self.base != head {
-            self.follow_head(world, head.as_deref(), moves)?;
+            match moves {
+                Moves::Unknown => dirty.extend(world.changed(self.base(), head.as_deref())?),
+                _ => self.follow_head(world, head.as_deref(), moves)?,
+            }
         }
-        let dirty: BTreeSet<Path> = world.dirty()?.into_iter().collect();
         let known = self.reviewed.keys().chain(self.seen.keys());
         let paths: BTreeSet<Path> = dirty.iter().chain(known).cloned().collect();
         let mut pending = Vec::new();
@@ -385,33 +482,36 @@ impl Ledger {
             if !is_dirty && world.is_left_out(&path) {
                 continue;
             }
-            pending.extend(self.look_at(world, &path, is_dirty, moves)?);
+            pending.extend(self.look_at(world, &path, is_dirty, moves, &writers)?);
         }
         Ok(pending)
     }
 
-    /// Looks at `path`, which is as in HEAD unless `is_dirty`.
+    /// Looks at `path`, which is as in HEAD unless `is_dirty`, and which `writers` have written.
     fn look_at<W: World>(
         &mut self,
         world: &mut W,
         path: &[u8],
         is_dirty: bool,
         moves: Moves,
+        writers: &[Author],
     ) -> Result<Option<Pending>, W::Error> {
         if !is_dirty && !self.reviewed.contains_key(path) {
             return Ok(None);
         }
         let working = world.working(path)?;
         let mut reviewed = self.reviewed(world, path)?;
-        let latest = self.latest(path);
+        let latest = self
+            .latest(path)
+            .map(|latest| (latest.working, latest.reviewed));
         let mut is_back = false;
         if working != reviewed {
-            let is_new = latest.is_some_and(|latest| latest.working != working);
+            let is_new = latest.is_some_and(|(before, _)| before != working);
             let as_committed = (!is_dirty && is_new && moves == Moves::User).then_some(working);
             let returned = self.returned(path, working, moves);
             if let Some(version) = returned.or(as_committed) {
                 // What was pending until then, such as what an agent wiped out, still is.
-                let before = latest.map_or(reviewed, |latest| latest.working);
+                let before = latest.map_or(reviewed, |(before, _)| before);
                 reviewed = carried_over(world, before, version, reviewed)?;
                 self.set(path, reviewed);
                 is_back = true;
@@ -420,12 +520,106 @@ impl Ledger {
         if !is_dirty && reviewed == working {
             self.note(Record::AsBase(path.to_vec()));
         }
-        self.see(path, working, reviewed, is_back);
+        if latest != Some((working, reviewed)) {
+            let written = self.written(world, path, working, reviewed, writers)?;
+            self.see(
+                path,
+                Seen {
+                    working,
+                    reviewed,
+                    is_back,
+                    written,
+                },
+            );
+        }
+        let written = self.latest(path).map(|latest| latest.written.clone());
         Ok((working != reviewed).then(|| Pending {
             path: path.to_vec(),
             reviewed,
             working,
+            written: written.unwrap_or_default(),
         }))
+    }
+
+    /// Returns who wrote what is pending in `path`, which `by` made of what it was at the last look.
+    fn written<W: World>(
+        &self,
+        world: &mut W,
+        path: &[u8],
+        working: Version,
+        reviewed: Version,
+        by: &[Author],
+    ) -> Result<Written, W::Error> {
+        let mut seen = self.seen.get(path).into_iter().flatten().rev();
+        // What a file holds again is by who wrote it first.
+        let latest = seen
+            .find(|seen| seen.working == working && seen.working != seen.reviewed)
+            .or_else(|| self.latest(path))
+            .filter(|latest| latest.working != latest.reviewed);
+        let Some(latest) = latest.filter(|_| working != reviewed) else {
+            return Ok(Written::by(by.to_vec()));
+        };
+        let is_same = (latest.working, latest.reviewed) == (working, reviewed);
+        if is_same
+            || latest.written.lines.is_none()
+                && (latest.working == working || latest.written.authors == by)
+        {
+            return Ok(latest.written.clone());
+        }
+        let texts = [latest.reviewed, latest.working, working, reviewed];
+        let texts = texts.map(|version| text_of(world, version));
+        let [Some(old_reviewed), Some(old), Some(new), Some(reviewed)] = transposed(texts)? else {
+            let mut all = [&latest.written.authors, by].concat();
+            all.sort();
+            all.dedup();
+            return Ok(Written::by(all));
+        };
+        let stored = latest.written.lines.map(|lines| world.bytes(lines));
+        let stored = stored.transpose()?;
+        let stored = stored.and_then(|bytes| LineAuthors::parse(&bytes, old.len()));
+        let before =
+            stored.unwrap_or_else(|| LineAuthors::of(&old_reviewed, &old, &latest.written.authors));
+        let after = before.followed(&old, &new, by);
+        let mut edits = after.of_edits(&reviewed, &new, by).into_iter();
+        let Some((_, mut authors)) = edits.next() else {
+            return Ok(Written::by(by.to_vec()));
+        };
+        let mut is_same = true;
+        for (_, others) in edits {
+            is_same &= others == authors;
+            authors.extend(others);
+        }
+        authors.sort();
+        authors.dedup();
+        let lines = if is_same {
+            None
+        } else {
+            Some(world.store(after.bytes())?)
+        };
+        Ok(Written { authors, lines })
+    }
+
+    /// Returns the lines of each difference of `pending`, from 0, and who wrote it; none if it is all by
+    /// the same.
+    ///
+    /// # Errors
+    ///
+    /// Those of `world`.
+    pub fn authors_of<W: World>(
+        world: &mut W,
+        pending: &Pending,
+    ) -> Result<Vec<(Range<usize>, Authors)>, W::Error> {
+        let Some(lines) = pending.written.lines else {
+            return Ok(Vec::new());
+        };
+        let texts = [pending.reviewed, pending.working].map(|version| text_of(world, version));
+        let [Some(reviewed), Some(working)] = transposed(texts)? else {
+            return Ok(Vec::new());
+        };
+        let stored = LineAuthors::parse(&world.bytes(lines)?, working.len());
+        let of_edits =
+            stored.map(|lines| lines.of_edits(&reviewed, &working, &pending.written.authors));
+        Ok(of_edits.unwrap_or_default())
     }
 
     /// Makes `head` the base, since the commit that was is gone: what differed between them counts as
@@ -446,7 +640,7 @@ impl Ledger {
             let old = world.committed(base.as_deref(), &path)?;
             let reviewed = self.reviewed(world, &path)?;
             let followed = match moves {
-                Moves::Agent => reviewed,
+                Moves::Agent | Moves::Unknown => reviewed,
                 Moves::User => {
                     let working = world.working(&path)?;
                     let new = world.committed(head, &path)?;
@@ -464,9 +658,29 @@ impl Ledger {
 
     /// Records that the user decided about `path`: `reviewed` is what was reviewed now, and `working`
     /// what the file holds.
-    pub fn decide(&mut self, path: &[u8], reviewed: Version, working: Version) {
+    ///
+    /// # Errors
+    ///
+    /// Those of `world`.
+    pub fn decide<W: World>(
+        &mut self,
+        world: &mut W,
+        path: &[u8],
+        reviewed: Version,
+        working: Version,
+    ) -> Result<(), W::Error> {
         self.set(path, reviewed);
-        self.see(path, working, reviewed, false);
+        let written = self.written(world, path, working, reviewed, &[Author::User])?;
+        self.see(
+            path,
+            Seen {
+                working,
+                reviewed,
+                is_back: false,
+                written,
+            },
+        );
+        Ok(())
     }
 
     /// Records that the user, in an editor, made `after` of `before`, which the file held. What the
@@ -484,9 +698,26 @@ impl Ledger {
     ) -> Result<(), W::Error> {
         let reviewed = self.reviewed(world, path)?;
         let followed = carried_over(world, before, reviewed, after)?;
-        self.decide(path, followed, after);
-        Ok(())
+        self.decide(world, path, followed, after)
     }
+}
+
+/// Returns the text of `version`, which is empty if there is nothing; `None` if it has no lines.
+fn text_of<W: World>(world: &mut W, version: Version) -> Result<Option<Text>, W::Error> {
+    let bytes = match version {
+        Version::Absent => Vec::new(),
+        Version::Link { .. } => return Ok(None),
+        Version::File { digest, .. } => world.bytes(digest)?,
+    };
+    Ok((!bytes.contains(&0)).then(|| Text::new(bytes)))
+}
+
+/// Returns `results`, or the first error among them.
+fn transposed<T, E, const N: usize>(results: [Result<T, E>; N]) -> Result<[T; N], E> {
+    let all: Result<Vec<T>, E> = results.into_iter().collect();
+    Ok(all?
+        .try_into()
+        .unwrap_or_else(|_| unreachable!("there are as many")))
 }
 
 /// Returns `onto` with the changes from `base` to `from`, except where both change the same lines, or

@@ -7,10 +7,12 @@
 //!
 //! - [`Ledger`]: reviewed, as a base commit and the texts that differ from it, and the rules by which
 //!   that changes
+//! - [`authors`]: who wrote what is pending: the user, the agent of a turn, or another program
 //! - [`carry`]: how changes of one text are carried over to another
 //! - [`Project`]: a working tree on disk, with its ledger in a folder beside the repository's own data,
 //!   which is only read: no ref, index, stash, hook or object of it changes
 
+pub mod authors;
 pub mod carry;
 mod git;
 mod ledger;
@@ -19,7 +21,7 @@ mod store;
 mod version;
 
 pub use git::GitError;
-pub use ledger::{Ledger, Moves, Pending, Record, TakenOut, World};
+pub use ledger::{Ledger, Moves, Pending, Record, Seen, TakenOut, Turn, World};
 pub use project::{LeftOut, Lines, Look, Project, ProjectError};
 pub use store::{Content, StoreError};
 pub use version::{Digest, Version};

@@ -1,14 +1,16 @@
 //! A project on disk: its files, its repository, and what was reviewed of it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use agent_q_diff_engine::diff::edits;
 use agent_q_diff_engine::text::Text;
 
+use crate::authors::Authors;
 use crate::git::{Committed, Git, GitError};
-use crate::store::{Content, Store, StoreError};
-use crate::{Digest, Moves, Pending, TakenOut, Version, World};
+use crate::store::{Content, Store, StoreError, now};
+use crate::{Digest, Ledger, Moves, Pending, TakenOut, Turn, Version, World};
 
 /// Why a project cannot be looked at.
 #[derive(Debug, thiserror::Error)]
@@ -118,6 +120,107 @@ impl Project {
         Ok(Look { pending, left_out })
     }
 
+    /// Returns who can have moved HEAD since the last look, as far as that is known without asking.
+    fn moves_unasked(&self) -> Moves {
+        let ledger = self.store.ledger();
+        let mut turns = ledger.at_work();
+        match turns.next() {
+            Some(first) if first.head.as_deref() == ledger.base() => Moves::Agent,
+            _ => Moves::Unknown,
+        }
+    }
+
+    /// Looks as [`Project::look`] does, without knowing who has moved HEAD: in an agent's turn that was
+    /// the agent, and otherwise it is left to be asked.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`]; then nothing was written.
+    pub fn look_unasked(&mut self) -> Result<Look, ProjectError> {
+        self.store.refresh()?;
+        self.look(self.moves_unasked())
+    }
+
+    /// Records that `agent` has begun a turn in `session`, and what the files hold at that time: what
+    /// others write until its end is the agent's. In the middle of a merge or the like, files are not
+    /// looked at.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`].
+    pub fn begin_turn(
+        &mut self,
+        agent: &str,
+        session: &str,
+        title: &str,
+    ) -> Result<(), ProjectError> {
+        self.look_if_possible()?;
+        let head = self.git.head()?;
+        let title = title.lines().next().unwrap_or_default();
+        self.store.change(|ledger, _| {
+            ledger.begin_turn(now(), head, agent, session, title);
+            Ok(())
+        })
+    }
+
+    /// Records that the turn of `agent` in `session` is over, or, without them, each turn; returns how
+    /// many were.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`].
+    pub fn end_turns(&mut self, only: Option<(&str, &str)>) -> Result<usize, ProjectError> {
+        let is_meant = |turn: &Turn| {
+            only.is_none_or(|(agent, session)| turn.agent == agent && turn.session == session)
+        };
+        self.store.refresh()?;
+        let n = self
+            .store
+            .ledger()
+            .at_work()
+            .filter(|turn| is_meant(turn))
+            .count();
+        if n > 0 {
+            self.look_if_possible()?;
+            self.store.change(|ledger, _| {
+                ledger.end_turns(is_meant);
+                Ok::<(), ProjectError>(())
+            })?;
+        }
+        Ok(n)
+    }
+
+    fn look_if_possible(&mut self) -> Result<(), ProjectError> {
+        match self.look_unasked() {
+            Ok(_) | Err(ProjectError::InProgress(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the latest turns of agents, at most 200, the latest last.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn turns(&mut self) -> Result<&VecDeque<Turn>, ProjectError> {
+        self.store.refresh()?;
+        Ok(self.store.ledger().turns())
+    }
+
+    /// Returns the lines of each difference of `pending`, from 0, and who wrote it; none if it is all by
+    /// the same.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`].
+    pub fn authors_of(
+        &self,
+        pending: &Pending,
+    ) -> Result<Vec<(Range<usize>, Authors)>, ProjectError> {
+        let mut disk = Disk::new(&self.git, &self.store, None, Vec::new());
+        Ledger::authors_of(&mut disk, pending)
+    }
+
     /// Returns those of `dirty`, paths that may differ from HEAD and whether git does not know them, that
     /// are looked at, and what is left out; see [`Look`].
     fn bounded(&self, dirty: Vec<(Vec<u8>, bool)>) -> (Vec<Vec<u8>>, Vec<LeftOut>) {
@@ -149,8 +252,8 @@ impl Project {
         (looked, left_out)
     }
 
-    /// If HEAD is another commit than at the last look, returns the first lines of the latest commits that
-    /// it has and that one has not, at most `n_most`.
+    /// If HEAD is another commit than at the last look, and nobody knows who has moved it, returns the
+    /// first lines of the latest commits that it has and that one has not, at most `n_most`.
     ///
     /// # Errors
     ///
@@ -158,6 +261,9 @@ impl Project {
     pub fn moved(&mut self, n_most: usize) -> Result<Option<Vec<String>>, ProjectError> {
         self.store.refresh()?;
         let ledger = self.store.ledger();
+        if self.moves_unasked() == Moves::Agent {
+            return Ok(None);
+        }
         let head = self.git.head()?;
         match head.as_deref() {
             Some(head) if ledger.has_base() && ledger.base() != Some(head) => match ledger.base() {
@@ -178,9 +284,9 @@ impl Project {
     pub fn decide(&mut self, path: &[u8], mode: u32, bytes: &[u8]) -> Result<(), ProjectError> {
         let git = &self.git;
         self.store.change(|ledger, store| {
-            let working = Disk::new(git, store, None, Vec::new()).working(path)?;
-            ledger.decide(path, store.version(mode, bytes)?, working);
-            Ok(())
+            let mut disk = Disk::new(git, store, None, Vec::new());
+            let working = disk.working(path)?;
+            ledger.decide(&mut disk, path, store.version(mode, bytes)?, working)
         })
     }
 
@@ -195,7 +301,7 @@ impl Project {
             let mut disk = Disk::new(git, store, None, Vec::new());
             for path in paths {
                 let working = disk.working(path)?;
-                ledger.decide(path, working, working);
+                ledger.decide(&mut disk, path, working, working)?;
             }
             Ok(())
         })

@@ -12,7 +12,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::{Digest, Ledger, Record, Version};
+use crate::authors::{Written, authors_word, parse_authors};
+use crate::{Digest, Ledger, Record, Seen, Turn, Version};
 
 /// The first line of the log, which says what it is.
 const HEADER: &str = "agent-q-diff ledger 1\n";
@@ -169,10 +170,8 @@ impl Store {
             self.n_records += 1;
         }
         self.log = Some((node, done + n_whole as u64));
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = now.map_or(0, |now| now.as_secs());
         self.ledger
-            .forget_taken_out(now.saturating_sub(KEPT_SECONDS));
+            .forget_taken_out(now().saturating_sub(KEPT_SECONDS));
         Ok(())
     }
 
@@ -333,6 +332,12 @@ impl Store {
     }
 }
 
+/// Returns the present time in seconds since 1970.
+pub fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| now.as_secs())
+}
+
 /// Returns what makes a [`StoreError`] about `path` of an error.
 fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     let path = path.to_owned();
@@ -359,16 +364,28 @@ fn line(record: &Record) -> String {
             format!("reviewed {} {}\n", word(*version), escaped(path))
         }
         Record::AsBase(path) => format!("as-base {}\n", escaped(path)),
-        Record::Seen {
-            path,
-            working,
-            reviewed,
-            is_back,
-        } => {
-            let name = if *is_back { "back" } else { "seen" };
-            let versions = (word(*working), word(*reviewed));
-            format!("{name} {} {} {}\n", versions.0, versions.1, escaped(path))
+        Record::Seen(path, seen) => {
+            let name = if seen.is_back { "back" } else { "seen" };
+            let lines = seen.written.lines;
+            format!(
+                "{name} {} {} {} {} {}\n",
+                word(seen.working),
+                word(seen.reviewed),
+                authors_word(&seen.written.authors),
+                lines.map_or_else(|| "-".to_owned(), |lines| lines.to_string()),
+                escaped(path)
+            )
         }
+        Record::Turn(turn) => format!(
+            "turn {} {} {} {} {} {}\n",
+            turn.id,
+            turn.time,
+            turn.head.as_deref().unwrap_or("-"),
+            text_word(&turn.agent),
+            text_word(&turn.session),
+            text_word(&turn.title)
+        ),
+        Record::TurnOver(id) => format!("turn-over {id}\n"),
         Record::TakenOut { path, time, had } => {
             format!("taken-out {time} {} {}\n", word(*had), escaped(path))
         }
@@ -385,12 +402,39 @@ fn parse(line: &[u8]) -> Option<Record> {
         ["base", commit] => Record::Base(Some(commit.to_owned())),
         ["reviewed", version, path] => Record::Reviewed(unescaped(path)?, version_of(version)?),
         ["as-base", path] => Record::AsBase(unescaped(path)?),
-        [name @ ("seen" | "back"), working, reviewed, path] => Record::Seen {
-            path: unescaped(path)?,
-            working: version_of(working)?,
-            reviewed: version_of(reviewed)?,
-            is_back: name == "back",
-        },
+        [
+            name @ ("seen" | "back"),
+            working,
+            reviewed,
+            authors,
+            lines,
+            path,
+        ] => {
+            let written = Written {
+                authors: parse_authors(authors)?,
+                lines: match lines {
+                    "-" => None,
+                    _ => Some(Digest::parse(lines)?),
+                },
+            };
+            let seen = Seen {
+                working: version_of(working)?,
+                reviewed: version_of(reviewed)?,
+                is_back: name == "back",
+                written,
+            };
+            Record::Seen(unescaped(path)?, seen)
+        }
+        ["turn", id, time, head, agent, session, title] => Record::Turn(Turn {
+            id: id.parse().ok()?,
+            time: time.parse().ok()?,
+            head: (head != "-").then(|| head.to_owned()),
+            agent: text_of(agent)?,
+            session: text_of(session)?,
+            title: text_of(title)?,
+            is_over: false,
+        }),
+        ["turn-over", id] => Record::TurnOver(id.parse().ok()?),
         ["taken-out", time, had, path] => Record::TakenOut {
             path: unescaped(path)?,
             time: time.parse().ok()?,
@@ -429,6 +473,22 @@ fn escaped(path: &[u8]) -> String {
     word
 }
 
+/// Returns `text` as a word, which is a dot if that is empty.
+fn text_word(text: &str) -> String {
+    if text.is_empty() {
+        ".".to_owned()
+    } else {
+        escaped(text.as_bytes()).replace('.', "%2E")
+    }
+}
+
+fn text_of(word: &str) -> Option<String> {
+    if word == "." {
+        return Some(String::new());
+    }
+    String::from_utf8(unescaped(word)?).ok()
+}
+
 fn unescaped(word: &str) -> Option<Vec<u8>> {
     let mut path = Vec::new();
     let mut rest = word.as_bytes();
@@ -449,6 +509,7 @@ fn unescaped(word: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
     use crate::TakenOut;
+    use crate::authors::Author;
 
     fn records() -> Vec<Record> {
         let file = Version::File {
@@ -464,12 +525,28 @@ mod tests {
             Record::Reviewed(path.clone(), file),
             Record::Reviewed(b"gone".to_vec(), Version::Absent),
             Record::AsBase(b"gone".to_vec()),
-            Record::Seen {
-                path: path.clone(),
-                working: link,
-                reviewed: file,
-                is_back: true,
-            },
+            Record::Seen(
+                path.clone(),
+                Seen {
+                    working: link,
+                    reviewed: file,
+                    is_back: true,
+                    written: Written {
+                        authors: vec![Author::Turn(3), Author::User],
+                        lines: Some(Digest::of(b"lines")),
+                    },
+                },
+            ),
+            Record::Turn(Turn {
+                id: 3,
+                time: 1_800_000_000,
+                head: None,
+                agent: "Claude Code".to_owned(),
+                session: String::new(),
+                title: ".\u{e9} %".to_owned(),
+                is_over: false,
+            }),
+            Record::TurnOver(3),
             Record::TakenOut {
                 path: path.clone(),
                 time: 1_800_000_000,
@@ -489,13 +566,13 @@ mod tests {
         }
     }
 
-    fn decide(store: &mut Store, n: usize) {
-        let decided = store.change(|ledger, store| {
-            let version = store.version(0o100_644, n.to_string().as_bytes())?;
-            ledger.decide(b"f", version, version);
+    /// Writes a record that says `n`.
+    fn write(store: &mut Store, n: usize) {
+        let written = store.change(|ledger, _| {
+            ledger.lose_base(Some(&n.to_string()));
             Ok::<(), StoreError>(())
         });
-        decided.unwrap();
+        written.unwrap();
     }
 
     #[test]
@@ -503,9 +580,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let open = || Store::open(folder.path().join("store")).unwrap();
         let (mut one, mut other) = (open(), open());
-        for n in 0..700 {
-            decide(&mut one, 2 * n);
-            decide(&mut other, 2 * n + 1);
+        for n in 0..1000 {
+            write(&mut one, 2 * n);
+            write(&mut other, 2 * n + 1);
         }
         one.refresh().unwrap();
         assert_eq!(one.ledger(), other.ledger());
@@ -519,10 +596,10 @@ mod tests {
     fn a_change_that_fails_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::open(folder.path().to_owned()).unwrap();
-        decide(&mut store, 1);
+        write(&mut store, 1);
         let before = store.ledger().clone();
         let failed: Result<(), StoreError> = store.change(|ledger, _| {
-            ledger.decide(b"f", Version::Absent, Version::Absent);
+            ledger.lose_base(None);
             Err(StoreError::Missing(Digest::of(b"")))
         });
         assert!(failed.is_err());
@@ -537,7 +614,7 @@ mod tests {
     fn what_was_not_written_to_its_end_does_not_count() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::open(folder.path().to_owned()).unwrap();
-        decide(&mut store, 1);
+        write(&mut store, 1);
         let before = store.ledger().clone();
         let log = folder.path().join("ledger");
         let whole = fs::read(&log).unwrap();
@@ -545,14 +622,9 @@ mod tests {
         fs::write(&log, torn).unwrap();
         let mut again = Store::open(folder.path().to_owned()).unwrap();
         assert_eq!(*again.ledger(), before);
-        decide(&mut again, 2);
+        write(&mut again, 2);
         store.refresh().unwrap();
         assert_eq!(store.ledger(), again.ledger());
-    }
-
-    fn now() -> u64 {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        now.unwrap().as_secs()
     }
 
     fn file(bytes: &str) -> Vec<Content> {
@@ -591,8 +663,8 @@ mod tests {
         assert_eq!(again.bytes(had).unwrap(), b"a\nb\n");
         assert!(again.bytes(unnamed).is_err());
         // Also when the log is written anew.
-        for n in 0..600 {
-            decide(&mut again, n % 3);
+        for n in 0..1200 {
+            write(&mut again, n % 3);
         }
         let log = fs::read_to_string(folder.path().join("ledger")).unwrap();
         assert!(log.lines().count() < MAX_OLD, "it was not written anew");
@@ -610,8 +682,8 @@ mod tests {
         prune_all(&mut store);
         assert!(store.ledger().taken_out().is_empty());
         assert!(store.bytes(old).is_err());
-        for n in 0..600 {
-            decide(&mut store, n % 3);
+        for n in 0..1200 {
+            write(&mut store, n % 3);
         }
         let log = fs::read_to_string(folder.path().join("ledger")).unwrap();
         assert!(!log.contains("taken-out"), "{log}");

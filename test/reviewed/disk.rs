@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use agent_q_diff_reviewed::authors::authors_word;
 use agent_q_diff_reviewed::{Moves, Project, Version};
 use tempfile::TempDir;
 
@@ -371,4 +372,112 @@ fn a_folder_without_repository_is_an_error_that_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let error = Project::open(folder.path()).unwrap_err().to_string();
     assert!(error.ends_with("is in no git repository"), "{error}");
+}
+
+/// Returns what is pending, as `PATH: AUTHORS`, or `PATH LINES: AUTHORS` for each difference.
+fn written(folder: &Path) -> Vec<String> {
+    let mut project = Project::open(folder).expect("a project");
+    let pending = project.look_unasked().expect("a look").pending;
+    let shown = pending.iter().flat_map(|pending| {
+        let path = pending.path.escape_ascii();
+        let lines = project.authors_of(pending).expect("its authors");
+        if lines.is_empty() {
+            let authors = authors_word(&pending.written.authors);
+            return vec![format!("{path}: {authors}")];
+        }
+        let lines = lines.into_iter().map(|(lines, authors)| {
+            let authors = authors_word(&authors);
+            format!("{path} {}-{}: {authors}", lines.start, lines.end)
+        });
+        lines.collect()
+    });
+    shown.collect()
+}
+
+#[test]
+fn what_is_written_in_a_turn_is_the_agents_and_the_rest_is_not() {
+    let folder = repository();
+    let folder = folder.path();
+    let open = || Project::open(folder).unwrap();
+    // Before the turn, another program has written, and nobody has looked.
+    fs::write(folder.join("f"), "a\nb\nc\nformatted\n").unwrap();
+    open()
+        .begin_turn("Codex", "s1", "fix it\nand more")
+        .unwrap();
+    fs::write(folder.join("f"), "A\nb\nc\nformatted\n").unwrap();
+    fs::write(folder.join("new"), "x\n").unwrap();
+    let both = ["f 0-1: t1", "f 3-4: o", "new: t1"];
+    assert_eq!(written(folder), both);
+    // Another session's end is not this one's.
+    assert_eq!(open().end_turns(Some(("Codex", "s2"))).unwrap(), 0);
+    assert_eq!(open().end_turns(Some(("Codex", "s1"))).unwrap(), 1);
+    fs::write(folder.join("later"), "y\n").unwrap();
+    let later = [&["f 0-1: t1", "f 3-4: o", "later: o"][..], &both[2..]].concat();
+    assert_eq!(written(folder), later);
+    let mut project = open();
+    let turns = project.turns().unwrap();
+    let shown: Vec<_> = turns
+        .iter()
+        .map(|turn| (turn.id, &turn.title[..], turn.is_over))
+        .collect();
+    assert_eq!(shown, [(1, "fix it", true)]);
+    // It has nothing to end, and begins anew.
+    assert_eq!(project.end_turns(None).unwrap(), 0);
+    project.begin_turn("Codex", "s1", "").unwrap();
+    project.begin_turn("Codex", "s1", "again").unwrap();
+    assert_eq!(project.end_turns(None).unwrap(), 1);
+}
+
+#[test]
+fn an_agents_line_that_the_user_changed_is_by_both() {
+    let folder = repository();
+    let folder = folder.path();
+    let mut project = Project::open(folder).unwrap();
+    project.begin_turn("Codex", "", "").unwrap();
+    fs::write(folder.join("f"), "a\nB\nc\n").unwrap();
+    project.end_turns(None).unwrap();
+    let (before, after) = ("a\nB\nc\n", "a\nBB\nc\nmine\n");
+    fs::write(folder.join("f"), after).unwrap();
+    let mode = 0o100_644;
+    project
+        .save(b"f", (mode, before.as_bytes()), (mode, after.as_bytes()))
+        .unwrap();
+    assert_eq!(written(folder), ["f: t1+u"]);
+    assert_eq!(
+        pending(folder, Moves::User),
+        ["f: a\\nb\\nc\\nmine\\n -> a\\nBB\\nc\\nmine\\n"]
+    );
+}
+
+#[test]
+fn who_has_committed_is_asked_unless_it_was_in_a_turn() {
+    let folder = repository();
+    let folder = folder.path();
+    let commit = |text: &str| {
+        fs::write(folder.join("f"), text).unwrap();
+        git(folder, &["commit", "-qam", text.trim()]);
+    };
+    let asked = || Project::open(folder).unwrap().moved(5).unwrap().is_some();
+    let mut project = Project::open(folder).unwrap();
+    project.begin_turn("Codex", "", "").unwrap();
+    commit("a\nB\nc\n");
+    assert!(!asked());
+    project.end_turns(None).unwrap();
+    let agents = ["f: a\\nb\\nc\\n -> a\\nB\\nc\\n"];
+    assert_eq!(pending(folder, Moves::User), agents);
+    // Outside a turn, nobody knows: it stays to be asked, however often somebody looks.
+    commit("a\nB\nC\n");
+    for _ in 0..2 {
+        assert_eq!(written(folder), ["f: t1+o"]);
+        assert!(asked());
+    }
+    // Also if a turn begins meanwhile, and ends.
+    project.begin_turn("Codex", "", "").unwrap();
+    project.end_turns(None).unwrap();
+    assert!(asked());
+    assert_eq!(
+        pending(folder, Moves::User),
+        ["f: a\\nb\\nC\\n -> a\\nB\\nC\\n"]
+    );
+    assert!(!asked());
 }

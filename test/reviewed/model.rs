@@ -1,9 +1,10 @@
 //! Random interleavings of what an agent, the user and git do, beside what must always hold.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agent_q_diff_engine::diff::edits;
 use agent_q_diff_engine::text::Text;
+use agent_q_diff_reviewed::authors::Author;
 use agent_q_diff_reviewed::{Moves, Pending, Version};
 
 use crate::dice::Dice;
@@ -26,6 +27,8 @@ struct Walk {
     /// Stashed files, and the commit that they are from.
     stash: Option<(Option<usize>, Files)>,
     n_lines: usize,
+    /// Who wrote each unique line, as long as it is there.
+    authors: BTreeMap<String, Author>,
     trail: Vec<String>,
 }
 
@@ -43,6 +46,7 @@ impl Walk {
             typed: BTreeSet::new(),
             stash: None,
             n_lines: 0,
+            authors: BTreeMap::new(),
             trail: Vec::new(),
         }
     }
@@ -62,6 +66,14 @@ impl Walk {
                 0 if who == "agent" => ["{\n", "}\n", "\n"][self.dice.roll(3)].to_owned(),
                 _ => format!("{who} {}\n", self.n_lines),
             };
+            let author = match self.project.ledger.at_work().last() {
+                _ if who == "user" => Author::User,
+                Some(turn) => Author::Turn(turn.id),
+                None => Author::Outside,
+            };
+            if new.starts_with(who) {
+                self.authors.insert(new.clone(), author);
+            }
             // The user adds lines, and an agent replaces and removes them, too.
             match self.dice.roll(3) {
                 0 if who == "agent" && at < lines.len() => drop(lines.remove(at)),
@@ -76,15 +88,32 @@ impl Walk {
         let pending = self.project.look(moves);
         for one in &pending {
             assert_ne!(one.reviewed, one.working, "{:?}", self.trail);
+            self.check_authors(one);
         }
         pending
+    }
+
+    /// Checks that what is pending is by who wrote it.
+    fn check_authors(&mut self, pending: &Pending) {
+        let reviewed = self.project.world.text(pending.reviewed);
+        let is_reviewed = |line: &str| reviewed.split_inclusive('\n').any(|one| one == line);
+        for (text, authors) in self.project.authors(pending) {
+            for line in text.split_inclusive('\n').filter(|line| !is_reviewed(line)) {
+                let author = self.authors.get(line);
+                assert!(
+                    author.is_none_or(|author| authors.contains(author)),
+                    "{line:?} of {author:?} is said to be of {authors:?}: {:?}",
+                    self.trail
+                );
+            }
+        }
     }
 
     /// Does something at random. An agent's turn is a look before and after.
     fn step(&mut self) {
         let path = self.dice.roll(PATHS.len());
         let name = PATHS[path];
-        let roll = self.dice.roll(16);
+        let roll = self.dice.roll(18);
         self.trail.push(format!("{roll} {name}"));
         match roll {
             0..4 => {
@@ -143,6 +172,8 @@ impl Walk {
                 self.look(Moves::Agent);
             }
             14 => self.stash_or_pop(),
+            15 => self.project.turn(true),
+            16 => self.project.turn(false),
             _ => self.project.restart(),
         }
     }
@@ -197,6 +228,8 @@ impl Walk {
 
     /// Checks what must hold after each step.
     fn check(&mut self) {
+        let texts: String = (0..PATHS.len()).map(|path| self.text(path)).collect();
+        self.authors.retain(|line, _| texts.contains(&line[..]));
         let before = self.project.ledger.clone();
         self.project.restart();
         assert_eq!(self.project.ledger, before, "restarted: {:?}", self.trail);

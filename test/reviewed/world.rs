@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
+use agent_q_diff_reviewed::authors::Authors;
 use agent_q_diff_reviewed::{Digest, Ledger, Moves, Pending, Record, Version, World};
 
 /// The files of a project, by path.
@@ -162,7 +163,9 @@ impl Reviewed {
 
     pub fn decide(&mut self, path: &str, reviewed: Version) {
         let working = self.world.at(path);
-        self.ledger.decide(path.as_bytes(), reviewed, working);
+        let Ok(()) = self
+            .ledger
+            .decide(&mut self.world, path.as_bytes(), reviewed, working);
         self.log.extend(self.ledger.take_records());
     }
 
@@ -176,6 +179,33 @@ impl Reviewed {
             .save(&mut self.world, path.as_bytes(), before, after);
         let Ok(()) = saved;
         self.log.extend(self.ledger.take_records());
+    }
+
+    /// An agent begins its turn, or ends it.
+    pub fn turn(&mut self, is_begun: bool) {
+        if is_begun {
+            self.look(Moves::Unknown);
+            let head = self.world.head();
+            self.ledger.begin_turn(0, head, "agent", "", "");
+        } else {
+            self.look(Moves::Agent);
+            self.ledger.end_turns(|_| true);
+        }
+        self.log.extend(self.ledger.take_records());
+    }
+
+    /// Returns the lines of each difference of `pending`, and who wrote it.
+    pub fn authors(&mut self, pending: &Pending) -> Vec<(String, Authors)> {
+        let Ok(authors) = Ledger::authors_of(&mut self.world, pending);
+        let text = self.world.text(pending.working);
+        if authors.is_empty() {
+            return vec![(text, pending.written.authors.clone())];
+        }
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let authors = authors.into_iter();
+        authors
+            .map(|(range, authors)| (lines[range].concat(), authors))
+            .collect()
     }
 
     /// Starts anew from what was written down.
