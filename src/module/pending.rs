@@ -59,7 +59,8 @@ fn with_project<T>(
 /// `user' in Emacs, `outside' for another program outside any turn, or
 /// `unknown' for what was there at the first look.  If they wrote different
 /// lines, LINES is a list of [START END AUTHORS]: the lines of NEW-TEXT that
-/// differ, from 0, without the one at END.
+/// differ, from 0, without the one at END; START is END where lines were only
+/// removed.
 ///
 /// TURNS is a list of [ID AGENT TITLE TIME IS-OVER], the latest turns of
 /// agents, the latest last.  TIME is when it began, in seconds since 1970.

@@ -424,6 +424,20 @@ fn changed_words<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result
     })
 }
 
+/// Return (START . END), the lines that hunk HUNK of REVIEW changes.
+///
+/// They are lines of the modified text, from 0, without the one at END and
+/// without context; what stands between two changes is among them.
+#[defun]
+fn changed_lines<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let mut ongoing = ongoing(env, session)?;
+        let (review, hunk) = ongoing.review(env, hunk)?;
+        let lines = review.proposal().changed_lines(hunk);
+        env.cons(lines.start, lines.end)
+    })
+}
+
 /// Return a list of the hunks of REVIEW that change only whitespace.
 #[defun]
 fn blank_hunks<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {

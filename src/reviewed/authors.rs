@@ -150,31 +150,41 @@ impl LineAuthors {
         }
     }
 
-    /// Returns the lines of each difference from `reviewed` to `working`, whose authors these are, and
-    /// who wrote it; `fallback` if that is not known.
+    /// Returns the lines of `working`, whose authors these are, that differ from `reviewed`: each run of
+    /// lines by the same authors in a difference, and for lines that were only removed an empty run. Where
+    /// it is not known who wrote them, that is `fallback`.
     pub fn of_edits(
         &self,
         reviewed: &Text,
         working: &Text,
         fallback: &[Author],
     ) -> Vec<(Range<usize>, Authors)> {
-        let edits = edits(reviewed, working).into_iter().map(|edit| {
-            let after = edit.after.clone();
-            let mut authors = Authors::new();
-            for line in after.clone() {
-                authors = union(&authors, &self.lines[line]);
+        let known = |authors: Authors| match authors.is_empty() {
+            true => fallback.to_vec(),
+            false => authors,
+        };
+        let mut runs: Vec<(Range<usize>, Authors)> = Vec::new();
+        for edit in edits(reviewed, working) {
+            let Range { start, end } = edit.after;
+            if start == end {
+                runs.push((start..end, known(self.gaps[start].clone())));
             }
-            if !edit.before.is_empty() {
-                for gap in &self.gaps[after.start..=after.end] {
-                    authors = union(&authors, gap);
+            for line in start..end {
+                let mut authors = self.lines[line].clone();
+                if !edit.before.is_empty() {
+                    authors = union(&authors, &self.gaps[line]);
+                    if line + 1 == end {
+                        authors = union(&authors, &self.gaps[end]);
+                    }
+                }
+                let authors = known(authors);
+                match runs.last_mut() {
+                    Some((run, same)) if line > start && *same == authors => run.end = line + 1,
+                    _ => runs.push((line..line + 1, authors)),
                 }
             }
-            if authors.is_empty() {
-                authors = fallback.to_vec();
-            }
-            (after, authors)
-        });
-        edits.collect()
+        }
+        runs
     }
 
     /// Returns them as lines of text: for each run of lines with the same authors, their number and
@@ -234,8 +244,8 @@ mod tests {
 
     const AGENT: Author = Author::Turn(7);
 
-    /// Writes `texts`, each by its authors, beginning with what is reviewed, and returns who wrote the
-    /// differences to the last: the lines of each, and their authors.
+    /// Writes `texts`, each by its author, beginning with what is reviewed, and returns the runs of lines
+    /// of the last that differ from that, and their authors.
     fn written(reviewed: &str, texts: &[(&str, Author)]) -> Vec<(Range<usize>, String)> {
         let reviewed = Text::new(reviewed.as_bytes().to_vec());
         let mut text = reviewed.clone();
@@ -304,7 +314,8 @@ mod tests {
             "a\n",
             &[("a\nx\ny\n", AGENT), ("a\nx\nmine\ny\n", Author::User)],
         );
-        assert_eq!(all, [(1..4, "t7+u".to_owned())]);
+        let [agent, user] = ["t7", "u"].map(str::to_owned);
+        assert_eq!(all, [(1..2, agent.clone()), (2..3, user), (3..4, agent)]);
     }
 
     #[test]

@@ -599,8 +599,8 @@ impl Ledger {
         Ok(Written { authors, lines })
     }
 
-    /// Returns the lines of each difference of `pending`, from 0, and who wrote it; none if it is all by
-    /// the same.
+    /// Returns the runs of lines, from 0, of what differs in `pending`, and who wrote each; none if all are
+    /// by the same. Where lines were only removed, the run is empty.
     ///
     /// # Errors
     ///

@@ -207,8 +207,7 @@ impl Project {
         Ok(self.store.ledger().turns())
     }
 
-    /// Returns the lines of each difference of `pending`, from 0, and who wrote it; none if it is all by
-    /// the same.
+    /// Returns who wrote which lines of `pending`; see [`Ledger::authors_of`].
     ///
     /// # Errors
     ///

@@ -468,7 +468,7 @@ fn who_has_committed_is_asked_unless_it_was_in_a_turn() {
     // Outside a turn, nobody knows: it stays to be asked, however often somebody looks.
     commit("a\nB\nC\n");
     for _ in 0..2 {
-        assert_eq!(written(folder), ["f: t1+o"]);
+        assert_eq!(written(folder), ["f 1-2: t1", "f 2-3: o"]);
         assert!(asked());
     }
     // Also if a turn begins meanwhile, and ends.

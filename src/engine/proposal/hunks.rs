@@ -347,6 +347,13 @@ impl Proposal {
         hunks
     }
 
+    /// Returns the lines of the modified text from the first to the last that hunk `hunk` changes,
+    /// without its context.
+    pub fn changed_lines(&self, hunk: usize) -> Range<usize> {
+        let [first, last] = self.lines_of(hunk).outermost().map(edit_of);
+        first.after.start..last.after.end
+    }
+
     /// Returns hunk `hunk` with the section heading `heading`; the hunks above it add `added`
     /// lines.
     fn hunk<'a>(&'a self, hunk: usize, heading: &'a [u8], added: isize) -> Hunk<'a> {
