@@ -708,6 +708,12 @@ file, are inserted at once; see `agent-q-diff-buffer-rest'."
 
 ;;;; What a heading shows
 
+(defun agent-q-diff-section--author-words (change file)
+  "Return who wrote what is decided about FILE of CHANGE, a string, or nil."
+  (let ((authors (car (agent-q-diff-change-authors change file))))
+    (unless (member authors '(nil (unknown)))
+      (agent-q-diff-change-author-words authors))))
+
 (defun agent-q-diff-section-state (change index)
   "Return how far file INDEX of CHANGE is decided, words for its heading."
   (let* ((first (aref (agent-q-diff-change-first-hunks change) index))
@@ -739,6 +745,7 @@ file, are inserted at once; see `agent-q-diff-buffer-rest'."
                              (and (< (+ applied rejected) total)
                                   (format "%d pending" (- total applied rejected)))))
                  ", ")))
+            (agent-q-diff-section--author-words change file)
             (and (agent-q-diff-file-change-unsaved-p file) "unsaved edits")))
      " · ")))
 

@@ -484,7 +484,11 @@ IS-DONE is non-nil if it has been done."
 Each gets a list of files, `agent-q-diff-file-change', of that change."
   (before nil :documentation "Called with the files that a command is about to change.
 If it signals an error, the command stops and has changed nothing.")
-  (after nil :documentation "Called with the change and the files that were decided."))
+  (after nil :documentation "Called with the change and the files that were decided.")
+  (authors nil :documentation "Alist from absolute names of files to who wrote what is pending.
+Each is (AUTHORS . LINES).  AUTHORS are those of the file: the name of an
+agent, or `outside', `unknown' or `user', as in `agent-q-diff-module-pending';
+or `somebody', if no turn of an agent is known.  LINES are as there, or nil if each line is by all of them."))
 
 (cl-defstruct (agent-q-diff-change (:constructor agent-q-diff-change--create)
                                    (:copier nil))
@@ -566,6 +570,56 @@ kept, or if a file can no longer be a target."
      :written (agent-q-diff-change-written change)
      :comments (copy-alist (agent-q-diff-change-comments change))
      :failures (copy-alist (agent-q-diff-change-failures change)))))
+
+;;;; Who wrote it
+
+(defun agent-q-diff-change-authors (change file)
+  "Return who wrote what is decided about FILE of CHANGE, (AUTHORS . LINES), or nil.
+See the slot `authors' of `agent-q-diff-written'; it is nil if nobody knows."
+  (when-let ((written (agent-q-diff-change-written change)))
+    (cdr (assoc (or (agent-q-diff-file-change-new-path file)
+                    (agent-q-diff-file-change-old-path file))
+                (agent-q-diff-written-authors written)))))
+
+(defun agent-q-diff-change-hunk-authors (change hunk)
+  "Return who wrote HUNK of CHANGE, a list of authors; nil if nobody knows."
+  (let* ((index (agent-q-diff-change-file-index change hunk))
+         (file (nth index (agent-q-diff-change-files change)))
+         (known (agent-q-diff-change-authors change file)))
+    (if (or (null (cdr known))
+            (< (- hunk (aref (agent-q-diff-change-first-hunks change) index))
+               (length (agent-q-diff-file-change-decided-operations file))))
+        (car known)
+      (pcase-let ((`(,start . ,end)
+                   (agent-q-diff-module-changed-lines
+                    (agent-q-diff-change-engine change) hunk)))
+        (or (cl-loop for (from to authors) in (cdr known)
+                     when (and (<= from end) (<= start to)
+                               ;; Two that only touch are two.
+                               (or (< from end) (= start end))
+                               (or (< start to) (= from to)))
+                     append authors into all
+                     finally return (seq-uniq all))
+            (car known))))))
+
+(defun agent-q-diff-change-shared-p (change hunk)
+  "Return non-nil if HUNK of CHANGE has lines of the user's and of others."
+  (let ((authors (agent-q-diff-change-hunk-authors change hunk)))
+    (and (cdr authors) (memq 'user authors))))
+
+(defun agent-q-diff-change-author-words (authors)
+  "Return words for AUTHORS, a list as for `agent-q-diff-written', or nil."
+  (let ((words (delq nil
+                     (mapcar (lambda (author)
+                               (pcase-exhaustive author
+                                 ('outside "outside any turn")
+                                 ('unknown "from before the first look")
+                                 ((or 'user 'somebody) nil)
+                                 ((pred stringp) (agent-q-diff-visible author))))
+                             authors))))
+    (when (memq 'user authors)
+      (setq words (append words (list (if (cdr authors) "edited by you, too" "yours")))))
+    (and words (string-join words ", "))))
 
 ;;;; While it is being carried out
 

@@ -448,19 +448,30 @@ of (HUNK . REASON): those with which that could not be done."
     (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-fact t))
   (agent-q-diff-decide--all change 'unapply file))
 
-(defun agent-q-diff-decide--all (change command file)
+(defun agent-q-diff-decide--all (change command file &optional left-out)
   "Carry out COMMAND, `unapply' or `reject', on all hunks of CHANGE it is for.
-FILE and the value are as for `agent-q-diff-decide-unapply-all'."
+FILE and the value are as for `agent-q-diff-decide-unapply-all'.  LEFT-OUT is
+a list of hunks that are not rejected."
   (let* ((engine (agent-q-diff-change-engine change))
-         (planned (agent-q-diff-engine-plan-all engine command file)))
+         (planned (agent-q-diff-engine-plan-all engine command file left-out)))
     (agent-q-diff-decide--carry-out change engine planned)
     (agent-q-diff-decide--told change (agent-q-diff-engine-planned-refused planned))))
+
+(defun agent-q-diff-decide--shared (change file)
+  "Return the pending hunks of CHANGE that have lines of the user's, too.
+If FILE is not nil, only those of the file with that index."
+  (cl-loop for mark in (agent-q-diff-module-marks (agent-q-diff-change-engine change))
+           for hunk from 0
+           when (and (null mark)
+                     (or (null file) (= file (agent-q-diff-change-file-index change hunk)))
+                     (agent-q-diff-change-shared-p change hunk))
+           collect hunk))
 
 (defun agent-q-diff-decide-reject-all (change &optional file)
   "Reject every pending hunk of CHANGE.
 If FILE is not nil, only those of the file with that index.  Return a list
 of (HUNK . REASON): those that could not be taken out, if CHANGE was written
-before its review."
+before its review, and those that have lines of the user's, which stay pending."
   (setf (agent-q-diff-change-failures change)
         (and file
              (seq-remove (lambda (failure)
@@ -468,9 +479,11 @@ before its review."
                          (agent-q-diff-change-failures change)))
         (agent-q-diff-change-committed change) nil)
   (if (agent-q-diff-change-written change)
-      (progn
+      (let ((shared (agent-q-diff-decide--shared change file)))
         (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-mark nil)
-        (agent-q-diff-decide--all change 'reject file))
+        (append (agent-q-diff-decide--all change 'reject file shared)
+                (mapcar (lambda (hunk) (cons hunk "it has lines of yours"))
+                        shared)))
     (agent-q-diff-module-reject-all (agent-q-diff-change-engine change) file)
     nil))
 

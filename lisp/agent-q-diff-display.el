@@ -511,10 +511,22 @@ HUNK is an `agent-q-diff-engine-hunk'.  The notes are the number of outer
 context lines that differ at its place, and what the user did to it besides
 deciding it; COMMENT is the user's comment on it, or nil."
   (let* ((fuzz (agent-q-diff-engine-hunk-fuzz hunk))
-         (notes (delq nil (list (and (> fuzz 0) (format "fuzz %d" fuzz))
+         (notes (delq nil (list (agent-q-diff-signs--author-note hunk)
+                                (and (> fuzz 0) (format "fuzz %d" fuzz))
                                 (and (agent-q-diff-engine-hunk-is-edited hunk) "edited")
                                 (and comment "commented")))))
     (and notes (string-join notes ", "))))
+
+(defun agent-q-diff-signs--author-note (hunk)
+  "Return who wrote HUNK, a string, if others wrote other parts of its file.
+HUNK is an `agent-q-diff-engine-hunk'.  Otherwise return nil."
+  (let* ((change agent-q-diff-buffer-change)
+         (index (agent-q-diff-engine-hunk-index hunk))
+         (known (agent-q-diff-change-authors
+                 change (agent-q-diff-change-file-of change index))))
+    (when (cdar known)
+      (agent-q-diff-change-author-words
+       (agent-q-diff-change-hunk-authors change index)))))
 
 (defun agent-q-diff-signs-show-all ()
   "Show the state of every hunk and the progress.

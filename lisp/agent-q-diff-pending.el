@@ -34,19 +34,39 @@
 
 (cl-defstruct (agent-q-diff-pending-file (:type vector) (:constructor nil) (:copier nil))
   "A file in `agent-q-diff-module-pending'."
-  path mode text new-mode new-text)
+  path mode text new-mode new-text authors lines)
 
 (defconst agent-q-diff-pending-link #o120000
   "The mode of a symbolic link, as git writes it.")
 
-(defun agent-q-diff-pending--look (directory by-user)
+(defun agent-q-diff-pending--look (directory &optional by)
   "Return what is pending in the project of DIRECTORY.
 That is (ROOT TEXTS FILES LEFT-OUT).  See `agent-q-diff-module-pending', also
-for BY-USER."
-  (pcase-let ((`[,root ,texts ,files ,left-out]
+for BY.  In the authors of FILES, the agents of turns have their names."
+  (pcase-let ((`[,root ,texts ,files ,left-out ,turns]
                (agent-q-diff-engine-call #'agent-q-diff-module-pending
-                                          (expand-file-name directory) by-user)))
+                                          (expand-file-name directory) by)))
+    (dolist (file files)
+      (cl-callf agent-q-diff-pending--names (agent-q-diff-pending-file-authors file) turns)
+      (cl-callf2 mapcar (pcase-lambda (`[,start ,end ,authors])
+                          (list start end (agent-q-diff-pending--names authors turns)))
+                 (agent-q-diff-pending-file-lines file)))
     (list (file-name-as-directory root) texts files left-out)))
+
+(defun agent-q-diff-pending--names (authors turns)
+  "Return AUTHORS with the agents of TURNS for the numbers of these.
+Both are as in `agent-q-diff-module-pending'."
+  (seq-uniq
+   (mapcar (lambda (author)
+             (cond
+              ((integerp author)
+               (if-let ((turn (seq-find (lambda (turn) (eql author (aref turn 0))) turns)))
+                   (aref turn 1)
+                 "an agent"))
+              ;; Where no turn is known, nothing is outside one.
+              ((and (eq author 'outside) (null turns)) 'somebody)
+              (t author)))
+           authors)))
 
 (defun agent-q-diff-pending-bytes (texts name)
   "Return the bytes of the text with NAME in the folder TEXTS; \"\" if NAME is nil."
@@ -134,6 +154,10 @@ ROOT, TEXTS and FILES are as from `agent-q-diff-pending--look'."
              change
              (agent-q-diff-pending--written
               root
+              (mapcar (pcase-lambda (`(,name . ,file))
+                        (cons name (cons (agent-q-diff-pending-file-authors file)
+                                         (agent-q-diff-pending-file-lines file))))
+                      known)
               (lambda (change decided)
                 ;; By name: when a review is looked at again, its files are new.
                 (dolist (one decided)
@@ -151,12 +175,13 @@ ROOT, TEXTS and FILES are as from `agent-q-diff-pending--look'."
 ;;
 ;; It is stored before that, for `agent-q-diff-taken-out'.
 
-(defun agent-q-diff-pending--written (root after)
+(defun agent-q-diff-pending--written (root authors after)
   "Return an `agent-q-diff-written' by which what is taken out is stored.
-The files are in the project at ROOT.  AFTER is called after a decision, with
-the change and the files that were decided."
+The files are in the project at ROOT.  AUTHORS is its slot.  AFTER is called
+after a decision, with the change and the files that were decided."
   (let ((stored nil))
     (agent-q-diff-written-create
+     :authors authors
      :before (lambda (files)
                (setq stored (mapcar #'agent-q-diff-file-change-path files))
                (agent-q-diff-pending-note-taking-out root stored))
@@ -395,7 +420,7 @@ Others may have written its file since."
                     agent-q-diff-pending--least-seconds))
       (ignore-errors
         (agent-q-diff-pending--note-count
-         root (nth 2 (agent-q-diff-pending--look root nil)))))))
+         root (nth 2 (agent-q-diff-pending--look root)))))))
 
 (defun agent-q-diff-pending--note-count (root files)
   "Record that FILES are pending in the project at ROOT, and show how many."
@@ -461,17 +486,18 @@ this Emacs or an earlier one.  That command turns this mode on."
 (defconst agent-q-diff-pending--n-commits 5
   "Number of commits that are named in the question whether they are the user's.")
 
-(defun agent-q-diff-pending--moved-by-user-p (directory)
-  "Return non-nil if the user has moved HEAD of the repository of DIRECTORY.
-If it has moved since the last look, ask."
-  (let ((commits (agent-q-diff-engine-call #'agent-q-diff-module-moved
-                                            directory agent-q-diff-pending--n-commits)))
-    (and commits
-         (y-or-n-p
-          (if (listp commits)
-              (format "Since the last look, HEAD has got %s.  Yours, and so reviewed? "
-                      (mapconcat #'agent-q-diff-visible commits "; "))
-            "Since the last look, HEAD has moved back.  By you? ")))))
+(defun agent-q-diff-pending--who-moved (directory)
+  "Return who has moved HEAD of the repository of DIRECTORY, `user' or `agent'.
+If nobody knows, ask; if it has not moved since the last look, return nil."
+  (when-let ((commits (agent-q-diff-engine-call #'agent-q-diff-module-moved
+                                                directory agent-q-diff-pending--n-commits)))
+    (if (y-or-n-p
+         (if (listp commits)
+             (format "Since the last look, HEAD has got %s.  Yours, and so reviewed? "
+                     (mapconcat #'agent-q-diff-visible commits "; "))
+           "Since the last look, HEAD has moved back.  By you? "))
+        'user
+      'agent)))
 
 (defun agent-q-diff-pending--left-out-note (left-out)
   "Return a sentence about LEFT-OUT, which was not looked at, or nil."
@@ -481,6 +507,20 @@ If it has moved since the last look, ask."
                             (format (if (= n 1) "%s (over 8 MB)" "%s (%d new files)")
                                     (agent-q-diff-visible path) n))
                           left-out ", "))))
+
+(defun agent-q-diff-pending--authors-note (files)
+  "Return a sentence about who wrote what is pending in FILES, or nil.
+In several files, the heading of each says that."
+  (let ((authors (seq-uniq (mapcan (lambda (file)
+                                     (copy-sequence (agent-q-diff-pending-file-authors file)))
+                                   files))))
+    (cond
+     ((equal authors '(unknown))
+      "Everything since HEAD, yours included; M-x agent-q-diff-mark-reviewed keeps all.")
+     ((and files (null (cdr files)) (null (cdr authors)))
+      (pcase (car authors)
+        ('outside "Written outside any turn of an agent.")
+        ((and agent (pred stringp)) (format "Written by %s." (agent-q-diff-visible agent))))))))
 
 (defun agent-q-diff-pending--directory (directory)
   "Return DIRECTORY, by default the current one, as an absolute directory name."
@@ -498,10 +538,11 @@ Until the first look at a project, what is in HEAD of its git repository was
 reviewed.  What you save in Emacs from then on is reviewed as well."
   (interactive)
   (pcase-let* ((directory (agent-q-diff-pending--directory directory))
-               (by-user (agent-q-diff-pending--moved-by-user-p directory))
+               (by (agent-q-diff-pending--who-moved directory))
                (`(,root ,texts ,files ,left-out)
-                (agent-q-diff-pending--look directory by-user))
-               (note (agent-q-diff-pending--left-out-note left-out)))
+                (agent-q-diff-pending--look directory by))
+               (note (agent-q-diff-pending--left-out-note left-out))
+               (notes (delq nil (list note (agent-q-diff-pending--authors-note files)))))
     (agent-q-diff-pending-mode)
     (agent-q-diff-pending--note-count root files)
     (if (null files)
@@ -512,7 +553,7 @@ reviewed.  What you save in Emacs from then on is reviewed as well."
              (agent-q-diff-call (agent-q-diff-call-with 'is-by-user t))
              (review (agent-q-diff-api-start
                       root (lambda (_) (agent-q-diff-pending--count-soon root))
-                      nil nil nil "" #'agent-q-diff-mode (and note (list note))
+                      nil nil nil "" #'agent-q-diff-mode notes
                       (lambda ()
                         (agent-q-diff-pending--change root texts files)))))
         (if (agent-q-diff-session-outcome review)
@@ -529,7 +570,7 @@ If FILE is non-nil, interactively with a prefix argument, only the file of
 this buffer is meant.  The files do not change."
   (interactive "P")
   (pcase-let* ((directory (agent-q-diff-pending--directory nil))
-               (`(,root ,_ ,files ,_) (agent-q-diff-pending--look directory nil))
+               (`(,root ,_ ,files ,_) (agent-q-diff-pending--look directory))
                (paths (mapcar #'agent-q-diff-pending-file-path files))
                (only (and file
                           (or (and buffer-file-name (agent-q-diff-pending--path root))

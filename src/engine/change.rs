@@ -576,12 +576,21 @@ impl Change {
     /// Plans to reject everything that is pending in `files`; nothing changes in any file unless it was
     /// written before. Also returns what cannot be taken out.
     pub fn plan_reject(&self, files: impl IntoIterator<Item = usize>) -> (ChangePlan, Refused) {
+        self.plan_reject_except(files, |_, _| false)
+    }
+
+    /// Plans what [`Change::plan_reject`] does, without the hunks of files for which `is_left_out` holds.
+    pub fn plan_reject_except(
+        &self,
+        files: impl IntoIterator<Item = usize>,
+        is_left_out: impl Fn(usize, usize) -> bool,
+    ) -> (ChangePlan, Refused) {
         self.plan_files(files, |file, refused| {
             let change = &self.files[file];
             let is_pending = |decided: &Decided| decided.mark == Mark::Pending;
             let mut operations = change.steps(Command::Reject, is_pending, refused);
             let text = change.review().and_then(|review| {
-                let (plan, unable) = review.plan_rejection();
+                let (plan, unable) = review.plan_rejection_except(|hunk| is_left_out(file, hunk));
                 change.text_part(plan, unable, &mut operations, refused)
             });
             (operations, text)

@@ -390,7 +390,7 @@ fn decision<'e>(env: &'e Env, session: &mut Session, by_facts: Value<'e>) -> Res
 ///
 /// If COMMAND is `unapply' or `reject', plan that instead.  If FILE is not
 /// nil, plan it only for the file with that index.  LEFT-OUT is a list of
-/// hunks that are not accepted.  The plan is as in `agent-q-diff-module-plan'.
+/// hunks that are not accepted, or not rejected.  The plan is as in `agent-q-diff-module-plan'.
 #[defun]
 fn plan_all<'e>(
     env: &'e Env,
@@ -406,12 +406,13 @@ fn plan_all<'e>(
         let left_out = hunks
             .map(|hunk| ongoing.lines(env, hunk.into_rust()?))
             .collect::<Result<HashSet<_>>>()?;
+        let is_left_out = |file, hunk| left_out.contains(&(file, hunk));
         let (plan, refused) = match command_named(env, command)? {
             Command::Unapply => ongoing.change.plan_unapply(files),
-            Command::Reject => ongoing.change.plan_reject(files),
-            Command::Accept | Command::Toggle => ongoing
-                .change
-                .plan_accept_except(files, |file, hunk| left_out.contains(&(file, hunk))),
+            Command::Reject => ongoing.change.plan_reject_except(files, is_left_out),
+            Command::Accept | Command::Toggle => {
+                ongoing.change.plan_accept_except(files, is_left_out)
+            }
         };
         keep(env, &mut ongoing, plan, refused, None)
     })

@@ -176,9 +176,14 @@ impl Review {
     }
 
     /// Plans to reject every pending hunk; the target does not change unless they were written before.
-    /// Also returns the hunks that cannot be taken out, each with the reason.
-    pub(crate) fn plan_rejection(&self) -> (Plan, Vec<(usize, Refusal)>) {
-        self.plan_each(Command::Reject, |hunk| self.marks[hunk] == Mark::Pending)
+    /// Also returns the hunks that cannot be taken out, each with the reason. Those for which
+    /// `is_left_out` holds are not affected.
+    pub(crate) fn plan_rejection_except(
+        &self,
+        is_left_out: impl Fn(usize) -> bool,
+    ) -> (Plan, Vec<(usize, Refusal)>) {
+        let is_meant = |hunk| self.marks[hunk] == Mark::Pending && !is_left_out(hunk);
+        self.plan_each(Command::Reject, is_meant)
     }
 
     /// Plans to unapply every hunk that is wholly or partly in the target, as one plan; if they were
