@@ -81,8 +81,12 @@ pub struct Events {
     pub before: &'static [&'static str],
     /// After it has run.
     pub after: &'static [&'static str],
-    /// When the agent has gone on, or its turn has ended.
-    pub over: &'static [&'static str],
+    /// When the user has given it a prompt.
+    pub begins: &'static [&'static str],
+    /// When it has gone on after some tools.
+    pub goes_on: &'static [&'static str],
+    /// When its turn has ended.
+    pub ends: &'static [&'static str],
 }
 
 /// A tool with which an agent edits files.

@@ -31,6 +31,8 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::sync::oneshot;
 
+use agent_q_diff_reviewed::{Project, ProjectError};
+
 use crate::agents::{Agent, Tool, Verdict, records};
 use crate::options::Hook;
 use crate::socket::{Answer, Call, Request, State, Texts, sockets};
@@ -129,16 +131,16 @@ fn say(message: &str) {
 /// word.
 async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
     let event = Event::parse(input)?;
+    note_turn(options, &event).await;
+    if event.moment.is_over() {
+        // Nothing depends on the answer: the agent goes on all the same.
+        let arguments = json!({ "session": event.thread });
+        let told = ask(options, &event, "session_went_on", arguments);
+        let _ = tokio::time::timeout(TIME_TO_TELL, told).await;
+    }
     let tool = match event.moment {
         Moment::Before | Moment::After => (options.agent.tool)(&event.tool, &event.input),
-        Moment::Over => {
-            // Nothing depends on the answer: the agent goes on all the same.
-            let arguments = json!({ "session": event.thread });
-            let told = ask(options, &event, "session_went_on", arguments);
-            let _ = tokio::time::timeout(TIME_TO_TELL, told).await;
-            None
-        }
-        Moment::Other => None,
+        _ => None,
     };
     let Some(tool) = tool else {
         return Ok(None);
@@ -181,7 +183,30 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
             let told = check(options, tool, &event).await;
             Ok((!told.is_empty()).then(|| (options.agent.after)(&told)))
         }
-        Moment::Over | Moment::Other => Ok(None),
+        _ => Ok(None),
+    }
+}
+
+/// Records in the project when the agent's turn begins, and when it ends: what is written meanwhile
+/// is the agent's. Edits are decided all the same if that fails.
+async fn note_turn(options: &Hook, event: &Event) {
+    let folder = event.project(options.agent);
+    let (agent, session) = (options.name.clone(), event.session.clone());
+    let (moment, prompt) = (event.moment, event.prompt.clone());
+    let note = move || -> Result<(), ProjectError> {
+        let mut project = Project::open(&folder)?;
+        match moment {
+            Moment::Begins => project.begin_turn(&agent, &session, &prompt)?,
+            Moment::Before if !project.is_at_work(&agent, &session)? => {
+                project.begin_turn(&agent, &session, "")?;
+            }
+            Moment::Ends => drop(project.end_turns(Some((&agent, &session)))?),
+            _ => {}
+        }
+        Ok(())
+    };
+    if matches!(moment, Moment::Before | Moment::Begins | Moment::Ends) {
+        let _ = tokio::task::spawn_blocking(note).await;
     }
 }
 

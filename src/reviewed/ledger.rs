@@ -670,17 +670,8 @@ impl Ledger {
         working: Version,
     ) -> Result<(), W::Error> {
         self.set(path, reviewed);
-        let written = self.written(world, path, working, reviewed, &[Author::User])?;
-        self.see(
-            path,
-            Seen {
-                working,
-                reviewed,
-                is_back: false,
-                written,
-            },
-        );
-        Ok(())
+        let writers = self.writers();
+        self.see_written(world, path, working, reviewed, &writers)
     }
 
     /// Records that the user, in an editor, made `after` of `before`, which the file held. What the
@@ -698,7 +689,36 @@ impl Ledger {
     ) -> Result<(), W::Error> {
         let reviewed = self.reviewed(world, path)?;
         let followed = carried_over(world, before, reviewed, after)?;
-        self.decide(world, path, followed, after)
+        if before != reviewed {
+            // What others have written since the last look is not the user's.
+            let writers = self.writers();
+            self.see_written(world, path, before, reviewed, &writers)?;
+        }
+        self.set(path, followed);
+        self.see_written(world, path, after, followed, &[Author::User])
+    }
+
+    /// Records that `path` holds `working`, which `by` made of what it held at the last look, while
+    /// `reviewed` is what was reviewed.
+    fn see_written<W: World>(
+        &mut self,
+        world: &mut W,
+        path: &[u8],
+        working: Version,
+        reviewed: Version,
+        by: &[Author],
+    ) -> Result<(), W::Error> {
+        let written = self.written(world, path, working, reviewed, by)?;
+        self.see(
+            path,
+            Seen {
+                working,
+                reviewed,
+                is_back: false,
+                written,
+            },
+        );
+        Ok(())
     }
 }
 

@@ -21,6 +21,9 @@ pub enum ProjectError {
     /// git is in the middle of something, and files may have marks of conflicts.
     #[error("git is in the middle of {0}; finish or abort it, then look again")]
     InProgress(&'static str),
+    /// It is all of the home directory, or of the machine.
+    #[error("turns of agents are not recorded in a repository at {}", .0.display())]
+    TooWide(PathBuf),
     /// git cannot read it.
     #[error(transparent)]
     Git(#[from] GitError),
@@ -147,13 +150,19 @@ impl Project {
     ///
     /// # Errors
     ///
-    /// [`ProjectError`].
+    /// [`ProjectError`], also if the project is all of the home directory.
     pub fn begin_turn(
         &mut self,
         agent: &str,
         session: &str,
         title: &str,
     ) -> Result<(), ProjectError> {
+        let home = std::env::var_os("HOME");
+        if self.root().parent().is_none()
+            || home.is_some_and(|home| self.root() == Path::new(&home))
+        {
+            return Err(ProjectError::TooWide(self.root().to_owned()));
+        }
         self.look_if_possible()?;
         let head = self.git.head()?;
         let title = title.lines().next().unwrap_or_default();
@@ -188,6 +197,17 @@ impl Project {
             })?;
         }
         Ok(n)
+    }
+
+    /// Returns whether `agent` is in a turn in `session`.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn is_at_work(&mut self, agent: &str, session: &str) -> Result<bool, ProjectError> {
+        self.store.refresh()?;
+        let mut turns = self.store.ledger().at_work();
+        Ok(turns.any(|turn| turn.agent == agent && turn.session == session))
     }
 
     fn look_if_possible(&mut self) -> Result<(), ProjectError> {

@@ -434,8 +434,7 @@ fn an_agents_line_that_the_user_changed_is_by_both() {
     let folder = folder.path();
     let mut project = Project::open(folder).unwrap();
     project.begin_turn("Codex", "", "").unwrap();
-    fs::write(folder.join("f"), "a\nB\nc\n").unwrap();
-    project.end_turns(None).unwrap();
+    // Nobody has looked since, and the agent is still at work.
     let (before, after) = ("a\nB\nc\n", "a\nBB\nc\nmine\n");
     fs::write(folder.join("f"), after).unwrap();
     let mode = 0o100_644;

@@ -25,7 +25,9 @@ pub static AGENT: Agent = Agent {
     events: Events {
         before: &["PreToolUse"],
         after: &["PostToolUse"],
-        over: &["PostToolBatch", "Stop", "SessionEnd", "UserPromptSubmit"],
+        begins: &["UserPromptSubmit"],
+        goes_on: &["PostToolBatch"],
+        ends: &["Stop", "SessionEnd"],
     },
     arguments: &[
         (Field::Path, "file_path"),

@@ -22,7 +22,9 @@ pub static AGENT: Agent = Agent {
     events: Events {
         before: &["PreToolUse"],
         after: &["PostToolUse"],
-        over: &["Stop"],
+        begins: &[],
+        goes_on: &[],
+        ends: &["Stop"],
     },
     arguments: &[(Field::Patch, "command")],
     tool: |name, _| match name {

@@ -21,7 +21,9 @@ pub static AGENT: Agent = Agent {
     events: Events {
         before: &["BeforeTool"],
         after: &["AfterTool"],
-        over: &["AfterAgent"],
+        begins: &[],
+        goes_on: &[],
+        ends: &["AfterAgent"],
     },
     arguments: &[
         (Field::Path, "file_path"),

@@ -23,7 +23,9 @@ pub static AGENT: Agent = Agent {
     events: Events {
         before: &["tool.execute.before"],
         after: &["tool.execute.after"],
-        over: &["Stop"],
+        begins: &[],
+        goes_on: &[],
+        ends: &["Stop"],
     },
     arguments: &[
         (Field::Path, "filePath"),

@@ -31,7 +31,9 @@ pub static ANY: Agent = Agent {
     events: Events {
         before: &["PreToolUse"],
         after: &["PostToolUse"],
-        over: &["Stop"],
+        begins: &[],
+        goes_on: &[],
+        ends: &["Stop"],
     },
     tool,
     project: None,
@@ -53,7 +55,9 @@ pub static COPILOT: Agent = Agent {
     events: Events {
         before: &["preToolUse"],
         after: &["postToolUse"],
-        over: &[],
+        begins: &[],
+        goes_on: &[],
+        ends: &[],
     },
     arguments: &[
         (Field::Old, "old_str"),
@@ -91,7 +95,9 @@ const READING_OUTPUT: Agent = Agent {
     events: Events {
         before: &["PreToolUse"],
         after: &["PostToolUse"],
-        over: &["Stop"],
+        begins: &[],
+        goes_on: &[],
+        ends: &["Stop"],
     },
     arguments: &[],
     tool,

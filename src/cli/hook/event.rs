@@ -14,8 +14,12 @@ pub enum Moment {
     Before,
     /// After it has run.
     After,
-    /// When the agent has gone on, or its turn has ended: what was to run before has run, or will not.
-    Over,
+    /// When the user has given the agent a prompt.
+    Begins,
+    /// When the agent has gone on after some tools.
+    GoesOn,
+    /// When the agent's turn has ended.
+    Ends,
     /// At another time, which does not matter here.
     Other,
 }
@@ -30,11 +34,20 @@ impl Moment {
             Self::Before
         } else if is_one(|events| events.after) {
             Self::After
-        } else if is_one(|events| events.over) {
-            Self::Over
+        } else if is_one(|events| events.begins) {
+            Self::Begins
+        } else if is_one(|events| events.goes_on) {
+            Self::GoesOn
+        } else if is_one(|events| events.ends) {
+            Self::Ends
         } else {
             Self::Other
         }
+    }
+
+    /// Returns whether what was to run before has run, or will not.
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Begins | Self::GoesOn | Self::Ends)
     }
 }
 
@@ -59,7 +72,9 @@ pub struct Event {
     /// The agent's session, and in it the subagent, if it is one's.
     pub thread: String,
     /// The agent's session.
-    session: String,
+    pub session: String,
+    /// What the user has said to it; empty if that is not told.
+    pub prompt: String,
     /// The directory to which names in the input are relative.
     directory: PathBuf,
     /// The call's id, if the agent gives it one.
@@ -123,6 +138,7 @@ impl Event {
                 None => session.clone(),
             },
             session,
+            prompt: text(&["prompt"]).unwrap_or_default(),
             directory: text(&["cwd"]).map_or_else(crate::socket::current_directory, PathBuf::from),
             // Qwen Code has both, and makes the first anew for each event.
             call: text(&["tool_call_id", "tool_use_id", "toolUseId"]),
@@ -184,7 +200,7 @@ mod tests {
         assert_eq!((&*other.tool, &*other.thread), ("T", "s a"));
         assert_eq!(other.call_of(Path::new("/f")), "s c");
         let stop = Event::parse(br#"{"hook_event_name": "Stop", "session_id": "s"}"#).unwrap();
-        assert_eq!(stop.moment, Moment::Over);
+        assert_eq!(stop.moment, Moment::Ends);
         assert_eq!(stop.call_of(Path::new("/f")), "s /f");
     }
 
