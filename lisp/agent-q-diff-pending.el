@@ -291,9 +291,23 @@ project at ROOT; TEXTS is the folder of its texts."
 
 ;;;; Projects that are looked at
 
-(defvar agent-q-diff-pending--counts (make-hash-table :test #'equal)
-  "Table from the roots of projects to (FILES . TIME), how many files are pending.
-TIME is when that was found out.")
+(cl-defstruct (agent-q-diff-pending-project (:constructor agent-q-diff-pending--project)
+                                            (:copier nil))
+  "What was pending in a project when it was looked at last."
+  (texts nil :documentation "The folder of the texts.")
+  (files nil :documentation "What was pending, a list of `agent-q-diff-pending-file'.")
+  (n-hunks nil :documentation "Table from members of `files' to their number of hunks.
+It has those whose hunks were counted.  A file has the names of its texts, so
+the number of one that has not changed is still right.")
+  (time nil :documentation "When that was."))
+
+(defvar agent-q-diff-pending--projects (make-hash-table :test #'equal)
+  "Table from the roots of projects to their `agent-q-diff-pending-project'.")
+
+(defun agent-q-diff-pending-known (root)
+  "Return the `agent-q-diff-pending-project' at ROOT.
+Return nil if it was not looked at."
+  (gethash root agent-q-diff-pending--projects))
 
 (defvar-local agent-q-diff-pending--known-root nil
   "The root of the project of this buffer's file, or nil if that is not known.
@@ -302,7 +316,7 @@ line asks at each redisplay, and that is found out on disk.")
 
 (defun agent-q-diff-pending--root ()
   "Return the root of the project of this buffer if it was looked at, or nil."
-  (let ((n (hash-table-count agent-q-diff-pending--counts)))
+  (let ((n (hash-table-count agent-q-diff-pending--projects)))
     (unless (or (stringp agent-q-diff-pending--known-root)
                 (eql n agent-q-diff-pending--known-root))
       (setq agent-q-diff-pending--known-root
@@ -367,48 +381,165 @@ Others may have written its file since."
                                    (agent-q-diff-pending--saved-bytes))
       (error (message "What you saved is pending, since that could not be noted: %s"
                       (agent-q-diff-error-text err))))
-    (agent-q-diff-pending--count-soon root)))
+    (agent-q-diff-pending-count-soon root)))
+
+;;;; The number of hunks
+
+(defun agent-q-diff-pending--n-hunks (root texts file)
+  "Return the number of hunks that FILE has in a review; at least 1.
+FILE is an `agent-q-diff-pending-file'.  ROOT and TEXTS are as from
+`agent-q-diff-pending--look'.  What is decided as a whole is one hunk."
+  (let ((mode (agent-q-diff-pending-file-mode file))
+        (new-mode (agent-q-diff-pending-file-new-mode file))
+        (text (agent-q-diff-pending-file-text file))
+        (new-text (agent-q-diff-pending-file-new-text file)))
+    (if (or (= 0 new-mode)
+            (memq agent-q-diff-pending-link (list mode new-mode)))
+        1
+      (+ (if (memq mode (list 0 new-mode)) 0 1)
+         (cond
+          ((equal text new-text) 0)
+          (t (agent-q-diff-pending--n-text-hunks
+              (expand-file-name (agent-q-diff-pending-file-path file) root)
+              (agent-q-diff-pending-bytes texts text)
+              (agent-q-diff-pending-bytes texts new-text))))))))
+
+(defun agent-q-diff-pending--n-text-hunks (path bytes new-bytes)
+  "Return the number of hunks from BYTES to NEW-BYTES of the file PATH."
+  (or (agent-q-diff-pending-compare
+       path bytes new-bytes
+       (lambda (engine)
+         (length (agent-q-diff-module-marks engine))))
+      1))
+
+(defun agent-q-diff-pending-compare (path bytes new-bytes use)
+  "Compare BYTES of the file PATH with NEW-BYTES, and call USE with a review.
+It is one of the engine, and is freed after that.  Return the value of USE, or
+nil without calling it if the bytes are not text, or differ only in how it is
+encoded."
+  (and (agent-q-diff-pending-text-p bytes)
+       (agent-q-diff-pending-text-p new-bytes)
+       (agent-q-diff-base-collecting-once
+         (ignore-error agent-q-diff-identical
+           (let ((engine (agent-q-diff-engine-review
+                          (agent-q-diff-pending-decoded bytes path)
+                          (agent-q-diff-pending-decoded new-bytes path))))
+             (unwind-protect
+                 (funcall use engine)
+               (agent-q-diff-module-free engine)))))))
+
+(defun agent-q-diff-pending--count-hunks (root)
+  "Count the hunks that are pending in the project at ROOT, until there is input.
+Return non-nil if that is done."
+  (let* ((project (agent-q-diff-pending-known root))
+         (n-hunks (agent-q-diff-pending-project-n-hunks project))
+         (files (seq-remove (lambda (file)
+                              (gethash file n-hunks))
+                            (agent-q-diff-pending-project-files project))))
+    (while (and files (not (input-pending-p)))
+      (let* ((file (pop files))
+             ;; Another Emacs may have removed its texts.
+             (n (ignore-errors
+                  (agent-q-diff-pending--n-hunks
+                   root (agent-q-diff-pending-project-texts project) file))))
+        (when n
+          (puthash file n n-hunks))))
+    (null files)))
+
+(defun agent-q-diff-pending-amount (root)
+  "Return how much is pending in the project at ROOT, as \"3 files, 12 hunks\".
+Return nil if nothing is known to be.  Until the hunks are counted, only the
+files are named."
+  (when-let* ((project (agent-q-diff-pending-known root))
+              (files (agent-q-diff-pending-project-files project)))
+    (let ((n-files (length files))
+          (counts (mapcar (lambda (file)
+                            (gethash file (agent-q-diff-pending-project-n-hunks project)))
+                          files)))
+      (concat (format (ngettext "%d file" "%d files" n-files) n-files)
+              (unless (memq nil counts)
+                (let ((n (apply #'+ counts)))
+                  (format (ngettext ", %d hunk" ", %d hunks" n) n)))))))
 
 ;;;; How much is pending
 
 (defvar agent-q-diff-pending--timer nil
   "Timer that counts what is pending, or nil.")
 
-(defconst agent-q-diff-pending--least-seconds 5
+(defvar agent-q-diff-pending--to-count nil
+  "Roots of the projects that the timer is for.")
+
+(defvar agent-q-diff-pending--least-seconds 5
   "Seconds between two looks at a project that nobody asked for.")
 
-(defun agent-q-diff-pending--count-soon (root)
+(defun agent-q-diff-pending-count-soon (root)
   "Count what is pending in the project at ROOT when Emacs is next idle."
+  (cl-pushnew root agent-q-diff-pending--to-count :test #'equal)
   (unless agent-q-diff-pending--timer
+    (agent-q-diff-pending--count-when-idle)))
+
+(defun agent-q-diff-pending--count-when-idle ()
+  "Call `agent-q-diff-pending--count-all' when Emacs is next idle."
+  (setq agent-q-diff-pending--timer
+        (run-with-idle-timer 1 nil #'agent-q-diff-pending--count-all)))
+
+(defun agent-q-diff-pending--count-all ()
+  "Count what is pending in the projects for which that was asked.
+What remains to be counted is counted a little later."
+  (setq agent-q-diff-pending--timer nil
+        agent-q-diff-pending--to-count
+        (seq-remove #'agent-q-diff-pending--count agent-q-diff-pending--to-count))
+  (when agent-q-diff-pending--to-count
     (setq agent-q-diff-pending--timer
-          (run-with-idle-timer
-           1 nil
-           (lambda ()
-             (setq agent-q-diff-pending--timer nil)
-             (agent-q-diff-pending--count root))))))
+          (run-with-timer agent-q-diff-pending--least-seconds nil
+                          #'agent-q-diff-pending--count-when-idle))))
 
 (defun agent-q-diff-pending--count (root)
-  "Count what is pending in the project at ROOT, unless that was done just now."
-  (let ((known (gethash root agent-q-diff-pending--counts)))
-    (unless (and known
-                 (< (float-time (time-since (cdr known)))
-                    agent-q-diff-pending--least-seconds))
+  "Count what is pending in the project at ROOT; return non-nil if that is done.
+It is not if there is input, or if the last look was just now: then only the
+hunks are counted that it found."
+  (let* ((known (agent-q-diff-pending-known root))
+         (is-new (and known
+                      (< (float-time (time-since (agent-q-diff-pending-project-time known)))
+                         agent-q-diff-pending--least-seconds))))
+    (unless is-new
       (ignore-errors
-        (agent-q-diff-pending--note-count
-         root (nth 2 (agent-q-diff-pending--look root nil)))))))
+        (agent-q-diff-pending--look-and-note root nil)))
+    (or (null (agent-q-diff-pending-known root))
+        (prog1 (and (agent-q-diff-pending--count-hunks root)
+                    (not is-new))
+          (force-mode-line-update t)))))
 
-(defun agent-q-diff-pending--note-count (root files)
-  "Record that FILES are pending in the project at ROOT, and show how many."
-  (puthash root (cons (length files) (current-time)) agent-q-diff-pending--counts)
-  (force-mode-line-update t))
+(defun agent-q-diff-pending--look-and-note (directory by-user)
+  "Return what is pending in the project of DIRECTORY, and record it.
+The value and BY-USER are as for `agent-q-diff-pending--look'."
+  (let ((found (agent-q-diff-pending--look directory by-user)))
+    (pcase-let ((`(,root ,texts ,files ,_) found))
+      (agent-q-diff-pending--note root texts files))
+    found))
+
+(defun agent-q-diff-pending--note (root texts files)
+  "Record that FILES are pending in the project at ROOT, and show how many.
+TEXTS is the folder of their texts."
+  (let* ((known (agent-q-diff-pending-known root))
+         (counted (and known (agent-q-diff-pending-project-n-hunks known)))
+         (n-hunks (make-hash-table :test #'equal)))
+    (when counted
+      (dolist (file files)
+        (when-let ((n (gethash file counted)))
+          (puthash file n n-hunks))))
+    (puthash root (agent-q-diff-pending--project :texts texts :files files
+                                                  :n-hunks n-hunks :time (current-time))
+             agent-q-diff-pending--projects)
+    (force-mode-line-update t)))
 
 (defun agent-q-diff-pending--mode-line ()
-  "Return text for the mode line: how many files are pending in this project."
+  "Return text for the mode line: how much is pending in this project."
   (let* ((root (agent-q-diff-pending--root))
-         (n (car (and root (gethash root agent-q-diff-pending--counts)))))
-    (if (memq n '(nil 0))
+         (amount (and root (agent-q-diff-pending-amount root))))
+    (if (null amount)
         ""
-      (propertize (format (ngettext " [%d file unreviewed]" " [%d files unreviewed]" n) n)
+      (propertize (format " [%s unreviewed]" amount)
                   'face 'agent-q-diff-reviews
                   'help-echo "Written and not reviewed yet; M-x agent-q-diff-review-changes"))))
 (put 'agent-q-diff-pending--mode-line 'risky-local-variable t)
@@ -419,7 +550,7 @@ Others may have written its file since."
 (defun agent-q-diff-pending--look-here ()
   "Count what is pending in the project of this buffer, if that is known."
   (when-let ((root (agent-q-diff-pending--root)))
-    (agent-q-diff-pending--count-soon root)))
+    (agent-q-diff-pending-count-soon root)))
 
 (defun agent-q-diff-pending--focus ()
   "Count what is pending when a frame gets the focus."
@@ -453,8 +584,9 @@ this Emacs or an earlier one.  That command turns this mode on."
                       (append (default-value 'mode-line-misc-info)
                               (list agent-q-diff-pending--construct))))
     (when agent-q-diff-pending--timer
-      (cancel-timer agent-q-diff-pending--timer)
-      (setq agent-q-diff-pending--timer nil))))
+      (cancel-timer agent-q-diff-pending--timer))
+    (setq agent-q-diff-pending--timer nil
+          agent-q-diff-pending--to-count nil)))
 
 ;;;; Commands
 
@@ -500,10 +632,10 @@ reviewed.  What you save in Emacs from then on is reviewed as well."
   (pcase-let* ((directory (agent-q-diff-pending--directory directory))
                (by-user (agent-q-diff-pending--moved-by-user-p directory))
                (`(,root ,texts ,files ,left-out)
-                (agent-q-diff-pending--look directory by-user))
+                (agent-q-diff-pending--look-and-note directory by-user))
                (note (agent-q-diff-pending--left-out-note left-out)))
     (agent-q-diff-pending-mode)
-    (agent-q-diff-pending--note-count root files)
+    (agent-q-diff-pending-count-soon root)
     (if (null files)
         (message "Nothing is pending in %s%s"
                  (agent-q-diff-visible (abbreviate-file-name root))
@@ -511,7 +643,7 @@ reviewed.  What you save in Emacs from then on is reviewed as well."
       (let* ((default-directory root)
              (agent-q-diff-call (agent-q-diff-call-with 'is-by-user t))
              (review (agent-q-diff-api-start
-                      root (lambda (_) (agent-q-diff-pending--count-soon root))
+                      root (lambda (_) (agent-q-diff-pending-count-soon root))
                       nil nil nil "" #'agent-q-diff-mode (and note (list note))
                       (lambda ()
                         (agent-q-diff-pending--change root texts files)))))
@@ -529,7 +661,7 @@ If FILE is non-nil, interactively with a prefix argument, only the file of
 this buffer is meant.  The files do not change."
   (interactive "P")
   (pcase-let* ((directory (agent-q-diff-pending--directory nil))
-               (`(,root ,_ ,files ,_) (agent-q-diff-pending--look directory nil))
+               (`(,root ,texts ,files ,_) (agent-q-diff-pending--look directory nil))
                (paths (mapcar #'agent-q-diff-pending-file-path files))
                (only (and file
                           (or (and buffer-file-name (agent-q-diff-pending--path root))
@@ -537,7 +669,11 @@ this buffer is meant.  The files do not change."
                (meant (if only (seq-intersection (list only) paths) paths)))
     (agent-q-diff-engine-call #'agent-q-diff-module-mark-reviewed directory meant)
     (agent-q-diff-pending-mode)
-    (agent-q-diff-pending--note-count root (seq-difference paths meant))
+    (agent-q-diff-pending--note
+     root texts (seq-remove (lambda (file)
+                              (member (agent-q-diff-pending-file-path file) meant))
+                            files))
+    (agent-q-diff-pending-count-soon root)
     (if (null meant)
         (message "Nothing was pending")
       (message (ngettext "%d file is reviewed as it is" "%d files are reviewed as they are"

@@ -301,7 +301,7 @@
           (should (= 1 n)))))
     ;; A buffer that was there before its project was looked at.
     (with-temp-buffer
-      (clrhash agent-q-diff-pending--counts)
+      (clrhash agent-q-diff-pending--projects)
       (rename-file ".git/agent-q-diff" ".git/away")
       (should (equal "" (agent-q-diff-pending--mode-line)))
       (rename-file ".git/away" ".git/agent-q-diff")
@@ -309,6 +309,78 @@
         (ignore))
       (should (equal " [1 file unreviewed]"
                      (substring-no-properties (agent-q-diff-pending--mode-line)))))))
+
+(defun aqd-pending-amount ()
+  "Count what is pending, as when Emacs is idle, and return the mode line's text."
+  (let ((agent-q-diff-pending--least-seconds 0))
+    (agent-q-diff-pending--count aqd-pending-root))
+  (substring-no-properties (agent-q-diff-pending--mode-line)))
+
+(ert-deftest aqd-pending-the-mode-line-counts-files-and-hunks ()
+  (aqd-with-repository
+    (should (equal "" (aqd-pending-amount)))
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (should (equal " [1 file, 2 hunks unreviewed]" (aqd-pending-amount)))
+    (aqd-pending-put "new.txt" "1\n2\n")
+    (aqd-pending-put "empty.txt" "")
+    (aqd-pending-put "data" "a\0b")
+    (make-symbolic-link "f.txt" (aqd-pending-name "link"))
+    (set-file-modes (aqd-pending-name "f.txt") #o755)
+    (should (equal " [5 files, 7 hunks unreviewed]" (aqd-pending-amount)))
+    ;; As many as the review has.
+    (aqd-with-pending
+      (should (= 7 (length agent-q-diff-buffer-marks))))
+    (delete-file (aqd-pending-name "f.txt"))
+    (should (equal " [5 files, 5 hunks unreviewed]" (aqd-pending-amount)))))
+
+(ert-deftest aqd-pending-only-files-that-have-changed-are-counted-again ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-pending-put "new.txt" "new\n")
+    (aqd-pending-amount)
+    (aqd-pending-put "new.txt" "newer\n")
+    (let* ((counted nil)
+           (note (lambda (_root _texts file)
+                   (push (agent-q-diff-pending-file-path file) counted))))
+      (advice-add 'agent-q-diff-pending--n-hunks :before note)
+      (unwind-protect
+          (should (equal " [2 files, 3 hunks unreviewed]" (aqd-pending-amount)))
+        (advice-remove 'agent-q-diff-pending--n-hunks note))
+      (should (equal '("new.txt") counted)))))
+
+(ert-deftest aqd-pending-input-interrupts-the-count-which-goes-on-later ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-pending-put "new.txt" "new\n")
+    (let* ((agent-q-diff-pending--least-seconds 0)
+           (answers (list nil t))
+           (input (lambda (&rest _) (pop answers))))
+      (advice-add 'input-pending-p :override input)
+      (unwind-protect
+          (progn
+            (agent-q-diff-pending--count-all)
+            (should (equal (list aqd-pending-root) agent-q-diff-pending--to-count))
+            (should (equal " [2 files unreviewed]"
+                           (substring-no-properties (agent-q-diff-pending--mode-line)))))
+        (advice-remove 'input-pending-p input))
+      (agent-q-diff-pending--count-all)
+      (should-not agent-q-diff-pending--to-count)
+      (should (equal " [2 files, 3 hunks unreviewed]"
+                     (substring-no-properties (agent-q-diff-pending--mode-line)))))))
+
+(ert-deftest aqd-pending-a-look-that-comes-too-soon-is-made-later ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (agent-q-diff-pending-count-soon aqd-pending-root)
+    ;; The last look was just now.
+    (agent-q-diff-pending--count-all)
+    (should (equal "" (agent-q-diff-pending--mode-line)))
+    (should (memq agent-q-diff-pending--timer timer-list))
+    (let ((agent-q-diff-pending--least-seconds 0))
+      (agent-q-diff-pending--count-all))
+    (should (equal " [1 file, 2 hunks unreviewed]"
+                   (substring-no-properties (agent-q-diff-pending--mode-line))))
+    (should-not agent-q-diff-pending--timer)))
 
 ;;;; Coming back
 
