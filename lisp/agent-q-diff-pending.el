@@ -504,11 +504,20 @@ hunks are counted that it found."
                          agent-q-diff-pending--least-seconds))))
     (unless is-new
       (ignore-errors
-        (agent-q-diff-pending--look-and-note root nil)))
+        (agent-q-diff-pending--look-unless-moved root)))
     (or (null (agent-q-diff-pending-known root))
         (prog1 (and (agent-q-diff-pending--count-hunks root)
                     (not is-new))
           (force-mode-line-update t)))))
+
+(defun agent-q-diff-pending--look-unless-moved (root)
+  "Look at the project at ROOT, unless its HEAD has moved since the last look.
+That look would take the new commits as an agent's.  The user is asked about
+them when they begin a review."
+  (if (agent-q-diff-engine-call #'agent-q-diff-module-moved root 1)
+      (when-let ((known (agent-q-diff-pending-known root)))
+        (setf (agent-q-diff-pending-project-time known) (current-time)))
+    (agent-q-diff-pending--look-and-note root nil)))
 
 (defun agent-q-diff-pending--look-and-note (directory by-user)
   "Return what is pending in the project of DIRECTORY, and record it.

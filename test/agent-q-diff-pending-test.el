@@ -382,6 +382,18 @@
                    (substring-no-properties (agent-q-diff-pending--mode-line))))
     (should-not agent-q-diff-pending--timer)))
 
+(ert-deftest aqd-pending-a-count-takes-no-commit-as-an-agents ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-pending-amount)
+    (aqd-pending-git "commit" "-qam" "mine")
+    (should (equal " [1 file, 2 hunks unreviewed]" (aqd-pending-amount)))
+    (cl-letf* ((is-asked nil)
+               ((symbol-function 'y-or-n-p) (lambda (_) (setq is-asked t))))
+      (should (string-match-p "Nothing is pending" (aqd-said (agent-q-diff-review-changes))))
+      (should is-asked))
+    (should (equal "" (aqd-pending-amount)))))
+
 ;;;; Coming back
 
 (ert-deftest aqd-pending-another-emacs-knows-what-was-decided ()
