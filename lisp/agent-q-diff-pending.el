@@ -637,7 +637,9 @@ not decided stays in the files, and pending.
 
 Until the first look at a project, what is in HEAD of its git repository was
 reviewed.  What you save in Emacs from then on is reviewed as well."
-  (interactive)
+  (interactive
+   ;; How `project-switch-project' says which project, since Emacs 29.
+   (list (bound-and-true-p project-current-directory-override)))
   (pcase-let* ((directory (agent-q-diff-pending--directory directory))
                (by-user (agent-q-diff-pending--moved-by-user-p directory))
                (`(,root ,texts ,files ,left-out)

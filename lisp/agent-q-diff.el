@@ -137,5 +137,18 @@
     (define-key map "d" #'agent-q-diff-review-diff)
     map)
   "Keymap of the commands on reviews, for a prefix key of the user's.")
+
+;;;; In the lists of other packages
+
+(defvar project-switch-commands)
+
+;;;###autoload
+(progn
+  (with-eval-after-load 'project
+    ;; It can also be the only command.
+    (when (listp project-switch-commands)
+      (add-to-list 'project-switch-commands
+                   '(agent-q-diff-review-changes "Review changes" ?a) t))))
+
 (provide 'agent-q-diff)
 ;;; agent-q-diff.el ends here

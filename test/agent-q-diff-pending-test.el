@@ -10,6 +10,7 @@
 
 ;;; Code:
 
+(require 'project)
 (require 'agent-q-diff-git-help)
 
 ;;;; Deciding
@@ -439,6 +440,46 @@
 (ert-deftest aqd-pending-one-prefix-has-the-commands-on-reviews ()
   (dolist (key '("c" "m" "n" "f" "l" "d"))
     (should (commandp (lookup-key agent-q-diff-prefix-map key)))))
+
+;;;; project.el
+
+(ert-deftest aqd-pending-a-project-is-switched-to-by-reviewing-its-changes ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (let ((root aqd-pending-root))
+      (with-temp-buffer
+        (setq default-directory temporary-file-directory)
+        (let ((project-list-file (expand-file-name ".git/projects" root)))
+          (aqd-play "a" (lambda () (project-switch-project root))))))
+    (let ((review (car (agent-q-diff-open-reviews))))
+      (should (= 2 (length (agent-q-diff-change-marks (agent-q-diff-session-change review)))))
+      (agent-q-diff-end review))))
+
+(ert-deftest aqd-pending-the-command-for-projects-is-there-once-project-is-loaded ()
+  (should
+   (equal "(nil (agent-q-diff-review-changes Review changes 97) t)"
+          (aqd-in-fresh-emacs
+           '(progn
+              (require 'agent-q-diff)
+              (list (featurep 'project)
+                    (progn (require 'project)
+                           (load "agent-q-diff" nil t)
+                           (assq 'agent-q-diff-review-changes project-switch-commands))
+                    ;; At the end, and once.
+                    (equal (seq-filter (lambda (entry)
+                                         (eq (car entry) 'agent-q-diff-review-changes))
+                                       project-switch-commands)
+                           (last project-switch-commands))))))))
+
+(ert-deftest aqd-pending-the-only-command-for-projects-stays-the-only-one ()
+  (should
+   (equal "project-find-file"
+          (aqd-in-fresh-emacs
+           '(progn
+              (setq project-switch-commands 'project-find-file)
+              (require 'project)
+              (require 'agent-q-diff)
+              project-switch-commands)))))
 
 (provide 'agent-q-diff-pending-test)
 ;;; agent-q-diff-pending-test.el ends here
