@@ -314,7 +314,7 @@ Return nil if it was not looked at."
 A number means that it had none when so many projects were known: the mode
 line asks at each redisplay, and that is found out on disk.")
 
-(defun agent-q-diff-pending--root ()
+(defun agent-q-diff-pending-root ()
   "Return the root of the project of this buffer if it was looked at, or nil."
   (let ((n (hash-table-count agent-q-diff-pending--projects)))
     (unless (or (stringp agent-q-diff-pending--known-root)
@@ -356,7 +356,7 @@ line asks at each redisplay, and that is found out on disk.")
   ;; What we save is decided.
   (when (and buffer-file-name
              (null agent-q-diff-change-in-progress)
-             (agent-q-diff-pending--root))
+             (agent-q-diff-pending-root))
     (ignore-errors
       (setq agent-q-diff-pending--before (agent-q-diff-pending--on-disk buffer-file-name)))))
 
@@ -371,7 +371,7 @@ Others may have written its file since."
 (defun agent-q-diff-pending--after-save ()
   "Record what the user has changed in the file of this buffer as reviewed."
   (when-let* ((before agent-q-diff-pending--before)
-              (root (agent-q-diff-pending--root))
+              (root (agent-q-diff-pending-root))
               (path (agent-q-diff-pending--path root)))
     (setq agent-q-diff-pending--before nil)
     (condition-case err
@@ -544,7 +544,7 @@ TEXTS is the folder of their texts."
 
 (defun agent-q-diff-pending--mode-line ()
   "Return text for the mode line: how much is pending in this project."
-  (let* ((root (agent-q-diff-pending--root))
+  (let* ((root (agent-q-diff-pending-root))
          (amount (and root (agent-q-diff-pending-amount root))))
     (if (null amount)
         ""
@@ -558,7 +558,7 @@ TEXTS is the folder of their texts."
 
 (defun agent-q-diff-pending--look-here ()
   "Count what is pending in the project of this buffer, if that is known."
-  (when-let ((root (agent-q-diff-pending--root)))
+  (when-let ((root (agent-q-diff-pending-root)))
     (agent-q-diff-pending-count-soon root)))
 
 (defun agent-q-diff-pending--focus ()
