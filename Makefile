@@ -44,13 +44,13 @@ demo: ## Review a real proposal in this terminal; without a terminal, play it
 	@test/demo/run
 
 check: ## Check what is being worked on: engine, Lisp in batch, changed files (3 minutes)
-	@test/tools/need emacs cargo rustfmt clippy cc git package-lint
+	@test/tools/need emacs cargo rustfmt clippy cc git magit package-lint
 	@$(MAKE) --no-print-directory build
 	@test/tools/run-tests --quick rust ert
 	@test/tools/lint changed layers
 
 test: ## Run every test: Rust, Lisp, and Emacs in a real terminal
-	@test/tools/need emacs cargo cc patch git tmux timeout mcp-client sbcl slime swank evil makeinfo setfacl
+	@test/tools/need emacs cargo cc patch git tmux timeout mcp-client sbcl slime swank evil magit makeinfo setfacl
 	@$(MAKE) --no-print-directory build
 	@test/tools/run-tests $(SUITES)
 

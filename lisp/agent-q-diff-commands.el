@@ -315,7 +315,7 @@ the agent reads; interactively, with a prefix argument, it is asked for."
    ((run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions 'reject))
    ((agent-q-diff-commands--file-here) (agent-q-diff-commands--do-file 'reject advance))
    ((agent-q-diff-commands--shared-here)
-    (agent-q-diff-commands--reject-shared (agent-q-diff-buffer-hunk-here)))
+    (agent-q-diff-commands--reject-shared advance))
    (advance (agent-q-diff-commands--do-and-advance 'reject))
    (t (agent-q-diff-commands--do-here 'reject))))
 
@@ -330,34 +330,14 @@ If lines are selected, they are meant, so return nil."
                 (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
          (agent-q-diff-change-shared-p agent-q-diff-buffer-change hunk))))
 
-(defun agent-q-diff-commands--reject-shared (hunk)
-  "Ask what of HUNK, which has lines of the user's, is to be taken out, and do that."
-  (let ((answer (agent-q-diff-commands--ask-about-shared)))
-    (condition-case err
-        (pcase answer
-          ('all (agent-q-diff-commands--do 'reject))
-          ('others
-           (agent-q-diff-decide-as-one
-            (agent-q-diff-split-change)
-            (lambda ()
-              (if-let ((hunks (agent-q-diff-split-pick-others hunk)))
-                  (agent-q-diff-commands--do-each 'reject hunks)
-                (message "Nothing was taken out: no line of it is yours alone; select \
-lines and type r")))))
-          (_ (message "Nothing was taken out")))
-      (agent-q-diff-error
-       (message "Nothing was taken out, since your lines cannot be separated: %s"
-                (agent-q-diff-error-text err))))))
-
-(defun agent-q-diff-commands--ask-about-shared ()
-  "Return what of a hunk with lines of the user's to take out: `all', `others' or nil."
-  (pcase (car (read-multiple-choice
-               "This hunk was edited by you, too.  Take out"
-               '((?o "others' lines" "Take out the lines that are not yours alone.")
-                 (?a "all of it" "Take out your lines, too.")
-                 (?q "nothing" "Leave it as it is."))))
-    (?o 'others)
-    (?a 'all)))
+(defun agent-q-diff-commands--reject-shared (advance)
+  "Take the hunk at point, which the user has edited, too, out if the user agrees.
+ADVANCE is as for `agent-q-diff-reject-hunk'."
+  (cond
+   ((not (y-or-n-p "You have edited this hunk, too.  Take out your lines with it? "))
+    (message "Nothing was taken out; e edits the hunk, and r on selected lines takes out these"))
+   (advance (agent-q-diff-commands--do-and-advance 'reject))
+   (t (agent-q-diff-commands--do-here 'reject))))
 
 (defvar-local agent-q-diff-commands--rejected nil
   "The hunk that the last command rejected, as (HUNK . N-HUNKS), or nil.

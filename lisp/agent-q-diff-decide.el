@@ -178,7 +178,8 @@ a hook changed a text on saving, record that; the next
          (files (agent-q-diff-change-files change))
          (parts (agent-q-diff-engine-planned-parts planned))
          (edited nil)
-         (note (lambda (file tick) (push (cons file tick) edited))))
+         (note (lambda (file tick) (push (cons file tick) edited)))
+         (watched (agent-q-diff-decide--watch change parts)))
     (when (cdr files)
       (agent-q-diff-decide--check-apart files parts))
     (agent-q-diff-decide--tell-unwritten change parts)
@@ -188,6 +189,8 @@ a hook changed a text on saving, record that; the next
                 (nth (agent-q-diff-engine-part-file part) files) part note))
              (if (cdr parts) (agent-q-diff-decide--in-order parts) parts)))
     (agent-q-diff-decide--commit change engine)
+    (when watched
+      (funcall watched nil))
     (agent-q-diff-decide--tell-written change (agent-q-diff-engine-planned-hunks planned))
     (dolist (part parts)
       (when (agent-q-diff-engine-part-operations part)
@@ -199,6 +202,24 @@ a hook changed a text on saving, record that; the next
          (pcase agent-q-diff-apply-text-before-hooks
            (`(,buffer . ,text)
             (and (eq buffer (agent-q-diff-file-change-buffer file)) text))))))))
+
+(defun agent-q-diff-decide--watch (change parts)
+  "Return a function to call after PARTS of a plan are carried out, or nil.
+If CHANGE was written before its review, or is of texts only, return nil."
+  (unless (or (agent-q-diff-change-written change)
+              (agent-q-diff-change-is-detached change))
+    (agent-q-diff-file-watch
+     (cl-loop for part in parts
+              for file = (nth (agent-q-diff-engine-part-file part)
+                              (agent-q-diff-change-files change))
+              for old = (agent-q-diff-file-change-old-path file)
+              for new = (agent-q-diff-file-change-new-path file)
+              collect (cond
+                       ((not (and old new (not (equal old new))))
+                        (agent-q-diff-file-change-path file))
+                       ((rassq nil (agent-q-diff-engine-part-operations part)) (cons new old))
+                       ((agent-q-diff-engine-part-operations part) (cons old new))
+                       (t (agent-q-diff-file-change-path file)))))))
 
 (defun agent-q-diff-decide--tell-unwritten (change parts)
   "If CHANGE was written before its review, report that PARTS will be carried out.

@@ -300,12 +300,17 @@ meanwhile, it is searched again."
     (let* ((hash (agent-q-diff-edit-file--hash-before now))
            ;; A C-g after the write must not make it look as if nothing was written.
            (inhibit-quit t)
+           (watched (and (not (memq by '(session policy)))
+                         (agent-q-diff-file-watch (list name))))
+           (agent-q-diff-file-is-watched t)
            (written (let ((inhibit-quit nil))
                       (agent-q-diff-write
                        live (agent-q-diff-edit-file-plan-spans now)
                        (agent-q-diff-edit-file-plan-new now)
                        (apply-partially #'agent-q-diff-guard-recheck
                                         name (agent-q-diff-request-root request))))))
+      (when watched
+        (funcall watched nil))
       (agent-q-diff-edit-file--note-applied request now lines by hash
                                             (plist-get written :saved))
       (setq quit-flag nil)

@@ -248,59 +248,6 @@ separated from others, signal an error that says why."
                              (mapcar (apply-partially #'+ (1- n)) picked)))))
       picked)))
 
-(defun agent-q-diff-split-pick-others (hunk)
-  "Turn the lines of HUNK that are not the user's alone into hunks of their own.
-Return a list of these hunks, the first one first; nil if none of its lines is
-the user's alone.  If they cannot be separated, signal an error."
-  (save-restriction
-    (widen)
-    (let ((change (agent-q-diff-split-change))
-          (runs (agent-q-diff-split--runs-of-others hunk))
-          (picked nil))
-      (pcase-dolist (`(,from . ,to) (and (cdr (assq 'user runs)) (cdr (assq 'others runs))))
-        (pcase-let ((`(,n . ,index)
-                     (agent-q-diff-module-pick
-                      (agent-q-diff-change-engine change) hunk from to)))
-          (agent-q-diff-split--show-parts change hunk n)
-          (setq picked (cons (+ hunk index)
-                             (mapcar (apply-partially #'+ (1- n)) picked)))))
-      picked)))
-
-(defun agent-q-diff-split--runs-of-others (hunk)
-  "Return the changed lines of HUNK by who wrote them, an alist.
-The keys are `user', for lines that are the user's alone, and `others'; each
-has a list of runs (FROM . TO), counted from 0 in the order of the diff,
-without the line TO, the last run first."
-  (let* ((change agent-q-diff-buffer-change)
-         (lines (cdr (agent-q-diff-change-authors
-                      change (agent-q-diff-change-file-of change hunk))))
-         (n 0)
-         (runs (list (list 'user) (list 'others))))
-    (save-excursion
-      (pcase-let ((`(,start . ,stop) (agent-q-diff-split--hunk-region hunk)))
-        (goto-char start)
-        (let ((new (and (looking-at "@@ -[0-9,]+ \\+\\([0-9]+\\)")
-                        (1- (string-to-number (match-string 1))))))
-          (forward-line)
-          (while (and new (< (point) stop))
-            (let* ((sign (char-after))
-                   (key (if (and (eq sign ?+)
-                                 (seq-some (pcase-lambda (`(,from ,to ,authors))
-                                             (and (<= from new) (< new to)
-                                                  (equal authors '(user))))
-                                           lines))
-                            'user
-                          'others)))
-              (when (memq sign '(?+ ?-))
-                (pcase (cadr (assq key runs))
-                  ((and run (guard (eql n (cdr run)))) (setcdr run (1+ n)))
-                  (_ (push (cons n (1+ n)) (cdr (assq key runs)))))
-                (cl-incf n))
-              (when (memq sign '(?+ ?\s))
-                (cl-incf new)))
-            (forward-line)))))
-    runs))
-
 ;;; Editing and merging
 
 ;;;; The buffer

@@ -35,6 +35,25 @@ misleading characters in it are made visible."
   (signal 'agent-q-diff-bad-target
           (list (agent-q-diff-visible (apply #'format format arguments)))))
 
+;;;; Files that change as the user decided
+
+(defvar agent-q-diff-file-watch-function nil
+  "Function that is told which files are about to change as the user decided.
+It is called with a list of their absolute names, with (OLD . NEW) for one that
+gets a new name, and returns nil, or a function that is called when they have
+changed.  That one gets an alist from names to (MODE .
+BYTES), what was decided, as for `agent-q-diff-module-note-reviewed', for files
+that are not just that now.")
+
+(defvar agent-q-diff-file-is-watched nil
+  "Non-nil while a file changes that is watched, or whose change nobody has seen.")
+
+(defun agent-q-diff-file-watch (names)
+  "Return a function to call after the files NAMES have changed as decided, or nil.
+See `agent-q-diff-file-watch-function', also for NAMES."
+  (and agent-q-diff-file-watch-function
+       (funcall agent-q-diff-file-watch-function names)))
+
 ;;;; Reading
 
 (defmacro agent-q-diff-file-uncached (&rest body)
@@ -46,6 +65,12 @@ there may have written, removed or replaced a file meanwhile."
   ;; With t, a key would take twice as many round trips.
   `(let ((remote-file-name-inhibit-cache (time-convert nil t)))
      ,@body))
+
+(defun agent-q-diff-file-git-mode (name)
+  "Return the mode of the file NAME as git writes it, or that of a new file."
+  (if (zerop (logand #o100 (or (file-modes name) 0)))
+      #o100644
+    #o100755))
 
 (defun agent-q-diff-file-regular-p (name)
   "Return non-nil if NAME is a regular file or a link to one, on any host."

@@ -82,7 +82,8 @@
   (description nil :documentation "What the agent says about it, a string or nil.")
   (notes nil :documentation "What the user is told first, a list of strings.")
   (result nil :documentation "The result of its review, or nil if there was none.")
-  (by nil :documentation "Why there was no review: `policy', `session', `none', or nil."))
+  (by nil :documentation "Why there was no review: `policy', `session', `none', or nil.")
+  (watched nil :documentation "What `agent-q-diff-file-watch' returned when it was decided."))
 
 (cl-defstruct (agent-q-diff-own-tool-file (:constructor agent-q-diff-own-tool--file-make)
                                           (:copier nil))
@@ -689,6 +690,15 @@ It is as if they were in the files; IS-SAVED is as for
 (defun agent-q-diff-own-tool--remember (edit)
   "Remember what was decided about EDIT until its tool has run."
   (let ((call (agent-q-diff-own-tool-edit-call edit)))
+    (unless (agent-q-diff-own-tool-edit-by edit)
+      (setf (agent-q-diff-own-tool-edit-watched edit)
+            (agent-q-diff-file-watch
+             (mapcar (lambda (file)
+                       (if (agent-q-diff-own-tool-file-is-renamed file)
+                           (cons (agent-q-diff-own-tool-file-name file)
+                                 (agent-q-diff-own-tool-file-to file))
+                         (agent-q-diff-own-tool-file-name file)))
+                     (agent-q-diff-own-tool-edit-files edit)))))
     (agent-q-diff-own-agent-remember
      call edit
      (lambda (why)
@@ -743,21 +753,23 @@ user is not told."
       (string-replace "\n" "\r\n" text)
     text))
 
+(defun agent-q-diff-own-tool--bytes (file text)
+  "Return TEXT of FILE as the bytes that it has there."
+  (encode-coding-string
+   (agent-q-diff-own-tool--in-file file text)
+   (pcase (or (and (equal text (agent-q-diff-own-tool-file-original file))
+                   (agent-q-diff-own-tool-file-encoding-before file))
+              (agent-q-diff-own-tool-file-encoding file))
+     ("utf-8 with BOM" 'utf-8-with-signature-unix)
+     ("utf-16le" 'utf-16le-with-signature-unix)
+     (_ 'utf-8-unix))))
+
 (defun agent-q-diff-own-tool--has-p (file name text)
   "Return non-nil if FILE, which is called NAME now, has TEXT.
 If TEXT is nil, return non-nil if there is no such file."
   (if text
       (and (agent-q-diff-file-regular-p name)
-           (agent-q-diff-file-has-bytes-p
-            name
-            (encode-coding-string
-             (agent-q-diff-own-tool--in-file file text)
-             (pcase (or (and (equal text (agent-q-diff-own-tool-file-original file))
-                             (agent-q-diff-own-tool-file-encoding-before file))
-                        (agent-q-diff-own-tool-file-encoding file))
-               ("utf-8 with BOM" 'utf-8-with-signature-unix)
-               ("utf-16le" 'utf-16le-with-signature-unix)
-               (_ 'utf-8-unix)))))
+           (agent-q-diff-file-has-bytes-p name (agent-q-diff-own-tool--bytes file text)))
     (not (file-exists-p name))))
 
 (defun agent-q-diff-own-tool--as-decided-p (file)
@@ -835,9 +847,12 @@ decided."
     (signal 'agent-q-diff-ended '("the decision is not known any more")))
   (condition-case err
       (let* ((is-patch (agent-q-diff-own-tool-edit-diff edit))
+             (agent-q-diff-file-is-watched t)
              (is-saved (if is-patch
                            (agent-q-diff-own-tool--write-patch edit)
                          (agent-q-diff-own-tool--write-text edit))))
+        (when-let ((watched (and is-saved (agent-q-diff-own-tool-edit-watched edit))))
+          (funcall watched nil))
         (when is-saved
           (agent-q-diff-own-tool--say-written edit "Emacs"))
         (format "%s was not run, since it cannot write what the user decided; Emacs wrote it%s.\n%s"
@@ -1015,6 +1030,10 @@ ARGUMENTS is that function's."
          call
          (mapcar (lambda (differing) (agent-q-diff-own-tool-file-path (car differing)))
                  differing))
+      (when-let ((watched (agent-q-diff-own-tool-edit-watched edit)))
+        (funcall watched (mapcar (pcase-lambda (`(,file . ,_))
+                                   (agent-q-diff-own-tool--decided-state file))
+                                 differing)))
       (cond
        ((eq by 'none))
        (by (agent-q-diff-own-tool--say-allowed
@@ -1030,6 +1049,16 @@ ARGUMENTS is that function's."
        (by "")
        (t (agent-q-diff-own-tool--with-warnings
            edit (agent-q-diff-own-tool--message edit result 'saved)))))))
+
+(defun agent-q-diff-own-tool--decided-state (file)
+  "Return (NAME . (MODE . BYTES)), what was decided about FILE.
+See `agent-q-diff-file-watch-function'."
+  (let ((name (agent-q-diff-own-tool--file-name-decided file))
+        (text (agent-q-diff-own-tool-file-text file)))
+    (cons name (if text
+                   (cons (agent-q-diff-file-git-mode name)
+                         (agent-q-diff-own-tool--bytes file text))
+                 (cons 0 "")))))
 
 (defun agent-q-diff-own-tool--difference (file text written)
   "Return who wrote FILE, which has TEXT and not what was decided, as far as known.

@@ -181,6 +181,7 @@ The files are in the project at ROOT.  AUTHORS is its slot.  AFTER is called
 after a decision, with the change and the files that were decided."
   (let ((stored nil))
     (agent-q-diff-written-create
+     :root root
      :authors authors
      :before (lambda (files)
                (setq stored (mapcar #'agent-q-diff-file-change-path files))
@@ -231,25 +232,24 @@ There, PATH is relative to ROOT, and encoded."
   "Return the present content of the file PATH, (MODE . BYTES).
 MODE is as git writes it, 0 for nothing.  If the buffer that visits it has
 unsaved edits, BYTES are what it would hold after saving them."
-  (let ((buffer (find-buffer-visiting path))
-        (link (file-symlink-p path)))
-    (cond
-     (link (cons agent-q-diff-pending-link (encode-coding-string link 'utf-8-emacs-unix)))
-     ((and buffer (agent-q-diff-disk-unsaved-p buffer))
-      (cons (agent-q-diff-pending--mode path) (agent-q-diff-pending--buffer-bytes buffer)))
-     (t (agent-q-diff-pending--on-disk path)))))
+  (let ((buffer (find-buffer-visiting path)))
+    (if (and buffer
+             (not (file-symlink-p path))
+             (agent-q-diff-disk-unsaved-p buffer))
+        (cons (agent-q-diff-file-git-mode path) (agent-q-diff-pending--buffer-bytes buffer))
+      (agent-q-diff-pending--state-on-disk path))))
+
+(defun agent-q-diff-pending--state-on-disk (path)
+  "Return (MODE . BYTES) of what is at PATH on disk, as `agent-q-diff-pending-state'."
+  (if-let ((link (file-symlink-p path)))
+      (cons agent-q-diff-pending-link (encode-coding-string link 'utf-8-emacs-unix))
+    (agent-q-diff-pending--on-disk path)))
 
 (defun agent-q-diff-pending--on-disk (path)
   "Return (MODE . BYTES) of the file PATH, which is no link."
   (if (file-exists-p path)
-      (cons (agent-q-diff-pending--mode path) (agent-q-diff-file-bytes path))
+      (cons (agent-q-diff-file-git-mode path) (agent-q-diff-file-bytes path))
     (cons 0 "")))
-
-(defun agent-q-diff-pending--mode (name)
-  "Return the mode of the file NAME as git writes it, or that of a new file."
-  (if (zerop (logand #o100 (or (file-modes name) 0)))
-      #o100644
-    #o100755))
 
 (defun agent-q-diff-pending--buffer-bytes (buffer)
   "Return the bytes that the file of BUFFER would have if it were saved.
@@ -316,18 +316,32 @@ project at ROOT; TEXTS is the folder of its texts."
 
 ;;;; Projects that are looked at
 
-(defvar agent-q-diff-pending--counts (make-hash-table :test #'equal)
-  "Table from the roots of projects to (FILES . TIME), how many files are pending.
-TIME is when that was found out.")
+(cl-defstruct (agent-q-diff-pending-project (:constructor agent-q-diff-pending--project)
+                                            (:copier nil))
+  "What was pending in a project when it was looked at last."
+  (texts nil :documentation "The folder of the texts.")
+  (files nil :documentation "What was pending, a list of `agent-q-diff-pending-file'.")
+  (n-hunks nil :documentation "Table from members of `files' to their number of hunks.
+It has those whose hunks were counted.  A file has the names of its texts, so
+the number of one that has not changed is still right.")
+  (time nil :documentation "When that was."))
+
+(defvar agent-q-diff-pending--projects (make-hash-table :test #'equal)
+  "Table from the roots of projects to their `agent-q-diff-pending-project'.")
+
+(defun agent-q-diff-pending-known (root)
+  "Return the `agent-q-diff-pending-project' at ROOT.
+Return nil if it was not looked at."
+  (gethash root agent-q-diff-pending--projects))
 
 (defvar-local agent-q-diff-pending--known-root nil
   "The root of the project of this buffer's file, or nil if that is not known.
 A number means that it had none when so many projects were known: the mode
 line asks at each redisplay, and that is found out on disk.")
 
-(defun agent-q-diff-pending--root ()
+(defun agent-q-diff-pending-root ()
   "Return the root of the project of this buffer if it was looked at, or nil."
-  (let ((n (hash-table-count agent-q-diff-pending--counts)))
+  (let ((n (hash-table-count agent-q-diff-pending--projects)))
     (unless (or (stringp agent-q-diff-pending--known-root)
                 (eql n agent-q-diff-pending--known-root))
       (setq agent-q-diff-pending--known-root
@@ -367,7 +381,8 @@ line asks at each redisplay, and that is found out on disk.")
   ;; What we save is decided.
   (when (and buffer-file-name
              (null agent-q-diff-change-in-progress)
-             (agent-q-diff-pending--root))
+             (null agent-q-diff-file-is-watched)
+             (agent-q-diff-pending-root))
     (ignore-errors
       (setq agent-q-diff-pending--before (agent-q-diff-pending--on-disk buffer-file-name)))))
 
@@ -382,58 +397,235 @@ Others may have written its file since."
 (defun agent-q-diff-pending--after-save ()
   "Record what the user has changed in the file of this buffer as reviewed."
   (when-let* ((before agent-q-diff-pending--before)
-              (root (agent-q-diff-pending--root))
+              (root (agent-q-diff-pending-root))
               (path (agent-q-diff-pending--path root)))
     (setq agent-q-diff-pending--before nil)
     (condition-case err
         (agent-q-diff-engine-call #'agent-q-diff-module-note-saved
                                    root path (car before) (cdr before)
-                                   (agent-q-diff-pending--mode buffer-file-name)
+                                   (agent-q-diff-file-git-mode buffer-file-name)
                                    (agent-q-diff-pending--saved-bytes))
       (error (message "What you saved is pending, since that could not be noted: %s"
                       (agent-q-diff-error-text err))))
-    (agent-q-diff-pending--count-soon root)))
+    (agent-q-diff-pending-count-soon root)))
+
+;;;; The number of hunks
+
+(defun agent-q-diff-pending--n-hunks (root texts file)
+  "Return the number of hunks that FILE has in a review; at least 1.
+FILE is an `agent-q-diff-pending-file'.  ROOT and TEXTS are as from
+`agent-q-diff-pending--look'.  What is decided as a whole is one hunk."
+  (let ((mode (agent-q-diff-pending-file-mode file))
+        (new-mode (agent-q-diff-pending-file-new-mode file))
+        (text (agent-q-diff-pending-file-text file))
+        (new-text (agent-q-diff-pending-file-new-text file)))
+    (if (or (= 0 new-mode)
+            (memq agent-q-diff-pending-link (list mode new-mode)))
+        1
+      (+ (if (memq mode (list 0 new-mode)) 0 1)
+         (cond
+          ((equal text new-text) 0)
+          (t (agent-q-diff-pending--n-text-hunks
+              (expand-file-name (agent-q-diff-pending-file-path file) root)
+              (agent-q-diff-pending-bytes texts text)
+              (agent-q-diff-pending-bytes texts new-text))))))))
+
+(defun agent-q-diff-pending--n-text-hunks (path bytes new-bytes)
+  "Return the number of hunks from BYTES to NEW-BYTES of the file PATH."
+  (or (agent-q-diff-pending-compare
+       path bytes new-bytes
+       (lambda (engine)
+         (length (agent-q-diff-module-marks engine))))
+      1))
+
+(defun agent-q-diff-pending-compare (path bytes new-bytes use)
+  "Compare BYTES of the file PATH with NEW-BYTES, and call USE with a review.
+It is one of the engine, and is freed after that.  Return the value of USE, or
+nil without calling it if the bytes are not text, or differ only in how it is
+encoded."
+  (and (agent-q-diff-pending-text-p bytes)
+       (agent-q-diff-pending-text-p new-bytes)
+       (agent-q-diff-base-collecting-once
+         (ignore-error agent-q-diff-identical
+           (let ((engine (agent-q-diff-engine-review
+                          (agent-q-diff-pending-decoded bytes path)
+                          (agent-q-diff-pending-decoded new-bytes path))))
+             (unwind-protect
+                 (funcall use engine)
+               (agent-q-diff-module-free engine)))))))
+
+(defun agent-q-diff-pending--count-hunks (root)
+  "Count the hunks that are pending in the project at ROOT, until there is input.
+Return non-nil if that is done."
+  (let* ((project (agent-q-diff-pending-known root))
+         (n-hunks (agent-q-diff-pending-project-n-hunks project))
+         (files (seq-remove (lambda (file)
+                              (gethash file n-hunks))
+                            (agent-q-diff-pending-project-files project))))
+    (while (and files (not (input-pending-p)))
+      (let* ((file (pop files))
+             ;; Another Emacs may have removed its texts.
+             (n (ignore-errors
+                  (agent-q-diff-pending--n-hunks
+                   root (agent-q-diff-pending-project-texts project) file))))
+        (when n
+          (puthash file n n-hunks))))
+    (null files)))
+
+(defun agent-q-diff-pending-amount (root)
+  "Return how much is pending in the project at ROOT, as \"3 files, 12 hunks\".
+Return nil if nothing is known to be.  Until the hunks are counted, only the
+files are named."
+  (when-let* ((project (agent-q-diff-pending-known root))
+              (files (agent-q-diff-pending-project-files project)))
+    (let ((n-files (length files))
+          (counts (mapcar (lambda (file)
+                            (gethash file (agent-q-diff-pending-project-n-hunks project)))
+                          files)))
+      (concat (format (ngettext "%d file" "%d files" n-files) n-files)
+              (unless (memq nil counts)
+                (let ((n (apply #'+ counts)))
+                  (format (ngettext ", %d hunk" ", %d hunks" n) n)))))))
+
+;;;; What is decided before it is written
+
+(defun agent-q-diff-pending--watch (names)
+  "Return a function that records what changes in the files NAMES as reviewed.
+See `agent-q-diff-file-watch-function'.  Return nil if none is in a project
+that was looked at."
+  (when-let ((before (delq nil (mapcan #'agent-q-diff-pending--watched names))))
+    (lambda (decided)
+      (pcase-dolist (`(,root ,old ,new . ,state) before)
+        (agent-q-diff-pending--note-decided root old new state
+                                            (cdr (assoc new decided)))))))
+
+(defun agent-q-diff-pending--watched (name)
+  "Return what is known of NAME, which is about to change.
+NAME is a file, or (OLD . NEW) for one that gets a new name.  The value is a
+list of nil or (ROOT OLD NEW MODE . BYTES): it holds BYTES with MODE, and is in
+the project at ROOT."
+  (cl-flet ((state-of (old new)
+              (when-let* ((root (and (not (file-remote-p old))
+                                     (agent-q-diff-pending--find-root
+                                      (file-name-directory old))))
+                          (state (ignore-errors (agent-q-diff-pending--state-on-disk old))))
+                (append (list root old new) state))))
+    (pcase name
+      (`(,old . ,new) (list (state-of old new)))
+      ((and (pred stringp) (guard (file-symlink-p name)))
+       ;; The link may change, or the file that it leads to.
+       (let ((true (file-truename name)))
+         (list (state-of name name) (state-of true true))))
+      ((pred stringp) (list (state-of name name))))))
+
+(defun agent-q-diff-pending--note-decided (root old new before decided)
+  "Record what was decided about the file OLD in the project at ROOT as reviewed.
+It is called NEW now.  BEFORE is what it held, and DECIDED what was decided,
+both (MODE . BYTES).  If DECIDED is nil, that is what it holds now."
+  (condition-case err
+      (let ((after (or decided (agent-q-diff-pending--state-on-disk new)))
+            (path (agent-q-diff-pending--relative old root))
+            (new-path (agent-q-diff-pending--relative new root)))
+        (cond
+         ((not (equal old new))
+          (agent-q-diff-engine-call
+           #'agent-q-diff-module-note-renamed root
+           (list (vector path (car before) (cdr before))
+                 (vector new-path (car after) (cdr after)))))
+         ((not (equal before after))
+          (agent-q-diff-engine-call #'agent-q-diff-module-note-saved root path
+                                    (car before) (cdr before) (car after) (cdr after))))
+        (agent-q-diff-pending-count-soon root))
+    (error (message "What you decided is asked again, since it could not be noted: %s"
+                    (agent-q-diff-error-text err)))))
+
+(defun agent-q-diff-pending--relative (name root)
+  "Return the file NAME, which may be a link, relative to ROOT, as bytes."
+  (encode-coding-string
+   (file-relative-name (expand-file-name (file-name-nondirectory name)
+                                         (file-truename (file-name-directory name)))
+                       root)
+   'utf-8-emacs-unix))
 
 ;;;; How much is pending
 
 (defvar agent-q-diff-pending--timer nil
   "Timer that counts what is pending, or nil.")
 
-(defconst agent-q-diff-pending--least-seconds 5
+(defvar agent-q-diff-pending--to-count nil
+  "Roots of the projects that the timer is for.")
+
+(defvar agent-q-diff-pending--least-seconds 5
   "Seconds between two looks at a project that nobody asked for.")
 
-(defun agent-q-diff-pending--count-soon (root)
+(defun agent-q-diff-pending-count-soon (root)
   "Count what is pending in the project at ROOT when Emacs is next idle."
+  (cl-pushnew root agent-q-diff-pending--to-count :test #'equal)
   (unless agent-q-diff-pending--timer
+    (agent-q-diff-pending--count-when-idle)))
+
+(defun agent-q-diff-pending--count-when-idle ()
+  "Call `agent-q-diff-pending--count-all' when Emacs is next idle."
+  (setq agent-q-diff-pending--timer
+        (run-with-idle-timer 1 nil #'agent-q-diff-pending--count-all)))
+
+(defun agent-q-diff-pending--count-all ()
+  "Count what is pending in the projects for which that was asked.
+What remains to be counted is counted a little later."
+  (setq agent-q-diff-pending--timer nil
+        agent-q-diff-pending--to-count
+        (seq-remove #'agent-q-diff-pending--count agent-q-diff-pending--to-count))
+  (when agent-q-diff-pending--to-count
     (setq agent-q-diff-pending--timer
-          (run-with-idle-timer
-           1 nil
-           (lambda ()
-             (setq agent-q-diff-pending--timer nil)
-             (agent-q-diff-pending--count root))))))
+          (run-with-timer agent-q-diff-pending--least-seconds nil
+                          #'agent-q-diff-pending--count-when-idle))))
 
 (defun agent-q-diff-pending--count (root)
-  "Count what is pending in the project at ROOT, unless that was done just now."
-  (let ((known (gethash root agent-q-diff-pending--counts)))
-    (unless (and known
-                 (< (float-time (time-since (cdr known)))
-                    agent-q-diff-pending--least-seconds))
+  "Count what is pending in the project at ROOT; return non-nil if that is done.
+It is not if there is input, or if the last look was just now: then only the
+hunks are counted that it found."
+  (let* ((known (agent-q-diff-pending-known root))
+         (is-new (and known
+                      (< (float-time (time-since (agent-q-diff-pending-project-time known)))
+                         agent-q-diff-pending--least-seconds))))
+    (unless is-new
       (ignore-errors
-        (agent-q-diff-pending--note-count
-         root (nth 2 (agent-q-diff-pending--look root)))))))
+        (agent-q-diff-pending--look-and-note root)))
+    (or (null (agent-q-diff-pending-known root))
+        (prog1 (and (agent-q-diff-pending--count-hunks root)
+                    (not is-new))
+          (force-mode-line-update t)))))
 
-(defun agent-q-diff-pending--note-count (root files)
-  "Record that FILES are pending in the project at ROOT, and show how many."
-  (puthash root (cons (length files) (current-time)) agent-q-diff-pending--counts)
-  (force-mode-line-update t))
+(defun agent-q-diff-pending--look-and-note (directory &optional by)
+  "Return what is pending in the project of DIRECTORY, and record it.
+The value and BY are as for `agent-q-diff-pending--look'."
+  (let ((found (agent-q-diff-pending--look directory by)))
+    (pcase-let ((`(,root ,texts ,files ,_) found))
+      (agent-q-diff-pending--note root texts files))
+    found))
+
+(defun agent-q-diff-pending--note (root texts files)
+  "Record that FILES are pending in the project at ROOT, and show how many.
+TEXTS is the folder of their texts."
+  (let* ((known (agent-q-diff-pending-known root))
+         (counted (and known (agent-q-diff-pending-project-n-hunks known)))
+         (n-hunks (make-hash-table :test #'equal)))
+    (when counted
+      (dolist (file files)
+        (when-let ((n (gethash file counted)))
+          (puthash file n n-hunks))))
+    (puthash root (agent-q-diff-pending--project :texts texts :files files
+                                                  :n-hunks n-hunks :time (current-time))
+             agent-q-diff-pending--projects)
+    (force-mode-line-update t)))
 
 (defun agent-q-diff-pending--mode-line ()
-  "Return text for the mode line: how many files are pending in this project."
-  (let* ((root (agent-q-diff-pending--root))
-         (n (car (and root (gethash root agent-q-diff-pending--counts)))))
-    (if (memq n '(nil 0))
+  "Return text for the mode line: how much is pending in this project."
+  (let* ((root (agent-q-diff-pending-root))
+         (amount (and root (agent-q-diff-pending-amount root))))
+    (if (null amount)
         ""
-      (propertize (format (ngettext " [%d file unreviewed]" " [%d files unreviewed]" n) n)
+      (propertize (format " [%s unreviewed]" amount)
                   'face 'agent-q-diff-reviews
                   'help-echo "Written and not reviewed yet; M-x agent-q-diff-review-changes"))))
 (put 'agent-q-diff-pending--mode-line 'risky-local-variable t)
@@ -443,8 +635,8 @@ Others may have written its file since."
 
 (defun agent-q-diff-pending--look-here ()
   "Count what is pending in the project of this buffer, if that is known."
-  (when-let ((root (agent-q-diff-pending--root)))
-    (agent-q-diff-pending--count-soon root)))
+  (when-let ((root (agent-q-diff-pending-root)))
+    (agent-q-diff-pending-count-soon root)))
 
 (defun agent-q-diff-pending--focus ()
   "Count what is pending when a frame gets the focus."
@@ -468,6 +660,8 @@ this Emacs or an earlier one.  That command turns this mode on."
   (let ((change (if agent-q-diff-pending-mode #'add-hook #'remove-hook)))
     (pcase-dolist (`(,hook . ,function) agent-q-diff-pending--hooks)
       (funcall change hook function)))
+  (setq agent-q-diff-file-watch-function
+        (and agent-q-diff-pending-mode #'agent-q-diff-pending--watch))
   (remove-function after-focus-change-function #'agent-q-diff-pending--focus)
   (setq-default mode-line-misc-info (remove agent-q-diff-pending--construct
                                             (default-value 'mode-line-misc-info)))
@@ -478,8 +672,9 @@ this Emacs or an earlier one.  That command turns this mode on."
                       (append (default-value 'mode-line-misc-info)
                               (list agent-q-diff-pending--construct))))
     (when agent-q-diff-pending--timer
-      (cancel-timer agent-q-diff-pending--timer)
-      (setq agent-q-diff-pending--timer nil))))
+      (cancel-timer agent-q-diff-pending--timer))
+    (setq agent-q-diff-pending--timer nil
+          agent-q-diff-pending--to-count nil)))
 
 ;;;; Commands
 
@@ -526,6 +721,106 @@ In several files, the heading of each says that."
   "Return DIRECTORY, by default the current one, as an absolute directory name."
   (file-name-as-directory (expand-file-name (or directory default-directory))))
 
+(defun agent-q-diff-pending-open-review (root)
+  "Return the open review of what is pending in the project at ROOT, or nil."
+  (seq-find (lambda (review)
+              (when-let ((written (agent-q-diff-change-written
+                                   (agent-q-diff-session-change review))))
+                (equal root (agent-q-diff-written-root written))))
+            (agent-q-diff-open-reviews)))
+
+(defun agent-q-diff-pending-begin (directory by callback)
+  "Begin a review of what is pending in the project of DIRECTORY.
+BY is who has moved its HEAD, as for `agent-q-diff-module-pending'.  CALLBACK
+is called with the result when the review ends.  Return (ROOT REVIEW NOTES);
+REVIEW is nil if nothing is pending.  NOTES are sentences for the user.
+
+If there is a review already that nobody waits for, the new one takes its
+place and its comments, so that what was written since is in it."
+  (pcase-let* ((`(,root ,texts ,files ,left-out)
+                (agent-q-diff-pending--look-and-note directory by))
+               (notes (delq nil (list (agent-q-diff-pending--left-out-note left-out)
+                                      (agent-q-diff-pending--authors-note files))))
+               (open (agent-q-diff-pending-open-review root))
+               (comments (and open (agent-q-diff-pending--comments open))))
+    (agent-q-diff-pending-mode)
+    (agent-q-diff-pending-count-soon root)
+    (list root
+          (cond
+           ((and open (agent-q-diff-written-is-awaited
+                       (agent-q-diff-change-written (agent-q-diff-session-change open))))
+            (setq notes (list "a program waits for this review; what is new comes after it"))
+            (when callback
+              (add-function :after (agent-q-diff-session-callback open) callback))
+            open)
+           (t
+            (when open
+              (agent-q-diff-cancel open))
+            (when files
+              (let* ((default-directory root)
+                     (review (agent-q-diff-api-start
+                              root
+                              (lambda (result)
+                                (agent-q-diff-pending-count-soon root)
+                                (when callback
+                                  (funcall callback result)))
+                              nil nil nil "" #'agent-q-diff-mode notes
+                              (lambda ()
+                                (agent-q-diff-pending--change root texts files)))))
+                (unless (agent-q-diff-session-outcome review)
+                  (setf (agent-q-diff-written-is-awaited
+                         (agent-q-diff-change-written (agent-q-diff-session-change review)))
+                        (and callback t))
+                  (agent-q-diff-pending--put-comments review comments))
+                review))))
+          notes)))
+
+(defun agent-q-diff-pending--comments (review)
+  "Return the comments on pending hunks of REVIEW, a list of (PATH LINES COMMENT).
+LINES is the text of the hunk, without its header."
+  (with-current-buffer (agent-q-diff-session-buffer review)
+    (cl-loop with change = (agent-q-diff-session-change review)
+             for (hunk . comment) in (agent-q-diff-change-comments change)
+             unless (agent-q-diff-engine-hunk-mark (agent-q-diff-change-hunk change hunk))
+             collect (list (agent-q-diff-file-change-path
+                            (agent-q-diff-change-file-of change hunk))
+                           (agent-q-diff-pending--hunk-lines hunk)
+                           comment))))
+
+(defun agent-q-diff-pending--hunk-lines (hunk)
+  "Return the text of HUNK of this diff buffer, without its header."
+  (save-excursion
+    (save-restriction
+      (widen)
+      (goto-char (agent-q-diff-buffer-position hunk))
+      (forward-line)
+      (buffer-substring-no-properties (point) (agent-q-diff-buffer-hunk-end hunk)))))
+
+(defun agent-q-diff-pending--put-comments (review comments)
+  "Put those of COMMENTS on hunks of REVIEW whose hunks are in it unchanged.
+COMMENTS is as from `agent-q-diff-pending--comments'."
+  (when comments
+    (with-current-buffer (agent-q-diff-session-buffer review)
+      (let ((change (agent-q-diff-session-change review)))
+        (dotimes (hunk (agent-q-diff-buffer-n-inserted))
+          (pcase (seq-find (pcase-lambda (`(,path ,lines ,_))
+                             (and (equal path (agent-q-diff-file-change-path
+                                               (agent-q-diff-change-file-of change hunk)))
+                                  (equal lines (agent-q-diff-pending--hunk-lines hunk))))
+                           comments)
+            ((and `(,_ ,_ ,comment) one)
+             (setq comments (delq one comments))
+             (setf (alist-get hunk (agent-q-diff-change-comments change)) comment))))
+        (agent-q-diff-signs-show-all)))))
+
+(defun agent-q-diff-pending-review-words (review)
+  "Return how much REVIEW is of, such as \"12 hunks in 3 files are\"."
+  (let* ((change (agent-q-diff-session-change review))
+         (n-files (length (agent-q-diff-change-files change)))
+         (n (car (agent-q-diff-change-tally change))))
+    (format (ngettext "%d hunk in %s is" "%d hunks in %s are" n)
+            n (format (ngettext "%d file" "%d files" n-files) n-files))))
+
 ;;;###autoload
 (defun agent-q-diff-review-changes (&optional directory)
   "Review what was written into the project of DIRECTORY and not reviewed yet.
@@ -536,32 +831,27 @@ not decided stays in the files, and pending.
 
 Until the first look at a project, what is in HEAD of its git repository was
 reviewed.  What you save in Emacs from then on is reviewed as well."
-  (interactive)
+  (interactive
+   ;; How `project-switch-project' says which project, since Emacs 29.
+   (list (bound-and-true-p project-current-directory-override)))
   (pcase-let* ((directory (agent-q-diff-pending--directory directory))
                (by (agent-q-diff-pending--who-moved directory))
-               (`(,root ,texts ,files ,left-out)
-                (agent-q-diff-pending--look directory by))
-               (note (agent-q-diff-pending--left-out-note left-out))
-               (notes (delq nil (list note (agent-q-diff-pending--authors-note files)))))
-    (agent-q-diff-pending-mode)
-    (agent-q-diff-pending--note-count root files)
-    (if (null files)
-        (message "Nothing is pending in %s%s"
-                 (agent-q-diff-visible (abbreviate-file-name root))
-                 (if note (concat "; " note) ""))
-      (let* ((default-directory root)
-             (agent-q-diff-call (agent-q-diff-call-with 'is-by-user t))
-             (review (agent-q-diff-api-start
-                      root (lambda (_) (agent-q-diff-pending--count-soon root))
-                      nil nil nil "" #'agent-q-diff-mode notes
-                      (lambda ()
-                        (agent-q-diff-pending--change root texts files)))))
-        (if (agent-q-diff-session-outcome review)
-            (message "%s" (agent-q-diff-visible
-                           (plist-get (agent-q-diff-session-result review) :reason)))
-          (pop-to-buffer (agent-q-diff-session-buffer review))
-          (agent-q-diff-reviews-introduce review))
-        review))))
+               (agent-q-diff-call (agent-q-diff-call-with 'is-by-user t))
+               (`(,root ,review ,notes) (agent-q-diff-pending-begin directory by nil)))
+    (cond
+     ((null review)
+      (message "%s" (string-join
+                     (cons (format "Nothing is pending in %s"
+                                   (agent-q-diff-visible (abbreviate-file-name root)))
+                           notes)
+                     "; ")))
+     ((agent-q-diff-session-outcome review)
+      (message "%s" (agent-q-diff-visible
+                     (plist-get (agent-q-diff-session-result review) :reason))))
+     (t
+      (pop-to-buffer (agent-q-diff-session-buffer review))
+      (agent-q-diff-reviews-introduce review)))
+    review))
 
 ;;;###autoload
 (defun agent-q-diff-mark-reviewed (&optional file)
@@ -570,7 +860,7 @@ If FILE is non-nil, interactively with a prefix argument, only the file of
 this buffer is meant.  The files do not change."
   (interactive "P")
   (pcase-let* ((directory (agent-q-diff-pending--directory nil))
-               (`(,root ,_ ,files ,_) (agent-q-diff-pending--look directory))
+               (`(,root ,texts ,files ,_) (agent-q-diff-pending--look directory))
                (paths (mapcar #'agent-q-diff-pending-file-path files))
                (only (and file
                           (or (and buffer-file-name (agent-q-diff-pending--path root))
@@ -578,7 +868,11 @@ this buffer is meant.  The files do not change."
                (meant (if only (seq-intersection (list only) paths) paths)))
     (agent-q-diff-engine-call #'agent-q-diff-module-mark-reviewed directory meant)
     (agent-q-diff-pending-mode)
-    (agent-q-diff-pending--note-count root (seq-difference paths meant))
+    (agent-q-diff-pending--note
+     root texts (seq-remove (lambda (file)
+                              (member (agent-q-diff-pending-file-path file) meant))
+                            files))
+    (agent-q-diff-pending-count-soon root)
     (if (null meant)
         (message "Nothing was pending")
       (message (ngettext "%d file is reviewed as it is" "%d files are reviewed as they are"

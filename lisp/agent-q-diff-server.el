@@ -79,6 +79,7 @@
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-lifecycle)
+(require 'agent-q-diff-pending)
 (require 'agent-q-diff-own-tool)
 (require 'agent-q-diff-own-agent)
 
@@ -535,6 +536,8 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
      client (format "Emacs %s serves at %s" emacs-version
                     (process-get agent-q-diff-server--process 'socket))
      nil))
+   ((equal tool "review_changes")
+    (agent-q-diff-server--review-changes client (eq t (gethash "wait" arguments))))
    ((equal tool "session_went_on")
     (agent-q-diff-own-agent-went-on (agent-q-diff-call-agent agent-q-diff-call)
                                     (gethash "session" arguments))
@@ -571,6 +574,41 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
        (agent-q-diff-server--answer client message
                                     (string-prefix-p "Error" message)))))
    (t (signal 'agent-q-diff-bad-arguments '("the tool must be a string")))))
+
+(defun agent-q-diff-server--review-changes (client is-waiting)
+  "Open the review of what was written in the project of `default-directory'.
+Answer CLIENT at once, or if IS-WAITING is non-nil, when it ends."
+  (pcase-let* ((answer (lambda (result)
+                         ;; That something is undecided is an answer.
+                         (agent-q-diff-server--answer
+                          client (plist-get result :message)
+                          (eq 'error (plist-get result :status))
+                          (agent-q-diff-server--structured result))))
+               ;; Else the review would end with the connection.
+               (agent-q-diff-call (if is-waiting
+                                      agent-q-diff-call
+                                    (agent-q-diff-call-with 'caller nil)))
+               (`(,root ,review ,notes)
+                (agent-q-diff-pending-begin default-directory nil (and is-waiting answer))))
+    (cond
+     ((null review)
+      (agent-q-diff-server--answer
+       client (string-join (cons (format "Nothing is pending in %s" (abbreviate-file-name root))
+                                 notes)
+                           "; ")
+       nil))
+     ((agent-q-diff-session-outcome review)
+      (unless is-waiting
+        (funcall answer (agent-q-diff-session-result review))))
+     ((not is-waiting)
+      (agent-q-diff-server--answer
+       client
+       (string-join (cons (format "%s open for review in Emacs"
+                                  (agent-q-diff-pending-review-words review))
+                          notes)
+                    "; ")
+       nil))
+     (t (agent-q-diff-server--follow client review)))))
 
 (defun agent-q-diff-server--went-on (arguments)
   "Note a call of a tool with ARGUMENTS, which means that earlier ones have run.

@@ -19,6 +19,7 @@
 (declare-function agent-q-diff-lifecycle-end-by-program "agent-q-diff-lifecycle" (review outcome))
 (declare-function agent-q-diff-open-reviews "agent-q-diff-session" ())
 (declare-function agent-q-diff-file-forget-record "agent-q-diff-file" ())
+(declare-function agent-q-diff-pending-marks-insert-section "agent-q-diff-pending-marks" ())
 (declare-function agent-q-diff-serve-stop "agent-q-diff-server" (&optional by-key))
 
 (defun agent-q-diff-unload--ours-p (symbol)
@@ -65,9 +66,27 @@ The module is not among them: Emacs cannot unload one."
       (let ((kill-buffer-query-functions nil))
         (kill-buffer)))))
 
+(defvar project-switch-commands)
+
+(defun agent-q-diff-unload--leave-lists ()
+  "Remove the package from lists of other packages, loaded or not."
+  (dolist (entry after-load-alist)
+    (setcdr entry (seq-remove (lambda (function)
+                                (string-search "agent-q-diff" (prin1-to-string function)))
+                              (cdr entry))))
+  (setq after-load-alist (seq-filter #'cdr after-load-alist))
+  (when (boundp 'magit-status-sections-hook)
+    (remove-hook 'magit-status-sections-hook #'agent-q-diff-pending-marks-insert-section))
+  (when (consp (bound-and-true-p project-switch-commands))
+    (setq project-switch-commands
+          (seq-remove (lambda (entry)
+                        (agent-q-diff-unload--ours-p (car-safe entry)))
+                      project-switch-commands))))
+
 (defun agent-q-diff-unload--forget ()
   "Remove the package's names from Emacs's own lists.
 `unload-feature' leaves minor modes, groups and keys where they are."
+  (agent-q-diff-unload--leave-lists)
   (dolist (mode (seq-filter #'agent-q-diff-unload--ours-p minor-mode-list))
     (when (and (boundp mode) (default-value mode))
       (funcall mode -1)))

@@ -77,6 +77,8 @@
   "Free the memory of REVIEW, which has ended.")
 (autoload 'agent-q-diff-take-back "agent-q-diff-list"
   "Take all hunks of REVIEW, which has ended, out of its file again.")
+(autoload 'agent-q-diff-pending-marks-insert-section "agent-q-diff-pending-marks"
+  "Insert a section that says how much is pending, for Magit's status buffer.")
 (autoload 'agent-q-diff-tools-list "agent-q-diff-tools"
   "Return the tools that agents can call, a list of plists:")
 (autoload 'agent-q-diff-tools-call "agent-q-diff-tools"
@@ -137,5 +139,24 @@
     (define-key map "d" #'agent-q-diff-review-diff)
     map)
   "Keymap of the commands on reviews, for a prefix key of the user's.")
+
+;;;; In the lists of other packages
+
+(defvar project-switch-commands)
+(declare-function magit-add-section-hook "ext:magit-section"
+                  (hook function &optional at append local))
+
+;;;###autoload
+(progn
+  (with-eval-after-load 'project
+    ;; It can also be the only command.
+    (when (listp project-switch-commands)
+      (add-to-list 'project-switch-commands
+                   '(agent-q-diff-review-changes "Review changes" ?a) t)))
+  (with-eval-after-load 'magit-status
+    (magit-add-section-hook 'magit-status-sections-hook
+                            #'agent-q-diff-pending-marks-insert-section
+                            'magit-insert-untracked-files)))
+
 (provide 'agent-q-diff)
 ;;; agent-q-diff.el ends here

@@ -5,6 +5,7 @@
 ;;; Code:
 
 (require 'agent-q-diff-test-help)
+(require 'agent-q-diff-git-help)
 (require 'agent-q-diff-own-tool)
 
 (defvar aqd-own-tool-answers nil
@@ -1467,6 +1468,47 @@ decided; Emacs wrote it, in all files at once.\n✓ Accepted in part: 3 of 4 fil
                  (error (concat "Error: " (error-message-string err)))))))
     (should (equal (aqd-disk) "one\ntwo\n"))
     (should-not (aqd-own-tool-patch-text "new.txt"))))
+
+;;;; What was decided is reviewed
+
+(defmacro aqd-own-tool-in-repository (&rest body)
+  "Run BODY in a git repository that was looked at, whose f.txt is to be edited."
+  (declare (indent 0) (debug t))
+  `(aqd-with-repository
+     (agent-q-diff-pending-mode)
+     (let ((aqd-file (expand-file-name "f.txt"))
+           (agent-q-diff-project-root default-directory)
+           (agent-q-diff-call (agent-q-diff-call-make :agent "Claude Code"))
+           (agent-q-diff-own-agent--decided nil)
+           (aqd-own-tool-answers nil))
+       ,@body)))
+
+(ert-deftest aqd-own-tool-what-was-decided-before-is-not-asked-again ()
+  (dolist (formatted '("" "formatted\n"))
+    (aqd-own-tool-in-repository
+      (let ((texts (list "original" aqd-pending-text "modified" aqd-pending-written)))
+        (aqd-in-diff (apply #'aqd-own-tool-decide texts)
+          (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+          (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+          (agent-q-diff-finish))
+        (let ((text (concat (aqd-own-tool-answer 'text) formatted)))
+          (aqd-pending-put "f.txt" text)
+          (apply #'aqd-own-tool-check "text" text texts)))
+      ;; What another program adds has been seen by nobody.
+      (should (equal (and (not (equal "" formatted)) '("f.txt")) (aqd-pending-files)))
+      (when (aqd-pending-files)
+        (aqd-with-pending
+          (should (equal '(nil) (append agent-q-diff-buffer-marks nil)))
+          (should (string-search "+formatted" (buffer-string))))))))
+
+(ert-deftest aqd-own-tool-what-nobody-has-seen-is-pending ()
+  (aqd-own-tool-in-repository
+    (let ((texts (list "original" aqd-pending-text "modified" aqd-pending-written)))
+      (cl-letf (((symbol-function 'agent-q-diff-own-agent-allowance) (lambda (_) 'session)))
+        (apply #'aqd-own-tool-decide texts))
+      (aqd-pending-put "f.txt" aqd-pending-written)
+      (apply #'aqd-own-tool-check "text" aqd-pending-written texts)
+      (should (equal '("f.txt") (aqd-pending-files))))))
 
 (provide 'agent-q-diff-own-tool-test)
 ;;; agent-q-diff-own-tool-test.el ends here

@@ -10,6 +10,7 @@
 
 ;;; Code:
 
+(require 'project)
 (require 'agent-q-diff-git-help)
 
 ;;;; Deciding
@@ -301,7 +302,7 @@
           (should (= 1 n)))))
     ;; A buffer that was there before its project was looked at.
     (with-temp-buffer
-      (clrhash agent-q-diff-pending--counts)
+      (clrhash agent-q-diff-pending--projects)
       (rename-file ".git/agent-q-diff" ".git/away")
       (should (equal "" (agent-q-diff-pending--mode-line)))
       (rename-file ".git/away" ".git/agent-q-diff")
@@ -309,6 +310,90 @@
         (ignore))
       (should (equal " [1 file unreviewed]"
                      (substring-no-properties (agent-q-diff-pending--mode-line)))))))
+
+(defun aqd-pending-amount ()
+  "Count what is pending, as when Emacs is idle, and return the mode line's text."
+  (let ((agent-q-diff-pending--least-seconds 0))
+    (agent-q-diff-pending--count aqd-pending-root))
+  (substring-no-properties (agent-q-diff-pending--mode-line)))
+
+(ert-deftest aqd-pending-the-mode-line-counts-files-and-hunks ()
+  (aqd-with-repository
+    (should (equal "" (aqd-pending-amount)))
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (should (equal " [1 file, 2 hunks unreviewed]" (aqd-pending-amount)))
+    (aqd-pending-put "new.txt" "1\n2\n")
+    (aqd-pending-put "empty.txt" "")
+    (aqd-pending-put "data" "a\0b")
+    (make-symbolic-link "f.txt" (aqd-pending-name "link"))
+    (set-file-modes (aqd-pending-name "f.txt") #o755)
+    (should (equal " [5 files, 7 hunks unreviewed]" (aqd-pending-amount)))
+    ;; As many as the review has.
+    (aqd-with-pending
+      (should (= 7 (length agent-q-diff-buffer-marks))))
+    (delete-file (aqd-pending-name "f.txt"))
+    (should (equal " [5 files, 5 hunks unreviewed]" (aqd-pending-amount)))))
+
+(ert-deftest aqd-pending-only-files-that-have-changed-are-counted-again ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-pending-put "new.txt" "new\n")
+    (aqd-pending-amount)
+    (aqd-pending-put "new.txt" "newer\n")
+    (let* ((counted nil)
+           (note (lambda (_root _texts file)
+                   (push (agent-q-diff-pending-file-path file) counted))))
+      (advice-add 'agent-q-diff-pending--n-hunks :before note)
+      (unwind-protect
+          (should (equal " [2 files, 3 hunks unreviewed]" (aqd-pending-amount)))
+        (advice-remove 'agent-q-diff-pending--n-hunks note))
+      (should (equal '("new.txt") counted)))))
+
+(ert-deftest aqd-pending-input-interrupts-the-count-which-goes-on-later ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-pending-put "new.txt" "new\n")
+    (let* ((agent-q-diff-pending--least-seconds 0)
+           (answers (list nil t))
+           (input (lambda (&rest _) (pop answers))))
+      (advice-add 'input-pending-p :override input)
+      (unwind-protect
+          (progn
+            (agent-q-diff-pending--count-all)
+            (should (equal (list aqd-pending-root) agent-q-diff-pending--to-count))
+            (should (equal " [2 files unreviewed]"
+                           (substring-no-properties (agent-q-diff-pending--mode-line)))))
+        (advice-remove 'input-pending-p input))
+      (agent-q-diff-pending--count-all)
+      (should-not agent-q-diff-pending--to-count)
+      (should (equal " [2 files, 3 hunks unreviewed]"
+                     (substring-no-properties (agent-q-diff-pending--mode-line)))))))
+
+(ert-deftest aqd-pending-a-look-that-comes-too-soon-is-made-later ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (agent-q-diff-pending-count-soon aqd-pending-root)
+    ;; The last look was just now.
+    (agent-q-diff-pending--count-all)
+    (should (equal "" (agent-q-diff-pending--mode-line)))
+    (should (memq agent-q-diff-pending--timer timer-list))
+    (let ((agent-q-diff-pending--least-seconds 0))
+      (agent-q-diff-pending--count-all))
+    (should (equal " [1 file, 2 hunks unreviewed]"
+                   (substring-no-properties (agent-q-diff-pending--mode-line))))
+    (should-not agent-q-diff-pending--timer)))
+
+(ert-deftest aqd-pending-a-count-takes-no-commit-as-an-agents ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-pending-amount)
+    (aqd-pending-git "commit" "-qam" "mine")
+    (should (equal " [1 file, 2 hunks unreviewed]" (aqd-pending-amount)))
+    (cl-letf* ((is-asked nil)
+               ((symbol-function 'y-or-n-p) (lambda (_) (setq is-asked t))))
+      (should (string-match-p "Nothing is pending" (aqd-said (agent-q-diff-review-changes))))
+      (should is-asked))
+    (should (equal "" (aqd-pending-amount)))))
 
 ;;;; Coming back
 
@@ -350,11 +435,156 @@
     (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))
     (should-not (aqd-pending-files))))
 
+;;;; Who wrote it
+
+(defun aqd-pending-turn (agent text)
+  "Have AGENT write TEXT into f.txt in a turn."
+  (agent-q-diff-module-begin-turn default-directory agent "" "")
+  (aqd-pending-put "f.txt" text)
+  (agent-q-diff-module-end-turns default-directory))
+
+(defun aqd-pending-signs ()
+  "Return the signs in this diff buffer, in order."
+  (sort (delq nil (mapcar (lambda (overlay)
+                            (when-let ((sign (overlay-get overlay 'before-string)))
+                              (cons (overlay-start overlay)
+                                    (string-trim (substring-no-properties sign)))))
+                          (overlays-in (point-min) (point-max))))
+        #'car-less-than-car))
+
+(ert-deftest aqd-pending-each-hunk-says-who-wrote-it ()
+  (aqd-with-repository
+    (aqd-pending-turn "Codex" (aqd-numbered 30 '((3 . "three"))))
+    (aqd-with-pending
+      (should (string-search "Written by Codex." (buffer-string)))
+      (should-not (aqd-pending-signs)))
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-pending-put "g.txt" "new\n")
+    (aqd-with-pending
+      (should (equal '("[PENDING, Codex]" "[PENDING, outside any turn]") (mapcar #'cdr (aqd-pending-signs))))
+      (should (string-match-p "g.txt.* 1 hunk · outside any turn"
+                              (aqd-pending-shown))))))
+
+(defun aqd-pending-shown ()
+  "Return the text of this buffer as it is shown, with what overlays add."
+  (let ((shown (buffer-string)))
+    (dolist (overlay (sort (overlays-in (point-min) (point-max))
+                           (lambda (a b) (> (overlay-end a) (overlay-end b))))
+                     shown)
+      (when-let ((after (overlay-get overlay 'after-string)))
+        (setq shown (concat (substring shown 0 (1- (overlay-end overlay))) after
+                            (substring shown (1- (overlay-end overlay)))))))))
+
+(defun aqd-pending-user-edits (text)
+  "Have the user save TEXT in f.txt."
+  (with-current-buffer (find-file-noselect "f.txt")
+    (let ((replacement (generate-new-buffer " *text*")))
+      (with-current-buffer replacement (insert text))
+      (replace-buffer-contents replacement)
+      (kill-buffer replacement))
+    (save-buffer)))
+
+(ert-deftest aqd-pending-lines-of-the-users-stay-when-all-is-rejected ()
+  (aqd-with-repository
+    (aqd-pending-turn "Codex" aqd-pending-written)
+    (aqd-pending-user-edits (string-replace "three\n" "three, and mine\n" aqd-pending-written))
+    (aqd-with-pending
+      (should (equal '("[PENDING, Codex, edited by you, too]" "[PENDING, Codex]")
+                     (mapcar #'cdr (aqd-pending-signs))))
+      (should (string-match-p "Not taken out: hunk 1: it has lines of yours"
+                              (aqd-said (agent-q-diff-reject-all))))
+      (should (equal (aqd-numbered 30 '((3 . "three, and mine"))) (aqd-pending-has "f.txt")))
+      ;; By its own key, the user is asked.
+      (cl-letf (((symbol-function 'y-or-n-p) #'ignore))
+        (should (string-match-p "Nothing was taken out"
+                                (aqd-pending-do #'agent-q-diff-reject-hunk 0))))
+      (cl-letf (((symbol-function 'y-or-n-p) #'always))
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
+    (should (equal aqd-pending-text (aqd-pending-has "f.txt")))))
+
+(ert-deftest aqd-pending-lines-of-the-users-between-an-agents-stay ()
+  (aqd-with-repository
+    (aqd-pending-turn "Codex" (concat aqd-pending-text "one\ntwo\n"))
+    (aqd-pending-user-edits (concat aqd-pending-text "one\nmine\ntwo\n"))
+    (aqd-with-pending
+      (agent-q-diff-reject-all))
+    (should (equal (concat aqd-pending-text "mine\n") (aqd-pending-has "f.txt")))
+    (should-not (aqd-pending-files))))
+
+;;;; What was decided before it was written
+
+(ert-deftest aqd-pending-what-was-accepted-before-it-is-not-asked-again ()
+  (aqd-with-repository
+    (agent-q-diff-pending-mode)
+    (let ((review (agent-q-diff-review "f.txt" aqd-pending-text aqd-pending-written
+                                       "" #'ignore)))
+      (with-current-buffer (agent-q-diff-session-buffer review)
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+        (agent-q-diff-finish)))
+    (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))
+    (should-not (aqd-pending-files))
+    ;; Also files that are made, deleted or renamed, and what is written beside.
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (let ((review (agent-q-diff-review-change
+                   '((:path "new.txt" :content "x\n") (:path "f.txt" :to "moved.txt"))
+                   "" #'ignore)))
+      (with-current-buffer (agent-q-diff-session-buffer review)
+        (agent-q-diff-accept-all)))
+    (should (equal "x\n" (aqd-pending-has "new.txt")))
+    (should (equal '("moved.txt") (aqd-pending-files)))
+    (aqd-with-pending
+      (should (equal '(nil) (append agent-q-diff-buffer-marks nil)))
+      (should (string-search "+x" (buffer-string))))
+    (let ((review (agent-q-diff-review-change '((:path "moved.txt" :delete t)) "" #'ignore)))
+      (with-current-buffer (agent-q-diff-session-buffer review)
+        (agent-q-diff-accept-all)))
+    (should-not (aqd-pending-files))))
+
 ;;;; One key for all
 
 (ert-deftest aqd-pending-one-prefix-has-the-commands-on-reviews ()
   (dolist (key '("c" "m" "n" "f" "l" "d"))
     (should (commandp (lookup-key agent-q-diff-prefix-map key)))))
+
+;;;; project.el
+
+(ert-deftest aqd-pending-a-project-is-switched-to-by-reviewing-its-changes ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (let ((root aqd-pending-root))
+      (with-temp-buffer
+        (setq default-directory temporary-file-directory)
+        (let ((project-list-file (expand-file-name ".git/projects" root)))
+          (aqd-play "a" (lambda () (project-switch-project root))))))
+    (let ((review (car (agent-q-diff-open-reviews))))
+      (should (= 2 (length (agent-q-diff-change-marks (agent-q-diff-session-change review)))))
+      (agent-q-diff-end review))))
+
+(ert-deftest aqd-pending-the-command-for-projects-is-there-once-project-is-loaded ()
+  (should
+   (equal "(nil (agent-q-diff-review-changes Review changes 97) t)"
+          (aqd-in-fresh-emacs
+           '(progn
+              (require 'agent-q-diff)
+              (list (featurep 'project)
+                    (progn (require 'project)
+                           (load "agent-q-diff" nil t)
+                           (assq 'agent-q-diff-review-changes project-switch-commands))
+                    ;; At the end, and once.
+                    (equal (seq-filter (lambda (entry)
+                                         (eq (car entry) 'agent-q-diff-review-changes))
+                                       project-switch-commands)
+                           (last project-switch-commands))))))))
+
+(ert-deftest aqd-pending-the-only-command-for-projects-stays-the-only-one ()
+  (should
+   (equal "project-find-file"
+          (aqd-in-fresh-emacs
+           '(progn
+              (setq project-switch-commands 'project-find-file)
+              (require 'project)
+              (require 'agent-q-diff)
+              project-switch-commands)))))
 
 (provide 'agent-q-diff-pending-test)
 ;;; agent-q-diff-pending-test.el ends here

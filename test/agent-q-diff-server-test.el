@@ -13,6 +13,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-test-help)
+(require 'agent-q-diff-git-help)
 (require 'agent-q-diff-server)
 
 (defconst aqd-server-limit-seconds 60
@@ -1041,6 +1042,47 @@ The name has no directory.  NUMBER makes it unique."
             (aqd-server-until (equal '((0 . 0)) (aqd-server-progress-of client)))
             (funcall answer "✓ done")
             (should (equal '(nil "✓ done") (aqd-server-answer-to client)))))))))
+
+;;;; What was written already
+
+(defun aqd-server-ask-for-changes (is-waiting)
+  "Ask for the review of what was written in `default-directory'."
+  (aqd-server-ask (aqd-server-line default-directory "review_changes"
+                                   `((wait . ,(if is-waiting t :false))))))
+
+(ert-deftest aqd-server-a-program-has-what-was-written-reviewed ()
+  (aqd-with-repository
+    (aqd-server-with
+      (aqd-pending-put "f.txt" aqd-pending-written)
+      (aqd-pending-put "new.txt" "x\n")
+      (let* ((client (aqd-server-ask-for-changes t))
+             (other nil)
+             (review (aqd-server-until (car (agent-q-diff-open-reviews)))))
+        ;; A program waits, so its review is the one that another gets.
+        (should (string-match-p "3 hunks in 2 files are open for review.*a program waits"
+                                (cadr (aqd-server-answer-to (aqd-server-ask-for-changes nil)))))
+        (should (equal (list review) (agent-q-diff-open-reviews)))
+        (setq other (aqd-server-ask-for-changes t))
+        (aqd-server-until (aqd-server-progress-of other))
+        (with-current-buffer (agent-q-diff-session-buffer review)
+          (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+          (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+          (agent-q-diff-finish))
+        (should-not (car (aqd-server-answer-to client)))
+        (should (equal (aqd-server-answer-to client) (aqd-server-answer-to other)))
+        (let ((result (plist-get (car (last (aqd-server-heard client))) :result)))
+          (should (equal '(3 1 1) (mapcar (apply-partially #'plist-get result)
+                                          '(:total :rejected :pending)))))))))
+
+(ert-deftest aqd-server-a-program-that-does-not-wait-is-told-what-is-open ()
+  (aqd-with-repository
+    (aqd-server-with
+      (should (string-match-p "\\`Nothing is pending in "
+                              (cadr (aqd-server-answer-to (aqd-server-ask-for-changes t)))))
+      (aqd-pending-put "f.txt" aqd-pending-written)
+      (should (equal "2 hunks in 1 file are open for review in Emacs"
+                     (cadr (aqd-server-answer-to (aqd-server-ask-for-changes nil)))))
+      (agent-q-diff-cancel (car (agent-q-diff-open-reviews))))))
 
 (provide 'agent-q-diff-server-test)
 ;;; agent-q-diff-server-test.el ends here

@@ -47,6 +47,11 @@
                 ((or (vectorp this) (recordp this))
                  (dotimes (index (length this))
                    (push (aref this index) stack)))
+                ;; Code and environment of other code, which is a type of its own
+                ;; from Emacs 30 on.
+                ((and (fboundp 'interpreted-function-p) (interpreted-function-p this))
+                 (push (aref this 1) stack)
+                 (push (aref this 2) stack))
                 ;; The constants of compiled code.
                 ((byte-code-function-p this) (push (aref this 2) stack)))))))
          ;; What is around a name that was found is not clean.
@@ -161,7 +166,8 @@
                                kill-emacs-query-functions timer-list)))))))
     (should-not before)
     ;; The walk does find what is there while it is there.
-    (dolist (holder '(kill-emacs-hook global-mode-string minor-mode-alist
+    (dolist (holder '(after-load-alist project-switch-commands
+                      kill-emacs-hook global-mode-string minor-mode-alist
                       timer-idle-list timer-list sly-event-hooks process))
       (should (member holder during)))
     (should-not after)
@@ -172,6 +178,18 @@
 (defun walk-ours-in-hooks (hooks)
   "Return non-nil if the printed HOOKS name something of ours."
   (string-match-p "agent-q-" (prin1-to-string hooks)))
+
+(ert-deftest aqd-unload-leaves-what-others-wait-for ()
+  (should
+   (equal
+    (aqd-unload-in-emacs
+     '(with-eval-after-load 'project (setq walk-others t))
+     '(require 'agent-q-diff)
+     '(require 'agent-q-diff-unload)
+     '(agent-q-diff-unload)
+     '(require 'project)
+     '(prin1 (list walk-others (assq 'agent-q-diff-review-changes project-switch-commands))))
+    '(t nil))))
 
 (ert-deftest aqd-unload-then-load-again-works ()
   (should

@@ -2,7 +2,7 @@
 //!
 //! `agent-q-diff mcp` is an MCP server, whose tools propose changes. `agent-q-diff hook` is what a
 //! coding agent runs before and after its own tools edit a file; `agent-q-diff setup` tells the agent
-//! to do so. They ask Emacs over a Unix socket, which `M-x agent-q-diff-serve` opens, and decide
+//! to do so. `agent-q-diff review` has what was written already reviewed. They ask Emacs over a Unix socket, which `M-x agent-q-diff-serve` opens, and decide
 //! nothing themselves.
 //!
 //! The modules, each of which uses only those above it:
@@ -12,6 +12,7 @@
 //! - [`options`]: the commands of the program, and their options
 //! - [`mcp`]: the MCP server
 //! - [`hook`]: the edits that agents make with their own tools
+//! - [`review`]: the review of what was written already
 //! - [`setup`]: the hook in an agent's settings
 
 #[cfg(not(unix))]
@@ -21,6 +22,7 @@ mod agents;
 mod hook;
 mod mcp;
 mod options;
+mod review;
 mod setup;
 mod socket;
 
@@ -34,13 +36,21 @@ async fn main() -> ExitCode {
     match options::parse(std::env::args_os()) {
         Ok(Command::Mcp(options)) => mcp::serve(options).await,
         Ok(Command::Hook(options)) => hook::run(options).await,
+        Ok(Command::Review(options)) => review::run(options).await,
         Ok(Command::Setup(options)) => setup::run(options).await,
         Ok(Command::Check(options)) => setup::check::run(options).await,
         Err(message) => {
             // If it cannot be printed, the error cannot be either.
             let _ = message.print();
-            // An agent takes 2 for a refusal, and any other error for consent.
-            ExitCode::from(if message.use_stderr() { 2 } else { 0 })
+            let is_review = std::env::args_os()
+                .nth(1)
+                .is_some_and(|word| word == "review");
+            ExitCode::from(match message.use_stderr() {
+                false => 0,
+                true if is_review => review::FAILED,
+                // An agent takes 2 for a refusal, and any other error for consent.
+                true => 2,
+            })
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, ArgMatches, Command as Clap, value_parser};
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command as Clap, value_parser};
 
 use crate::agents::other::{ANY, WITHOUT_HOOKS};
 use crate::agents::{ALL, Agent, Scope};
@@ -60,6 +60,17 @@ const ABOUT_CHECK: &str = "\
 Say what keeps an agent's hook from being run, as far as that can be seen
 without a model. Exits with 1 if anything is missing.";
 
+const ABOUT_REVIEW: &str = "\
+Have what was written into a project of git reviewed in Emacs, whoever wrote it:
+what is kept is not shown again, and what is rejected is taken out of its file.
+Without other options, the review is opened, and that is all.
+
+Exit status with --wait: 0 if all was kept, 1 if something was taken out, 2 if
+something is undecided. It is 3 if there was an error, or no Emacs.
+
+With --turn-begins, --turn-ends and --mark-reviewed nothing is shown, and no
+Emacs is needed.";
+
 const SOCKET_HELP: &str = "\
 Emacs's socket, if `agent-q-diff-server-socket' is
 set there";
@@ -71,6 +82,8 @@ pub enum Command {
     Mcp(Mcp),
     /// Have one edit decided.
     Hook(Hook),
+    /// Have what was written reviewed, or record what is needed for that.
+    Review(Review),
     /// Change the settings of an agent.
     Setup(Setup),
     /// Say what keeps the hook of an agent from being run.
@@ -97,6 +110,44 @@ pub struct Hook {
     pub socket: Option<PathBuf>,
     /// Time after which the edit is refused, or none to wait without end.
     pub timeout: Option<Duration>,
+}
+
+/// The options of a review of what was written.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Review {
+    /// What to do.
+    pub action: ReviewAction,
+    /// A folder in the project, or a file.
+    pub path: PathBuf,
+    /// What the agent is called.
+    pub agent: String,
+    /// Whether that was given.
+    pub is_agent_given: bool,
+    /// The agent's session; empty if it has none.
+    pub session: String,
+    /// The socket on which Emacs listens, or none to try the usual places.
+    pub socket: Option<PathBuf>,
+}
+
+/// What is done about what was written.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ReviewAction {
+    /// Open its review in Emacs.
+    Open {
+        /// Whether to wait for its end.
+        is_waiting: bool,
+        /// Whether to print what was decided as JSON.
+        is_json: bool,
+    },
+    /// Record that an agent begins its turn.
+    TurnBegins {
+        /// The first line of its prompt; empty if that is not known.
+        title: String,
+    },
+    /// Record that it has ended.
+    TurnEnds,
+    /// Record that all was reviewed.
+    MarkReviewed,
 }
 
 /// How the settings of an agent are to be changed.
@@ -199,6 +250,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, c
                 timeout: timeout.unwrap_or(Some(agent.timeout)),
             })
         }
+        "review" => Command::Review(review_of(matches, socket)),
         "setup" => Command::Setup(Setup {
             agent: agent_of(&mut matches),
             scope: if matches.get_flag("project") {
@@ -217,6 +269,33 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, c
             socket,
         }),
     })
+}
+
+fn review_of(mut matches: ArgMatches, socket: Option<PathBuf>) -> Review {
+    let mut text = |name: &str| matches.remove_one::<String>(name);
+    let (agent, session, title) = (text("agent"), text("session"), text("title"));
+    let action = if matches.get_flag("turn-begins") {
+        ReviewAction::TurnBegins {
+            title: title.unwrap_or_default(),
+        }
+    } else if matches.get_flag("turn-ends") {
+        ReviewAction::TurnEnds
+    } else if matches.get_flag("mark-reviewed") {
+        ReviewAction::MarkReviewed
+    } else {
+        ReviewAction::Open {
+            is_waiting: matches.get_flag("wait"),
+            is_json: matches.get_flag("json"),
+        }
+    };
+    Review {
+        action,
+        path: matches.remove_one("path").unwrap_or_else(|| ".".into()),
+        is_agent_given: agent.is_some(),
+        agent: agent.unwrap_or_else(|| "an agent".to_owned()),
+        session: session.unwrap_or_default(),
+        socket,
+    }
 }
 
 fn agent_of(matches: &mut ArgMatches) -> &'static Agent {
@@ -285,6 +364,40 @@ fn command() -> Clap {
             timeout_option(TIMEOUT_HELP_OF_HOOK),
             socket.clone(),
         ]);
+    let word = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
+    let review = Clap::new("review")
+        .about("Have what was written already reviewed")
+        .long_about(ABOUT_REVIEW)
+        .args([
+            Arg::new("path")
+                .value_name("PATH")
+                .value_parser(value_parser!(PathBuf))
+                .help("A folder in the project; the current one by default"),
+            flag(
+                "wait",
+                "Wait for the end of the review, and print what was decided",
+            ),
+            flag("json", "Print that as JSON").requires("wait"),
+            flag(
+                "turn-begins",
+                "Record that an agent begins: what is written now is its own",
+            ),
+            flag(
+                "turn-ends",
+                "Record that it has ended; without --agent, all have",
+            ),
+            flag(
+                "mark-reviewed",
+                "Record that all was reviewed as it is; with PATH a file, only that one",
+            ),
+            word("agent", "NAME", "What the agent is called"),
+            word("session", "ID", "Its session, if several run at once"),
+            word("title", "TEXT", "What it is to do").requires("turn-begins"),
+            socket.clone(),
+        ])
+        .group(ArgGroup::new("action").args(["wait", "turn-begins", "turn-ends", "mark-reviewed"]));
     let setup = Clap::new("setup")
         .about("Put the hook into an agent's settings")
         .long_about(ABOUT_SETUP)
@@ -313,7 +426,9 @@ fn command() -> Clap {
         .disable_help_subcommand(true)
         .propagate_version(true)
         // An option that is given twice counts as it was given last.
-        .subcommands([mcp, hook, setup, check].map(|command| command.args_override_self(true)))
+        .subcommands(
+            [mcp, hook, review, setup, check].map(|command| command.args_override_self(true)),
+        )
 }
 
 fn timeout_option(help: &'static str) -> Arg {

@@ -12,7 +12,7 @@ use agent_q_diff_reviewed::authors::{Author, Authors};
 use agent_q_diff_reviewed::{Content, Moves, Project, ProjectError, Turn, Version};
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 
-use crate::lisp::{Signal, answer, catching_panics, elements, list, text, vector};
+use crate::lisp::{Signal, answer, catching_panics, elements, list, signal, text, vector};
 
 impl Signal for ProjectError {
     fn symbol(&self) -> &'static str {
@@ -151,6 +151,24 @@ fn turns<'e>(env: &'e Env, turns: &VecDeque<Turn>) -> Result<Value<'e>> {
     list(env, turns.collect::<Result<Vec<_>>>()?)
 }
 
+/// Record that AGENT begins a turn in SESSION, with TITLE, in the project of FOLDER.
+///
+/// SESSION and TITLE, the first line of its prompt, may be empty.
+#[defun]
+fn begin_turn(
+    env: &Env,
+    folder: Value,
+    agent: String,
+    session: String,
+    title: String,
+) -> Result<()> {
+    catching_panics(env, || {
+        with_project(env, folder, false, |project| {
+            answer(env, project.begin_turn(&agent, &session, &title))
+        })
+    })
+}
+
 /// Record that each turn of an agent in the project of FOLDER is over; return how many were not.
 #[defun]
 fn end_turns(env: &Env, folder: Value) -> Result<usize> {
@@ -236,6 +254,23 @@ fn note_saved(
         with_project(env, folder, false, |project| {
             let saved = project.save(&path, (mode, &before), (new_mode, &after));
             answer(env, saved)
+        })
+    })
+}
+
+/// Record that the user has renamed a file in the project at FOLDER.
+///
+/// FILES is a list of two vectors [PATH MODE BYTES], the file before and after
+/// that; see `agent-q-diff-module-note-reviewed'.
+#[defun]
+fn note_renamed(env: &Env, folder: Value, files: Value) -> Result<()> {
+    catching_panics(env, || {
+        let files = self::files(files)?;
+        let [before, after] = &files[..] else {
+            return signal(env, "agent-q-diff-error", "these are not two files");
+        };
+        with_project(env, folder, false, |project| {
+            answer(env, project.rename(before, after))
         })
     })
 }

@@ -688,7 +688,11 @@ impl Ledger {
         after: Version,
     ) -> Result<(), W::Error> {
         let reviewed = self.reviewed(world, path)?;
-        let followed = carried_over(world, before, reviewed, after)?;
+        let followed = match after {
+            // What is pending in it is gone by that, too.
+            Version::Absent => after,
+            _ => carried_over(world, before, reviewed, after)?,
+        };
         if before != reviewed {
             // What others have written since the last look is not the user's.
             let writers = self.writers();
@@ -696,6 +700,24 @@ impl Ledger {
         }
         self.set(path, followed);
         self.see_written(world, path, after, followed, &[Author::User])
+    }
+
+    /// Records that the user has renamed `path`, which held `before`, to `new_path`, which holds `after`.
+    /// What is pending in it goes with it.
+    ///
+    /// # Errors
+    ///
+    /// Those of `world`.
+    pub fn rename<W: World>(
+        &mut self,
+        world: &mut W,
+        (path, before): (&[u8], Version),
+        (new_path, after): (&[u8], Version),
+    ) -> Result<(), W::Error> {
+        let reviewed = self.reviewed(world, path)?;
+        let followed = carried_over(world, before, reviewed, after)?;
+        self.decide(world, path, Version::Absent, Version::Absent)?;
+        self.decide(world, new_path, followed, after)
     }
 
     /// Records that `path` holds `working`, which `by` made of what it held at the last look, while

@@ -348,6 +348,22 @@ impl Project {
         })
     }
 
+    /// Records that the user has renamed a file; see [`Ledger::rename`]. Each is its path, its mode and
+    /// its bytes, as for [`Project::decide`].
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`]; then nothing was written.
+    pub fn rename(&mut self, before: &Content, after: &Content) -> Result<(), ProjectError> {
+        let git = &self.git;
+        self.store.change(|ledger, store| {
+            let old = store.version(before.1, &before.2)?;
+            let new = store.version(after.1, &after.2)?;
+            let mut disk = Disk::new(git, store, None, Vec::new());
+            ledger.rename(&mut disk, (&before.0, old), (&after.0, new))
+        })
+    }
+
     /// Stores what `files` hold, and records that something is about to be taken out of them at
     /// `time`, in seconds since 1970.
     ///

@@ -100,6 +100,9 @@ What is declared of Emacs or of the module, another version may lack."
           (goto-char (point-min))
           (forward-line (1- line))
           (looking-at-p ".*\"\\.dir-locals\\.el\" ")))
+   ;; What offers our commands in the lists of other packages, without loading these.
+   (and (string-prefix-p "`with-eval-after-load' is for use in configurations" text)
+        (string-suffix-p "lisp/agent-q-diff.el" buffer-file-name))
    ;; Debian 12's package-lint is older than Emacs 28.1.
    (string-prefix-p "This makes the package uninstallable in all released Emacs" text)
    ;; The package has no public home yet.
