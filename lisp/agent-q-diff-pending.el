@@ -344,7 +344,7 @@ line asks at each redisplay, and that is found out on disk.")
 (defvar-local agent-q-diff-pending--before nil
   "(MODE . BYTES) of the file of this buffer before it is saved, or nil.")
 
-(defun agent-q-diff-pending--path (root)
+(defun agent-q-diff-pending-path (root)
   "Return the name of this buffer's file below ROOT, or nil if it is elsewhere."
   (let ((name (file-truename buffer-file-name)))
     (and (file-in-directory-p name root)
@@ -372,7 +372,7 @@ Others may have written its file since."
   "Record what the user has changed in the file of this buffer as reviewed."
   (when-let* ((before agent-q-diff-pending--before)
               (root (agent-q-diff-pending-root))
-              (path (agent-q-diff-pending--path root)))
+              (path (agent-q-diff-pending-path root)))
     (setq agent-q-diff-pending--before nil)
     (condition-case err
         (agent-q-diff-engine-call #'agent-q-diff-module-note-saved
@@ -469,6 +469,10 @@ files are named."
 (defvar agent-q-diff-pending--to-count nil
   "Roots of the projects that the timer is for.")
 
+(defvar agent-q-diff-pending-counted-functions nil
+  "Functions to call with the root of a project when it was counted.
+They are called when Emacs is idle.")
+
 (defvar agent-q-diff-pending--least-seconds 5
   "Seconds between two looks at a project that nobody asked for.")
 
@@ -499,16 +503,26 @@ What remains to be counted is counted a little later."
 It is not if there is input, or if the last look was just now: then only the
 hunks are counted that it found."
   (let* ((known (agent-q-diff-pending-known root))
-         (is-new (and known
-                      (< (float-time (time-since (agent-q-diff-pending-project-time known)))
-                         agent-q-diff-pending--least-seconds))))
-    (unless is-new
-      (ignore-errors
-        (agent-q-diff-pending--look-unless-moved root)))
-    (or (null (agent-q-diff-pending-known root))
+         (is-new (and known (agent-q-diff-pending--recent-p known))))
+    (or (null (agent-q-diff-pending-recent root))
         (prog1 (and (agent-q-diff-pending--count-hunks root)
                     (not is-new))
+          (run-hook-with-args 'agent-q-diff-pending-counted-functions root)
           (force-mode-line-update t)))))
+
+(defun agent-q-diff-pending-recent (root &optional is-anew)
+  "Return the `agent-q-diff-pending-project' at ROOT, after a look if need be.
+If IS-ANEW is non-nil, look in any case.  Return nil if no look succeeded."
+  (let ((known (agent-q-diff-pending-known root)))
+    (unless (and known (not is-anew) (agent-q-diff-pending--recent-p known))
+      (ignore-errors
+        (agent-q-diff-pending--look-unless-moved root)))
+    (agent-q-diff-pending-known root)))
+
+(defun agent-q-diff-pending--recent-p (project)
+  "Return non-nil if the last look at PROJECT was just now."
+  (< (float-time (time-since (agent-q-diff-pending-project-time project)))
+     agent-q-diff-pending--least-seconds))
 
 (defun agent-q-diff-pending--look-unless-moved (root)
   "Look at the project at ROOT, unless its HEAD has moved since the last look.
@@ -662,6 +676,7 @@ reviewed.  What you save in Emacs from then on is reviewed as well."
             (message "%s" (agent-q-diff-visible
                            (plist-get (agent-q-diff-session-result review) :reason)))
           (pop-to-buffer (agent-q-diff-session-buffer review))
+          (setq next-error-last-buffer (agent-q-diff-session-buffer review))
           (agent-q-diff-reviews-introduce review))
         review))))
 
@@ -675,7 +690,7 @@ this buffer is meant.  The files do not change."
                (`(,root ,texts ,files ,_) (agent-q-diff-pending--look directory nil))
                (paths (mapcar #'agent-q-diff-pending-file-path files))
                (only (and file
-                          (or (and buffer-file-name (agent-q-diff-pending--path root))
+                          (or (and buffer-file-name (agent-q-diff-pending-path root))
                               (user-error "This buffer visits no file of the project"))))
                (meant (if only (seq-intersection (list only) paths) paths)))
     (agent-q-diff-engine-call #'agent-q-diff-module-mark-reviewed directory meant)
