@@ -299,6 +299,7 @@ project at ROOT; TEXTS is the folder of its texts."
   (n-hunks nil :documentation "Table from members of `files' to their number of hunks.
 It has those whose hunks were counted.  A file has the names of its texts, so
 the number of one that has not changed is still right.")
+  (amount nil :documentation "How much that is; see `agent-q-diff-pending-amount'.")
   (time nil :documentation "When that was."))
 
 (defvar agent-q-diff-pending--projects (make-hash-table :test #'equal)
@@ -444,22 +445,29 @@ Return non-nil if that is done."
                    root (agent-q-diff-pending-project-texts project) file))))
         (when n
           (puthash file n n-hunks))))
+    (agent-q-diff-pending--sum-up project)
     (null files)))
 
 (defun agent-q-diff-pending-amount (root)
   "Return how much is pending in the project at ROOT, as \"3 files, 12 hunks\".
 Return nil if nothing is known to be.  Until the hunks are counted, only the
 files are named."
-  (when-let* ((project (agent-q-diff-pending-known root))
-              (files (agent-q-diff-pending-project-files project)))
-    (let ((n-files (length files))
-          (counts (mapcar (lambda (file)
-                            (gethash file (agent-q-diff-pending-project-n-hunks project)))
-                          files)))
-      (concat (format (ngettext "%d file" "%d files" n-files) n-files)
-              (unless (memq nil counts)
-                (let ((n (apply #'+ counts)))
-                  (format (ngettext ", %d hunk" ", %d hunks" n) n)))))))
+  (let ((project (agent-q-diff-pending-known root)))
+    (and project (agent-q-diff-pending-project-amount project))))
+
+(defun agent-q-diff-pending--sum-up (project)
+  "Compute the amount of PROJECT, for which the mode line asks at each redisplay."
+  (let* ((files (agent-q-diff-pending-project-files project))
+         (n-files (length files))
+         (counts (mapcar (lambda (file)
+                           (gethash file (agent-q-diff-pending-project-n-hunks project)))
+                         files)))
+    (setf (agent-q-diff-pending-project-amount project)
+          (and files
+               (concat (format (ngettext "%d file" "%d files" n-files) n-files)
+                       (unless (memq nil counts)
+                         (let ((n (apply #'+ counts)))
+                           (format (ngettext ", %d hunk" ", %d hunks" n) n))))))))
 
 ;;;; How much is pending
 
@@ -551,9 +559,10 @@ TEXTS is the folder of their texts."
       (dolist (file files)
         (when-let ((n (gethash file counted)))
           (puthash file n n-hunks))))
-    (puthash root (agent-q-diff-pending--project :texts texts :files files
-                                                  :n-hunks n-hunks :time (current-time))
-             agent-q-diff-pending--projects)
+    (let ((project (agent-q-diff-pending--project
+                    :texts texts :files files :n-hunks n-hunks :time (current-time))))
+      (agent-q-diff-pending--sum-up project)
+      (puthash root project agent-q-diff-pending--projects))
     (force-mode-line-update t)))
 
 (defun agent-q-diff-pending--mode-line ()
