@@ -324,6 +324,7 @@ project at ROOT; TEXTS is the folder of its texts."
   (n-hunks nil :documentation "Table from members of `files' to their number of hunks.
 It has those whose hunks were counted.  A file has the names of its texts, so
 the number of one that has not changed is still right.")
+  (amount nil :documentation "How much that is; see `agent-q-diff-pending-amount'.")
   (time nil :documentation "When that was."))
 
 (defvar agent-q-diff-pending--projects (make-hash-table :test #'equal)
@@ -369,7 +370,7 @@ line asks at each redisplay, and that is found out on disk.")
 (defvar-local agent-q-diff-pending--before nil
   "(MODE . BYTES) of the file of this buffer before it is saved, or nil.")
 
-(defun agent-q-diff-pending--path (root)
+(defun agent-q-diff-pending-path (root)
   "Return the name of this buffer's file below ROOT, or nil if it is elsewhere."
   (let ((name (file-truename buffer-file-name)))
     (and (file-in-directory-p name root)
@@ -398,7 +399,7 @@ Others may have written its file since."
   "Record what the user has changed in the file of this buffer as reviewed."
   (when-let* ((before agent-q-diff-pending--before)
               (root (agent-q-diff-pending-root))
-              (path (agent-q-diff-pending--path root)))
+              (path (agent-q-diff-pending-path root)))
     (setq agent-q-diff-pending--before nil)
     (condition-case err
         (agent-q-diff-engine-call #'agent-q-diff-module-note-saved
@@ -470,22 +471,29 @@ Return non-nil if that is done."
                    root (agent-q-diff-pending-project-texts project) file))))
         (when n
           (puthash file n n-hunks))))
+    (agent-q-diff-pending--sum-up project)
     (null files)))
 
 (defun agent-q-diff-pending-amount (root)
   "Return how much is pending in the project at ROOT, as \"3 files, 12 hunks\".
 Return nil if nothing is known to be.  Until the hunks are counted, only the
 files are named."
-  (when-let* ((project (agent-q-diff-pending-known root))
-              (files (agent-q-diff-pending-project-files project)))
-    (let ((n-files (length files))
-          (counts (mapcar (lambda (file)
-                            (gethash file (agent-q-diff-pending-project-n-hunks project)))
-                          files)))
-      (concat (format (ngettext "%d file" "%d files" n-files) n-files)
-              (unless (memq nil counts)
-                (let ((n (apply #'+ counts)))
-                  (format (ngettext ", %d hunk" ", %d hunks" n) n)))))))
+  (let ((project (agent-q-diff-pending-known root)))
+    (and project (agent-q-diff-pending-project-amount project))))
+
+(defun agent-q-diff-pending--sum-up (project)
+  "Compute the amount of PROJECT, for which the mode line asks at each redisplay."
+  (let* ((files (agent-q-diff-pending-project-files project))
+         (n-files (length files))
+         (counts (mapcar (lambda (file)
+                           (gethash file (agent-q-diff-pending-project-n-hunks project)))
+                         files)))
+    (setf (agent-q-diff-pending-project-amount project)
+          (and files
+               (concat (format (ngettext "%d file" "%d files" n-files) n-files)
+                       (unless (memq nil counts)
+                         (let ((n (apply #'+ counts)))
+                           (format (ngettext ", %d hunk" ", %d hunks" n) n))))))))
 
 ;;;; What is decided before it is written
 
@@ -555,6 +563,10 @@ both (MODE . BYTES).  If DECIDED is nil, that is what it holds now."
 (defvar agent-q-diff-pending--to-count nil
   "Roots of the projects that the timer is for.")
 
+(defvar agent-q-diff-pending-counted-functions nil
+  "Functions to call with the root of a project when it was counted.
+They are called when Emacs is idle.")
+
 (defvar agent-q-diff-pending--least-seconds 5
   "Seconds between two looks at a project that nobody asked for.")
 
@@ -585,16 +597,26 @@ What remains to be counted is counted a little later."
 It is not if there is input, or if the last look was just now: then only the
 hunks are counted that it found."
   (let* ((known (agent-q-diff-pending-known root))
-         (is-new (and known
-                      (< (float-time (time-since (agent-q-diff-pending-project-time known)))
-                         agent-q-diff-pending--least-seconds))))
-    (unless is-new
-      (ignore-errors
-        (agent-q-diff-pending--look-and-note root)))
-    (or (null (agent-q-diff-pending-known root))
+         (is-new (and known (agent-q-diff-pending--recent-p known))))
+    (or (null (agent-q-diff-pending-recent root))
         (prog1 (and (agent-q-diff-pending--count-hunks root)
                     (not is-new))
+          (run-hook-with-args 'agent-q-diff-pending-counted-functions root)
           (force-mode-line-update t)))))
+
+(defun agent-q-diff-pending-recent (root &optional is-anew)
+  "Return the `agent-q-diff-pending-project' at ROOT, after a look if need be.
+If IS-ANEW is non-nil, look in any case.  Return nil if no look succeeded."
+  (let ((known (agent-q-diff-pending-known root)))
+    (unless (and known (not is-anew) (agent-q-diff-pending--recent-p known))
+      (ignore-errors
+        (agent-q-diff-pending--look-and-note root)))
+    (agent-q-diff-pending-known root)))
+
+(defun agent-q-diff-pending--recent-p (project)
+  "Return non-nil if the last look at PROJECT was just now."
+  (< (float-time (time-since (agent-q-diff-pending-project-time project)))
+     agent-q-diff-pending--least-seconds))
 
 (defun agent-q-diff-pending--look-and-note (directory &optional by)
   "Return what is pending in the project of DIRECTORY, and record it.
@@ -614,9 +636,10 @@ TEXTS is the folder of their texts."
       (dolist (file files)
         (when-let ((n (gethash file counted)))
           (puthash file n n-hunks))))
-    (puthash root (agent-q-diff-pending--project :texts texts :files files
-                                                  :n-hunks n-hunks :time (current-time))
-             agent-q-diff-pending--projects)
+    (let ((project (agent-q-diff-pending--project
+                    :texts texts :files files :n-hunks n-hunks :time (current-time))))
+      (agent-q-diff-pending--sum-up project)
+      (puthash root project agent-q-diff-pending--projects))
     (force-mode-line-update t)))
 
 (defun agent-q-diff-pending--mode-line ()
@@ -850,6 +873,7 @@ reviewed.  What you save in Emacs from then on is reviewed as well."
                      (plist-get (agent-q-diff-session-result review) :reason))))
      (t
       (pop-to-buffer (agent-q-diff-session-buffer review))
+      (setq next-error-last-buffer (agent-q-diff-session-buffer review))
       (agent-q-diff-reviews-introduce review)))
     review))
 
@@ -863,7 +887,7 @@ this buffer is meant.  The files do not change."
                (`(,root ,texts ,files ,_) (agent-q-diff-pending--look directory))
                (paths (mapcar #'agent-q-diff-pending-file-path files))
                (only (and file
-                          (or (and buffer-file-name (agent-q-diff-pending--path root))
+                          (or (and buffer-file-name (agent-q-diff-pending-path root))
                               (user-error "This buffer visits no file of the project"))))
                (meant (if only (seq-intersection (list only) paths) paths)))
     (agent-q-diff-engine-call #'agent-q-diff-module-mark-reviewed directory meant)

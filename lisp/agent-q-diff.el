@@ -78,7 +78,7 @@
 (autoload 'agent-q-diff-take-back "agent-q-diff-list"
   "Take all hunks of REVIEW, which has ended, out of its file again.")
 (autoload 'agent-q-diff-pending-marks-insert-section "agent-q-diff-pending-marks"
-  "Insert a section that says how much is pending, for Magit's status buffer.")
+  "Insert a section with how much is pending, for Magit's status buffer.")
 (autoload 'agent-q-diff-tools-list "agent-q-diff-tools"
   "Return the tools that agents can call, a list of plists:")
 (autoload 'agent-q-diff-tools-call "agent-q-diff-tools"
@@ -96,6 +96,12 @@
   "Record that the project of the current buffer was reviewed as it is." t)
 (autoload 'agent-q-diff-pending-mode "agent-q-diff-pending"
   "Take what you save as reviewed, and count what is not in the mode line." t)
+(autoload 'agent-q-diff-pending-marks-mode "agent-q-diff-pending-marks"
+  "Mark the lines in files that were written and not reviewed yet." t)
+(autoload 'agent-q-diff-next-unreviewed "agent-q-diff-pending-marks"
+  "Go to the Nth next hunk that was written and not reviewed, by default the next." t)
+(autoload 'agent-q-diff-previous-unreviewed "agent-q-diff-pending-marks"
+  "Go to the Nth previous hunk that was written and not reviewed." t)
 (autoload 'agent-q-diff-next-review "agent-q-diff-navigation"
   "Go to the next open review, after that of the current buffer." t)
 (autoload 'agent-q-diff-list "agent-q-diff-list"
@@ -133,6 +139,8 @@
   (let ((map (make-sparse-keymap)))
     (define-key map "c" #'agent-q-diff-review-changes)
     (define-key map "m" #'agent-q-diff-mark-reviewed)
+    (define-key map "u" #'agent-q-diff-next-unreviewed)
+    (define-key map "U" #'agent-q-diff-previous-unreviewed)
     (define-key map "n" #'agent-q-diff-next-review)
     (define-key map "f" #'agent-q-diff-go-to-review)
     (define-key map "l" #'agent-q-diff-list)

@@ -161,7 +161,8 @@ The connectors for SLY and gptel are required by their own names."
 (ert-deftest aqd-package-manual-has-every-option-and-nothing-else ()
   (should (equal (aqd-package-in-manual "^@defopt \\([^ \n]+\\)")
                  (seq-difference (aqd-package-options)
-                                 '(agent-q-diff-lisp-mode agent-q-diff-pending-mode)))))
+                                 '(agent-q-diff-lisp-mode agent-q-diff-pending-marks-mode
+                                   agent-q-diff-pending-mode)))))
 
 (ert-deftest aqd-package-manual-has-every-error-and-nothing-else ()
   (should (equal (remq 'agent-q-diff-error
@@ -186,7 +187,8 @@ The connectors for SLY and gptel are required by their own names."
   "A default that is a symbol, number or boolean stands there as it is."
   (let ((manual (aqd-package-manual-node nil)))
     (dolist (option (seq-difference (aqd-package-options)
-                                 '(agent-q-diff-lisp-mode agent-q-diff-pending-mode)))
+                                 '(agent-q-diff-lisp-mode agent-q-diff-pending-marks-mode
+                                   agent-q-diff-pending-mode)))
       (ert-info ((symbol-name option))
         (should (string-match (format "^@defopt %s\nDefault: \\(.\\)" option) manual))
         (let ((default (eval (car (get option 'standard-value)) t)))

@@ -543,7 +543,7 @@
 ;;;; One key for all
 
 (ert-deftest aqd-pending-one-prefix-has-the-commands-on-reviews ()
-  (dolist (key '("c" "m" "n" "f" "l" "d"))
+  (dolist (key '("c" "m" "u" "U" "n" "f" "l" "d"))
     (should (commandp (lookup-key agent-q-diff-prefix-map key)))))
 
 ;;;; project.el

@@ -546,6 +546,19 @@ A list in the place of a line is the lines for it, perhaps none."
   (nil nil "C-x 1 C-c C-k")
   ("written-mode" agent-q-diff-pending-mode agent-q-diff-pending-mode))
 
+(screens-define-tour unreviewed
+  (nil nil (tours-repository) "C-x C-f" ("~/p/calc.py") "RET")
+  (nil agent-q-diff-review-changes agent-q-diff-review-changes)
+  ("unreviewed-next" agent-q-diff-next-unreviewed (tours-agent-writes)
+   agent-q-diff-next-unreviewed)
+  ("unreviewed-M-g-n" nil "M-g n M-g n M-g n")
+  ("unreviewed-previous" agent-q-diff-previous-unreviewed
+   agent-q-diff-previous-unreviewed)
+  ;; A terminal has no fringe, so the text stays as it is.
+  ("unreviewed-marks" agent-q-diff-pending-marks-mode agent-q-diff-pending-marks-mode
+   (e2e-wait-for (e2e-eval '(with-current-buffer "calc.py"
+                              (consp (overlays-in (point-min) (point-max))))))))
+
 ;;;; What else there is
 
 (defconst tours-diff "--- a/target\n+++ b/target\n@@ -1,2 +1,2 @@\n-line 1\n+LINE 1\n line 2\n"

@@ -33,7 +33,7 @@
 ;;;; The checklist is complete
 
 (require 'agent-q-diff-test-help)
-(dolist (library '(gptel lisp server log list taken-out unload edit))
+(dolist (library '(gptel lisp server log list taken-out pending-marks unload edit))
   (require (intern (format "agent-q-diff-%s" library))))
 
 (defun screens-steps ()
