@@ -1,0 +1,218 @@
+;;; after-test.el --- What was written already survives everything  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; An agent, by a shell, writes into a git repository, and the user decides
+;; that in a real Emacs, with keys.  Then Emacs is killed, or a second one
+;; decides too, or the disk is full: nothing may be lost, and what was decided
+;; is not asked again.
+
+;;; Code:
+
+(require 'agent-q-diff-tmux)
+(require 'agent-q-diff-git-help)
+
+;;;; A repository, and an Emacs in it
+
+(defconst after-text (aqd-numbered 30)
+  "The text of f.txt that is committed.")
+
+(defun after-written (&rest lines)
+  "Return the text of f.txt with those of the three hunks that are in LINES."
+  (aqd-numbered 30 (seq-filter (lambda (change) (memq (car change) lines))
+                               '((3 . "three") (15 . "fifteen") (27 . "much")))))
+
+(defmacro after-with-repository (&rest body)
+  "Run BODY in a repository with the files f.txt and g.txt committed."
+  (declare (indent 0) (debug t))
+  `(let* ((process-environment (append '("GIT_CONFIG_GLOBAL=/dev/null"
+                                         "GIT_CONFIG_SYSTEM=/dev/null")
+                                       process-environment))
+          (aqd-pending-root (file-name-as-directory
+                             (file-truename (make-temp-file "aqd-git" t)))))
+     (unwind-protect
+         (progn
+           (aqd-pending-git "init" "-q" "-b" "main")
+           (aqd-pending-put "f.txt" after-text)
+           (aqd-pending-put "g.txt" (aqd-numbered 3))
+           (aqd-pending-git "add" ".")
+           (aqd-pending-git "commit" "-qm" "first")
+           ,@body)
+       (delete-directory aqd-pending-root t))))
+
+(defun after-call (command)
+  "Call COMMAND by its name."
+  (e2e-keys "M-x")
+  (e2e-see "^M-x")
+  (e2e-type (symbol-name command))
+  (e2e-keys "RET"))
+
+(defun after-visit (name)
+  "Visit the file NAME of the repository in the only window."
+  (e2e-keys "C-x 1 C-x C-f")
+  (e2e-see "^Find file: ")
+  (e2e-keys "C-a C-k")
+  (e2e-type (aqd-pending-name name))
+  (e2e-keys "RET")
+  (e2e-wait-for (equal name (e2e-eval '(buffer-name (window-buffer))))))
+
+(defun after-review (regexp)
+  "Review what is pending, and wait until the screen matches REGEXP."
+  (after-call 'agent-q-diff-review-changes)
+  (e2e-see regexp)
+  (e2e-keys "C-x 1"))
+
+(defmacro after-with-emacs (&rest body)
+  "Run BODY with an Emacs that visits g.txt and has looked at the project once."
+  (declare (indent 0) (debug t))
+  `(after-with-repository
+     (e2e-with-emacs
+       (after-visit "g.txt")
+       (after-call 'agent-q-diff-review-changes)
+       (e2e-see "Nothing is pending in")
+       ,@body)))
+
+(defun after-see-taken-out (&rest rows)
+  "List what was taken out, and wait until these are its ROWS, regular expressions.
+Without ROWS, nothing is listed."
+  (after-call 'agent-q-diff-taken-out)
+  (if (null rows)
+      (e2e-see "^Nothing was taken out of files in")
+    (e2e-see "(Taken out)" (string-join (mapcar (lambda (row) (concat "^[-0-9]+ [:0-9]+ " row))
+                                                rows)
+                                        ".*\n"))))
+
+(defun after-should-be-whole ()
+  "Check that the repository has its two files and nothing else.
+Emacs's own locks of files do not count."
+  (should (equal '(".git" "f.txt" "g.txt")
+                 (seq-remove (lambda (name) (string-prefix-p ".#" name))
+                             (directory-files aqd-pending-root nil
+                                              directory-files-no-dot-files-regexp)))))
+
+;;;; Emacs is killed
+
+(defun after-kill ()
+  "Kill the Emacs under test, which can do nothing about it."
+  (signal-process e2e--pid 'SIGKILL)
+  (e2e-wait-for (e2e--gone-p e2e--pid)))
+
+(defun after-start-again ()
+  "Start the Emacs under test again, after it was killed."
+  (e2e-tmux "kill-server")
+  (e2e-wait-for (not (ignore-errors (e2e-tmux "list-sessions"))))
+  (delete-file (e2e-path "value"))
+  (delete-directory (e2e-path "probes") t)
+  (e2e--start nil)
+  (after-visit "g.txt"))
+
+(defun after-save-own-line ()
+  "Type a line at the end of g.txt and save it."
+  (after-visit "g.txt")
+  (e2e-keys "ESC >")
+  (e2e-type "mine")
+  (e2e-keys "RET C-x C-s")
+  (e2e-see "^Wrote "))
+
+(ert-deftest e2e-after-kill-in-the-middle-of-a-review ()
+  (after-with-emacs
+    (after-save-own-line)
+    (aqd-pending-put "f.txt" (after-written 3 15 27))
+    (after-review "^ hunk 1/3 ")
+    (e2e-keys "a r")
+    (e2e-see "^Hunk 2 taken out; 2 of 3 decided")
+    (after-kill)
+    (should (equal (after-written 3 27) (aqd-pending-has "f.txt")))
+    (after-should-be-whole)
+    (after-start-again)
+    (after-review "^ hunk 1/1 .* f\\.txt")
+    (e2e-see "^-line 27\n[+]much")
+    (after-see-taken-out "f\\.txt +-1 line +fifteen")
+    (should (equal (concat (aqd-numbered 3) "mine\n") (aqd-pending-has "g.txt")))))
+
+(ert-deftest e2e-after-kill-with-unsaved-edits ()
+  (after-with-emacs
+    (aqd-pending-put "f.txt" (after-written 3 15 27))
+    (after-visit "f.txt")
+    (e2e-keys "ESC >")
+    (e2e-type "mine")
+    (after-review "^ hunk 1/3 ")
+    (e2e-keys "a r")
+    (e2e-see "^Hunk 2 taken out; not saved, since f.txt has unsaved edits")
+    (after-kill)
+    ;; What was kept was in the file, what was taken out was so in the buffer only.
+    (should (equal (after-written 3 15 27) (aqd-pending-has "f.txt")))
+    (after-start-again)
+    (after-review "^ hunk 1/2 .* f\\.txt")
+    (e2e-see "^-line 15\n[+]fifteen" "^-line 27\n[+]much")))
+
+(defun after-kill-at (where function)
+  "Have the Emacs under test kill itself WHERE, `:before' or `:after', FUNCTION."
+  (e2e-eval `(ignore (advice-add ',function ,where
+                                 (lambda (&rest _)
+                                   (signal-process (emacs-pid) 'SIGKILL))))))
+
+(defun after-should-go-on (text)
+  "Start Emacs again, and check that it goes on where it was killed.
+That was after hunk 3 was kept, while hunk 15 was taken out of the file, which
+then has TEXT."
+  (should (equal text (aqd-pending-has "f.txt")))
+  (after-start-again)
+  (cond
+   ((equal text (after-written 3 15 27))
+    (after-review "^ hunk 1/2 .* f\\.txt")
+    (e2e-see "^-line 15\n[+]fifteen")
+    (after-see-taken-out))
+   (t
+    (after-review "^ hunk 1/1 .* f\\.txt")
+    (after-see-taken-out "f\\.txt +-1 line +fifteen")))
+  (after-should-be-whole))
+
+(ert-deftest e2e-after-kill-at-each-step-of-taking-out ()
+  (pcase-dolist (`(,where ,function . ,left)
+                 '((:before agent-q-diff-module-note-taking-out 3 15 27)
+                   (:after agent-q-diff-module-note-taking-out 3 15 27)
+                   (:before agent-q-diff-file--rename 3 15 27)
+                   (:after agent-q-diff-file--rename 3 27)
+                   (:after agent-q-diff-module-note-left 3 27)
+                   (:after agent-q-diff-module-note-reviewed 3 27)))
+    (ert-info ((format "%s %s: " where function) :prefix "Killed ")
+      (after-with-emacs
+        (aqd-pending-put "f.txt" (after-written 3 15 27))
+        (after-review "^ hunk 1/3 ")
+        (e2e-keys "a")
+        (e2e-see "^Hunk 1 kept")
+        (after-kill-at where function)
+        (e2e-keys "r")
+        (e2e-wait-for (e2e--gone-p e2e--pid))
+        (after-should-go-on (apply #'after-written left))))))
+
+(ert-deftest e2e-after-kill-while-a-hunk-is-kept ()
+  (pcase-dolist (`(,where ,pending) '((:before "^ hunk 1/3 ") (:after "^ hunk 1/2 ")))
+    (after-with-emacs
+      (aqd-pending-put "f.txt" (after-written 3 15 27))
+      (after-review "^ hunk 1/3 ")
+      (after-kill-at where 'agent-q-diff-module-note-reviewed)
+      (e2e-keys "a")
+      (e2e-wait-for (e2e--gone-p e2e--pid))
+      (should (equal (after-written 3 15 27) (aqd-pending-has "f.txt")))
+      (after-start-again)
+      (after-review pending))))
+
+(ert-deftest e2e-after-kill-right-after-a-key ()
+  (dotimes (_ 3)
+    (after-with-emacs
+      (aqd-pending-put "f.txt" (after-written 3 15 27))
+      (after-review "^ hunk 1/3 ")
+      (e2e-keys "a")
+      (e2e-see "^Hunk 1 kept")
+      (e2e-keys "r")
+      (after-kill)
+      (after-should-go-on (if (equal (after-written 3 15 27) (aqd-pending-has "f.txt"))
+                              (after-written 3 15 27)
+                            (after-written 3 27))))))
+
+(provide 'after-test)
+;;; after-test.el ends here
