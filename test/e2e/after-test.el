@@ -80,9 +80,8 @@ Without ROWS, nothing is listed."
   (after-call 'agent-q-diff-taken-out)
   (if (null rows)
       (e2e-see "^Nothing was taken out of files in")
-    (e2e-see "(Taken out)" (string-join (mapcar (lambda (row) (concat "^[-0-9]+ [:0-9]+ " row))
-                                                rows)
-                                        ".*\n"))))
+    (e2e-see "(Taken out)" (concat "^" (mapconcat (lambda (row) (concat "[-0-9]+ [:0-9]+ " row))
+                                                  rows ".*\n")))))
 
 (defun after-should-be-whole ()
   "Check that the repository has its two files and nothing else.
@@ -213,6 +212,125 @@ then has TEXT."
       (after-should-go-on (if (equal (after-written 3 15 27) (aqd-pending-has "f.txt"))
                               (after-written 3 15 27)
                             (after-written 3 27))))))
+
+;;;; Two at once
+
+(defun after-emacs ()
+  "Return what stands for the Emacs under test, for `after-in'."
+  (list e2e--folder e2e--serial e2e--pid e2e--found))
+
+(defmacro after-in (emacs &rest body)
+  "Run BODY with EMACS, from `after-emacs', as the Emacs under test."
+  (declare (indent 1) (debug t))
+  `(cl-progv '(e2e--folder e2e--serial e2e--pid e2e--found) ,emacs
+     (prog1 (progn ,@body)
+       ;; Each question has a number of its own.
+       (setf (nth 1 ,emacs) e2e--serial))))
+
+(ert-deftest e2e-after-another-emacs-sees-what-was-decided ()
+  (after-with-emacs
+    (aqd-pending-put "f.txt" (after-written 3 15 27))
+    (after-review "^ hunk 1/3 ")
+    (let ((first (after-emacs)))
+      (e2e-with-emacs
+        (after-visit "g.txt")
+        (after-review "^ hunk 1/3 ")
+        (after-in first
+          (e2e-keys "a r")
+          (e2e-see "^Hunk 2 taken out; 2 of 3 decided"))
+        (e2e-keys "g")
+        (e2e-see "^Up to date; .* the file had changed on disk"
+                 "^\\[PENDING, but not in the file\\] @@ -12,7")
+        (e2e-keys "q")
+        (e2e-see "^f.txt: 0 kept, 0 taken out, 3 still pending")
+        (after-review "^ hunk 1/1 ")
+        (e2e-keys "a")
+        (e2e-see "^Hunk 1 kept; nothing is pending")
+        (after-see-taken-out "f\\.txt +-1 line +fifteen"))
+      (e2e-keys "q")
+      (e2e-see "^f.txt: 1 kept, 1 taken out, 1 still pending")
+      (after-call 'agent-q-diff-review-changes)
+      (e2e-see "^Nothing is pending in")
+      (should (equal (after-written 3 27) (aqd-pending-has "f.txt"))))))
+
+(ert-deftest e2e-after-two-emacs-take-out-of-one-file ()
+  (after-with-emacs
+    (aqd-pending-put "f.txt" (after-written 3 15 27))
+    (after-review "^ hunk 1/3 ")
+    (let ((first (after-emacs)))
+      (e2e-with-emacs
+        (after-visit "g.txt")
+        (after-review "^ hunk 1/3 ")
+        (after-in first
+          (e2e-keys "r")
+          (e2e-see "^Hunk 1 taken out"))
+        ;; It has not looked at the file since.
+        (e2e-keys "n n r")
+        (e2e-see "^Hunk 3 taken out; the file had changed on disk")
+        (should (equal (after-written 15) (aqd-pending-has "f.txt"))))
+      (e2e-keys "q")
+      (after-see-taken-out "f\\.txt +-1 line +much" "f\\.txt +-1 line +three")
+      (after-review "^ hunk 1/1 ")
+      (e2e-see "^-line 15\n[+]fifteen"))))
+
+;;;; Another process has the lock
+
+(defmacro after-with-lock (&rest body)
+  "Run BODY while another process has the lock of what was reviewed."
+  (declare (indent 0) (debug t))
+  `(let ((holder (make-process :name "holder" :connection-type 'pipe :noquery t
+                               :command (list "flock"
+                                              (aqd-pending-name ".git/agent-q-diff/lock")
+                                              "cat"))))
+     (unwind-protect
+         (progn
+           (process-send-string holder "held\n")
+           (e2e-wait-for (accept-process-output holder 0.02))
+           ,@body)
+       ;; At the end of its input it releases the lock.
+       (process-send-eof holder)
+       (e2e-wait-for (not (process-live-p holder))))))
+
+(defun after-wait-for-lock ()
+  "Wait until the Emacs under test waits for a lock."
+  (e2e-wait-for (with-temp-buffer
+                  (insert-file-contents "/proc/locks")
+                  (re-search-forward (format "-> FLOCK .* %d " e2e--pid) nil t))))
+
+(ert-deftest e2e-after-reading-needs-no-lock ()
+  (after-with-emacs
+    (aqd-pending-put "f.txt" (after-written 3 15 27))
+    (after-review "^ hunk 1/3 ")
+    (e2e-keys "r")
+    (e2e-see "^Hunk 1 taken out")
+    (after-with-lock
+      (after-see-taken-out "f\\.txt +-1 line +three")
+      (e2e-keys "RET")
+      (e2e-see "^-three\n[+]line 3")
+      (after-visit "f.txt")
+      (e2e-see "\\[1 file unreviewed\\]"))))
+
+(ert-deftest e2e-after-C-g-ends-waiting-for-the-lock ()
+  (after-with-emacs
+    (aqd-pending-put "f.txt" (after-written 3 15 27))
+    (after-with-lock
+      (after-call 'agent-q-diff-review-changes)
+      (after-wait-for-lock)
+      (e2e-keys "C-g")
+      (e2e-see "^Quit"))
+    (after-review "^ hunk 1/3 ")
+    (after-with-lock
+      (dolist (key '("r" "a"))
+        (e2e-keys key)
+        (after-wait-for-lock)
+        (e2e-keys "C-g")
+        (e2e-see "^Quit")
+        (should (equal (after-written 3 15 27) (aqd-pending-has "f.txt")))))
+    (e2e-keys "q")
+    (after-see-taken-out)
+    (after-review "^ hunk 1/3 ")
+    (e2e-keys "r a")
+    (e2e-see "^Hunk 2 kept; 2 of 3 decided")))
 
 (provide 'after-test)
 ;;; after-test.el ends here
