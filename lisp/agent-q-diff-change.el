@@ -484,7 +484,8 @@ IS-DONE is non-nil if it has been done."
 Each gets a list of files, `agent-q-diff-file-change', of that change."
   (before nil :documentation "Called with the files that a command is about to change.
 If it signals an error, the command stops and has changed nothing.")
-  (after nil :documentation "Called with the change and the files that were decided."))
+  (after nil :documentation "Called with the change and the files that were decided.
+If it signals an error, the decision is undone."))
 
 (cl-defstruct (agent-q-diff-change (:constructor agent-q-diff-change--create)
                                    (:copier nil))

@@ -84,6 +84,28 @@
     (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
     (should (equal '("f.txt") (aqd-pending-files)))))
 
+(ert-deftest aqd-pending-what-cannot-be-recorded-is-not-decided ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (cl-flet ((marks ()
+                  (agent-q-diff-module-marks
+                   (agent-q-diff-change-engine agent-q-diff-buffer-change))))
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+        (cl-letf (((symbol-function 'agent-q-diff-module-note-reviewed)
+                   (lambda (&rest _) (signal 'agent-q-diff-bad-target '("full")))))
+          (should (equal "Failed to keep the hunk: full"
+                         (aqd-pending-do #'agent-q-diff-accept-hunk 1)))
+          (should (equal "Failed to take the hunk out: full"
+                         (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
+          (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
+          (should (equal '(applied nil) (marks)))
+          (aqd-said (ignore-errors (agent-q-diff-undo)))
+          (should (equal '(applied nil) (marks))))
+        (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
+    (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))
+    (should-not (aqd-pending-files))))
+
 ;;;; Kinds of changes
 
 (ert-deftest aqd-pending-a-file-is-visited-when-it-is-decided ()

@@ -332,5 +332,78 @@ then has TEXT."
     (e2e-keys "r a")
     (e2e-see "^Hunk 2 kept; 2 of 3 decided")))
 
+;;;; The disk is full
+
+(defmacro after-with-small-disk (&rest body)
+  "Run BODY with what was reviewed on a file system of its own, a small one.
+Only the superuser can mount one."
+  (declare (indent 0) (debug t))
+  `(let* ((folder (aqd-pending-name ".git/agent-q-diff"))
+          (copy (concat folder "-copy")))
+     (rename-file folder copy)
+     (make-directory folder)
+     (unless (and (= (user-uid) 0)
+                  (eq 0 (call-process "mount" nil nil nil "-t" "tmpfs" "-o" "size=200k"
+                                      "tmpfs" folder)))
+       (ert-skip "Only root can mount a file system to be filled"))
+     (unwind-protect
+         (progn
+           (should (eq 0 (call-process "cp" nil nil nil "-rT" copy folder)))
+           ,@body)
+       (should (eq 0 (call-process "umount" nil nil nil "-l" folder))))))
+
+(defun after-ballast ()
+  "Return the name of the file that fills the small file system."
+  (aqd-pending-name ".git/agent-q-diff/ballast"))
+
+(defun after-fill ()
+  "Fill the small file system."
+  (let ((name (after-ballast)))
+    (write-region (make-string (nth 2 (file-system-info (file-name-directory name))) ?x)
+                  nil name nil 'silent)))
+
+(ert-deftest e2e-after-full-disk-takes-nothing-out-and-keeps-nothing ()
+  (after-with-emacs
+    (aqd-pending-put "f.txt" (after-written 3 15 27))
+    (after-with-small-disk
+      (after-review "^ hunk 1/3 ")
+      (after-fill)
+      (e2e-keys "r")
+      (e2e-see "^Failed to take the hunk out: ")
+      (should (equal (after-written 3 15 27) (aqd-pending-has "f.txt")))
+      (e2e-keys "n a")
+      (e2e-see "^Failed to keep the hunk: "
+               "^ hunk 2/3 · 0 kept · 0 taken out · 3 pending ")
+      (should (equal (after-written 3 15 27) (aqd-pending-has "f.txt")))
+      (e2e-keys "q")
+      (e2e-see "^f.txt: 0 kept, 0 taken out, 3 still pending")
+      (delete-file (after-ballast))
+      (after-review "^ hunk 1/3 ")
+      (e2e-keys "r a")
+      (e2e-see "^Hunk 2 kept; 2 of 3 decided")
+      (e2e-keys "q")
+      (after-see-taken-out "f\\.txt +-1 line +three")
+      (after-review "^ hunk 1/1 "))))
+
+(ert-deftest e2e-after-full-disk-saves-what-the-user-types ()
+  (after-with-emacs
+    (after-with-small-disk
+      (aqd-pending-put "f.txt" (after-written 15))
+      (after-review "^ hunk 1/1 ")
+      (e2e-keys "q")
+      (after-fill)
+      (after-visit "g.txt")
+      (e2e-keys "ESC >")
+      (e2e-type "mine")
+      (e2e-keys "RET C-x C-s")
+      (e2e-see "^What you saved is pending, since that could not be noted: "
+               "No space left on device")
+      (should (equal (concat (aqd-numbered 3) "mine\n") (aqd-pending-has "g.txt")))
+      (after-call 'agent-q-diff-review-changes)
+      (e2e-see "No space left on device")
+      (delete-file (after-ballast))
+      (after-review "file 1/2 ")
+      (e2e-see "^[+]mine"))))
+
 (provide 'after-test)
 ;;; after-test.el ends here
