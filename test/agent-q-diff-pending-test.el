@@ -292,6 +292,21 @@
       (aqd-with-pending
         (should (= 1 (length agent-q-diff-buffer-marks)))))))
 
+(ert-deftest aqd-pending-a-new-file-with-unsaved-edits-loses-only-what-is-not-the-users ()
+  (aqd-with-repository
+    (aqd-pending-put "new.txt" "one\ntwo\n")
+    (let ((buffer (find-file-noselect (aqd-pending-name "new.txt"))))
+      (with-current-buffer buffer
+        (goto-char (point-max))
+        (insert "mine\n"))
+      (aqd-with-pending
+        (should (string-prefix-p "Hunk 1 of new.txt taken out; not saved, since"
+                                 (aqd-pending-do #'agent-q-diff-reject-hunk 0))))
+      (with-current-buffer buffer
+        (should (equal "mine\n" (buffer-string)))
+        (should (buffer-modified-p)))
+      (should (equal "one\ntwo\n" (aqd-pending-has "new.txt"))))))
+
 (ert-deftest aqd-pending-what-is-written-right-after-a-save-is-not-the-users ()
   (aqd-with-repository
     (with-current-buffer (find-file-noselect (aqd-pending-name "f.txt"))
