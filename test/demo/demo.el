@@ -118,6 +118,8 @@
   (demo-written-prepare demo-repository)
   (global-set-key (kbd "<f6>") #'demo-review-written)
   (execute-kbd-macro (kbd (string-join (cons "<f6>" demo-written-play) " ")))
+  ;; Why that fails is to be seen.
+  (advice-remove 'message #'demo-note-message)
   (demo-written-check demo-repository))
 
 ;;;; In a terminal
