@@ -38,7 +38,7 @@ mcp: ## Build the server for MCP clients, and print how to register it
 	@test/tools/build-program
 	@test/tools/build-program --say-how
 
-demo: ## Review a real proposal in this terminal; without a terminal, play it
+demo: ## Review a proposal, then what was written already; without a terminal, play that
 	@test/tools/need emacs cargo cc git
 	@$(MAKE) --no-print-directory build
 	@test/demo/run

@@ -484,13 +484,15 @@ IS-DONE is non-nil if it has been done."
 Each gets a list of files, `agent-q-diff-file-change', of that change."
   (before nil :documentation "Called with the files that a command is about to change.
 If it signals an error, the command stops and has changed nothing.")
-  (after nil :documentation "Called with the change and the files that were decided.")
+  (after nil :documentation "Called with the change and the files that were decided.
+If it signals an error, the decision is undone.")
   (root nil :documentation "The root of the project of the files.")
   (is-awaited nil :documentation "Non-nil if a program waits for the end of the review.")
   (authors nil :documentation "Alist from absolute names of files to who wrote what is pending.
 Each is (AUTHORS . LINES).  AUTHORS are those of the file: the name of an
 agent, or `outside', `unknown' or `user', as in `agent-q-diff-module-pending';
-or `somebody', if no turn of an agent is known.  LINES are as there, or nil if each line is by all of them."))
+or `somebody', if no turn of an agent is known.  LINES are as there, or nil if
+each line is by all of them."))
 
 (cl-defstruct (agent-q-diff-change (:constructor agent-q-diff-change--create)
                                    (:copier nil))

@@ -171,15 +171,22 @@ For a conflict, it names the key that merges."
                      (agent-q-diff-buffer-hunk-words (agent-q-diff-buffer-hunk-here) 'first)
                      (agent-q-diff-buffer-target-word)
                      (agent-q-diff-commands--undo-words)))
-            (t (format (if (eq command 'unapply)
-                           "Failed to take the hunk out: %s"
-                         "Failed to apply hunk: %s")
+            (t (format (agent-q-diff-commands--failure-format command)
                        (agent-q-diff-error-text err))))
            (if (eq (car err) 'agent-q-diff-conflict)
                (substitute-command-keys
                 "; \\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")
              "")
            (agent-q-diff-commands--followed-words agent-q-diff-buffer-change)))
+
+(defun agent-q-diff-commands--failure-format (command)
+  "Return a format for a message that COMMAND failed, and why."
+  (pcase (cons command (agent-q-diff-buffer-written-p))
+    ('(unapply . nil) "Failed to take the hunk out: %s")
+    (`(,_ . nil)      "Failed to apply hunk: %s")
+    (`(accept . ,_)   "Failed to keep the hunk: %s")
+    (`(reject . ,_)   "Failed to take the hunk out: %s")
+    (_                "Failed to change the decision: %s")))
 
 (defvar-local agent-q-diff-commands--decided nil
   "The hunk of the last decision, if that was by a key that moves on, or nil.")

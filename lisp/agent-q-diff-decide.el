@@ -169,11 +169,11 @@ HUNK is one of CHANGE."
                       #'agent-q-diff-decide-when-done change function)
     (funcall function)))
 
-(defun agent-q-diff-decide--carry-out (change engine planned)
+(defun agent-q-diff-decide--carry-out (change engine planned &optional is-undo)
   "Make the edits of PLANNED in the targets of CHANGE and commit it.
-ENGINE is its review, and PLANNED an `agent-q-diff-engine-planned'.  If
-a hook changed a text on saving, record that; the next
-`agent-q-diff-change-follow' then takes it in."
+ENGINE is its review, and PLANNED an `agent-q-diff-engine-planned'; IS-UNDO is
+non-nil if it undoes a decision.  If a hook changed a text on saving, record
+that; the next `agent-q-diff-change-follow' then takes it in."
   (let* ((agent-q-diff-change-in-progress (cons change agent-q-diff-change-in-progress))
          (files (agent-q-diff-change-files change))
          (parts (agent-q-diff-engine-planned-parts planned))
@@ -191,7 +191,6 @@ a hook changed a text on saving, record that; the next
     (agent-q-diff-decide--commit change engine)
     (when watched
       (funcall watched nil))
-    (agent-q-diff-decide--tell-written change (agent-q-diff-engine-planned-hunks planned))
     (dolist (part parts)
       (when (agent-q-diff-engine-part-operations part)
         (agent-q-diff-change-note-presences (nth (agent-q-diff-engine-part-file part) files))))
@@ -201,7 +200,9 @@ a hook changed a text on saving, record that; the next
          change file
          (pcase agent-q-diff-apply-text-before-hooks
            (`(,buffer . ,text)
-            (and (eq buffer (agent-q-diff-file-change-buffer file)) text))))))))
+            (and (eq buffer (agent-q-diff-file-change-buffer file)) text))))))
+    (agent-q-diff-decide--tell-written change (agent-q-diff-engine-planned-hunks planned)
+                                       is-undo)))
 
 (defun agent-q-diff-decide--watch (change parts)
   "Return a function to call after PARTS of a plan are carried out, or nil.
@@ -232,12 +233,24 @@ They are those of a plan."
                                           (agent-q-diff-change-files change)))))
     (funcall (agent-q-diff-written-before written) files)))
 
-(defun agent-q-diff-decide--tell-written (change hunks)
-  "If CHANGE was written before its review, report a decision on HUNKS."
+(defun agent-q-diff-decide--tell-written (change hunks is-undo)
+  "If CHANGE was written before its review, report a decision on HUNKS.
+If that fails, nobody would know of the decision later, so it is undone, or
+redone if IS-UNDO is non-nil."
   (when-let ((written (agent-q-diff-change-written change)))
-    (funcall (agent-q-diff-written-after written) change
-             (seq-uniq (mapcar (lambda (hunk) (agent-q-diff-change-file-of change hunk))
-                               hunks)))))
+    (let ((is-done nil))
+      (unwind-protect
+          (progn
+            (funcall (agent-q-diff-written-after written) change
+                     (seq-uniq (mapcar (lambda (hunk) (agent-q-diff-change-file-of change hunk))
+                                       hunks)))
+            (setq is-done t))
+        (unless is-done
+          (let ((inhibit-quit t))
+            (setf (agent-q-diff-change-written change) nil)
+            (unwind-protect
+                (agent-q-diff-decide-back change is-undo)
+              (setf (agent-q-diff-change-written change) written))))))))
 
 (defun agent-q-diff-decide--in-order (parts)
   "Return PARTS of a plan in the order in which they are to be carried out.
@@ -518,7 +531,7 @@ signal an error that says why, and nothing has changed."
   (let* ((engine (agent-q-diff-change-engine change))
          (planned (agent-q-diff-engine-plan-back engine is-redo))
          (hunks (agent-q-diff-engine-planned-hunks planned)))
-    (agent-q-diff-decide--carry-out change engine planned)
+    (agent-q-diff-decide--carry-out change engine planned (not is-redo))
     (dolist (hunk hunks hunks)
       (agent-q-diff-decide--forget-failure change hunk))))
 

@@ -158,14 +158,16 @@ PATH cannot be a target."
 original for a new file"
      path)))
 
-(defun agent-q-diff-file-change--open-now (path original modified check)
+(defun agent-q-diff-file-change--open-now (path original modified check &optional is-written)
   "Return what `agent-q-diff-file-change-open' does, and visit PATH.
-ORIGINAL, MODIFIED and CHECK are as for that function."
+ORIGINAL, MODIFIED and CHECK are as for that function, and IS-WRITTEN as for
+`agent-q-diff-file-change-open-later'."
   (agent-q-diff-file-change--open-target
-   (agent-q-diff-target-create :path path :check check) original modified))
+   (agent-q-diff-target-create :path path :check check) original modified is-written))
 
-(defun agent-q-diff-file-change--open-target (target original modified)
-  "Return a new change of TARGET from ORIGINAL to MODIFIED."
+(defun agent-q-diff-file-change--open-target (target original modified &optional is-written)
+  "Return a new change of TARGET from ORIGINAL to MODIFIED.
+IS-WRITTEN is as for `agent-q-diff-file-change-open-later'."
   (agent-q-diff-coding-check-surrogates modified original)
   (agent-q-diff-file-change--closing-on-error
    (agent-q-diff-file-change--create
@@ -173,7 +175,7 @@ ORIGINAL, MODIFIED and CHECK are as for that function."
    (lambda (change)
      (unless (agent-q-diff-target-is-detached target)
        (agent-q-diff-file-change--visit change))
-     (agent-q-diff-file-change--load change original modified))))
+     (agent-q-diff-file-change--load change original modified is-written))))
 
 (defun agent-q-diff-file-change-open-later (path original modified &optional check is-written)
   "Return what `agent-q-diff-file-change-open' does, but visit PATH later.
@@ -192,8 +194,7 @@ MODIFIED and CHECK are as for that function."
                  (agent-q-diff-coding-check-surrogates modified original)
                  (setq engine (agent-q-diff-engine-review original modified))
                  (when is-written
-                   (agent-q-diff-module-begin-written engine)
-                   (agent-q-diff-engine-call #'agent-q-diff-module-follow engine modified))
+                   (agent-q-diff-file-change--begin-written engine modified))
                  (agent-q-diff-file-change--has-original-p engine name))))
       (agent-q-diff-file-change--create
        ;; What its buffer will show when it is visited.
@@ -201,7 +202,12 @@ MODIFIED and CHECK are as for that function."
        :modified modified :target target :engine engine))
      (t (when engine
           (agent-q-diff-module-free engine))
-        (agent-q-diff-file-change--open-now path original modified check)))))
+        (agent-q-diff-file-change--open-now path original modified check is-written)))))
+
+(defun agent-q-diff-file-change--begin-written (engine modified)
+  "Tell ENGINE that its change to MODIFIED was made before the review."
+  (agent-q-diff-module-begin-written engine)
+  (agent-q-diff-engine-call #'agent-q-diff-module-follow engine modified))
 
 (defun agent-q-diff-file-change--has-original-p (engine name)
   "Return non-nil if the file NAME certainly has the original of ENGINE.
@@ -325,11 +331,13 @@ A change of a detached text is not, since none of it is in any file."
     (agent-q-diff-module-free (agent-q-diff-file-change-kept-engine change))
     (setf (agent-q-diff-file-change-kept-engine change) nil)))
 
-(defun agent-q-diff-file-change--load (change original modified)
-  "Create the engine's review of CHANGE, for ORIGINAL becoming MODIFIED."
+(defun agent-q-diff-file-change--load (change original modified &optional is-written)
+  "Create the engine's review of CHANGE, for ORIGINAL becoming MODIFIED.
+IS-WRITTEN is as for `agent-q-diff-file-change-open-later'."
   (let* ((target (agent-q-diff-file-change-buffer change))
          (tick (agent-q-diff-base-tick target)))
-    (if (and (not (string-prefix-p "\ufeff" modified))
+    (if (and (not is-written)
+             (not (string-prefix-p "\ufeff" modified))
              (agent-q-diff-text-known-p target original))
         (progn
           (setf (agent-q-diff-file-change-engine change)
@@ -337,7 +345,8 @@ A change of a detached text is not, since none of it is in any file."
           ;; The engine begins with just this text.
           (agent-q-diff-file-change--note-tick change tick))
       (agent-q-diff-file-change--load-adapted change original modified
-                                              (agent-q-diff-text-in target) tick))))
+                                              (agent-q-diff-text-in target) tick
+                                              is-written))))
 
 (defun agent-q-diff-file-change--has-mark-p (buffer)
   "Return non-nil if the file of BUFFER has a byte order mark.
@@ -348,9 +357,10 @@ One that is in the text of BUFFER does not count."
          (coding-system-get coding :bom)
          t)))
 
-(defun agent-q-diff-file-change--load-adapted (change original modified live tick)
+(defun agent-q-diff-file-change--load-adapted (change original modified live tick is-written)
   "Set the engine's review of CHANGE, from ORIGINAL to MODIFIED.
-Both are adapted to LIVE, the text of the target at TICK."
+Both are adapted to LIVE, the text of the target at TICK.  IS-WRITTEN is as for
+`agent-q-diff-file-change-open-later'."
   (let* ((adapt (agent-q-diff-line-ends-adapter
                  original live
                  (agent-q-diff-line-ends (agent-q-diff-file-change-buffer change))
@@ -364,7 +374,12 @@ Both are adapted to LIVE, the text of the target at TICK."
           (not (and (equal original adapted) (equal modified proposed)))
           (agent-q-diff-file-change-engine change)
           (agent-q-diff-engine-review adapted proposed))
-    (if (equal live adapted)
+    ;; What else is in the target is then the user's, also where a comparison
+    ;; with the original would not know that.
+    (when is-written
+      (agent-q-diff-file-change--begin-written (agent-q-diff-file-change-engine change)
+                                               proposed))
+    (if (equal live (if is-written proposed adapted))
         (agent-q-diff-file-change--note-tick change tick)
       (agent-q-diff-file-change-follow change))))
 

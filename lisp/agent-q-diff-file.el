@@ -159,15 +159,24 @@ DIRECTORY, or (\"copy\" COPY NAME) once COPY has the old content of NAME."
                 (string-to-number (match-string 1 name)))
               (directory-files agent-q-diff-file--state-directory nil regexp t)))))
 
+(defun agent-q-diff-file--ended-p (pid)
+  "Return non-nil if the process PID has ended.
+Its parent need not have noticed: in a container, some never do."
+  (let ((attributes (process-attributes pid)))
+    (or (null attributes)
+        (equal "Z" (alist-get 'state attributes)))))
+
 (defun agent-q-diff-file--pids-of-the-dead ()
   "Return the process ids of records whose Emacs has ended.
 As long as this Emacs has noted nothing, a record with its process id
 belongs to an earlier Emacs."
-  (when-let ((pids (agent-q-diff-file--pids))
-             ;; Nil where Emacs cannot list processes.
-             (alive (list-system-processes)))
-    (seq-difference pids (remove (and (null agent-q-diff-file--noted) (emacs-pid))
-                                 alive))))
+  ;; It is nil where Emacs cannot list processes.
+  (when (list-system-processes)
+    (seq-filter (lambda (pid)
+                  (if (= pid (emacs-pid))
+                      (null agent-q-diff-file--noted)
+                    (agent-q-diff-file--ended-p pid)))
+                (agent-q-diff-file--pids))))
 
 (defun agent-q-diff-file-clean-up ()
   "Clean up after Emacs processes that crashed, once in each Emacs.

@@ -43,6 +43,8 @@
   "Return what is pending in the project of DIRECTORY.
 That is (ROOT TEXTS FILES LEFT-OUT).  See `agent-q-diff-module-pending', also
 for BY.  In the authors of FILES, the agents of turns have their names."
+  ;; What an Emacs left that was killed while it wrote is nobody's new file.
+  (agent-q-diff-file-clean-up)
   (pcase-let ((`[,root ,texts ,files ,left-out ,turns]
                (agent-q-diff-engine-call #'agent-q-diff-module-pending
                                           (expand-file-name directory) by)))

@@ -85,6 +85,28 @@
     (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
     (should (equal '("f.txt") (aqd-pending-files)))))
 
+(ert-deftest aqd-pending-what-cannot-be-recorded-is-not-decided ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (cl-flet ((marks ()
+                  (agent-q-diff-module-marks
+                   (agent-q-diff-change-engine agent-q-diff-buffer-change))))
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+        (cl-letf (((symbol-function 'agent-q-diff-module-note-reviewed)
+                   (lambda (&rest _) (signal 'agent-q-diff-bad-target '("full")))))
+          (should (equal "Failed to keep the hunk: full"
+                         (aqd-pending-do #'agent-q-diff-accept-hunk 1)))
+          (should (equal "Failed to take the hunk out: full"
+                         (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
+          (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
+          (should (equal '(applied nil) (marks)))
+          (aqd-said (ignore-errors (agent-q-diff-undo)))
+          (should (equal '(applied nil) (marks))))
+        (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
+    (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))
+    (should-not (aqd-pending-files))))
+
 ;;;; Kinds of changes
 
 (ert-deftest aqd-pending-a-file-is-visited-when-it-is-decided ()
@@ -270,6 +292,21 @@
         (save-buffer))
       (aqd-with-pending
         (should (= 1 (length agent-q-diff-buffer-marks)))))))
+
+(ert-deftest aqd-pending-a-new-file-with-unsaved-edits-loses-only-what-is-not-the-users ()
+  (aqd-with-repository
+    (aqd-pending-put "new.txt" "one\ntwo\n")
+    (let ((buffer (find-file-noselect (aqd-pending-name "new.txt"))))
+      (with-current-buffer buffer
+        (goto-char (point-max))
+        (insert "mine\n"))
+      (aqd-with-pending
+        (should (string-prefix-p "Hunk 1 of new.txt taken out; not saved, since"
+                                 (aqd-pending-do #'agent-q-diff-reject-hunk 0))))
+      (with-current-buffer buffer
+        (should (equal "mine\n" (buffer-string)))
+        (should (buffer-modified-p)))
+      (should (equal "one\ntwo\n" (aqd-pending-has "new.txt"))))))
 
 (ert-deftest aqd-pending-what-is-written-right-after-a-save-is-not-the-users ()
   (aqd-with-repository

@@ -5,13 +5,15 @@
 ;;; Commentary:
 
 ;; What `make demo' runs: an agent proposes a change of three files of a small
-;; program.  In a terminal the keys are yours; without one a fixed list of
-;; keys is played, and the diff buffer is printed as it looks after each.
+;; program; then another one has written into a repository already.  In a
+;; terminal the keys are yours; without one a fixed list of keys is played, and
+;; the diff buffer is printed as it looks after each.
 
 ;;; Code:
 
 (require 'agent-q-diff-tools)
 (require 'demo-files)
+(require 'demo-written)
 
 (defconst demo-plays
   '(("r" "a" "M-n" "a" "C-c C-k")
@@ -19,8 +21,14 @@
     ("n" "p" "a" "r" "SPC" "RET" "u" "=" "?" "q" "q" "n" "r" "C-c C-c"))
   "Keys that are played where there is no terminal, a list for each review.")
 
+(defconst demo-written-play '("r" "r" "a" "q")
+  "Keys that are played on what was written already.")
+
 (defconst demo-folder (file-name-as-directory (getenv "AGENT_Q_DIFF_DEMO_FOLDER"))
   "Folder of the program that the agent wants to change.")
+
+(defconst demo-repository (file-name-as-directory (getenv "AGENT_Q_DIFF_DEMO_REPOSITORY"))
+  "Folder of the repository in which an agent has written.")
 
 (defun demo-tell (message)
   "Write down MESSAGE, which the agent receives."
@@ -38,6 +46,11 @@
                 "propose_changes"
                 `(:changes ,(vconcat (demo-files-changes))
                   :description ,demo-files-description)))))
+
+(defun demo-review-written ()
+  "Review what was written into the repository, and return the review."
+  (interactive)
+  (demo-written-review demo-repository))
 
 ;;;; Without a terminal
 
@@ -99,16 +112,29 @@
     (princ (format "\n######## The proposal, decided by %s\n\n"
                    (string-join keys " ")))
     (demo-reset)
-    (execute-kbd-macro (kbd (string-join (cons "<f5>" keys) " ")))))
+    (execute-kbd-macro (kbd (string-join (cons "<f5>" keys) " "))))
+  (princ (format "\n######## What was written already, decided by %s\n\n"
+                 (string-join demo-written-play " ")))
+  (demo-written-prepare demo-repository)
+  (global-set-key (kbd "<f6>") #'demo-review-written)
+  (execute-kbd-macro (kbd (string-join (cons "<f6>" demo-written-play) " ")))
+  ;; Why that fails is to be seen.
+  (advice-remove 'message #'demo-note-message)
+  (demo-written-check demo-repository))
 
 ;;;; In a terminal
 
 (defun demo-show ()
-  "Let the user decide, then leave Emacs."
+  "Let the user decide both parts, then leave Emacs."
   (setq inhibit-startup-screen t)
   (find-file (expand-file-name "inventory.lisp" demo-folder))
   (demo-propose)
-  (kill-emacs))
+  (demo-written-prepare demo-repository)
+  (let ((review (demo-review-written)))
+    (add-hook 'post-command-hook
+              (lambda ()
+                (when (agent-q-diff-session-outcome review)
+                  (kill-emacs))))))
 
 (if noninteractive
     (demo-play)

@@ -559,6 +559,23 @@ A list in the place of a line is the lines for it, perhaps none."
    (e2e-wait-for (e2e-eval '(with-current-buffer "calc.py"
                               (consp (overlays-in (point-min) (point-max))))))))
 
+(defun tours-demo-written ()
+  "Begin the second part of the demo."
+  (make-directory (e2e-path "p"))
+  (e2e-call 'key 'demo
+            `(progn
+               (load ,(expand-file-name "../demo/demo-written" e2e-here) nil t)
+               (let ((folder ,(file-name-as-directory (e2e-path "p"))))
+                 (demo-written-prepare folder)
+                 (ignore (demo-written-review folder))))))
+
+(screens-define-tour demo
+  ("demo-opened" nil (tours-demo-written))
+  ("demo-brought-back" agent-q-diff-reject-hunk "r")
+  ("demo-taken-out" agent-q-diff-reject-hunk "r")
+  ("demo-kept" agent-q-diff-accept-hunk "a")
+  ("demo-q" agent-q-diff-finish "q"))
+
 ;;;; What else there is
 
 (defconst tours-diff "--- a/target\n+++ b/target\n@@ -1,2 +1,2 @@\n-line 1\n+LINE 1\n line 2\n"
