@@ -4,7 +4,7 @@
 //! write that file. So hooks and the monitor of its files are off, and so are the filters that it
 //! defines; those of the user's own configuration are run, as git itself would.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -38,8 +38,8 @@ pub enum GitError {
 pub struct Git {
     /// The top of the working tree.
     pub root: PathBuf,
-    /// Options that keep git from running what the repository names.
-    safe: Vec<String>,
+    /// Names and values of the configuration that keep git from running what the repository names.
+    safe: Vec<(OsString, &'static str)>,
 }
 
 /// A path that differs from HEAD, and what it is there.
@@ -59,20 +59,26 @@ impl Committed {
     }
 }
 
-/// Variables that would make git read another repository.
-const MISLEADING: [&str; 12] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_CONFIG",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_CONFIG_COUNT",
-    "GIT_EXTERNAL_DIFF",
+/// The only variables of git's that it sees: where its programs are, and its configuration that is the
+/// user's. Others could make it read another repository.
+const KEPT: [&str; 7] = [
+    "GIT_EXEC_PATH",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_ATTR_NOSYSTEM",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+];
+
+/// Variables by which it takes no object from another repository, which may name a program, and shows
+/// none in place of another.
+const SAFE: [(&str, &str); 5] = [
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("LC_ALL", "C"),
 ];
 
 impl Git {
@@ -103,9 +109,9 @@ impl Git {
 
     /// Sees to it that nothing is run that the repository's configuration names now; it can change.
     pub fn make_safe(&mut self) {
-        let mut options = vec![
-            "core.fsmonitor=false".to_owned(),
-            "core.hooksPath=/dev/null".to_owned(),
+        let mut options: Vec<(OsString, &'static str)> = vec![
+            ("core.fsmonitor".into(), "false"),
+            ("core.hooksPath".into(), "/dev/null"),
         ];
         let filters = ["config", "-z", "--show-scope", "--name-only"];
         let filters = [&filters[..], &["--get-regexp", r"^filter\..*\."]].concat();
@@ -114,12 +120,11 @@ impl Git {
         let mut words = found.split(|&byte| byte == 0);
         while let (Some(scope), Some(name)) = (words.next(), words.next()) {
             let is_own = matches!(scope, b"local" | b"worktree");
-            let name = String::from_utf8_lossy(name);
-            if let Some((filter, _)) = name.rsplit_once('.').filter(|_| is_own) {
-                for key in ["clean", "smudge", "process"] {
-                    options.push(format!("{filter}.{key}="));
-                }
-                options.push(format!("{filter}.required=false"));
+            let dot = name.iter().rposition(|&byte| byte == b'.');
+            if let Some(dot) = dot.filter(|_| is_own) {
+                let key = |key: &[u8]| OsString::from_vec([&name[..=dot], key].concat());
+                options.extend([&b"clean"[..], b"smudge", b"process"].map(|name| (key(name), "")));
+                options.push((key(b"required"), "false"));
             }
         }
         self.safe = options;
@@ -127,18 +132,23 @@ impl Git {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new("git");
-        for option in &self.safe {
-            command.args(["-c", option]);
+        for (variable, _) in std::env::vars_os() {
+            let is_kept = KEPT.iter().any(|kept| variable == *kept);
+            if variable.as_bytes().starts_with(b"GIT_") && !is_kept {
+                command.env_remove(variable);
+            }
         }
-        for variable in MISLEADING {
-            command.env_remove(variable);
+        // Not by options, where a name cannot have `=`.
+        command.env("GIT_CONFIG_COUNT", self.safe.len().to_string());
+        for (n, (name, value)) in self.safe.iter().enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{n}"), name);
+            command.env(format!("GIT_CONFIG_VALUE_{n}"), value);
         }
         command
             .arg("--no-optional-locks")
             .args(arguments)
             .current_dir(&self.root)
-            .env("LC_ALL", "C")
-            .env("GIT_TERMINAL_PROMPT", "0");
+            .envs(SAFE);
         command
     }
 
@@ -433,9 +443,15 @@ impl Git {
 /// Returns the object at the head of `rest`, which is between an empty line and `end`, and advances
 /// `rest`.
 fn next_object<'a>(rest: &mut &'a [u8], end: &[u8]) -> Result<&'a [u8], GitError> {
-    let wrong = || GitError::Answer("cat-file");
-    let object = rest.strip_prefix(b"\n").ok_or_else(wrong)?;
-    let len = memchr::memmem::find(object, end).ok_or_else(wrong)?;
+    let Some(object) = rest.strip_prefix(b"\n") else {
+        // Such as that it is missing.
+        let message = rest.split(|&byte| byte == b'\n').next();
+        return Err(GitError::Failed {
+            command: "cat-file".to_owned(),
+            message: String::from_utf8_lossy(message.unwrap_or_default()).into_owned(),
+        });
+    };
+    let len = memchr::memmem::find(object, end).ok_or(GitError::Answer("cat-file"))?;
     *rest = &object[len + end.len()..];
     Ok(&object[..len])
 }
