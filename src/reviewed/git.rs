@@ -28,6 +28,9 @@ pub enum GitError {
         /// What it says.
         message: String,
     },
+    /// A merge, or what does the same such as `git stash pop`, has left marks of conflicts in files.
+    #[error("files have conflicts, such as {0}; resolve them, then look again")]
+    Conflicts(String),
     /// Its answer is not as expected.
     #[error("git {0}: its answer is not understood")]
     Answer(&'static str),
@@ -207,7 +210,7 @@ impl Git {
     ///
     /// # Errors
     ///
-    /// [`GitError`].
+    /// [`GitError`], also if there are conflicts.
     pub fn status(&self) -> Result<Vec<(Vec<u8>, bool)>, GitError> {
         let arguments = [
             "status",
@@ -228,15 +231,24 @@ impl Git {
                 b'1' => 8,
                 b'u' => 10,
                 b'?' => 1,
+                // The number of stashes, which the configuration may ask for.
+                b'#' => continue,
                 _ => return Err(GitError::Answer("status")),
             };
             let path = entry.splitn(n_words + 1, |&byte| byte == b' ').nth(n_words);
             let path = path.ok_or(GitError::Answer("status"))?;
+            if entry[0] == b'u' {
+                let path = String::from_utf8_lossy(path).into_owned();
+                return Err(GitError::Conflicts(path));
+            }
             // A folder that is a repository of its own, or an editor's own file.
             if !(path.ends_with(b"/") || entry[0] == b'?' && is_editors_own(path)) {
                 paths.push((path.to_vec(), entry[0] == b'?'));
             }
         }
+        // A file that is in HEAD, and no longer in the index, is there twice.
+        paths.sort();
+        paths.dedup_by(|other, known| other.0 == known.0);
         Ok(paths)
     }
 
@@ -296,16 +308,15 @@ impl Git {
             ("rebase-apply", "a rebase"),
             ("CHERRY_PICK_HEAD", "a cherry-pick"),
             ("REVERT_HEAD", "a revert"),
+            ("sequencer", "a cherry-pick or revert"),
+            ("BISECT_LOG", "a bisect"),
         ];
-        let names = signs.iter().flat_map(|(name, _)| ["--git-path", name]);
-        let arguments: Vec<&str> = ["rev-parse"].into_iter().chain(names).collect();
-        let found = self.run(&arguments, b"")?;
-        let paths = found.split(|&byte| byte == b'\n');
-        let mut there = paths.zip(signs).filter(|(path, _)| {
-            let path = self.root.join(path_of(path));
-            fs::symlink_metadata(path).is_ok()
-        });
-        Ok(there.next().map(|(_, (_, what))| what))
+        // They are beside our folder, each worktree's own.
+        let folder = self.data_folder()?;
+        let mut there = signs
+            .iter()
+            .filter(|(name, _)| fs::symlink_metadata(folder.with_file_name(name)).is_ok());
+        Ok(there.next().map(|(_, what)| *what))
     }
 
     /// Returns the first lines of the latest commits that `new` has and `old` has not, at most `n_most`.

@@ -219,3 +219,152 @@ fn no_variable_of_git_misleads() {
     variables.push(("LOOK_AT", empty.path().to_owned()));
     passes_with(name, &variables);
 }
+
+// What git is in the middle of.
+
+/// A repository whose branch `other` and whose current one have each changed the same line of `f`.
+fn conflicting() -> tempfile::TempDir {
+    let repository = repository();
+    let folder = repository.path();
+    git(folder, &["checkout", "-q", "-b", "other"]);
+    for text in ["a\nother\nc\n", "a\nother again\nc\n"] {
+        write(folder, "f", text);
+        git(folder, &["commit", "-qam", "other"]);
+    }
+    git(folder, &["checkout", "-q", "-"]);
+    write(folder, "f", "a\nmine\nc\n");
+    git(folder, &["commit", "-qam", "mine"]);
+    assert!(pending(folder, Moves::User).is_empty());
+    repository
+}
+
+/// Checks that while `begin` is not ended there is no look, which says that it is `what`, and that after
+/// `end` all is as it was.
+#[track_caller]
+fn a_look_waits(begin: &[&str], what: &str, end: &[&str]) {
+    let repository = conflicting();
+    let folder = repository.path();
+    fs::write(folder.join("new"), "an agent's\n").unwrap();
+    write(folder, "kept", "mine\n");
+    let mut project = Project::open(folder).unwrap();
+    project.mark_reviewed(&[b"kept".to_vec()]).unwrap();
+    let before = pending(folder, Moves::User);
+    assert_eq!(before, ["new: - -> an agent\\'s\\n"]);
+    run_git(folder, begin);
+    let error = project.look(Moves::User).unwrap_err().to_string();
+    assert!(error.contains(what), "{error}");
+    git(folder, end);
+    assert_eq!(pending(folder, Moves::User), before);
+    write(folder, "kept", "mine\nmore\n");
+    let after = pending(folder, Moves::Agent);
+    assert_eq!(after, ["kept: mine\\n -> mine\\nmore\\n", &before[0]]);
+}
+
+#[test]
+fn in_the_middle_of_a_rebase_nothing_is_looked_at() {
+    let abort = ["rebase", "--abort"];
+    a_look_waits(&["rebase", "other"], "a rebase", &abort);
+    a_look_waits(&["rebase", "--apply", "other"], "a rebase", &abort);
+}
+
+#[test]
+fn in_the_middle_of_a_cherry_pick_nothing_is_looked_at() {
+    let abort = ["cherry-pick", "--abort"];
+    a_look_waits(&["cherry-pick", "other"], "a cherry-pick", &abort);
+    // Of several, between two of them.
+    let repository = conflicting();
+    let folder = repository.path();
+    run_git(folder, &["cherry-pick", "other~", "other"]);
+    write(folder, "f", "a\nboth\nc\n");
+    git(folder, &["commit", "-qam", "the first"]);
+    let mut project = Project::open(folder).unwrap();
+    let error = project.look(Moves::User).unwrap_err().to_string();
+    assert!(error.contains("a cherry-pick or revert"), "{error}");
+    git(folder, &["cherry-pick", "--quit"]);
+    assert!(pending(folder, Moves::User).is_empty());
+}
+
+#[test]
+fn in_the_middle_of_a_revert_nothing_is_looked_at() {
+    a_look_waits(&["revert", "other~"], "a revert", &["revert", "--abort"]);
+}
+
+#[test]
+fn in_the_middle_of_a_bisect_nothing_is_looked_at() {
+    a_look_waits(
+        &["bisect", "start", "HEAD", "HEAD~"],
+        "a bisect",
+        &["bisect", "reset"],
+    );
+}
+
+#[test]
+fn in_the_middle_of_a_merge_in_another_worktree_it_is_looked_at() {
+    let repository = conflicting();
+    let folder = repository.path();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let tree = elsewhere.path().join("line\nbreak");
+    git(
+        folder,
+        &["worktree", "add", "-q", "--detach", tree.to_str().unwrap()],
+    );
+    assert!(pending(&tree, Moves::User).is_empty());
+    run_git(&tree, &["merge", "other"]);
+    assert!(pending(folder, Moves::User).is_empty());
+    let error = Project::open(&tree).unwrap().look(Moves::User);
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("a merge"), "{error}");
+}
+
+#[test]
+fn conflicts_that_a_stash_left_are_not_looked_at() {
+    let folder = repository();
+    let folder = folder.path();
+    write(folder, "f", "a\nstashed\nc\n");
+    git(folder, &["stash", "-q"]);
+    write(folder, "f", "a\nmine\nc\n");
+    git(folder, &["commit", "-qam", "mine"]);
+    run_git(folder, &["stash", "pop"]);
+    let mut project = Project::open(folder).unwrap();
+    let error = project.look(Moves::User).unwrap_err().to_string();
+    assert!(error.contains("conflicts, such as f;"), "{error}");
+    git(folder, &["checkout", "-q", "--ours", "f"]);
+    git(folder, &["add", "f"]);
+    assert!(pending(folder, Moves::User).is_empty());
+}
+
+// The index.
+
+#[test]
+fn the_configuration_of_status_changes_nothing() {
+    let folder = repository();
+    let folder = folder.path();
+    write(folder, "f", "a\nstashed\nc\n");
+    git(folder, &["stash", "-q"]);
+    for (key, value) in [
+        ("status.showStash", "true"),
+        ("status.branch", "true"),
+        ("status.short", "true"),
+        ("status.relativePaths", "true"),
+        ("status.showUntrackedFiles", "no"),
+        ("status.renames", "copies"),
+        ("column.ui", "always"),
+        ("color.ui", "always"),
+    ] {
+        git(folder, &["config", key, value]);
+    }
+    write(folder, "f", "a\nB\nc\n");
+    write(folder, "new", "x\n");
+    let shown = [EDITED, "new: - -> x\\n"];
+    assert_eq!(pending(folder, Moves::Agent), shown);
+}
+
+#[test]
+fn a_file_that_left_the_index_alone_is_as_it_was() {
+    let folder = repository();
+    let folder = folder.path();
+    git(folder, &["rm", "-q", "--cached", "f"]);
+    assert!(pending(folder, Moves::Agent).is_empty());
+    write(folder, "f", "a\nB\nc\n");
+    assert_eq!(pending(folder, Moves::Agent), [EDITED]);
+}
