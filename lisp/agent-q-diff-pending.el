@@ -478,7 +478,10 @@ If it has moved since the last look, ask."
   (and left-out
        (format "Not looked at: %s"
                (mapconcat (pcase-lambda (`(,path . ,n))
-                            (format (if (= n 1) "%s (over 8 MB)" "%s (%d new files)")
+                            (format (pcase n
+                                      (0 "%s (a repository of its own)")
+                                      (1 "%s (over 8 MB)")
+                                      (_ "%s (%d new files)"))
                                     (agent-q-diff-visible path) n))
                           left-out ", "))))
 
