@@ -724,7 +724,10 @@ If nobody knows, ask; if it has not moved since the last look, return nil."
   (and left-out
        (format "Not looked at: %s"
                (mapconcat (pcase-lambda (`(,path . ,n))
-                            (format (if (= n 1) "%s (over 8 MB)" "%s (%d new files)")
+                            (format (pcase n
+                                      (0 "%s (a repository of its own)")
+                                      (1 "%s (over 8 MB)")
+                                      (_ "%s (%d new files)"))
                                     (agent-q-diff-visible path) n))
                           left-out ", "))))
 

@@ -4,7 +4,7 @@
 //! write that file. So hooks and the monitor of its files are off, and so are the filters that it
 //! defines; those of the user's own configuration are run, as git itself would.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -28,6 +28,9 @@ pub enum GitError {
         /// What it says.
         message: String,
     },
+    /// A merge, or what does the same such as `git stash pop`, has left marks of conflicts in files.
+    #[error("files have conflicts, such as {0}; resolve them, then look again")]
+    Conflicts(String),
     /// Its answer is not as expected.
     #[error("git {0}: its answer is not understood")]
     Answer(&'static str),
@@ -38,8 +41,24 @@ pub enum GitError {
 pub struct Git {
     /// The top of the working tree.
     pub root: PathBuf,
-    /// Options that keep git from running what the repository names.
-    safe: Vec<String>,
+    /// Names and values of the configuration that keep git from running what the repository names.
+    safe: Vec<(OsString, &'static str)>,
+    /// Whether the modes of files mean something.
+    has_modes: bool,
+    /// Whether only some of the files are checked out.
+    is_sparse: bool,
+}
+
+/// What git says of the working tree.
+#[derive(Debug, Default)]
+pub struct Status {
+    /// The paths that may differ from HEAD, in the index or in the working tree, each with whether git
+    /// does not know it. They are sorted.
+    pub changed: Vec<(Vec<u8>, bool)>,
+    /// The folders that are repositories of their own, and new or at another commit.
+    pub repositories: Vec<Vec<u8>>,
+    /// The paths that a sparse checkout leaves out.
+    pub outside: Vec<Vec<u8>>,
 }
 
 /// A path that differs from HEAD, and what it is there.
@@ -59,20 +78,26 @@ impl Committed {
     }
 }
 
-/// Variables that would make git read another repository.
-const MISLEADING: [&str; 12] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_CONFIG",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_CONFIG_COUNT",
-    "GIT_EXTERNAL_DIFF",
+/// The only variables of git's that it sees: where its programs are, and its configuration that is the
+/// user's. Others could make it read another repository.
+const KEPT: [&str; 7] = [
+    "GIT_EXEC_PATH",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_ATTR_NOSYSTEM",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+];
+
+/// Variables by which it takes no object from another repository, which may name a program, and shows
+/// none in place of another.
+const SAFE: [(&str, &str); 5] = [
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("LC_ALL", "C"),
 ];
 
 impl Git {
@@ -85,6 +110,8 @@ impl Git {
         let mut git = Git {
             root: folder.to_owned(),
             safe: Vec::new(),
+            has_modes: true,
+            is_sparse: false,
         };
         let top = match git.run(&["rev-parse", "--show-toplevel"], b"") {
             Ok(top) => top,
@@ -103,42 +130,59 @@ impl Git {
 
     /// Sees to it that nothing is run that the repository's configuration names now; it can change.
     pub fn make_safe(&mut self) {
-        let mut options = vec![
-            "core.fsmonitor=false".to_owned(),
-            "core.hooksPath=/dev/null".to_owned(),
+        let mut options: Vec<(OsString, &'static str)> = vec![
+            ("core.fsmonitor".into(), "false"),
+            ("core.hooksPath".into(), "/dev/null"),
         ];
-        let filters = ["config", "-z", "--show-scope", "--name-only"];
-        let filters = [&filters[..], &["--get-regexp", r"^filter\..*\."]].concat();
+        let names = r"^(filter\..*\.|core\.(filemode|sparsecheckout)$)";
+        let arguments = ["config", "-z", "--show-scope", "--get-regexp", names];
         // It fails if there is none.
-        let found = self.run(&filters, b"").unwrap_or_default();
+        let found = self.run(&arguments, b"").unwrap_or_default();
         let mut words = found.split(|&byte| byte == 0);
-        while let (Some(scope), Some(name)) = (words.next(), words.next()) {
-            let is_own = matches!(scope, b"local" | b"worktree");
-            let name = String::from_utf8_lossy(name);
-            if let Some((filter, _)) = name.rsplit_once('.').filter(|_| is_own) {
-                for key in ["clean", "smudge", "process"] {
-                    options.push(format!("{filter}.{key}="));
-                }
-                options.push(format!("{filter}.required=false"));
+        (self.has_modes, self.is_sparse) = (true, false);
+        while let (Some(scope), Some(entry)) = (words.next(), words.next()) {
+            let mut parts = entry.splitn(2, |&byte| byte == b'\n');
+            let name = parts.next().unwrap_or_default();
+            let is_on = parts.next().is_none_or(is_true);
+            match name {
+                b"core.filemode" => self.has_modes = is_on,
+                b"core.sparsecheckout" => self.is_sparse = is_on,
+                _ => {}
             }
+            let is_own = matches!(scope, b"local" | b"worktree") && name.starts_with(b"filter.");
+            let dot = name.iter().rposition(|&byte| byte == b'.');
+            if let Some(dot) = dot.filter(|_| is_own) {
+                let key = |key: &[u8]| OsString::from_vec([&name[..=dot], key].concat());
+                options.extend([&b"clean"[..], b"smudge", b"process"].map(|name| (key(name), "")));
+                options.push((key(b"required"), "false"));
+            }
+        }
+        // git believes it on a disk where it does not hold, and then does not see some new files.
+        if fs::symlink_metadata(self.root.join(".GIT")).is_err() {
+            options.push(("core.ignoreCase".into(), "false"));
         }
         self.safe = options;
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new("git");
-        for option in &self.safe {
-            command.args(["-c", option]);
+        for (variable, _) in std::env::vars_os() {
+            let is_kept = KEPT.iter().any(|kept| variable == *kept);
+            if variable.as_bytes().starts_with(b"GIT_") && !is_kept {
+                command.env_remove(variable);
+            }
         }
-        for variable in MISLEADING {
-            command.env_remove(variable);
+        // Not by options, where a name cannot have `=`.
+        command.env("GIT_CONFIG_COUNT", self.safe.len().to_string());
+        for (n, (name, value)) in self.safe.iter().enumerate() {
+            command.env(format!("GIT_CONFIG_KEY_{n}"), name);
+            command.env(format!("GIT_CONFIG_VALUE_{n}"), value);
         }
         command
             .arg("--no-optional-locks")
             .args(arguments)
             .current_dir(&self.root)
-            .env("LC_ALL", "C")
-            .env("GIT_TERMINAL_PROMPT", "0");
+            .envs(SAFE);
         command
     }
 
@@ -192,23 +236,22 @@ impl Git {
         }
     }
 
-    /// Returns the paths that may differ from HEAD, in the index or in the working tree, each with
-    /// whether git does not know it; not what is ignored, and no submodule.
+    /// Returns what differs from `head`, which is checked out; not what is ignored.
     ///
     /// # Errors
     ///
-    /// [`GitError`].
-    pub fn status(&self) -> Result<Vec<(Vec<u8>, bool)>, GitError> {
+    /// [`GitError`], also if there are conflicts.
+    pub fn status(&self, head: Option<&str>) -> Result<Status, GitError> {
         let arguments = [
             "status",
             "--porcelain=v2",
             "-z",
             "--untracked-files=all",
             "--no-renames",
-            "--ignore-submodules=all",
+            "--ignore-submodules=dirty",
         ];
         let answer = self.run(&arguments, b"")?;
-        let mut paths = Vec::new();
+        let mut status = self.hidden(head)?;
         for entry in answer
             .split(|&byte| byte == 0)
             .filter(|entry| !entry.is_empty())
@@ -218,16 +261,66 @@ impl Git {
                 b'1' => 8,
                 b'u' => 10,
                 b'?' => 1,
+                // The number of stashes, which the configuration may ask for.
+                b'#' => continue,
                 _ => return Err(GitError::Answer("status")),
             };
-            let path = entry.splitn(n_words + 1, |&byte| byte == b' ').nth(n_words);
-            let path = path.ok_or(GitError::Answer("status"))?;
-            // A folder that is a repository of its own, or an editor's own file.
-            if !(path.ends_with(b"/") || entry[0] == b'?' && is_editors_own(path)) {
-                paths.push((path.to_vec(), entry[0] == b'?'));
+            let words = entry.splitn(n_words + 1, |&byte| byte == b' ');
+            let words: Vec<&[u8]> = words.collect();
+            let path = *words.get(n_words).ok_or(GitError::Answer("status"))?;
+            let is_new = entry[0] == b'?';
+            let is_submodule = !is_new && words[2].starts_with(b"S");
+            if entry[0] == b'u' {
+                let path = String::from_utf8_lossy(path).into_owned();
+                return Err(GitError::Conflicts(path));
+            } else if path.ends_with(b"/") || is_submodule {
+                status.repositories.push(path.to_vec());
+            } else if !(is_new && is_editors_own(path)) {
+                status.changed.push((path.to_vec(), is_new));
             }
         }
-        Ok(paths)
+        // A file that is in HEAD, and no longer in the index, is there twice.
+        status.changed.sort();
+        status.changed.dedup_by(|other, known| other.0 == known.0);
+        Ok(status)
+    }
+
+    /// Returns what differs from `head` of the files at which git was told not to look, and what a sparse
+    /// checkout leaves out.
+    fn hidden(&self, head: Option<&str>) -> Result<Status, GitError> {
+        let answer = self.run(&["ls-files", "-v", "-z"], b"")?;
+        let mut status = Status::default();
+        let mut hidden = Vec::new();
+        for entry in answer.split(|&byte| byte == 0) {
+            let [tag, b' ', path @ ..] = entry else {
+                continue;
+            };
+            let is_skipped = tag.eq_ignore_ascii_case(&b'S');
+            if is_skipped && self.is_sparse && !self.is_there(path) {
+                status.outside.push(path.to_vec());
+            } else if is_skipped || tag.is_ascii_lowercase() {
+                hidden.push(path);
+            }
+        }
+        let committed = match head {
+            Some(head) if !hidden.is_empty() => self.committed(head, &hidden)?,
+            _ => Vec::new(),
+        };
+        let mut committed = committed.into_iter();
+        for path in hidden {
+            let same = committed.next().is_some_and(|committed| {
+                let has_size = self.size(path) == committed.bytes.len() as u64;
+                has_size && self.working(path).is_ok_and(|working| working == committed)
+            });
+            if !same {
+                status.changed.push((path.to_vec(), false));
+            }
+        }
+        Ok(status)
+    }
+
+    fn is_there(&self, path: &[u8]) -> bool {
+        fs::symlink_metadata(self.root.join(OsStr::from_bytes(path))).is_ok()
     }
 
     /// Returns the paths that differ between two commits; `None` is one without files.
@@ -286,16 +379,15 @@ impl Git {
             ("rebase-apply", "a rebase"),
             ("CHERRY_PICK_HEAD", "a cherry-pick"),
             ("REVERT_HEAD", "a revert"),
+            ("sequencer", "a cherry-pick or revert"),
+            ("BISECT_LOG", "a bisect"),
         ];
-        let names = signs.iter().flat_map(|(name, _)| ["--git-path", name]);
-        let arguments: Vec<&str> = ["rev-parse"].into_iter().chain(names).collect();
-        let found = self.run(&arguments, b"")?;
-        let paths = found.split(|&byte| byte == b'\n');
-        let mut there = paths.zip(signs).filter(|(path, _)| {
-            let path = self.root.join(path_of(path));
-            fs::symlink_metadata(path).is_ok()
-        });
-        Ok(there.next().map(|(_, (_, what))| what))
+        // They are beside our folder, each worktree's own.
+        let folder = self.data_folder()?;
+        let mut there = signs
+            .iter()
+            .filter(|(name, _)| fs::symlink_metadata(folder.with_file_name(name)).is_ok());
+        Ok(there.next().map(|(_, what)| *what))
     }
 
     /// Returns the first lines of the latest commits that `new` has and `old` has not, at most `n_most`.
@@ -346,7 +438,10 @@ impl Git {
             let (mode, bytes) = match entry {
                 None => (0, Vec::new()),
                 Some((mode, _)) if mode & 0o170_000 == 0o160_000 => (mode, Vec::new()),
-                Some((mode, _)) => (mode, next_object(&mut rest, end.as_bytes())?.to_vec()),
+                Some((mode, _)) => (
+                    self.mode(mode),
+                    next_object(&mut rest, end.as_bytes())?.to_vec(),
+                ),
             };
             committed.push(Committed { mode, bytes });
         }
@@ -389,6 +484,15 @@ impl Git {
         Ok(paths.iter().map(|path| found.remove(*path)).collect())
     }
 
+    /// Returns `mode`, as git writes it, or that of a file that nobody executes if such modes mean nothing
+    /// here.
+    pub fn mode(&self, mode: u32) -> u32 {
+        match mode {
+            0o100_755 if !self.has_modes => 0o100_644,
+            mode => mode,
+        }
+    }
+
     /// Returns the size in bytes of the file `path` in the working tree; 0 if there is none.
     pub fn size(&self, path: &[u8]) -> u64 {
         let name = self.root.join(OsStr::from_bytes(path));
@@ -402,6 +506,15 @@ impl Git {
     /// If it is there and cannot be read.
     pub fn working(&self, path: &[u8]) -> Result<Committed, io::Error> {
         let name = self.root.join(OsStr::from_bytes(path));
+        let nothing = Committed {
+            mode: 0,
+            bytes: Vec::new(),
+        };
+        // What is behind a link that stands where a folder was is no file of the project.
+        let mut folders = Path::new(OsStr::from_bytes(path)).ancestors().skip(1);
+        if folders.any(|folder| self.root.join(folder).is_symlink() && folder != Path::new("")) {
+            return Ok(nothing);
+        }
         let metadata = match fs::symlink_metadata(&name) {
             Ok(metadata) => metadata,
             Err(error)
@@ -410,10 +523,7 @@ impl Git {
                     io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
                 ) =>
             {
-                return Ok(Committed {
-                    mode: 0,
-                    bytes: Vec::new(),
-                });
+                return Ok(nothing);
             }
             Err(error) => return Err(error),
         };
@@ -422,7 +532,7 @@ impl Git {
         } else if metadata.is_file() {
             let is_executable = metadata.permissions().mode() & 0o100 != 0;
             let mode = if is_executable { 0o100_755 } else { 0o100_644 };
-            (mode, fs::read(&name)?)
+            (self.mode(mode), fs::read(&name)?)
         } else {
             (0, Vec::new())
         };
@@ -433,9 +543,15 @@ impl Git {
 /// Returns the object at the head of `rest`, which is between an empty line and `end`, and advances
 /// `rest`.
 fn next_object<'a>(rest: &mut &'a [u8], end: &[u8]) -> Result<&'a [u8], GitError> {
-    let wrong = || GitError::Answer("cat-file");
-    let object = rest.strip_prefix(b"\n").ok_or_else(wrong)?;
-    let len = memchr::memmem::find(object, end).ok_or_else(wrong)?;
+    let Some(object) = rest.strip_prefix(b"\n") else {
+        // Such as that it is missing.
+        let message = rest.split(|&byte| byte == b'\n').next();
+        return Err(GitError::Failed {
+            command: "cat-file".to_owned(),
+            message: String::from_utf8_lossy(message.unwrap_or_default()).into_owned(),
+        });
+    };
+    let len = memchr::memmem::find(object, end).ok_or(GitError::Answer("cat-file"))?;
     *rest = &object[len + end.len()..];
     Ok(&object[..len])
 }
@@ -457,6 +573,12 @@ fn is_editors_own(path: &[u8]) -> bool {
             && [&b".swp"[..], b".swo"]
                 .iter()
                 .any(|end| name.ends_with(end)))
+}
+
+/// Returns whether `value` is one of git's words for true.
+fn is_true(value: &[u8]) -> bool {
+    let falses = [&b""[..], b"false", b"no", b"off", b"0"];
+    !falses.iter().any(|no| value.eq_ignore_ascii_case(no))
 }
 
 /// Returns `output` without the newline at its end.

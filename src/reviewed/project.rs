@@ -8,7 +8,7 @@ use agent_q_diff_engine::diff::edits;
 use agent_q_diff_engine::text::Text;
 
 use crate::authors::Authors;
-use crate::git::{Committed, Git, GitError};
+use crate::git::{Committed, Git, GitError, Status};
 use crate::store::{Content, Store, StoreError, now};
 use crate::{Digest, Ledger, Moves, Pending, TakenOut, Turn, Version, World};
 
@@ -50,7 +50,8 @@ const MAX_SIZE: u64 = 8 << 20;
 /// program installed, such as `node_modules`.
 const MAX_NEW: usize = 1000;
 
-/// What is not looked at: the path of a file or of a folder, and how many files that are.
+/// What is not looked at: the path of a file or of a folder, and how many files that are; 0 is a folder
+/// that is a repository of its own.
 pub type LeftOut = (Vec<u8>, usize);
 
 /// What a look has found.
@@ -59,7 +60,8 @@ pub struct Look {
     /// What is pending, by path.
     pub pending: Vec<Pending>,
     /// What was not looked at: files that are larger than 8 MiB, each with 1, and folders at the top
-    /// with more than 1,000 files that git does not know, with their number.
+    /// with more than 1,000 files that git does not know, with their number; repositories in it that are
+    /// new or at another commit, each with 0.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -105,7 +107,7 @@ impl Project {
             return Err(ProjectError::InProgress(what));
         }
         let head = self.git.head()?;
-        let (dirty, left_out) = self.bounded(self.git.status()?);
+        let (dirty, left_out, not_looked_at) = self.bounded(self.git.status(head.as_deref())?);
         let git = &self.git;
         let pending = self.store.change(|ledger, store| {
             if let Some(base) = ledger.base()
@@ -115,7 +117,7 @@ impl Project {
                 ledger.lose_base(head.as_deref());
             }
             let mut disk = Disk::new(git, store, head, dirty);
-            disk.left_out = left_out.iter().map(|(path, _)| path.clone()).collect();
+            disk.left_out = not_looked_at;
             disk.read_committed(ledger.base(), ledger.has_base())?;
             ledger.look(&mut disk, moves)
         })?;
@@ -240,35 +242,39 @@ impl Project {
         Ledger::authors_of(&mut disk, pending)
     }
 
-    /// Returns those of `dirty`, paths that may differ from HEAD and whether git does not know them, that
-    /// are looked at, and what is left out; see [`Look`].
-    fn bounded(&self, dirty: Vec<(Vec<u8>, bool)>) -> (Vec<Vec<u8>>, Vec<LeftOut>) {
+    /// Returns which paths of `status` are looked at, sorted, what is left out, see [`Look`], and all paths
+    /// that are not looked at.
+    fn bounded(&self, status: Status) -> (Vec<Vec<u8>>, Vec<LeftOut>, HashSet<Vec<u8>>) {
         let top = |path: &[u8]| {
             path.iter()
                 .position(|&byte| byte == b'/')
                 .map(|at| path[..at].to_vec())
         };
         let mut n_new: HashMap<Vec<u8>, usize> = HashMap::new();
-        for (path, is_new) in &dirty {
+        for (path, is_new) in &status.changed {
             if let Some(top) = top(path).filter(|_| *is_new) {
                 *n_new.entry(top).or_default() += 1;
             }
         }
         n_new.retain(|_, n| *n > MAX_NEW);
-        let is_large = |path: &[u8]| self.git.size(path) > MAX_SIZE;
         let is_left_out = |path: &[u8]| top(path).is_some_and(|top| n_new.contains_key(&top));
-        let (left_out, looked): (Vec<_>, Vec<_>) = dirty
-            .into_iter()
-            .filter(|(path, is_new)| !(*is_new && is_left_out(path)))
-            .map(|(path, _)| path)
-            .partition(|path| is_large(path));
-        let mut left_out: Vec<LeftOut> = left_out
-            .into_iter()
-            .map(|path| (path, 1))
-            .chain(n_new)
-            .collect();
+        let mut not_looked_at: HashSet<Vec<u8>> = status.outside.into_iter().collect();
+        let mut left_out: Vec<LeftOut> = Vec::new();
+        let mut looked = Vec::new();
+        for (path, is_new) in status.changed {
+            if is_new && is_left_out(&path) {
+                not_looked_at.insert(path);
+            } else if self.git.size(&path) > MAX_SIZE {
+                left_out.push((path.clone(), 1));
+                not_looked_at.insert(path);
+            } else {
+                looked.push(path);
+            }
+        }
+        left_out.extend(n_new);
+        left_out.extend(status.repositories.into_iter().map(|path| (path, 0)));
         left_out.sort();
-        (looked, left_out)
+        (looked, left_out, not_looked_at)
     }
 
     /// If HEAD is another commit than at the last look, and nobody knows who has moved it, returns the
@@ -305,7 +311,8 @@ impl Project {
         self.store.change(|ledger, store| {
             let mut disk = Disk::new(git, store, None, Vec::new());
             let working = disk.working(path)?;
-            ledger.decide(&mut disk, path, store.version(mode, bytes)?, working)
+            let reviewed = store.version(git.mode(mode), bytes)?;
+            ledger.decide(&mut disk, path, reviewed, working)
         })
     }
 
@@ -341,8 +348,8 @@ impl Project {
     ) -> Result<(), ProjectError> {
         let git = &self.git;
         self.store.change(|ledger, store| {
-            let before = store.version(before.0, before.1)?;
-            let after = store.version(after.0, after.1)?;
+            let before = store.version(git.mode(before.0), before.1)?;
+            let after = store.version(git.mode(after.0), after.1)?;
             let mut disk = Disk::new(git, store, None, Vec::new());
             ledger.save(&mut disk, path, before, after)
         })
@@ -357,8 +364,8 @@ impl Project {
     pub fn rename(&mut self, before: &Content, after: &Content) -> Result<(), ProjectError> {
         let git = &self.git;
         self.store.change(|ledger, store| {
-            let old = store.version(before.1, &before.2)?;
-            let new = store.version(after.1, &after.2)?;
+            let old = store.version(git.mode(before.1), &before.2)?;
+            let new = store.version(git.mode(after.1), &after.2)?;
             let mut disk = Disk::new(git, store, None, Vec::new());
             ledger.rename(&mut disk, (&before.0, old), (&after.0, new))
         })
@@ -454,7 +461,7 @@ struct Disk<'a> {
     head: Option<String>,
     dirty: Vec<Vec<u8>>,
     committed: HashMap<(String, Vec<u8>), Version>,
-    /// The files and the folders at the top that are not looked at.
+    /// The paths that are not looked at.
     left_out: HashSet<Vec<u8>>,
 }
 
@@ -489,15 +496,27 @@ impl<'a> Disk<'a> {
             head.filter(|head| Some(head) != base.as_ref()),
         ];
         for commit in commits.into_iter().flatten() {
-            let names: Vec<&[u8]> = paths.iter().map(Vec::as_slice).collect();
+            let names = paths.iter().map(Vec::as_slice);
+            let names: Vec<&[u8]> = names
+                .filter(|path| !self.is_as_committed(&commit, path))
+                .collect();
             let all = self.git.committed(&commit, &names)?;
-            for (path, committed) in paths.iter().zip(all) {
+            for (path, committed) in names.into_iter().zip(all) {
                 let version = self.stored(&committed)?;
                 self.committed
-                    .insert((commit.clone(), path.clone()), version);
+                    .insert((commit.clone(), path.to_vec()), version);
             }
         }
         Ok(())
+    }
+
+    /// Returns whether the working text of `path` is that of `commit`, as far as git can tell: whatever
+    /// filters made it, or would make of it now.
+    fn is_as_committed(&self, commit: &str, path: &[u8]) -> bool {
+        let is_dirty = |path| self.dirty.binary_search_by(|other| other[..].cmp(path));
+        self.head.as_deref() == Some(commit)
+            && is_dirty(path).is_err()
+            && !self.left_out.contains(path)
     }
 
     fn stored(&self, committed: &Committed) -> Result<Version, ProjectError> {
@@ -519,6 +538,9 @@ impl World for Disk<'_> {
         let key = (commit.to_owned(), path.to_vec());
         if let Some(&version) = self.committed.get(&key) {
             return Ok(version);
+        }
+        if self.is_as_committed(commit, path) {
+            return self.working(path);
         }
         let version = match &self.git.committed(commit, &[path])?[..] {
             [committed] => self.stored(committed)?,
@@ -545,9 +567,7 @@ impl World for Disk<'_> {
     }
 
     fn is_left_out(&self, path: &[u8]) -> bool {
-        let top = path.iter().position(|&byte| byte == b'/');
-        let is_named = |name: &[u8]| self.left_out.contains(name);
-        is_named(path) || top.is_some_and(|at| is_named(&path[..at]))
+        self.left_out.contains(path)
     }
 
     fn bytes(&mut self, digest: Digest) -> Result<Vec<u8>, ProjectError> {

@@ -1,7 +1,7 @@
 //! Projects on disk, with git.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,7 +10,7 @@ use agent_q_diff_reviewed::{Moves, Project, Version};
 use tempfile::TempDir;
 
 /// Runs git in `folder` with settings of its own.
-fn run_git(folder: &Path, arguments: &[&str]) -> Output {
+pub fn run_git(folder: &Path, arguments: &[&str]) -> Output {
     Command::new("git")
         .args(["-c", "user.name=User", "-c", "user.email=user@example.com"])
         .args(arguments)
@@ -29,7 +29,7 @@ pub fn git(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// A repository with `f` of three lines committed, that was looked at.
-fn repository() -> TempDir {
+pub fn repository() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     git(folder.path(), &["init", "-q"]);
     fs::write(folder.path().join("f"), "a\nb\nc\n").unwrap();
@@ -40,7 +40,7 @@ fn repository() -> TempDir {
 }
 
 /// Returns what is pending, as `PATH: REVIEWED -> WORKING`.
-fn pending(folder: &Path, moves: Moves) -> Vec<String> {
+pub fn pending(folder: &Path, moves: Moves) -> Vec<String> {
     let mut project = Project::open(folder).expect("a project");
     let pending = project.look(moves).expect("a look").pending;
     let texts = project.texts();
@@ -60,6 +60,18 @@ fn pending(folder: &Path, moves: Moves) -> Vec<String> {
         )
     });
     pending.collect()
+}
+
+/// Runs the test `name` again, with these variables, in a process of its own, since the environment is
+/// shared by all tests; it must pass.
+pub fn passes_with(name: &str, variables: &[(&str, PathBuf)]) {
+    let found = Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", name])
+        .envs(variables.iter().cloned())
+        .output()
+        .expect("a process");
+    let said = String::from_utf8_lossy(&found.stdout);
+    assert!(said.contains("1 passed"), "{found:?}");
 }
 
 #[test]
@@ -353,18 +365,16 @@ fn another_repository_in_the_environment_misleads_nobody() {
     let folder = repository();
     let elsewhere = repository();
     fs::write(folder.path().join("f"), "A\nb\nc\n").unwrap();
-    // In a process of its own, since the environment is shared by all tests.
-    let name = "disk::another_repository_in_the_environment_misleads_nobody";
-    let found = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", name])
-        .env("GIT_DIR", elsewhere.path().join(".git"))
-        .env("GIT_WORK_TREE", elsewhere.path())
-        .env("GIT_INDEX_FILE", "/nowhere")
-        .env("LOOK_AT", folder.path())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&found.stdout);
-    assert!(said.contains("1 passed"), "{found:?}");
+    let variables = [
+        ("GIT_DIR", elsewhere.path().join(".git")),
+        ("GIT_WORK_TREE", elsewhere.path().to_owned()),
+        ("GIT_INDEX_FILE", "/nowhere".into()),
+        ("LOOK_AT", folder.path().to_owned()),
+    ];
+    passes_with(
+        "disk::another_repository_in_the_environment_misleads_nobody",
+        &variables,
+    );
 }
 
 #[test]

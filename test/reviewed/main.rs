@@ -6,4 +6,5 @@ mod dice;
 mod disk;
 mod model;
 mod rules;
+mod traps;
 mod world;

@@ -1,0 +1,821 @@
+//! What a repository, its configuration or its files can have that misleads.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use agent_q_diff_reviewed::{Moves, Project};
+
+use crate::disk::{git, passes_with, pending, repository, run_git};
+
+/// `f` of [`repository`], and one line of it that an agent has edited.
+const EDITED: &str = "f: a\\nb\\nc\\n -> a\\nB\\nc\\n";
+
+fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) {
+    fs::write(folder.join(name), text).expect("it can be written");
+}
+
+/// A program that leaves a trace in `folder`, as a configuration of git names it.
+fn canary(folder: &Path, name: &str) -> String {
+    format!("sh -c 'touch {}/ran-{name}; false'", folder.display())
+}
+
+/// Returns which of the [`canary`] programs ran.
+fn ran(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).expect("a folder").map(|entry| {
+        let name = entry.expect("an entry").file_name();
+        name.to_string_lossy().into_owned()
+    });
+    names.filter(|name| name.starts_with("ran-")).collect()
+}
+
+// What the repository names is not run.
+
+/// Checks that the filter `name` of all files does not run, which the file `file` defines, once `prepare`
+/// has been called with the repository and that file.
+#[track_caller]
+fn no_filter_runs(name: &[u8], file: &str, prepare: impl FnOnce(&Path, &Path)) {
+    let traces = tempfile::tempdir().unwrap();
+    let folder = repository();
+    let folder = folder.path();
+    let file = folder.join(".git").join(file);
+    let run = canary(traces.path(), "filter");
+    let mut definition = fs::read(&file).unwrap_or_default();
+    definition.extend([b"[filter \"", name, b"\"]\n"].concat());
+    for key in ["clean", "smudge", "process"] {
+        definition.extend(format!("\t{key} = \"{run}\"\n").as_bytes());
+    }
+    fs::write(&file, definition).unwrap();
+    prepare(folder, &file);
+    let attributes = [b"* filter=", name, b"\n"].concat();
+    write(folder, ".git/info/attributes", attributes);
+    write(folder, "f", "a\nB\nc\n");
+    assert_eq!(pending(folder, Moves::Agent), [EDITED]);
+    assert!(ran(traces.path()).is_empty());
+    // The trap is one.
+    run_git(folder, &["diff"]);
+    assert!(!ran(traces.path()).is_empty(), "it never runs");
+}
+
+#[test]
+fn no_filter_runs_that_an_included_file_defines() {
+    no_filter_runs(b"trap", "more", |folder, file| {
+        let file = file.to_str().unwrap();
+        git(folder, &["config", "include.path", file]);
+    });
+}
+
+#[test]
+fn no_filter_runs_that_the_configuration_of_one_worktree_defines() {
+    no_filter_runs(b"trap", "config.worktree", |folder, _| {
+        git(folder, &["config", "extensions.worktreeConfig", "true"]);
+    });
+}
+
+#[test]
+fn no_filter_runs_whatever_its_name_is() {
+    for name in [&b"a=b.c"[..], b"\xff", b"A.clean"] {
+        no_filter_runs(name, "config", |_, _| {});
+    }
+}
+
+#[test]
+fn no_other_program_runs_that_the_configuration_names() {
+    let traces = tempfile::tempdir().unwrap();
+    let folder = repository();
+    let folder = folder.path();
+    for key in [
+        "core.fsmonitor",
+        "core.sshCommand",
+        "core.editor",
+        "core.pager",
+        "core.askPass",
+        "core.gitProxy",
+        "core.alternateRefsCommand",
+        "diff.external",
+        "diff.trap.textconv",
+        "diff.trap.command",
+        "gpg.program",
+        "gpg.ssh.program",
+        "pager.status",
+        "pager.log",
+        "credential.helper",
+        "alias.status",
+        "uploadpack.packObjectsHook",
+    ] {
+        let run = canary(traces.path(), key);
+        let run = if key.starts_with("alias") {
+            format!("!{run}")
+        } else {
+            run
+        };
+        git(folder, &["config", key, &run]);
+    }
+    git(folder, &["config", "log.showSignature", "true"]);
+    write(folder, ".git/info/attributes", "* diff=trap\n");
+    fs::create_dir_all(folder.join(".git/hooks")).unwrap();
+    for hook in [
+        "post-index-change",
+        "reference-transaction",
+        "post-checkout",
+        "fsmonitor-watchman",
+    ] {
+        use std::os::unix::fs::PermissionsExt;
+        let file = folder.join(".git/hooks").join(hook);
+        let run = canary(traces.path(), hook);
+        fs::write(&file, format!("#!/bin/sh\n{run}\n")).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    write(folder, "f", "a\nB\nc\n");
+    assert_eq!(pending(folder, Moves::Agent), [EDITED]);
+    // Also when HEAD has moved.
+    git(
+        folder,
+        &["-c", "core.hooksPath=/dev/null", "commit", "-qam", "more"],
+    );
+    for name in ran(traces.path()) {
+        fs::remove_file(traces.path().join(name)).unwrap();
+    }
+    let mut project = Project::open(folder).unwrap();
+    assert_eq!(project.moved(5).unwrap().unwrap().len(), 1);
+    assert_eq!(pending(folder, Moves::Agent), [EDITED]);
+    assert!(ran(traces.path()).is_empty(), "{:?}", ran(traces.path()));
+}
+
+#[test]
+fn an_object_that_is_not_there_is_fetched_by_no_program() {
+    let traces = tempfile::tempdir().unwrap();
+    let folder = repository();
+    let folder = folder.path();
+    let object = git(folder, &["rev-parse", "HEAD:f"]);
+    let run = canary(traces.path(), "ssh");
+    for (key, value) in [
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.url", "ssh://host.invalid/x"),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.partialCloneFilter", "blob:none"),
+        ("protocol.ssh.allow", "always"),
+        ("core.sshCommand", &run),
+    ] {
+        git(folder, &["config", key, value]);
+    }
+    let (start, rest) = object.trim().split_at(2);
+    fs::remove_file(folder.join(".git/objects").join(start).join(rest)).unwrap();
+    write(folder, "f", "a\nB\nc\n");
+    let mut project = Project::open(folder).unwrap();
+    let error = project.look(Moves::Agent).unwrap_err().to_string();
+    assert!(error.contains(object.trim()), "{error}");
+    assert!(ran(traces.path()).is_empty());
+    run_git(folder, &["diff"]);
+    assert!(!ran(traces.path()).is_empty(), "it is never fetched");
+}
+
+#[test]
+fn an_object_in_place_of_another_hides_nothing() {
+    let folder = repository();
+    let folder = folder.path();
+    write(folder, "f", "a\nB\nc\n");
+    let new = git(folder, &["hash-object", "-w", "f"]);
+    let old = git(folder, &["rev-parse", "HEAD:f"]);
+    git(folder, &["replace", old.trim(), new.trim()]);
+    assert_eq!(pending(folder, Moves::Agent), [EDITED]);
+}
+
+// The environment.
+
+#[test]
+fn no_variable_of_git_misleads() {
+    let name = "traps::no_variable_of_git_misleads";
+    if let Some(folder) = std::env::var_os("LOOK_AT") {
+        assert_eq!(pending(Path::new(&folder), Moves::Agent), [EDITED]);
+        return;
+    }
+    let folder = repository();
+    let folder = folder.path();
+    write(folder, "f", "a\nB\nc\n");
+    let local = git(folder, &["rev-parse", "--local-env-vars"]);
+    let more = [
+        "GIT_LITERAL_PATHSPECS",
+        "GIT_GLOB_PATHSPECS",
+        "GIT_ICASE_PATHSPECS",
+        "GIT_ATTR_SOURCE",
+        "GIT_NAMESPACE",
+        "GIT_TRACE",
+        "GIT_EXTERNAL_DIFF",
+    ];
+    let names = local.lines().chain(more);
+    let mut variables: Vec<(&str, PathBuf)> = names.map(|name| (name, "1".into())).collect();
+    variables.push(("LOOK_AT", folder.to_owned()));
+    passes_with(name, &variables);
+    // Without a commit, git says so by saying nothing.
+    let empty = tempfile::tempdir().unwrap();
+    git(empty.path(), &["init", "-q"]);
+    write(empty.path(), "f", "a\nb\nc\n");
+    pending(empty.path(), Moves::Agent);
+    let mut project = Project::open(empty.path()).unwrap();
+    project.mark_reviewed(&[b"f".to_vec()]).unwrap();
+    write(empty.path(), "f", "a\nB\nc\n");
+    variables.pop();
+    variables.push(("LOOK_AT", empty.path().to_owned()));
+    passes_with(name, &variables);
+}
+
+// What git is in the middle of.
+
+/// A repository whose branch `other` and whose current one have each changed the same line of `f`.
+fn conflicting() -> tempfile::TempDir {
+    let repository = repository();
+    let folder = repository.path();
+    git(folder, &["checkout", "-q", "-b", "other"]);
+    for text in ["a\nother\nc\n", "a\nother again\nc\n"] {
+        write(folder, "f", text);
+        git(folder, &["commit", "-qam", "other"]);
+    }
+    git(folder, &["checkout", "-q", "-"]);
+    write(folder, "f", "a\nmine\nc\n");
+    git(folder, &["commit", "-qam", "mine"]);
+    assert!(pending(folder, Moves::User).is_empty());
+    repository
+}
+
+/// Checks that while `begin` is not ended there is no look, which says that it is `what`, and that after
+/// `end` all is as it was.
+#[track_caller]
+fn a_look_waits(begin: &[&str], what: &str, end: &[&str]) {
+    let repository = conflicting();
+    let folder = repository.path();
+    fs::write(folder.join("new"), "an agent's\n").unwrap();
+    write(folder, "kept", "mine\n");
+    let mut project = Project::open(folder).unwrap();
+    project.mark_reviewed(&[b"kept".to_vec()]).unwrap();
+    let before = pending(folder, Moves::User);
+    assert_eq!(before, ["new: - -> an agent\\'s\\n"]);
+    run_git(folder, begin);
+    let error = project.look(Moves::User).unwrap_err().to_string();
+    assert!(error.contains(what), "{error}");
+    git(folder, end);
+    assert_eq!(pending(folder, Moves::User), before);
+    write(folder, "kept", "mine\nmore\n");
+    let after = pending(folder, Moves::Agent);
+    assert_eq!(after, ["kept: mine\\n -> mine\\nmore\\n", &before[0]]);
+}
+
+#[test]
+fn in_the_middle_of_a_rebase_nothing_is_looked_at() {
+    let abort = ["rebase", "--abort"];
+    a_look_waits(&["rebase", "other"], "a rebase", &abort);
+    a_look_waits(&["rebase", "--apply", "other"], "a rebase", &abort);
+}
+
+#[test]
+fn in_the_middle_of_a_cherry_pick_nothing_is_looked_at() {
+    let abort = ["cherry-pick", "--abort"];
+    a_look_waits(&["cherry-pick", "other"], "a cherry-pick", &abort);
+    // Of several, between two of them.
+    let repository = conflicting();
+    let folder = repository.path();
+    run_git(folder, &["cherry-pick", "other~", "other"]);
+    write(folder, "f", "a\nboth\nc\n");
+    git(folder, &["commit", "-qam", "the first"]);
+    let mut project = Project::open(folder).unwrap();
+    let error = project.look(Moves::User).unwrap_err().to_string();
+    assert!(error.contains("a cherry-pick or revert"), "{error}");
+    git(folder, &["cherry-pick", "--quit"]);
+    assert!(pending(folder, Moves::User).is_empty());
+}
+
+#[test]
+fn in_the_middle_of_a_revert_nothing_is_looked_at() {
+    a_look_waits(&["revert", "other~"], "a revert", &["revert", "--abort"]);
+}
+
+#[test]
+fn in_the_middle_of_a_bisect_nothing_is_looked_at() {
+    a_look_waits(
+        &["bisect", "start", "HEAD", "HEAD~"],
+        "a bisect",
+        &["bisect", "reset"],
+    );
+}
+
+#[test]
+fn in_the_middle_of_a_merge_in_another_worktree_it_is_looked_at() {
+    let repository = conflicting();
+    let folder = repository.path();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let tree = elsewhere.path().join("line\nbreak");
+    git(
+        folder,
+        &["worktree", "add", "-q", "--detach", tree.to_str().unwrap()],
+    );
+    assert!(pending(&tree, Moves::User).is_empty());
+    run_git(&tree, &["merge", "other"]);
+    assert!(pending(folder, Moves::User).is_empty());
+    let error = Project::open(&tree).unwrap().look(Moves::User);
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("a merge"), "{error}");
+}
+
+#[test]
+fn conflicts_that_a_stash_left_are_not_looked_at() {
+    let folder = repository();
+    let folder = folder.path();
+    write(folder, "f", "a\nstashed\nc\n");
+    git(folder, &["stash", "-q"]);
+    write(folder, "f", "a\nmine\nc\n");
+    git(folder, &["commit", "-qam", "mine"]);
+    run_git(folder, &["stash", "pop"]);
+    let mut project = Project::open(folder).unwrap();
+    let error = project.look(Moves::User).unwrap_err().to_string();
+    assert!(error.contains("conflicts, such as f;"), "{error}");
+    git(folder, &["checkout", "-q", "--ours", "f"]);
+    git(folder, &["add", "f"]);
+    assert!(pending(folder, Moves::User).is_empty());
+}
+
+// The index.
+
+#[test]
+fn the_configuration_of_status_changes_nothing() {
+    let folder = repository();
+    let folder = folder.path();
+    write(folder, "f", "a\nstashed\nc\n");
+    git(folder, &["stash", "-q"]);
+    for (key, value) in [
+        ("status.showStash", "true"),
+        ("status.branch", "true"),
+        ("status.short", "true"),
+        ("status.relativePaths", "true"),
+        ("status.showUntrackedFiles", "no"),
+        ("status.renames", "copies"),
+        ("column.ui", "always"),
+        ("color.ui", "always"),
+    ] {
+        git(folder, &["config", key, value]);
+    }
+    write(folder, "f", "a\nB\nc\n");
+    write(folder, "new", "x\n");
+    let shown = [EDITED, "new: - -> x\\n"];
+    assert_eq!(pending(folder, Moves::Agent), shown);
+}
+
+#[test]
+fn a_file_that_left_the_index_alone_is_as_it_was() {
+    let folder = repository();
+    let folder = folder.path();
+    git(folder, &["rm", "-q", "--cached", "f"]);
+    assert!(pending(folder, Moves::Agent).is_empty());
+    write(folder, "f", "a\nB\nc\n");
+    assert_eq!(pending(folder, Moves::Agent), [EDITED]);
+}
+
+#[test]
+fn files_at_which_git_was_told_not_to_look_are_looked_at() {
+    for (set, unset) in [
+        ("--assume-unchanged", "--no-assume-unchanged"),
+        ("--skip-worktree", "--no-skip-worktree"),
+    ] {
+        let folder = repository();
+        let folder = folder.path();
+        git(folder, &["update-index", set, "f"]);
+        assert!(pending(folder, Moves::Agent).is_empty());
+        write(folder, "f", "a\nB\nc\n");
+        assert_eq!(pending(folder, Moves::Agent), [EDITED]);
+        fs::remove_file(folder.join("f")).unwrap();
+        assert_eq!(pending(folder, Moves::Agent), ["f: a\\nb\\nc\\n -> -"]);
+        git(folder, &["update-index", unset, "f"]);
+        git(folder, &["checkout", "-q", "f"]);
+        assert!(pending(folder, Moves::User).is_empty());
+    }
+}
+
+#[test]
+fn a_change_of_a_files_size_and_time_alike_is_seen() {
+    let folder = repository();
+    let folder = folder.path();
+    // The index is as old as the file, which is written over in place.
+    let time = fs::metadata(folder.join("f")).unwrap().modified().unwrap();
+    write(folder, "f", "a\nB\nc\n");
+    for name in ["f", ".git/index"] {
+        let file = fs::File::options().write(true).open(folder.join(name));
+        file.unwrap().set_modified(time).unwrap();
+    }
+    assert_eq!(pending(folder, Moves::Agent), [EDITED]);
+}
+
+#[test]
+fn modes_that_mean_nothing_are_no_change() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = repository();
+    let folder = folder.path();
+    git(folder, &["config", "core.fileMode", "false"]);
+    git(folder, &["update-index", "--chmod=+x", "f"]);
+    git(folder, &["commit", "-qm", "executable"]);
+    write(folder, "f", "a\nB\nc\n");
+    write(folder, "g", "x\n");
+    let mode = |name: &str, mode| {
+        let mode = fs::Permissions::from_mode(mode);
+        fs::set_permissions(folder.join(name), mode).unwrap();
+    };
+    mode("g", 0o755);
+    let modes = || {
+        let look = Project::open(folder).unwrap().look(Moves::User).unwrap();
+        let modes = look.pending.iter();
+        let modes = modes.map(|one| (one.reviewed.mode(), one.working.mode()));
+        modes.collect::<Vec<_>>()
+    };
+    assert_eq!(modes(), [(0o100_644, 0o100_644), (0, 0o100_644)]);
+    let mut project = Project::open(folder).unwrap();
+    project.decide(b"f", 0o100_755, b"a\nB\nc\n").unwrap();
+    project.decide(b"g", 0o100_755, b"x\n").unwrap();
+    assert!(modes().is_empty());
+    mode("f", 0o755);
+    mode("g", 0o644);
+    assert!(modes().is_empty());
+}
+
+#[test]
+fn a_new_file_whose_name_differs_in_case_only_is_seen() {
+    let folder = repository();
+    let folder = folder.path();
+    write(folder, "F", "x\n");
+    if fs::read_to_string(folder.join("f")).unwrap() == "x\n" {
+        // This disk holds them to be one.
+        return;
+    }
+    git(folder, &["config", "core.ignoreCase", "true"]);
+    assert_eq!(pending(folder, Moves::Agent), ["F: - -> x\\n"]);
+}
+
+// Parts of a repository, and more than one.
+
+/// A repository with `in/f` and `out/f` of three lines, and only `in` checked out.
+fn sparse() -> tempfile::TempDir {
+    let repository = repository();
+    let folder = repository.path();
+    for name in ["in", "out"] {
+        fs::create_dir(folder.join(name)).unwrap();
+        write(folder, &format!("{name}/f"), "a\nb\nc\n");
+    }
+    git(folder, &["add", "."]);
+    git(folder, &["commit", "-qm", "folders"]);
+    git(folder, &["sparse-checkout", "set", "--cone", "in"]);
+    assert!(!folder.join("out").exists());
+    assert!(pending(folder, Moves::User).is_empty());
+    repository
+}
+
+/// Commits that `out/f` of [`sparse`] has another line, and leaves it out again.
+fn commit_outside(folder: &Path) {
+    git(folder, &["sparse-checkout", "disable"]);
+    write(folder, "out/f", "a\nB\nc\n");
+    git(folder, &["commit", "-qam", "outside"]);
+    git(folder, &["sparse-checkout", "set", "--cone", "in"]);
+    assert!(!folder.join("out").exists());
+}
+
+#[test]
+fn files_that_a_sparse_checkout_leaves_out_are_not_deleted() {
+    let repository = sparse();
+    let folder = repository.path();
+    assert!(pending(folder, Moves::Agent).is_empty());
+    write(folder, "in/f", "a\nB\nc\n");
+    let edited = [format!("in/{EDITED}")];
+    assert_eq!(pending(folder, Moves::Agent), edited);
+    git(folder, &["checkout", "-q", "."]);
+    commit_outside(folder);
+    assert!(pending(folder, Moves::User).is_empty());
+    git(folder, &["sparse-checkout", "disable"]);
+    assert!(pending(folder, Moves::User).is_empty());
+}
+
+#[test]
+fn what_an_agent_committed_outside_a_sparse_checkout_is_pending_once_it_is_there() {
+    let repository = sparse();
+    let folder = repository.path();
+    commit_outside(folder);
+    assert!(pending(folder, Moves::Agent).is_empty());
+    git(folder, &["sparse-checkout", "disable"]);
+    assert_eq!(pending(folder, Moves::Agent), [format!("out/{EDITED}")]);
+}
+
+#[test]
+fn a_repository_with_other_digests_is_like_any() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    git(folder, &["init", "-q", "--object-format=sha256"]);
+    write(folder, "f", "a\nb\nc\n");
+    git(folder, &["add", "."]);
+    assert_eq!(pending(folder, Moves::User).len(), 1);
+    git(folder, &["commit", "-qm", "first"]);
+    assert!(pending(folder, Moves::User).is_empty());
+    write(folder, "f", "a\nB\nc\n");
+    assert_eq!(pending(folder, Moves::Agent), [EDITED]);
+    git(folder, &["commit", "-qam", "second"]);
+    assert_eq!(pending(folder, Moves::Agent), [EDITED]);
+    let mut project = Project::open(folder).unwrap();
+    project.mark_reviewed(&[b"f".to_vec()]).unwrap();
+    assert!(pending(folder, Moves::User).is_empty());
+}
+
+#[test]
+fn repositories_in_a_repository_are_named_if_they_are_new_or_moved() {
+    let other = repository();
+    let folder = repository();
+    let folder = folder.path();
+    let left_out = || {
+        let look = Project::open(folder).unwrap().look(Moves::Agent).unwrap();
+        assert_eq!(look.pending, []);
+        look.left_out
+    };
+    let url = other.path().to_str().unwrap();
+    git(folder, &["clone", "-q", url, "nested"]);
+    write(folder, "nested/f", "a\nB\nc\n");
+    assert_eq!(left_out(), [(b"nested/".to_vec(), 0)]);
+    assert_eq!(pending(&folder.join("nested"), Moves::Agent), [EDITED]);
+    fs::remove_dir_all(folder.join("nested")).unwrap();
+    let allow = "protocol.file.allow=always";
+    git(
+        folder,
+        &["-c", allow, "submodule", "-q", "add", url, "part"],
+    );
+    git(folder, &["commit", "-qm", "a submodule"]);
+    let mut project = Project::open(folder).unwrap();
+    assert_eq!(project.look(Moves::User).unwrap().pending, []);
+    assert_eq!(left_out(), []);
+    git(
+        &folder.join("part"),
+        &["commit", "-q", "--allow-empty", "-m", "moved"],
+    );
+    assert_eq!(left_out(), [(b"part".to_vec(), 0)]);
+}
+
+#[test]
+fn what_is_behind_a_link_is_not_in_the_project() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    write(elsewhere.path(), "g", "x\n");
+    let folder = repository();
+    let folder = folder.path();
+    fs::create_dir(folder.join("d")).unwrap();
+    write(folder, "d/g", "x\n");
+    git(folder, &["add", "."]);
+    git(folder, &["commit", "-qm", "a folder"]);
+    pending(folder, Moves::User);
+    fs::remove_dir_all(folder.join("d")).unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), folder.join("d")).unwrap();
+    let target = elsewhere.path().display();
+    let shown = [format!("d: - -> {target}"), "d/g: x\\n -> -".to_owned()];
+    assert_eq!(pending(folder, Moves::Agent), shown);
+}
+
+#[test]
+fn what_was_kept_and_wiped_out_is_pending_beside_many_new_files() {
+    let folder = repository();
+    let folder = folder.path();
+    fs::create_dir(folder.join("d")).unwrap();
+    write(folder, "d/g", "a\n");
+    git(folder, &["add", "."]);
+    git(folder, &["commit", "-qm", "a folder"]);
+    pending(folder, Moves::User);
+    write(folder, "d/g", "a\nmine\n");
+    let mut project = Project::open(folder).unwrap();
+    project.mark_reviewed(&[b"d/g".to_vec()]).unwrap();
+    for n in 0..1000 {
+        write(folder, &format!("d/{n}"), "");
+    }
+    let look = project.look(Moves::Agent).unwrap();
+    assert_eq!((look.pending.len(), look.left_out.len()), (1000, 0));
+    write(folder, "d/1000", "");
+    git(folder, &["checkout", "-q", "."]);
+    assert_eq!(pending(folder, Moves::Agent), ["d/g: a\\nmine\\n -> a\\n"]);
+}
+
+#[test]
+fn each_worktree_has_its_own_ledger_which_moves_with_it() {
+    let folder = repository();
+    let folder = folder.path();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let [one, other] = ["one", "other"].map(|name| elsewhere.path().join(name));
+    let name = one.to_str().unwrap();
+    git(folder, &["worktree", "add", "-q", "--detach", name]);
+    pending(&one, Moves::User);
+    write(&one, "f", "a\nB\nc\n");
+    write(folder, "f", "a\nB\nc\n");
+    let mut project = Project::open(&one).unwrap();
+    project.mark_reviewed(&[b"f".to_vec()]).unwrap();
+    assert!(pending(&one, Moves::Agent).is_empty());
+    assert_eq!(pending(folder, Moves::Agent), [EDITED]);
+    git(folder, &["worktree", "move", name, other.to_str().unwrap()]);
+    assert!(pending(&other, Moves::Agent).is_empty());
+    fs::rename(&other, &one).unwrap();
+    git(folder, &["worktree", "prune", "--expire=now"]);
+    let error = Project::open(&one).unwrap_err().to_string();
+    assert!(error.ends_with("is in no git repository"), "{error}");
+    assert_eq!(pending(folder, Moves::Agent), [EDITED]);
+}
+
+#[test]
+fn a_repository_whose_data_lies_elsewhere_is_like_any() {
+    let data = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (data, folder) = (data.path(), folder.path());
+    git(data, &["init", "-q", "--bare"]);
+    git(data, &["config", "core.bare", "false"]);
+    git(data, &["config", "core.worktree", folder.to_str().unwrap()]);
+    write(folder, ".git", format!("gitdir: {}\n", data.display()));
+    write(folder, "f", "a\nb\nc\n");
+    git(folder, &["add", "f"]);
+    git(folder, &["commit", "-qm", "first"]);
+    assert!(pending(folder, Moves::User).is_empty());
+    write(folder, "f", "a\nB\nc\n");
+    assert_eq!(pending(folder, Moves::Agent), [EDITED]);
+    assert!(data.join("agent-q-diff/ledger").exists());
+    // One without files is none that can be reviewed.
+    let bare = tempfile::tempdir().unwrap();
+    git(bare.path(), &["init", "-q", "--bare"]);
+    let error = Project::open(bare.path()).unwrap_err().to_string();
+    assert!(error.ends_with("is in no git repository"), "{error}");
+}
+
+#[test]
+fn a_repository_of_another_user_is_refused_by_gits_own_words() {
+    let folder = repository();
+    let folder = folder.path();
+    // Only root can give it away.
+    if std::os::unix::fs::chown(folder, Some(12345), None).is_err() {
+        return;
+    }
+    let error = Project::open(folder).unwrap_err().to_string();
+    assert!(error.contains("dubious ownership"), "{error}");
+}
+
+// Filters.
+
+/// Checks that of `f`, which git's `attributes` and configuration make `text` of when it is checked out,
+/// nothing is pending, and that one edited line is one edited line.
+#[track_caller]
+fn one_line_is_one_line(
+    folder: &Path,
+    settings: &[(&str, &str)],
+    attributes: &str,
+    lines: [&[u8]; 3],
+) {
+    git(folder, &["init", "-q"]);
+    for (key, value) in settings {
+        git(folder, &["config", key, value]);
+    }
+    write(folder, ".gitattributes", attributes);
+    write(folder, "f", lines.concat());
+    git(folder, &["add", "."]);
+    git(folder, &["commit", "-qm", "first"]);
+    fs::remove_file(folder.join("f")).unwrap();
+    git(folder, &["checkout", "-q", "f"]);
+    assert_eq!(fs::read(folder.join("f")).unwrap(), lines.concat());
+    assert!(pending(folder, Moves::Agent).is_empty());
+    let edited = [lines[0], lines[2], lines[2]].concat();
+    write(folder, "f", &edited);
+    let edited = edited.escape_ascii().to_string();
+    let before = lines.concat().escape_ascii().to_string();
+    let shown = [format!("f: {before} -> {edited}")];
+    assert_eq!(pending(folder, Moves::Agent), shown);
+    git(folder, &["commit", "-qam", "an agent's"]);
+    assert_eq!(pending(folder, Moves::Agent), shown);
+}
+
+#[test]
+fn line_ends_of_a_checkout_are_the_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let autocrlf = [("core.autocrlf", "true"), ("core.safecrlf", "false")];
+    let lines = [&b"a\r\n"[..], b"b\r\n", b"c\r\n"];
+    one_line_is_one_line(folder.path(), &autocrlf, "", lines);
+}
+
+#[test]
+fn the_encoding_of_a_checkout_is_the_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = [&b"\xff\xfea\0\n\0"[..], b"b\0\n\0", b"c\0\n\0"];
+    let attributes = "f working-tree-encoding=UTF-16LE-BOM\n";
+    one_line_is_one_line(folder.path(), &[], attributes, lines);
+}
+
+#[test]
+fn a_filter_of_the_users_makes_what_is_reviewed() {
+    let name = "traps::a_filter_of_the_users_makes_what_is_reviewed";
+    if let Some(folder) = std::env::var_os("LOOK_AT") {
+        let shown = ["f: A\\nB\\nC\\n -> A\\nX\\nC\\n"];
+        assert_eq!(pending(Path::new(&folder), Moves::Agent), shown);
+        return;
+    }
+    let folder = repository();
+    let folder = folder.path();
+    let config = tempfile::NamedTempFile::new().unwrap();
+    let filter = "[filter \"case\"]\n\tclean = tr A-Z a-z\n\tsmudge = tr a-z A-Z\n";
+    fs::write(&config, filter).unwrap();
+    write(folder, ".git/info/attributes", "f filter=case\n");
+    write(folder, "f", "A\nX\nC\n");
+    let variables = [
+        ("GIT_CONFIG_GLOBAL", config.path().to_owned()),
+        ("LOOK_AT", folder.to_owned()),
+    ];
+    passes_with(name, &variables);
+}
+
+#[test]
+fn what_a_filter_that_does_not_run_made_is_not_pending() {
+    let folder = repository();
+    let folder = folder.path();
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:";
+    let clean = format!("printf '{pointer}'; sha256sum");
+    git(folder, &["config", "filter.store.clean", &clean]);
+    write(folder, ".gitattributes", "big filter=store\n");
+    // Old enough for git to know from its time that it has not changed.
+    let write_big = |text, time| {
+        write(folder, "big", text);
+        let file = fs::File::options().write(true).open(folder.join("big"));
+        let time = UNIX_EPOCH + Duration::from_secs(time);
+        file.unwrap().set_modified(time).unwrap();
+    };
+    write_big("one\n", 1_000_000_000);
+    git(folder, &["add", "."]);
+    git(folder, &["commit", "-qm", "a pointer"]);
+    assert!(git(folder, &["show", "HEAD:big"]).starts_with("version"));
+    assert!(pending(folder, Moves::User).is_empty());
+    write_big("one\ntwo\n", 1_000_000_001);
+    git(folder, &["commit", "-qam", "another"]);
+    assert!(pending(folder, Moves::User).is_empty());
+}
+
+#[test]
+fn line_ends_that_git_no_longer_makes_are_not_pending() {
+    let folder = repository();
+    let folder = folder.path();
+    write(folder, ".git/info/attributes", "f eol=crlf\n");
+    git(folder, &["commit", "-q", "--allow-empty", "-m", "more"]);
+    write(folder, "f", "a\nB\nc\n");
+    git(folder, &["commit", "-qam", "mine"]);
+    assert!(pending(folder, Moves::User).is_empty());
+}
+
+// Names.
+
+#[test]
+fn names_can_be_anything() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = repository();
+    let folder = folder.path();
+    let names = [
+        &b"\xff\xfe"[..],
+        b"a\nb",
+        b"--output=x",
+        b"-",
+        b"*",
+        b":(glob)*",
+        b":!f",
+        b"F",
+        b"[f]",
+        b"\\f",
+        b" ",
+        b"\"q\"",
+        b"f -> g",
+        b"HEAD",
+    ];
+    let path = |name: &[u8]| folder.join(std::ffi::OsStr::from_bytes(name));
+    for name in names {
+        fs::write(path(name), "a\nb\nc\n").unwrap();
+    }
+    write(folder, ".git/info/attributes", "* text=auto eol=crlf\n");
+    git(folder, &["add", "-A"]);
+    git(folder, &["commit", "-qm", "names"]);
+    assert!(pending(folder, Moves::User).is_empty());
+    for name in names {
+        fs::write(path(name), "a\r\nB\r\nc\r\n").unwrap();
+    }
+    let mut expected: Vec<String> = names
+        .iter()
+        .map(|name| {
+            let name = name.escape_ascii();
+            format!("{name}: a\\r\\nb\\r\\nc\\r\\n -> a\\r\\nB\\r\\nc\\r\\n")
+        })
+        .collect();
+    let mut shown = pending(folder, Moves::Agent);
+    expected.sort();
+    shown.sort();
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn what_editors_keep_for_themselves_in_a_folder_is_not_pending() {
+    let folder = repository();
+    let folder = folder.path();
+    fs::create_dir(folder.join("d")).unwrap();
+    for name in ["d/#x#", "d/x~", "d/.x.swp"] {
+        write(folder, name, "x\n");
+    }
+    // Emacs' lock is a link to nothing.
+    std::os::unix::fs::symlink("user@host.123:456", folder.join("d/.#x")).unwrap();
+    assert!(pending(folder, Moves::Agent).is_empty());
+    // Unless it is committed.
+    git(folder, &["add", "d/#x#"]);
+    assert_eq!(pending(folder, Moves::Agent), ["d/#x#: - -> x\\n"]);
+}
