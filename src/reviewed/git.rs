@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use crate::{Digest, Version};
 
@@ -200,16 +200,8 @@ impl Git {
             scope.spawn(move || stdin.write_all(input));
             git.wait_with_output()
         });
-        let output = output.map_err(GitError::NoGit)?;
-        if output.status.success() {
-            Ok(output.stdout)
-        } else {
-            let message = String::from_utf8_lossy(&output.stderr);
-            Err(GitError::Failed {
-                command: arguments.first().copied().unwrap_or_default().to_owned(),
-                message: message.trim().to_owned(),
-            })
-        }
+        let name = arguments.first().copied().unwrap_or_default();
+        successful(output.map_err(GitError::NoGit)?, name)
     }
 
     /// Returns the folder of this working tree for data of agent-q-diff, beside git's.
@@ -417,16 +409,18 @@ impl Git {
     /// [`GitError`], also if the commit is gone.
     pub fn committed(&self, commit: &str, paths: &[&[u8]]) -> Result<Vec<Committed>, GitError> {
         let entries = self.entries(commit, paths)?;
+        let is_submodule = |mode: u32| mode & 0o170_000 == 0o160_000;
+        // A path with a newline cannot be named among others.
+        let is_alone = |path: &[u8]| path.contains(&b'\n');
         let named = entries.iter().zip(paths).filter_map(|(entry, path)| {
             let (mode, object) = entry.as_ref()?;
-            (mode & 0o170_000 != 0o160_000).then_some((object, path))
+            (!is_submodule(*mode) && !is_alone(path)).then_some((object, path))
         });
         // The answer gives the sizes before filters, so each object is followed by one that is not
-        // there. A path with a newline cannot be named, and then has no filter.
+        // there.
         let end = format!("no-object-{:x}", random());
         let input: Vec<u8> = named
             .flat_map(|(object, path)| {
-                let path = if path.contains(&b'\n') { b"-" } else { *path };
                 [object.as_bytes(), b" ", path, b"\n", end.as_bytes(), b"\n"].concat()
             })
             .collect();
@@ -434,10 +428,13 @@ impl Git {
         let answer = self.run(&["cat-file", "--batch=", "--filters"], &input);
         let mut rest = &answer?[..];
         let mut committed = Vec::new();
-        for entry in entries {
+        for (entry, path) in entries.into_iter().zip(paths) {
             let (mode, bytes) = match entry {
                 None => (0, Vec::new()),
-                Some((mode, _)) if mode & 0o170_000 == 0o160_000 => (mode, Vec::new()),
+                Some((mode, _)) if is_submodule(mode) => (mode, Vec::new()),
+                Some((mode, object)) if is_alone(path) => {
+                    (self.mode(mode), self.filtered(&object, path)?)
+                }
                 Some((mode, _)) => (
                     self.mode(mode),
                     next_object(&mut rest, end.as_bytes())?.to_vec(),
@@ -446,6 +443,16 @@ impl Git {
             committed.push(Committed { mode, bytes });
         }
         Ok(committed)
+    }
+
+    /// Returns the bytes of `object` as a checkout would write them to `path`.
+    fn filtered(&self, object: &str, path: &[u8]) -> Result<Vec<u8>, GitError> {
+        let mut command = self.command(&["cat-file", "--filters"]);
+        let path = [b"--path=", path].concat();
+        answer(
+            command.arg(OsStr::from_bytes(&path)).arg(object),
+            "cat-file",
+        )
     }
 
     /// Returns the mode and the object of each of `paths` in `commit`.
@@ -460,14 +467,8 @@ impl Git {
             let mut command = self.command(&["ls-tree", "-z", "--full-tree", commit, "--"]);
             command.args(some.iter().map(|path| OsStr::from_bytes(path)));
             command.env("GIT_LITERAL_PATHSPECS", "1");
-            let output = command.output().map_err(GitError::NoGit)?;
-            if !output.status.success() {
-                return Err(GitError::Failed {
-                    command: "ls-tree".to_owned(),
-                    message: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-                });
-            }
-            for entry in output.stdout.split(|&byte| byte == 0) {
+            let output = answer(&mut command, "ls-tree")?;
+            for entry in output.split(|&byte| byte == 0) {
                 let Some(tab) = entry.iter().position(|&byte| byte == b'\t') else {
                     continue;
                 };
@@ -538,6 +539,22 @@ impl Git {
         };
         Ok(Committed { mode, bytes })
     }
+}
+
+/// Runs `command`, which is git's command `name`, and returns its output.
+fn answer(command: &mut Command, name: &str) -> Result<Vec<u8>, GitError> {
+    successful(command.output().map_err(GitError::NoGit)?, name)
+}
+
+fn successful(output: Output, name: &str) -> Result<Vec<u8>, GitError> {
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let message = String::from_utf8_lossy(&output.stderr);
+    Err(GitError::Failed {
+        command: name.to_owned(),
+        message: message.trim().to_owned(),
+    })
 }
 
 /// Returns the object at the head of `rest`, which is between an empty line and `end`, and advances

@@ -805,6 +805,22 @@ fn names_can_be_anything() {
 }
 
 #[test]
+fn a_name_with_a_newline_has_its_own_filters() {
+    let folder = repository();
+    let folder = folder.path();
+    write(folder, ".git/info/attributes", "a?b eol=crlf\n");
+    write(folder, "a\nb", "x\r\ny\r\n");
+    write(folder, "z", "x\n");
+    git(folder, &["add", "."]);
+    git(folder, &["commit", "-qm", "a name"]);
+    assert!(pending(folder, Moves::User).is_empty());
+    write(folder, "a\nb", "x\r\nY\r\n");
+    write(folder, "z", "Z\n");
+    let shown = ["a\\nb: x\\r\\ny\\r\\n -> x\\r\\nY\\r\\n", "z: x\\n -> Z\\n"];
+    assert_eq!(pending(folder, Moves::Agent), shown);
+}
+
+#[test]
 fn what_editors_keep_for_themselves_in_a_folder_is_not_pending() {
     let folder = repository();
     let folder = folder.path();
@@ -818,4 +834,153 @@ fn what_editors_keep_for_themselves_in_a_folder_is_not_pending() {
     // Unless it is committed.
     git(folder, &["add", "d/#x#"]);
     assert_eq!(pending(folder, Moves::Agent), ["d/#x#: - -> x\\n"]);
+}
+
+// What users of other tools complain about.
+
+fn mark_reviewed(folder: &Path, path: &str) {
+    let mut project = Project::open(folder).unwrap();
+    project.mark_reviewed(&[path.into()]).unwrap();
+}
+
+/// Writes what was reviewed into all files that have something pending: the user rejects all.
+fn reject_all(folder: &Path) {
+    let mut project = Project::open(folder).unwrap();
+    let texts = project.texts();
+    for one in project.look(Moves::Agent).unwrap().pending {
+        let name = folder.join(std::str::from_utf8(&one.path).unwrap());
+        match one.reviewed.digest() {
+            None => fs::remove_file(name).unwrap(),
+            Some(digest) => {
+                fs::copy(texts.join(digest.to_string()), name).unwrap();
+            }
+        }
+    }
+}
+
+fn save(folder: &Path, before: &str, after: &str) {
+    let [old, new] = [before, after].map(|text| (0o100_644, text.as_bytes()));
+    write(folder, "f", after);
+    let mut project = Project::open(folder).unwrap();
+    project.save(b"f", old, new).unwrap();
+}
+
+#[test]
+fn rejecting_all_takes_out_nothing_that_was_kept_in_an_earlier_turn() {
+    let folder = repository();
+    let folder = folder.path();
+    write(folder, "f", "a\nB\nc\n");
+    write(folder, "new", "x\n");
+    mark_reviewed(folder, "f");
+    mark_reviewed(folder, "new");
+    pending(folder, Moves::Agent);
+    write(folder, "f", "a\nB\nC\n");
+    write(folder, "new", "y\n");
+    write(folder, "newer", "z\n");
+    assert_eq!(pending(folder, Moves::Agent).len(), 3);
+    reject_all(folder);
+    let text = |name| fs::read_to_string(folder.join(name)).unwrap();
+    assert_eq!((text("f"), text("new")), ("a\nB\nc\n".into(), "x\n".into()));
+    assert!(!folder.join("newer").exists());
+    assert!(pending(folder, Moves::Agent).is_empty());
+}
+
+#[test]
+fn rejecting_all_takes_out_nothing_that_the_user_committed() {
+    let folder = repository();
+    let folder = folder.path();
+    write(folder, "f", "a\nB\nc\n");
+    assert_eq!(pending(folder, Moves::Agent), [EDITED]);
+    git(folder, &["commit", "-qam", "the user's"]);
+    write(folder, "f", "a\nB\nC\n");
+    assert_eq!(
+        pending(folder, Moves::User),
+        ["f: a\\nB\\nc\\n -> a\\nB\\nC\\n"]
+    );
+    reject_all(folder);
+    assert!(git(folder, &["status", "--porcelain"]).is_empty());
+}
+
+#[test]
+fn rejecting_all_takes_out_nothing_that_the_user_saved() {
+    let folder = repository();
+    let folder = folder.path();
+    write(folder, "f", "a\nb\nC\n");
+    pending(folder, Moves::Agent);
+    save(folder, "a\nb\nC\n", "mine\na\nb\nC\n");
+    let shown = ["f: mine\\na\\nb\\nc\\n -> mine\\na\\nb\\nC\\n"];
+    assert_eq!(pending(folder, Moves::Agent), shown);
+    reject_all(folder);
+    assert_eq!(fs::read(folder.join("f")).unwrap(), b"mine\na\nb\nc\n");
+}
+
+#[test]
+fn one_new_line_is_all_that_is_asked_about_next_time() {
+    let folder = repository();
+    let folder = folder.path();
+    write(folder, "f", "A\nB\nC\n");
+    write(folder, "g", "x\n");
+    pending(folder, Moves::Agent);
+    mark_reviewed(folder, "f");
+    mark_reviewed(folder, "g");
+    write(folder, "f", "A\nB\nC\nD\n");
+    let shown = ["f: A\\nB\\nC\\n -> A\\nB\\nC\\nD\\n"];
+    assert_eq!(pending(folder, Moves::Agent), shown);
+}
+
+#[test]
+fn what_was_decided_is_known_after_the_process_is_killed() {
+    let folder = repository();
+    let folder = folder.path();
+    write(folder, "f", "a\nB\nc\n");
+    let mut project = Project::open(folder).unwrap();
+    project.look(Moves::Agent).unwrap();
+    project.mark_reviewed(&[b"f".to_vec()]).unwrap();
+    // Killed, it ends without a word, and in the middle of a line.
+    std::mem::forget(project);
+    let log = folder.join(".git/agent-q-diff/ledger");
+    let torn = [&fs::read(&log).unwrap()[..], b"reviewed 100644:0123"].concat();
+    fs::write(&log, torn).unwrap();
+    fs::write(folder.join(".git/agent-q-diff/ledger.1.new"), "torn").unwrap();
+    assert!(pending(folder, Moves::Agent).is_empty());
+    write(folder, "f", "a\nB\nC\n");
+    let shown = ["f: a\\nB\\nc\\n -> a\\nB\\nC\\n"];
+    assert_eq!(pending(folder, Moves::Agent), shown);
+}
+
+// Sizes, and no commits.
+
+#[test]
+fn a_huge_file_that_the_user_commits_is_reviewed() {
+    let folder = repository();
+    let folder = folder.path();
+    let huge = |byte| vec![byte; (8 << 20) + 1];
+    write(folder, "f", huge(b'x'));
+    let mut project = Project::open(folder).unwrap();
+    let look = project.look(Moves::Agent).unwrap();
+    assert_eq!(
+        (look.pending, look.left_out),
+        (vec![], vec![(b"f".to_vec(), 1)])
+    );
+    git(folder, &["commit", "-qam", "huge"]);
+    let look = project.look(Moves::User).unwrap();
+    assert_eq!((look.pending, look.left_out), (vec![], vec![]));
+    fs::remove_file(folder.join("f")).unwrap();
+    let pending = project.look(Moves::Agent).unwrap().pending;
+    assert_eq!(pending.len(), 1);
+    let texts = project.texts();
+    let reviewed = pending[0].reviewed.digest().unwrap().to_string();
+    assert_eq!(fs::read(texts.join(reviewed)).unwrap(), huge(b'x'));
+}
+
+#[test]
+fn what_is_pending_stays_so_where_no_commit_is_checked_out_any_more() {
+    let folder = repository();
+    let folder = folder.path();
+    write(folder, "f", "a\nB\nc\n");
+    assert_eq!(pending(folder, Moves::Agent), [EDITED]);
+    git(folder, &["checkout", "-q", "--orphan", "empty"]);
+    assert_eq!(pending(folder, Moves::Agent), [EDITED]);
+    git(folder, &["commit", "-qam", "anew"]);
+    assert_eq!(pending(folder, Moves::Agent), [EDITED]);
 }
