@@ -246,7 +246,9 @@ redone if IS-UNDO is non-nil."
                                        hunks)))
             (setq is-done t))
         (unless is-done
-          (let ((inhibit-quit t))
+          (let ((inhibit-quit t)
+                ;; What is put back was not decided.
+                (agent-q-diff-file-watch-function nil))
             (setf (agent-q-diff-change-written change) nil)
             (unwind-protect
                 (agent-q-diff-decide-back change is-undo)

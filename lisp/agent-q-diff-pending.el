@@ -160,14 +160,16 @@ ROOT, TEXTS and FILES are as from `agent-q-diff-pending--look'."
                         (cons name (cons (agent-q-diff-pending-file-authors file)
                                          (agent-q-diff-pending-file-lines file))))
                       known)
-              (lambda (change decided)
-                ;; By name: when a review is looked at again, its files are new.
-                (dolist (one decided)
-                  (agent-q-diff-pending--record
-                   root texts change one
-                   (cdr (assoc (or (agent-q-diff-file-change-new-path one)
-                                   (agent-q-diff-file-change-old-path one))
-                               known)))))))
+              (let ((recorded (make-hash-table :test #'eq)))
+                (lambda (change decided)
+                  ;; By name: when a review is looked at again, its files are new.
+                  (dolist (one decided)
+                    (agent-q-diff-pending--record
+                     root texts change one
+                     (cdr (assoc (or (agent-q-diff-file-change-new-path one)
+                                     (agent-q-diff-file-change-old-path one))
+                                 known))
+                     recorded))))))
             (setq is-done t)
             change))
       (unless is-done
@@ -181,17 +183,40 @@ ROOT, TEXTS and FILES are as from `agent-q-diff-pending--look'."
   "Return an `agent-q-diff-written' by which what is taken out is stored.
 The files are in the project at ROOT.  AUTHORS is its slot.  AFTER is called
 after a decision, with the change and the files that were decided."
-  (let ((stored nil))
+  (let ((stored nil)
+        (unsaved nil))
     (agent-q-diff-written-create
      :root root
      :authors authors
      :before (lambda (files)
-               (setq stored (mapcar #'agent-q-diff-file-change-path files))
+               (setq stored (mapcar #'agent-q-diff-file-change-path files)
+                     unsaved (delq nil (mapcar #'agent-q-diff-pending--unsaved stored)))
                (agent-q-diff-pending-note-taking-out root stored))
      :after (lambda (change decided)
               (agent-q-diff-pending-note-left root stored)
-              (setq stored nil)
+              (mapc (apply-partially #'agent-q-diff-pending--note-saved root) unsaved)
+              (setq stored nil
+                    unsaved nil)
               (funcall after change decided)))))
+
+(defun agent-q-diff-pending--unsaved (path)
+  "Return (BUFFER PATH SAVED . NEW) if a buffer has unsaved edits of the file PATH.
+SAVED is what the file holds, NEW what it would hold; both are (MODE . BYTES)."
+  (when-let ((buffer (find-buffer-visiting path)))
+    (when (agent-q-diff-disk-unsaved-p buffer)
+      (append (list buffer path (agent-q-diff-pending--state-on-disk path))
+              (agent-q-diff-pending-state path)))))
+
+(defun agent-q-diff-pending--note-saved (root unsaved)
+  "Record the user's edits of UNSAVED as reviewed if they are saved now.
+They are then saved with what was taken out.  UNSAVED is as from
+`agent-q-diff-pending--unsaved'; the file is in the project at ROOT."
+  (pcase-let ((`(,buffer ,path (,mode . ,bytes) ,new-mode . ,new-bytes) unsaved))
+    (when (and (buffer-live-p buffer)
+               (not (buffer-modified-p buffer)))
+      (agent-q-diff-engine-call #'agent-q-diff-module-note-saved root
+                                 (agent-q-diff-pending--relative path root)
+                                 mode bytes new-mode new-bytes))))
 
 (defun agent-q-diff-pending-note-taking-out (root paths)
   "Store what the files PATHS hold, since something is taken out of them next.
@@ -267,10 +292,24 @@ If its coding system cannot encode its text, they are UTF-8."
 
 ;;;; What was reviewed
 
-(defun agent-q-diff-pending--record (root texts change file pending)
+(defun agent-q-diff-pending--record (root texts change file pending known)
   "Record what was reviewed of FILE of CHANGE, after a decision on it.
 PENDING is the `agent-q-diff-pending-file' that it was made of, in the
-project at ROOT; TEXTS is the folder of its texts."
+project at ROOT; TEXTS is the folder of its texts.  KNOWN is a table from such
+to what was recorded last, (MODE . BYTES)."
+  (let* ((before (gethash pending known))
+         (after (agent-q-diff-pending--reviewed texts change file pending)))
+    (unless before
+      (setq before (agent-q-diff-pending--reviewed texts change file pending 'is-before)))
+    (agent-q-diff-engine-call #'agent-q-diff-module-note-reviewed
+                               root (agent-q-diff-pending-file-path pending)
+                               (car before) (cdr before) (car after) (cdr after))
+    (puthash pending after known)))
+
+(defun agent-q-diff-pending--reviewed (texts change file pending &optional is-before)
+  "Return what was reviewed of FILE of CHANGE, (MODE . BYTES).
+If IS-BEFORE is non-nil, that was before anything was decided.  TEXTS and
+PENDING are as for `agent-q-diff-pending--record'."
   (let* ((index (seq-position (agent-q-diff-change-files change) file #'eq))
          (engine (agent-q-diff-change-engine change))
          (operations (agent-q-diff-file-change-decided-operations file))
@@ -278,34 +317,24 @@ project at ROOT; TEXTS is the folder of its texts."
                           (aref (agent-q-diff-change-first-hunks change) index)))
          (kept (cl-loop for operation in operations
                         for mark in marks
-                        when (eq mark 'applied) collect (car operation)))
-         (bytes (cond
-                 ((agent-q-diff-file-change-has-text file)
-                  (agent-q-diff-pending--encoded
-                   (agent-q-diff-engine-call #'agent-q-diff-module-reviewed engine index
-                                              (agent-q-diff-pending--saved file))
-                   file))
-                 (t (agent-q-diff-pending-bytes
-                     texts (if (seq-intersection kept '(create link binary))
-                               (agent-q-diff-pending-file-new-text pending)
-                             (agent-q-diff-pending-file-text pending))))))
+                        when (and (eq mark 'applied) (not is-before))
+                        collect (car operation)))
+         (bytes (if (agent-q-diff-file-change-has-text file)
+                    (agent-q-diff-pending--encoded
+                     (agent-q-diff-engine-call #'agent-q-diff-module-reviewed
+                                                engine index is-before)
+                     file)
+                  (agent-q-diff-pending-bytes
+                   texts (if (seq-intersection kept '(create link binary))
+                             (agent-q-diff-pending-file-new-text pending)
+                           (agent-q-diff-pending-file-text pending)))))
          (is-implied (and (null operations)
                           (agent-q-diff-file-change-operations file)
-                          (not (string-empty-p bytes))))
-         (mode (if (or is-implied (seq-intersection kept '(create delete mode link)))
-                   (agent-q-diff-pending-file-new-mode pending)
-                 (agent-q-diff-pending-file-mode pending))))
-    (agent-q-diff-engine-call #'agent-q-diff-module-note-reviewed
-                               root (agent-q-diff-pending-file-path pending) mode bytes)))
-
-(defun agent-q-diff-pending--saved (file)
-  "Return the saved text of FILE if its buffer has unsaved edits, else nil."
-  (let ((buffer (agent-q-diff-file-change-buffer file)))
-    (and (buffer-live-p buffer)
-         (buffer-modified-p buffer)
-         (file-exists-p (buffer-file-name buffer))
-         (let ((name (buffer-file-name buffer)))
-           (agent-q-diff-pending-decoded (agent-q-diff-file-bytes name) name)))))
+                          (not (string-empty-p bytes)))))
+    (cons (if (or is-implied (seq-intersection kept '(create delete mode link)))
+              (agent-q-diff-pending-file-new-mode pending)
+            (agent-q-diff-pending-file-mode pending))
+          bytes)))
 
 (defun agent-q-diff-pending--encoded (text file)
   "Return TEXT as the bytes that it has in FILE, an `agent-q-diff-file-change'."

@@ -107,6 +107,42 @@
     (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))
     (should-not (aqd-pending-files))))
 
+(ert-deftest aqd-pending-what-is-written-during-the-review-is-asked-about ()
+  (dolist (command (list #'agent-q-diff-accept-hunk #'agent-q-diff-reject-hunk))
+    (aqd-with-repository
+      (aqd-pending-put "f.txt" aqd-pending-written)
+      (aqd-with-pending
+        (aqd-pending-put "f.txt" (concat aqd-pending-written "more\n"))
+        (aqd-pending-do command 0)
+        (aqd-pending-do command 1))
+      (aqd-with-pending
+        (should (equal '(nil) (append agent-q-diff-buffer-marks nil)))
+        (should (string-search "+more" (buffer-string)))))))
+
+(ert-deftest aqd-pending-what-another-emacs-decided-meanwhile-stays ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      ;; What that Emacs would record of the first hunk.
+      (agent-q-diff-module-note-reviewed
+       default-directory "f.txt" #o100644 aqd-pending-text
+       #o100644 (aqd-numbered 30 '((3 . "three"))))
+      (aqd-pending-do #'agent-q-diff-accept-hunk 1))
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-pending-unsaved-edits-that-are-saved-with-a-rejection-are-the-users ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (with-current-buffer (find-file-noselect "f.txt")
+      (goto-char (point-max))
+      (insert "typed\n"))
+    (aqd-with-pending
+      (let ((agent-q-diff-save 'always))
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (aqd-pending-do #'agent-q-diff-accept-hunk 1)))
+    (should (string-suffix-p "typed\n" (aqd-pending-has "f.txt")))
+    (should-not (aqd-pending-files))))
+
 ;;;; Kinds of changes
 
 (ert-deftest aqd-pending-a-file-is-visited-when-it-is-decided ()

@@ -123,43 +123,11 @@ impl Review {
         self.stage == Stage::Written
     }
 
-    /// Returns the target with the changes that are marked applied, and without those of the other
-    /// hunks: what was reviewed of a change that was written before. A hunk that cannot be taken out
-    /// is left as it is in the target.
+    /// Returns the original with the changes that are marked applied: what was reviewed of a change that
+    /// was written before. What others have made of the target since is not in it.
     pub fn reviewed(&self) -> Vec<u8> {
-        self.with_flipped(false, |hunk| {
-            self.marks[hunk] != Mark::Applied && self.fact(hunk) != Fact::Out
-        })
-    }
-
-    /// Returns the target with the changes of all hunks. One that cannot be put in is left out.
-    pub fn written(&self) -> Vec<u8> {
-        self.with_flipped(true, |hunk| self.fact(hunk) != Fact::In)
-    }
-
-    /// Returns the target after the hunks for which `is_meant` holds were put in, if `is_in`, or else
-    /// taken out, as far as that is possible.
-    fn with_flipped(&self, is_in: bool, is_meant: impl Fn(usize) -> bool) -> Vec<u8> {
-        let meant = (0..self.marks.len())
-            .filter(|&hunk| is_meant(hunk) && self.proposal.obstacle(hunk).is_none());
-        let mut flips: Vec<(usize, bool)> = meant.map(|hunk| (hunk, is_in)).collect();
-        let edits = loop {
-            match self.proposal.edits_for(&flips) {
-                Ok(edits) => break edits,
-                // See `plan_each`.
-                Err(_) => drop(flips.pop()),
-            }
-        };
-        let target = Text::new(self.proposal.target());
-        let mut flipped = Vec::new();
-        let mut done = 0;
-        for edit in edits {
-            flipped.extend_from_slice(target.lines_bytes(done..edit.line));
-            flipped.extend_from_slice(&edit.text);
-            done = edit.line + edit.n_removed;
-        }
-        flipped.extend_from_slice(target.lines_bytes(done..target.len()));
-        flipped
+        self.proposal
+            .original_with(|hunk| self.marks[hunk] == Mark::Applied)
     }
 
     /// Returns the index of the hunk with the id `id`, if it still exists; see [`Snapshot::id`].

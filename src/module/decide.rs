@@ -10,7 +10,6 @@ use agent_q_diff_engine::review::{
     Basis, Command, Counts, Decision, Fact, Mark, Note, Position, Review, Snapshot, Step,
 };
 use agent_q_diff_engine::weave::LineEdit;
-use agent_q_diff_reviewed::carry::carried;
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
 use crate::lisp::{
@@ -280,29 +279,22 @@ fn begin_written(env: &Env, session: &mut Session) -> Result<()> {
 
 /// Return what was reviewed of the text of file FILE of REVIEW, a change that was written.
 ///
-/// That is the target with the hunks that are accepted, and without the
-/// others.  If the target was edited since it was saved with the text SAVED,
-/// it is without these edits; else SAVED is nil.  The value is nil if the
-/// file has no hunks.
+/// That is its original with the hunks that are accepted; or the original, if
+/// IS-BEFORE is non-nil.  The value is nil if the file has no hunks.
 #[defun]
 fn reviewed<'e>(
     env: &'e Env,
     session: &mut Session,
     file: usize,
-    saved: Value<'e>,
+    is_before: Value<'e>,
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
         let ongoing = ongoing(env, session)?;
         let file = ongoing.change.files().get(file);
-        let Some(review) = file.and_then(|file| file.review()) else {
-            return env.intern("nil");
-        };
-        let reviewed = review.reviewed();
-        if saved.is_not_nil() {
-            let saved = saved.clone_string_contents()?;
-            text(env, &carried(&review.written(), &reviewed, &saved))
-        } else {
-            text(env, &reviewed)
+        match file.and_then(|file| file.review()) {
+            None => env.intern("nil"),
+            Some(review) if is_before.is_not_nil() => text(env, review.proposal().original()),
+            Some(review) => text(env, &review.reviewed()),
         }
     })
 }

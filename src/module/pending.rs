@@ -217,19 +217,28 @@ fn name(env: &Env, version: Version) -> Result<Value<'_>> {
     }
 }
 
-/// Record that BYTES with MODE are what was reviewed of PATH in the project at FOLDER.
+/// Record that of PATH in the project at FOLDER, NEW-BYTES are reviewed now.
 ///
-/// PATH is relative to the top of the working tree.  MODE is as git writes
-/// it, or 0 for nothing; then BYTES are ignored.
+/// In the review where that was decided, that was BYTES until now.  PATH is
+/// relative to the top of the working tree.  MODE and NEW-MODE are as git
+/// writes them, or 0 for nothing; then the bytes are ignored.
 #[defun]
-fn note_reviewed(env: &Env, folder: Value, path: Value, mode: u32, bytes: Value) -> Result<()> {
+fn note_reviewed(
+    env: &Env,
+    folder: Value,
+    path: Value,
+    mode: u32,
+    bytes: Value,
+    new_mode: u32,
+    new_bytes: Value,
+) -> Result<()> {
     catching_panics(env, || {
-        let (path, bytes) = (
-            path.clone_string_contents()?,
-            bytes.clone_string_contents()?,
-        );
+        let path = path.clone_string_contents()?;
+        let before = bytes.clone_string_contents()?;
+        let after = new_bytes.clone_string_contents()?;
         with_project(env, folder, false, |project| {
-            answer(env, project.decide(&path, mode, &bytes))
+            let decided = project.decide(&path, (mode, &before), (new_mode, &after));
+            answer(env, decided)
         })
     })
 }

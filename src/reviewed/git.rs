@@ -580,10 +580,11 @@ fn random() -> u64 {
 }
 
 /// Returns whether the file `path`, which git does not know, is one that an editor keeps for itself:
-/// a lock or an automatic save of Emacs, a backup, or a swap file of Vim.
+/// a lock or an automatic save of Emacs, a backup, a swap file of Vim, or a draft of this package.
 fn is_editors_own(path: &[u8]) -> bool {
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
     name.starts_with(b".#")
+        || name.starts_with(b".agent-q-diff-")
         || (name.starts_with(b"#") && name.ends_with(b"#"))
         || name.ends_with(b"~")
         || (name.starts_with(b".")

@@ -646,6 +646,8 @@ impl Ledger {
                     let new = world.committed(head, &path)?;
                     match self.returned(&path, working, moves) {
                         Some(version) => version,
+                        // As after a reset of HEAD alone: nothing was pending.
+                        None if reviewed == working && !world.is_left_out(&path) => reviewed,
                         None => carried_over(world, old, new, reviewed)?,
                     }
                 }
@@ -672,6 +674,28 @@ impl Ledger {
         self.set(path, reviewed);
         let writers = self.writers();
         self.see_written(world, path, working, reviewed, &writers)
+    }
+
+    /// Records that the user decided about `path`, which holds `working`, in a review where `before` was
+    /// reviewed of it and `after` is now. That change is made in what was reviewed, which others may have
+    /// changed meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Those of `world`.
+    pub fn decide_from<W: World>(
+        &mut self,
+        world: &mut W,
+        path: &[u8],
+        (before, after): (Version, Version),
+        working: Version,
+    ) -> Result<(), W::Error> {
+        let reviewed = self.reviewed(world, path)?;
+        let followed = match after {
+            Version::Absent if before != after => after,
+            _ => carried_over(world, before, reviewed, after)?,
+        };
+        self.decide(world, path, followed, working)
     }
 
     /// Records that the user, in an editor, made `after` of `before`, which the file held. What the

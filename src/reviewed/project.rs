@@ -300,19 +300,26 @@ impl Project {
         }
     }
 
-    /// Records that the user decided about `path`, a path in the working tree: what has the mode `mode`,
-    /// as git writes it, and `bytes` was reviewed now. The mode 0 is nothing.
+    /// Records that the user decided about `path`, a path in the working tree: in a review where `before`
+    /// was reviewed of it, `after` is now. Each is a mode, as git writes it, and bytes; the mode 0 is
+    /// nothing. What others have decided or saved meanwhile stays; see [`Ledger::decide_from`].
     ///
     /// # Errors
     ///
     /// [`ProjectError`]; then nothing was written.
-    pub fn decide(&mut self, path: &[u8], mode: u32, bytes: &[u8]) -> Result<(), ProjectError> {
+    pub fn decide(
+        &mut self,
+        path: &[u8],
+        before: (u32, &[u8]),
+        after: (u32, &[u8]),
+    ) -> Result<(), ProjectError> {
         let git = &self.git;
         self.store.change(|ledger, store| {
             let mut disk = Disk::new(git, store, None, Vec::new());
             let working = disk.working(path)?;
-            let reviewed = store.version(git.mode(mode), bytes)?;
-            ledger.decide(&mut disk, path, reviewed, working)
+            let before = store.version(git.mode(before.0), before.1)?;
+            let after = store.version(git.mode(after.0), after.1)?;
+            ledger.decide_from(&mut disk, path, (before, after), working)
         })
     }
 

@@ -8,9 +8,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use crate::authors::{Written, authors_word, parse_authors};
 use crate::{Digest, Ledger, Record, Seen, Turn, Version};
@@ -27,6 +28,12 @@ pub type Content = (Vec<u8>, u32, Vec<u8>);
 /// For how many seconds it is known what was taken out of files: 30 days.
 const KEPT_SECONDS: u64 = 30 * 24 * 60 * 60;
 
+/// How long the lock is waited for: others hold it for some milliseconds.
+const LOCK_TIME: Duration = Duration::from_secs(2);
+
+/// Time between attempts to take the lock.
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
+
 /// Why a store cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -38,6 +45,9 @@ pub enum StoreError {
         /// What went wrong.
         error: io::Error,
     },
+    /// Another program has the lock.
+    #[error("another program is using {}; try again when it has ended", .0.display())]
+    Locked(PathBuf),
     /// Its log is not one that this version wrote.
     #[error("{} is not a ledger of this version; move it away to begin anew", .0.display())]
     Unknown(PathBuf),
@@ -114,7 +124,8 @@ impl Store {
         result
     }
 
-    /// Takes the lock, waiting until others have released it, and reads what they have written.
+    /// Takes the lock, waiting until others have released it, but not for long, and reads what they have
+    /// written.
     fn lock(&mut self) -> Result<Lock, StoreError> {
         fs::create_dir_all(self.texts()).map_err(at(&self.folder))?;
         let path = self.folder.join("lock");
@@ -124,7 +135,17 @@ impl Store {
             .truncate(false)
             .open(&path)
             .map_err(at(&path))?;
-        flock(&file, FlockOperation::LockExclusive).map_err(|error| at(&path)(error.into()))?;
+        let begun = Instant::now();
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => break,
+                Err(Errno::WOULDBLOCK | Errno::INTR) if begun.elapsed() < LOCK_TIME => {
+                    std::thread::sleep(LOCK_PAUSE);
+                }
+                Err(Errno::WOULDBLOCK | Errno::INTR) => return Err(StoreError::Locked(path)),
+                Err(error) => return Err(at(&path)(error.into())),
+            }
+        }
         self.refresh()?;
         Ok(Lock { _file: file })
     }
@@ -590,6 +611,20 @@ mod tests {
         // It was written anew, and so is shorter than all that was written.
         let log = fs::read_to_string(folder.path().join("store/ledger")).unwrap();
         assert!(log.lines().count() < 1_800);
+    }
+
+    #[test]
+    fn who_holds_the_lock_for_long_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(folder.path().to_owned()).unwrap();
+        write(&mut store, 1);
+        let other = File::open(folder.path().join("lock")).unwrap();
+        flock(&other, FlockOperation::LockExclusive).unwrap();
+        let error = store.prune().unwrap_err();
+        assert!(matches!(error, StoreError::Locked(_)), "{error}");
+        store.refresh().unwrap();
+        drop(other);
+        write(&mut store, 2);
     }
 
     #[test]

@@ -178,3 +178,17 @@ fn a_mode_is_reviewed_as_a_text_is() {
     project.decide("f", script);
     assert!(project.pending(Agent).is_empty());
 }
+
+#[test]
+fn what_was_reviewed_stays_so_when_only_head_is_reset() {
+    let mut project = project();
+    let first = project.world.head;
+    project.world.write("f", "a\nB\nc\n");
+    project.world.commit();
+    assert!(project.pending(User).is_empty());
+    project.world.head = first;
+    assert!(project.pending(User).is_empty());
+    // And on a branch without commits.
+    project.world.head = None;
+    assert!(project.pending(User).is_empty());
+}

@@ -427,8 +427,11 @@ fn modes_that_mean_nothing_are_no_change() {
     };
     assert_eq!(modes(), [(0o100_644, 0o100_644), (0, 0o100_644)]);
     let mut project = Project::open(folder).unwrap();
-    project.decide(b"f", 0o100_755, b"a\nB\nc\n").unwrap();
-    project.decide(b"g", 0o100_755, b"x\n").unwrap();
+    let [before, after] = [&b"a\nb\nc\n"[..], b"a\nB\nc\n"];
+    project
+        .decide(b"f", (0o100_755, before), (0o100_755, after))
+        .unwrap();
+    project.decide(b"g", (0, b""), (0o100_755, b"x\n")).unwrap();
     assert!(modes().is_empty());
     mode("f", 0o755);
     mode("g", 0o644);

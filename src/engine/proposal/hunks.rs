@@ -347,6 +347,23 @@ impl Proposal {
         hunks
     }
 
+    /// Returns the original text with the changes of the hunks for which `is_in` holds.
+    pub fn original_with(&self, is_in: impl Fn(usize) -> bool) -> Vec<u8> {
+        let original = self.weave.original();
+        let mut text = Vec::new();
+        let mut done = 0;
+        for hunk in (0..self.n_hunks()).filter(|&hunk| is_in(hunk)) {
+            let lines = self.lines_of(hunk);
+            for atom in lines.atoms() {
+                text.extend_from_slice(original.lines_bytes(done..atom.old.start));
+                text.extend_from_slice(lines.side(atom, true));
+                done = atom.old.end;
+            }
+        }
+        text.extend_from_slice(original.lines_bytes(done..original.len()));
+        text
+    }
+
     /// Returns the lines of the modified text from the first to the last that hunk `hunk` changes,
     /// without its context.
     pub fn changed_lines(&self, hunk: usize) -> Range<usize> {
