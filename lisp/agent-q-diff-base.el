@@ -145,6 +145,14 @@ Keys of a keyboard macro or of a batch Emacs are never ignored."
   :group 'agent-q-diff-review
   :type 'boolean)
 
+(defcustom agent-q-diff-outside-is-reviewed nil
+  "Whether what is written outside any turn of an agent is reviewed at once.
+That is what other programs than Emacs write, such as a formatter, in a project
+in which turns of agents are known.  A file in which an agent has written, too,
+is not meant."
+  :group 'agent-q-diff-review
+  :type 'boolean)
+
 (defcustom agent-q-diff-kept-reviews 10
   "Number of ended reviews that are kept and can be shown again.
 The latest ones are kept, unless their files are very big; see

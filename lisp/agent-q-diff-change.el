@@ -487,6 +487,8 @@ If it signals an error, the command stops and has changed nothing.")
   (after nil :documentation "Called with the change and the files that were decided.
 If it signals an error, the decision is undone.")
   (root nil :documentation "The root of the project of the files.")
+  (at-work nil :documentation "Function that returns the name of an agent that is at work there, or nil.")
+  (waiting nil :documentation "Ids of the hunks that are taken out when the agent has ended.")
   (is-awaited nil :documentation "Non-nil if a program waits for the end of the review.")
   (authors nil :documentation "Alist from absolute names of files to who wrote what is pending.
 Each is (AUTHORS . LINES).  AUTHORS are those of the file: the name of an

@@ -241,8 +241,9 @@ message.  Otherwise the change is the user's, and there are no words."
 
 (defvar agent-q-diff-commands-instead-functions nil
   "Abnormal hook of functions that carry out a command in another way.
-Each is called with `reject' or `toggle', and returns non-nil if it has done
-that: in a buffer whose text is not a diff, there is nothing to decide.")
+Each is called with `reject', `reject-all', `toggle' or `unapply', and returns
+non-nil if it has done that: in a buffer whose text is not a diff, there is
+nothing to decide, and while an agent works, a rejection waits.")
 
 ;;;; Commands
 
@@ -428,11 +429,30 @@ The latter leaves its change in the target, unless
 With an active region, unapply only the changed lines in it; they become a
 hunk of their own."
   (interactive)
-  (if (agent-q-diff-commands--file-here)
-      (agent-q-diff-commands--do-file 'unapply nil)
-    (when-let ((said (agent-q-diff-commands--do-here 'unapply)))
-      (setq agent-q-diff-commands--decided nil)
-      said)))
+  (cond
+   ((run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions 'unapply))
+   ((agent-q-diff-commands--file-here) (agent-q-diff-commands--do-file 'unapply nil))
+   (t (when-let ((said (agent-q-diff-commands--do-here 'unapply)))
+        (setq agent-q-diff-commands--decided nil)
+        said))))
+
+(defun agent-q-diff-keep-outside ()
+  "Keep the pending hunks that were written outside any turn of an agent.
+Such hunks are in reviews of what was written already; see the manual."
+  (interactive)
+  (let* ((change (agent-q-diff-signs-follow))
+         (hunks (cl-loop for hunk below (length agent-q-diff-buffer-marks)
+                         when (and (null (aref agent-q-diff-buffer-marks hunk))
+                                   (equal '(outside)
+                                          (agent-q-diff-change-hunk-authors change hunk)))
+                         collect hunk)))
+    (unless hunks
+      (user-error "No pending hunk was written outside any turn"))
+    (save-excursion
+      (when (agent-q-diff-commands--do-each 'accept hunks)
+        (message (ngettext "Kept %d hunk from outside any turn"
+                           "Kept %d hunks from outside any turn" (length hunks))
+                 (length hunks))))))
 
 (defun agent-q-diff-accept-white-space ()
   "Accept the pending hunks that change only whitespace.
@@ -583,14 +603,16 @@ called this."
     (user-error "The review has ended"))
   (agent-q-diff-finish-confirm-unfinished by-key)
   (agent-q-diff-buffer-distrust-states)
-  (let* ((change (agent-q-diff-buffer-change-or-nil))
-         (failed (and change (agent-q-diff-decide-reject-all change))))
-    (when change
-      (agent-q-diff-buffer-write-states)
-      (agent-q-diff-signs-show-all))
-    (if failed
-        (agent-q-diff-commands--say-failures failed "Not taken out")
-      (agent-q-diff-finish-decided "rejected" by-key))))
+  (unless (run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions
+                                            'reject-all)
+    (let* ((change (agent-q-diff-buffer-change-or-nil))
+           (failed (and change (agent-q-diff-decide-reject-all change))))
+      (when change
+        (agent-q-diff-buffer-write-states)
+        (agent-q-diff-signs-show-all))
+      (if failed
+          (agent-q-diff-commands--say-failures failed "Not taken out")
+        (agent-q-diff-finish-decided "rejected" by-key)))))
 
 ;;;; All hunks of a file
 

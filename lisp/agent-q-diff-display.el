@@ -511,7 +511,13 @@ HUNK is an `agent-q-diff-engine-hunk'.  The notes are the number of outer
 context lines that differ at its place, and what the user did to it besides
 deciding it; COMMENT is the user's comment on it, or nil."
   (let* ((fuzz (agent-q-diff-engine-hunk-fuzz hunk))
-         (notes (delq nil (list (agent-q-diff-signs--author-note hunk)
+         (written (agent-q-diff-change-written agent-q-diff-buffer-change))
+         (notes (delq nil (list (and written
+                                     (null (agent-q-diff-engine-hunk-mark hunk))
+                                     (memql (agent-q-diff-engine-hunk-id hunk)
+                                            (agent-q-diff-written-waiting written))
+                                     "will be taken out")
+                                (agent-q-diff-signs--author-note hunk)
                                 (and (> fuzz 0) (format "fuzz %d" fuzz))
                                 (and (agent-q-diff-engine-hunk-is-edited hunk) "edited")
                                 (and comment "commented")))))

@@ -29,6 +29,7 @@
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-api)
+(require 'agent-q-diff-waiting)
 
 ;;;; What is pending
 
@@ -48,6 +49,16 @@ for BY.  In the authors of FILES, the agents of turns have their names."
   (pcase-let ((`[,root ,texts ,files ,left-out ,turns]
                (agent-q-diff-engine-call #'agent-q-diff-module-pending
                                           (expand-file-name directory) by)))
+    (when-let ((paths (and agent-q-diff-outside-is-reviewed turns
+                           (mapcar #'agent-q-diff-pending-file-path
+                                   (seq-filter (lambda (file)
+                                                 (equal '(outside)
+                                                        (agent-q-diff-pending-file-authors file)))
+                                               files)))))
+      (agent-q-diff-engine-call #'agent-q-diff-module-mark-reviewed root paths)
+      (setq files (seq-remove (lambda (file)
+                                (member (agent-q-diff-pending-file-path file) paths))
+                              files)))
     (dolist (file files)
       (cl-callf agent-q-diff-pending--names (agent-q-diff-pending-file-authors file) turns)
       (cl-callf2 mapcar (pcase-lambda (`[,start ,end ,authors])
@@ -188,6 +199,8 @@ after a decision, with the change and the files that were decided."
     (agent-q-diff-written-create
      :root root
      :authors authors
+     :at-work (lambda ()
+                (agent-q-diff-engine-call #'agent-q-diff-module-at-work root))
      :before (lambda (files)
                (setq stored (mapcar #'agent-q-diff-file-change-path files)
                      unsaved (delq nil (mapcar #'agent-q-diff-pending--unsaved stored)))
@@ -828,6 +841,9 @@ place and its comments, so that what was written since is in it."
                   (setf (agent-q-diff-written-is-awaited
                          (agent-q-diff-change-written (agent-q-diff-session-change review)))
                         (and callback t))
+                  (with-current-buffer (agent-q-diff-session-buffer review)
+                    (add-hook 'agent-q-diff-commands-instead-functions
+                              #'agent-q-diff-waiting-instead nil t))
                   (agent-q-diff-pending--put-comments review comments))
                 review))))
           notes)))
@@ -910,6 +926,20 @@ reviewed.  What you save in Emacs from then on is reviewed as well."
       (setq next-error-last-buffer (agent-q-diff-session-buffer review))
       (agent-q-diff-reviews-introduce review)))
     review))
+
+;;;###autoload
+(defun agent-q-diff-end-turns ()
+  "Record that no agent is at work in the project of the current buffer any more.
+An agent that was interrupted does not say so.  Rejections that wait for its end
+are carried out then."
+  (interactive)
+  (let ((n (agent-q-diff-engine-call #'agent-q-diff-module-end-turns
+                                     (agent-q-diff-pending--directory nil))))
+    (message (if (= 0 n)
+                 "No agent was at work"
+               (format (ngettext "The turn of %d agent is over"
+                                 "The turns of %d agents are over" n)
+                       n)))))
 
 ;;;###autoload
 (defun agent-q-diff-mark-reviewed (&optional file)

@@ -94,6 +94,8 @@
   "Review what was written into the project of DIRECTORY and not reviewed yet." t)
 (autoload 'agent-q-diff-mark-reviewed "agent-q-diff-pending"
   "Record that the project of the current buffer was reviewed as it is." t)
+(autoload 'agent-q-diff-end-turns "agent-q-diff-pending"
+  "Record that no agent is at work in the project of the current buffer any more." t)
 (autoload 'agent-q-diff-pending-mode "agent-q-diff-pending"
   "Take what you save as reviewed, and count what is not in the mode line." t)
 (autoload 'agent-q-diff-pending-marks-mode "agent-q-diff-pending-marks"
@@ -139,6 +141,7 @@
   (let ((map (make-sparse-keymap)))
     (define-key map "c" #'agent-q-diff-review-changes)
     (define-key map "m" #'agent-q-diff-mark-reviewed)
+    (define-key map "e" #'agent-q-diff-end-turns)
     (define-key map "u" #'agent-q-diff-next-unreviewed)
     (define-key map "U" #'agent-q-diff-previous-unreviewed)
     (define-key map "n" #'agent-q-diff-next-review)

@@ -584,6 +584,87 @@
     (should (equal (concat aqd-pending-text "mine\n") (aqd-pending-has "f.txt")))
     (should-not (aqd-pending-files))))
 
+(ert-deftest aqd-pending-what-is-outside-any-turn-is-kept-by-one-key ()
+  (aqd-with-repository
+    (aqd-pending-turn "Codex" (aqd-numbered 30 '((3 . "three"))))
+    (aqd-with-pending
+      (should-error (agent-q-diff-keep-outside) :type 'user-error))
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-pending-put "g.txt" "new\n")
+    (aqd-with-pending
+      (should (string-match-p "Kept 2 hunks" (aqd-said (agent-q-diff-keep-outside)))))
+    (aqd-with-pending
+      (should (equal '(nil) (append agent-q-diff-buffer-marks nil)))
+      (should (string-search "+three" (buffer-string))))))
+
+(ert-deftest aqd-pending-what-is-outside-any-turn-can-be-reviewed-at-once ()
+  (aqd-with-repository
+    (let ((agent-q-diff-outside-is-reviewed t))
+      (aqd-pending-put "g.txt" "new\n")
+      ;; Where no turn is known, nothing is outside one.
+      (should (equal '("g.txt") (aqd-pending-files)))
+      (aqd-pending-turn "Codex" aqd-pending-written)
+      (aqd-pending-put "h.txt" "new\n")
+      (should (equal '("f.txt") (aqd-pending-files))))))
+
+(ert-deftest aqd-pending-a-turn-that-was-interrupted-can-be-ended ()
+  (aqd-with-repository
+    (agent-q-diff-module-begin-turn default-directory "Codex" "" "")
+    (should (equal "Codex" (agent-q-diff-module-at-work default-directory)))
+    (should (equal "The turn of 1 agent is over" (aqd-said (agent-q-diff-end-turns))))
+    (should-not (agent-q-diff-module-at-work default-directory))
+    (should (equal "No agent was at work" (aqd-said (agent-q-diff-end-turns))))))
+
+;;;; While an agent works
+
+(defmacro aqd-pending-while-at-work (&rest body)
+  "Run BODY in the review of what Codex, still at work, has written into f.txt."
+  (declare (indent 0) (debug t))
+  `(aqd-with-repository
+     (agent-q-diff-module-begin-turn default-directory "Codex" "" "")
+     (aqd-pending-put "f.txt" aqd-pending-written)
+     (aqd-with-pending
+       ,@body)))
+
+(defun aqd-pending-turn-ends ()
+  "End the turn, and let what waits in this buffer be carried out; return what is said."
+  (agent-q-diff-module-end-turns default-directory)
+  (aqd-said (agent-q-diff-waiting--look (current-buffer))))
+
+(ert-deftest aqd-pending-a-rejection-waits-until-the-agent-has-ended ()
+  (aqd-pending-while-at-work
+    (should (string-match-p "Hunk 2 will be taken out when Codex has ended"
+                            (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
+    (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
+    (should (equal '("[PENDING, will be taken out]") (mapcar #'cdr (aqd-pending-signs))))
+    (agent-q-diff-waiting--look (current-buffer))
+    (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
+    (should (string-match-p "The agent has ended: 1 hunk was taken out"
+                            (aqd-pending-turn-ends)))
+    (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))))
+
+(ert-deftest aqd-pending-the-same-key-again-takes-out-at-once ()
+  (aqd-pending-while-at-work
+    (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+    (should (string-match-p "taken out" (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
+    (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))))
+
+(ert-deftest aqd-pending-what-waits-can-be-kept-or-stay ()
+  (aqd-pending-while-at-work
+    (should (string-match-p "2 hunks will be taken out when Codex has ended"
+                            (aqd-said (agent-q-diff-reject-all))))
+    (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
+    (aqd-pending-do #'agent-q-diff-accept-hunk 1)
+    (should (string-match-p "0 hunks were taken out" (aqd-pending-turn-ends)))
+    (should (equal aqd-pending-written (aqd-pending-has "f.txt")))))
+
+(ert-deftest aqd-pending-what-the-agent-wrote-again-is-not-taken-out ()
+  (aqd-pending-while-at-work
+    (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+    (aqd-pending-put "f.txt" (string-replace "three" "THREE" aqd-pending-written))
+    (should (string-match-p "not taken out: hunk 1" (aqd-pending-turn-ends)))
+    (should (string-search "THREE" (aqd-pending-has "f.txt")))))
+
 ;;;; What was decided before it was written
 
 (ert-deftest aqd-pending-what-was-accepted-before-it-is-not-asked-again ()

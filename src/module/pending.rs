@@ -179,13 +179,16 @@ fn end_turns(env: &Env, folder: Value) -> Result<usize> {
     })
 }
 
-/// Return non-nil if an agent is in its turn in the project of FOLDER.
+/// Return the name of the agent whose turn in the project of FOLDER began last and is not over.
+///
+/// If no agent is at work there, return nil.
 #[defun]
-fn at_work(env: &Env, folder: Value) -> Result<bool> {
+fn at_work(env: &Env, folder: Value) -> Result<Option<String>> {
     catching_panics(env, || {
         with_project(env, folder, false, |project| {
             let turns = answer(env, project.turns())?;
-            Ok(turns.iter().any(|turn| !turn.is_over))
+            let last = turns.iter().rev().find(|turn| !turn.is_over);
+            Ok(last.map(|turn| turn.agent.clone()))
         })
     })
 }

@@ -483,5 +483,106 @@ Only the superuser can mount one."
     ;; What was committed is reviewed, what undoing brought back is not.
     (e2e-see "^ hunk 1/1 " "^-line 15\n[+]fifteen")))
 
+;;;; The program
+
+(defun after-run (arguments &optional input)
+  "Run the program with ARGUMENTS in the repository, and return the process.
+INPUT, a string, is its standard input.  What it prints is in its buffer."
+  (let* ((default-directory aqd-pending-root)
+         (process-environment (cons (concat "XDG_RUNTIME_DIR=" (e2e-path "run"))
+                                    process-environment))
+         (process (make-process
+                   :name "program" :connection-type 'pipe :noquery t
+                   :buffer (generate-new-buffer " *program*")
+                   :command (cons (expand-file-name
+                                   "agent-q-diff"
+                                   (file-name-directory (getenv "AGENT_Q_DIFF_MCP_SERVER")))
+                                  arguments)
+                   :sentinel #'ignore)))
+    (when input
+      (process-send-string process input)
+      (process-send-eof process))
+    process))
+
+(defun after-ended (process)
+  "Wait for the end of PROCESS, and return (STATUS . OUTPUT)."
+  (e2e-wait-for (not (process-live-p process)))
+  (while (accept-process-output process 0))
+  (cons (process-exit-status process)
+        (with-current-buffer (process-buffer process)
+          (buffer-string))))
+
+(defun after-serve ()
+  "Have the Emacs under test serve, at a socket of the test's own."
+  (e2e-eval '(progn (require 'agent-q-diff-server)
+                    (make-directory (inside-file "run"))
+                    (setenv "XDG_RUNTIME_DIR" (inside-file "run"))
+                    (agent-q-diff-serve)
+                    nil)))
+
+(ert-deftest e2e-after-a-program-waits-for-the-review ()
+  (after-with-emacs
+    (after-serve)
+    (should (equal '(0 . "") (after-ended (after-run '("review" "--turn-begins" "--agent" "aider")))))
+    (aqd-pending-put "f.txt" (after-written 3 15))
+    (should (equal '(0 . "") (after-ended (after-run '("review" "--turn-ends")))))
+    (let ((program (after-run '("review" "--wait"))))
+      (e2e-see "^ hunk 1/2 " "^# Note: Written by aider\\.")
+      (e2e-keys "C-x o")
+      (e2e-press "a r q")
+      (should (equal (cons 1 (format "%s: 1 kept, 1 taken out\n" (aqd-pending-name "f.txt")))
+                     (after-ended program))))
+    (should (equal (after-written 3) (aqd-pending-has "f.txt")))
+    (pcase-let ((`(,status . ,said) (after-ended (after-run '("review" "--wait")))))
+      (should (equal 0 status))
+      (should (string-prefix-p "Nothing is pending in" said)))
+    ;; What is undecided, for another program.
+    (aqd-pending-put "new.txt" "x\n")
+    (let ((program (after-run '("review" "--wait" "--json"))))
+      (e2e-see "^ new\\.txt: hunk 1/1 ")
+      (e2e-keys "C-x o q")
+      (pcase-let* ((`(,status . ,said) (after-ended program))
+                   (decided (json-parse-string said :object-type 'alist)))
+        (should (equal '(2 0 0 1) (list status (alist-get 'kept decided)
+                                        (alist-get 'taken_out decided)
+                                        (alist-get 'undecided decided))))))))
+
+(ert-deftest e2e-after-a-program-needs-no-emacs-for-turns ()
+  (after-with-repository
+    (let ((e2e--folder (file-name-as-directory (make-temp-file "aqd" t))))
+      (unwind-protect
+          (progn
+            (should (= 3 (car (after-ended (after-run '("review" "--wait"))))))
+            (should (= 3 (car (after-ended (after-run '("review" "--no-such-option"))))))
+            (after-ended (after-run '("review" "--turn-begins" "--agent" "aider")))
+            (aqd-pending-put "f.txt" (after-written 3))
+            (aqd-pending-put "new.txt" "x\n")
+            (after-ended (after-run '("review" "--turn-ends" "--agent" "aider")))
+            (should (equal '(0 . "1 file is reviewed as it is\n")
+                           (after-ended (after-run '("review" "--mark-reviewed" "new.txt")))))
+            (should (equal '(0 . "1 file is reviewed as it is\n")
+                           (after-ended (after-run '("review" "--mark-reviewed")))))
+            (should (equal '(0 . "Nothing was pending\n")
+                           (after-ended (after-run '("review" "--mark-reviewed"))))))
+        (delete-directory e2e--folder t)))))
+
+(ert-deftest e2e-after-an-agents-hooks-say-when-it-is-at-work ()
+  (after-with-emacs
+    (after-serve)
+    (cl-flet ((event (name &rest more)
+                (after-ended
+                 (after-run '("hook" "claude")
+                            (json-serialize
+                             `((hook_event_name . ,name) (session_id . "s")
+                               (cwd . ,(directory-file-name aqd-pending-root))
+                               ,@more))))))
+      (event "UserPromptSubmit" '(prompt . "shout\nloudly"))
+      ;; As by its shell: no hook sees that.
+      (aqd-pending-put "f.txt" (after-written 3))
+      (event "Stop")
+      (aqd-pending-put "new.txt" "x\n")
+      (after-review "^ .*hunk 1/1 .* file 1/2 ")
+      (e2e-see "f\\.txt  1 hunk · Claude Code" "new\\.txt  1 hunk · outside any turn"))))
+
 (provide 'after-test)
 ;;; after-test.el ends here

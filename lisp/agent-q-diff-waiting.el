@@ -1,0 +1,164 @@
+;;; agent-q-diff-waiting.el --- Rejections that wait for an agent's turn to end  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; An agent that is at work writes again what is taken out of its files.  So
+;; in a review of what was written already, a rejection waits until no agent
+;; is in its turn in the project.  The same key once more takes the hunk out at
+;; once.  What is still waiting when the review ends stays pending.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-change)
+(require 'agent-q-diff-decide)
+(require 'agent-q-diff-session)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-display)
+(require 'agent-q-diff-commands)
+
+(defconst agent-q-diff-waiting--seconds 2
+  "Seconds between checks whether an agent is still at work.")
+
+(defvar-local agent-q-diff-waiting--timer nil
+  "Timer that carries out what waits in this buffer, or nil.")
+
+(defun agent-q-diff-waiting--written ()
+  "Return the `agent-q-diff-written' of this buffer's review."
+  (agent-q-diff-change-written agent-q-diff-buffer-change))
+
+(defun agent-q-diff-waiting--agent ()
+  "Return the name of an agent that is at work in the project, or nil."
+  (ignore-errors
+    (funcall (agent-q-diff-written-at-work (agent-q-diff-waiting--written)))))
+
+(defun agent-q-diff-waiting--id (hunk)
+  "Return the id of HUNK, which stays the same as long as its lines do."
+  (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
+
+(defun agent-q-diff-waiting--pending (hunks)
+  "Return those of HUNKS that are pending and do not wait."
+  (let ((waiting (agent-q-diff-written-waiting (agent-q-diff-waiting--written))))
+    (seq-filter (lambda (hunk)
+                  (let ((hunk (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
+                    (and (null (agent-q-diff-engine-hunk-mark hunk))
+                         (not (memql (agent-q-diff-engine-hunk-id hunk) waiting)))))
+                hunks)))
+
+(defun agent-q-diff-waiting--meant ()
+  "Return the hunks that a key at point is for: one, or those of a file."
+  (if-let ((file (agent-q-diff-buffer-heading-at-point)))
+      (agent-q-diff-change-hunks-of agent-q-diff-buffer-change file)
+    (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+      (list hunk))))
+
+(defun agent-q-diff-waiting-instead (command)
+  "Have a rejection wait if an agent is at work, and return non-nil if it does.
+COMMAND is as for `agent-q-diff-commands-instead-functions'."
+  (unless (or (agent-q-diff-buffer-ended-p) (use-region-p))
+    (pcase command
+      ('reject (agent-q-diff-waiting--add (agent-q-diff-waiting--meant)))
+      ('reject-all (agent-q-diff-waiting--add
+                    (number-sequence 0 (1- (length agent-q-diff-buffer-positions)))))
+      ('unapply (agent-q-diff-waiting--remove (agent-q-diff-waiting--meant))))))
+
+(defun agent-q-diff-waiting--add (hunks)
+  "Have the rejection of those of HUNKS wait that are pending, if it has to.
+Return non-nil if any was added."
+  (when-let* ((hunks (agent-q-diff-waiting--pending hunks))
+              (agent (agent-q-diff-waiting--agent)))
+    (setf (agent-q-diff-written-waiting (agent-q-diff-waiting--written))
+          (append (mapcar #'agent-q-diff-waiting--id hunks)
+                  (agent-q-diff-written-waiting (agent-q-diff-waiting--written))))
+    (unless agent-q-diff-waiting--timer
+      (agent-q-diff-waiting--look-later (current-buffer)))
+    (agent-q-diff-signs-show-all)
+    (let ((n (length hunks)))
+      (message (ngettext "%s will be taken out when %s has ended; the same key again does it now"
+                         "%s will be taken out when %s has ended; the same key again does it now"
+                         n)
+               (if (= 1 n)
+                   (agent-q-diff-buffer-hunk-words (car hunks) 'first)
+                 (format "%d hunks" n))
+               (agent-q-diff-visible agent)))
+    t))
+
+(defun agent-q-diff-waiting--remove (hunks)
+  "Have the rejection of HUNKS wait no longer; return non-nil if any did."
+  (let* ((written (agent-q-diff-waiting--written))
+         (waiting (agent-q-diff-written-waiting written))
+         (rest (seq-difference waiting (mapcar #'agent-q-diff-waiting--id hunks))))
+    (unless (length= rest (length waiting))
+      (setf (agent-q-diff-written-waiting written) rest)
+      (agent-q-diff-signs-show-all)
+      (message "It stays, and is pending")
+      t)))
+
+(defun agent-q-diff-waiting--look-later (buffer)
+  "Call `agent-q-diff-waiting--look' for BUFFER in a moment."
+  (with-current-buffer buffer
+    (setq agent-q-diff-waiting--timer
+          (run-with-timer agent-q-diff-waiting--seconds nil
+                          #'agent-q-diff-waiting--look buffer))))
+
+(defun agent-q-diff-waiting--look (buffer)
+  "Carry out what waits in BUFFER, if no agent is at work any more."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (setq agent-q-diff-waiting--timer nil)
+      (cond
+       ((agent-q-diff-buffer-ended-p))
+       ((or (agent-q-diff-waiting--agent)
+            (agent-q-diff-change-in-progress-p agent-q-diff-buffer-change))
+        (agent-q-diff-waiting--look-later buffer))
+       (t (agent-q-diff-waiting--carry-out))))))
+
+(defun agent-q-diff-waiting--carry-out ()
+  "Take out the hunks of this buffer whose rejection waits.
+Those that are not as they were, since the agent has written their lines again,
+stay pending."
+  (let* ((change (agent-q-diff-signs-follow))
+         (written (agent-q-diff-waiting--written))
+         (waiting (reverse (agent-q-diff-written-waiting written)))
+         (n-done 0)
+         (failed nil))
+    (setf (agent-q-diff-written-waiting written) nil)
+    (agent-q-diff-decide-as-one
+     change
+     (lambda ()
+       (agent-q-diff-change-as-one-step
+        change
+        (lambda ()
+          (dolist (id waiting)
+            (let ((hunk (agent-q-diff-module-hunk-with-id
+                         (agent-q-diff-change-engine change) id)))
+              (condition-case err
+                  (cond
+                   ((null hunk)
+                    (push "one whose lines have changed" failed))
+                   ((null (agent-q-diff-engine-hunk-mark (agent-q-diff-change-hunk change hunk)))
+                    (agent-q-diff-decide-hunk change 'reject hunk)
+                    (cl-incf n-done)))
+                (error
+                 (push (format "%s: %s" (agent-q-diff-buffer-hunk-words hunk)
+                               (agent-q-diff-error-text err))
+                       failed)))))))))
+    (agent-q-diff-buffer-write-states)
+    (agent-q-diff-signs-show-all)
+    (message "%s" (concat (format (ngettext "The agent has ended: %d hunk was taken out"
+                                            "The agent has ended: %d hunks were taken out"
+                                            n-done)
+                                  n-done)
+                          (and failed
+                               (concat "; not taken out: "
+                                       (string-join (nreverse failed) "; ")))))))
+
+(provide 'agent-q-diff-waiting)
+;;; agent-q-diff-waiting.el ends here
