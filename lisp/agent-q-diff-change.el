@@ -490,7 +490,7 @@ If it signals an error, the decision is undone.")
   (at-work nil :documentation "Function that returns the name of an agent that is at work there, or nil.")
   (waiting nil :documentation "Ids of the hunks that are taken out when the agent has ended.")
   (is-awaited nil :documentation "Non-nil if a program waits for the end of the review.")
-  (authors nil :documentation "Alist from absolute names of files to who wrote what is pending.
+  (written-by nil :documentation "Alist from absolute names of files to who wrote what is pending.
 Each is (AUTHORS . LINES).  AUTHORS are those of the file: the name of an
 agent, or `outside', `unknown' or `user', as in `agent-q-diff-module-pending';
 or `somebody', if no turn of an agent is known.  LINES are as there, or nil if
@@ -580,12 +580,13 @@ kept, or if a file can no longer be a target."
 ;;;; Who wrote it
 
 (defun agent-q-diff-change-authors (change file)
-  "Return who wrote what is decided about FILE of CHANGE, (AUTHORS . LINES), or nil.
-See the slot `authors' of `agent-q-diff-written'; it is nil if nobody knows."
+  "Return who wrote what is decided about FILE of CHANGE, (AUTHORS . LINES).
+See the slot `written-by' of `agent-q-diff-written'.  If nobody knows, return
+nil."
   (when-let ((written (agent-q-diff-change-written change)))
     (cdr (assoc (or (agent-q-diff-file-change-new-path file)
                     (agent-q-diff-file-change-old-path file))
-                (agent-q-diff-written-authors written)))))
+                (agent-q-diff-written-written-by written)))))
 
 (defun agent-q-diff-change-hunk-authors (change hunk)
   "Return who wrote HUNK of CHANGE, a list of authors; nil if nobody knows."
@@ -613,8 +614,8 @@ See the slot `authors' of `agent-q-diff-written'; it is nil if nobody knows."
   (let ((authors (agent-q-diff-change-hunk-authors change hunk)))
     (and (cdr authors) (memq 'user authors))))
 
-(defun agent-q-diff-change-author-words (authors)
-  "Return words for AUTHORS, a list as for `agent-q-diff-written', or nil."
+(defun agent-q-diff-change-author-words (who)
+  "Return words for WHO, a list of authors as for `agent-q-diff-written', or nil."
   (let ((words (delq nil
                      (mapcar (lambda (author)
                                (pcase-exhaustive author
@@ -622,9 +623,9 @@ See the slot `authors' of `agent-q-diff-written'; it is nil if nobody knows."
                                  ('unknown "from before the first look")
                                  ((or 'user 'somebody) nil)
                                  ((pred stringp) (agent-q-diff-visible author))))
-                             authors))))
-    (when (memq 'user authors)
-      (setq words (append words (list (if (cdr authors) "edited by you, too" "yours")))))
+                             who))))
+    (when (memq 'user who)
+      (setq words (append words (list (if (cdr who) "edited by you, too" "yours")))))
     (and words (string-join words ", "))))
 
 ;;;; While it is being carried out

@@ -34,10 +34,13 @@
 (eval-and-compile
   ;; Loading the module replaces these functions by its own.
   (dolist (name '(adopt
+                  at-work
+                  begin-turn
                   begin-written
                   blank-hunks
                   blobs
                   candidates
+                  changed-lines
                   changed-words
                   codex-files
                   codex-updated
@@ -46,6 +49,7 @@
                   decision
                   describe
                   edit-outside
+                  end-turns
                   fail
                   file-has-original
                   files
@@ -71,6 +75,7 @@
                   n-suspects
                   next-pending
                   note-left
+                  note-renamed
                   note-reviewed
                   note-saved
                   note-taking-out

@@ -66,9 +66,9 @@ for BY.  In the authors of FILES, the agents of turns have their names."
                  (agent-q-diff-pending-file-lines file)))
     (list (file-name-as-directory root) texts files left-out)))
 
-(defun agent-q-diff-pending--names (authors turns)
-  "Return AUTHORS with the agents of TURNS for the numbers of these.
-Both are as in `agent-q-diff-module-pending'."
+(defun agent-q-diff-pending--names (who turns)
+  "Return WHO, a list of authors, in which agents have their names.
+WHO and TURNS are as in `agent-q-diff-module-pending'."
   (seq-uniq
    (mapcar (lambda (author)
              (cond
@@ -79,7 +79,7 @@ Both are as in `agent-q-diff-module-pending'."
               ;; Where no turn is known, nothing is outside one.
               ((and (eq author 'outside) (null turns)) 'somebody)
               (t author)))
-           authors)))
+           who)))
 
 (defun agent-q-diff-pending-bytes (texts name)
   "Return the bytes of the text with NAME in the folder TEXTS; \"\" if NAME is nil."
@@ -190,15 +190,15 @@ ROOT, TEXTS and FILES are as from `agent-q-diff-pending--look'."
 ;;
 ;; It is stored before that, for `agent-q-diff-taken-out'.
 
-(defun agent-q-diff-pending--written (root authors after)
+(defun agent-q-diff-pending--written (root written-by after)
   "Return an `agent-q-diff-written' by which what is taken out is stored.
-The files are in the project at ROOT.  AUTHORS is its slot.  AFTER is called
+The files are in the project at ROOT.  WRITTEN-BY is its slot.  AFTER is called
 after a decision, with the change and the files that were decided."
   (let ((stored nil)
         (unsaved nil))
     (agent-q-diff-written-create
      :root root
-     :authors authors
+     :written-by written-by
      :at-work (lambda ()
                 (agent-q-diff-engine-call #'agent-q-diff-module-at-work root))
      :before (lambda (files)
@@ -280,7 +280,8 @@ unsaved edits, BYTES are what it would hold after saving them."
       (agent-q-diff-pending--state-on-disk path))))
 
 (defun agent-q-diff-pending--state-on-disk (path)
-  "Return (MODE . BYTES) of what is at PATH on disk, as `agent-q-diff-pending-state'."
+  "Return (MODE . BYTES) of what is at PATH on disk.
+See `agent-q-diff-pending-state'."
   (if-let ((link (file-symlink-p path)))
       (cons agent-q-diff-pending-link (encode-coding-string link 'utf-8-emacs-unix))
     (agent-q-diff-pending--on-disk path)))
@@ -542,7 +543,7 @@ files are named."
 ;;;; What is decided before it is written
 
 (defun agent-q-diff-pending--watch (names)
-  "Return a function that records what changes in the files NAMES as reviewed.
+  "Return a function that records as reviewed what is changed in the files NAMES.
 See `agent-q-diff-file-watch-function'.  Return nil if none is in a project
 that was looked at."
   (when-let ((before (delq nil (mapcan #'agent-q-diff-pending--watched names))))

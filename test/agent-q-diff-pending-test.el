@@ -627,7 +627,7 @@
        ,@body)))
 
 (defun aqd-pending-turn-ends ()
-  "End the turn, and let what waits in this buffer be carried out; return what is said."
+  "End the turn, carry out what waits in this buffer, and return what is said."
   (agent-q-diff-module-end-turns default-directory)
   (aqd-said (agent-q-diff-waiting--look (current-buffer))))
 
