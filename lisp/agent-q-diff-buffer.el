@@ -709,9 +709,10 @@ file, are inserted at once; see `agent-q-diff-buffer-rest'."
 ;;;; What a heading shows
 
 (defun agent-q-diff-section--author-words (change file)
-  "Return who wrote what is decided about FILE of CHANGE, a string, or nil."
+  "Return who wrote what is decided about FILE of CHANGE, a string, or nil.
+If that were several, each hunk says whose it is."
   (let ((authors (car (agent-q-diff-change-authors change file))))
-    (unless (member authors '(nil (unknown)))
+    (unless (or (null authors) (cdr authors) (equal authors '(unknown)))
       (agent-q-diff-change-author-words authors))))
 
 (defun agent-q-diff-section-state (change index)

@@ -81,13 +81,16 @@ Return non-nil if any was added."
       (agent-q-diff-waiting--look-later (current-buffer)))
     (agent-q-diff-signs-show-all)
     (let ((n (length hunks)))
-      (message (ngettext "%s will be taken out when %s has ended; the same key again does it now"
-                         "%s will be taken out when %s has ended; the same key again does it now"
-                         n)
+      (message (ngettext "%s waits until %s has ended; the same key again takes it out"
+                         "%s wait until %s has ended; the same key again takes them out" n)
                (if (= 1 n)
                    (agent-q-diff-buffer-hunk-words (car hunks) 'first)
                  (format "%d hunks" n))
                (agent-q-diff-visible agent)))
+    (when-let ((next (car (agent-q-diff-waiting--pending
+                           (number-sequence (1+ (car (last hunks)))
+                                            (1- (length agent-q-diff-buffer-positions)))))))
+      (agent-q-diff-buffer-goto-hunk next))
     t))
 
 (defun agent-q-diff-waiting--remove (hunks)

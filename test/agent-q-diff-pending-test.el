@@ -633,7 +633,7 @@
 
 (ert-deftest aqd-pending-a-rejection-waits-until-the-agent-has-ended ()
   (aqd-pending-while-at-work
-    (should (string-match-p "Hunk 2 will be taken out when Codex has ended"
+    (should (string-match-p "Hunk 2 waits until Codex has ended"
                             (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
     (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
     (should (equal '("[PENDING, will be taken out]") (mapcar #'cdr (aqd-pending-signs))))
@@ -651,7 +651,7 @@
 
 (ert-deftest aqd-pending-what-waits-can-be-kept-or-stay ()
   (aqd-pending-while-at-work
-    (should (string-match-p "2 hunks will be taken out when Codex has ended"
+    (should (string-match-p "2 hunks wait until Codex has ended"
                             (aqd-said (agent-q-diff-reject-all))))
     (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
     (aqd-pending-do #'agent-q-diff-accept-hunk 1)

@@ -546,6 +546,25 @@ A list in the place of a line is the lines for it, perhaps none."
   (nil nil "C-x 1 C-c C-k")
   ("written-mode" agent-q-diff-pending-mode agent-q-diff-pending-mode))
 
+(defun tours-turn (is-begun)
+  "Record that an agent begins its turn in the repository, if IS-BEGUN, or ends it."
+  (e2e-eval `(let ((root ,(file-name-as-directory (e2e-path "p"))))
+               (if ,is-begun
+                   (agent-q-diff-module-begin-turn root "Codex" "" "Shout")
+                 (agent-q-diff-module-end-turns root))
+               nil)))
+
+(screens-define-tour turns
+  (nil nil (tours-repository) "C-x C-f" ("~/p/calc.py") "RET")
+  (nil nil agent-q-diff-review-changes (tours-turn t) (tours-agent-writes) (tours-turn nil)
+       ;; As a formatter does, after the turn.
+       (e2e-write "p/calc.py" (tours-lines 42 5 "LINE 5" 30 '("LINE 30" "more") 41 nil 42 "last"))
+       (tours-turn t))
+  ("turns-opened" agent-q-diff-review-changes agent-q-diff-review-changes "C-x 1")
+  ("turns-r" agent-q-diff-reject-hunk "r")
+  ("turns-O" agent-q-diff-keep-outside "O")
+  ("turns-over" agent-q-diff-end-turns agent-q-diff-end-turns (e2e-see "The agent has ended")))
+
 (screens-define-tour unreviewed
   (nil nil (tours-repository) "C-x C-f" ("~/p/calc.py") "RET")
   (nil agent-q-diff-review-changes agent-q-diff-review-changes)
