@@ -291,12 +291,6 @@ then has TEXT."
        (process-send-eof holder)
        (e2e-wait-for (not (process-live-p holder))))))
 
-(defun after-wait-for-lock ()
-  "Wait until the Emacs under test waits for a lock."
-  (e2e-wait-for (with-temp-buffer
-                  (insert-file-contents "/proc/locks")
-                  (re-search-forward (format "-> FLOCK .* %d " e2e--pid) nil t))))
-
 (ert-deftest e2e-after-reading-needs-no-lock ()
   (after-with-emacs
     (aqd-pending-put "f.txt" (after-written 3 15 27))
@@ -310,22 +304,19 @@ then has TEXT."
       (after-visit "f.txt")
       (e2e-see "\\[1 file unreviewed\\]"))))
 
-(ert-deftest e2e-after-C-g-ends-waiting-for-the-lock ()
+(ert-deftest e2e-after-nobody-waits-long-for-the-lock ()
   (after-with-emacs
     (aqd-pending-put "f.txt" (after-written 3 15 27))
     (after-with-lock
       (after-call 'agent-q-diff-review-changes)
-      (after-wait-for-lock)
-      (e2e-keys "C-g")
-      (e2e-see "^Quit"))
+      (e2e-see "another program is using "))
     (after-review "^ hunk 1/3 ")
     (after-with-lock
-      (dolist (key '("r" "a"))
-        (e2e-keys key)
-        (after-wait-for-lock)
-        (e2e-keys "C-g")
-        (e2e-see "^Quit")
-        (should (equal (after-written 3 15 27) (aqd-pending-has "f.txt")))))
+      (e2e-keys "r")
+      (e2e-see "^Failed to take the hunk out: nothing is taken out, since it could not be stored")
+      (e2e-keys "a")
+      (e2e-see "^Failed to keep the hunk: another program is using ")
+      (should (equal (after-written 3 15 27) (aqd-pending-has "f.txt"))))
     (e2e-keys "q")
     (after-see-taken-out)
     (after-review "^ hunk 1/3 ")
