@@ -52,6 +52,8 @@ pub struct Git {
 /// What git says of the working tree.
 #[derive(Debug, Default)]
 pub struct Status {
+    /// The commit that is checked out; `None` if there is none yet.
+    pub head: Option<String>,
     /// The paths that may differ from HEAD, in the index or in the working tree, each with whether git
     /// does not know it. They are sorted.
     pub changed: Vec<(Vec<u8>, bool)>,
@@ -233,17 +235,31 @@ impl Git {
     /// # Errors
     ///
     /// [`GitError`], also if there are conflicts.
-    pub fn status(&self, head: Option<&str>) -> Result<Status, GitError> {
+    pub fn status(&self) -> Result<Status, GitError> {
         let arguments = [
             "status",
+            "--branch",
+            "--no-ahead-behind",
             "--porcelain=v2",
             "-z",
             "--untracked-files=all",
             "--no-renames",
             "--ignore-submodules=dirty",
         ];
-        let answer = self.run(&arguments, b"")?;
-        let mut status = self.hidden(head)?;
+        // Both read the whole index, so they run at the same time.
+        let (answer, listed) = std::thread::scope(|scope| {
+            let listing = scope.spawn(|| self.run(&["ls-files", "-v", "-z"], b""));
+            let answer = self.run(&arguments, b"");
+            (answer, listing.join().expect("it does not panic"))
+        });
+        let answer = answer?;
+        let head = answer
+            .split(|&byte| byte == 0)
+            .find_map(|entry| entry.strip_prefix(b"# branch.oid "))
+            .filter(|oid| *oid != b"(initial)")
+            .map(|oid| String::from_utf8_lossy(oid).into_owned());
+        let mut status = self.hidden(&listed?, head.as_deref())?;
+        status.head = head;
         for entry in answer
             .split(|&byte| byte == 0)
             .filter(|entry| !entry.is_empty())
@@ -253,7 +269,7 @@ impl Git {
                 b'1' => 8,
                 b'u' => 10,
                 b'?' => 1,
-                // The number of stashes, which the configuration may ask for.
+                // The branch, and whatever else the configuration may ask for.
                 b'#' => continue,
                 _ => return Err(GitError::Answer("status")),
             };
@@ -279,11 +295,10 @@ impl Git {
 
     /// Returns what differs from `head` of the files at which git was told not to look, and what a sparse
     /// checkout leaves out.
-    fn hidden(&self, head: Option<&str>) -> Result<Status, GitError> {
-        let answer = self.run(&["ls-files", "-v", "-z"], b"")?;
+    fn hidden(&self, listed: &[u8], head: Option<&str>) -> Result<Status, GitError> {
         let mut status = Status::default();
         let mut hidden = Vec::new();
-        for entry in answer.split(|&byte| byte == 0) {
+        for entry in listed.split(|&byte| byte == 0) {
             let [tag, b' ', path @ ..] = entry else {
                 continue;
             };
@@ -357,29 +372,6 @@ impl Git {
             Err(GitError::Failed { .. }) => Ok(false),
             Err(error) => Err(error),
         }
-    }
-
-    /// Returns what git is in the middle of, such as a merge, or `None`.
-    ///
-    /// # Errors
-    ///
-    /// [`GitError`].
-    pub fn in_progress(&self) -> Result<Option<&'static str>, GitError> {
-        let signs = [
-            ("MERGE_HEAD", "a merge"),
-            ("rebase-merge", "a rebase"),
-            ("rebase-apply", "a rebase"),
-            ("CHERRY_PICK_HEAD", "a cherry-pick"),
-            ("REVERT_HEAD", "a revert"),
-            ("sequencer", "a cherry-pick or revert"),
-            ("BISECT_LOG", "a bisect"),
-        ];
-        // They are beside our folder, each worktree's own.
-        let folder = self.data_folder()?;
-        let mut there = signs
-            .iter()
-            .filter(|(name, _)| fs::symlink_metadata(folder.with_file_name(name)).is_ok());
-        Ok(there.next().map(|(_, what)| *what))
     }
 
     /// Returns the first lines of the latest commits that `new` has and `old` has not, at most `n_most`.
@@ -577,6 +569,24 @@ fn next_object<'a>(rest: &mut &'a [u8], end: &[u8]) -> Result<&'a [u8], GitError
 fn random() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(std::process::id())
+}
+
+/// Returns what git is in the middle of, such as a merge, or `None`. `folder` is [`Git::data_folder`],
+/// beside which it says so, each worktree its own.
+pub fn in_progress(folder: &Path) -> Option<&'static str> {
+    let signs = [
+        ("MERGE_HEAD", "a merge"),
+        ("rebase-merge", "a rebase"),
+        ("rebase-apply", "a rebase"),
+        ("CHERRY_PICK_HEAD", "a cherry-pick"),
+        ("REVERT_HEAD", "a revert"),
+        ("sequencer", "a cherry-pick or revert"),
+        ("BISECT_LOG", "a bisect"),
+    ];
+    let mut there = signs
+        .iter()
+        .filter(|(name, _)| fs::symlink_metadata(folder.with_file_name(name)).is_ok());
+    there.next().map(|(_, what)| *what)
 }
 
 /// Returns whether the file `path`, which git does not know, is one that an editor keeps for itself:

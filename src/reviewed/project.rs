@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use agent_q_diff_engine::diff::edits;
 use agent_q_diff_engine::text::Text;
 
 use crate::authors::Authors;
-use crate::git::{Committed, Git, GitError, Status};
+use crate::git::{self, Committed, Git, GitError, Status};
 use crate::store::{Content, Store, StoreError, now};
 use crate::{Digest, Ledger, Moves, Pending, TakenOut, Turn, Version, World};
 
@@ -50,6 +51,9 @@ const MAX_SIZE: u64 = 8 << 20;
 /// program installed, such as `node_modules`.
 const MAX_NEW: usize = 1000;
 
+/// Least time between two times that texts are deleted which nothing names.
+const PRUNE_PAUSE: Duration = Duration::from_secs(600);
+
 /// What is not looked at: the path of a file or of a folder, and how many files that are; 0 is a folder
 /// that is a repository of its own.
 pub type LeftOut = (Vec<u8>, usize);
@@ -70,6 +74,8 @@ pub struct Look {
 pub struct Project {
     git: Git,
     store: Store,
+    /// When texts that nothing names were last deleted.
+    pruned: Option<Instant>,
 }
 
 impl Project {
@@ -82,7 +88,11 @@ impl Project {
         let git = Git::find(folder)?;
         let git = git.ok_or_else(|| ProjectError::NoRepository(folder.to_owned()))?;
         let store = Store::open(git.data_folder()?)?;
-        Ok(Project { git, store })
+        Ok(Project {
+            git,
+            store,
+            pruned: None,
+        })
     }
 
     /// The top of the working tree.
@@ -103,11 +113,12 @@ impl Project {
     /// [`ProjectError`]; then nothing was written.
     pub fn look(&mut self, moves: Moves) -> Result<Look, ProjectError> {
         self.git.make_safe();
-        if let Some(what) = self.git.in_progress()? {
+        if let Some(what) = git::in_progress(self.store.folder()) {
             return Err(ProjectError::InProgress(what));
         }
-        let head = self.git.head()?;
-        let (dirty, left_out, not_looked_at) = self.bounded(self.git.status(head.as_deref())?);
+        let status = self.git.status()?;
+        let head = status.head.clone();
+        let (dirty, left_out, not_looked_at) = self.bounded(status);
         let git = &self.git;
         let pending = self.store.change(|ledger, store| {
             if let Some(base) = ledger.base()
@@ -121,7 +132,10 @@ impl Project {
             disk.read_committed(ledger.base(), ledger.has_base())?;
             ledger.look(&mut disk, moves)
         })?;
-        self.store.prune()?;
+        if self.pruned.is_none_or(|at| at.elapsed() > PRUNE_PAUSE) {
+            self.store.prune()?;
+            self.pruned = Some(Instant::now());
+        }
         Ok(Look { pending, left_out })
     }
 

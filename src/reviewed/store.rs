@@ -94,6 +94,11 @@ impl Store {
         &self.ledger
     }
 
+    /// Returns the folder in which all of it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Returns the folder of the texts.
     pub fn texts(&self) -> PathBuf {
         self.folder.join("texts")

@@ -15,6 +15,7 @@
 (require 'aqd-bench-felt)
 (require 'aqd-bench-several)
 (require 'aqd-bench-own-tool)
+(require 'aqd-bench-after)
 
 (defconst aqd-bench-sections
   '((felt-accepting . aqd-bench-felt-accepting)
@@ -28,6 +29,7 @@
     (felt-first-use . aqd-bench-felt-first-use)
     (felt-several . aqd-bench-several)
     (felt-own-tool . aqd-bench-own-tool)
+    (felt-after . aqd-bench-after)
     (text . aqd-bench-diff-text)
     (opening . aqd-bench-opening)
     (accepting . aqd-bench-accepting)
