@@ -96,6 +96,7 @@
                   reviewed
                   set-mark
                   split
+                  stage
                   standing
                   suspects
                   taken-out
