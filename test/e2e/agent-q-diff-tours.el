@@ -529,6 +529,7 @@ A list in the place of a line is the lines for it, perhaps none."
    agent-q-diff-review-changes)
   ("written-a" agent-q-diff-accept-hunk "C-x 1 a")
   ("written-r" agent-q-diff-reject-hunk "r")
+  ("written-S" agent-q-diff-stage "S")
   ("written-u" agent-q-diff-unapply-hunk "p p u")
   ("written-heading-r" agent-q-diff-reject-hunk "M-n r")
   ("written-q" agent-q-diff-finish "q")
