@@ -380,9 +380,10 @@ of them was staged."
       (puthash pending before staged))))
 
 (defun agent-q-diff-pending--stage (root pending before after)
-  "Make the change from BEFORE to AFTER to PENDING in the index of the project at ROOT.
-PENDING is an `agent-q-diff-pending-file', the others are (MODE . BYTES).
-Return nil, or, if it cannot be made, a sentence that says why."
+  "Make the change from BEFORE to AFTER to PENDING in git's index.
+PENDING is an `agent-q-diff-pending-file' of the project at ROOT, the others
+are (MODE . BYTES).  Return nil, or, if the change cannot be made, a sentence
+that says why."
   (condition-case err
       (ignore (agent-q-diff-engine-call #'agent-q-diff-module-stage
                                         root (agent-q-diff-pending-file-path pending)
