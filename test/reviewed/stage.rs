@@ -158,6 +158,22 @@ fn what_is_staged_passes_the_filters_of_the_user() {
 }
 
 #[test]
+fn staging_runs_no_hook() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = repository();
+    let folder = folder.path();
+    let hook = folder.join(".git/hooks/post-index-change");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/bin/sh\ntouch .git/ran\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    stage_text(folder, "f", "a\nb\nc\n", "a\nB\nc\n").unwrap();
+    assert!(!folder.join(".git/ran").exists());
+    // The hook is one that git runs.
+    git(folder, &["update-index", "--chmod=+x", "f"]);
+    assert!(folder.join(".git/ran").exists());
+}
+
+#[test]
 fn new_and_deleted_files_are_staged() {
     let folder = repository();
     let folder = folder.path();
@@ -220,6 +236,8 @@ fn modes_links_and_files_that_are_no_text_are_staged_as_a_whole() {
     // Its lines leave the mode as it is.
     stage_text(folder, "f", "a\nb\nc\n", "a\nB\nc\n").unwrap();
     assert_eq!(indexed(folder, "f"), "100755 a\\nB\\nc\\n");
+    // No filter is for links.
+    git(folder, &["config", "core.autocrlf", "input"]);
     stage(folder, "link", (0, b""), (0o120_000, b"f\r\n")).unwrap();
     assert_eq!(indexed(folder, "link"), "120000 f\\r\\n");
     stage(folder, "link", (0o120_000, b"f\r\n"), (0o120_000, b"g")).unwrap();
