@@ -531,6 +531,7 @@ A list in the place of a line is the lines for it, perhaps none."
   ("written-r" agent-q-diff-reject-hunk "r")
   ("written-S" agent-q-diff-stage "S")
   ("written-u" agent-q-diff-unapply-hunk "p p u")
+  (nil nil "S")
   ("written-heading-r" agent-q-diff-reject-hunk "M-n r")
   ("written-q" agent-q-diff-finish "q")
   ("written-again" agent-q-diff-review-changes agent-q-diff-review-changes)
