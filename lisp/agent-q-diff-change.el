@@ -481,11 +481,14 @@ IS-DONE is non-nil if it has been done."
 (cl-defstruct (agent-q-diff-written (:constructor agent-q-diff-written-create)
                                     (:copier nil))
   "Functions to call while a change is decided that was written before its review.
-Each gets a list of files, `agent-q-diff-file-change', of that change."
+Some get a list of files, `agent-q-diff-file-change', of that change."
   (before nil :documentation "Called with the files that a command is about to change.
 If it signals an error, the command stops and has changed nothing.")
   (after nil :documentation "Called with the change and the files that were decided.
 If it signals an error, the decision is undone.")
+  (stage nil :documentation "Called without arguments to put what is kept into git's index.
+It returns (N . FAILED): the number of files that were staged, and for each
+that could not be a sentence that says why.")
   (root nil :documentation "The root of the project of the files.")
   (at-work nil :documentation "Function that returns the name of an agent that is at work there, or nil.")
   (waiting nil :documentation "Ids of the hunks that are taken out when the agent has ended.")

@@ -689,6 +689,32 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
             (if (eq command 'reject) 'marked 'edited))
            (agent-q-diff-commands--counts-words change)))
 
+;;;; Staging
+
+(defun agent-q-diff-stage ()
+  "Put what you have kept in this review into git's index, in all of its files.
+These are exactly the lines that you have kept; what you have made pending
+again since then is taken out of the index.  Files do not change.  Where the
+index has other lines than those that you have reviewed, nothing is staged.
+
+This is for a review of what was written already; see also the option
+`agent-q-diff-stage-kept'."
+  (interactive)
+  (let ((written (agent-q-diff-change-written (agent-q-diff-buffer-current-change))))
+    (unless written
+      (user-error "Only what M-x agent-q-diff-review-changes shows can be staged"))
+    (pcase-let ((`(,n . ,failed) (funcall (agent-q-diff-written-stage written))))
+      (message "%s"
+               (string-join
+                (append (cond
+                         ((< 0 n)
+                          (list (format (ngettext "What you kept of %d file is staged"
+                                                  "What you kept of %d files is staged" n)
+                                        n)))
+                         ((null failed) '("Nothing is kept that is not staged")))
+                        failed)
+                "; ")))))
+
 ;;;; Looking again, selecting
 
 (defun agent-q-diff-refresh ()

@@ -207,7 +207,8 @@ that; the next `agent-q-diff-change-follow' then takes it in."
 (defun agent-q-diff-decide--watch (change parts)
   "Return a function to call after PARTS of a plan are carried out, or nil.
 If CHANGE was written before its review, or is of texts only, return nil."
-  (unless (or (agent-q-diff-change-written change)
+  (unless (or (null agent-q-diff-file-watch-function)
+              (agent-q-diff-change-written change)
               (agent-q-diff-change-is-detached change))
     (agent-q-diff-file-watch
      (cl-loop for part in parts

@@ -517,7 +517,7 @@ deciding it; COMMENT is the user's comment on it, or nil."
                                      (memql (agent-q-diff-engine-hunk-id hunk)
                                             (agent-q-diff-written-waiting written))
                                      "will be taken out")
-                                (agent-q-diff-signs--author-note hunk)
+                                (and written (agent-q-diff-signs--author-note hunk))
                                 (and (> fuzz 0) (format "fuzz %d" fuzz))
                                 (and (agent-q-diff-engine-hunk-is-edited hunk) "edited")
                                 (and comment "commented")))))

@@ -101,6 +101,7 @@
                   reviewed
                   set-mark
                   split
+                  stage
                   standing
                   suspects
                   taken-out

@@ -63,6 +63,7 @@
     (agent-q-diff-accept-white-space . "accept all whitespace-only hunks")
     (agent-q-diff-keep-outside . "keep all that was written outside any turn")
     (agent-q-diff-unapply-all     . "take all of the proposal out of the file again")
+    (agent-q-diff-stage           . "stage what you kept, if it was written before its review")
     (agent-q-diff-next-review     . "go to the next open review")
     (agent-q-diff-select-line     . "select the line at point, and then the next ones")
     (agent-q-diff-fold-hunk       . "fold the hunk into its header, or show it again")
@@ -360,6 +361,7 @@ In a diff that was not made from a review, carry it out."
     (define-key map "k" (agent-q-diff-base-key-by-evil #'agent-q-diff-reject-hunk
                                                        #'previous-line))
     (define-key map "g" #'agent-q-diff-refresh)
+    (define-key map "S" #'agent-q-diff-stage)
     (define-key map "v" #'agent-q-diff-select-line)
     (define-key map "\t" #'agent-q-diff-fold-hunk)
     (define-key map [backtab] #'agent-q-diff-fold-all-hunks)

@@ -31,6 +31,17 @@
 (require 'agent-q-diff-api)
 (require 'agent-q-diff-waiting)
 
+;;;; Options
+
+(defcustom agent-q-diff-stage-kept nil
+  "Whether what you keep of what was written already is put into git's index.
+These are exactly the lines of the hunk, so that Magit shows them as staged;
+what makes the hunk pending again takes them out of the index.  Your own
+filters run on what is staged, as in `git add'.  If nil,
+\\<agent-q-diff-mode-map>\\[agent-q-diff-stage] in the diff buffer stages what you have kept."
+  :group 'agent-q-diff-review
+  :type 'boolean)
+
 ;;;; What is pending
 
 (cl-defstruct (agent-q-diff-pending-file (:type vector) (:constructor nil) (:copier nil))
@@ -162,6 +173,8 @@ ROOT, TEXTS and FILES are as from `agent-q-diff-pending--look'."
                                          (agent-q-diff-pending-file-path file) root)
                                         file))
                                 files))
+                 (recorded (make-hash-table :test #'eq))
+                 (staged (make-hash-table :test #'eq))
                  (change (agent-q-diff-change-join changes)))
             (agent-q-diff-change-begin-written
              change
@@ -171,16 +184,23 @@ ROOT, TEXTS and FILES are as from `agent-q-diff-pending--look'."
                         (cons name (cons (agent-q-diff-pending-file-authors file)
                                          (agent-q-diff-pending-file-lines file))))
                       known)
-              (let ((recorded (make-hash-table :test #'eq)))
-                (lambda (change decided)
-                  ;; By name: when a review is looked at again, its files are new.
-                  (dolist (one decided)
-                    (agent-q-diff-pending--record
-                     root texts change one
-                     (cdr (assoc (or (agent-q-diff-file-change-new-path one)
-                                     (agent-q-diff-file-change-old-path one))
-                                 known))
-                     recorded))))))
+              (lambda (change decided)
+                (let ((made (mapcar
+                             (lambda (one)
+                               (agent-q-diff-pending--record
+                                root texts change one
+                                ;; By name: when a review is looked at again, its
+                                ;; files are new.
+                                (cdr (assoc (or (agent-q-diff-file-change-new-path one)
+                                                (agent-q-diff-file-change-old-path one))
+                                            known))
+                                recorded))
+                             decided)))
+                  (agent-q-diff-pending--note-to-stage made staged)
+                  (when agent-q-diff-stage-kept
+                    (agent-q-diff-pending--stage-made root made staged))))
+              (lambda ()
+                (agent-q-diff-pending--stage-all root recorded staged))))
             (setq is-done t)
             change))
       (unless is-done
@@ -190,15 +210,16 @@ ROOT, TEXTS and FILES are as from `agent-q-diff-pending--look'."
 ;;
 ;; It is stored before that, for `agent-q-diff-taken-out'.
 
-(defun agent-q-diff-pending--written (root written-by after)
+(defun agent-q-diff-pending--written (root written-by after stage)
   "Return an `agent-q-diff-written' by which what is taken out is stored.
-The files are in the project at ROOT.  WRITTEN-BY is its slot.  AFTER is called
-after a decision, with the change and the files that were decided."
+The files are in the project at ROOT.  WRITTEN-BY and STAGE are its slots.  AFTER
+is called after a decision, with the change and the files that were decided."
   (let ((stored nil)
         (unsaved nil))
     (agent-q-diff-written-create
      :root root
      :written-by written-by
+     :stage stage
      :at-work (lambda ()
                 (agent-q-diff-engine-call #'agent-q-diff-module-at-work root))
      :before (lambda (files)
@@ -310,7 +331,8 @@ If its coding system cannot encode its text, they are UTF-8."
   "Record what was reviewed of FILE of CHANGE, after a decision on it.
 PENDING is the `agent-q-diff-pending-file' that it was made of, in the
 project at ROOT; TEXTS is the folder of its texts.  KNOWN is a table from such
-to what was recorded last, (MODE . BYTES)."
+to what was recorded last, (MODE . BYTES).  Return (PENDING BEFORE AFTER): what
+was reviewed until then and is now, in that form."
   (let* ((before (gethash pending known))
          (after (agent-q-diff-pending--reviewed texts change file pending)))
     (unless before
@@ -318,7 +340,8 @@ to what was recorded last, (MODE . BYTES)."
     (agent-q-diff-engine-call #'agent-q-diff-module-note-reviewed
                                root (agent-q-diff-pending-file-path pending)
                                (car before) (cdr before) (car after) (cdr after))
-    (puthash pending after known)))
+    (puthash pending after known)
+    (list pending before after)))
 
 (defun agent-q-diff-pending--reviewed (texts change file pending &optional is-before)
   "Return what was reviewed of FILE of CHANGE, (MODE . BYTES).
@@ -358,6 +381,57 @@ PENDING are as for `agent-q-diff-pending--record'."
                        (agent-q-diff-coding-of-buffer))
                    'utf-8-emacs-unix)))
     (encode-coding-string (agent-q-diff-engine-text text) coding)))
+
+;;;; Staging what is kept
+
+(defun agent-q-diff-pending--note-to-stage (made staged)
+  "Note in STAGED that of the files in MADE nothing of this review is staged yet.
+MADE is a list of values of `agent-q-diff-pending--record'.  STAGED is a table
+from files to what was reviewed of them, (MODE . BYTES), when all that was kept
+of them was staged."
+  (pcase-dolist (`(,pending ,before ,_) made)
+    (unless (gethash pending staged)
+      (puthash pending before staged))))
+
+(defun agent-q-diff-pending--stage (root pending before after)
+  "Make the change from BEFORE to AFTER to PENDING in git's index.
+PENDING is an `agent-q-diff-pending-file' of the project at ROOT, the others
+are (MODE . BYTES).  Return nil, or, if the change cannot be made, a sentence
+that says why."
+  (condition-case err
+      (ignore (agent-q-diff-engine-call #'agent-q-diff-module-stage
+                                        root (agent-q-diff-pending-file-path pending)
+                                        (car before) (cdr before) (car after) (cdr after)))
+    (agent-q-diff-error (agent-q-diff-visible (agent-q-diff-error-text err)))))
+
+(defun agent-q-diff-pending--stage-made (root made staged)
+  "Stage the decisions MADE in the project at ROOT, and warn of what cannot be.
+MADE and STAGED are as for `agent-q-diff-pending--note-to-stage'."
+  (when-let ((failed (cl-loop for (pending before after) in made
+                              for why = (agent-q-diff-pending--stage
+                                         root pending before after)
+                              if why collect why
+                              else if (equal before (gethash pending staged))
+                              do (puthash pending after staged))))
+    (agent-q-diff-base-warn
+     (format "The decision is recorded, but %s" (string-join failed "; ")))))
+
+(defun agent-q-diff-pending--stage-all (root known staged)
+  "Stage what is kept in the project at ROOT; return what slot `stage' describes.
+That is the slot of `agent-q-diff-written'.  KNOWN is as for
+`agent-q-diff-pending--record', and STAGED as for
+`agent-q-diff-pending--note-to-stage'."
+  (let ((n 0)
+        (failed '()))
+    (maphash (lambda (pending after)
+               (let ((before (gethash pending staged)))
+                 (unless (equal before after)
+                   (if-let ((why (agent-q-diff-pending--stage root pending before after)))
+                       (push why failed)
+                     (puthash pending after staged)
+                     (cl-incf n)))))
+             known)
+    (cons n (nreverse failed))))
 
 ;;;; Projects that are looked at
 

@@ -183,7 +183,7 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-begin-written agent-q-diff-module-reviewed
     agent-q-diff-module-pending agent-q-diff-module-moved
     agent-q-diff-module-mark-reviewed agent-q-diff-module-note-reviewed
-    agent-q-diff-module-note-saved
+    agent-q-diff-module-note-saved agent-q-diff-module-stage
     agent-q-diff-module-note-taking-out agent-q-diff-module-note-left
     agent-q-diff-module-taken-out agent-q-diff-module-changed-lines
     agent-q-diff-module-begin-turn agent-q-diff-module-end-turns

@@ -143,6 +143,96 @@
     (should (string-suffix-p "typed\n" (aqd-pending-has "f.txt")))
     (should-not (aqd-pending-files))))
 
+;;;; Staging
+
+(defun aqd-pending-staged ()
+  "Return the changed lines of what is staged in the test's repository."
+  (seq-filter (lambda (line) (string-match-p "\\`[-+][^-+]" line))
+              (split-string (aqd-pending-git "diff" "--cached" "--no-ext-diff") "\n")))
+
+(ert-deftest aqd-pending-what-is-kept-is-staged-by-a-key ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-pending-put "new.txt" "new\n")
+    (aqd-with-pending
+      (should (equal "Nothing is kept that is not staged" (aqd-said (agent-q-diff-stage))))
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+      (should-not (aqd-pending-staged))
+      (should (eq #'agent-q-diff-stage (key-binding "S")))
+      (should (equal "What you kept of 1 file is staged" (aqd-said (agent-q-diff-stage))))
+      (should (equal '("-line 3" "+three") (aqd-pending-staged)))
+      (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+      (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
+      (aqd-pending-do #'agent-q-diff-accept-hunk 2)
+      (should (equal '("-line 3" "+three") (aqd-pending-staged)))
+      (should (equal "What you kept of 2 files is staged" (aqd-said (agent-q-diff-stage))))
+      (should (equal '("+new") (aqd-pending-staged)))
+      (should (equal "Nothing is kept that is not staged" (aqd-said (agent-q-diff-stage)))))
+    (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))))
+
+(ert-deftest aqd-pending-what-is-kept-is-staged-at-once-by-an-option ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (let ((agent-q-diff-stage-kept t))
+      (aqd-with-pending
+        (aqd-pending-do #'agent-q-diff-accept-hunk 1)
+        (should (equal '("-line 27" "+x") (aqd-pending-staged)))
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+        (should (equal '("-line 3" "+three" "-line 27" "+x") (aqd-pending-staged)))
+        (should (equal "Nothing is kept that is not staged" (aqd-said (agent-q-diff-stage))))
+        (agent-q-diff-undo)
+        (should (equal '("-line 27" "+x") (aqd-pending-staged)))
+        (aqd-pending-do #'agent-q-diff-unapply-hunk 1)
+        (should-not (aqd-pending-staged))
+        (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+        (should-not (aqd-pending-staged))))))
+
+(ert-deftest aqd-pending-kinds-of-files-are-staged ()
+  (aqd-with-repository
+    (aqd-pending-put "gone.txt" "gone\n")
+    (aqd-pending-put "run.sh" "run\n")
+    (aqd-pending-git "add" ".")
+    (aqd-pending-git "commit" "-qm" "more")
+    (cl-letf (((symbol-function 'y-or-n-p) #'always))
+      (agent-q-diff-review-changes))
+    (delete-file "gone.txt")
+    (set-file-modes "run.sh" #o755)
+    (make-symbolic-link "f.txt" "link")
+    (aqd-pending-put "bytes" "a\0b")
+    (let ((agent-q-diff-stage-kept t))
+      (aqd-with-pending
+        (aqd-said (agent-q-diff-accept-all))))
+    (should (equal "A\tbytes\nD\tgone.txt\nA\tlink\nM\trun.sh\n"
+                   (aqd-pending-git "diff" "--cached" "--name-status")))
+    (should (string-empty-p (aqd-pending-git "diff")))))
+
+(ert-deftest aqd-pending-what-cannot-be-staged-is-kept-all-the-same ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (let ((agent-q-diff-stage-kept t)
+          (warned nil)
+          (lock (aqd-pending-name ".git/index.lock")))
+      (cl-letf (((symbol-function 'agent-q-diff-base-warn)
+                 (lambda (text &rest _) (setq warned text))))
+        (aqd-with-pending
+          (aqd-pending-put lock "")
+          (should (string-match-p "kept" (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+          (should (equal "The decision is recorded, but f.txt is not staged: \
+another git has locked the index (index.lock)"
+                         warned))
+          (should (equal "f.txt is not staged: another git has locked the index (index.lock)"
+                         (aqd-said (agent-q-diff-stage))))
+          (delete-file lock)
+          (aqd-pending-do #'agent-q-diff-accept-hunk 1)
+          (should (equal '("-line 27" "+x") (aqd-pending-staged)))
+          (should (equal "What you kept of 1 file is staged" (aqd-said (agent-q-diff-stage))))
+          (should (equal '("-line 3" "+three" "-line 27" "+x") (aqd-pending-staged))))))
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-pending-a-proposal-cannot-be-staged ()
+  (aqd-with-elisp-review
+    (should-error (agent-q-diff-stage) :type 'user-error)))
+
 ;;;; Kinds of changes
 
 (ert-deftest aqd-pending-a-file-is-visited-when-it-is-decided ()

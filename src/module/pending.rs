@@ -246,6 +246,31 @@ fn note_reviewed(
     })
 }
 
+/// Make the change from BYTES to NEW-BYTES to PATH in the index of the project at FOLDER.
+///
+/// PATH, MODE and NEW-MODE are as for `agent-q-diff-module-note-reviewed'.  If
+/// the index has other lines where that changes any, signal an error.
+#[defun]
+fn stage(
+    env: &Env,
+    folder: Value,
+    path: Value,
+    mode: u32,
+    bytes: Value,
+    new_mode: u32,
+    new_bytes: Value,
+) -> Result<()> {
+    catching_panics(env, || {
+        let path = path.clone_string_contents()?;
+        let before = bytes.clone_string_contents()?;
+        let after = new_bytes.clone_string_contents()?;
+        with_project(env, folder, false, |project| {
+            let staged = project.stage(&path, (mode, &before), (new_mode, &after));
+            answer(env, staged)
+        })
+    })
+}
+
 /// Record that the user made NEW-BYTES of BYTES, which PATH in the project at FOLDER held.
 ///
 /// PATH, MODE and NEW-MODE are as for `agent-q-diff-module-note-reviewed'.

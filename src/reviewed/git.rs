@@ -1,6 +1,6 @@
 //! Reads a project that is a git repository.
 //!
-//! The repository is only read, and of what its own configuration names nothing is run: an agent can
+//! The repository is only read, except for its index (`index`), and of what its own configuration names nothing is run: an agent can
 //! write that file. So hooks and the monitor of its files are off, and so are the filters that it
 //! defines; those of the user's own configuration are run, as git itself would.
 
@@ -13,6 +13,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use crate::{Digest, Version};
+
+mod index;
+
+pub use index::Indexed;
 
 /// Why a repository cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +35,9 @@ pub enum GitError {
     /// A merge, or what does the same such as `git stash pop`, has left marks of conflicts in files.
     #[error("files have conflicts, such as {0}; resolve them, then look again")]
     Conflicts(String),
+    /// Another git is writing the index.
+    #[error("another git has locked the index (index.lock)")]
+    Locked,
     /// Its answer is not as expected.
     #[error("git {0}: its answer is not understood")]
     Answer(&'static str),
@@ -190,7 +197,17 @@ impl Git {
 
     /// Runs git with `input`, and returns its output.
     fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
-        let mut command = self.command(arguments);
+        let name = arguments.first().copied().unwrap_or_default();
+        self.run_command(&mut self.command(arguments), name, input)
+    }
+
+    /// Runs `command`, which is git's command `name`, with `input`, and returns its output.
+    fn run_command(
+        &self,
+        command: &mut Command,
+        name: &str,
+        input: &[u8],
+    ) -> Result<Vec<u8>, GitError> {
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -202,7 +219,6 @@ impl Git {
             scope.spawn(move || stdin.write_all(input));
             git.wait_with_output()
         });
-        let name = arguments.first().copied().unwrap_or_default();
         successful(output.map_err(GitError::NoGit)?, name)
     }
 

@@ -10,13 +10,15 @@
 //! - [`authors`]: who wrote what is pending: the user, the agent of a turn, or another program
 //! - [`carry`]: how changes of one text are carried over to another
 //! - [`Project`]: a working tree on disk, with its ledger in a folder beside the repository's own data,
-//!   which is only read: no ref, index, stash, hook or object of it changes
+//!   which is only read: no ref, stash, hook or object of it changes, and its index only when the user
+//!   stages what was decided
 
 pub mod authors;
 pub mod carry;
 mod git;
 mod ledger;
 mod project;
+mod stage;
 mod store;
 mod version;
 

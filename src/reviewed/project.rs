@@ -9,7 +9,8 @@ use agent_q_diff_engine::diff::edits;
 use agent_q_diff_engine::text::Text;
 
 use crate::authors::Authors;
-use crate::git::{self, Committed, Git, GitError, Status};
+use crate::git::{self, Committed, Git, GitError, Indexed, Status};
+use crate::stage::staged;
 use crate::store::{Content, Store, StoreError, now};
 use crate::{Digest, Ledger, Moves, Pending, TakenOut, Turn, Version, World};
 
@@ -31,6 +32,14 @@ pub enum ProjectError {
     /// Its store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// What was decided about a file cannot go into git's index.
+    #[error("{} is not staged: {why}", String::from_utf8_lossy(path))]
+    NotStaged {
+        /// The file.
+        path: Vec<u8>,
+        /// Why.
+        why: String,
+    },
     /// A file cannot be read.
     #[error("{}: {error}", path.display())]
     File {
@@ -335,6 +344,41 @@ impl Project {
             let after = store.version(git.mode(after.0), after.1)?;
             ledger.decide_from(&mut disk, path, (before, after), working)
         })
+    }
+
+    /// Makes the change from `before` to `after`, which are as for [`Project::decide`], to what git's
+    /// index has of `path`, if the index does not have it already.
+    ///
+    /// Neither the file nor what was reviewed of it changes.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::NotStaged`]; then the index is as before.
+    pub fn stage(
+        &mut self,
+        path: &[u8],
+        before: (u32, &[u8]),
+        after: (u32, &[u8]),
+    ) -> Result<(), ProjectError> {
+        let not_staged = |why: String| ProjectError::NotStaged {
+            path: path.to_vec(),
+            why,
+        };
+        self.git.make_safe();
+        let git = &self.git;
+        let failed = |error: GitError| not_staged(error.to_string());
+        let indexed = match git.indexed(path).map_err(failed)? {
+            Indexed::Known(indexed) => indexed,
+            Indexed::Refused(why) => return Err(not_staged(why.to_owned())),
+        };
+        let [before, after] = [before, after].map(|(mode, bytes)| Committed {
+            mode: git.mode(mode),
+            bytes: bytes.to_vec(),
+        });
+        match staged(&before, &after, &indexed).map_err(|why| not_staged(why.to_owned()))? {
+            Some(wanted) => git.write_index(path, &wanted).map_err(failed),
+            None => Ok(()),
+        }
     }
 
     /// Records that all of `paths` were reviewed as they are.

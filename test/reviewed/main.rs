@@ -6,5 +6,6 @@ mod dice;
 mod disk;
 mod model;
 mod rules;
+mod stage;
 mod traps;
 mod world;
