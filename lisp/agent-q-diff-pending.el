@@ -212,8 +212,9 @@ ROOT, TEXTS and FILES are as from `agent-q-diff-pending--look'."
 
 (defun agent-q-diff-pending--written (root written-by after stage)
   "Return an `agent-q-diff-written' by which what is taken out is stored.
-The files are in the project at ROOT.  WRITTEN-BY and STAGE are its slots.  AFTER
-is called after a decision, with the change and the files that were decided."
+The files are in the project at ROOT.  WRITTEN-BY and STAGE are its slots.
+AFTER is called after a decision, with the change and the files that were
+decided."
   (let ((stored nil)
         (unsaved nil))
     (agent-q-diff-written-create

@@ -52,12 +52,13 @@
   "How often files were written.")
 
 (defun aqd-bench-after--agent-writes (n)
-  "Change N files of the repository, as an agent would, each time otherwise."
-  (let ((text (cdr (aqd-bench-texts 100 2))))
+  "Change N files of the repository, as an agent would, each time otherwise.
+Each has three hunks."
+  (let ((text (car (aqd-bench-texts 50 1))))
     (cl-incf aqd-bench-after--n-written)
     (dotimes (number n)
-      (aqd-bench-after--write
-       number (format "%d, %d\n%s" number aqd-bench-after--n-written text)))))
+      (let ((line (format "%d, %d\n" number aqd-bench-after--n-written)))
+        (aqd-bench-after--write number (concat line text line text line))))))
 
 (defun aqd-bench-after--forget ()
   "End the review that is open, and kill the buffers of its files."
@@ -82,7 +83,7 @@
   (let ((default-directory (aqd-bench-after--repository n-files)))
     (aqd-bench-after--agent-writes 300)
     (aqd-bench-felt--compare
-     (format "what is pending in %s files, 300 changed : git status" (aqd-bench-count n-files)) 3.5
+     (format "what is pending in %s files, 300 changed : git status" (aqd-bench-count n-files)) 7
      (aqd-bench-work :run (lambda () (agent-q-diff-module-pending default-directory nil)))
      (aqd-bench-work :run (lambda ()
                             (aqd-bench-after--git "--no-optional-locks" "status"
@@ -105,13 +106,13 @@
    :rounds rounds))
 
 (defun aqd-bench-after--ordinary ()
-  "Open an ordinary review of file 0 with two hunks."
-  (let ((text (car (aqd-bench-texts 100 2))))
+  "Open an ordinary review of a file with three hunks."
+  (let ((texts (aqd-bench-texts 102 3)))
     (aqd-bench-after--forget)
-    (aqd-bench-after--write 1000 text)
+    (aqd-bench-after--write 1000 (car texts))
     (setq aqd-bench-after--review
-          (agent-q-diff-review (aqd-bench-after--name 1000) text
-                               (cdr (aqd-bench-texts 100 2)) "" #'ignore))
+          (agent-q-diff-review (aqd-bench-after--name 1000) (car texts) (cdr texts)
+                               "" #'ignore))
     (switch-to-buffer (agent-q-diff-session-buffer aqd-bench-after--review))
     (delete-other-windows)
     (redisplay t)))
@@ -124,14 +125,17 @@
                          (aqd-bench-after--forget)
                          (aqd-bench-after--agent-writes 1)
                          (aqd-bench-after--open)
-                         (agent-q-diff-buffer-goto-hunk 0))
+                         ;; The first key visits the file.
+                         (aqd-bench-felt--press "a"))
                :run (lambda () (aqd-bench-felt--press key))))
             (ordinary ()
-              (aqd-bench-work :before #'aqd-bench-after--ordinary
+              (aqd-bench-work :before (lambda ()
+                                        (aqd-bench-after--ordinary)
+                                        (aqd-bench-felt--press "a"))
                               :run (lambda () (aqd-bench-felt--press "a")))))
     (aqd-bench-felt--compare "a, which keeps : a before the write, with saving" 1
                              (after "a") (ordinary) :rounds rounds)
-    (aqd-bench-felt--compare "r, which takes out : the same" 2
+    (aqd-bench-felt--compare "r, which takes out : the same" 1.5
                              (after "r") (ordinary) :rounds rounds)))
 
 (defun aqd-bench-after--saving (rounds)
@@ -148,7 +152,7 @@
                       (insert "x\n")
                       (save-buffer)
                       (redisplay t)))))
-    (aqd-bench-felt--compare "a save in this project : without noting it" 2
+    (aqd-bench-felt--compare "a save in this project : without noting it" 1.7
                              (saving t) (saving nil) :rounds rounds)
     (agent-q-diff-pending-mode)))
 
@@ -158,7 +162,7 @@
            sum (file-attribute-size (file-attributes file))))
 
 (defun aqd-bench-after--rounds (n)
-  "Compare what is stored after N rounds of writing and keeping with a tenth of them."
+  "Compare what is stored after N rounds with that after a tenth of them."
   (let (early)
     (dotimes (round n)
       (aqd-bench-after--write 0 (format "%d\n%s" round (car (aqd-bench-texts 100 2))))
