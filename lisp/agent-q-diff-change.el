@@ -492,7 +492,7 @@ that could not be a sentence that says why.")
   (root nil :documentation "The root of the project of the files.")
   (at-work nil :documentation "Function that returns the name of an agent that is at work there, or nil.")
   (waiting nil :documentation "Ids of the hunks that are taken out when the agent has ended.")
-  (is-awaited nil :documentation "Non-nil if a program waits for the end of the review.")
+  (awaited-p #'ignore :documentation "Function that tells whether a program waits for the review's end.")
   (written-by nil :documentation "Alist from absolute names of files to who wrote what is pending.
 Each is (AUTHORS . LINES).  AUTHORS are those of the file: the name of an
 agent, or `outside', `unknown' or `user', as in `agent-q-diff-module-pending';

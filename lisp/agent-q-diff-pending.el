@@ -875,11 +875,12 @@ In several files, the heading of each says that."
                 (equal root (agent-q-diff-written-root written))))
             (agent-q-diff-open-reviews)))
 
-(defun agent-q-diff-pending-begin (directory by callback)
+(defun agent-q-diff-pending-begin (directory by &optional callback awaited-p)
   "Begin a review of what is pending in the project of DIRECTORY.
 BY is who has moved its HEAD, as for `agent-q-diff-module-pending'.  CALLBACK
-is called with the result when the review ends.  Return (ROOT REVIEW NOTES);
-REVIEW is nil if nothing is pending.  NOTES are sentences for the user.
+is called with the result when the review ends, and AWAITED-P tells whether
+somebody still waits for that.  Return (ROOT REVIEW NOTES); REVIEW is nil if
+nothing is pending.  NOTES are sentences for the user.
 
 If there is a review already that nobody waits for, the new one takes its
 place and its comments, so that what was written since is in it."
@@ -893,8 +894,9 @@ place and its comments, so that what was written since is in it."
     (agent-q-diff-pending-count-soon root)
     (list root
           (cond
-           ((and open (agent-q-diff-written-is-awaited
-                       (agent-q-diff-change-written (agent-q-diff-session-change open))))
+           ((and open (funcall (agent-q-diff-written-awaited-p
+                                (agent-q-diff-change-written
+                                 (agent-q-diff-session-change open)))))
             (setq notes (list "a program waits for this review; what is new comes after it"))
             (when callback
               (add-function :after (agent-q-diff-session-callback open) callback))
@@ -914,9 +916,10 @@ place and its comments, so that what was written since is in it."
                               (lambda ()
                                 (agent-q-diff-pending--change root texts files)))))
                 (unless (agent-q-diff-session-outcome review)
-                  (setf (agent-q-diff-written-is-awaited
-                         (agent-q-diff-change-written (agent-q-diff-session-change review)))
-                        (and callback t))
+                  (when awaited-p
+                    (setf (agent-q-diff-written-awaited-p
+                           (agent-q-diff-change-written (agent-q-diff-session-change review)))
+                          awaited-p))
                   (with-current-buffer (agent-q-diff-session-buffer review)
                     (add-hook 'agent-q-diff-commands-instead-functions
                               #'agent-q-diff-waiting-instead nil t))
@@ -986,7 +989,7 @@ reviewed.  What you save in Emacs from then on is reviewed as well."
   (pcase-let* ((directory (agent-q-diff-pending--directory directory))
                (by (agent-q-diff-pending--who-moved directory))
                (agent-q-diff-call (agent-q-diff-call-with 'is-by-user t))
-               (`(,root ,review ,notes) (agent-q-diff-pending-begin directory by nil)))
+               (`(,root ,review ,notes) (agent-q-diff-pending-begin directory by)))
     (cond
      ((null review)
       (message "%s" (string-join

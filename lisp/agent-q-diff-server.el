@@ -584,12 +584,13 @@ Answer CLIENT at once, or if IS-WAITING is non-nil, when it ends."
                           client (plist-get result :message)
                           (eq 'error (plist-get result :status))
                           (agent-q-diff-server--structured result))))
-               ;; Else the review would end with the connection.
-               (agent-q-diff-call (if is-waiting
-                                      agent-q-diff-call
-                                    (agent-q-diff-call-with 'caller nil)))
+               ;; The review does not end with the connection: it is the user's.
+               (agent-q-diff-call (agent-q-diff-call-with 'caller nil))
                (`(,root ,review ,notes)
-                (agent-q-diff-pending-begin default-directory nil (and is-waiting answer))))
+                (if is-waiting
+                    (agent-q-diff-pending-begin default-directory nil answer
+                                                (lambda () (process-live-p client)))
+                  (agent-q-diff-pending-begin default-directory nil))))
     (cond
      ((null review)
       (agent-q-diff-server--answer

@@ -1074,6 +1074,20 @@ The name has no directory.  NUMBER makes it unique."
           (should (equal '(3 1 1) (mapcar (apply-partially #'plist-get result)
                                           '(:total :rejected :pending)))))))))
 
+(ert-deftest aqd-server-the-review-stays-if-the-program-that-waits-is-gone ()
+  (aqd-with-repository
+    (aqd-server-with
+      (aqd-pending-put "f.txt" aqd-pending-written)
+      (let ((client (aqd-server-ask-for-changes t))
+            (review (aqd-server-only-review)))
+        (delete-process client)
+        (aqd-server-until (null agent-q-diff-server--clients))
+        (should (equal (list review) (agent-q-diff-open-reviews)))
+        ;; Nobody waits, so another look can take its place.
+        (let ((other (agent-q-diff-review-changes)))
+          (should (equal (list other) (agent-q-diff-open-reviews)))
+          (agent-q-diff-cancel other))))))
+
 (ert-deftest aqd-server-a-program-that-does-not-wait-is-told-what-is-open ()
   (aqd-with-repository
     (aqd-server-with

@@ -161,16 +161,19 @@ Each has three hunks."
   (cl-loop for file in (directory-files-recursively ".git/agent-q-diff" "")
            sum (file-attribute-size (file-attributes file))))
 
-(defun aqd-bench-after--rounds (n)
-  "Compare what is stored after N rounds with that after a tenth of them."
-  (let (early)
-    (dotimes (round n)
-      (aqd-bench-after--write 0 (format "%d\n%s" round (car (aqd-bench-texts 100 2))))
-      (agent-q-diff-mark-reviewed)
-      (when (= round (/ n 10))
-        (setq early (aqd-bench-after--store-bytes))))
-    (aqd-bench-row (format "bytes stored after %d rounds : after a tenth of them" n)
-                   (aqd-bench-after--store-bytes) early 10 #'aqd-bench-bytes)))
+(defun aqd-bench-after--rounds (root n)
+  "Compare what is stored after N rounds with that after a tenth of them.
+ROOT is the root of the repository."
+  (with-temp-buffer
+    (setq default-directory root)
+    (let (early)
+      (dotimes (round n)
+        (aqd-bench-after--write 0 (format "%d\n%s" round (car (aqd-bench-texts 100 2))))
+        (agent-q-diff-mark-reviewed)
+        (when (= round (/ n 10))
+          (setq early (aqd-bench-after--store-bytes))))
+      (aqd-bench-row (format "bytes stored after %d rounds : after a tenth of them" n)
+                     (aqd-bench-after--store-bytes) early 10 #'aqd-bench-bytes))))
 
 (defun aqd-bench-after ()
   "Measure reviews after the fact."
@@ -184,7 +187,7 @@ Each has three hunks."
             (aqd-bench-after--keys rounds)
             (aqd-bench-after--saving rounds)
             (unless aqd-bench-quick
-              (aqd-bench-after--rounds 200)))
+              (aqd-bench-after--rounds default-directory 200)))
         (aqd-bench-after--forget)
         (agent-q-diff-pending-mode -1)))
     (unless aqd-bench-quick
