@@ -230,9 +230,10 @@ decided."
      :after (lambda (change decided)
               (agent-q-diff-pending-note-left root stored)
               (mapc (apply-partially #'agent-q-diff-pending--note-saved root) unsaved)
+              (funcall after change decided)
+              (agent-q-diff-pending--note-hooked root stored)
               (setq stored nil
-                    unsaved nil)
-              (funcall after change decided)))))
+                    unsaved nil)))))
 
 (defun agent-q-diff-pending--unsaved (path)
   "Return (BUFFER PATH SAVED . NEW) if a buffer has unsaved edits of the file PATH.
@@ -252,6 +253,24 @@ They are then saved with what was taken out.  UNSAVED is as from
       (agent-q-diff-engine-call #'agent-q-diff-module-note-saved root
                                  (agent-q-diff-pending--relative path root)
                                  mode bytes new-mode new-bytes))))
+
+(defun agent-q-diff-pending--note-hooked (root paths)
+  "Record what the user's hooks changed in the latest save as reviewed.
+If it was of one of the files PATHS, these are in the project at ROOT."
+  (pcase agent-q-diff-apply-text-before-hooks
+    (`(,buffer . ,text)
+     (when-let ((path (and (buffer-live-p buffer)
+                           (not (buffer-modified-p buffer))
+                           (seq-find (lambda (path)
+                                       (eq buffer (find-buffer-visiting path)))
+                                     paths))))
+       (let ((state (agent-q-diff-pending--on-disk path)))
+         (agent-q-diff-engine-call
+          #'agent-q-diff-module-note-saved root (agent-q-diff-pending--relative path root)
+          (car state)
+          (agent-q-diff-coding-encode text (with-current-buffer buffer
+                                             (agent-q-diff-coding-of-buffer)))
+          (car state) (cdr state)))))))
 
 (defun agent-q-diff-pending-note-taking-out (root paths)
   "Store what the files PATHS hold, since something is taken out of them next.

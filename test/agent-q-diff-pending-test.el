@@ -233,6 +233,16 @@ another git has locked the index (index.lock)"
   (aqd-with-elisp-review
     (should-error (agent-q-diff-stage) :type 'user-error)))
 
+(ert-deftest aqd-pending-what-a-hook-of-the-users-changes-on-saving-is-the-users ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" (string-replace "three" "three  " aqd-pending-written))
+    (let ((before-save-hook (cons #'delete-trailing-whitespace before-save-hook)))
+      (aqd-with-pending
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+        (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
+    (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))
+    (should-not (aqd-pending-files))))
+
 ;;;; Kinds of changes
 
 (ert-deftest aqd-pending-a-file-is-visited-when-it-is-decided ()
