@@ -51,10 +51,11 @@ filters run on what is staged, as in `git add'.  If nil,
 (defconst agent-q-diff-pending-link #o120000
   "The mode of a symbolic link, as git writes it.")
 
-(defun agent-q-diff-pending--look (directory &optional by)
+(defun agent-q-diff-pending--look (directory &optional by turn)
   "Return what is pending in the project of DIRECTORY.
 That is (ROOT TEXTS FILES LEFT-OUT).  See `agent-q-diff-module-pending', also
-for BY.  In the authors of FILES, the agents of turns have their names."
+for BY.  In the authors of FILES, the agents of turns have their names.  If
+TURN is the number of a turn, FILES are those in which its agent has written."
   ;; What an Emacs left that was killed while it wrote is nobody's new file.
   (agent-q-diff-file-clean-up)
   (pcase-let ((`[,root ,texts ,files ,left-out ,turns]
@@ -69,6 +70,10 @@ for BY.  In the authors of FILES, the agents of turns have their names."
       (agent-q-diff-engine-call #'agent-q-diff-module-mark-reviewed root paths)
       (setq files (seq-remove (lambda (file)
                                 (member (agent-q-diff-pending-file-path file) paths))
+                              files)))
+    (when turn
+      (setq files (seq-filter (lambda (file)
+                                (memql turn (agent-q-diff-pending-file-authors file)))
                               files)))
     (dolist (file files)
       (cl-callf agent-q-diff-pending--names (agent-q-diff-pending-file-authors file) turns)
@@ -757,12 +762,14 @@ If IS-ANEW is non-nil, look in any case.  Return nil if no look succeeded."
   (< (float-time (time-since (agent-q-diff-pending-project-time project)))
      agent-q-diff-pending--least-seconds))
 
-(defun agent-q-diff-pending--look-and-note (directory &optional by)
+(defun agent-q-diff-pending--look-and-note (directory &optional by turn)
   "Return what is pending in the project of DIRECTORY, and record it.
-The value and BY are as for `agent-q-diff-pending--look'."
-  (let ((found (agent-q-diff-pending--look directory by)))
+The value, BY and TURN are as for `agent-q-diff-pending--look'.  What is
+pending of one TURN is not recorded, since it is not all."
+  (let ((found (agent-q-diff-pending--look directory by turn)))
     (pcase-let ((`(,root ,texts ,files ,_) found))
-      (agent-q-diff-pending--note root texts files))
+      (unless turn
+        (agent-q-diff-pending--note root texts files)))
     found))
 
 (defun agent-q-diff-pending--note (root texts files)
@@ -886,6 +893,36 @@ In several files, the heading of each says that."
   "Return DIRECTORY, by default the current one, as an absolute directory name."
   (file-name-as-directory (expand-file-name (or directory default-directory))))
 
+(defun agent-q-diff-pending--read-turn (directory)
+  "Read a turn in the project of DIRECTORY of which something is pending.
+Return its number."
+  (pcase-let* ((`[,_ ,_ ,files ,_ ,turns]
+                (agent-q-diff-engine-call #'agent-q-diff-module-pending directory nil))
+               (pending (mapcan (lambda (file)
+                                  (copy-sequence (agent-q-diff-pending-file-authors file)))
+                                files))
+               (choices (cl-loop for turn in (reverse turns)
+                                 for id = (aref turn 0)
+                                 when (memql id pending)
+                                 collect (cons (agent-q-diff-visible
+                                                (string-join
+                                                 (remove "" (list (aref turn 1)
+                                                                  (format-time-string
+                                                                   "%F %T" (aref turn 3))
+                                                                  (aref turn 2)))
+                                                 ", "))
+                                               id))))
+    (unless choices
+      (user-error "Nothing that an agent wrote in a turn is pending here"))
+    (cdr (assoc (completing-read "Review the turn: "
+                                 (lambda (string predicate action)
+                                   (if (eq action 'metadata)
+                                       ;; The latest first.
+                                       '(metadata (display-sort-function . identity))
+                                     (complete-with-action action choices string predicate)))
+                                 nil t nil nil (caar choices))
+                choices))))
+
 (defun agent-q-diff-pending-open-review (root)
   "Return the open review of what is pending in the project at ROOT, or nil."
   (seq-find (lambda (review)
@@ -894,17 +931,18 @@ In several files, the heading of each says that."
                 (equal root (agent-q-diff-written-root written))))
             (agent-q-diff-open-reviews)))
 
-(defun agent-q-diff-pending-begin (directory by &optional callback awaited-p)
+(defun agent-q-diff-pending-begin (directory by &optional callback awaited-p turn)
   "Begin a review of what is pending in the project of DIRECTORY.
 BY is who has moved its HEAD, as for `agent-q-diff-module-pending'.  CALLBACK
 is called with the result when the review ends, and AWAITED-P tells whether
-somebody still waits for that.  Return (ROOT REVIEW NOTES); REVIEW is nil if
-nothing is pending.  NOTES are sentences for the user.
+somebody still waits for that.  TURN is the number of the turn that is meant,
+or nil for all.  Return (ROOT REVIEW NOTES); REVIEW is nil if nothing is
+pending.  NOTES are sentences for the user.
 
 If there is a review already that nobody waits for, the new one takes its
 place and its comments, so that what was written since is in it."
   (pcase-let* ((`(,root ,texts ,files ,left-out)
-                (agent-q-diff-pending--look-and-note directory by))
+                (agent-q-diff-pending--look-and-note directory by turn))
                (notes (delq nil (list (agent-q-diff-pending--left-out-note left-out)
                                       (agent-q-diff-pending--authors-note files))))
                (open (agent-q-diff-pending-open-review root))
@@ -993,7 +1031,7 @@ COMMENTS is as from `agent-q-diff-pending--comments'."
             n (format (ngettext "%d file" "%d files" n-files) n-files))))
 
 ;;;###autoload
-(defun agent-q-diff-review-changes (&optional directory)
+(defun agent-q-diff-review-changes (&optional directory turn)
   "Review what was written into the project of DIRECTORY and not reviewed yet.
 DIRECTORY is by default the current one.  The changes are in the files
 already, whoever made them: keeping a hunk makes its lines reviewed, so that
@@ -1001,14 +1039,22 @@ they are not shown again, and rejecting one takes it out of its file.  What is
 not decided stays in the files, and pending.
 
 Until the first look at a project, what is in HEAD of its git repository was
-reviewed.  What you save in Emacs from then on is reviewed as well."
+reviewed.  What you save in Emacs from then on is reviewed as well.
+
+TURN is the number of a turn of an agent, which is asked for with a prefix
+argument: then only files are shown in which that agent has written in that
+turn."
   (interactive
    ;; How `project-switch-project' says which project, since Emacs 29.
-   (list (bound-and-true-p project-current-directory-override)))
+   (let ((directory (bound-and-true-p project-current-directory-override)))
+     (list directory
+           (and current-prefix-arg
+                (agent-q-diff-pending--read-turn
+                 (agent-q-diff-pending--directory directory))))))
   (pcase-let* ((directory (agent-q-diff-pending--directory directory))
                (by (agent-q-diff-pending--who-moved directory))
                (agent-q-diff-call (agent-q-diff-call-with 'is-by-user t))
-               (`(,root ,review ,notes) (agent-q-diff-pending-begin directory by)))
+               (`(,root ,review ,notes) (agent-q-diff-pending-begin directory by nil nil turn)))
     (cond
      ((null review)
       (message "%s" (string-join

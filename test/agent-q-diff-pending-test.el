@@ -715,6 +715,32 @@ another git has locked the index (index.lock)"
     (should-not (agent-q-diff-module-at-work default-directory))
     (should (equal "No agent was at work" (aqd-said (agent-q-diff-end-turns))))))
 
+(ert-deftest aqd-pending-one-turn-can-be-reviewed-alone ()
+  (aqd-with-repository
+    (should-error (agent-q-diff-pending--read-turn default-directory) :type 'user-error)
+    (aqd-pending-turn "Codex" aqd-pending-written)
+    (agent-q-diff-module-begin-turn default-directory "Claude Code" "" "make it new")
+    (aqd-pending-put "g.txt" "new\n")
+    (agent-q-diff-module-end-turns default-directory)
+    (let (offered)
+      (cl-letf (((symbol-function 'completing-read)
+                 (lambda (_ table &rest _)
+                   (car (setq offered (all-completions "" table))))))
+        (let* ((current-prefix-arg '(4))
+               (review (call-interactively #'agent-q-diff-review-changes)))
+          (should (equal '("g.txt")
+                         (mapcar (lambda (file)
+                                   (file-name-nondirectory (agent-q-diff-file-change-path file)))
+                                 (agent-q-diff-change-files
+                                  (agent-q-diff-session-change review)))))
+          (agent-q-diff-cancel review)))
+      (should (equal '("Claude Code, DATE, make it new" "Codex, DATE")
+                     (mapcar (lambda (turn)
+                               (replace-regexp-in-string "[0-9-]+ [0-9:]+" "DATE" turn))
+                             offered))))
+    ;; All that is pending is still known.
+    (should (equal '("f.txt" "g.txt") (aqd-pending-files)))))
+
 ;;;; While an agent works
 
 (defmacro aqd-pending-while-at-work (&rest body)
