@@ -196,18 +196,31 @@ async fn note_turn(options: &Hook, event: &Event) {
     let note = move || -> Result<(), ProjectError> {
         let mut project = Project::open(&folder)?;
         match moment {
-            Moment::Begins => project.begin_turn(&agent, &session, &prompt)?,
+            Moment::Begins => project.begin_turn(&agent, &session, &prompt, agent_process())?,
             Moment::Before if !project.is_at_work(&agent, &session)? => {
-                project.begin_turn(&agent, &session, "")?;
+                project.begin_turn(&agent, &session, "", agent_process())?;
             }
             Moment::Ends => drop(project.end_turns(Some((&agent, &session)))?),
             _ => {}
         }
         Ok(())
     };
-    if matches!(moment, Moment::Before | Moment::Begins | Moment::Ends) {
+    // The turn of one that does not say when it has ended would never be over.
+    let says_end = !options.agent.events.ends.is_empty();
+    if says_end && matches!(moment, Moment::Before | Moment::Begins | Moment::Ends) {
         let _ = tokio::task::spawn_blocking(note).await;
     }
+}
+
+/// Returns the agent's process, which runs the shell that runs this program, as far as the system says
+/// so.
+fn agent_process() -> Option<u32> {
+    let shell = std::os::unix::process::parent_id();
+    let stat = std::fs::read_to_string(format!("/proc/{shell}/stat")).ok()?;
+    // The name of the program, in parentheses, may have any character.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let parent = rest.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    (parent > 1).then_some(parent)
 }
 
 /// Waits until no other edit of the files that `tool` would change is to be decided, or made.

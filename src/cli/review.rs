@@ -32,7 +32,7 @@ pub async fn run(options: Review) -> ExitCode {
             is_json,
         } => open(&options, *is_waiting, *is_json).await,
         ReviewAction::TurnBegins { title } => with_project(&options, |project| {
-            project.begin_turn(&options.agent, &options.session, title)?;
+            project.begin_turn(&options.agent, &options.session, title, None)?;
             Ok(String::new())
         }),
         ReviewAction::TurnEnds => with_project(&options, |project| {

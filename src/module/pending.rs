@@ -164,7 +164,8 @@ fn begin_turn(
 ) -> Result<()> {
     catching_panics(env, || {
         with_project(env, folder, false, |project| {
-            answer(env, project.begin_turn(&agent, &session, &title))
+            let begun = project.begin_turn(&agent, &session, &title, None);
+            answer(env, begun)
         })
     })
 }
@@ -186,9 +187,7 @@ fn end_turns(env: &Env, folder: Value) -> Result<usize> {
 fn at_work(env: &Env, folder: Value) -> Result<Option<String>> {
     catching_panics(env, || {
         with_project(env, folder, false, |project| {
-            let turns = answer(env, project.turns())?;
-            let last = turns.iter().rev().find(|turn| !turn.is_over);
-            Ok(last.map(|turn| turn.agent.clone()))
+            answer(env, project.agent_at_work())
         })
     })
 }

@@ -81,7 +81,7 @@ pub enum Moves {
 }
 
 /// A turn of an agent: from a prompt of the user's until the agent has ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Turn {
     /// Its number, from 1.
     pub id: u64,
@@ -95,6 +95,8 @@ pub struct Turn {
     pub session: String,
     /// The first line of the prompt; empty if it is not known.
     pub title: String,
+    /// The agent's process, if that is known: when it is gone, the turn is over.
+    pub pid: Option<u32>,
     /// Whether it has ended.
     pub is_over: bool,
 }
@@ -343,27 +345,11 @@ impl Ledger {
         self.taken_out.retain(|one| one.time >= time);
     }
 
-    /// Records that `agent` has begun a turn at `time`, in seconds since 1970; see [`Turn`]. What was
-    /// open in that session is over by that.
-    pub fn begin_turn(
-        &mut self,
-        time: u64,
-        head: Option<String>,
-        agent: &str,
-        session: &str,
-        title: &str,
-    ) {
-        self.end_turns(|turn| turn.agent == agent && turn.session == session);
+    /// Records that `turn` has begun; it gets its number. What was open in that session is over by that.
+    pub fn begin_turn(&mut self, turn: Turn) {
+        self.end_turns(|other| other.agent == turn.agent && other.session == turn.session);
         let id = self.turns.back().map_or(1, |turn| turn.id + 1);
-        self.note(Record::Turn(Turn {
-            id,
-            time,
-            head,
-            agent: agent.to_owned(),
-            session: session.to_owned(),
-            title: title.to_owned(),
-            is_over: false,
-        }));
+        self.note(Record::Turn(Turn { id, ..turn }));
     }
 
     /// Records that those open turns are over of which `is_meant` is true.

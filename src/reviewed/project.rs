@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use agent_q_diff_engine::diff::edits;
 use agent_q_diff_engine::text::Text;
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 
 use crate::authors::Authors;
 use crate::git::{self, Committed, Git, GitError, Indexed, Status};
@@ -139,7 +141,9 @@ impl Project {
             let mut disk = Disk::new(git, store, head, dirty);
             disk.left_out = not_looked_at;
             disk.read_committed(ledger.base(), ledger.has_base())?;
-            ledger.look(&mut disk, moves)
+            let pending = ledger.look(&mut disk, moves)?;
+            ledger.end_turns(|turn| !is_alive(turn));
+            Ok::<_, ProjectError>(pending)
         })?;
         if self.pruned.is_none_or(|at| at.elapsed() > PRUNE_PAUSE) {
             self.store.prune()?;
@@ -169,7 +173,7 @@ impl Project {
         self.look(self.moves_unasked())
     }
 
-    /// Records that `agent` has begun a turn in `session`, and what the files hold at that time: what
+    /// Records that `agent`, the process `pid`, has begun a turn in `session`, and what the files hold at that time: what
     /// others write until its end is the agent's. In the middle of a merge or the like, files are not
     /// looked at.
     ///
@@ -181,6 +185,7 @@ impl Project {
         agent: &str,
         session: &str,
         title: &str,
+        pid: Option<u32>,
     ) -> Result<(), ProjectError> {
         let home = std::env::var_os("HOME");
         if self.root().parent().is_none()
@@ -192,7 +197,15 @@ impl Project {
         let head = self.git.head()?;
         let title = title.lines().next().unwrap_or_default();
         self.store.change(|ledger, _| {
-            ledger.begin_turn(now(), head, agent, session, title);
+            ledger.begin_turn(Turn {
+                time: now(),
+                head,
+                agent: agent.to_owned(),
+                session: session.to_owned(),
+                title: title.to_owned(),
+                pid,
+                ..Turn::default()
+            });
             Ok(())
         })
     }
@@ -222,6 +235,17 @@ impl Project {
             })?;
         }
         Ok(n)
+    }
+
+    /// Returns the agent whose turn began last and is not over, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn agent_at_work(&mut self) -> Result<Option<String>, ProjectError> {
+        self.store.refresh()?;
+        let turns = self.store.ledger().at_work().filter(|turn| is_alive(turn));
+        Ok(turns.last().map(|turn| turn.agent.clone()))
     }
 
     /// Returns whether `agent` is in a turn in `session`.
@@ -495,6 +519,15 @@ impl Project {
         let bytes = version.digest().map(|digest| self.store.bytes(digest));
         Ok(bytes.transpose()?)
     }
+}
+
+/// Returns whether the agent of `turn` still runs, as far as that is known.
+fn is_alive(turn: &Turn) -> bool {
+    let pid = turn
+        .pid
+        .and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+    // It may be another user's, who may not be told.
+    pid.is_none_or(|pid| test_kill_process(pid) != Err(Errno::SRCH))
 }
 
 /// Returns how many lines `had` has that `left` has not, and the first of them; `None` if they are not

@@ -403,10 +403,12 @@ fn line(record: &Record) -> String {
             )
         }
         Record::Turn(turn) => format!(
-            "turn {} {} {} {} {} {}\n",
+            "turn {} {} {} {} {} {} {}\n",
             turn.id,
             turn.time,
             turn.head.as_deref().unwrap_or("-"),
+            turn.pid
+                .map_or_else(|| "-".to_owned(), |pid| pid.to_string()),
             text_word(&turn.agent),
             text_word(&turn.session),
             text_word(&turn.title)
@@ -451,10 +453,14 @@ fn parse(line: &[u8]) -> Option<Record> {
             };
             Record::Seen(unescaped(path)?, seen)
         }
-        ["turn", id, time, head, agent, session, title] => Record::Turn(Turn {
+        ["turn", id, time, head, pid, agent, session, title] => Record::Turn(Turn {
             id: id.parse().ok()?,
             time: time.parse().ok()?,
             head: (head != "-").then(|| head.to_owned()),
+            pid: match pid {
+                "-" => None,
+                _ => Some(pid.parse().ok()?),
+            },
             agent: text_of(agent)?,
             session: text_of(session)?,
             title: text_of(title)?,
@@ -570,6 +576,7 @@ mod tests {
                 agent: "Claude Code".to_owned(),
                 session: String::new(),
                 title: ".\u{e9} %".to_owned(),
+                pid: Some(7),
                 is_over: false,
             }),
             Record::TurnOver(3),

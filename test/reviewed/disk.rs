@@ -412,7 +412,7 @@ fn what_is_written_in_a_turn_is_the_agents_and_the_rest_is_not() {
     // Before the turn, another program has written, and nobody has looked.
     fs::write(folder.join("f"), "a\nb\nc\nformatted\n").unwrap();
     open()
-        .begin_turn("Codex", "s1", "fix it\nand more")
+        .begin_turn("Codex", "s1", "fix it\nand more", None)
         .unwrap();
     fs::write(folder.join("f"), "A\nb\nc\nformatted\n").unwrap();
     fs::write(folder.join("new"), "x\n").unwrap();
@@ -433,8 +433,8 @@ fn what_is_written_in_a_turn_is_the_agents_and_the_rest_is_not() {
     assert_eq!(shown, [(1, "fix it", true)]);
     // It has nothing to end, and begins anew.
     assert_eq!(project.end_turns(None).unwrap(), 0);
-    project.begin_turn("Codex", "s1", "").unwrap();
-    project.begin_turn("Codex", "s1", "again").unwrap();
+    project.begin_turn("Codex", "s1", "", None).unwrap();
+    project.begin_turn("Codex", "s1", "again", None).unwrap();
     assert_eq!(project.end_turns(None).unwrap(), 1);
 }
 
@@ -443,7 +443,7 @@ fn an_agents_line_that_the_user_changed_is_by_both() {
     let folder = repository();
     let folder = folder.path();
     let mut project = Project::open(folder).unwrap();
-    project.begin_turn("Codex", "", "").unwrap();
+    project.begin_turn("Codex", "", "", None).unwrap();
     // Nobody has looked since, and the agent is still at work.
     let (before, after) = ("a\nB\nc\n", "a\nBB\nc\nmine\n");
     fs::write(folder.join("f"), after).unwrap();
@@ -468,7 +468,7 @@ fn who_has_committed_is_asked_unless_it_was_in_a_turn() {
     };
     let asked = || Project::open(folder).unwrap().moved(5).unwrap().is_some();
     let mut project = Project::open(folder).unwrap();
-    project.begin_turn("Codex", "", "").unwrap();
+    project.begin_turn("Codex", "", "", None).unwrap();
     commit("a\nB\nc\n");
     assert!(!asked());
     project.end_turns(None).unwrap();
@@ -481,7 +481,7 @@ fn who_has_committed_is_asked_unless_it_was_in_a_turn() {
         assert!(asked());
     }
     // Also if a turn begins meanwhile, and ends.
-    project.begin_turn("Codex", "", "").unwrap();
+    project.begin_turn("Codex", "", "", None).unwrap();
     project.end_turns(None).unwrap();
     assert!(asked());
     assert_eq!(
@@ -489,4 +489,23 @@ fn who_has_committed_is_asked_unless_it_was_in_a_turn() {
         ["f: a\\nb\\nC\\n -> a\\nB\\nC\\n"]
     );
     assert!(!asked());
+}
+
+#[test]
+fn the_turn_of_an_agent_that_is_gone_is_over() {
+    let folder = repository();
+    let folder = folder.path();
+    let mut agent = Command::new("sleep").arg("1000").spawn().unwrap();
+    let mut project = Project::open(folder).unwrap();
+    let begun = project.begin_turn("Codex", "s", "", Some(agent.id()));
+    begun.unwrap();
+    assert_eq!(project.agent_at_work().unwrap().as_deref(), Some("Codex"));
+    fs::write(folder.join("f"), "A\nb\nc\n").unwrap();
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    assert_eq!(project.agent_at_work().unwrap(), None);
+    // What was there when that was noticed is still its own.
+    assert_eq!(written(folder), ["f: t1"]);
+    fs::write(folder.join("g"), "x\n").unwrap();
+    assert_eq!(written(folder), ["f: t1", "g: o"]);
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
 use agent_q_diff_reviewed::authors::Authors;
-use agent_q_diff_reviewed::{Digest, Ledger, Moves, Pending, Record, Version, World};
+use agent_q_diff_reviewed::{Digest, Ledger, Moves, Pending, Record, Turn, Version, World};
 
 /// The files of a project, by path.
 pub type Files = BTreeMap<Vec<u8>, Version>;
@@ -186,7 +186,10 @@ impl Reviewed {
         if is_begun {
             self.look(Moves::Unknown);
             let head = self.world.head();
-            self.ledger.begin_turn(0, head, "agent", "", "");
+            self.ledger.begin_turn(Turn {
+                head,
+                ..Turn::default()
+            });
         } else {
             self.look(Moves::Agent);
             self.ledger.end_turns(|_| true);
