@@ -115,10 +115,7 @@ async fn open(options: &Review, is_waiting: bool, is_json: bool) -> Result<(Stri
     let mut states = call.states();
     let state = states.wait_for(|state| state.answer.is_some()).await;
     let answer = state.ok().and_then(|state| state.answer.clone());
-    let Some(answer) = answer.filter(|answer| answer.is_from_emacs || !answer.text.is_empty())
-    else {
-        return Err("there was no answer".to_owned());
-    };
+    let answer = answer.ok_or("there was no answer")?;
     if answer.is_error {
         return Err(answer.text.trim_start_matches("Error: ").to_owned());
     }
