@@ -35,7 +35,7 @@ runs of lines, each (LINE N KIND IS-FIRST).  N lines from LINE on, counted from
 IS-FIRST is non-nil for the first run of a hunk.  If FILE is decided as a whole,
 there is one run without lines, of KIND nil; if it is no text file now, none."
   (let ((mode (agent-q-diff-pending-file-new-mode file)))
-    (unless (memq mode (list 0 agent-q-diff-pending-link))
+    (unless (memq mode (list 0 agent-q-diff-reviewed-link))
       (or (agent-q-diff-pending-compare
            (expand-file-name (agent-q-diff-pending-file-path file) root)
            (agent-q-diff-pending-bytes texts (agent-q-diff-pending-file-text file))
@@ -153,7 +153,7 @@ Without `agent-q-diff-pending-marks-mode', only those that have places already."
       (with-current-buffer buffer
         (when (and buffer-file-name
                    (or agent-q-diff-pending-marks-mode agent-q-diff-pending-marks--source)
-                   (equal root (agent-q-diff-pending-root)))
+                   (equal root (agent-q-diff-reviewed-root)))
           (if-let ((file (agent-q-diff-pending-marks--file project root)))
               (agent-q-diff-pending-marks--update
                root (agent-q-diff-pending-project-texts project) file)
@@ -162,7 +162,7 @@ Without `agent-q-diff-pending-marks-mode', only those that have places already."
 (defun agent-q-diff-pending-marks--file (project root)
   "Return what is pending in the file of this buffer, or nil.
 That is an `agent-q-diff-pending-file' of PROJECT, which is at ROOT."
-  (when-let ((path (and buffer-file-name (agent-q-diff-pending-path root))))
+  (when-let ((path (and buffer-file-name (agent-q-diff-reviewed-path root))))
     (seq-find (lambda (file)
                 (equal path (agent-q-diff-pending-file-path file)))
               (agent-q-diff-pending-project-files project))))
@@ -230,7 +230,7 @@ notices; this turns that mode on."
     (agent-q-diff-pending-mode)
     (dolist (buffer (buffer-list))
       (with-current-buffer buffer
-        (when-let ((root (and buffer-file-name (agent-q-diff-pending-root))))
+        (when-let ((root (and buffer-file-name (agent-q-diff-reviewed-root))))
           (agent-q-diff-pending-count-soon root))))))
 
 (add-hook 'agent-q-diff-pending-counted-functions
@@ -264,7 +264,7 @@ N is 1 by default; see `agent-q-diff-next-unreviewed'."
   "Go N hunks forward that are pending in this project, for `next-error'.
 If RESET is non-nil, begin with the first one of the project.  Begin in the
 selected window if it shows a file of the project, else in the current buffer."
-  (let ((root (agent-q-diff-pending-root)))
+  (let ((root (agent-q-diff-reviewed-root)))
     (unless root
       (user-error "Nothing is known of this project; begin with M-x agent-q-diff-review-changes"))
     (let ((stop (with-current-buffer (agent-q-diff-pending-marks--beginning root)
@@ -285,7 +285,7 @@ selected window if it shows a file of the project, else in the current buffer."
   "Return the buffer from where to go to a hunk of the project at ROOT."
   (let ((shown (window-buffer)))
     (if (equal root (with-current-buffer shown
-                      (agent-q-diff-pending-root)))
+                      (agent-q-diff-reviewed-root)))
         shown
       (current-buffer))))
 
@@ -318,7 +318,7 @@ where PROJECT is.  Return nil if there is none, or if PROJECT is nil."
   "Return where the hunks of FILE begin, markers, and visit it.
 They are in the order of the text if IS-FORWARD is non-nil, else in reverse.
 FILE is of PROJECT, which is at ROOT.  If it has no text to go to, return nil."
-  (unless (memq (agent-q-diff-pending-file-new-mode file) (list 0 agent-q-diff-pending-link))
+  (unless (memq (agent-q-diff-pending-file-new-mode file) (list 0 agent-q-diff-reviewed-link))
     (with-current-buffer (agent-q-diff-pending-marks--visit
                           (expand-file-name (agent-q-diff-pending-file-path file) root))
       (agent-q-diff-pending-marks--update
@@ -348,7 +348,7 @@ If it has no unsaved edits, it holds what is in the file now."
   "Insert a section with how much is pending, for Magit's status buffer.
 If nothing is known to be, insert nothing.  What is inserted was counted
 earlier.  It is counted again when Emacs is idle, for the next refresh."
-  (when-let ((root (agent-q-diff-pending-root)))
+  (when-let ((root (agent-q-diff-reviewed-root)))
     (agent-q-diff-pending-count-soon root)
     (when-let ((amount (agent-q-diff-pending-amount root)))
       (agent-q-diff-pending-marks--insert-section root (concat "Unreviewed: " amount)))))

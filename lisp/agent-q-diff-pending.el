@@ -30,6 +30,7 @@
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-api)
 (require 'agent-q-diff-waiting)
+(require 'agent-q-diff-reviewed)
 
 ;;;; Options
 
@@ -47,9 +48,6 @@ filters run on what is staged, as in `git add'.  If nil,
 (cl-defstruct (agent-q-diff-pending-file (:type vector) (:constructor nil) (:copier nil))
   "A file in `agent-q-diff-module-pending'."
   path mode text new-mode new-text authors lines)
-
-(defconst agent-q-diff-pending-link #o120000
-  "The mode of a symbolic link, as git writes it.")
 
 (defun agent-q-diff-pending--look (directory &optional by turn)
   "Return what is pending in the project of DIRECTORY.
@@ -135,7 +133,7 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending--look'."
          (bytes (agent-q-diff-pending-bytes texts (agent-q-diff-pending-file-text file)))
          (new-bytes (agent-q-diff-pending-bytes texts
                                                  (agent-q-diff-pending-file-new-text file)))
-         (is-link (memq agent-q-diff-pending-link (list mode new-mode)))
+         (is-link (memq agent-q-diff-reviewed-link (list mode new-mode)))
          (lines (and (not is-link)
                      (/= 0 new-mode)
                      (not (equal bytes new-bytes))
@@ -148,9 +146,9 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending--look'."
           (cond
            (is-link
             (list (list 'link
-                        (and (= mode agent-q-diff-pending-link)
+                        (and (= mode agent-q-diff-reviewed-link)
                              (decode-coding-string bytes 'utf-8))
-                        (and (= new-mode agent-q-diff-pending-link)
+                        (and (= new-mode agent-q-diff-reviewed-link)
                              (decode-coding-string new-bytes 'utf-8)))))
            ((= 0 mode) (list (append (list 'create (logand new-mode #o777))
                                      (and (null lines) (list new-bytes)))))
@@ -211,10 +209,6 @@ ROOT, TEXTS and FILES are as from `agent-q-diff-pending--look'."
       (unless is-done
         (mapc #'agent-q-diff-file-change-close changes)))))
 
-;;;; What is taken out
-;;
-;; It is stored before that, for `agent-q-diff-taken-out'.
-
 (defun agent-q-diff-pending--written (root written-by after stage)
   "Return an `agent-q-diff-written' by which what is taken out is stored.
 The files are in the project at ROOT.  WRITTEN-BY and STAGE are its slots.
@@ -230,125 +224,15 @@ decided."
                 (agent-q-diff-engine-call #'agent-q-diff-module-at-work root))
      :before (lambda (files)
                (setq stored (mapcar #'agent-q-diff-file-change-path files)
-                     unsaved (delq nil (mapcar #'agent-q-diff-pending--unsaved stored)))
-               (agent-q-diff-pending-note-taking-out root stored))
+                     unsaved (delq nil (mapcar #'agent-q-diff-reviewed-unsaved stored)))
+               (agent-q-diff-reviewed-note-taking-out root stored))
      :after (lambda (change decided)
-              (agent-q-diff-pending-note-left root stored)
-              (mapc (apply-partially #'agent-q-diff-pending--note-saved root) unsaved)
+              (agent-q-diff-reviewed-note-left root stored)
+              (mapc (apply-partially #'agent-q-diff-reviewed-note-saved root) unsaved)
               (funcall after change decided)
-              (agent-q-diff-pending--note-hooked root stored)
+              (agent-q-diff-reviewed-note-hooked root stored)
               (setq stored nil
                     unsaved nil)))))
-
-(defun agent-q-diff-pending--unsaved (path)
-  "Return (BUFFER PATH SAVED . NEW) if a buffer has unsaved edits of the file PATH.
-SAVED is what the file holds, NEW what it would hold; both are (MODE . BYTES)."
-  (when-let ((buffer (find-buffer-visiting path)))
-    (when (agent-q-diff-disk-unsaved-p buffer)
-      (append (list buffer path (agent-q-diff-pending--state-on-disk path))
-              (agent-q-diff-pending-state path)))))
-
-(defun agent-q-diff-pending--note-saved (root unsaved)
-  "Record the user's edits of UNSAVED as reviewed if they are saved now.
-They are then saved with what was taken out.  UNSAVED is as from
-`agent-q-diff-pending--unsaved'; the file is in the project at ROOT."
-  (pcase-let ((`(,buffer ,path (,mode . ,bytes) ,new-mode . ,new-bytes) unsaved))
-    (when (and (buffer-live-p buffer)
-               (not (buffer-modified-p buffer)))
-      (agent-q-diff-engine-call #'agent-q-diff-module-note-saved root
-                                 (agent-q-diff-pending--relative path root)
-                                 mode bytes new-mode new-bytes))))
-
-(defun agent-q-diff-pending--note-hooked (root paths)
-  "Record what the user's hooks changed in the latest save as reviewed.
-If it was of one of the files PATHS, these are in the project at ROOT."
-  (pcase agent-q-diff-apply-text-before-hooks
-    (`(,buffer . ,text)
-     (when-let ((path (and (buffer-live-p buffer)
-                           (not (buffer-modified-p buffer))
-                           (seq-find (lambda (path)
-                                       (eq buffer (find-buffer-visiting path)))
-                                     paths))))
-       (let ((state (agent-q-diff-pending--on-disk path)))
-         (agent-q-diff-engine-call
-          #'agent-q-diff-module-note-saved root (agent-q-diff-pending--relative path root)
-          (car state)
-          (agent-q-diff-coding-encode text (with-current-buffer buffer
-                                             (agent-q-diff-coding-of-buffer)))
-          (car state) (cdr state)))))))
-
-(defun agent-q-diff-pending-note-taking-out (root paths)
-  "Store what the files PATHS hold, since something is taken out of them next.
-They are in the project at ROOT.  If that fails, signal an error that says
-that nothing is taken out."
-  (when-let ((states (seq-remove (lambda (state) (= 0 (aref state 1)))
-                                 (agent-q-diff-pending--states root paths))))
-    (condition-case err
-        (agent-q-diff-engine-call #'agent-q-diff-module-note-taking-out
-                                   root (time-convert nil 'integer) states)
-      (agent-q-diff-error
-       (agent-q-diff-file-refuse
-        "nothing is taken out, since it could not be stored before that: %s"
-        (agent-q-diff-error-text err))))))
-
-(defun agent-q-diff-pending-note-left (root paths)
-  "Record what the files PATHS hold, of which something was taken out.
-They are in the project at ROOT.  They are changed by now, so if that fails,
-only warn."
-  (when paths
-    (condition-case err
-        (agent-q-diff-engine-call #'agent-q-diff-module-note-left
-                                   root (agent-q-diff-pending--states root paths))
-      (agent-q-diff-error
-       (agent-q-diff-base-warn
-        (format "What is left in the files was not recorded: %s"
-                (agent-q-diff-error-text err)))))))
-
-(defun agent-q-diff-pending--states (root paths)
-  "Return the contents of the files PATHS, a list of [PATH MODE BYTES].
-There, PATH is relative to ROOT, and encoded."
-  (mapcar (lambda (path)
-            (pcase-let ((`(,mode . ,bytes) (agent-q-diff-pending-state path)))
-              (vector (encode-coding-string (file-relative-name path root)
-                                            'utf-8-emacs-unix)
-                      mode bytes)))
-          paths))
-
-(defun agent-q-diff-pending-state (path)
-  "Return the present content of the file PATH, (MODE . BYTES).
-MODE is as git writes it, 0 for nothing.  If the buffer that visits it has
-unsaved edits, BYTES are what it would hold after saving them."
-  (let ((buffer (find-buffer-visiting path)))
-    (if (and buffer
-             (not (file-symlink-p path))
-             (agent-q-diff-disk-unsaved-p buffer))
-        (cons (agent-q-diff-file-git-mode path) (agent-q-diff-pending--buffer-bytes buffer))
-      (agent-q-diff-pending--state-on-disk path))))
-
-(defun agent-q-diff-pending--state-on-disk (path)
-  "Return (MODE . BYTES) of what is at PATH on disk.
-See `agent-q-diff-pending-state'."
-  (if-let ((link (file-symlink-p path)))
-      (cons agent-q-diff-pending-link (encode-coding-string link 'utf-8-emacs-unix))
-    (agent-q-diff-pending--on-disk path)))
-
-(defun agent-q-diff-pending--on-disk (path)
-  "Return (MODE . BYTES) of the file PATH, which is no link."
-  (if (file-exists-p path)
-      (cons (agent-q-diff-file-git-mode path) (agent-q-diff-file-bytes path))
-    (cons 0 "")))
-
-(defun agent-q-diff-pending--buffer-bytes (buffer)
-  "Return the bytes that the file of BUFFER would have if it were saved.
-If its coding system cannot encode its text, they are UTF-8."
-  (with-current-buffer buffer
-    (save-restriction
-      (widen)
-      (let ((coding (agent-q-diff-coding-of-buffer)))
-        (agent-q-diff-coding-buffer-bytes
-         (if (agent-q-diff-coding-unencodable (point-min) (point-max) coding)
-             'utf-8-emacs-unix
-           coding))))))
 
 ;;;; What was reviewed
 
@@ -479,81 +363,6 @@ the number of one that has not changed is still right.")
 Return nil if it was not looked at."
   (gethash root agent-q-diff-pending--projects))
 
-(defvar-local agent-q-diff-pending--known-root nil
-  "The root of the project of this buffer's file, or nil if that is not known.
-A number means that it had none when so many projects were known: the mode
-line asks at each redisplay, and that is found out on disk.")
-
-(defun agent-q-diff-pending-root ()
-  "Return the root of the project of this buffer if it was looked at, or nil."
-  (let ((n (hash-table-count agent-q-diff-pending--projects)))
-    (unless (or (stringp agent-q-diff-pending--known-root)
-                (eql n agent-q-diff-pending--known-root))
-      (setq agent-q-diff-pending--known-root
-            (or (and (not (file-remote-p default-directory))
-                     (agent-q-diff-pending--find-root (expand-file-name default-directory)))
-                n))))
-  (and (stringp agent-q-diff-pending--known-root)
-       agent-q-diff-pending--known-root))
-
-(defun agent-q-diff-pending--find-root (directory)
-  "Return the root of the repository that DIRECTORY is in, if it was looked at."
-  (when-let* ((root (locate-dominating-file directory ".git"))
-              (git (expand-file-name ".git" root))
-              (data (if (file-directory-p git)
-                        git
-                      (with-temp-buffer
-                        (insert-file-contents git)
-                        (and (looking-at "gitdir: \\(.+\\)")
-                             (expand-file-name (match-string 1) root))))))
-    (and (file-exists-p (expand-file-name "agent-q-diff/ledger" data))
-         (file-name-as-directory (file-truename root)))))
-
-;;;; What the user saves
-
-(defvar-local agent-q-diff-pending--before nil
-  "(MODE . BYTES) of the file of this buffer before it is saved, or nil.")
-
-(defun agent-q-diff-pending-path (root)
-  "Return the name of this buffer's file below ROOT, or nil if it is elsewhere."
-  (let ((name (file-truename buffer-file-name)))
-    (and (file-in-directory-p name root)
-         (file-relative-name name root))))
-
-(defun agent-q-diff-pending--before-save ()
-  "Keep the bytes of the file of this buffer, if its project was looked at."
-  (setq agent-q-diff-pending--before nil)
-  ;; What we save is decided.
-  (when (and buffer-file-name
-             (null agent-q-diff-change-in-progress)
-             (null agent-q-diff-file-is-watched)
-             (agent-q-diff-pending-root))
-    (ignore-errors
-      (setq agent-q-diff-pending--before (agent-q-diff-pending--on-disk buffer-file-name)))))
-
-(defun agent-q-diff-pending--saved-bytes ()
-  "Return the bytes with which this buffer was saved just now.
-Others may have written its file since."
-  (let ((bytes (agent-q-diff-file-bytes buffer-file-name)))
-    (if (verify-visited-file-modtime)
-        bytes
-      (agent-q-diff-pending--buffer-bytes (current-buffer)))))
-
-(defun agent-q-diff-pending--after-save ()
-  "Record what the user has changed in the file of this buffer as reviewed."
-  (when-let* ((before agent-q-diff-pending--before)
-              (root (agent-q-diff-pending-root))
-              (path (agent-q-diff-pending-path root)))
-    (setq agent-q-diff-pending--before nil)
-    (condition-case err
-        (agent-q-diff-engine-call #'agent-q-diff-module-note-saved
-                                   root path (car before) (cdr before)
-                                   (agent-q-diff-file-git-mode buffer-file-name)
-                                   (agent-q-diff-pending--saved-bytes))
-      (error (message "What you saved is pending, since that could not be noted: %s"
-                      (agent-q-diff-error-text err))))
-    (agent-q-diff-pending-count-soon root)))
-
 ;;;; The number of hunks
 
 (defun agent-q-diff-pending--n-hunks (root texts file)
@@ -565,7 +374,7 @@ FILE is an `agent-q-diff-pending-file'.  ROOT and TEXTS are as from
         (text (agent-q-diff-pending-file-text file))
         (new-text (agent-q-diff-pending-file-new-text file)))
     (if (or (= 0 new-mode)
-            (memq agent-q-diff-pending-link (list mode new-mode)))
+            (memq agent-q-diff-reviewed-link (list mode new-mode)))
         1
       (+ (if (memq mode (list 0 new-mode)) 0 1)
          (cond
@@ -638,66 +447,6 @@ files are named."
                        (unless (memq nil counts)
                          (let ((n (apply #'+ counts)))
                            (format (ngettext ", %d hunk" ", %d hunks" n) n))))))))
-
-;;;; What is decided before it is written
-
-(defun agent-q-diff-pending--watch (names)
-  "Return a function that records as reviewed what is changed in the files NAMES.
-See `agent-q-diff-file-watch-function'.  Return nil if none is in a project
-that was looked at."
-  (when-let ((before (delq nil (mapcan #'agent-q-diff-pending--watched names))))
-    (lambda (decided)
-      (pcase-dolist (`(,root ,old ,new . ,state) before)
-        (agent-q-diff-pending--note-decided root old new state
-                                            (cdr (assoc new decided)))))))
-
-(defun agent-q-diff-pending--watched (name)
-  "Return what is known of NAME, which is about to change.
-NAME is a file, or (OLD . NEW) for one that gets a new name.  The value is a
-list of nil or (ROOT OLD NEW MODE . BYTES): it holds BYTES with MODE, and is in
-the project at ROOT."
-  (cl-flet ((state-of (old new)
-              (when-let* ((root (and (not (file-remote-p old))
-                                     (agent-q-diff-pending--find-root
-                                      (file-name-directory old))))
-                          (state (ignore-errors (agent-q-diff-pending--state-on-disk old))))
-                (append (list root old new) state))))
-    (pcase name
-      (`(,old . ,new) (list (state-of old new)))
-      ((and (pred stringp) (guard (file-symlink-p name)))
-       ;; The link may change, or the file that it leads to.
-       (let ((true (file-truename name)))
-         (list (state-of name name) (state-of true true))))
-      ((pred stringp) (list (state-of name name))))))
-
-(defun agent-q-diff-pending--note-decided (root old new before decided)
-  "Record what was decided about the file OLD in the project at ROOT as reviewed.
-It is called NEW now.  BEFORE is what it held, and DECIDED what was decided,
-both (MODE . BYTES).  If DECIDED is nil, that is what it holds now."
-  (condition-case err
-      (let ((after (or decided (agent-q-diff-pending--state-on-disk new)))
-            (path (agent-q-diff-pending--relative old root))
-            (new-path (agent-q-diff-pending--relative new root)))
-        (cond
-         ((not (equal old new))
-          (agent-q-diff-engine-call
-           #'agent-q-diff-module-note-renamed root
-           (list (vector path (car before) (cdr before))
-                 (vector new-path (car after) (cdr after)))))
-         ((not (equal before after))
-          (agent-q-diff-engine-call #'agent-q-diff-module-note-saved root path
-                                    (car before) (cdr before) (car after) (cdr after))))
-        (agent-q-diff-pending-count-soon root))
-    (error (message "What you decided is asked again, since it could not be noted: %s"
-                    (agent-q-diff-error-text err)))))
-
-(defun agent-q-diff-pending--relative (name root)
-  "Return the file NAME, which may be a link, relative to ROOT, as bytes."
-  (encode-coding-string
-   (file-relative-name (expand-file-name (file-name-nondirectory name)
-                                         (file-truename (file-name-directory name)))
-                       root)
-   'utf-8-emacs-unix))
 
 ;;;; How much is pending
 
@@ -775,6 +524,9 @@ pending of one TURN is not recorded, since it is not all."
 (defun agent-q-diff-pending--note (root texts files)
   "Record that FILES are pending in the project at ROOT, and show how many.
 TEXTS is the folder of their texts."
+  (unless (agent-q-diff-pending-known root)
+    ;; Buffers of its files can have it now.
+    (cl-incf agent-q-diff-reviewed-n-projects))
   (let* ((known (agent-q-diff-pending-known root))
          (counted (and known (agent-q-diff-pending-project-n-hunks known)))
          (n-hunks (make-hash-table :test #'equal)))
@@ -790,7 +542,7 @@ TEXTS is the folder of their texts."
 
 (defun agent-q-diff-pending--mode-line ()
   "Return text for the mode line: how much is pending in this project."
-  (let* ((root (agent-q-diff-pending-root))
+  (let* ((root (agent-q-diff-reviewed-root))
          (amount (and root (agent-q-diff-pending-amount root))))
     (if (null amount)
         ""
@@ -804,7 +556,7 @@ TEXTS is the folder of their texts."
 
 (defun agent-q-diff-pending--look-here ()
   "Count what is pending in the project of this buffer, if that is known."
-  (when-let ((root (agent-q-diff-pending-root)))
+  (when-let ((root (agent-q-diff-reviewed-root)))
     (agent-q-diff-pending-count-soon root)))
 
 (defun agent-q-diff-pending--focus ()
@@ -813,8 +565,9 @@ TEXTS is the folder of their texts."
     (agent-q-diff-pending--look-here)))
 
 (defconst agent-q-diff-pending--hooks
-  '((before-save-hook . agent-q-diff-pending--before-save)
-    (after-save-hook . agent-q-diff-pending--after-save)
+  '((before-save-hook . agent-q-diff-reviewed-before-save)
+    (after-save-hook . agent-q-diff-reviewed-after-save)
+    (agent-q-diff-reviewed-noted-functions . agent-q-diff-pending-count-soon)
     (find-file-hook . agent-q-diff-pending--look-here)
     (after-revert-hook . agent-q-diff-pending--look-here))
   "Alist from hooks to the functions that `agent-q-diff-pending-mode' puts there.")
@@ -830,7 +583,7 @@ this Emacs or an earlier one.  That command turns this mode on."
     (pcase-dolist (`(,hook . ,function) agent-q-diff-pending--hooks)
       (funcall change hook function)))
   (setq agent-q-diff-file-watch-function
-        (and agent-q-diff-pending-mode #'agent-q-diff-pending--watch))
+        (and agent-q-diff-pending-mode #'agent-q-diff-reviewed-watch))
   (remove-function after-focus-change-function #'agent-q-diff-pending--focus)
   (setq-default mode-line-misc-info (remove agent-q-diff-pending--construct
                                             (default-value 'mode-line-misc-info)))
@@ -1095,7 +848,7 @@ this buffer is meant.  The files do not change."
                (`(,root ,texts ,files ,_) (agent-q-diff-pending--look directory))
                (paths (mapcar #'agent-q-diff-pending-file-path files))
                (only (and file
-                          (or (and buffer-file-name (agent-q-diff-pending-path root))
+                          (or (and buffer-file-name (agent-q-diff-reviewed-path root))
                               (user-error "This buffer visits no file of the project"))))
                (meant (if only (seq-intersection (list only) paths) paths)))
     (agent-q-diff-engine-call #'agent-q-diff-module-mark-reviewed directory meant)

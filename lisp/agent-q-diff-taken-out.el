@@ -56,7 +56,7 @@
   (let ((n (agent-q-diff-taken-out-entry-n-lines entry)))
     (cond
      (n (format (ngettext "-%d line" "-%d lines" n) n))
-     ((= agent-q-diff-pending-link (agent-q-diff-taken-out-entry-mode entry)) "link")
+     ((= agent-q-diff-reviewed-link (agent-q-diff-taken-out-entry-mode entry)) "link")
      (t "binary"))))
 
 (defun agent-q-diff-taken-out--line (entry)
@@ -105,7 +105,7 @@ Return nil if that is not known."
   "Signal an error unless ENTRY and STATES, each (MODE . BYTES), are text."
   (unless (and (agent-q-diff-taken-out-entry-n-lines entry)
                (seq-every-p (pcase-lambda (`(,mode . ,bytes))
-                              (and (/= mode agent-q-diff-pending-link)
+                              (and (/= mode agent-q-diff-reviewed-link)
                                    (agent-q-diff-pending-text-p bytes)))
                             states))
     (user-error "%s is not text; what it held is in %s"
@@ -127,7 +127,7 @@ Return nil if that is not known."
          (path (agent-q-diff-taken-out--path entry))
          (had (agent-q-diff-taken-out--had entry))
          (left (or (agent-q-diff-taken-out--left entry)
-                   (agent-q-diff-pending-state path)))
+                   (agent-q-diff-reviewed-state path)))
          (root default-directory))
     (agent-q-diff-taken-out--check-text entry had left)
     (let ((diff (agent-q-diff-taken-out--diff
@@ -169,7 +169,7 @@ back that were taken out."
          (had (agent-q-diff-taken-out--had entry))
          (left (agent-q-diff-taken-out--left entry)))
     (agent-q-diff-taken-out--check-file path)
-    (let ((now (agent-q-diff-pending-state path)))
+    (let ((now (agent-q-diff-reviewed-state path)))
       (cond
        ((equal now had)
         (user-error "%s is already as it was then" (agent-q-diff-taken-out--name entry)))
@@ -196,23 +196,23 @@ back that were taken out."
 (defun agent-q-diff-taken-out--restore (path now had)
   "Replace NOW, the content of the file PATH, by what it HAD.
 Both are (MODE . BYTES).  NOW can be brought back, too."
-  (agent-q-diff-pending-note-taking-out default-directory (list path))
+  (agent-q-diff-reviewed-note-taking-out default-directory (list path))
   (pcase-let ((`(,mode . ,bytes) had))
     (cond
-     ((= mode agent-q-diff-pending-link)
+     ((= mode agent-q-diff-reviewed-link)
       (make-directory (file-name-directory path) t)
       (make-symbolic-link (decode-coding-string bytes 'utf-8-emacs-unix) path t))
-     (t (when (= (car now) agent-q-diff-pending-link)
+     (t (when (= (car now) agent-q-diff-reviewed-link)
           (delete-file path))
         (make-directory (file-name-directory path) t)
         (agent-q-diff-file-write-bytes path bytes)
-        (unless (= mode (car (agent-q-diff-pending-state path)))
+        (unless (= mode (car (agent-q-diff-reviewed-state path)))
           (set-file-modes path (if (= mode #o100755)
                                    (logior (file-modes path) #o100)
                                  (logand (file-modes path) (lognot #o111))))))))
   (when-let ((buffer (find-buffer-visiting path)))
     (agent-q-diff-disk-sync buffer))
-  (agent-q-diff-pending-note-left default-directory (list path)))
+  (agent-q-diff-reviewed-note-left default-directory (list path)))
 
 (defun agent-q-diff-taken-out--propose (entry path left now had)
   "Begin a review that proposes the lines of ENTRY, taken out of PATH.

@@ -468,10 +468,10 @@ another git has locked the index (index.lock)"
         (setq default-directory directory)
         (let* ((n 0)
                (count (lambda (&rest _) (cl-incf n))))
-          (advice-add 'agent-q-diff-pending--find-root :before count)
+          (advice-add 'agent-q-diff-reviewed--find-root :before count)
           (unwind-protect
               (dotimes (_ 3) (agent-q-diff-pending--mode-line))
-            (advice-remove 'agent-q-diff-pending--find-root count))
+            (advice-remove 'agent-q-diff-reviewed--find-root count))
           (should (= 1 n)))))
     ;; A buffer that was there before its project was looked at.
     (with-temp-buffer
