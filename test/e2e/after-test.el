@@ -458,7 +458,10 @@ Only the superuser can mount one."
     (e2e-type "mine")
     (e2e-keys "RET C-x C-s")
     (e2e-see "^Wrote ")
-    (aqd-pending-git "commit" "-qam" "Mine")
+    ;; After a save, Emacs's vc has the lock of the index for a moment.
+    (e2e-wait-for (ignore-error ert-test-failed
+                    (aqd-pending-git "commit" "-qam" "Mine")
+                    t))
     (e2e-keys "C-x b RET")
     (e2e-see "^ hunk 3/3 ")
     (e2e-keys "C-/")
