@@ -168,8 +168,9 @@ ROOT, TEXTS and FILES are as from `agent-q-diff-pending--look'."
         (is-done nil))
     (unwind-protect
         (progn
-          (dolist (file files)
-            (push (agent-q-diff-pending--file root texts file) changes))
+          (agent-q-diff-visit-resolving-once
+            (dolist (file files)
+              (push (agent-q-diff-pending--file root texts file) changes)))
           (setq changes (nreverse changes))
           (let* ((known (mapcar (lambda (file)
                                   (cons (expand-file-name

@@ -424,17 +424,17 @@ impl Git {
             let (mode, object) = entry.as_ref()?;
             (!is_submodule(*mode) && !is_alone(path)).then_some((object, path))
         });
-        // The answer gives the sizes before filters, so each object is followed by one that is not
-        // there.
-        let end = format!("no-object-{:x}", random());
         let input: Vec<u8> = named
-            .flat_map(|(object, path)| {
-                [object.as_bytes(), b" ", path, b"\n", end.as_bytes(), b"\n"].concat()
-            })
+            .flat_map(|(object, path)| [object.as_bytes(), b" ", path, b"\n"].concat())
             .collect();
-        let end = format!("\n{end} missing\n");
-        let answer = self.run(&["cat-file", "--batch=", "--filters"], &input);
-        let mut rest = &answer?[..];
+        // git only knows sizes before filters, so it prints a line that nobody can guess before each
+        // object.
+        let name = format!("object-{:x}", random());
+        let batch = format!("--batch={name}");
+        let mut answer = self.run(&["cat-file", &batch, "--filters", "--buffer"], &input)?;
+        let head = name + "\n";
+        answer.extend(head.as_bytes());
+        let mut rest = &answer[..];
         let mut committed = Vec::new();
         for (entry, path) in entries.into_iter().zip(paths) {
             let (mode, bytes) = match entry {
@@ -445,7 +445,7 @@ impl Git {
                 }
                 Some((mode, _)) => (
                     self.mode(mode),
-                    next_object(&mut rest, end.as_bytes())?.to_vec(),
+                    next_object(&mut rest, head.as_bytes())?.to_vec(),
                 ),
             };
             committed.push(Committed { mode, bytes });
@@ -565,10 +565,10 @@ fn successful(output: Output, name: &str) -> Result<Vec<u8>, GitError> {
     })
 }
 
-/// Returns the object at the head of `rest`, which is between an empty line and `end`, and advances
-/// `rest`.
-fn next_object<'a>(rest: &mut &'a [u8], end: &[u8]) -> Result<&'a [u8], GitError> {
-    let Some(object) = rest.strip_prefix(b"\n") else {
+/// Returns the first object of `rest`, where the line `head` is before each object and at the end, and
+/// advances `rest`.
+fn next_object<'a>(rest: &mut &'a [u8], head: &[u8]) -> Result<&'a [u8], GitError> {
+    let Some(object) = rest.strip_prefix(head) else {
         // Such as that it is missing.
         let message = rest.split(|&byte| byte == b'\n').next();
         return Err(GitError::Failed {
@@ -576,8 +576,9 @@ fn next_object<'a>(rest: &mut &'a [u8], end: &[u8]) -> Result<&'a [u8], GitError
             message: String::from_utf8_lossy(message.unwrap_or_default()).into_owned(),
         });
     };
-    let len = memchr::memmem::find(object, end).ok_or(GitError::Answer("cat-file"))?;
-    *rest = &object[len + end.len()..];
+    let end = [b"\n", head].concat();
+    let len = memchr::memmem::find(object, &end).ok_or(GitError::Answer("cat-file"))?;
+    *rest = &object[len + 1..];
     Ok(&object[..len])
 }
 

@@ -640,7 +640,10 @@ impl World for Disk<'_> {
         if self.is_as_committed(commit, path) {
             return self.working(path);
         }
-        let version = match &self.git.committed(commit, &[path])?[..] {
+        // The repository may name a filter since the last look.
+        let mut git = self.git.clone();
+        git.make_safe();
+        let version = match &git.committed(commit, &[path])?[..] {
             [committed] => self.stored(committed)?,
             _ => Version::Absent,
         };

@@ -30,7 +30,11 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(to, "{byte:02x}"))
+        let digits = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        let digits: String = digits
+            .map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)]))
+            .collect();
+        to.write_str(&digits)
     }
 }
 

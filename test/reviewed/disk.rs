@@ -325,10 +325,8 @@ fn what_was_taken_out_is_listed_the_latest_first() {
     assert_eq!(taken_out(&open()), all);
 }
 
-#[test]
-fn nothing_is_run_that_the_repository_names() {
-    let folder = repository();
-    let folder = folder.path();
+/// Has the repository in `folder` name programs for all that git runs programs for.
+fn set_traps(folder: &Path) {
     let trap = |name: &str| format!("sh -c 'touch {}/ran-{name}; cat'", folder.display());
     for (key, name) in [
         ("core.fsmonitor", "monitor"),
@@ -342,17 +340,44 @@ fn nothing_is_run_that_the_repository_names() {
     }
     git(folder, &["config", "filter.trap.required", "true"]);
     fs::write(folder.join(".git/info/attributes"), "* filter=trap\n").unwrap();
-    fs::write(folder.join("f"), "a\nB\nc\n").unwrap();
-    assert_eq!(
-        pending(folder, Moves::Agent),
-        ["f: a\\nb\\nc\\n -> a\\nB\\nc\\n"]
-    );
+}
+
+/// Returns how many of these programs were run.
+fn n_trapped(folder: &Path) -> usize {
     let ran = fs::read_dir(folder).unwrap();
     let ran = ran.filter(|entry| {
         let name = entry.as_ref().unwrap().file_name();
         name.to_string_lossy().starts_with("ran-")
     });
-    assert_eq!(ran.count(), 0);
+    ran.count()
+}
+
+#[test]
+fn nothing_is_run_that_the_repository_names() {
+    let folder = repository();
+    let folder = folder.path();
+    set_traps(folder);
+    fs::write(folder.join("f"), "a\nB\nc\n").unwrap();
+    assert_eq!(
+        pending(folder, Moves::Agent),
+        ["f: a\\nb\\nc\\n -> a\\nB\\nc\\n"]
+    );
+    assert_eq!(n_trapped(folder), 0);
+}
+
+#[test]
+fn nothing_is_run_at_a_save_that_the_repository_names_since_the_last_look() {
+    let folder = repository();
+    let folder = folder.path();
+    let mut project = Project::open(folder).unwrap();
+    project.look(Moves::Agent).unwrap();
+    set_traps(folder);
+    fs::write(folder.join("f"), "a\nB\nc\n").unwrap();
+    let [before, after] = [b"a\nb\nc\n", b"a\nB\nc\n"];
+    let saved = project.save(b"f", (0o100_644, before), (0o100_644, after));
+    assert_eq!(saved.map_err(|error| error.to_string()), Ok(()));
+    assert_eq!(n_trapped(folder), 0);
+    assert!(pending(folder, Moves::Agent).is_empty());
 }
 
 #[test]
