@@ -219,6 +219,32 @@ fn name(env: &Env, version: Version) -> Result<Value<'_>> {
     }
 }
 
+/// Calls `body` with the project at `folder` and a change of a file: its path, its mode and bytes before,
+/// and after.
+fn with_change(
+    env: &Env,
+    folder: Value,
+    (path, (mode, bytes), (new_mode, new_bytes)): (Value, (u32, Value), (u32, Value)),
+    body: impl FnOnce(
+        &mut Project,
+        &[u8],
+        (u32, &[u8]),
+        (u32, &[u8]),
+    ) -> std::result::Result<(), ProjectError>,
+) -> Result<()> {
+    catching_panics(env, || {
+        let path = path.clone_string_contents()?;
+        let before = bytes.clone_string_contents()?;
+        let after = new_bytes.clone_string_contents()?;
+        with_project(env, folder, false, |project| {
+            answer(
+                env,
+                body(project, &path, (mode, &before), (new_mode, &after)),
+            )
+        })
+    })
+}
+
 /// Record that of PATH in the project at FOLDER, NEW-BYTES are reviewed now.
 ///
 /// In the review where that was decided, that was BYTES until now.  PATH is
@@ -234,15 +260,8 @@ fn note_reviewed(
     new_mode: u32,
     new_bytes: Value,
 ) -> Result<()> {
-    catching_panics(env, || {
-        let path = path.clone_string_contents()?;
-        let before = bytes.clone_string_contents()?;
-        let after = new_bytes.clone_string_contents()?;
-        with_project(env, folder, false, |project| {
-            let decided = project.decide(&path, (mode, &before), (new_mode, &after));
-            answer(env, decided)
-        })
-    })
+    let change = (path, (mode, bytes), (new_mode, new_bytes));
+    with_change(env, folder, change, Project::decide)
 }
 
 /// Make the change from BYTES to NEW-BYTES to PATH in the index of the project at FOLDER.
@@ -259,15 +278,8 @@ fn stage(
     new_mode: u32,
     new_bytes: Value,
 ) -> Result<()> {
-    catching_panics(env, || {
-        let path = path.clone_string_contents()?;
-        let before = bytes.clone_string_contents()?;
-        let after = new_bytes.clone_string_contents()?;
-        with_project(env, folder, false, |project| {
-            let staged = project.stage(&path, (mode, &before), (new_mode, &after));
-            answer(env, staged)
-        })
-    })
+    let change = (path, (mode, bytes), (new_mode, new_bytes));
+    with_change(env, folder, change, Project::stage)
 }
 
 /// Record that the user made NEW-BYTES of BYTES, which PATH in the project at FOLDER held.
@@ -283,15 +295,8 @@ fn note_saved(
     new_mode: u32,
     new_bytes: Value,
 ) -> Result<()> {
-    catching_panics(env, || {
-        let path = path.clone_string_contents()?;
-        let before = bytes.clone_string_contents()?;
-        let after = new_bytes.clone_string_contents()?;
-        with_project(env, folder, false, |project| {
-            let saved = project.save(&path, (mode, &before), (new_mode, &after));
-            answer(env, saved)
-        })
-    })
+    let change = (path, (mode, bytes), (new_mode, new_bytes));
+    with_change(env, folder, change, Project::save)
 }
 
 /// Record that the user has renamed a file in the project at FOLDER.
