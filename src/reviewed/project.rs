@@ -173,9 +173,9 @@ impl Project {
         self.look(self.moves_unasked())
     }
 
-    /// Records that `agent`, the process `pid`, has begun a turn in `session`, and what the files hold at that time: what
-    /// others write until its end is the agent's. In the middle of a merge or the like, files are not
-    /// looked at.
+    /// Records that `agent`, the process `pid`, has begun a turn in `session`, and what the files hold at
+    /// that time: what others write until its end is the agent's. In the middle of a merge or the like,
+    /// files are not looked at.
     ///
     /// # Errors
     ///
@@ -243,8 +243,7 @@ impl Project {
     ///
     /// [`ProjectError::Store`].
     pub fn agent_at_work(&mut self) -> Result<Option<String>, ProjectError> {
-        self.store.refresh()?;
-        let turns = self.store.ledger().at_work().filter(|turn| is_alive(turn));
+        let turns = self.at_work()?;
         Ok(turns.last().map(|turn| turn.agent.clone()))
     }
 
@@ -254,9 +253,14 @@ impl Project {
     ///
     /// [`ProjectError::Store`].
     pub fn is_at_work(&mut self, agent: &str, session: &str) -> Result<bool, ProjectError> {
-        self.store.refresh()?;
-        let mut turns = self.store.ledger().at_work();
+        let mut turns = self.at_work()?;
         Ok(turns.any(|turn| turn.agent == agent && turn.session == session))
+    }
+
+    /// Returns the turns that are not over, and whose agents still run.
+    fn at_work(&mut self) -> Result<impl Iterator<Item = &Turn>, ProjectError> {
+        self.store.refresh()?;
+        Ok(self.store.ledger().at_work().filter(|turn| is_alive(turn)))
     }
 
     fn look_if_possible(&mut self) -> Result<(), ProjectError> {
@@ -364,9 +368,8 @@ impl Project {
         self.store.change(|ledger, store| {
             let mut disk = Disk::new(git, store, None, Vec::new());
             let working = disk.working(path)?;
-            let before = store.version(git.mode(before.0), before.1)?;
-            let after = store.version(git.mode(after.0), after.1)?;
-            ledger.decide_from(&mut disk, path, (before, after), working)
+            let decided = (disk.version(before)?, disk.version(after)?);
+            ledger.decide_from(&mut disk, path, decided, working)
         })
     }
 
@@ -437,9 +440,8 @@ impl Project {
     ) -> Result<(), ProjectError> {
         let git = &self.git;
         self.store.change(|ledger, store| {
-            let before = store.version(git.mode(before.0), before.1)?;
-            let after = store.version(git.mode(after.0), after.1)?;
             let mut disk = Disk::new(git, store, None, Vec::new());
+            let (before, after) = (disk.version(before)?, disk.version(after)?);
             ledger.save(&mut disk, path, before, after)
         })
     }
@@ -453,9 +455,9 @@ impl Project {
     pub fn rename(&mut self, before: &Content, after: &Content) -> Result<(), ProjectError> {
         let git = &self.git;
         self.store.change(|ledger, store| {
-            let old = store.version(git.mode(before.1), &before.2)?;
-            let new = store.version(git.mode(after.1), &after.2)?;
             let mut disk = Disk::new(git, store, None, Vec::new());
+            let old = disk.version((before.1, &before.2))?;
+            let new = disk.version((after.1, &after.2))?;
             ledger.rename(&mut disk, (&before.0, old), (&after.0, new))
         })
     }
@@ -615,6 +617,11 @@ impl<'a> Disk<'a> {
         self.head.as_deref() == Some(commit)
             && is_dirty(path).is_err()
             && !self.left_out.contains(path)
+    }
+
+    /// Stores what has this mode, as git writes it, and these bytes.
+    fn version(&self, (mode, bytes): (u32, &[u8])) -> Result<Version, ProjectError> {
+        Ok(self.store.version(self.git.mode(mode), bytes)?)
     }
 
     fn stored(&self, committed: &Committed) -> Result<Version, ProjectError> {

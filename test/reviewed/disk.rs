@@ -529,6 +529,7 @@ fn the_turn_of_an_agent_that_is_gone_is_over() {
     agent.kill().unwrap();
     agent.wait().unwrap();
     assert_eq!(project.agent_at_work().unwrap(), None);
+    assert!(!project.is_at_work("Codex", "s").unwrap());
     // What was there when that was noticed is still its own.
     assert_eq!(written(folder), ["f: t1"]);
     fs::write(folder.join("g"), "x\n").unwrap();
