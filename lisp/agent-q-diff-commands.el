@@ -448,11 +448,16 @@ Such hunks are in reviews of what was written already; see the manual."
                          collect hunk)))
     (unless hunks
       (user-error "No pending hunk was written outside any turn"))
-    (save-excursion
-      (when (agent-q-diff-commands--do-each 'accept hunks)
-        (message (ngettext "Kept %d hunk from outside any turn"
-                           "Kept %d hunks from outside any turn" (length hunks))
-                 (length hunks))))))
+    (agent-q-diff-commands--accept-these
+     hunks (ngettext "Kept %d hunk from outside any turn"
+                     "Kept %d hunks from outside any turn" (length hunks)))))
+
+(defun agent-q-diff-commands--accept-these (hunks said)
+  "Accept HUNKS, and leave point where it is.
+If that can be done, show the message SAID, a format for their number."
+  (save-excursion
+    (when (agent-q-diff-commands--do-each 'accept hunks)
+      (message said (length hunks)))))
 
 (defun agent-q-diff-accept-white-space ()
   "Accept the pending hunks that change only whitespace.
@@ -464,11 +469,9 @@ This is one undo step of the target."
                              (agent-q-diff-change-engine change)))))
     (unless hunks
       (user-error "No pending whitespace-only hunks"))
-    (save-excursion
-      (when (agent-q-diff-commands--do-each 'accept hunks)
-        (message (ngettext "Accepted %d whitespace-only hunk"
-                           "Accepted %d whitespace-only hunks" (length hunks))
-                 (length hunks))))))
+    (agent-q-diff-commands--accept-these
+     hunks (ngettext "Accepted %d whitespace-only hunk"
+                     "Accepted %d whitespace-only hunks" (length hunks)))))
 
 (defun agent-q-diff-recode-target ()
   "Have the target saved in the coding system that it declares, or else in UTF-8.
