@@ -22,7 +22,6 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
-(require 'agent-q-diff-disk)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
@@ -714,7 +713,7 @@ place and its comments, so that what was written since is in it."
             open)
            (t
             (when open
-              (agent-q-diff-cancel open))
+              (agent-q-diff-end open))
             (when files
               (let* ((default-directory root)
                      (review (agent-q-diff-api-start
@@ -731,9 +730,6 @@ place and its comments, so that what was written since is in it."
                     (setf (agent-q-diff-written-awaited-p
                            (agent-q-diff-change-written (agent-q-diff-session-change review)))
                           awaited-p))
-                  (with-current-buffer (agent-q-diff-session-buffer review)
-                    (add-hook 'agent-q-diff-commands-instead-functions
-                              #'agent-q-diff-waiting-instead nil t))
                   (agent-q-diff-pending--put-comments review comments))
                 review))))
           notes)))

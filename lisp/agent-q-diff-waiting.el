@@ -62,12 +62,16 @@
 (defun agent-q-diff-waiting-instead (command)
   "Have a rejection wait if an agent is at work, and return non-nil if it does.
 COMMAND is as for `agent-q-diff-commands-instead-functions'."
-  (unless (or (agent-q-diff-buffer-ended-p) (use-region-p))
+  (when (and (agent-q-diff-buffer-written-p)
+             (not (agent-q-diff-buffer-ended-p))
+             (not (use-region-p)))
     (pcase command
       ('reject (agent-q-diff-waiting--add (agent-q-diff-waiting--meant)))
       ('reject-all (agent-q-diff-waiting--add
                     (number-sequence 0 (1- (length agent-q-diff-buffer-positions)))))
       ('unapply (agent-q-diff-waiting--remove (agent-q-diff-waiting--meant))))))
+
+(add-hook 'agent-q-diff-commands-instead-functions #'agent-q-diff-waiting-instead)
 
 (defun agent-q-diff-waiting--add (hunks)
   "Have the rejection of those of HUNKS wait that are pending, if it has to.

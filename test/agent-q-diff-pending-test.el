@@ -769,6 +769,15 @@ another git has locked the index (index.lock)"
                             (aqd-pending-turn-ends)))
     (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))))
 
+(ert-deftest aqd-pending-a-rejection-waits-in-a-review-that-is-looked-at-again ()
+  (aqd-pending-while-at-work
+    (agent-q-diff-finish)
+    (with-current-buffer (agent-q-diff-look-again)
+      (should (string-match-p "Hunk 1 waits until Codex has ended"
+                              (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
+      (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
+      (agent-q-diff-finish))))
+
 (ert-deftest aqd-pending-the-same-key-again-takes-out-at-once ()
   (aqd-pending-while-at-work
     (aqd-pending-do #'agent-q-diff-reject-hunk 1)
