@@ -55,25 +55,31 @@
 (defconst aqd-pending-written (aqd-numbered 30 '((3 . "three") (27 . "x")))
   "Text of the file f.txt after an agent has written two hunks.")
 
+(defmacro aqd-with-git-folder (&rest body)
+  "Run BODY with a new folder as `aqd-pending-root', and no settings of git's."
+  (declare (indent 0) (debug t))
+  `(let ((process-environment (append '("GIT_CONFIG_GLOBAL=/dev/null"
+                                        "GIT_CONFIG_SYSTEM=/dev/null")
+                                      process-environment))
+         (aqd-pending-root (file-name-as-directory
+                            (file-truename (make-temp-file "aqd-git" t)))))
+     ,@body))
+
 (defmacro aqd-with-repository (&rest body)
   "Run BODY in a repository with f.txt committed, which was looked at."
   (declare (indent 0) (debug t))
-  `(let* ((process-environment (append '("GIT_CONFIG_GLOBAL=/dev/null"
-                                         "GIT_CONFIG_SYSTEM=/dev/null")
-                                       process-environment))
-          (aqd-pending-root (file-name-as-directory
-                             (file-truename (make-temp-file "agent-q-diff-git" t))))
-          (default-directory aqd-pending-root)
-          (agent-q-diff-display 'announce))
-     (unwind-protect
-         (save-window-excursion
-           (aqd-pending-git "init" "-q")
-           (aqd-pending-put "f.txt" aqd-pending-text)
-           (aqd-pending-git "add" ".")
-           (aqd-pending-git "commit" "-qm" "first")
-           (agent-q-diff-review-changes)
-           ,@body)
-       (aqd-pending--clean-up))))
+  `(aqd-with-git-folder
+     (let ((default-directory aqd-pending-root)
+           (agent-q-diff-display 'announce))
+       (unwind-protect
+           (save-window-excursion
+             (aqd-pending-git "init" "-q")
+             (aqd-pending-put "f.txt" aqd-pending-text)
+             (aqd-pending-git "add" ".")
+             (aqd-pending-git "commit" "-qm" "first")
+             (agent-q-diff-review-changes)
+             ,@body)
+         (aqd-pending--clean-up)))))
 
 (defmacro aqd-with-pending (&rest body)
   "Review what is pending, and run BODY in its diff buffer."

@@ -27,11 +27,7 @@
 (defmacro after-with-repository (&rest body)
   "Run BODY in a repository with the files f.txt and g.txt committed."
   (declare (indent 0) (debug t))
-  `(let* ((process-environment (append '("GIT_CONFIG_GLOBAL=/dev/null"
-                                         "GIT_CONFIG_SYSTEM=/dev/null")
-                                       process-environment))
-          (aqd-pending-root (file-name-as-directory
-                             (file-truename (make-temp-file "aqd-git" t)))))
+  `(aqd-with-git-folder
      (unwind-protect
          (progn
            (aqd-pending-git "init" "-q" "-b" "main")
