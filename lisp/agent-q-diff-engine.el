@@ -75,6 +75,8 @@
                   n-suspects
                   next-pending
                   note-left
+                  note-hunks
+                  noted-hunks
                   note-renamed
                   note-reviewed
                   note-saved

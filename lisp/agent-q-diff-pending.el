@@ -693,13 +693,13 @@ or nil for all.  Return (ROOT REVIEW NOTES); REVIEW is nil if nothing is
 pending.  NOTES are sentences for the user.
 
 If there is a review already that nobody waits for, the new one takes its
-place and its comments, so that what was written since is in it."
+place, so that what was written since is in it.  What the user had noted of
+hunks, in that review or an earlier one, is in the new one as well."
   (pcase-let* ((`(,root ,texts ,files ,left-out)
                 (agent-q-diff-pending--look-and-note directory by turn))
                (notes (delq nil (list (agent-q-diff-pending--left-out-note left-out)
                                       (agent-q-diff-pending--authors-note files))))
-               (open (agent-q-diff-pending-open-review root))
-               (comments (and open (agent-q-diff-pending--comments open))))
+               (open (agent-q-diff-pending-open-review root)))
     (agent-q-diff-pending-mode)
     (agent-q-diff-pending-count-soon root)
     (list root
@@ -713,6 +713,8 @@ place and its comments, so that what was written since is in it."
             open)
            (t
             (when open
+              (with-current-buffer (agent-q-diff-session-buffer open)
+                (agent-q-diff-waiting-note))
               (agent-q-diff-end open))
             (when files
               (let* ((default-directory root)
@@ -720,6 +722,8 @@ place and its comments, so that what was written since is in it."
                               root
                               (lambda (result)
                                 (agent-q-diff-pending-count-soon root)
+                                (when (and awaited-p (funcall awaited-p))
+                                  (agent-q-diff-waiting-comments-told root))
                                 (when callback
                                   (funcall callback result)))
                               nil nil nil "" #'agent-q-diff-mode notes
@@ -730,47 +734,10 @@ place and its comments, so that what was written since is in it."
                     (setf (agent-q-diff-written-awaited-p
                            (agent-q-diff-change-written (agent-q-diff-session-change review)))
                           awaited-p))
-                  (agent-q-diff-pending--put-comments review comments))
+                  (with-current-buffer (agent-q-diff-session-buffer review)
+                    (mapc #'agent-q-diff-base-warn (agent-q-diff-waiting-restore))))
                 review))))
           notes)))
-
-(defun agent-q-diff-pending--comments (review)
-  "Return the comments on pending hunks of REVIEW, a list of (PATH LINES COMMENT).
-LINES is the text of the hunk, without its header."
-  (with-current-buffer (agent-q-diff-session-buffer review)
-    (cl-loop with change = (agent-q-diff-session-change review)
-             for (hunk . comment) in (agent-q-diff-change-comments change)
-             unless (agent-q-diff-engine-hunk-mark (agent-q-diff-change-hunk change hunk))
-             collect (list (agent-q-diff-file-change-path
-                            (agent-q-diff-change-file-of change hunk))
-                           (agent-q-diff-pending--hunk-lines hunk)
-                           comment))))
-
-(defun agent-q-diff-pending--hunk-lines (hunk)
-  "Return the text of HUNK of this diff buffer, without its header."
-  (save-excursion
-    (save-restriction
-      (widen)
-      (goto-char (agent-q-diff-buffer-position hunk))
-      (forward-line)
-      (buffer-substring-no-properties (point) (agent-q-diff-buffer-hunk-end hunk)))))
-
-(defun agent-q-diff-pending--put-comments (review comments)
-  "Put those of COMMENTS on hunks of REVIEW whose hunks are in it unchanged.
-COMMENTS is as from `agent-q-diff-pending--comments'."
-  (when comments
-    (with-current-buffer (agent-q-diff-session-buffer review)
-      (let ((change (agent-q-diff-session-change review)))
-        (dotimes (hunk (agent-q-diff-buffer-n-inserted))
-          (pcase (seq-find (pcase-lambda (`(,path ,lines ,_))
-                             (and (equal path (agent-q-diff-file-change-path
-                                               (agent-q-diff-change-file-of change hunk)))
-                                  (equal lines (agent-q-diff-pending--hunk-lines hunk))))
-                           comments)
-            ((and `(,_ ,_ ,comment) one)
-             (setq comments (delq one comments))
-             (setf (alist-get hunk (agent-q-diff-change-comments change)) comment))))
-        (agent-q-diff-signs-show-all)))))
 
 (defun agent-q-diff-pending-review-words (review)
   "Return how much REVIEW is of, such as \"12 hunks in 3 files are\"."

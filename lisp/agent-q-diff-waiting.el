@@ -1,4 +1,4 @@
-;;; agent-q-diff-waiting.el --- Rejections that wait for an agent's turn to end  -*- lexical-binding: t; -*-
+;;; agent-q-diff-waiting.el --- What waits on hunks that are still pending  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -9,7 +9,11 @@
 ;; An agent that is at work writes again what is taken out of its files.  So
 ;; in a review of what was written already, a rejection waits until no agent
 ;; is in its turn in the project.  The same key once more takes the hunk out at
-;; once.  What is still waiting when the review ends stays pending.
+;; once.
+;;
+;; What waits, and the comments on hunks that are not decided, outlives the review
+;; and Emacs: it is recorded after each command, and the next review of the same
+;; lines has it again.
 
 ;;; Code:
 
@@ -159,6 +163,7 @@ stay pending."
                        failed)))))))))
     (agent-q-diff-buffer-write-states)
     (agent-q-diff-signs-show-all)
+    (agent-q-diff-waiting--note-after-command)
     (message "%s" (concat (format (ngettext "The agent has ended: %d hunk was taken out"
                                             "The agent has ended: %d hunks were taken out"
                                             n-done)
@@ -166,6 +171,130 @@ stay pending."
                           (and failed
                                (concat "; not taken out: "
                                        (string-join (nreverse failed) "; ")))))))
+
+;;;; What outlives the review
+
+(defvar-local agent-q-diff-waiting--noted nil
+  "What is recorded of the hunks of this buffer; see `agent-q-diff-waiting--notes'.")
+
+(defun agent-q-diff-waiting--notes ()
+  "Return what the user has noted of pending hunks of this buffer.
+It has the form that `agent-q-diff-module-note-hunks' takes.  The comment on
+the whole is that on a hunk without a word, of a file without a name."
+  (let* ((change agent-q-diff-buffer-change)
+         (waiting (agent-q-diff-written-waiting (agent-q-diff-waiting--written)))
+         (comments (agent-q-diff-change-comments change))
+         (hunks (delete-dups
+                 (append (mapcar #'car comments)
+                         (delq nil (mapcar (apply-partially #'agent-q-diff-module-hunk-with-id
+                                                            (agent-q-diff-change-engine change))
+                                           waiting)))))
+         (files nil))
+    (dolist (hunk (sort hunks #'>))
+      (let ((snapshot (agent-q-diff-change-hunk change hunk)))
+        (unless (agent-q-diff-engine-hunk-mark snapshot)
+          (push (vector (agent-q-diff-waiting--word hunk)
+                        (alist-get hunk comments)
+                        (and (memql (agent-q-diff-engine-hunk-id snapshot) waiting) t))
+                (alist-get (agent-q-diff-waiting--path hunk) files nil nil #'equal)))))
+    (when-let ((comment (agent-q-diff-session-comment agent-q-diff-buffer-review)))
+      (push (list "" (vector "" comment nil)) files))
+    files))
+
+(defun agent-q-diff-waiting--path (hunk)
+  "Return the path of the file of HUNK, relative to the root of the project."
+  (file-relative-name
+   (agent-q-diff-file-change-path (agent-q-diff-change-file-of agent-q-diff-buffer-change hunk))
+   (agent-q-diff-written-root (agent-q-diff-waiting--written))))
+
+(defun agent-q-diff-waiting--word (hunk)
+  "Return a word for the lines of HUNK of this buffer, without its header.
+Line numbers are not among them: they change with the lines above."
+  (save-excursion
+    (save-restriction
+      (widen)
+      (goto-char (agent-q-diff-buffer-position hunk))
+      (forward-line)
+      (agent-q-diff-module-hash
+       (buffer-substring-no-properties (point) (agent-q-diff-buffer-hunk-end hunk))))))
+
+(defun agent-q-diff-waiting-note ()
+  "Record what the user has noted of pending hunks of this buffer.
+Signal an error if that cannot be stored."
+  (let ((notes (agent-q-diff-waiting--notes))
+        (known agent-q-diff-waiting--noted))
+    (unless (equal notes known)
+      (setq agent-q-diff-waiting--noted notes)
+      (agent-q-diff-engine-call
+       #'agent-q-diff-module-note-hunks
+       (agent-q-diff-written-root (agent-q-diff-waiting--written))
+       (append notes (cl-loop for (path) in known
+                              unless (assoc path notes) collect (list path)))))))
+
+(defun agent-q-diff-waiting--note-after-command ()
+  "Record what the last command has noted, and say it if that cannot be stored."
+  (unless (agent-q-diff-buffer-ended-p)
+    (condition-case err
+        (agent-q-diff-waiting-note)
+      (error (agent-q-diff-base-warn
+              (format "What you noted of hunks is only in this Emacs: %s"
+                      (agent-q-diff-error-text err)))))))
+
+(defun agent-q-diff-waiting-restore ()
+  "Put what was noted of the hunks of this buffer on those that are unchanged.
+Return sentences about what was noted of hunks that are not there any more."
+  (let* ((change agent-q-diff-buffer-change)
+         (written (agent-q-diff-waiting--written))
+         (noted (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks
+                                          (agent-q-diff-written-root written)))
+         (whole (assoc "" noted))
+         (lost nil))
+    (when whole
+      (push whole agent-q-diff-waiting--noted)
+      (setf (agent-q-diff-session-comment agent-q-diff-buffer-review) (aref (cadr whole) 1))
+      (agent-q-diff-progress-refresh))
+    (dotimes (file (length (agent-q-diff-change-files change)))
+      (when-let* ((hunks (agent-q-diff-change-hunks-of change file))
+                  (path (agent-q-diff-waiting--path (car hunks)))
+                  (notes (cdr (assoc path noted))))
+        (push (cons path notes) agent-q-diff-waiting--noted)
+        (dolist (hunk hunks)
+          (let ((word (agent-q-diff-waiting--word hunk)))
+            (pcase (seq-find (lambda (note) (equal word (aref note 0))) notes)
+              ((and (pred identity) note `[,_ ,comment ,is-waiting])
+               (setq notes (remq note notes))
+               (when comment
+                 (setf (alist-get hunk (agent-q-diff-change-comments change)) comment))
+               (when is-waiting
+                 (push (agent-q-diff-waiting--id hunk) (agent-q-diff-written-waiting written)))))))
+        (dolist (note notes)
+          (push (agent-q-diff-waiting--lost path note) lost))))
+    (when (and (agent-q-diff-written-waiting written)
+               (null agent-q-diff-waiting--timer))
+      (agent-q-diff-waiting--look-later (current-buffer)))
+    (add-hook 'post-command-hook #'agent-q-diff-waiting--note-after-command nil t)
+    (agent-q-diff-signs-show-all)
+    (nreverse lost)))
+
+(defun agent-q-diff-waiting-comments-told (root)
+  "Record that whoever wrote the project at ROOT was told the comments noted there."
+  (agent-q-diff-engine-call
+   #'agent-q-diff-module-note-hunks root
+   (mapcar (pcase-lambda (`(,path . ,notes))
+             (cons path (cl-loop for note in notes
+                                 when (aref note 2) collect (vector (aref note 0) nil t))))
+           (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks root))))
+
+(defun agent-q-diff-waiting--lost (path note)
+  "Return a sentence about NOTE on a hunk of PATH that has changed since."
+  (pcase-let ((`[,_ ,comment ,is-waiting] note))
+    (format "In %s, lines have changed since you %s."
+            (agent-q-diff-visible path)
+            (string-join
+             (delq nil (list (and is-waiting "rejected them")
+                             (and comment
+                                  (format "commented \"%s\"" (agent-q-diff-visible comment)))))
+             " and "))))
 
 (provide 'agent-q-diff-waiting)
 ;;; agent-q-diff-waiting.el ends here

@@ -800,6 +800,79 @@ another git has locked the index (index.lock)"
     (should (string-match-p "not taken out: hunk 1" (aqd-pending-turn-ends)))
     (should (string-search "THREE" (aqd-pending-has "f.txt")))))
 
+;;;; What outlives the review
+
+(defun aqd-pending-comment (hunk text)
+  "Comment HUNK of this buffer with TEXT, as by keys."
+  (setf (alist-get hunk (agent-q-diff-change-comments agent-q-diff-buffer-change)) text)
+  (run-hooks 'post-command-hook))
+
+(ert-deftest aqd-pending-comments-and-what-waits-outlive-the-review ()
+  (aqd-with-repository
+    (agent-q-diff-module-begin-turn default-directory "Codex" "" "")
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+      (agent-q-diff-comment "slowly")
+      (aqd-pending-comment 0 "why \"three\"?"))
+    ;; Lines above it do not matter.
+    (aqd-pending-put "f.txt" (string-replace "line 15\n" "line 15\nnew\n" aqd-pending-written))
+    (aqd-with-pending
+      (should (equal '("[PENDING, commented]" "[PENDING, will be taken out]")
+                     (mapcar #'cdr (aqd-pending-signs))))
+      (should (equal '((0 . "why \"three\"?"))
+                     (agent-q-diff-change-comments agent-q-diff-buffer-change)))
+      (should (equal "slowly" (agent-q-diff-session-comment review)))
+      (agent-q-diff-comment "")
+      (should (string-match-p "The agent has ended: 1 hunk was taken out"
+                              (aqd-pending-turn-ends)))
+      (should (equal (string-replace "line 15\n" "line 15\nnew\n"
+                                     (aqd-numbered 30 '((3 . "three"))))
+                     (aqd-pending-has "f.txt")))
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+      (run-hooks 'post-command-hook))
+    (should-not (agent-q-diff-module-noted-hunks default-directory))))
+
+(ert-deftest aqd-pending-a-note-on-lines-that-have-changed-is-said-once ()
+  (aqd-with-repository
+    (agent-q-diff-module-begin-turn default-directory "Codex" "" "")
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (aqd-pending-comment 0 "why?"))
+    (aqd-pending-put "f.txt" (string-replace "three" "THREE" aqd-pending-written))
+    (let (said)
+      (cl-letf (((symbol-function 'agent-q-diff-base-warn)
+                 (lambda (text) (push text said))))
+        (dotimes (_ 2)
+          (aqd-with-pending
+            (should-not (aqd-pending-signs))
+            (run-hooks 'post-command-hook))))
+      (should (equal '("In f.txt, lines have changed since you rejected them and commented \"why?\".")
+                     said)))))
+
+(ert-deftest aqd-pending-comments-that-a-program-was-told-are-not-told-again ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (let* ((root default-directory)
+           (message nil)
+           (review (nth 1 (agent-q-diff-pending-begin
+                           root nil
+                           (lambda (result) (setq message (plist-get result :message)))
+                           #'always))))
+      (with-current-buffer (agent-q-diff-session-buffer review)
+        (aqd-pending-comment 0 "why?")
+        (agent-q-diff-finish))
+      (should (string-search "why?" message))
+      (should-not (agent-q-diff-module-noted-hunks root)))))
+
+(ert-deftest aqd-pending-a-note-that-cannot-be-stored-is-said ()
+  (aqd-pending-while-at-work
+    (cl-letf (((symbol-function 'agent-q-diff-module-note-hunks)
+               (lambda (&rest _) (signal 'agent-q-diff-bad-target '("the disk is full")))))
+      (should (string-match-p "What you noted of hunks is only in this Emacs: the disk is full"
+                              (aqd-said (aqd-pending-comment 0 "why?")))))))
+
 ;;;; What was decided before it was written
 
 (ert-deftest aqd-pending-what-was-accepted-before-it-is-not-asked-again ()

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use agent_q_diff_engine::merge;
 use agent_q_diff_reviewed::authors::{Author, Authors};
-use agent_q_diff_reviewed::{Content, Moves, Project, ProjectError, Turn, Version};
+use agent_q_diff_reviewed::{Content, HunkNote, Moves, Project, ProjectError, Turn, Version};
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 
 use crate::lisp::{Signal, answer, catching_panics, elements, list, signal, text, vector};
@@ -327,6 +327,67 @@ fn mark_reviewed(env: &Env, folder: Value, paths: Value) -> Result<()> {
         let paths = paths.collect::<std::result::Result<Vec<_>, _>>()?;
         with_project(env, folder, false, |project| {
             answer(env, project.mark_reviewed(&paths))
+        })
+    })
+}
+
+// What is noted of pending hunks.
+
+/// Record what the user has noted of pending hunks of files in the project at FOLDER.
+///
+/// FILES is a list of (PATH . NOTES), where PATH is relative to the top of the
+/// working tree.  NOTES is a list of [HUNK COMMENT IS-WAITING], all that is
+/// noted of it, in the order of the hunks.  HUNK is a word for its lines,
+/// COMMENT the user's comment or nil, and IS-WAITING is non-nil if the hunk is to
+/// be taken out when no agent is at work any more.
+#[defun]
+fn note_hunks(env: &Env, folder: Value, files: Value) -> Result<()> {
+    catching_panics(env, || {
+        let files = elements(files)?.into_iter().map(|file| {
+            let path = file.car::<Value>()?.clone_string_contents()?;
+            let notes = elements(file.cdr()?)?.into_iter().map(|note| {
+                let note: Vector = note.into_rust()?;
+                Ok(HunkNote {
+                    hunk: note.get(0)?,
+                    comment: note.get::<Option<String>>(1)?.unwrap_or_default(),
+                    is_waiting: note.get::<Value>(2)?.is_not_nil(),
+                })
+            });
+            Ok((path, notes.collect::<Result<_>>()?))
+        });
+        let files = files.collect::<Result<Vec<_>>>()?;
+        with_project(env, folder, false, |project| {
+            answer(env, project.note_hunks(files))
+        })
+    })
+}
+
+/// Return what was recorded by `agent-q-diff-module-note-hunks' last.
+///
+/// FOLDER is that function's, and the value has the form of its FILES.
+#[defun]
+fn noted_hunks<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        with_project(env, folder, false, |project| {
+            let files = answer(env, project.noted())?.iter().map(|(path, notes)| {
+                let notes = notes.iter().map(|note| {
+                    let comment = Some(note.comment.as_str()).filter(|text| !text.is_empty());
+                    let note = [
+                        text(env, note.hunk.as_bytes())?,
+                        match comment {
+                            Some(comment) => text(env, comment.as_bytes())?,
+                            None => env.intern("nil")?,
+                        },
+                        note.is_waiting.into_lisp(env)?,
+                    ];
+                    vector(env, note)
+                });
+                env.cons(
+                    text(env, path)?,
+                    list(env, notes.collect::<Result<Vec<_>>>()?)?,
+                )
+            });
+            list(env, files.collect::<Result<Vec<_>>>()?)
         })
     })
 }

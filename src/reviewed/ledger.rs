@@ -130,6 +130,17 @@ pub struct TakenOut {
     pub left: Option<Version>,
 }
 
+/// What the user has noted of a pending hunk, which outlives its review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HunkNote {
+    /// The lines of the hunk, by a word that the editor has made of them.
+    pub hunk: String,
+    /// The user's comment; empty if there is none.
+    pub comment: String,
+    /// Whether the hunk is taken out when no agent is at work any more.
+    pub is_waiting: bool,
+}
+
 /// A change of a [`Ledger`], to be written down.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
@@ -156,6 +167,8 @@ pub enum Record {
     },
     /// What the path holds after the last [`Record::TakenOut`] of it.
     Left(Path, Version),
+    /// What the user has noted of hunks of a path, in their order.
+    Noted(Path, Vec<HunkNote>),
 }
 
 /// The state of a path at some time.
@@ -186,6 +199,8 @@ pub struct Ledger {
     taken_out: Vec<TakenOut>,
     /// The latest turns of agents, in the order in which they began.
     turns: VecDeque<Turn>,
+    /// For each path, what the user has noted of its pending hunks, in their order.
+    noted: BTreeMap<Path, Vec<HunkNote>>,
     /// What changed since it was last written down.
     records: Vec<Record>,
 }
@@ -256,6 +271,12 @@ impl Ledger {
                     self.taken_out[at].left = Some(left);
                 }
             }
+            Record::Noted(path, notes) if notes.is_empty() => {
+                self.noted.remove(&path);
+            }
+            Record::Noted(path, notes) => {
+                self.noted.insert(path, notes);
+            }
         }
     }
 
@@ -293,6 +314,8 @@ impl Ledger {
             });
             all.extend(one.left.map(|left| Record::Left(one.path.clone(), left)));
         }
+        let noted = self.noted.iter();
+        all.extend(noted.map(|(path, notes)| Record::Noted(path.clone(), notes.clone())));
         all
     }
 
@@ -305,7 +328,8 @@ impl Ledger {
             .sum();
         let n_over = self.turns.iter().filter(|turn| turn.is_over).count();
         let n_turns = self.turns.len() + n_over;
-        usize::from(self.has_base) + self.reviewed.len() + n_seen + n_turns + n_taken_out
+        let n_others = usize::from(self.has_base) + self.reviewed.len() + self.noted.len();
+        n_others + n_seen + n_turns + n_taken_out
     }
 
     /// Returns all digests that the ledger names.
@@ -333,6 +357,18 @@ impl Ledger {
     /// that is what it held, nothing was taken out.
     pub fn leave(&mut self, path: &[u8], left: Version) {
         self.note(Record::Left(path.to_vec(), left));
+    }
+
+    /// Records that `notes` are all that the user has noted of pending hunks of `path`.
+    pub fn note_hunks(&mut self, path: &[u8], notes: Vec<HunkNote>) {
+        if self.noted.get(path).map_or(&[][..], Vec::as_slice) != notes {
+            self.note(Record::Noted(path.to_vec(), notes));
+        }
+    }
+
+    /// Returns what the user has noted of pending hunks, by path, in the order of the hunks.
+    pub fn noted(&self) -> &BTreeMap<Path, Vec<HunkNote>> {
+        &self.noted
     }
 
     /// Returns what was taken out of files, in the order in which that was done.

@@ -1,6 +1,6 @@
 //! A project on disk: its files, its repository, and what was reviewed of it.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::authors::Authors;
 use crate::git::{self, Committed, Git, GitError, Indexed, Status};
 use crate::stage::staged;
 use crate::store::{Content, Store, StoreError, now};
-use crate::{Digest, Ledger, Moves, Pending, TakenOut, Turn, Version, World};
+use crate::{Digest, HunkNote, Ledger, Moves, Pending, TakenOut, Turn, Version, World};
 
 /// Why a project cannot be looked at.
 #[derive(Debug, thiserror::Error)]
@@ -479,6 +479,30 @@ impl Project {
     /// [`ProjectError::Store`]; then nothing is recorded.
     pub fn leave(&mut self, files: &[Content]) -> Result<(), ProjectError> {
         Ok(self.store.leave(files)?)
+    }
+
+    /// Records that `notes` are all that the user has noted of pending hunks of each path.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`]; then nothing is recorded.
+    pub fn note_hunks(&mut self, notes: Vec<(Vec<u8>, Vec<HunkNote>)>) -> Result<(), ProjectError> {
+        self.store.change(|ledger, _| {
+            for (path, notes) in notes {
+                ledger.note_hunks(&path, notes);
+            }
+            Ok(())
+        })
+    }
+
+    /// Returns what the user has noted of pending hunks, by path, in the order of the hunks.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn noted(&mut self) -> Result<&BTreeMap<Vec<u8>, Vec<HunkNote>>, ProjectError> {
+        self.store.refresh()?;
+        Ok(self.store.ledger().noted())
     }
 
     /// Returns what was taken out of files in the last 30 days, the latest first, each with the number

@@ -14,7 +14,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::authors::{Written, authors_word, parse_authors};
-use crate::{Digest, Ledger, Record, Seen, Turn, Version};
+use crate::{Digest, HunkNote, Ledger, Record, Seen, Turn, Version};
 
 /// The first line of the log, which says what it is.
 const HEADER: &str = "agent-q-diff ledger 1\n";
@@ -418,6 +418,14 @@ fn line(record: &Record) -> String {
             format!("taken-out {time} {} {}\n", word(*had), escaped(path))
         }
         Record::Left(path, version) => format!("left {} {}\n", word(*version), escaped(path)),
+        Record::Noted(path, notes) => {
+            let notes = notes.iter().map(|note| {
+                let waits = if note.is_waiting { "waits" } else { "-" };
+                let [hunk, comment] = [&note.hunk, &note.comment].map(|text| text_word(text));
+                format!(" {hunk} {waits} {comment}")
+            });
+            format!("noted {}{}\n", escaped(path), notes.collect::<String>())
+        }
     }
 }
 
@@ -473,6 +481,20 @@ fn parse(line: &[u8]) -> Option<Record> {
             had: version_of(had)?,
         },
         ["left", version, path] => Record::Left(unescaped(path)?, version_of(version)?),
+        ["noted", path, ref notes @ ..] if notes.len() % 3 == 0 => {
+            let notes = notes.chunks(3).map(|words| {
+                Some(HunkNote {
+                    hunk: text_of(words[0])?,
+                    comment: text_of(words[2])?,
+                    is_waiting: match words[1] {
+                        "waits" => true,
+                        "-" => false,
+                        _ => return None,
+                    },
+                })
+            });
+            Record::Noted(unescaped(path)?, notes.collect::<Option<_>>()?)
+        }
         _ => return None,
     })
 }
@@ -585,7 +607,23 @@ mod tests {
                 time: 1_800_000_000,
                 had: file,
             },
-            Record::Left(path, Version::Absent),
+            Record::Left(path.clone(), Version::Absent),
+            Record::Noted(
+                path,
+                vec![
+                    HunkNote {
+                        hunk: "a1".to_owned(),
+                        comment: "why\n not \u{e9}?".to_owned(),
+                        is_waiting: false,
+                    },
+                    HunkNote {
+                        hunk: "b2".to_owned(),
+                        comment: String::new(),
+                        is_waiting: true,
+                    },
+                ],
+            ),
+            Record::Noted(b"gone".to_vec(), Vec::new()),
             Record::Base(None),
         ]
     }
@@ -752,6 +790,39 @@ mod tests {
         assert_eq!(left, [None]);
         store.leave(&file("x")).unwrap();
         assert!(store.ledger().taken_out().is_empty());
+    }
+
+    #[test]
+    fn what_was_noted_of_hunks_is_known_until_it_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Store::open(folder.path().to_owned()).unwrap();
+        let note = |n_notes: usize| {
+            let written = open().change(|ledger, _| {
+                let one = HunkNote {
+                    hunk: "a".to_owned(),
+                    comment: "why?".to_owned(),
+                    is_waiting: true,
+                };
+                ledger.note_hunks(b"f", vec![one; n_notes]);
+                Ok::<(), StoreError>(())
+            });
+            written.unwrap();
+        };
+        note(2);
+        assert_eq!(open().ledger().noted()[&b"f"[..]].len(), 2);
+        // Also when the log is written anew.
+        let mut store = open();
+        for n in 0..1200 {
+            write(&mut store, n % 3);
+        }
+        let size = || fs::metadata(folder.path().join("ledger")).unwrap().len();
+        assert!(size() < 30_000, "it was not written anew");
+        assert_eq!(open().ledger().noted()[&b"f"[..]].len(), 2);
+        let before = size();
+        note(2);
+        assert_eq!(size(), before, "what is known was written again");
+        note(0);
+        assert!(open().ledger().noted().is_empty());
     }
 
     #[test]
