@@ -75,7 +75,7 @@ OPTIONS are those of `agents-formats--settings'."
     (e2e-press "C")
     (e2e-type "not today")
     (e2e-press "RET C-c C-k")
-    (agents-see-end "a.txt")
+    (agents-see-end)
     (let ((told (agents-end)))
       (agents-should-be-told told "✓ Accepted in part: 1 of 2 hunks is in %s" "a.txt")
       (agents-should-be-told told "✗ Rejected: the user declined the change to %s" "a.txt")

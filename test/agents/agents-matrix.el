@@ -85,7 +85,7 @@ Line 20 is as it was, lines 5 and 35 are changed."
   (e2e-press "a c")
   (e2e-type "keep line 20")
   (e2e-press "RET r a q")
-  (agents-see-end "a.txt")
+  (agents-see-end)
   (agents-go "a.txt")
   (e2e-press "e")
   (e2e-see "C-c C-c uses it, C-c C-k cancels")
@@ -95,12 +95,12 @@ Line 20 is as it was, lines 5 and 35 are changed."
   (e2e-press "C-c C-c")
   (e2e-see "^\\[PENDING, edited\\]" "^\\+ten$")
   (e2e-press "C-c C-c")
-  (agents-see-end "a.txt")
+  (agents-see-end)
   (agents-go "a.txt")
   (e2e-press "C")
   (e2e-type "not today")
   (e2e-press "RET C-c C-k")
-  (agents-see-end "a.txt")
+  (agents-see-end)
   (let ((told (agents-end)))
     (agents-should-be-told
      told

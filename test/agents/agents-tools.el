@@ -472,19 +472,29 @@ it is; Codex cannot do that."
   (e2e-see (if (string-match "\\`\\([0-9]+\\) files\\'" name)
                (format " hunk 1/[0-9]+ · file 1/%s · " (match-string 1 name))
              (format " hunk 1/[0-9]+.* %s · " (regexp-quote name))))
-  (unless (string-prefix-p "*Agent-Q Diff"
-                           (e2e-eval '(buffer-name (window-buffer))))
+  ;; The screen can still show the review before.
+  (e2e-wait-for
+   (e2e-eval '(bufferp (setq agents-review
+                             (seq-find (lambda (buffer)
+                                         (and (string-prefix-p "*Agent-Q Diff" (buffer-name buffer))
+                                              (with-current-buffer buffer
+                                                (not (agent-q-diff-buffer-ended-p)))))
+                                       (mapcar #'window-buffer (window-list)))))))
+  (unless (e2e-eval '(eq (window-buffer) agents-review))
     (e2e-press "C-x o")))
 
-(defun agents-see-end (name)
-  "Wait until the review of the file NAME is gone."
-  (e2e-see-gone (format "Agent-Q Diff: %s" (regexp-quote name))))
+(defun agents-see-end ()
+  "Wait until the review that `agents-go' went to is gone.
+The agent's next proposal for the same file can be there at once."
+  (e2e-wait-for (e2e-eval '(or (not (buffer-live-p agents-review))
+                               (with-current-buffer agents-review
+                                 (agent-q-diff-buffer-ended-p))))))
 
 (defun agents-decide (name keys)
   "Wait for the review of the file NAME, go to it, and decide it by KEYS."
   (agents-go name)
   (e2e-press keys)
-  (agents-see-end name))
+  (agents-see-end))
 
 (provide 'agents-tools)
 ;;; agents-tools.el ends here
