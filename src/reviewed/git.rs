@@ -4,6 +4,7 @@
 //! write that file. So hooks and the monitor of its files are off, and so are the filters that it
 //! defines; those of the user's own configuration are run, as git itself would.
 
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
@@ -48,6 +49,8 @@ pub enum GitError {
 pub struct Git {
     /// The top of the working tree.
     pub root: PathBuf,
+    /// git's own folder for this working tree.
+    folder: PathBuf,
     /// Names and values of the configuration that keep git from running what the repository names.
     safe: Vec<(OsString, &'static str)>,
     /// Whether the modes of files mean something.
@@ -68,7 +71,15 @@ pub struct Status {
     pub repositories: Vec<Vec<u8>>,
     /// The paths that a sparse checkout leaves out.
     pub outside: Vec<Vec<u8>>,
+    /// What the paths that git lists are in HEAD.
+    pub in_head: Entries,
 }
+
+/// What a path is in a commit, as its mode and the name of its object; `None` if it is not there.
+type Entry = Option<(u32, String)>;
+
+/// What some paths are in a commit.
+pub type Entries = HashMap<Vec<u8>, Entry>;
 
 /// A path that differs from HEAD, and what it is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,12 +129,14 @@ impl Git {
     pub fn find(folder: &Path) -> Result<Option<Git>, GitError> {
         let mut git = Git {
             root: folder.to_owned(),
+            folder: PathBuf::new(),
             safe: Vec::new(),
             has_modes: true,
             is_sparse: false,
         };
-        let top = match git.run(&["rev-parse", "--show-toplevel"], b"") {
-            Ok(top) => top,
+        let both = ["rev-parse", "--show-toplevel", "--absolute-git-dir"];
+        let both = match git.run(&both, b"") {
+            Ok(both) => both,
             Err(GitError::Failed { message, .. })
                 if message.contains("not a git repository")
                     || message.contains("must be run in a work tree") =>
@@ -132,7 +145,20 @@ impl Git {
             }
             Err(error) => return Err(error),
         };
-        git.root = path_of(line(&top));
+        let lines: Vec<&[u8]> = line(&both).split(|&byte| byte == b'\n').collect();
+        match lines[..] {
+            [top, own]
+                if own_folder(&path_of(top)).is_some_and(|folder| folder == path_of(own)) =>
+            {
+                (git.root, git.folder) = (path_of(top), path_of(own));
+            }
+            // A name has a newline, or the repository says that its working tree is elsewhere, where git
+            // may find another repository.
+            _ => {
+                git.root = path_of(line(&git.run(&["rev-parse", "--show-toplevel"], b"")?));
+                git.folder = path_of(line(&git.run(&["rev-parse", "--absolute-git-dir"], b"")?));
+            }
+        }
         git.make_safe();
         Ok(Some(git))
     }
@@ -223,13 +249,8 @@ impl Git {
     }
 
     /// Returns the folder of this working tree for data of agent-q-diff, beside git's.
-    ///
-    /// # Errors
-    ///
-    /// [`GitError`].
-    pub fn data_folder(&self) -> Result<PathBuf, GitError> {
-        let found = self.run(&["rev-parse", "--git-path", "agent-q-diff"], b"")?;
-        Ok(self.root.join(path_of(line(&found))))
+    pub fn data_folder(&self) -> PathBuf {
+        self.folder.join("agent-q-diff")
     }
 
     /// Returns the commit that is checked out; `None` if there is none yet.
@@ -293,6 +314,14 @@ impl Git {
             let words: Vec<&[u8]> = words.collect();
             let path = *words.get(n_words).ok_or(GitError::Answer("status"))?;
             let is_new = entry[0] == b'?';
+            if is_new {
+                // It is in HEAD if it was taken out of the index; then it was listed before.
+                status.in_head.entry(path.to_vec()).or_insert(None);
+            } else if entry[0] == b'1' {
+                status
+                    .in_head
+                    .insert(path.to_vec(), entry_of(words[3], words[6], "status")?);
+            }
             let is_submodule = !is_new && words[2].starts_with(b"S");
             if entry[0] == b'u' {
                 let path = String::from_utf8_lossy(path).into_owned();
@@ -326,7 +355,7 @@ impl Git {
             }
         }
         let committed = match head {
-            Some(head) if !hidden.is_empty() => self.committed(head, &hidden)?,
+            Some(head) if !hidden.is_empty() => self.committed(head, &hidden, &Entries::new())?,
             _ => Vec::new(),
         };
         let mut committed = committed.into_iter();
@@ -410,13 +439,19 @@ impl Git {
         Ok(answer.lines().map(str::to_owned).collect())
     }
 
-    /// Returns what each of `paths` is in `commit`, in their order.
+    /// Returns what each of `paths` is in `commit`, in their order; `known` has what is known of that, as
+    /// [`Status::in_head`].
     ///
     /// # Errors
     ///
     /// [`GitError`], also if the commit is gone.
-    pub fn committed(&self, commit: &str, paths: &[&[u8]]) -> Result<Vec<Committed>, GitError> {
-        let entries = self.entries(commit, paths)?;
+    pub fn committed(
+        &self,
+        commit: &str,
+        paths: &[&[u8]],
+        known: &Entries,
+    ) -> Result<Vec<Committed>, GitError> {
+        let entries = self.entries(commit, paths, known)?;
         let is_submodule = |mode: u32| mode & 0o170_000 == 0o160_000;
         // A path with a newline cannot be named among others.
         let is_alone = |path: &[u8]| path.contains(&b'\n');
@@ -431,7 +466,10 @@ impl Git {
         // object.
         let name = format!("object-{:x}", random());
         let batch = format!("--batch={name}");
-        let mut answer = self.run(&["cat-file", &batch, "--filters", "--buffer"], &input)?;
+        let mut answer = match input[..] {
+            [] => Vec::new(),
+            _ => self.run(&["cat-file", &batch, "--filters", "--buffer"], &input)?,
+        };
         let head = name + "\n";
         answer.extend(head.as_bytes());
         let mut rest = &answer[..];
@@ -463,15 +501,18 @@ impl Git {
         )
     }
 
-    /// Returns the mode and the object of each of `paths` in `commit`.
+    /// Returns what each of `paths` is in `commit`; `known` has what is known of that.
     fn entries(
         &self,
         commit: &str,
         paths: &[&[u8]],
-    ) -> Result<Vec<Option<(u32, String)>>, GitError> {
-        let mut found = std::collections::HashMap::new();
+        known: &Entries,
+    ) -> Result<Vec<Entry>, GitError> {
+        let mut found = HashMap::new();
+        let unknown = paths.iter().filter(|path| !known.contains_key(**path));
+        let unknown: Vec<&[u8]> = unknown.copied().collect();
         // The names are arguments, of which there can be only so many.
-        for some in paths.chunks(1000) {
+        for some in unknown.chunks(1000) {
             let mut command = self.command(&["ls-tree", "-z", "--full-tree", commit, "--"]);
             command.args(some.iter().map(|path| OsStr::from_bytes(path)));
             command.env("GIT_LITERAL_PATHSPECS", "1");
@@ -480,17 +521,19 @@ impl Git {
                 let Some(tab) = entry.iter().position(|&byte| byte == b'\t') else {
                     continue;
                 };
-                let words = String::from_utf8_lossy(&entry[..tab]).into_owned();
-                let words: Vec<&str> = words.split(' ').collect();
+                let words: Vec<&[u8]> = entry[..tab].split(|&byte| byte == b' ').collect();
                 let [mode, _, object] = words[..] else {
                     return Err(GitError::Answer("ls-tree"));
                 };
-                let mode = u32::from_str_radix(mode, 8);
-                let mode = mode.map_err(|_| GitError::Answer("ls-tree"))?;
-                found.insert(entry[tab + 1..].to_vec(), (mode, object.to_owned()));
+                let path = entry[tab + 1..].to_vec();
+                found.insert(path, entry_of(mode, object, "ls-tree")?);
             }
         }
-        Ok(paths.iter().map(|path| found.remove(*path)).collect())
+        let entries = paths.iter().map(|path| match known.get(*path) {
+            Some(entry) => entry.clone(),
+            None => found.remove(*path).flatten(),
+        });
+        Ok(entries.collect())
     }
 
     /// Returns `mode`, as git writes it, or that of a file that nobody executes if such modes mean nothing
@@ -549,6 +592,17 @@ impl Git {
     }
 }
 
+/// Returns git's own folder that the working tree at `top` has, or names in the file `.git`, as in a
+/// worktree or a submodule.
+fn own_folder(top: &Path) -> Option<PathBuf> {
+    let own = top.join(".git");
+    let own = match fs::read(&own) {
+        Ok(text) => top.join(path_of(line(text.strip_prefix(b"gitdir: ")?))),
+        Err(_) => own,
+    };
+    fs::canonicalize(own).ok()
+}
+
 /// Runs `command`, which is git's command `name`, and returns its output.
 fn answer(command: &mut Command, name: &str) -> Result<Vec<u8>, GitError> {
     successful(command.output().map_err(GitError::NoGit)?, name)
@@ -563,6 +617,13 @@ fn successful(output: Output, name: &str) -> Result<Vec<u8>, GitError> {
         command: name.to_owned(),
         message: message.trim().to_owned(),
     })
+}
+
+/// Returns what has `mode` and `object` as git's command `name` writes them.
+fn entry_of(mode: &[u8], object: &[u8], name: &'static str) -> Result<Entry, GitError> {
+    let mode = u32::from_str_radix(&String::from_utf8_lossy(mode), 8);
+    let mode = mode.map_err(|_| GitError::Answer(name))?;
+    Ok((mode != 0).then(|| (mode, String::from_utf8_lossy(object).into_owned())))
 }
 
 /// Returns the first object of `rest`, where the line `head` is before each object and at the end, and

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
 use crate::authors::Authors;
-use crate::git::{self, Committed, Git, GitError, Indexed, Status};
+use crate::git::{self, Committed, Entries, Git, GitError, Indexed, Status};
 use crate::stage::staged;
 use crate::store::{Content, Store, StoreError, now};
 use crate::{Digest, HunkNote, Ledger, Moves, Pending, TakenOut, Turn, Version, World};
@@ -98,7 +98,7 @@ impl Project {
     pub fn open(folder: &Path) -> Result<Project, ProjectError> {
         let git = Git::find(folder)?;
         let git = git.ok_or_else(|| ProjectError::NoRepository(folder.to_owned()))?;
-        let store = Store::open(git.data_folder()?)?;
+        let store = Store::open(git.data_folder())?;
         Ok(Project {
             git,
             store,
@@ -127,8 +127,9 @@ impl Project {
         if let Some(what) = git::in_progress(self.store.folder()) {
             return Err(ProjectError::InProgress(what));
         }
-        let status = self.git.status()?;
+        let mut status = self.git.status()?;
         let head = status.head.clone();
+        let in_head = std::mem::take(&mut status.in_head);
         let (dirty, left_out, not_looked_at) = self.bounded(status);
         let git = &self.git;
         let pending = self.store.change(|ledger, store| {
@@ -140,7 +141,7 @@ impl Project {
             }
             let mut disk = Disk::new(git, store, head, dirty);
             disk.left_out = not_looked_at;
-            disk.read_committed(ledger.base(), ledger.has_base())?;
+            disk.read_committed(ledger.base(), ledger.has_base(), &in_head)?;
             let pending = ledger.look(&mut disk, moves)?;
             ledger.end_turns(|turn| !is_alive(turn));
             Ok::<_, ProjectError>(pending)
@@ -602,7 +603,13 @@ impl<'a> Disk<'a> {
     }
 
     /// Reads at once what a look will ask for: what differs from HEAD, and between it and `base`.
-    fn read_committed(&mut self, base: Option<&str>, has_base: bool) -> Result<(), ProjectError> {
+    /// `in_head` is [`Status::in_head`].
+    fn read_committed(
+        &mut self,
+        base: Option<&str>,
+        has_base: bool,
+        in_head: &Entries,
+    ) -> Result<(), ProjectError> {
         let head = self.head.clone();
         let base = if has_base {
             base.map(str::to_owned)
@@ -624,7 +631,10 @@ impl<'a> Disk<'a> {
             let names: Vec<&[u8]> = names
                 .filter(|path| !self.is_as_committed(&commit, path))
                 .collect();
-            let all = self.git.committed(&commit, &names)?;
+            let unknown = Entries::new();
+            let is_head = self.head.as_ref() == Some(&commit);
+            let known = if is_head { in_head } else { &unknown };
+            let all = self.git.committed(&commit, &names, known)?;
             for (path, committed) in names.into_iter().zip(all) {
                 let version = self.stored(&committed)?;
                 self.committed
@@ -674,7 +684,7 @@ impl World for Disk<'_> {
         // The repository may name a filter since the last look.
         let mut git = self.git.clone();
         git.make_safe();
-        let version = match &git.committed(commit, &[path])?[..] {
+        let version = match &git.committed(commit, &[path], &Entries::new())?[..] {
             [committed] => self.stored(committed)?,
             _ => Version::Absent,
         };

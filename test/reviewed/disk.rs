@@ -366,6 +366,65 @@ fn nothing_is_run_that_the_repository_names() {
 }
 
 #[test]
+fn what_is_committed_is_found_whatever_is_staged() {
+    let folder = repository();
+    let folder = folder.path();
+    for name in ["link", "none", "program"] {
+        fs::write(folder.join(name), "x\n").unwrap();
+    }
+    git(folder, &["add", "."]);
+    git(folder, &["commit", "-qm", "second"]);
+    assert_eq!(pending(folder, Moves::User), [""; 0]);
+    git(folder, &["rm", "-q", "--cached", "f"]);
+    git(folder, &["rm", "-q", "none"]);
+    fs::write(folder.join("f"), "a\nb\nc\nd\n").unwrap();
+    fs::write(folder.join("intended"), "i\n").unwrap();
+    git(folder, &["add", "--intent-to-add", "intended"]);
+    fs::write(folder.join("staged"), "s\n").unwrap();
+    git(folder, &["add", "staged"]);
+    fs::remove_file(folder.join("link")).unwrap();
+    std::os::unix::fs::symlink("f", folder.join("link")).unwrap();
+    git(folder, &["add", "link"]);
+    fs::write(folder.join("program"), "y\n").unwrap();
+    let all = [
+        "f: a\\nb\\nc\\n -> a\\nb\\nc\\nd\\n",
+        "intended: - -> i\\n",
+        "link: x\\n -> f",
+        "none: x\\n -> -",
+        "program: x\\n -> y\\n",
+        "staged: - -> s\\n",
+    ];
+    assert_eq!(pending(folder, Moves::Agent), all);
+    // The answer is that of a look at the commit itself.
+    git(folder, &["reset", "-q", "--mixed"]);
+    assert_eq!(pending(folder, Moves::Agent), all);
+}
+
+#[test]
+fn a_repository_can_have_any_name() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let folder = elsewhere.path().join("a\n/b\n\n");
+    fs::create_dir_all(folder.parent().unwrap()).unwrap();
+    let original = repository();
+    fs::rename(original.path(), &folder).unwrap();
+    fs::create_dir(folder.join("c")).unwrap();
+    fs::write(folder.join("c/new"), "x\n").unwrap();
+    assert_eq!(
+        pending(&folder.join("c"), Moves::Agent),
+        ["c/new: - -> x\\n"]
+    );
+    assert!(folder.join(".git/agent-q-diff/ledger").exists());
+    let tree = elsewhere.path().join("tree\n");
+    let name = tree.to_str().unwrap();
+    git(&folder, &["worktree", "add", "-q", "--detach", name]);
+    fs::write(tree.join("f"), "a\nB\nc\n").unwrap();
+    assert_eq!(
+        pending(&tree, Moves::Agent),
+        ["f: a\\nb\\nc\\n -> a\\nB\\nc\\n"]
+    );
+}
+
+#[test]
 fn nothing_is_run_at_a_save_that_the_repository_names_since_the_last_look() {
     let folder = repository();
     let folder = folder.path();
