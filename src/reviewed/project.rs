@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use agent_q_diff_engine::diff::edits;
@@ -62,8 +63,8 @@ const MAX_SIZE: u64 = 8 << 20;
 /// program installed, such as `node_modules`.
 const MAX_NEW: usize = 1000;
 
-/// Least time between two times that texts are deleted which nothing names.
-const PRUNE_PAUSE: Duration = Duration::from_secs(600);
+/// Least time between two times that texts are deleted which nothing names; younger ones stay anyway.
+const PRUNE_PAUSE: Duration = Duration::from_secs(60 * 60);
 
 /// What is not looked at: the path of a file or of a folder, and how many files that are; 0 is a folder
 /// that is a repository of its own.
@@ -586,6 +587,7 @@ struct Disk<'a> {
     head: Option<String>,
     dirty: Vec<Vec<u8>>,
     committed: HashMap<(String, Vec<u8>), Version>,
+    working: HashMap<Vec<u8>, Version>,
     /// The paths that are not looked at.
     left_out: HashSet<Vec<u8>>,
 }
@@ -598,6 +600,7 @@ impl<'a> Disk<'a> {
             head,
             dirty,
             committed: HashMap::new(),
+            working: HashMap::new(),
             left_out: HashSet::new(),
         }
     }
@@ -626,6 +629,7 @@ impl<'a> Disk<'a> {
             base.clone(),
             head.filter(|head| Some(head) != base.as_ref()),
         ];
+        let git = self.git;
         for commit in commits.into_iter().flatten() {
             let names = paths.iter().map(Vec::as_slice);
             let names: Vec<&[u8]> = names
@@ -634,7 +638,11 @@ impl<'a> Disk<'a> {
             let unknown = Entries::new();
             let is_head = self.head.as_ref() == Some(&commit);
             let known = if is_head { in_head } else { &unknown };
-            let all = self.git.committed(&commit, &names, known)?;
+            let all = thread::scope(|scope| {
+                let all = scope.spawn(|| git.committed(&commit, &names, known));
+                self.read_working();
+                all.join().expect("it does not panic")
+            })?;
             for (path, committed) in names.into_iter().zip(all) {
                 let version = self.stored(&committed)?;
                 self.committed
@@ -642,6 +650,18 @@ impl<'a> Disk<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Reads the files that differ from HEAD, unless that was done. What cannot be read is left to
+    /// [`World::working`], which says so.
+    fn read_working(&mut self) {
+        if self.working.is_empty() {
+            let read = self.dirty.iter().filter_map(|path| {
+                let version = working(self.git, path).and_then(|found| self.stored(&found));
+                Some((path.clone(), version.ok()?))
+            });
+            self.working = read.collect();
+        }
     }
 
     /// Returns whether the working text of `path` is that of `commit`, as far as git can tell: whatever
@@ -693,7 +713,12 @@ impl World for Disk<'_> {
     }
 
     fn working(&mut self, path: &[u8]) -> Result<Version, ProjectError> {
-        self.stored(&working(self.git, path)?)
+        if let Some(&version) = self.working.get(path) {
+            return Ok(version);
+        }
+        let version = self.stored(&working(self.git, path)?)?;
+        self.working.insert(path.to_vec(), version);
+        Ok(version)
     }
 
     fn changed(
