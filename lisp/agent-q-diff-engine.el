@@ -76,6 +76,8 @@
                   next-pending
                   note-left
                   note-hunks
+                  note-staged
+                  keep-staged
                   noted-hunks
                   note-renamed
                   note-reviewed

@@ -353,6 +353,15 @@ earlier.  It is counted again when Emacs is idle, for the next refresh."
     (when-let ((amount (agent-q-diff-pending-amount root)))
       (agent-q-diff-pending-marks--insert-section root (concat "Unreviewed: " amount)))))
 
+;;;###autoload
+(defun agent-q-diff-pending-marks-after-stage ()
+  "Record that the user has staged something by Magit."
+  (when-let ((root (agent-q-diff-reviewed-root)))
+    ;; It must not stop what Magit does.
+    (with-demoted-errors "What was staged is not known to be reviewed: %S"
+      (agent-q-diff-engine-call #'agent-q-diff-module-note-staged root))
+    (agent-q-diff-pending-count-soon root)))
+
 (defun agent-q-diff-pending-marks--insert-section (root heading)
   "Insert a section of Magit's with HEADING, for the project at ROOT."
   (funcall

@@ -42,6 +42,14 @@ filters run on what is staged, as in `git add'.  If nil,
   :group 'agent-q-diff-review
   :type 'boolean)
 
+(defcustom agent-q-diff-staged-is-reviewed t
+  "Whether what you put into git's index is reviewed by that.
+It is what was staged while no agent was in a turn, in a project where turns
+of agents are known, or by Magit in this Emacs.  What you take out of the index
+stays reviewed."
+  :group 'agent-q-diff-review
+  :type 'boolean)
+
 ;;;; What is pending
 
 (cl-defstruct (agent-q-diff-pending-file (:type vector) (:constructor nil) (:copier nil))
@@ -55,6 +63,8 @@ for BY.  In the authors of FILES, the agents of turns have their names.  If
 TURN is the number of a turn, FILES are those in which its agent has written."
   ;; What an Emacs left that was killed while it wrote is nobody's new file.
   (agent-q-diff-file-clean-up)
+  (agent-q-diff-engine-call #'agent-q-diff-module-keep-staged
+                             (expand-file-name directory) agent-q-diff-staged-is-reviewed)
   (pcase-let ((`[,root ,texts ,files ,left-out ,turns]
                (agent-q-diff-engine-call #'agent-q-diff-module-pending
                                           (expand-file-name directory) by)))

@@ -20,6 +20,7 @@
 (declare-function agent-q-diff-open-reviews "agent-q-diff-session" ())
 (declare-function agent-q-diff-file-forget-record "agent-q-diff-file" ())
 (declare-function agent-q-diff-pending-marks-insert-section "agent-q-diff-pending-marks" ())
+(declare-function agent-q-diff-pending-marks-after-stage "agent-q-diff-pending-marks" ())
 (declare-function agent-q-diff-serve-stop "agent-q-diff-server" (&optional by-key))
 
 (defun agent-q-diff-unload--ours-p (symbol)
@@ -77,6 +78,7 @@ The module is not among them: Emacs cannot unload one."
   (setq after-load-alist (seq-filter #'cdr after-load-alist))
   (when (boundp 'magit-status-sections-hook)
     (remove-hook 'magit-status-sections-hook #'agent-q-diff-pending-marks-insert-section))
+  (remove-hook 'magit-post-stage-hook #'agent-q-diff-pending-marks-after-stage)
   (when (consp (bound-and-true-p project-switch-commands))
     (setq project-switch-commands
           (seq-remove (lambda (entry)

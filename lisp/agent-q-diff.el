@@ -77,6 +77,8 @@
   "Free the memory of REVIEW, which has ended.")
 (autoload 'agent-q-diff-take-back "agent-q-diff-list"
   "Take all hunks of REVIEW, which has ended, out of its file again.")
+(autoload 'agent-q-diff-pending-marks-after-stage "agent-q-diff-pending-marks"
+  "Record that the user has staged something by Magit.")
 (autoload 'agent-q-diff-pending-marks-insert-section "agent-q-diff-pending-marks"
   "Insert a section with how much is pending, for Magit's status buffer.")
 (autoload 'agent-q-diff-tools-list "agent-q-diff-tools"
@@ -167,7 +169,9 @@
   (with-eval-after-load 'magit-status
     (magit-add-section-hook 'magit-status-sections-hook
                             #'agent-q-diff-pending-marks-insert-section
-                            'magit-insert-untracked-files)))
+                            'magit-insert-untracked-files))
+  (with-eval-after-load 'magit-apply
+    (add-hook 'magit-post-stage-hook #'agent-q-diff-pending-marks-after-stage)))
 
 (provide 'agent-q-diff)
 ;;; agent-q-diff.el ends here

@@ -317,6 +317,21 @@ A file that was deleted and a link are pending, too, and have no place."
       (magit-refresh)
       (should-not (aqd-marks-section)))))
 
+(ert-deftest aqd-marks-magit-stages-by-the-users-keys ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-marks-count)
+    (aqd-marks-with-magit
+      (goto-char (point-min))
+      (search-forward "+three")
+      (set-window-buffer nil (current-buffer))
+      (set-window-point nil (point))
+      (execute-kbd-macro "s")
+      (should (string-search "+three" (aqd-pending-git "diff" "--cached"))))
+    (aqd-with-pending
+      (should (equal '(nil) (append agent-q-diff-buffer-marks nil)))
+      (should-not (string-search "+three" (buffer-string))))))
+
 (ert-deftest aqd-marks-magit-shows-nothing-of-a-project-that-was-never-looked-at ()
   (aqd-with-repository
     (aqd-pending-put "f.txt" aqd-pending-written)

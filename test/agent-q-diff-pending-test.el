@@ -707,6 +707,15 @@ another git has locked the index (index.lock)"
       (aqd-pending-put "h.txt" "new\n")
       (should (equal '("f.txt") (aqd-pending-files))))))
 
+(ert-deftest aqd-pending-what-the-user-stages-is-reviewed-unless-that-is-not-wanted ()
+  (dolist (agent-q-diff-staged-is-reviewed '(nil t))
+    (aqd-with-repository
+      (aqd-pending-turn "Codex" aqd-pending-written)
+      (should (equal '("f.txt") (aqd-pending-files)))
+      (aqd-pending-git "add" "f.txt")
+      (should (equal (if agent-q-diff-staged-is-reviewed nil '("f.txt"))
+                     (aqd-pending-files))))))
+
 (ert-deftest aqd-pending-a-turn-that-was-interrupted-can-be-ended ()
   (aqd-with-repository
     (agent-q-diff-module-begin-turn default-directory "Codex" "" "")

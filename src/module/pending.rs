@@ -316,6 +316,31 @@ fn note_renamed(env: &Env, folder: Value, files: Value) -> Result<()> {
     })
 }
 
+/// Record that the user has just staged something in the project of FOLDER.
+///
+/// That is reviewed, unless an agent is at work.
+#[defun]
+fn note_staged(env: &Env, folder: Value) -> Result<()> {
+    catching_panics(env, || {
+        with_project(env, folder, false, |project| {
+            answer(env, project.note_staged())
+        })
+    })
+}
+
+/// Record whether what the user stages in the project of FOLDER is reviewed by that.
+///
+/// IS-KEPT tells that.  It holds for what was staged between two looks, outside
+/// any turn of an agent, where turns are known.
+#[defun]
+fn keep_staged(env: &Env, folder: Value, is_kept: Value) -> Result<()> {
+    catching_panics(env, || {
+        with_project(env, folder, false, |project| {
+            answer(env, project.keep_staged(is_kept.is_not_nil()))
+        })
+    })
+}
+
 /// Record that PATHS in the project at FOLDER were reviewed as they are now.
 ///
 /// They are relative to the top of the working tree.

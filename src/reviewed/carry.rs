@@ -76,6 +76,28 @@ pub fn applied(base: &[u8], onto: &[u8], from: &[u8]) -> Option<Vec<u8>> {
     Some(text)
 }
 
+/// Returns `base` with the changes that `one` and `other` have both made to it.
+pub fn shared(base: &[u8], one: &[u8], other: &[u8]) -> Vec<u8> {
+    let [base, one, other] = [base, one, other].map(|bytes| Text::new(bytes.to_vec()));
+    let theirs = edits(&base, &other);
+    let mut text = Vec::new();
+    let mut n_done = 0;
+    for edit in edits(&base, &one) {
+        let first = theirs.partition_point(|other| other.before.start < edit.before.start);
+        let new = one.lines_bytes(edit.after.clone());
+        let is_shared = theirs.get(first).is_some_and(|their| {
+            their.before == edit.before && other.lines_bytes(their.after.clone()) == new
+        });
+        if is_shared {
+            text.extend_from_slice(base.lines_bytes(n_done..edit.before.start));
+            text.extend_from_slice(new);
+            n_done = edit.before.end;
+        }
+    }
+    text.extend_from_slice(base.lines_bytes(n_done..base.len()));
+    text
+}
+
 /// Returns the lines that two texts have in common.
 pub fn common(one: &[u8], other: &[u8]) -> Vec<u8> {
     let [one, other] = [one, other].map(|bytes| Text::new(bytes.to_vec()));

@@ -73,6 +73,8 @@ pub struct Status {
     pub outside: Vec<Vec<u8>>,
     /// What the paths that git lists are in HEAD.
     pub in_head: Entries,
+    /// What they are in the index, where that is something else.
+    pub in_index: Entries,
 }
 
 /// What a path is in a commit, as its mode and the name of its object; `None` if it is not there.
@@ -318,9 +320,12 @@ impl Git {
                 // It is in HEAD if it was taken out of the index; then it was listed before.
                 status.in_head.entry(path.to_vec()).or_insert(None);
             } else if entry[0] == b'1' {
-                status
-                    .in_head
-                    .insert(path.to_vec(), entry_of(words[3], words[6], "status")?);
+                let head = entry_of(words[3], words[6], "status")?;
+                let index = entry_of(words[4], words[7], "status")?;
+                if index != head {
+                    status.in_index.insert(path.to_vec(), index);
+                }
+                status.in_head.insert(path.to_vec(), head);
             }
             let is_submodule = !is_new && words[2].starts_with(b"S");
             if entry[0] == b'u' {
@@ -489,6 +494,15 @@ impl Git {
             committed.push(Committed { mode, bytes });
         }
         Ok(committed)
+    }
+
+    /// Returns what each of `paths` is in the index, where it is as `entries` say, in their order.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError`].
+    pub fn staged(&self, paths: &[&[u8]], entries: &Entries) -> Result<Vec<Committed>, GitError> {
+        self.committed("", paths, entries)
     }
 
     /// Returns the bytes of `object` as a checkout would write them to `path`.

@@ -7,7 +7,7 @@ use std::ops::Range;
 use agent_q_diff_engine::text::Text;
 
 use crate::authors::{Author, Authors, LineAuthors, Written};
-use crate::carry::{carried, common};
+use crate::carry::{carried, common, shared};
 use crate::{Digest, Version};
 
 /// The path of a file in the project, with `/` between its parts. Paths are bytes.
@@ -141,6 +141,15 @@ pub struct HunkNote {
     pub is_waiting: bool,
 }
 
+/// What git's index has of a path, where that is not what HEAD has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Staged {
+    /// Its mode and the name of its object.
+    pub object: String,
+    /// It as a checkout would write it.
+    pub version: Version,
+}
+
 /// A change of a [`Ledger`], to be written down.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Record {
@@ -169,6 +178,10 @@ pub enum Record {
     Left(Path, Version),
     /// What the user has noted of hunks of a path, in their order.
     Noted(Path, Vec<HunkNote>),
+    /// What the index has of a path; `None` if that is what HEAD has.
+    Staged(Path, Option<Staged>),
+    /// Whether what the user stages is reviewed.
+    KeepsStaged(bool),
 }
 
 /// The state of a path at some time.
@@ -201,6 +214,10 @@ pub struct Ledger {
     turns: VecDeque<Turn>,
     /// For each path, what the user has noted of its pending hunks, in their order.
     noted: BTreeMap<Path, Vec<HunkNote>>,
+    /// What the index had at the last look, where that was not what HEAD had.
+    staged: BTreeMap<Path, Staged>,
+    /// Whether what the user stages is not reviewed by that.
+    leaves_staged: bool,
     /// What changed since it was last written down.
     records: Vec<Record>,
 }
@@ -277,6 +294,13 @@ impl Ledger {
             Record::Noted(path, notes) => {
                 self.noted.insert(path, notes);
             }
+            Record::Staged(path, Some(staged)) => {
+                self.staged.insert(path, staged);
+            }
+            Record::Staged(path, None) => {
+                self.staged.remove(&path);
+            }
+            Record::KeepsStaged(keeps) => self.leaves_staged = !keeps,
         }
     }
 
@@ -316,6 +340,9 @@ impl Ledger {
         }
         let noted = self.noted.iter();
         all.extend(noted.map(|(path, notes)| Record::Noted(path.clone(), notes.clone())));
+        let staged = self.staged.iter();
+        all.extend(staged.map(|(path, one)| Record::Staged(path.clone(), Some(one.clone()))));
+        all.extend(self.leaves_staged.then_some(Record::KeepsStaged(false)));
         all
     }
 
@@ -328,8 +355,9 @@ impl Ledger {
             .sum();
         let n_over = self.turns.iter().filter(|turn| turn.is_over).count();
         let n_turns = self.turns.len() + n_over;
-        let n_others = usize::from(self.has_base) + self.reviewed.len() + self.noted.len();
-        n_others + n_seen + n_turns + n_taken_out
+        let n_flags = usize::from(self.has_base) + usize::from(self.leaves_staged);
+        let n_paths = self.reviewed.len() + self.noted.len() + self.staged.len();
+        n_flags + n_paths + n_seen + n_turns + n_taken_out
     }
 
     /// Returns all digests that the ledger names.
@@ -342,7 +370,8 @@ impl Ledger {
         let taken_out = taken_out
             .flat_map(|one| [Some(one.had), one.left])
             .flatten();
-        let all = reviewed.chain(seen).chain(taken_out);
+        let staged = self.staged.values().map(|staged| staged.version);
+        let all = reviewed.chain(seen).chain(taken_out).chain(staged);
         all.filter_map(Version::digest).chain(lines).collect()
     }
 
@@ -642,6 +671,87 @@ impl Ledger {
         let of_edits =
             stored.map(|lines| lines.of_edits(&reviewed, &working, &pending.written.authors));
         Ok(of_edits.unwrap_or_default())
+    }
+
+    /// Returns what the index had of `path` at the last look, if that was not what HEAD had.
+    pub fn staged(&self, path: &[u8]) -> Option<&Staged> {
+        self.staged.get(path)
+    }
+
+    /// Returns whether what the user stages is reviewed by that.
+    pub fn keeps_staged(&self) -> bool {
+        !self.leaves_staged
+    }
+
+    /// Records whether what the user stages is reviewed by that.
+    pub fn keep_staged(&mut self, keeps: bool) {
+        self.note(Record::KeepsStaged(keeps));
+    }
+
+    /// Looks at what the index has, where that is not what HEAD has. What was staged since the last look is
+    /// reviewed if the user staged it: if no agent is in a turn, and turns are known here or `is_by_user`.
+    /// What was taken out of the index stays reviewed.
+    ///
+    /// # Errors
+    ///
+    /// Those of `world`. What was found out until then is kept.
+    pub fn follow_index<W: World>(
+        &mut self,
+        world: &mut W,
+        index: Vec<(Path, Staged)>,
+        is_by_user: bool,
+    ) -> Result<(), W::Error> {
+        let is_users = self.at_work().next().is_none() && (is_by_user || !self.turns.is_empty());
+        let is_kept = self.has_base && self.keeps_staged() && is_users;
+        let paths: BTreeSet<&Path> = index.iter().map(|(path, _)| path).collect();
+        let gone = self.staged.keys().filter(|path| !paths.contains(path));
+        let gone: Vec<Path> = gone.cloned().collect();
+        for path in gone {
+            self.note(Record::Staged(path, None));
+        }
+        for (path, staged) in index {
+            if self.staged.get(&path) == Some(&staged) {
+                continue;
+            }
+            if is_kept {
+                self.keep_of_index(world, &path, staged.version)?;
+            }
+            self.note(Record::Staged(path, Some(staged)));
+        }
+        Ok(())
+    }
+
+    /// Makes reviewed what the user has staged of `path`, of which the index now has `staged`.
+    fn keep_of_index<W: World>(
+        &mut self,
+        world: &mut W,
+        path: &[u8],
+        staged: Version,
+    ) -> Result<(), W::Error> {
+        let head = world.head();
+        let head = world.committed(head.as_deref(), path)?;
+        let before = self.staged.get(path).map_or(head, |staged| staged.version);
+        let reviewed = self.reviewed(world, path)?;
+        let working = world.working(path)?;
+        let followed = if staged == Version::Absent {
+            // As `git rm` does, not with `--cached`.
+            if working == staged { staged } else { reviewed }
+        } else {
+            // What was in the index already, an agent may have staged.
+            let texts = [head, before, staged].map(|version| text_of(world, version));
+            let base = match transposed(texts)? {
+                [Some(head_text), Some(before_text), Some(text)] if before != head => {
+                    let texts = [&head_text, &before_text, &text];
+                    let [head_text, before_text, text] = texts.map(Text::bytes);
+                    let digest = world.store(shared(head_text, before_text, text))?;
+                    Version::with_mode(staged.mode(), digest).unwrap_or(head)
+                }
+                _ => head,
+            };
+            carried_over(world, base, reviewed, staged)?
+        };
+        self.set(path, followed);
+        Ok(())
     }
 
     /// Makes `head` the base, since the commit that was is gone: what differed between them counts as

@@ -23,7 +23,7 @@ mod store;
 mod version;
 
 pub use git::GitError;
-pub use ledger::{HunkNote, Ledger, Moves, Pending, Record, Seen, TakenOut, Turn, World};
+pub use ledger::{HunkNote, Ledger, Moves, Pending, Record, Seen, Staged, TakenOut, Turn, World};
 pub use project::{LeftOut, Lines, Look, Project, ProjectError};
 pub use store::{Content, StoreError};
 pub use version::{Digest, Version};

@@ -15,7 +15,7 @@ use crate::authors::Authors;
 use crate::git::{self, Committed, Entries, Git, GitError, Indexed, Status};
 use crate::stage::staged;
 use crate::store::{Content, Store, StoreError, now};
-use crate::{Digest, HunkNote, Ledger, Moves, Pending, TakenOut, Turn, Version, World};
+use crate::{Digest, HunkNote, Ledger, Moves, Pending, Staged, TakenOut, Turn, Version, World};
 
 /// Why a project cannot be looked at.
 #[derive(Debug, thiserror::Error)]
@@ -131,6 +131,7 @@ impl Project {
         let mut status = self.git.status()?;
         let head = status.head.clone();
         let in_head = std::mem::take(&mut status.in_head);
+        let in_index = std::mem::take(&mut status.in_index);
         let (dirty, left_out, not_looked_at) = self.bounded(status);
         let git = &self.git;
         let pending = self.store.change(|ledger, store| {
@@ -143,6 +144,8 @@ impl Project {
             let mut disk = Disk::new(git, store, head, dirty);
             disk.left_out = not_looked_at;
             disk.read_committed(ledger.base(), ledger.has_base(), &in_head)?;
+            let index = disk.index(ledger, in_index)?;
+            ledger.follow_index(&mut disk, index, false)?;
             let pending = ledger.look(&mut disk, moves)?;
             ledger.end_turns(|turn| !is_alive(turn));
             Ok::<_, ProjectError>(pending)
@@ -152,6 +155,42 @@ impl Project {
             self.pruned = Some(Instant::now());
         }
         Ok(Look { pending, left_out })
+    }
+
+    /// Records that the user has just staged something: that is reviewed, unless an agent is at work.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`]; then nothing was written.
+    pub fn note_staged(&mut self) -> Result<(), ProjectError> {
+        self.git.make_safe();
+        let mut status = self.git.status()?;
+        let head = status.head.clone();
+        let in_index = std::mem::take(&mut status.in_index);
+        let (dirty, _, not_looked_at) = self.bounded(status);
+        let git = &self.git;
+        self.store.change(|ledger, store| {
+            let mut disk = Disk::new(git, store, head, dirty);
+            disk.left_out = not_looked_at;
+            let index = disk.index(ledger, in_index)?;
+            ledger.follow_index(&mut disk, index, true)
+        })
+    }
+
+    /// Records whether what the user stages, outside any turn of an agent, is reviewed by that.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn keep_staged(&mut self, keeps: bool) -> Result<(), ProjectError> {
+        self.store.refresh()?;
+        if self.store.ledger().keeps_staged() == keeps {
+            return Ok(());
+        }
+        self.store.change(|ledger, _| {
+            ledger.keep_staged(keeps);
+            Ok(())
+        })
     }
 
     /// Returns who can have moved HEAD since the last look, as far as that is known without asking.
@@ -662,6 +701,46 @@ impl<'a> Disk<'a> {
             });
             self.working = read.collect();
         }
+    }
+
+    /// Returns what the index has of the paths that are looked at, where that is not what HEAD has, by
+    /// `entries`. What `ledger` knows is not read again.
+    fn index(
+        &self,
+        ledger: &Ledger,
+        entries: Entries,
+    ) -> Result<Vec<(Vec<u8>, Staged)>, ProjectError> {
+        let object = |path: &[u8]| match entries.get(path) {
+            Some(Some((mode, object))) => format!("{mode:o}:{object}"),
+            _ => "-".to_owned(),
+        };
+        let looked = self.dirty.iter().map(Vec::as_slice);
+        let paths: Vec<&[u8]> = looked.filter(|path| entries.contains_key(*path)).collect();
+        let is_known = |path: &[u8]| {
+            let known = ledger.staged(path);
+            known.filter(|known| known.object == object(path))
+        };
+        let new = paths
+            .iter()
+            .copied()
+            .filter(|path| is_known(path).is_none());
+        let new: Vec<&[u8]> = new.collect();
+        let mut read = self.git.staged(&new, &entries)?.into_iter();
+        let mut index = Vec::new();
+        for path in paths {
+            let staged = match is_known(path) {
+                Some(known) => known.clone(),
+                None => Staged {
+                    object: object(path),
+                    version: match read.next() {
+                        Some(found) => self.stored(&found)?,
+                        None => Version::Absent,
+                    },
+                },
+            };
+            index.push((path.to_vec(), staged));
+        }
+        Ok(index)
     }
 
     /// Returns whether the working text of `path` is that of `commit`, as far as git can tell: whatever

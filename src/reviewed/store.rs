@@ -14,7 +14,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::authors::{Written, authors_word, parse_authors};
-use crate::{Digest, HunkNote, Ledger, Record, Seen, Turn, Version};
+use crate::{Digest, HunkNote, Ledger, Record, Seen, Staged, Turn, Version};
 
 /// The first line of the log, which says what it is.
 const HEADER: &str = "agent-q-diff ledger 1\n";
@@ -426,6 +426,15 @@ fn line(record: &Record) -> String {
             });
             format!("noted {}{}\n", escaped(path), notes.collect::<String>())
         }
+        Record::Staged(path, None) => format!("unstaged {}\n", escaped(path)),
+        Record::Staged(path, Some(staged)) => format!(
+            "staged {} {} {}\n",
+            staged.object,
+            word(staged.version),
+            escaped(path)
+        ),
+        Record::KeepsStaged(true) => "keeps-staged yes\n".to_owned(),
+        Record::KeepsStaged(false) => "keeps-staged no\n".to_owned(),
     }
 }
 
@@ -481,6 +490,16 @@ fn parse(line: &[u8]) -> Option<Record> {
             had: version_of(had)?,
         },
         ["left", version, path] => Record::Left(unescaped(path)?, version_of(version)?),
+        ["unstaged", path] => Record::Staged(unescaped(path)?, None),
+        ["staged", object, version, path] => {
+            let staged = Staged {
+                object: object.to_owned(),
+                version: version_of(version)?,
+            };
+            Record::Staged(unescaped(path)?, Some(staged))
+        }
+        ["keeps-staged", "yes"] => Record::KeepsStaged(true),
+        ["keeps-staged", "no"] => Record::KeepsStaged(false),
         ["noted", path, ref notes @ ..] if notes.len() % 3 == 0 => {
             let notes = notes.chunks(3).map(|words| {
                 Some(HunkNote {
@@ -624,6 +643,16 @@ mod tests {
                 ],
             ),
             Record::Noted(b"gone".to_vec(), Vec::new()),
+            Record::Staged(
+                b"a%b".to_vec(),
+                Some(Staged {
+                    object: "0123abc".to_owned(),
+                    version: file,
+                }),
+            ),
+            Record::Staged(b"gone".to_vec(), None),
+            Record::KeepsStaged(true),
+            Record::KeepsStaged(false),
             Record::Base(None),
         ]
     }

@@ -8,7 +8,7 @@ use agent_q_diff_reviewed::authors::Author;
 use agent_q_diff_reviewed::{Moves, Pending, Version};
 
 use crate::dice::Dice;
-use crate::world::{Files, Reviewed};
+use crate::world::{Files, Reviewed, holds};
 
 /// Number of walks, or that of `AGENT_Q_DIFF_CASES`.
 fn n_walks() -> u64 {
@@ -113,7 +113,7 @@ impl Walk {
     fn step(&mut self) {
         let path = self.dice.roll(PATHS.len());
         let name = PATHS[path];
-        let roll = self.dice.roll(18);
+        let roll = self.dice.roll(21);
         self.trail.push(format!("{roll} {name}"));
         match roll {
             0..4 => {
@@ -164,16 +164,24 @@ impl Walk {
             12 => {
                 // The user's `git checkout .`: what was not committed is gone, and meant to be.
                 self.project.world.files = self.project.world.head_files();
+                self.project.world.index.clear();
                 self.look(Moves::User);
                 self.typed.clear();
             }
             13 => {
                 self.project.world.files = self.project.world.head_files();
+                self.project.world.index.clear();
                 self.look(Moves::Agent);
             }
             14 => self.stash_or_pop(),
             15 => self.project.turn(true),
             16 => self.project.turn(false),
+            17 => self.stage(path, true),
+            18 => self.stage(path, false),
+            19 => {
+                self.project.world.index.remove(name.as_bytes());
+                self.look(Moves::Unknown);
+            }
             _ => self.project.restart(),
         }
     }
@@ -209,7 +217,47 @@ impl Walk {
         String::from_utf8(half).expect("text")
     }
 
+    /// Stages some of what differs from HEAD in a file: the user in an editor, or whoever is at work.
+    fn stage(&mut self, path: usize, is_by_user: bool) {
+        let name = PATHS[path];
+        let head = holds(&self.project.world.head_files(), name.as_bytes());
+        let working = self.project.world.at(name);
+        let [head, working] = [head, working].map(|version| self.project.world.text(version));
+        let half = self.half(&head, &working);
+        if half == head {
+            return;
+        }
+        let staged = self.project.world.file(&half);
+        self.project.world.index.insert(name.into(), staged);
+        let before = self.project.reviewed(name);
+        let before = self.project.world.text(before);
+        self.project.follow_index(is_by_user);
+        let after = self.project.reviewed(name);
+        let after = self.project.world.text(after);
+        let ledger = &self.project.ledger;
+        let is_known = is_by_user || !ledger.turns().is_empty();
+        if ledger.at_work().next().is_some() || !is_known {
+            assert_eq!(before, after, "{:?}", self.trail);
+        }
+        let has = |text: &str, line: &str| text.split_inclusive('\n').any(|other| other == line);
+        for line in after.split_inclusive('\n') {
+            assert!(
+                has(&before, line) || has(&half, line),
+                "{line:?} was not staged: {:?}",
+                self.trail
+            );
+        }
+        for line in before
+            .split_inclusive('\n')
+            .filter(|line| !has(&after, line))
+        {
+            assert!(!has(&half, line), "{line:?} was staged: {:?}", self.trail);
+        }
+        self.look(Moves::Unknown);
+    }
+
     fn stash_or_pop(&mut self) {
+        self.project.world.index.clear();
         let world = &mut self.project.world;
         match self.stash.take() {
             None => {

@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use agent_q_diff_reviewed::Project;
+use agent_q_diff_reviewed::{Moves, Project};
 
 use crate::dice::Dice;
-use crate::disk::{git, repository, run_git};
+use crate::disk::{git, pending, repository, run_git};
 
 type Content<'a> = (u32, &'a [u8]);
 
@@ -301,4 +301,137 @@ fn an_index_that_another_git_has_locked_is_left_alone() {
         "f is not staged: another git has locked the index (index.lock)"
     );
     assert_eq!(indexed(folder, "f"), "100644 a\\nb\\nc\\n");
+}
+
+// What the user stages.
+
+/// A project with twelve lines in `f`, in which an agent has written a line at each end in its turn.
+fn written_in_a_turn() -> tempfile::TempDir {
+    let folder = repository();
+    fs::write(folder.path().join("f"), lines(&[])).unwrap();
+    git(folder.path(), &["commit", "-qam", "twelve"]);
+    assert!(pending(folder.path(), Moves::User).is_empty());
+    begin_turn(folder.path());
+    fs::write(folder.path().join("f"), lines(&[1, 12])).unwrap();
+    folder
+}
+
+fn lines(written: &[usize]) -> String {
+    let line = |n| match written.contains(&n) {
+        true => format!("written {n}\n"),
+        false => format!("{n}\n"),
+    };
+    (1..=12).map(line).collect()
+}
+
+fn begin_turn(folder: &Path) {
+    let mut project = Project::open(folder).unwrap();
+    project.begin_turn("Codex", "", "", None).unwrap();
+}
+
+fn end_turn(folder: &Path) {
+    assert_eq!(Project::open(folder).unwrap().end_turns(None).unwrap(), 1);
+}
+
+/// Makes `text` what the index has of `f`, as `git add -p` would.
+fn put_into_index(folder: &Path, text: &str) {
+    let working = fs::read(folder.join("f")).unwrap();
+    fs::write(folder.join("f"), text).unwrap();
+    git(folder, &["add", "f"]);
+    fs::write(folder.join("f"), working).unwrap();
+}
+
+fn shown(reviewed: &[usize], working: &[usize]) -> [String; 1] {
+    let [reviewed, working] = [reviewed, working].map(|n| lines(n).escape_debug().to_string());
+    [format!("f: {reviewed} -> {working}")]
+}
+
+#[test]
+fn what_the_user_stages_outside_a_turn_is_reviewed() {
+    let folder = written_in_a_turn();
+    let folder = folder.path();
+    end_turn(folder);
+    assert_eq!(pending(folder, Moves::Unknown), shown(&[], &[1, 12]));
+    put_into_index(folder, &lines(&[1]));
+    assert_eq!(pending(folder, Moves::Unknown), shown(&[1], &[1, 12]));
+    // What is taken out of the index stays reviewed.
+    git(folder, &["reset", "-q"]);
+    assert_eq!(pending(folder, Moves::Unknown), shown(&[1], &[1, 12]));
+    git(folder, &["add", "f"]);
+    assert!(pending(folder, Moves::Unknown).is_empty());
+}
+
+#[test]
+fn what_is_staged_in_a_turn_stays_pending() {
+    let folder = written_in_a_turn();
+    let folder = folder.path();
+    put_into_index(folder, &lines(&[1]));
+    end_turn(folder);
+    assert_eq!(pending(folder, Moves::Unknown), shown(&[], &[1, 12]));
+    // Then the user stages the rest: what the agent had staged is not the user's by that.
+    git(folder, &["add", "f"]);
+    assert_eq!(pending(folder, Moves::Unknown), shown(&[12], &[1, 12]));
+}
+
+#[test]
+fn what_is_staged_where_no_turn_is_known_stays_pending_unless_it_is_said_to_be_the_users() {
+    let folder = repository();
+    let folder = folder.path();
+    fs::write(folder.join("f"), "a\nB\nc\n").unwrap();
+    git(folder, &["add", "f"]);
+    let all = ["f: a\\nb\\nc\\n -> a\\nB\\nc\\n"];
+    assert_eq!(pending(folder, Moves::Unknown), all);
+    fs::write(folder.join("f"), "a\nB\nc\nd\n").unwrap();
+    git(folder, &["add", "f"]);
+    Project::open(folder).unwrap().note_staged().unwrap();
+    // What was staged before, nobody knows.
+    assert_eq!(
+        pending(folder, Moves::Unknown),
+        ["f: a\\nb\\nc\\nd\\n -> a\\nB\\nc\\nd\\n"]
+    );
+}
+
+#[test]
+fn what_the_user_stages_is_not_reviewed_if_that_is_not_wanted() {
+    let folder = written_in_a_turn();
+    let folder = folder.path();
+    end_turn(folder);
+    Project::open(folder).unwrap().keep_staged(false).unwrap();
+    git(folder, &["add", "f"]);
+    assert_eq!(pending(folder, Moves::Unknown), shown(&[], &[1, 12]));
+    // Nor later, when it was staged before.
+    Project::open(folder).unwrap().keep_staged(true).unwrap();
+    assert_eq!(pending(folder, Moves::Unknown), shown(&[], &[1, 12]));
+}
+
+#[test]
+fn whole_files_that_the_user_stages_are_reviewed() {
+    let folder = written_in_a_turn();
+    let folder = folder.path();
+    fs::write(folder.join("f"), lines(&[])).unwrap();
+    fs::write(folder.join("new"), "x\n").unwrap();
+    fs::write(folder.join("binary"), b"\0").unwrap();
+    fs::write(folder.join("left"), "y\n").unwrap();
+    std::os::unix::fs::symlink("f", folder.join("link")).unwrap();
+    end_turn(folder);
+    git(folder, &["add", "new", "binary", "link"]);
+    git(folder, &["add", "-N", "left"]);
+    assert_eq!(pending(folder, Moves::Unknown), ["left: - -> y\\n"]);
+    // What leaves the index is still there, unless it is deleted.
+    git(folder, &["rm", "-q", "--cached", "f"]);
+    assert_eq!(pending(folder, Moves::Unknown), ["left: - -> y\\n"]);
+    fs::remove_file(folder.join("f")).unwrap();
+    assert!(
+        pending(folder, Moves::Unknown)
+            .iter()
+            .any(|one| one.starts_with("f: "))
+    );
+    git(folder, &["reset", "-q"]);
+    assert!(
+        pending(folder, Moves::Unknown)
+            .iter()
+            .any(|one| one.starts_with("f: "))
+    );
+    git(folder, &["rm", "-q", "f"]);
+    assert_eq!(pending(folder, Moves::Unknown), ["left: - -> y\\n"]);
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
 use agent_q_diff_reviewed::authors::Authors;
-use agent_q_diff_reviewed::{Digest, Ledger, Moves, Pending, Record, Turn, Version, World};
+use agent_q_diff_reviewed::{Digest, Ledger, Moves, Pending, Record, Staged, Turn, Version, World};
 
 /// The files of a project, by path.
 pub type Files = BTreeMap<Vec<u8>, Version>;
@@ -16,6 +16,8 @@ pub struct Memory {
     pub commits: Vec<Files>,
     /// Index into the commits.
     pub head: Option<usize>,
+    /// What the index has, where that is not what HEAD has.
+    pub index: Files,
     bytes: BTreeMap<Digest, Vec<u8>>,
 }
 
@@ -52,6 +54,7 @@ impl Memory {
 
     /// Commits all files.
     pub fn commit(&mut self) -> usize {
+        self.index.clear();
         self.commits.push(self.files.clone());
         self.head = Some(self.commits.len() - 1);
         self.commits.len() - 1
@@ -70,7 +73,8 @@ impl Memory {
     }
 }
 
-fn holds(files: &Files, path: &[u8]) -> Version {
+/// Returns what `files` have at `path`.
+pub fn holds(files: &Files, path: &[u8]) -> Version {
     files.get(path).copied().unwrap_or(Version::Absent)
 }
 
@@ -135,9 +139,22 @@ pub struct Reviewed {
 
 impl Reviewed {
     pub fn look(&mut self, moves: Moves) -> Vec<Pending> {
+        self.follow_index(false);
         let Ok(pending) = self.ledger.look(&mut self.world, moves);
         self.log.extend(self.ledger.take_records());
         pending
+    }
+
+    /// Looks at the index.
+    pub fn follow_index(&mut self, is_by_user: bool) {
+        let index = self.world.index.iter();
+        let index = index.map(|(path, &version)| {
+            let object = format!("{version:?}");
+            (path.clone(), Staged { object, version })
+        });
+        let index = index.collect();
+        let Ok(()) = self.ledger.follow_index(&mut self.world, index, is_by_user);
+        self.log.extend(self.ledger.take_records());
     }
 
     /// Returns the pending texts as `PATH: REVIEWED -> WORKING`.
