@@ -490,6 +490,8 @@ If it signals an error, the decision is undone.")
 It returns (N . FAILED): the number of files that were staged, and for each
 that could not be a sentence that says why.")
   (root nil :documentation "The root of the project of the files.")
+  (since nil :documentation "The commit that the change is from, its short name and first line.
+If it is from what was reviewed, this is nil.")
   (at-work nil :documentation "Function that returns the name of an agent that is at work there, or nil.")
   (waiting nil :documentation "Ids of the hunks that are taken out when the agent has ended.")
   (awaited-p #'ignore :documentation "Function that tells whether a program waits for the review's end.")

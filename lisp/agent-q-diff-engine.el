@@ -76,6 +76,8 @@
                   next-pending
                   note-left
                   note-hunks
+                  pending-since
+                  reviewed-beside
                   note-staged
                   keep-staged
                   noted-hunks

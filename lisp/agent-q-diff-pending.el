@@ -31,6 +31,9 @@
 (require 'agent-q-diff-waiting)
 (require 'agent-q-diff-reviewed)
 
+(declare-function vc-git-branches "vc-git" ())
+(autoload 'vc-git-branches "vc-git")
+
 ;;;; Options
 
 (defcustom agent-q-diff-stage-kept nil
@@ -53,8 +56,18 @@ stays reviewed."
 ;;;; What is pending
 
 (cl-defstruct (agent-q-diff-pending-file (:type vector) (:constructor nil) (:copier nil))
-  "A file in `agent-q-diff-module-pending'."
-  path mode text new-mode new-text authors lines)
+  "A file in `agent-q-diff-module-pending', or `agent-q-diff-module-pending-since'.
+Only the latter has NOW-MODE and NOW-TEXT, what is reviewed."
+  path mode text new-mode new-text authors lines
+  now-mode now-text)
+
+(defun agent-q-diff-pending--now (file)
+  "Return (MODE . TEXT) of what was reviewed of FILE.
+It is an `agent-q-diff-pending-file'.  If the review is of what is pending,
+return nil: that is what it begins with."
+  (and (length> file 7)
+       (cons (agent-q-diff-pending-file-now-mode file)
+             (agent-q-diff-pending-file-now-text file))))
 
 (defun agent-q-diff-pending--look (directory &optional by turn)
   "Return what is pending in the project of DIRECTORY.
@@ -88,6 +101,18 @@ TURN is the number of a turn, FILES are those in which its agent has written."
                           (list start end (agent-q-diff-pending--names authors turns)))
                  (agent-q-diff-pending-file-lines file)))
     (list (file-name-as-directory root) texts files left-out)))
+
+(defun agent-q-diff-pending--look-since (directory revision)
+  "Return what differs from REVISION in the project of DIRECTORY.
+REVISION is the name of a commit, or (parting . NAME) for the one at which that
+and HEAD have parted.  The value is (ROOT TEXTS FILES LEFT-OUT COMMIT), where
+COMMIT is the short name of that commit, and the first line of its message."
+  (agent-q-diff-file-clean-up)
+  (let ((found (agent-q-diff-engine-call
+                #'agent-q-diff-module-pending-since
+                (expand-file-name directory)
+                (or (cdr-safe revision) revision) (consp revision))))
+    (cons (file-name-as-directory (aref found 0)) (cdr (append found nil)))))
 
 (defun agent-q-diff-pending--names (who turns)
   "Return WHO, a list of authors, in which agents have their names.
@@ -170,9 +195,10 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending--look'."
                     (list (list 'binary bytes new-bytes)))))))
     change))
 
-(defun agent-q-diff-pending--change (root texts files)
+(defun agent-q-diff-pending--change (root texts files since)
   "Return a change of FILES, which is made already, and record what is decided.
-ROOT, TEXTS and FILES are as from `agent-q-diff-pending--look'."
+ROOT, TEXTS and FILES are as from `agent-q-diff-pending--look', and SINCE is as
+in `agent-q-diff-written'."
   (let ((changes nil)
         (is-done nil))
     (unwind-protect
@@ -193,6 +219,7 @@ ROOT, TEXTS and FILES are as from `agent-q-diff-pending--look'."
              change
              (agent-q-diff-pending--written
               root
+              since
               (mapcar (pcase-lambda (`(,name . ,file))
                         (cons name (cons (agent-q-diff-pending-file-authors file)
                                          (agent-q-diff-pending-file-lines file))))
@@ -219,15 +246,16 @@ ROOT, TEXTS and FILES are as from `agent-q-diff-pending--look'."
       (unless is-done
         (mapc #'agent-q-diff-file-change-close changes)))))
 
-(defun agent-q-diff-pending--written (root written-by after stage)
+(defun agent-q-diff-pending--written (root since written-by after stage)
   "Return an `agent-q-diff-written' by which what is taken out is stored.
-The files are in the project at ROOT.  WRITTEN-BY and STAGE are its slots.
-AFTER is called after a decision, with the change and the files that were
-decided."
+The files are in the project at ROOT.  SINCE, WRITTEN-BY and STAGE are its
+slots.  AFTER is called after a decision, with the change and the files that
+were decided."
   (let ((stored nil)
         (unsaved nil))
     (agent-q-diff-written-create
      :root root
+     :since since
      :written-by written-by
      :stage stage
      :at-work (lambda ()
@@ -266,31 +294,89 @@ was reviewed until then and is now, in that form."
   "Return what was reviewed of FILE of CHANGE, (MODE . BYTES).
 If IS-BEFORE is non-nil, that was before anything was decided.  TEXTS and
 PENDING are as for `agent-q-diff-pending--record'."
-  (let* ((index (seq-position (agent-q-diff-change-files change) file #'eq))
-         (engine (agent-q-diff-change-engine change))
-         (operations (agent-q-diff-file-change-decided-operations file))
-         (marks (seq-drop (agent-q-diff-module-marks engine)
-                          (aref (agent-q-diff-change-first-hunks change) index)))
-         (kept (cl-loop for operation in operations
-                        for mark in marks
-                        when (and (eq mark 'applied) (not is-before))
-                        collect (car operation)))
+  (pcase (agent-q-diff-pending--now pending)
+    (`(,mode . ,text)
+     (let ((bytes (agent-q-diff-pending-bytes texts text)))
+       (if is-before
+           (cons mode bytes)
+         (agent-q-diff-pending--reviewed-beside texts change file pending mode bytes))))
+    (_ (agent-q-diff-pending--reviewed-of texts change file pending is-before))))
+
+(defun agent-q-diff-pending--operations (change file)
+  "Return what was decided of the operations on FILE of CHANGE, besides its text.
+That is a list of (OPERATION . MARK)."
+  (cl-loop with index = (seq-position (agent-q-diff-change-files change) file #'eq)
+           for operation in (agent-q-diff-file-change-decided-operations file)
+           for mark in (seq-drop (agent-q-diff-module-marks (agent-q-diff-change-engine change))
+                                 (aref (agent-q-diff-change-first-hunks change) index))
+           collect (cons (car operation) mark)))
+
+(defun agent-q-diff-pending--text-of (function change file &rest arguments)
+  "Return the bytes of the text that FUNCTION of the engine has of FILE of CHANGE.
+It is called with the review, the index of the file and ARGUMENTS."
+  (agent-q-diff-pending--encoded
+   (apply #'agent-q-diff-engine-call function
+          (agent-q-diff-change-engine change)
+          (seq-position (agent-q-diff-change-files change) file #'eq)
+          arguments)
+   file))
+
+(defun agent-q-diff-pending--implied-p (operations file bytes)
+  "Return non-nil if FILE is there because there are BYTES of it.
+OPERATIONS are as from `agent-q-diff-pending--operations'."
+  (and (null operations)
+       (agent-q-diff-file-change-operations file)
+       (not (string-empty-p bytes))))
+
+(defun agent-q-diff-pending--reviewed-of (texts change file pending is-before)
+  "Return (MODE . BYTES) as `agent-q-diff-pending--reviewed' does.
+What is reviewed is what CHANGE begins with and what is kept of it.  TEXTS,
+FILE, PENDING and IS-BEFORE are that function's."
+  (let* ((operations (agent-q-diff-pending--operations change file))
+         (kept (and (not is-before)
+                    (cl-loop for (operation . mark) in operations
+                             when (eq mark 'applied) collect operation)))
          (bytes (if (agent-q-diff-file-change-has-text file)
-                    (agent-q-diff-pending--encoded
-                     (agent-q-diff-engine-call #'agent-q-diff-module-reviewed
-                                                engine index is-before)
-                     file)
+                    (agent-q-diff-pending--text-of #'agent-q-diff-module-reviewed change file
+                                                    is-before)
                   (agent-q-diff-pending-bytes
                    texts (if (seq-intersection kept '(create link binary))
                              (agent-q-diff-pending-file-new-text pending)
-                           (agent-q-diff-pending-file-text pending)))))
-         (is-implied (and (null operations)
-                          (agent-q-diff-file-change-operations file)
-                          (not (string-empty-p bytes)))))
-    (cons (if (or is-implied (seq-intersection kept '(create delete mode link)))
+                           (agent-q-diff-pending-file-text pending))))))
+    (cons (if (or (seq-intersection kept '(create delete mode link))
+                  (agent-q-diff-pending--implied-p operations file bytes))
               (agent-q-diff-pending-file-new-mode pending)
             (agent-q-diff-pending-file-mode pending))
           bytes)))
+
+(defun agent-q-diff-pending--reviewed-beside (texts change file pending mode bytes)
+  "Return (MODE . BYTES) as `agent-q-diff-pending--reviewed' does.
+BYTES with MODE were reviewed before, which CHANGE does not begin with: only
+what it shows is reviewed by what is decided.  TEXTS, FILE and PENDING are that
+function's."
+  (let* ((operations (agent-q-diff-pending--operations change file))
+         ;; What is taken out is as it was in the commit.
+         (decided (pcase (cl-loop for (_ . mark) in operations
+                                  when mark return mark)
+                    ('applied (cons (agent-q-diff-pending-file-new-mode pending)
+                                    (agent-q-diff-pending-file-new-text pending)))
+                    ('rejected (cons (agent-q-diff-pending-file-mode pending)
+                                     (agent-q-diff-pending-file-text pending)))))
+         (path (agent-q-diff-file-change-path file))
+         (after (cond
+                 ((agent-q-diff-file-change-has-text file)
+                  (agent-q-diff-pending--text-of #'agent-q-diff-module-reviewed-beside change file
+                                                  (agent-q-diff-pending-decoded bytes path)))
+                 (decided (agent-q-diff-pending-bytes texts (cdr decided)))
+                 (t bytes))))
+    (cons (cond
+           (decided (car decided))
+           ((equal after bytes) mode)
+           ;; It was new, and is deleted.
+           ((and (string-empty-p after) (= 0 (agent-q-diff-pending-file-mode pending))) 0)
+           ((= 0 mode) (agent-q-diff-pending-file-new-mode pending))
+           (t mode))
+          after)))
 
 (defun agent-q-diff-pending--encoded (text file)
   "Return TEXT as the bytes that it has in FILE, an `agent-q-diff-file-change'."
@@ -656,60 +742,85 @@ In several files, the heading of each says that."
   "Return DIRECTORY, by default the current one, as an absolute directory name."
   (file-name-as-directory (expand-file-name (or directory default-directory))))
 
-(defun agent-q-diff-pending--read-turn (directory)
-  "Read a turn in the project of DIRECTORY of which something is pending.
-Return its number."
+(defun agent-q-diff-pending--turns (directory)
+  "Return an alist from names for turns to their numbers, the latest first.
+It has those in the project of DIRECTORY of which something is pending."
   (pcase-let* ((`[,_ ,_ ,files ,_ ,turns]
                 (agent-q-diff-engine-call #'agent-q-diff-module-pending directory nil))
                (pending (mapcan (lambda (file)
                                   (copy-sequence (agent-q-diff-pending-file-authors file)))
-                                files))
-               (choices (cl-loop for turn in (reverse turns)
-                                 for id = (aref turn 0)
-                                 when (memql id pending)
-                                 collect (cons (agent-q-diff-visible
-                                                (string-join
-                                                 (remove "" (list (aref turn 1)
-                                                                  (format-time-string
-                                                                   "%F %T" (aref turn 3))
-                                                                  (aref turn 2)))
-                                                 ", "))
-                                               id))))
-    (unless choices
-      (user-error "Nothing that an agent wrote in a turn is pending here"))
-    (cdr (assoc (completing-read "Review the turn: "
-                                 (lambda (string predicate action)
-                                   (if (eq action 'metadata)
-                                       ;; The latest first.
-                                       '(metadata (display-sort-function . identity))
-                                     (complete-with-action action choices string predicate)))
-                                 nil t nil nil (caar choices))
-                choices))))
+                                files)))
+    (cl-loop for turn in (reverse turns)
+             for id = (aref turn 0)
+             when (memql id pending)
+             collect (cons (agent-q-diff-visible
+                            (string-join
+                             (remove "" (list (aref turn 1)
+                                              (format-time-string "%F %T" (aref turn 3))
+                                              (aref turn 2)))
+                             ", "))
+                           id))))
 
-(defun agent-q-diff-pending-open-review (root)
-  "Return the open review of what is pending in the project at ROOT, or nil."
+(defun agent-q-diff-pending--branches (directory)
+  "Return where HEAD has parted from other branches in the repository of DIRECTORY.
+That is an alist from what these places are called to (parting . BRANCH)."
+  (let ((default-directory directory))
+    ;; The first one is checked out.
+    (mapcar (lambda (branch)
+              (cons (format "where %s was left" branch) (cons 'parting branch)))
+            (cdr (ignore-errors (vc-git-branches))))))
+
+(defun agent-q-diff-pending--read-only (directory)
+  "Read what is to be reviewed in the project of DIRECTORY.
+It is a turn, or since which commit; the value is as the argument ONLY of
+`agent-q-diff-review-changes'."
+  (let* ((choices (append (agent-q-diff-pending--turns directory)
+                          (agent-q-diff-pending--branches directory)))
+         (answer (completing-read "Review which turn, or since which commit: "
+                                  (lambda (string predicate action)
+                                    (if (eq action 'metadata)
+                                        ;; The latest turn first.
+                                        '(metadata (display-sort-function . identity))
+                                      (complete-with-action action choices string predicate)))
+                                  nil nil nil nil (or (caar choices) "HEAD"))))
+    (or (cdr (assoc answer choices))
+        (string-trim answer))))
+
+(defun agent-q-diff-pending-open-review (root &optional since)
+  "Return the open review of what is pending in the project at ROOT, or nil.
+If SINCE is non-nil, it is the one of what differs from that commit."
   (seq-find (lambda (review)
               (when-let ((written (agent-q-diff-change-written
                                    (agent-q-diff-session-change review))))
-                (equal root (agent-q-diff-written-root written))))
+                (and (equal root (agent-q-diff-written-root written))
+                     (equal since (agent-q-diff-written-since written)))))
             (agent-q-diff-open-reviews)))
 
-(defun agent-q-diff-pending-begin (directory by &optional callback awaited-p turn)
+(defun agent-q-diff-pending-begin (directory by &optional callback awaited-p only)
   "Begin a review of what is pending in the project of DIRECTORY.
 BY is who has moved its HEAD, as for `agent-q-diff-module-pending'.  CALLBACK
 is called with the result when the review ends, and AWAITED-P tells whether
-somebody still waits for that.  TURN is the number of the turn that is meant,
-or nil for all.  Return (ROOT REVIEW NOTES); REVIEW is nil if nothing is
-pending.  NOTES are sentences for the user.
+somebody still waits for that.  ONLY is as for `agent-q-diff-review-changes'.
+Return (ROOT REVIEW NOTES); REVIEW is nil if nothing is pending.  NOTES are
+sentences for the user.
 
 If there is a review already that nobody waits for, the new one takes its
 place, so that what was written since is in it.  What the user had noted of
 hunks, in that review or an earlier one, is in the new one as well."
-  (pcase-let* ((`(,root ,texts ,files ,left-out)
-                (agent-q-diff-pending--look-and-note directory by turn))
+  (pcase-let* ((`(,root ,texts ,files ,left-out ,since)
+                (let* ((is-since (not (or (null only) (numberp only))))
+                       (found (agent-q-diff-pending--look-and-note
+                               directory by (and (not is-since) only))))
+                  (if is-since
+                      (agent-q-diff-pending--look-since directory only)
+                    found)))
                (notes (delq nil (list (agent-q-diff-pending--left-out-note left-out)
-                                      (agent-q-diff-pending--authors-note files))))
-               (open (agent-q-diff-pending-open-review root)))
+                                      (if since
+                                          (and files
+                                               (format "Everything since %s, yours included."
+                                                       (agent-q-diff-visible since)))
+                                        (agent-q-diff-pending--authors-note files)))))
+               (open (agent-q-diff-pending-open-review root since)))
     (agent-q-diff-pending-mode)
     (agent-q-diff-pending-count-soon root)
     (list root
@@ -738,14 +849,15 @@ hunks, in that review or an earlier one, is in the new one as well."
                                   (funcall callback result)))
                               nil nil nil "" #'agent-q-diff-mode notes
                               (lambda ()
-                                (agent-q-diff-pending--change root texts files)))))
+                                (agent-q-diff-pending--change root texts files since)))))
                 (unless (agent-q-diff-session-outcome review)
                   (when awaited-p
                     (setf (agent-q-diff-written-awaited-p
                            (agent-q-diff-change-written (agent-q-diff-session-change review)))
                           awaited-p))
-                  (with-current-buffer (agent-q-diff-session-buffer review)
-                    (mapc #'agent-q-diff-base-warn (agent-q-diff-waiting-restore))))
+                  (unless since
+                    (with-current-buffer (agent-q-diff-session-buffer review)
+                      (mapc #'agent-q-diff-base-warn (agent-q-diff-waiting-restore)))))
                 review))))
           notes)))
 
@@ -758,7 +870,7 @@ hunks, in that review or an earlier one, is in the new one as well."
             n (format (ngettext "%d file" "%d files" n-files) n-files))))
 
 ;;;###autoload
-(defun agent-q-diff-review-changes (&optional directory turn)
+(defun agent-q-diff-review-changes (&optional directory only)
   "Review what was written into the project of DIRECTORY and not reviewed yet.
 DIRECTORY is by default the current one.  The changes are in the files
 already, whoever made them: keeping a hunk makes its lines reviewed, so that
@@ -768,24 +880,30 @@ not decided stays in the files, and pending.
 Until the first look at a project, what is in HEAD of its git repository was
 reviewed.  What you save in Emacs from then on is reviewed as well.
 
-TURN is the number of a turn of an agent, which is asked for with a prefix
-argument: then only files are shown in which that agent has written in that
-turn."
+ONLY is asked for with a prefix argument.  If it is the number of a turn of an
+agent, only files are shown in which that agent has written in that turn.  If
+it is a string, the name of a commit, all that differs from that is shown, what
+was reviewed as well; (parting . BRANCH) means the commit at which BRANCH and
+HEAD have parted."
   (interactive
    ;; How `project-switch-project' says which project, since Emacs 29.
    (let ((directory (bound-and-true-p project-current-directory-override)))
      (list directory
            (and current-prefix-arg
-                (agent-q-diff-pending--read-turn
+                (agent-q-diff-pending--read-only
                  (agent-q-diff-pending--directory directory))))))
   (pcase-let* ((directory (agent-q-diff-pending--directory directory))
                (by (agent-q-diff-pending--who-moved directory))
                (agent-q-diff-call (agent-q-diff-call-with 'is-by-user t))
-               (`(,root ,review ,notes) (agent-q-diff-pending-begin directory by nil nil turn)))
+               (`(,root ,review ,notes) (agent-q-diff-pending-begin directory by nil nil only)))
     (cond
      ((null review)
       (message "%s" (string-join
-                     (cons (format "Nothing is pending in %s"
+                     (cons (format "Nothing %s in %s"
+                                   (if (or (null only) (numberp only))
+                                       "is pending"
+                                     (format "has changed since %s"
+                                             (agent-q-diff-visible (or (cdr-safe only) only))))
                                    (agent-q-diff-visible (abbreviate-file-name root)))
                            notes)
                      "; ")))

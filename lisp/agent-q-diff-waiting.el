@@ -220,14 +220,17 @@ Line numbers are not among them: they change with the lines above."
 
 (defun agent-q-diff-waiting-note ()
   "Record what the user has noted of pending hunks of this buffer.
-Signal an error if that cannot be stored."
-  (let ((notes (agent-q-diff-waiting--notes))
-        (known agent-q-diff-waiting--noted))
+A review of what differs from a commit keeps that for itself: its hunks are not
+those of the next review.  Signal an error if that cannot be stored."
+  (let* ((written (agent-q-diff-waiting--written))
+         (notes (and (null (agent-q-diff-written-since written))
+                     (agent-q-diff-waiting--notes)))
+         (known agent-q-diff-waiting--noted))
     (unless (equal notes known)
       (setq agent-q-diff-waiting--noted notes)
       (agent-q-diff-engine-call
        #'agent-q-diff-module-note-hunks
-       (agent-q-diff-written-root (agent-q-diff-waiting--written))
+       (agent-q-diff-written-root written)
        (append notes (cl-loop for (path) in known
                               unless (assoc path notes) collect (list path)))))))
 

@@ -726,7 +726,7 @@ another git has locked the index (index.lock)"
 
 (ert-deftest aqd-pending-one-turn-can-be-reviewed-alone ()
   (aqd-with-repository
-    (should-error (agent-q-diff-pending--read-turn default-directory) :type 'user-error)
+    (should-not (agent-q-diff-pending--turns default-directory))
     (aqd-pending-turn "Codex" aqd-pending-written)
     (agent-q-diff-module-begin-turn default-directory "Claude Code" "" "make it new")
     (aqd-pending-put "g.txt" "new\n")
@@ -749,6 +749,137 @@ another git has locked the index (index.lock)"
                              offered))))
     ;; All that is pending is still known.
     (should (equal '("f.txt" "g.txt") (aqd-pending-files)))))
+
+;;;; All that differs from a commit
+
+(defmacro aqd-pending-with-since (only &rest body)
+  "Review what differs from ONLY, and run BODY in the diff buffer."
+  (declare (indent 1) (debug t))
+  `(let ((review (agent-q-diff-review-changes nil ,only)))
+     (with-current-buffer (agent-q-diff-session-buffer review)
+       (prog1 (progn ,@body)
+         (unless (agent-q-diff-session-outcome review)
+           (agent-q-diff-finish))))))
+
+(defun aqd-pending-commit (message)
+  "Commit all with MESSAGE, as the user."
+  (aqd-pending-git "commit" "-qam" message)
+  (agent-q-diff-module-pending default-directory 'user))
+
+(defmacro aqd-pending-after-a-commit (&rest body)
+  "Run BODY where line 3 of f.txt was committed, and line 27 is an agent's."
+  (declare (indent 0) (debug t))
+  `(aqd-with-repository
+     (aqd-pending-git "tag" "first")
+     (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three"))))
+     (aqd-pending-commit "second")
+     (aqd-pending-put "f.txt" aqd-pending-written)
+     ,@body))
+
+(ert-deftest aqd-pending-since-a-commit-all-is-shown-and-kept-once ()
+  (aqd-pending-after-a-commit
+    (aqd-pending-with-since "first"
+      (should (string-match-p "^# Note: Everything since [0-9a-f]+ first, yours included\\.$"
+                              (buffer-string)))
+      (should (equal '(nil nil) (append agent-q-diff-buffer-marks nil)))
+      (aqd-pending-do #'agent-q-diff-accept-hunk 1)
+      (should-not (aqd-pending-files))
+      (aqd-pending-do #'agent-q-diff-unapply-hunk 1)
+      (should (equal '("f.txt") (aqd-pending-files)))
+      (agent-q-diff-undo)
+      (should-not (aqd-pending-files)))
+    (aqd-pending-with-since "first"
+      (should (equal '(nil nil) (append agent-q-diff-buffer-marks nil))))))
+
+(ert-deftest aqd-pending-since-a-commit-taking-out-is-the-users-change ()
+  (aqd-pending-after-a-commit
+    (aqd-pending-with-since "first"
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (should (equal (aqd-numbered 30 '((27 . "x"))) (aqd-pending-has "f.txt")))
+      (cl-flet ((pending ()
+                  (save-current-buffer
+                    (aqd-with-pending
+                      (should (equal '(nil) (append agent-q-diff-buffer-marks nil)))
+                      (buffer-string)))))
+        (should (string-search "+x" (pending)))
+        (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
+        (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
+        (should-not (string-search "-line 3\n" (pending)))))))
+
+(ert-deftest aqd-pending-since-a-commit-what-is-not-shown-stays-pending ()
+  (aqd-with-repository
+    (aqd-pending-git "tag" "first")
+    (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "mine"))))
+    (aqd-pending-commit "second")
+    (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "agent"))))
+    (aqd-pending-with-since "first"
+      (agent-q-diff-accept-all))
+    (aqd-with-pending
+      (should (string-search "-mine\n+agent\n" (buffer-string))))))
+
+(ert-deftest aqd-pending-since-a-commit-files-are-decided-as-a-whole ()
+  (aqd-with-repository
+    (aqd-pending-git "tag" "first")
+    (aqd-pending-put "new.txt" "x\n")
+    (aqd-pending-put "binary" "\0x")
+    (aqd-pending-git "add" ".")
+    (aqd-pending-git "rm" "-q" "f.txt")
+    (aqd-pending-commit "second")
+    (aqd-pending-put "later.txt" "y\n")
+    (aqd-pending-with-since "first"
+      (should (= 4 (length (agent-q-diff-change-files agent-q-diff-buffer-change))))
+      (should (equal '("later.txt") (aqd-pending-files)))
+      (let ((agent-q-diff-display 'announce))
+        (cl-letf (((symbol-function 'y-or-n-p) #'always))
+          (agent-q-diff-reject-all))))
+    (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
+    (dolist (name '("new.txt" "binary" "later.txt"))
+      (should-not (file-exists-p (aqd-pending-name name))))
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-pending-a-review-since-a-commit-is-beside-that-of-what-is-pending ()
+  (aqd-pending-after-a-commit
+    (let ((pending (agent-q-diff-review-changes))
+          (since (agent-q-diff-review-changes nil "first")))
+      (should-not (agent-q-diff-session-outcome pending))
+      ;; Each takes the place of one like it.
+      (let ((again (agent-q-diff-review-changes nil "first")))
+        (should (agent-q-diff-session-outcome since))
+        (should-not (agent-q-diff-session-outcome pending))
+        (agent-q-diff-cancel again))
+      (agent-q-diff-cancel pending))))
+
+(ert-deftest aqd-pending-since-where-a-branch-was-left ()
+  (aqd-pending-after-a-commit
+    (aqd-pending-commit "an agent's")
+    (aqd-pending-git "checkout" "-qb" "other" "first")
+    (aqd-pending-put "g.txt" "g\n")
+    (aqd-pending-git "add" "g.txt")
+    (aqd-pending-commit "on other")
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (let (offered)
+      (cl-letf (((symbol-function 'completing-read)
+                 (lambda (_ table &rest _)
+                   (car (setq offered (all-completions "" table))))))
+        (let* ((current-prefix-arg '(4))
+               (review (call-interactively #'agent-q-diff-review-changes)))
+          (should (string-match-p "\\`where .* was left\\'" (car offered)))
+          (should (equal '("f.txt" "g.txt")
+                         (mapcar (lambda (file)
+                                   (file-name-nondirectory (agent-q-diff-file-change-path file)))
+                                 (agent-q-diff-change-files
+                                  (agent-q-diff-session-change review)))))
+          (agent-q-diff-cancel review))))))
+
+(ert-deftest aqd-pending-since-what-is-no-commit-says-so ()
+  (aqd-with-repository
+    (dolist (name '("nothing" "--all" ""))
+      (should (string-match-p
+               (format "there is no commit \"%s\" here" name)
+               (cadr (should-error (agent-q-diff-review-changes nil name)
+                                   :type 'agent-q-diff-error)))))
+    (should (string-match-p "\\`Nothing has changed since HEAD in "
+                            (aqd-said (agent-q-diff-review-changes nil "HEAD"))))))
 
 ;;;; While an agent works
 

@@ -40,6 +40,7 @@ use crate::text::Text;
 use crate::weave::{Around, Changed, FlipError, LineEdit, Next, Reading, Weave};
 
 use bare::Bare;
+pub(crate) use hunks::Shown;
 use hunks::{HunkLines, Hunks};
 use learning::{Doubts, Learning};
 pub use outside_edits::Seen;

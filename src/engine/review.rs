@@ -9,6 +9,7 @@
 //! committed ([`Review::commit`]). If carrying it out fails, [`Review::fail`] records that, and
 //! neither mark nor fact changes.
 
+mod beside;
 mod history;
 mod plan;
 mod table;

@@ -299,6 +299,28 @@ fn reviewed<'e>(
     })
 }
 
+/// Return REVIEWED with what was decided about the text of file FILE of REVIEW.
+///
+/// That is a change that was written, and REVIEWED what was reviewed of it, which
+/// may be newer than its original.  Nothing of it changes but what its hunks
+/// show.  The value is nil if the file has no hunks.
+#[defun]
+fn reviewed_beside<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    file: usize,
+    reviewed: Vec<u8>,
+) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let ongoing = ongoing(env, session)?;
+        let file = ongoing.change.files().get(file);
+        match file.and_then(|file| file.review()) {
+            None => env.intern("nil"),
+            Some(review) => text(env, &review.reviewed_beside(&reviewed)),
+        }
+    })
+}
+
 /// Reject every pending hunk of REVIEW.
 ///
 /// If FILE is not nil, reject only those of the file with that index.

@@ -9,7 +9,9 @@ use std::path::PathBuf;
 
 use agent_q_diff_engine::merge;
 use agent_q_diff_reviewed::authors::{Author, Authors};
-use agent_q_diff_reviewed::{Content, HunkNote, Moves, Project, ProjectError, Turn, Version};
+use agent_q_diff_reviewed::{
+    Content, HunkNote, LeftOut, Moves, Pending, Project, ProjectError, Turn, Version,
+};
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 
 use crate::lisp::{Signal, answer, catching_panics, elements, list, signal, text, vector};
@@ -91,29 +93,82 @@ fn found<'e>(env: &'e Env, project: &mut Project, moves: Option<Moves>) -> Resul
     };
     let look = answer(env, look)?;
     let files = look.pending.iter().map(|pending| {
-        let [old, new] = [pending.reviewed, pending.working];
-        let file = [
-            text(env, &pending.path)?,
-            old.mode().into_lisp(env)?,
-            name(env, old)?,
-            new.mode().into_lisp(env)?,
-            name(env, new)?,
-            authors(env, &pending.written.authors)?,
-            lines(env, &answer(env, project.authors_of(pending))?)?,
-        ];
-        vector(env, file)
+        let lines = lines(env, &answer(env, project.authors_of(pending))?)?;
+        vector(env, file(env, pending, lines)?)
     });
     let files = files.collect::<Result<Vec<_>>>()?;
-    let left_out = look.left_out.iter();
-    let left_out = left_out.map(|(path, n)| env.cons(text(env, path)?, *n));
     let found = [
         text(env, project.root().as_os_str().as_bytes())?,
         text(env, project.texts().as_os_str().as_bytes())?,
         list(env, files)?,
-        list(env, left_out.collect::<Result<Vec<_>>>()?)?,
+        left_out(env, &look.left_out)?,
         turns(env, answer(env, project.turns())?)?,
     ];
     vector(env, found)
+}
+
+/// Returns `pending`, whose lines are by `lines`, for Lisp.
+fn file<'e>(env: &'e Env, pending: &Pending, lines: Value<'e>) -> Result<[Value<'e>; 7]> {
+    let [old, new] = [pending.reviewed, pending.working];
+    Ok([
+        text(env, &pending.path)?,
+        old.mode().into_lisp(env)?,
+        name(env, old)?,
+        new.mode().into_lisp(env)?,
+        name(env, new)?,
+        authors(env, &pending.written.authors)?,
+        lines,
+    ])
+}
+
+/// Returns `left_out` for Lisp.
+fn left_out<'e>(env: &'e Env, left_out: &[LeftOut]) -> Result<Value<'e>> {
+    let left_out = left_out.iter();
+    let left_out = left_out.map(|(path, n)| env.cons(text(env, path)?, *n));
+    list(env, left_out.collect::<Result<Vec<_>>>()?)
+}
+
+/// Return what differs in the project of FOLDER from REVISION: [ROOT TEXTS FILES LEFT-OUT NAME].
+///
+/// REVISION names a commit; if IS-PARTING is non-nil, the one is meant at which
+/// that and HEAD have parted.  NAME is its abbreviated name, and the first line
+/// of its message.
+///
+/// The others are as from `agent-q-diff-module-pending', which is to be called
+/// before this, but that MODE and TEXT in FILES are what the commit has, and that each has two more elements
+/// at its end, the mode and the text that are reviewed.
+#[defun]
+fn pending_since<'e>(
+    env: &'e Env,
+    folder: Value<'e>,
+    revision: String,
+    is_parting: Value<'e>,
+) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        with_project(env, folder, false, |project| {
+            let since = answer(env, project.since(&revision, is_parting.is_not_nil()))?;
+            let changed = since.changed.iter().zip(&since.reviewed);
+            let files = changed.map(|(pending, reviewed)| {
+                let [path, mode, old, new_mode, new, authors, lines] =
+                    file(env, pending, env.intern("nil")?)?;
+                let (now_mode, now) = (reviewed.mode().into_lisp(env)?, name(env, *reviewed)?);
+                vector(
+                    env,
+                    [
+                        path, mode, old, new_mode, new, authors, lines, now_mode, now,
+                    ],
+                )
+            });
+            let found = [
+                text(env, project.root().as_os_str().as_bytes())?,
+                text(env, project.texts().as_os_str().as_bytes())?,
+                list(env, files.collect::<Result<Vec<_>>>()?)?,
+                left_out(env, &since.left_out)?,
+                text(env, since.name.as_bytes())?,
+            ];
+            vector(env, found)
+        })
+    })
 }
 
 /// Returns `authors` for Lisp.

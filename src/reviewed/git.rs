@@ -424,6 +424,37 @@ impl Git {
         }
     }
 
+    /// Returns the commit that `revision` names, as in `git show`; `None` if it names none.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError::NoGit`].
+    pub fn commit(&self, revision: &str) -> Result<Option<String>, GitError> {
+        if revision.starts_with('-') {
+            return Ok(None);
+        }
+        let name = format!("{revision}^{{commit}}");
+        self.named(&["rev-parse", "--verify", "--quiet", &name])
+    }
+
+    /// Returns the commit at which `commit` and HEAD have parted; `None` if they have none in common.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError::NoGit`].
+    pub fn merge_base(&self, commit: &str) -> Result<Option<String>, GitError> {
+        self.named(&["merge-base", "HEAD", commit])
+    }
+
+    /// Returns the object that git names if it is asked by `arguments`; `None` if it says that there is none.
+    fn named(&self, arguments: &[&str]) -> Result<Option<String>, GitError> {
+        match self.run(arguments, b"") {
+            Ok(commit) => Ok(Some(String::from_utf8_lossy(line(&commit)).into_owned())),
+            Err(GitError::Failed { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Returns the first lines of the latest commits that `new` has and `old` has not, at most `n_most`.
     ///
     /// # Errors

@@ -24,6 +24,6 @@ mod version;
 
 pub use git::GitError;
 pub use ledger::{HunkNote, Ledger, Moves, Pending, Record, Seen, Staged, TakenOut, Turn, World};
-pub use project::{LeftOut, Lines, Look, Project, ProjectError};
+pub use project::{LeftOut, Lines, Look, Project, ProjectError, Since};
 pub use store::{Content, StoreError};
 pub use version::{Digest, Version};

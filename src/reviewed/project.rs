@@ -11,7 +11,7 @@ use agent_q_diff_engine::text::Text;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-use crate::authors::Authors;
+use crate::authors::{Authors, Written};
 use crate::git::{self, Committed, Entries, Git, GitError, Indexed, Status};
 use crate::stage::staged;
 use crate::store::{Content, Store, StoreError, now};
@@ -26,6 +26,12 @@ pub enum ProjectError {
     /// git is in the middle of something, and files may have marks of conflicts.
     #[error("git is in the middle of {0}; finish or abort it, then look again")]
     InProgress(&'static str),
+    /// There is no such commit.
+    #[error("there is no commit \"{0}\" here")]
+    NoCommit(String),
+    /// Two commits have no history in common.
+    #[error("HEAD and \"{0}\" have no commit in common")]
+    NothingInCommon(String),
     /// It is all of the home directory, or of the machine.
     #[error("turns of agents are not recorded in a repository at {}", .0.display())]
     TooWide(PathBuf),
@@ -78,6 +84,19 @@ pub struct Look {
     /// What was not looked at: files that are larger than 8 MiB, each with 1, and folders at the top
     /// with more than 1,000 files that git does not know, with their number; repositories in it that are
     /// new or at another commit, each with 0.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// What differs from a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Since {
+    /// The abbreviated name of the commit, and the first line of its message.
+    pub name: String,
+    /// What differs, by path; what is called reviewed there is what the commit has.
+    pub changed: Vec<Pending>,
+    /// What was reviewed of these paths, in their order.
+    pub reviewed: Vec<Version>,
+    /// As [`Look::left_out`].
     pub left_out: Vec<LeftOut>,
 }
 
@@ -155,6 +174,65 @@ impl Project {
             self.pruned = Some(Instant::now());
         }
         Ok(Look { pending, left_out })
+    }
+
+    /// Returns what differs from the commit that `revision` names, or, if `is_parting`, from the one at which
+    /// that and HEAD have parted. What was reviewed is as of the last look. The texts are in
+    /// [`Project::texts`] for a day.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`], also if there is no such commit.
+    pub fn since(&mut self, revision: &str, is_parting: bool) -> Result<Since, ProjectError> {
+        self.git.make_safe();
+        let commit = self.git.commit(revision)?;
+        let mut commit = commit.ok_or_else(|| ProjectError::NoCommit(revision.to_owned()))?;
+        if is_parting {
+            let base = self.git.merge_base(&commit)?;
+            commit = base.ok_or_else(|| ProjectError::NothingInCommon(revision.to_owned()))?;
+        }
+        let name = self.git.subjects(None, &commit, 1)?.join("");
+        let status = self.git.status()?;
+        let head = status.head.clone();
+        let (dirty, left_out, not_looked_at) = self.bounded(status);
+        let mut paths = self.git.changed(Some(&commit), head.as_deref())?;
+        paths.extend(dirty.iter().cloned());
+        paths.retain(|path| !not_looked_at.contains(path) && self.git.size(path) <= MAX_SIZE);
+        paths.sort();
+        paths.dedup();
+        let names: Vec<&[u8]> = paths.iter().map(Vec::as_slice).collect();
+        let committed = self.git.committed(&commit, &names, &Entries::new())?;
+        let mut disk = Disk::new(&self.git, &self.store, head, dirty);
+        disk.left_out = not_looked_at;
+        let mut changed = Vec::new();
+        let mut reviewed = Vec::new();
+        for (path, committed) in paths.iter().zip(committed) {
+            let working = working(&self.git, path)?;
+            if working == committed {
+                continue;
+            }
+            let before = self.store.ledger().reviewed(&mut disk, path)?;
+            let [committed, working] = [&committed, &working].map(|one| disk.stored(one));
+            let (committed, working) = (committed?, working?);
+            for version in [committed, working, before] {
+                self.store.hold(version)?;
+            }
+            if committed != working {
+                changed.push(Pending {
+                    path: path.clone(),
+                    reviewed: committed,
+                    working,
+                    written: Written::default(),
+                });
+                reviewed.push(before);
+            }
+        }
+        Ok(Since {
+            name,
+            changed,
+            reviewed,
+            left_out,
+        })
     }
 
     /// Records that the user has just staged something: that is reviewed, unless an agent is at work.

@@ -28,6 +28,9 @@ pub type Content = (Vec<u8>, u32, Vec<u8>);
 /// For how many seconds it is known what was taken out of files: 30 days.
 const KEPT_SECONDS: u64 = 30 * 24 * 60 * 60;
 
+/// How long a text is held that the ledger does not name.
+const HELD: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// How long the lock is waited for: others hold it for some milliseconds.
 const LOCK_TIME: Duration = Duration::from_secs(2);
 
@@ -289,6 +292,21 @@ impl Store {
         }
         let digest = self.put(bytes)?;
         Ok(Version::with_mode(mode, digest).unwrap_or(Version::Absent))
+    }
+
+    /// Sees to it that the text of `version` is there for a day, although the ledger may not name it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`].
+    pub fn hold(&self, version: Version) -> Result<(), StoreError> {
+        let Some(digest) = version.digest() else {
+            return Ok(());
+        };
+        let path = self.text(digest);
+        let text = OpenOptions::new().write(true).open(&path);
+        let held = text.and_then(|text| text.set_modified(SystemTime::now() + HELD));
+        held.map_err(at(&path))
     }
 
     /// Stores what `files` hold, and records that something is about to be taken out of them at

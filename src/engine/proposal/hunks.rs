@@ -309,6 +309,14 @@ impl<'a> HunkLines<'a> {
     }
 }
 
+/// A change of a hunk that was decided.
+pub(crate) struct Shown {
+    /// The lines, from 0, where it is in the text that was decided.
+    pub lines: Range<usize>,
+    /// The lines that it removes, and those that it adds.
+    pub both: [Vec<u8>; 2],
+}
+
 /// Returns `group` without its first `head` and its last `tail` lines in both texts.
 pub(super) fn without_ends(group: Group, head: usize, tail: usize) -> Group {
     Group {
@@ -362,6 +370,39 @@ impl Proposal {
         }
         text.extend_from_slice(original.lines_bytes(done..original.len()));
         text
+    }
+
+    /// Returns the modified text without the changes of the hunks that were decided to be out, and the
+    /// changes of those that were decided. `decision` says whether a hunk is in; `None` if it is not decided.
+    pub(crate) fn decided(
+        &self,
+        decision: impl Fn(usize) -> Option<bool>,
+    ) -> (Vec<u8>, Vec<Shown>) {
+        let original = self.weave.original();
+        let mut text = Vec::new();
+        let mut shown = Vec::new();
+        let mut done = 0;
+        let mut n_lines = 0;
+        for hunk in 0..self.n_hunks() {
+            let lines = self.lines_of(hunk);
+            for atom in lines.atoms() {
+                text.extend_from_slice(original.lines_bytes(done..atom.old.start));
+                n_lines += atom.old.start - done;
+                let side = lines.side(atom, decision(hunk) != Some(false));
+                text.extend_from_slice(side);
+                let n_new = side.split_inclusive(|&byte| byte == b'\n').count();
+                if decision(hunk).is_some() {
+                    shown.push(Shown {
+                        lines: n_lines..n_lines + n_new,
+                        both: [false, true].map(|is_in| lines.side(atom, is_in).to_vec()),
+                    });
+                }
+                n_lines += n_new;
+                done = atom.old.end;
+            }
+        }
+        text.extend_from_slice(original.lines_bytes(done..original.len()));
+        (text, shown)
     }
 
     /// Returns the lines of the modified text from the first to the last that hunk `hunk` changes,

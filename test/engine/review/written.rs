@@ -129,3 +129,97 @@ fn all_can_be_kept_or_be_pending_again() {
     assert_eq!(desk.text(), TWO_IN);
     assert_eq!(desk.review.reviewed(), OUT.as_bytes());
 }
+
+// A review of what was written since an older text than what was reviewed.
+
+/// Returns `reviewed` after `commands`, one for each hunk, in a review of `old` and `written`.
+fn beside(old: &str, written: &str, reviewed: &str, commands: &[Command]) -> String {
+    let mut desk = Desk::of_texts(old, written);
+    desk.becomes(written);
+    desk.review.begin_written();
+    assert_eq!(desk.review.proposal().n_hunks(), commands.len());
+    for (hunk, &command) in commands.iter().enumerate() {
+        desk.act(hunk, command).unwrap();
+    }
+    String::from_utf8(desk.review.reviewed_beside(reviewed.as_bytes())).unwrap()
+}
+
+/// Sixteen lines, some of which are others.
+fn sixteen(lines: &[(usize, &str)]) -> String {
+    let line = |n| match lines.iter().find(|(at, _)| *at == n) {
+        Some((_, line)) => (*line).to_owned(),
+        None => format!("{n}\n"),
+    };
+    (1..=16).map(line).collect()
+}
+
+#[test]
+fn what_is_decided_beside_an_older_text_is_reviewed_where_it_was_pending() {
+    let old = sixteen(&[]);
+    let written = sixteen(&[(2, "B\n"), (14, "N\n")]);
+    // The first was committed meanwhile, the second is an agent's.
+    let reviewed = sixteen(&[(2, "B\n")]);
+    let after = |commands: &[Command]| beside(&old, &written, &reviewed, commands);
+    assert_eq!(after(&[Unapply, Unapply]), reviewed);
+    assert_eq!(after(&[Accept, Unapply]), reviewed);
+    assert_eq!(after(&[Accept, Accept]), written);
+    assert_eq!(after(&[Unapply, Accept]), written);
+    // Taking out what was reviewed is the user's change; what was pending is as it was.
+    assert_eq!(after(&[Reject, Unapply]), old);
+    assert_eq!(after(&[Reject, Reject]), old);
+    assert_eq!(after(&[Unapply, Reject]), reviewed);
+}
+
+#[test]
+fn what_was_not_shown_is_not_reviewed() {
+    let old = sixteen(&[]);
+    // An agent has wiped out what was reviewed, and written a line of its own there.
+    let reviewed = sixteen(&[(2, "mine\n"), (14, "14\nadded\n")]);
+    let written = sixteen(&[(2, "agent\n"), (5, "5\nfive\n")]);
+    let all = [Accept];
+    assert_eq!(
+        beside(&old, &sixteen(&[(2, "agent\n")]), &reviewed, &all),
+        reviewed
+    );
+    let kept = beside(&old, &written, &reviewed, &all);
+    assert_eq!(
+        kept,
+        sixteen(&[(2, "mine\n"), (5, "5\nfive\n"), (14, "14\nadded\n")])
+    );
+    // Nor what is put in its place by taking it out.
+    assert_eq!(
+        beside(&old, &sixteen(&[(2, "agent\n")]), &reviewed, &[Reject]),
+        reviewed
+    );
+}
+
+#[test]
+fn without_an_older_text_it_is_what_is_kept() {
+    let mut dice = crate::common::dice::Dice::new(34);
+    for _ in 0..2000 {
+        let old: Vec<String> = (0..20).map(|n| format!("{n}\n")).collect();
+        let mut new = old.clone();
+        for n in 0..3 {
+            let at = dice.roll(new.len());
+            match dice.roll(3) {
+                0 => new.insert(at, format!("new {n}\n")),
+                1 => drop(new.remove(at)),
+                _ => new[at] = format!("new {n}\n"),
+            }
+        }
+        let (old, new) = (old.concat(), new.concat());
+        let mut desk = Desk::of_texts(&old, &new);
+        desk.becomes(&new);
+        desk.review.begin_written();
+        for hunk in 0..desk.review.proposal().n_hunks() {
+            desk.act(hunk, [Accept, Reject, Unapply][dice.roll(3)])
+                .unwrap();
+        }
+        let review = &desk.review;
+        assert_eq!(
+            review.reviewed_beside(old.as_bytes()),
+            review.reviewed(),
+            "{old:?} {new:?}"
+        );
+    }
+}
