@@ -746,7 +746,7 @@ impl<'a> Disk<'a> {
             base.clone(),
             head.filter(|head| Some(head) != base.as_ref()),
         ];
-        let git = self.git;
+        let (git, store) = (self.git, self.store);
         for commit in commits.into_iter().flatten() {
             let names = paths.iter().map(Vec::as_slice);
             let names: Vec<&[u8]> = names
@@ -755,13 +755,16 @@ impl<'a> Disk<'a> {
             let unknown = Entries::new();
             let is_head = self.head.as_ref() == Some(&commit);
             let known = if is_head { in_head } else { &unknown };
-            let all = thread::scope(|scope| {
-                let all = scope.spawn(|| git.committed(&commit, &names, known));
+            let read = || {
+                let all = git.committed(&commit, &names, known)?;
+                all.iter().map(|one| stored(store, one)).collect()
+            };
+            let all: Result<Vec<Version>, ProjectError> = thread::scope(|scope| {
+                let all = scope.spawn(read);
                 self.read_working();
                 all.join().expect("it does not panic")
-            })?;
-            for (path, committed) in names.into_iter().zip(all) {
-                let version = self.stored(&committed)?;
+            });
+            for (path, version) in names.into_iter().zip(all?) {
                 self.committed
                     .insert((commit.clone(), path.to_vec()), version);
             }
@@ -774,7 +777,7 @@ impl<'a> Disk<'a> {
     fn read_working(&mut self) {
         if self.working.is_empty() {
             let read = self.dirty.iter().filter_map(|path| {
-                let version = working(self.git, path).and_then(|found| self.stored(&found));
+                let version = working(self.git, path).and_then(|found| stored(self.store, &found));
                 Some((path.clone(), version.ok()?))
             });
             self.working = read.collect();
@@ -834,10 +837,10 @@ impl<'a> Disk<'a> {
     fn version(&self, (mode, bytes): (u32, &[u8])) -> Result<Version, ProjectError> {
         Ok(self.store.version(self.git.mode(mode), bytes)?)
     }
+}
 
-    fn stored(&self, committed: &Committed) -> Result<Version, ProjectError> {
-        Ok(self.store.version(committed.mode, &committed.bytes)?)
-    }
+fn stored(store: &Store, committed: &Committed) -> Result<Version, ProjectError> {
+    Ok(store.version(committed.mode, &committed.bytes)?)
 }
 
 impl World for Disk<'_> {
@@ -862,7 +865,7 @@ impl World for Disk<'_> {
         let mut git = self.git.clone();
         git.make_safe();
         let version = match &git.committed(commit, &[path], &Entries::new())?[..] {
-            [committed] => self.stored(committed)?,
+            [committed] => stored(self.store, committed)?,
             _ => Version::Absent,
         };
         self.committed.insert(key, version);
@@ -873,7 +876,7 @@ impl World for Disk<'_> {
         if let Some(&version) = self.working.get(path) {
             return Ok(version);
         }
-        let version = self.stored(&working(self.git, path)?)?;
+        let version = stored(self.store, &working(self.git, path)?)?;
         self.working.insert(path.to_vec(), version);
         Ok(version)
     }
