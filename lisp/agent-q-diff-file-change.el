@@ -116,6 +116,9 @@ TEXT, a string or a buffer, is what that file has or would have; see
                   (and original (list (agent-q-diff-coding-declared original path))))))
     (and was
          text
+         ;; Of hundreds of files, to look for declarations takes a while.
+         (not (and (eq text original)
+                   (null (agent-q-diff-file-change-declared change))))
          (not (agent-q-diff-file-change-is-detached change))
          (agent-q-diff-coding-contradiction
           text path (car was)

@@ -340,10 +340,9 @@ This is what Emacs or another program would take it for.  TEXT is a string
 or a buffer."
   (let ((case-fold-search t)
         (ends (agent-q-diff-coding--ends text)))
-    (with-temp-buffer
-      (insert ends)
-      (goto-char (point-min))
-      (when (re-search-forward "coding\\|charset\\|fenc\\|inputenc" nil t)
+    (when (string-match-p "coding\\|charset\\|fenc\\|inputenc" ends)
+      (with-temp-buffer
+        (insert ends)
         (goto-char (point-min))
         (or (let ((inhibit-message t)
                   (auto-coding-alist nil))
