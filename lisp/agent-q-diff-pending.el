@@ -743,8 +743,8 @@ In several files, the heading of each says that."
   (file-name-as-directory (expand-file-name (or directory default-directory))))
 
 (defun agent-q-diff-pending--turns (directory)
-  "Return an alist from names for turns to their numbers, the latest first.
-It has those in the project of DIRECTORY of which something is pending."
+  "Return (NAME . NUMBER) of each turn in DIRECTORY of which something is pending.
+The latest is the first."
   (pcase-let* ((`[,_ ,_ ,files ,_ ,turns]
                 (agent-q-diff-engine-call #'agent-q-diff-module-pending directory nil))
                (pending (mapcan (lambda (file)

@@ -212,7 +212,7 @@ impl Project {
                 continue;
             }
             let before = self.store.ledger().reviewed(&mut disk, path)?;
-            let [committed, working] = [&committed, &working].map(|one| disk.stored(one));
+            let [committed, working] = [&committed, &working].map(|one| stored(&self.store, one));
             let (committed, working) = (committed?, working?);
             for version in [committed, working, before] {
                 self.store.hold(version)?;
@@ -814,7 +814,7 @@ impl<'a> Disk<'a> {
                 None => Staged {
                     object: object(path),
                     version: match read.next() {
-                        Some(found) => self.stored(&found)?,
+                        Some(found) => stored(self.store, &found)?,
                         None => Version::Absent,
                     },
                 },
