@@ -56,18 +56,17 @@ stays reviewed."
 ;;;; What is pending
 
 (cl-defstruct (agent-q-diff-pending-file (:type vector) (:constructor nil) (:copier nil))
-  "A file in `agent-q-diff-module-pending', or `agent-q-diff-module-pending-since'.
-Only the latter has NOW-MODE and NOW-TEXT, what is reviewed."
+  "A file in `agent-q-diff-module-pending', or `agent-q-diff-module-pending-since'."
   path mode text new-mode new-text authors lines
-  now-mode now-text)
+  now-mode now-text from from-text)
 
-(defun agent-q-diff-pending--now (file)
-  "Return (MODE . TEXT) of what was reviewed of FILE.
-It is an `agent-q-diff-pending-file'.  If the review is of what is pending,
-return nil: that is what it begins with."
-  (and (length> file 7)
-       (cons (agent-q-diff-pending-file-now-mode file)
-             (agent-q-diff-pending-file-now-text file))))
+(defun agent-q-diff-pending--paths (files)
+  "Return the paths of FILES, a list of `agent-q-diff-pending-file'.
+Those that files had before they were renamed are among them."
+  (mapcan (lambda (file)
+            (remq nil (list (agent-q-diff-pending-file-path file)
+                            (agent-q-diff-pending-file-from file))))
+          files))
 
 (defun agent-q-diff-pending--look (directory &optional by turn)
   "Return what is pending in the project of DIRECTORY.
@@ -82,11 +81,11 @@ TURN is the number of a turn, FILES are those in which its agent has written."
                (agent-q-diff-engine-call #'agent-q-diff-module-pending
                                           (expand-file-name directory) by)))
     (when-let ((paths (and agent-q-diff-outside-is-reviewed turns
-                           (mapcar #'agent-q-diff-pending-file-path
-                                   (seq-filter (lambda (file)
-                                                 (equal '(outside)
-                                                        (agent-q-diff-pending-file-authors file)))
-                                               files)))))
+                           (agent-q-diff-pending--paths
+                            (seq-filter (lambda (file)
+                                          (equal '(outside)
+                                                 (agent-q-diff-pending-file-authors file)))
+                                        files)))))
       (agent-q-diff-engine-call #'agent-q-diff-module-mark-reviewed root paths)
       (setq files (seq-remove (lambda (file)
                                 (member (agent-q-diff-pending-file-path file) paths))
@@ -162,6 +161,7 @@ they are decided as a whole."
   "Return the change of FILE, an `agent-q-diff-pending-file'.
 It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending--look'."
   (let* ((path (expand-file-name (agent-q-diff-pending-file-path file) root))
+         (from (agent-q-diff-pending-file-from file))
          (mode (agent-q-diff-pending-file-mode file))
          (new-mode (agent-q-diff-pending-file-new-mode file))
          (bytes (agent-q-diff-pending-bytes texts (agent-q-diff-pending-file-text file)))
@@ -173,7 +173,9 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending--look'."
                      (not (equal bytes new-bytes))
                      (agent-q-diff-pending--lines path bytes new-bytes)))
          (change (or lines (agent-q-diff-file-change-without-text path))))
-    (setf (agent-q-diff-file-change-old-path change) (and (/= 0 mode) path)
+    (setf (agent-q-diff-file-change-old-path change) (cond
+                                                      (from (expand-file-name from root))
+                                                      ((/= 0 mode) path))
           (agent-q-diff-file-change-new-path change) (and (/= 0 new-mode) path)
           (agent-q-diff-file-change-is-created change) (= 0 mode)
           (agent-q-diff-file-change-operations change)
@@ -188,6 +190,7 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending--look'."
                                      (and (null lines) (list new-bytes)))))
            ((= 0 new-mode) (list (list 'delete bytes)))
            (t (append
+               (and from '((rename)))
                (and (/= mode new-mode)
                     (list (list 'mode (logand mode #o777) (logand new-mode #o777))))
                (and (null lines)
@@ -212,8 +215,8 @@ in `agent-q-diff-written'."
                                          (agent-q-diff-pending-file-path file) root)
                                         file))
                                 files))
-                 (recorded (make-hash-table :test #'eq))
-                 (staged (make-hash-table :test #'eq))
+                 (recorded (make-hash-table :test #'equal))
+                 (staged (make-hash-table :test #'equal))
                  (change (agent-q-diff-change-join changes)))
             (agent-q-diff-change-begin-written
              change
@@ -225,7 +228,7 @@ in `agent-q-diff-written'."
                                          (agent-q-diff-pending-file-lines file))))
                       known)
               (lambda (change decided)
-                (let ((made (mapcar
+                (let ((made (mapcan
                              (lambda (one)
                                (agent-q-diff-pending--record
                                 root texts change one
@@ -251,7 +254,8 @@ in `agent-q-diff-written'."
 The files are in the project at ROOT.  SINCE, WRITTEN-BY and STAGE are its
 slots.  AFTER is called after a decision, with the change and the files that
 were decided."
-  (let ((stored nil)
+  (let ((decided-files nil)
+        (stored nil)
         (unsaved nil))
     (agent-q-diff-written-create
      :root root
@@ -261,15 +265,19 @@ were decided."
      :at-work (lambda ()
                 (agent-q-diff-engine-call #'agent-q-diff-module-at-work root))
      :before (lambda (files)
-               (setq stored (mapcar #'agent-q-diff-file-change-path files)
+               (setq decided-files files
+                     stored (mapcar #'agent-q-diff-file-change-path files)
                      unsaved (delq nil (mapcar #'agent-q-diff-reviewed-unsaved stored)))
                (agent-q-diff-reviewed-note-taking-out root stored))
      :after (lambda (change decided)
-              (agent-q-diff-reviewed-note-left root stored)
+              ;; A file may have got its old name again.
+              (agent-q-diff-reviewed-note-left
+               root stored (mapcar #'agent-q-diff-file-change-path decided-files))
               (mapc (apply-partially #'agent-q-diff-reviewed-note-saved root) unsaved)
               (funcall after change decided)
               (agent-q-diff-reviewed-note-hooked root stored)
-              (setq stored nil
+              (setq decided-files nil
+                    stored nil
                     unsaved nil)))))
 
 ;;;; What was reviewed
@@ -277,30 +285,60 @@ were decided."
 (defun agent-q-diff-pending--record (root texts change file pending known)
   "Record what was reviewed of FILE of CHANGE, after a decision on it.
 PENDING is the `agent-q-diff-pending-file' that it was made of, in the
-project at ROOT; TEXTS is the folder of its texts.  KNOWN is a table from such
-to what was recorded last, (MODE . BYTES).  Return (PENDING BEFORE AFTER): what
-was reviewed until then and is now, in that form."
-  (let* ((before (gethash pending known))
-         (after (agent-q-diff-pending--reviewed texts change file pending)))
-    (unless before
-      (setq before (agent-q-diff-pending--reviewed texts change file pending 'is-before)))
-    (agent-q-diff-engine-call #'agent-q-diff-module-note-reviewed
-                               root (agent-q-diff-pending-file-path pending)
-                               (car before) (cdr before) (car after) (cdr after))
-    (puthash pending after known)
-    (list pending before after)))
+project at ROOT; TEXTS is the folder of its texts.  KNOWN is a table from paths
+to what was recorded last, (MODE . BYTES).  Return a list of (PATH BEFORE
+AFTER): what was reviewed until then and is now, in that form."
+  (let ((before-all (agent-q-diff-pending--reviewed texts change file pending 'is-before)))
+    (mapcar (pcase-lambda (`(,path . ,after))
+              (let ((before (or (gethash path known)
+                                (cdr (assoc path before-all)))))
+                (agent-q-diff-engine-call #'agent-q-diff-module-note-reviewed root path
+                                           (car before) (cdr before) (car after) (cdr after))
+                (puthash path after known)
+                (list path before after)))
+            (agent-q-diff-pending--reviewed texts change file pending))))
 
 (defun agent-q-diff-pending--reviewed (texts change file pending &optional is-before)
-  "Return what was reviewed of FILE of CHANGE, (MODE . BYTES).
+  "Return what was reviewed of FILE of CHANGE, a list of (PATH MODE . BYTES).
 If IS-BEFORE is non-nil, that was before anything was decided.  TEXTS and
 PENDING are as for `agent-q-diff-pending--record'."
-  (pcase (agent-q-diff-pending--now pending)
-    (`(,mode . ,text)
-     (let ((bytes (agent-q-diff-pending-bytes texts text)))
-       (if is-before
-           (cons mode bytes)
-         (agent-q-diff-pending--reviewed-beside texts change file pending mode bytes))))
-    (_ (agent-q-diff-pending--reviewed-of texts change file pending is-before))))
+  (let* ((path (agent-q-diff-pending-file-path pending))
+         (from (agent-q-diff-pending-file-from pending))
+         (mode (agent-q-diff-pending-file-now-mode pending))
+         (bytes (and mode
+                     (agent-q-diff-pending-bytes texts
+                                                  (agent-q-diff-pending-file-now-text pending)))))
+    (cond
+     (from (agent-q-diff-pending--reviewed-renamed texts change file pending (cons mode bytes)
+                                                    is-before))
+     ((null mode)
+      (list (cons path (agent-q-diff-pending--reviewed-of texts change file pending is-before))))
+     (is-before (list (cons path (cons mode bytes))))
+     (t (list (cons path (agent-q-diff-pending--reviewed-beside texts change file pending
+                                                                 mode bytes)))))))
+
+(defun agent-q-diff-pending--reviewed-renamed (texts change file pending now is-before)
+  "Do what `agent-q-diff-pending--reviewed' does for FILE, which was renamed.
+NOW, (MODE . BYTES), was reviewed of it under its new name.  TEXTS, CHANGE,
+PENDING and IS-BEFORE are as for that function."
+  (let* ((nothing (cons 0 ""))
+         (begun (agent-q-diff-pending--reviewed-of texts change file pending 'is-before))
+         (after (agent-q-diff-pending--reviewed-of texts change file pending nil))
+         (old (cons (car begun)
+                    (agent-q-diff-pending-bytes texts
+                                                 (agent-q-diff-pending-file-from-text pending)))))
+    (cl-mapcar #'cons
+               (list (agent-q-diff-pending-file-path pending)
+                     (agent-q-diff-pending-file-from pending))
+               (cond
+                (is-before (list now old))
+                (t
+                 (pcase-exhaustive (alist-get 'rename
+                                              (agent-q-diff-pending--operations change file))
+                   ('applied (list after nothing))
+                   ('rejected (list nothing after))
+                   ;; Lines that the user has added since are in it only if a hunk is.
+                   ('nil (list now (if (equal begun after) old after)))))))))
 
 (defun agent-q-diff-pending--operations (change file)
   "Return what was decided of the operations on FILE of CHANGE, besides its text.
@@ -391,33 +429,32 @@ function's."
 
 (defun agent-q-diff-pending--note-to-stage (made staged)
   "Note in STAGED that of the files in MADE nothing of this review is staged yet.
-MADE is a list of values of `agent-q-diff-pending--record'.  STAGED is a table
-from files to what was reviewed of them, (MODE . BYTES), when all that was kept
-of them was staged."
-  (pcase-dolist (`(,pending ,before ,_) made)
-    (unless (gethash pending staged)
-      (puthash pending before staged))))
+MADE is a list of (PATH BEFORE AFTER), as from `agent-q-diff-pending--record'.
+STAGED is a table from paths to what was reviewed, (MODE . BYTES), when all that
+was kept there was staged."
+  (pcase-dolist (`(,path ,before ,_) made)
+    (unless (gethash path staged)
+      (puthash path before staged))))
 
-(defun agent-q-diff-pending--stage (root pending before after)
-  "Make the change from BEFORE to AFTER to PENDING in git's index.
-PENDING is an `agent-q-diff-pending-file' of the project at ROOT, the others
-are (MODE . BYTES).  Return nil, or, if the change cannot be made, a sentence
-that says why."
+(defun agent-q-diff-pending--stage (root path before after)
+  "Make the change from BEFORE to AFTER to PATH in git's index.
+It is in the project at ROOT, and the others are (MODE . BYTES).  Return nil,
+or, if the change cannot be made, a sentence that says why."
   (condition-case err
-      (ignore (agent-q-diff-engine-call #'agent-q-diff-module-stage
-                                        root (agent-q-diff-pending-file-path pending)
+      (ignore (agent-q-diff-engine-call #'agent-q-diff-module-stage root path
                                         (car before) (cdr before) (car after) (cdr after)))
     (agent-q-diff-error (agent-q-diff-visible (agent-q-diff-error-text err)))))
 
 (defun agent-q-diff-pending--stage-made (root made staged)
   "Stage the decisions MADE in the project at ROOT, and warn of what cannot be.
 MADE and STAGED are as for `agent-q-diff-pending--note-to-stage'."
-  (when-let ((failed (cl-loop for (pending before after) in made
-                              for why = (agent-q-diff-pending--stage
-                                         root pending before after)
+  (when-let ((failed (cl-loop for (path before after) in made
+                              for why = (and (not (equal before after))
+                                             (agent-q-diff-pending--stage
+                                              root path before after))
                               if why collect why
-                              else if (equal before (gethash pending staged))
-                              do (puthash pending after staged))))
+                              else if (equal before (gethash path staged))
+                              do (puthash path after staged))))
     (agent-q-diff-base-warn
      (format "The decision is recorded, but %s" (string-join failed "; ")))))
 
@@ -428,12 +465,12 @@ That is the slot of `agent-q-diff-written'.  KNOWN is as for
 `agent-q-diff-pending--note-to-stage'."
   (let ((n 0)
         (failed '()))
-    (maphash (lambda (pending after)
-               (let ((before (gethash pending staged)))
+    (maphash (lambda (path after)
+               (let ((before (gethash path staged)))
                  (unless (equal before after)
-                   (if-let ((why (agent-q-diff-pending--stage root pending before after)))
+                   (if-let ((why (agent-q-diff-pending--stage root path before after)))
                        (push why failed)
-                     (puthash pending after staged)
+                     (puthash path after staged)
                      (cl-incf n)))))
              known)
     (cons n (nreverse failed))))
@@ -473,6 +510,7 @@ FILE is an `agent-q-diff-pending-file'.  ROOT and TEXTS are as from
             (memq agent-q-diff-reviewed-link (list mode new-mode)))
         1
       (+ (if (memq mode (list 0 new-mode)) 0 1)
+         (if (agent-q-diff-pending-file-from file) 1 0)
          (cond
           ((equal text new-text) 0)
           (t (agent-q-diff-pending--n-text-hunks
@@ -938,17 +976,18 @@ this buffer is meant.  The files do not change."
   (interactive "P")
   (pcase-let* ((directory (agent-q-diff-pending--directory nil))
                (`(,root ,texts ,files ,_) (agent-q-diff-pending--look directory))
-               (paths (mapcar #'agent-q-diff-pending-file-path files))
                (only (and file
                           (or (and buffer-file-name (agent-q-diff-reviewed-path root))
                               (user-error "This buffer visits no file of the project"))))
-               (meant (if only (seq-intersection (list only) paths) paths)))
-    (agent-q-diff-engine-call #'agent-q-diff-module-mark-reviewed directory meant)
+               (meant (if only
+                          (seq-filter (lambda (file)
+                                        (equal only (agent-q-diff-pending-file-path file)))
+                                      files)
+                        files)))
+    (agent-q-diff-engine-call #'agent-q-diff-module-mark-reviewed directory
+                               (agent-q-diff-pending--paths meant))
     (agent-q-diff-pending-mode)
-    (agent-q-diff-pending--note
-     root texts (seq-remove (lambda (file)
-                              (member (agent-q-diff-pending-file-path file) meant))
-                            files))
+    (agent-q-diff-pending--note root texts (seq-difference files meant #'eq))
     (agent-q-diff-pending-count-soon root)
     (if (null meant)
         (message "Nothing was pending")

@@ -116,15 +116,16 @@ If its coding system cannot encode its text, they are UTF-8."
                        root)
    'utf-8-emacs-unix))
 
-(defun agent-q-diff-reviewed--states (root paths)
+(defun agent-q-diff-reviewed--states (root paths &optional now)
   "Return the contents of the files PATHS, a list of [PATH MODE BYTES].
-There, PATH is relative to ROOT, and encoded."
-  (mapcar (lambda (path)
-            (pcase-let ((`(,mode . ,bytes) (agent-q-diff-reviewed-state path)))
-              (vector (encode-coding-string (file-relative-name path root)
-                                            'utf-8-emacs-unix)
-                      mode bytes)))
-          paths))
+There, PATH is relative to ROOT, and encoded.  NOW are the names that these
+files have now, by default PATHS."
+  (cl-mapcar (lambda (path now)
+               (pcase-let ((`(,mode . ,bytes) (agent-q-diff-reviewed-state now)))
+                 (vector (encode-coding-string (file-relative-name path root)
+                                               'utf-8-emacs-unix)
+                         mode bytes)))
+             paths (or now paths)))
 
 ;;;; What the user saves
 
@@ -235,14 +236,14 @@ that nothing is taken out."
         "nothing is taken out, since it could not be stored before that: %s"
         (agent-q-diff-error-text err))))))
 
-(defun agent-q-diff-reviewed-note-left (root paths)
+(defun agent-q-diff-reviewed-note-left (root paths &optional now)
   "Record what the files PATHS hold, of which something was taken out.
-They are in the project at ROOT.  They are changed by now, so if that fails,
-only warn."
+They are in the project at ROOT.  NOW are the names that they have by now, by
+default PATHS.  They are changed, so if that fails, only warn."
   (when paths
     (condition-case err
         (agent-q-diff-engine-call #'agent-q-diff-module-note-left
-                                   root (agent-q-diff-reviewed--states root paths))
+                                   root (agent-q-diff-reviewed--states root paths now))
       (agent-q-diff-error
        (agent-q-diff-base-warn
         (format "What is left in the files was not recorded: %s"

@@ -750,6 +750,91 @@ another git has locked the index (index.lock)"
     ;; All that is pending is still known.
     (should (equal '("f.txt" "g.txt") (aqd-pending-files)))))
 
+;;;; Renames
+
+(defmacro aqd-pending-renamed (text &rest body)
+  "Run BODY in the review after f.txt was renamed to new/h.txt, which holds TEXT."
+  (declare (indent 1) (debug t))
+  `(aqd-with-repository
+     (delete-file (aqd-pending-name "f.txt"))
+     (make-directory (aqd-pending-name "new"))
+     (aqd-pending-put "new/h.txt" ,text)
+     (aqd-with-pending
+       ,@body)))
+
+(defun aqd-pending-reviewed-p ()
+  "Return non-nil if nothing is pending."
+  (null (save-current-buffer (aqd-pending-files))))
+
+(ert-deftest aqd-pending-a-rename-is-one-file-and-can-be-taken-out ()
+  (aqd-pending-renamed aqd-pending-written
+    (should (= 1 (length (agent-q-diff-change-files agent-q-diff-buffer-change))))
+    (should (equal '(nil nil nil) (append agent-q-diff-buffer-marks nil)))
+    (should (string-match-p "@@ rename @@" (buffer-string)))
+    ;; Keeping a line says nothing about the name.
+    (aqd-pending-do #'agent-q-diff-accept-hunk 1)
+    (should (equal '(nil nil) (save-current-buffer
+                                (aqd-with-pending
+                                  (append agent-q-diff-buffer-marks nil))))))
+  (aqd-pending-renamed aqd-pending-written
+    (should (string-match-p "taken out" (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
+    (should-not (file-exists-p (aqd-pending-name "new/h.txt")))
+    (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
+    (should (equal '("f.txt") (save-current-buffer (aqd-pending-files))))
+    ;; Nothing was lost by that.
+    (should-not (aref (agent-q-diff-module-taken-out aqd-pending-root) 2))
+    (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
+    (should (equal aqd-pending-written (aqd-pending-has "new/h.txt")))
+    (should (equal '("new/h.txt") (save-current-buffer (aqd-pending-files))))
+    (agent-q-diff-reject-all)
+    (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
+    (should (aqd-pending-reviewed-p))))
+
+(ert-deftest aqd-pending-a-rename-that-is-kept-is-reviewed ()
+  (aqd-pending-renamed aqd-pending-written
+    (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+    (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+    (should (equal (aqd-numbered 30 '((27 . "x"))) (aqd-pending-has "new/h.txt")))
+    (should (equal '("new/h.txt") (save-current-buffer (aqd-pending-files))))
+    (aqd-pending-do #'agent-q-diff-accept-hunk 2)
+    (should (aqd-pending-reviewed-p)))
+  ;; Without another change.
+  (aqd-pending-renamed aqd-pending-text
+    (should (equal '(nil) (append agent-q-diff-buffer-marks nil)))
+    (agent-q-diff-accept-all)
+    (should (aqd-pending-reviewed-p)))
+  (aqd-pending-renamed aqd-pending-text
+    (agent-q-diff-finish)
+    (with-temp-buffer
+      (setq default-directory aqd-pending-root)
+      (should (string-match-p "1 file is reviewed" (aqd-said (agent-q-diff-mark-reviewed)))))
+    (should (aqd-pending-reviewed-p))))
+
+(ert-deftest aqd-pending-the-users-lines-follow-a-rename-and-its-undoing ()
+  (aqd-pending-renamed aqd-pending-written
+    (agent-q-diff-finish)
+    (with-current-buffer (find-file-noselect (aqd-pending-name "new/h.txt"))
+      (goto-char (point-max))
+      (insert "mine\n")
+      (save-buffer)
+      (kill-buffer))
+    (let ((default-directory aqd-pending-root))
+      (aqd-with-pending
+        (should (equal '(nil nil nil) (append agent-q-diff-buffer-marks nil)))
+        (should-not (string-search "+mine" (buffer-string)))
+        (agent-q-diff-reject-all)
+        (should (equal (concat aqd-pending-text "mine\n") (aqd-pending-has "f.txt")))
+        (should-not (file-exists-p (aqd-pending-name "new/h.txt")))
+        (should (aqd-pending-reviewed-p))))))
+
+(ert-deftest aqd-pending-a-rename-is-staged-as-one ()
+  (aqd-pending-renamed aqd-pending-written
+    (dotimes (hunk 3)
+      (aqd-pending-do #'agent-q-diff-accept-hunk hunk))
+    (should (string-match-p "2 files" (aqd-said (agent-q-diff-stage))))
+    (should (string-match-p "^R[0-9]+\tf\\.txt\tnew/h\\.txt$"
+                            (aqd-pending-git "diff" "--cached" "--name-status" "-M")))))
+
 ;;;; All that differs from a commit
 
 (defmacro aqd-pending-with-since (only &rest body)

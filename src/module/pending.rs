@@ -53,9 +53,15 @@ fn with_project<T>(
 ///
 /// ROOT is the top of its working tree, and TEXTS the folder of the texts
 /// that were reviewed.  FILES is a list of [PATH MODE TEXT NEW-MODE NEW-TEXT
-/// AUTHORS LINES], where PATH is relative to ROOT.  MODE is what was reviewed,
-/// as git writes it, or 0 for nothing; TEXT is the name of the text in TEXTS,
-/// or nil.  NEW-MODE and NEW-TEXT are what is there now.
+/// AUTHORS LINES NOW-MODE NOW-TEXT FROM FROM-TEXT], where PATH is relative to
+/// ROOT.  MODE is what was reviewed, as git writes it, or 0 for nothing; TEXT
+/// is the name of the text in TEXTS, or nil.  NEW-MODE and NEW-TEXT are what is
+/// there now.
+///
+/// A file that was renamed has what was reviewed of FROM, its old path, as MODE
+/// and TEXT, with the lines that the user has saved since; NOW-MODE and
+/// NOW-TEXT are what was reviewed of PATH, and FROM-TEXT what was of FROM.  In
+/// other files, all four are nil.
 ///
 /// AUTHORS is a list of those who wrote it: the number of an agent's turn,
 /// `user' in Emacs, `outside' for another program outside any turn, or
@@ -92,9 +98,20 @@ fn found<'e>(env: &'e Env, project: &mut Project, moves: Option<Moves>) -> Resul
         None => project.look_unasked(),
     };
     let look = answer(env, look)?;
-    let files = look.pending.iter().map(|pending| {
+    let renames = answer(env, project.renames(&look.pending))?;
+    let is_gone = |at: usize| renames.iter().any(|rename| rename.from == at);
+    let files = look.pending.iter().enumerate();
+    let files = files.filter(|(at, _)| !is_gone(*at)).map(|(at, pending)| {
         let lines = lines(env, &answer(env, project.authors_of(pending))?)?;
-        vector(env, file(env, pending, lines)?)
+        let Some(rename) = renames.iter().find(|rename| rename.to == at) else {
+            return vector(env, file(env, pending, lines, None, None)?);
+        };
+        let shown = Pending {
+            reviewed: rename.reviewed,
+            ..pending.clone()
+        };
+        let from = Some(&look.pending[rename.from]);
+        vector(env, file(env, &shown, lines, Some(pending.reviewed), from)?)
     });
     let files = files.collect::<Result<Vec<_>>>()?;
     let found = [
@@ -107,9 +124,25 @@ fn found<'e>(env: &'e Env, project: &mut Project, moves: Option<Moves>) -> Resul
     vector(env, found)
 }
 
-/// Returns `pending`, whose lines are by `lines`, for Lisp.
-fn file<'e>(env: &'e Env, pending: &Pending, lines: Value<'e>) -> Result<[Value<'e>; 7]> {
+/// Returns `pending`, whose lines are by `lines`, for Lisp; `now` is what was reviewed of it if that is
+/// something else, and `from` the file that it was before it was renamed.
+fn file<'e>(
+    env: &'e Env,
+    pending: &Pending,
+    lines: Value<'e>,
+    now: Option<Version>,
+    from: Option<&Pending>,
+) -> Result<[Value<'e>; 11]> {
     let [old, new] = [pending.reviewed, pending.working];
+    let nil = env.intern("nil")?;
+    let (now_mode, now_text) = match now {
+        None => (nil, nil),
+        Some(now) => (now.mode().into_lisp(env)?, name(env, now)?),
+    };
+    let (from_path, from_text) = match from {
+        None => (nil, nil),
+        Some(from) => (text(env, &from.path)?, name(env, from.reviewed)?),
+    };
     Ok([
         text(env, &pending.path)?,
         old.mode().into_lisp(env)?,
@@ -118,6 +151,10 @@ fn file<'e>(env: &'e Env, pending: &Pending, lines: Value<'e>) -> Result<[Value<
         name(env, new)?,
         authors(env, &pending.written.authors)?,
         lines,
+        now_mode,
+        now_text,
+        from_path,
+        from_text,
     ])
 }
 
@@ -135,8 +172,8 @@ fn left_out<'e>(env: &'e Env, left_out: &[LeftOut]) -> Result<Value<'e>> {
 /// of its message.
 ///
 /// The others are as from `agent-q-diff-module-pending', which is to be called
-/// before this, but that MODE and TEXT in FILES are what the commit has, and that each has two more elements
-/// at its end, the mode and the text that are reviewed.
+/// before this, but that MODE and TEXT in FILES are what the commit has, and
+/// NOW-MODE and NOW-TEXT what is reviewed.
 #[defun]
 fn pending_since<'e>(
     env: &'e Env,
@@ -149,15 +186,8 @@ fn pending_since<'e>(
             let since = answer(env, project.since(&revision, is_parting.is_not_nil()))?;
             let changed = since.changed.iter().zip(&since.reviewed);
             let files = changed.map(|(pending, reviewed)| {
-                let [path, mode, old, new_mode, new, authors, lines] =
-                    file(env, pending, env.intern("nil")?)?;
-                let (now_mode, now) = (reviewed.mode().into_lisp(env)?, name(env, *reviewed)?);
-                vector(
-                    env,
-                    [
-                        path, mode, old, new_mode, new, authors, lines, now_mode, now,
-                    ],
-                )
+                let lines = env.intern("nil")?;
+                vector(env, file(env, pending, lines, Some(*reviewed), None)?)
             });
             let found = [
                 text(env, project.root().as_os_str().as_bytes())?,

@@ -476,6 +476,14 @@ impl Ledger {
         self.seen.get(path)?.back()
     }
 
+    /// Returns what `path` held when nothing of it was reviewed, if that is remembered.
+    pub(crate) fn born(&self, path: &[u8]) -> Option<Version> {
+        let mut seen = self.seen.get(path)?.iter();
+        let born =
+            seen.find(|seen| seen.reviewed == Version::Absent && seen.working != Version::Absent);
+        born.map(|seen| seen.working)
+    }
+
     /// Returns what was reviewed of `path` when it held `working` before, if it held something else
     /// since.
     ///
@@ -901,7 +909,7 @@ impl Ledger {
 }
 
 /// Returns the text of `version`, which is empty if there is nothing; `None` if it has no lines.
-fn text_of<W: World>(world: &mut W, version: Version) -> Result<Option<Text>, W::Error> {
+pub(crate) fn text_of<W: World>(world: &mut W, version: Version) -> Result<Option<Text>, W::Error> {
     let bytes = match version {
         Version::Absent => Vec::new(),
         Version::Link { .. } => return Ok(None),

@@ -15,7 +15,9 @@ use crate::authors::{Authors, Written};
 use crate::git::{self, Committed, Entries, Git, GitError, Indexed, Status};
 use crate::stage::staged;
 use crate::store::{Content, Store, StoreError, now};
-use crate::{Digest, HunkNote, Ledger, Moves, Pending, Staged, TakenOut, Turn, Version, World};
+use crate::{
+    Digest, HunkNote, Ledger, Moves, Pending, Rename, Staged, TakenOut, Turn, Version, World,
+};
 
 /// Why a project cannot be looked at.
 #[derive(Debug, thiserror::Error)]
@@ -410,6 +412,20 @@ impl Project {
     ) -> Result<Vec<(Range<usize>, Authors)>, ProjectError> {
         let mut disk = Disk::new(&self.git, &self.store, None, Vec::new());
         Ledger::authors_of(&mut disk, pending)
+    }
+
+    /// Returns which of `pending` were renamed; see [`Ledger::renames`].
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`].
+    pub fn renames(&self, pending: &[Pending]) -> Result<Vec<Rename>, ProjectError> {
+        let mut disk = Disk::new(&self.git, &self.store, None, Vec::new());
+        let found = self.store.ledger().renames(&mut disk, pending)?;
+        for rename in &found {
+            self.store.hold(rename.reviewed)?;
+        }
+        Ok(found)
     }
 
     /// Returns which paths of `status` are looked at, sorted, what is left out, see [`Look`], and all paths

@@ -192,3 +192,75 @@ fn what_was_reviewed_stays_so_when_only_head_is_reset() {
     project.world.head = None;
     assert!(project.pending(User).is_empty());
 }
+
+// Renames.
+
+/// A project with two committed files, of which an agent renames `f`.
+fn renamed(text: &str) -> Reviewed {
+    let mut project = project();
+    project.world.write("g", "1\n2\n3\n4\n");
+    project.world.commit();
+    assert!(project.pending(User).is_empty());
+    project.world.files.remove(&b"f"[..]);
+    project.world.write("to/h", text);
+    project
+}
+
+#[test]
+fn a_file_that_was_renamed_is_found_by_its_lines() {
+    for text in ["a\nb\nc\n", "a\nB\nc\n", "a\nb\nc\nd\n"] {
+        let found = renamed(text).renames();
+        assert_eq!(found, ["f -> to/h: \"a\\nb\\nc\\n\""], "{text}");
+    }
+    for text in ["", "a\n", "a\nX\nY\n", "x\ny\nz\n"] {
+        assert!(renamed(text).renames().is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn of_two_files_that_are_like_it_the_one_with_most_lines_was_renamed() {
+    let mut project = renamed("a\nb\nc\nd\n");
+    project.world.write("e", "a\nb\nC\n");
+    project.world.write("i", "a\nb\nc\n");
+    assert_eq!(project.renames(), ["f -> i: \"a\\nb\\nc\\n\""]);
+}
+
+#[test]
+fn lines_that_go_into_a_file_that_was_there_are_no_rename() {
+    let mut project = renamed("a\n");
+    project.world.write("g", "1\n2\n3\n4\na\nb\nc\n");
+    assert!(project.renames().is_empty());
+    // Nor if the file was new once, and kept.
+    project.world.write("i", "1\n");
+    project.pending(Agent);
+    let kept = project.world.at("i");
+    project.decide("i", kept);
+    project.world.write("i", "1\na\nb\nc\n");
+    assert!(project.renames().is_empty());
+}
+
+#[test]
+fn the_users_lines_in_a_file_that_was_renamed_follow_it() {
+    // Those that were there before the rename are no difference.
+    let mut project = project();
+    project.save("f", "a\nmine\nb\nc\n");
+    let file = project.world.files.remove(&b"f"[..]).unwrap();
+    project.world.files.insert(b"h".to_vec(), file);
+    assert_eq!(project.renames(), ["f -> h: \"a\\nmine\\nb\\nc\\n\""]);
+    // Those that the user adds afterwards are not the agent's, and go where the file goes.
+    project.save("h", "a\nmine\nb\nc\nmore\n");
+    assert_eq!(
+        project.renames(),
+        ["f -> h: \"a\\nmine\\nb\\nc\\nmore\\n\""]
+    );
+    project.world.write("h", "a\nmine\nB\nc\nmore\n");
+    assert_eq!(
+        project.renames(),
+        ["f -> h: \"a\\nmine\\nb\\nc\\nmore\\n\""]
+    );
+    project.restart();
+    assert_eq!(
+        project.renames(),
+        ["f -> h: \"a\\nmine\\nb\\nc\\nmore\\n\""]
+    );
+}

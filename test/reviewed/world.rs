@@ -228,6 +228,18 @@ impl Reviewed {
             .collect()
     }
 
+    /// Returns what was renamed of what is pending, as `FROM -> TO: REVIEWED`.
+    pub fn renames(&mut self) -> Vec<String> {
+        let pending = self.look(Moves::Unknown);
+        let Ok(renames) = self.ledger.renames(&mut self.world, &pending);
+        let path = |at: usize| String::from_utf8_lossy(&pending[at].path).into_owned();
+        let shown = renames.iter().map(|rename| {
+            let text = self.world.text(rename.reviewed);
+            format!("{} -> {}: {text:?}", path(rename.from), path(rename.to))
+        });
+        shown.collect()
+    }
+
     /// Starts anew from what was written down.
     pub fn restart(&mut self) {
         self.ledger = Ledger::default();
