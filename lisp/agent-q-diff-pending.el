@@ -31,6 +31,8 @@
 (require 'agent-q-diff-waiting)
 (require 'agent-q-diff-reviewed)
 
+(declare-function project-root "project" (project))
+
 ;;;; Options
 
 (defcustom agent-q-diff-stage-kept nil
@@ -210,7 +212,8 @@ ROOT, TEXTS and FILES are as from `agent-q-diff-pending--look'."
                                 recorded))
                              decided)))
                   (agent-q-diff-pending--note-to-stage made staged)
-                  (when agent-q-diff-stage-kept
+                  (when (and agent-q-diff-stage-kept
+                             (file-exists-p (expand-file-name ".git" root)))
                     (agent-q-diff-pending--stage-made root made staged))))
               (lambda ()
                 (agent-q-diff-pending--stage-all root recorded staged))))
@@ -628,15 +631,24 @@ If nobody knows, ask; if it has not moved since the last look, return nil."
 
 (defun agent-q-diff-pending--left-out-note (left-out)
   "Return a sentence about LEFT-OUT, which was not looked at, or nil."
-  (and left-out
-       (format "Not looked at: %s"
-               (mapconcat (pcase-lambda (`(,path . ,n))
-                            (format (pcase n
-                                      (0 "%s (a repository of its own)")
-                                      (1 "%s (over 8 MB)")
-                                      (_ "%s (%d new files)"))
-                                    (agent-q-diff-visible path) n))
-                          left-out ", "))))
+  (let* ((not-text (seq-remove #'cdr left-out))
+         (named (mapcar (pcase-lambda (`(,path . ,n))
+                          (format (pcase n
+                                    ('nil "%s (no text)")
+                                    (0 "%s (a repository of its own)")
+                                    (1 "%s (over 8 MB)")
+                                    (_ "%s (%d new files)"))
+                                  (agent-q-diff-visible path) n))
+                        (if (cdddr not-text)
+                            (seq-filter #'cdr left-out)
+                          left-out))))
+    (when (cdddr not-text)
+      (setq named (append named
+                          (list (format "%d files that are no text, such as %s"
+                                        (length not-text)
+                                        (agent-q-diff-visible (caar not-text)))))))
+    (and named
+         (format "Not looked at: %s" (string-join named ", ")))))
 
 (defun agent-q-diff-pending--authors-note (files)
   "Return a sentence about who wrote what is pending in FILES, or nil.
@@ -655,6 +667,27 @@ In several files, the heading of each says that."
 (defun agent-q-diff-pending--directory (directory)
   "Return DIRECTORY, by default the current one, as an absolute directory name."
   (file-name-as-directory (expand-file-name (or directory default-directory))))
+
+(defun agent-q-diff-pending--begin-if-asked (directory)
+  "If DIRECTORY is in no project, ask whether one without git begins there.
+It is the project that `project-current' knows, or else DIRECTORY itself.  If
+the answer is no, signal an error."
+  (condition-case nil
+      (agent-q-diff-engine-call #'agent-q-diff-module-at-work directory)
+    (agent-q-diff-no-repository
+     (pcase-let* ((project (project-current nil directory))
+                  (folder (expand-file-name (if project (project-root project) directory)))
+                  (`(,root . ,n) (agent-q-diff-engine-call #'agent-q-diff-module-new-project
+                                                           folder))
+                  (name (agent-q-diff-visible
+                         (abbreviate-file-name (file-name-as-directory root)))))
+       (unless (y-or-n-p
+                (format "There is no git repository here.  Take %s in %s as reviewed, \
+and show what changes from now on? "
+                        (format (ngettext "the %d file" "the %d files" n) n)
+                        name))
+         (user-error "Nothing is reviewed in %s" name))
+       (agent-q-diff-engine-call #'agent-q-diff-module-begin-project root)))))
 
 (defun agent-q-diff-pending--read-turn (directory)
   "Read a turn in the project of DIRECTORY of which something is pending.
@@ -768,16 +801,20 @@ not decided stays in the files, and pending.
 Until the first look at a project, what is in HEAD of its git repository was
 reviewed.  What you save in Emacs from then on is reviewed as well.
 
+Where there is no git repository, ask whether what the files of the project
+hold now counts as reviewed; programs get an error.
+
 TURN is the number of a turn of an agent, which is asked for with a prefix
 argument: then only files are shown in which that agent has written in that
 turn."
   (interactive
    ;; How `project-switch-project' says which project, since Emacs 29.
-   (let ((directory (bound-and-true-p project-current-directory-override)))
-     (list directory
+   (let* ((override (bound-and-true-p project-current-directory-override))
+          (directory (agent-q-diff-pending--directory override)))
+     (agent-q-diff-pending--begin-if-asked directory)
+     (list override
            (and current-prefix-arg
-                (agent-q-diff-pending--read-turn
-                 (agent-q-diff-pending--directory directory))))))
+                (agent-q-diff-pending--read-turn directory)))))
   (pcase-let* ((directory (agent-q-diff-pending--directory directory))
                (by (agent-q-diff-pending--who-moved directory))
                (agent-q-diff-call (agent-q-diff-call-with 'is-by-user t))
