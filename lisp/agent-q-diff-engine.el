@@ -35,6 +35,7 @@
   ;; Loading the module replaces these functions by its own.
   (dolist (name '(adopt
                   at-work
+                  begin-project
                   begin-turn
                   begin-written
                   blank-hunks
@@ -73,6 +74,7 @@
                   n-decisions
                   n-reviews
                   n-suspects
+                  new-project
                   next-pending
                   note-left
                   note-hunks

@@ -23,13 +23,14 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-disk)
+(require 'agent-q-diff-changes)
 (require 'agent-q-diff-pending)
 
 ;;;; What has changed in a file
 
 (defun agent-q-diff-pending-marks--runs (root texts file)
   "Return where lines of FILE, an `agent-q-diff-pending-file', have changed.
-ROOT and TEXTS are as from `agent-q-diff-pending--look'.  The value is a list of
+ROOT and TEXTS are as from `agent-q-diff-pending-look'.  The value is a list of
 runs of lines, each (LINE N KIND IS-FIRST).  N lines from LINE on, counted from
 0, are `added' or `changed'; or lines above LINE are `removed', and N is 0.
 IS-FIRST is non-nil for the first run of a hunk.  If FILE is decided as a whole,
@@ -102,7 +103,7 @@ TEXTS is the folder of its text."
 
 (defun agent-q-diff-pending-marks--update (root texts file)
   "Compute the places in this buffer, which visits FILE, unless they are known.
-ROOT and TEXTS are as from `agent-q-diff-pending--look'.  In a buffer with
+ROOT and TEXTS are as from `agent-q-diff-pending-look'.  In a buffer with
 another text, such as one with unsaved edits, they stay where they have moved."
   (let ((source (cons file (agent-q-diff-base-tick))))
     (unless (or (equal source agent-q-diff-pending-marks--source)

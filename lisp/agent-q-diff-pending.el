@@ -1,4 +1,4 @@
-;;; agent-q-diff-pending.el --- Reviews what was written already  -*- lexical-binding: t; -*-
+;;; agent-q-diff-pending.el --- What was written and not reviewed yet  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The agent-q-diff authors
 
@@ -6,10 +6,9 @@
 
 ;;; Commentary:
 
-;; Whatever an agent wrote into a project, by its tools or a shell, can be
-;; decided afterwards, hunk by hunk.  The engine knows of each file what the
-;; user has reviewed; what differs from that is pending.  Keeping a hunk makes
-;; its lines reviewed, taking it out puts the reviewed lines into the file.
+;; The engine knows of each file what the user has reviewed; what differs from
+;; that is pending, whoever wrote it.  Here it is looked for, when a command asks
+;; or Emacs is idle, and counted for the mode line.
 ;;
 ;; What the user saves in Emacs is reviewed by that, except where it touches
 ;; what is pending.
@@ -23,27 +22,9 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-text)
-(require 'agent-q-diff-target)
-(require 'agent-q-diff-file-change)
-(require 'agent-q-diff-change)
-(require 'agent-q-diff-session)
-(require 'agent-q-diff-api)
-(require 'agent-q-diff-waiting)
 (require 'agent-q-diff-reviewed)
 
-(declare-function vc-git-branches "vc-git" ())
-(autoload 'vc-git-branches "vc-git")
-
 ;;;; Options
-
-(defcustom agent-q-diff-stage-kept nil
-  "Whether what you keep of what was written already is put into git's index.
-These are exactly the lines of the hunk, so that Magit shows them as staged;
-what makes the hunk pending again takes them out of the index.  Your own
-filters run on what is staged, as in `git add'.  If nil,
-\\<agent-q-diff-mode-map>\\[agent-q-diff-stage] in the diff buffer stages what you have kept."
-  :group 'agent-q-diff-review
-  :type 'boolean)
 
 (defcustom agent-q-diff-staged-is-reviewed t
   "Whether what you put into git's index is reviewed by that.
@@ -60,7 +41,7 @@ stays reviewed."
   path mode text new-mode new-text authors lines
   now-mode now-text from from-text)
 
-(defun agent-q-diff-pending--paths (files)
+(defun agent-q-diff-pending-paths (files)
   "Return the paths of FILES, a list of `agent-q-diff-pending-file'.
 Those that files had before they were renamed are among them."
   (mapcan (lambda (file)
@@ -68,7 +49,7 @@ Those that files had before they were renamed are among them."
                             (agent-q-diff-pending-file-from file))))
           files))
 
-(defun agent-q-diff-pending--look (directory &optional by turn)
+(defun agent-q-diff-pending-look (directory &optional by turn)
   "Return what is pending in the project of DIRECTORY.
 That is (ROOT TEXTS FILES LEFT-OUT).  See `agent-q-diff-module-pending', also
 for BY.  In the authors of FILES, the agents of turns have their names.  If
@@ -81,7 +62,7 @@ TURN is the number of a turn, FILES are those in which its agent has written."
                (agent-q-diff-engine-call #'agent-q-diff-module-pending
                                           (expand-file-name directory) by)))
     (when-let ((paths (and agent-q-diff-outside-is-reviewed turns
-                           (agent-q-diff-pending--paths
+                           (agent-q-diff-pending-paths
                             (seq-filter (lambda (file)
                                           (equal '(outside)
                                                  (agent-q-diff-pending-file-authors file)))
@@ -100,18 +81,6 @@ TURN is the number of a turn, FILES are those in which its agent has written."
                           (list start end (agent-q-diff-pending--names authors turns)))
                  (agent-q-diff-pending-file-lines file)))
     (list (file-name-as-directory root) texts files left-out)))
-
-(defun agent-q-diff-pending--look-since (directory revision)
-  "Return what differs from REVISION in the project of DIRECTORY.
-REVISION is the name of a commit, or (parting . NAME) for the one at which that
-and HEAD have parted.  The value is (ROOT TEXTS FILES LEFT-OUT COMMIT), where
-COMMIT is the short name of that commit, and the first line of its message."
-  (agent-q-diff-file-clean-up)
-  (let ((found (agent-q-diff-engine-call
-                #'agent-q-diff-module-pending-since
-                (expand-file-name directory)
-                (or (cdr-safe revision) revision) (consp revision))))
-    (cons (file-name-as-directory (aref found 0)) (cdr (append found nil)))))
 
 (defun agent-q-diff-pending--names (who turns)
   "Return WHO, a list of authors, in which agents have their names.
@@ -134,7 +103,7 @@ WHO and TURNS are as in `agent-q-diff-module-pending'."
       (agent-q-diff-file-bytes (expand-file-name name texts))
     ""))
 
-;;;; A change of what is pending
+;;;; Texts
 
 (defun agent-q-diff-pending-decoded (bytes path)
   "Return BYTES of the file PATH, decoded as when it is visited."
@@ -143,337 +112,6 @@ WHO and TURNS are as in `agent-q-diff-module-pending'."
 (defun agent-q-diff-pending-text-p (bytes)
   "Return non-nil if BYTES are text, which can be decided by the hunk."
   (not (string-search "\0" bytes)))
-
-(defun agent-q-diff-pending--lines (path bytes new-bytes)
-  "Return the change of the lines of the file PATH from BYTES to NEW-BYTES.
-If they are no text, or cannot be shown as lines that differ, return nil: then
-they are decided as a whole."
-  (and (agent-q-diff-pending-text-p bytes)
-       (agent-q-diff-pending-text-p new-bytes)
-       (ignore-error (agent-q-diff-identical agent-q-diff-bad-target)
-         (agent-q-diff-file-change-open-later
-          path
-          (agent-q-diff-pending-decoded bytes path)
-          (agent-q-diff-pending-decoded new-bytes path)
-          nil 'is-written))))
-
-(defun agent-q-diff-pending--file (root texts file)
-  "Return the change of FILE, an `agent-q-diff-pending-file'.
-It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending--look'."
-  (let* ((path (expand-file-name (agent-q-diff-pending-file-path file) root))
-         (from (agent-q-diff-pending-file-from file))
-         (mode (agent-q-diff-pending-file-mode file))
-         (new-mode (agent-q-diff-pending-file-new-mode file))
-         (bytes (agent-q-diff-pending-bytes texts (agent-q-diff-pending-file-text file)))
-         (new-bytes (agent-q-diff-pending-bytes texts
-                                                 (agent-q-diff-pending-file-new-text file)))
-         (is-link (memq agent-q-diff-reviewed-link (list mode new-mode)))
-         (lines (and (not is-link)
-                     (/= 0 new-mode)
-                     (not (equal bytes new-bytes))
-                     (agent-q-diff-pending--lines path bytes new-bytes)))
-         (change (or lines (agent-q-diff-file-change-without-text path))))
-    (setf (agent-q-diff-file-change-old-path change) (cond
-                                                      (from (expand-file-name from root))
-                                                      ((/= 0 mode) path))
-          (agent-q-diff-file-change-new-path change) (and (/= 0 new-mode) path)
-          (agent-q-diff-file-change-is-created change) (= 0 mode)
-          (agent-q-diff-file-change-operations change)
-          (cond
-           (is-link
-            (list (list 'link
-                        (and (= mode agent-q-diff-reviewed-link)
-                             (decode-coding-string bytes 'utf-8))
-                        (and (= new-mode agent-q-diff-reviewed-link)
-                             (decode-coding-string new-bytes 'utf-8)))))
-           ((= 0 mode) (list (append (list 'create (logand new-mode #o777))
-                                     (and (null lines) (list new-bytes)))))
-           ((= 0 new-mode) (list (list 'delete bytes)))
-           (t (append
-               (and from '((rename)))
-               (and (/= mode new-mode)
-                    (list (list 'mode (logand mode #o777) (logand new-mode #o777))))
-               (and (null lines)
-                    (not (equal bytes new-bytes))
-                    (list (list 'binary bytes new-bytes)))))))
-    change))
-
-(defun agent-q-diff-pending--change (root texts files since)
-  "Return a change of FILES, which is made already, and record what is decided.
-ROOT, TEXTS and FILES are as from `agent-q-diff-pending--look', and SINCE is as
-in `agent-q-diff-written'."
-  (let ((changes nil)
-        (is-done nil))
-    (unwind-protect
-        (progn
-          (agent-q-diff-visit-resolving-once
-            (dolist (file files)
-              (push (agent-q-diff-pending--file root texts file) changes)))
-          (setq changes (nreverse changes))
-          (let* ((known (mapcar (lambda (file)
-                                  (cons (expand-file-name
-                                         (agent-q-diff-pending-file-path file) root)
-                                        file))
-                                files))
-                 (recorded (make-hash-table :test #'equal))
-                 (staged (make-hash-table :test #'equal))
-                 (change (agent-q-diff-change-join changes)))
-            (agent-q-diff-change-begin-written
-             change
-             (agent-q-diff-pending--written
-              root
-              since
-              (mapcar (pcase-lambda (`(,name . ,file))
-                        (cons name (cons (agent-q-diff-pending-file-authors file)
-                                         (agent-q-diff-pending-file-lines file))))
-                      known)
-              (lambda (change decided)
-                (let ((made (mapcan
-                             (lambda (one)
-                               (agent-q-diff-pending--record
-                                root texts change one
-                                ;; By name: when a review is looked at again, its
-                                ;; files are new.
-                                (cdr (assoc (or (agent-q-diff-file-change-new-path one)
-                                                (agent-q-diff-file-change-old-path one))
-                                            known))
-                                recorded))
-                             decided)))
-                  (agent-q-diff-pending--note-to-stage made staged)
-                  (when agent-q-diff-stage-kept
-                    (agent-q-diff-pending--stage-made root made staged))))
-              (lambda ()
-                (agent-q-diff-pending--stage-all root recorded staged))))
-            (setq is-done t)
-            change))
-      (unless is-done
-        (mapc #'agent-q-diff-file-change-close changes)))))
-
-(defun agent-q-diff-pending--written (root since written-by after stage)
-  "Return an `agent-q-diff-written' by which what is taken out is stored.
-The files are in the project at ROOT.  SINCE, WRITTEN-BY and STAGE are its
-slots.  AFTER is called after a decision, with the change and the files that
-were decided."
-  (let ((decided-files nil)
-        (stored nil)
-        (unsaved nil))
-    (agent-q-diff-written-create
-     :root root
-     :since since
-     :written-by written-by
-     :stage stage
-     :at-work (lambda ()
-                (agent-q-diff-engine-call #'agent-q-diff-module-at-work root))
-     :before (lambda (files)
-               (setq decided-files files
-                     stored (mapcar #'agent-q-diff-file-change-path files)
-                     unsaved (delq nil (mapcar #'agent-q-diff-reviewed-unsaved stored)))
-               (agent-q-diff-reviewed-note-taking-out root stored))
-     :after (lambda (change decided)
-              ;; A file may have got its old name again.
-              (agent-q-diff-reviewed-note-left
-               root stored (mapcar #'agent-q-diff-file-change-path decided-files))
-              (mapc (apply-partially #'agent-q-diff-reviewed-note-saved root) unsaved)
-              (funcall after change decided)
-              (agent-q-diff-reviewed-note-hooked root stored)
-              (setq decided-files nil
-                    stored nil
-                    unsaved nil)))))
-
-;;;; What was reviewed
-
-(defun agent-q-diff-pending--record (root texts change file pending known)
-  "Record what was reviewed of FILE of CHANGE, after a decision on it.
-PENDING is the `agent-q-diff-pending-file' that it was made of, in the
-project at ROOT; TEXTS is the folder of its texts.  KNOWN is a table from paths
-to what was recorded last, (MODE . BYTES).  Return a list of (PATH BEFORE
-AFTER): what was reviewed until then and is now, in that form."
-  (let ((before-all (agent-q-diff-pending--reviewed texts change file pending 'is-before)))
-    (mapcar (pcase-lambda (`(,path . ,after))
-              (let ((before (or (gethash path known)
-                                (cdr (assoc path before-all)))))
-                (agent-q-diff-engine-call #'agent-q-diff-module-note-reviewed root path
-                                           (car before) (cdr before) (car after) (cdr after))
-                (puthash path after known)
-                (list path before after)))
-            (agent-q-diff-pending--reviewed texts change file pending))))
-
-(defun agent-q-diff-pending--reviewed (texts change file pending &optional is-before)
-  "Return what was reviewed of FILE of CHANGE, a list of (PATH MODE . BYTES).
-If IS-BEFORE is non-nil, that was before anything was decided.  TEXTS and
-PENDING are as for `agent-q-diff-pending--record'."
-  (let* ((path (agent-q-diff-pending-file-path pending))
-         (from (agent-q-diff-pending-file-from pending))
-         (mode (agent-q-diff-pending-file-now-mode pending))
-         (bytes (and mode
-                     (agent-q-diff-pending-bytes texts
-                                                  (agent-q-diff-pending-file-now-text pending)))))
-    (cond
-     (from (agent-q-diff-pending--reviewed-renamed texts change file pending (cons mode bytes)
-                                                    is-before))
-     ((null mode)
-      (list (cons path (agent-q-diff-pending--reviewed-of texts change file pending is-before))))
-     (is-before (list (cons path (cons mode bytes))))
-     (t (list (cons path (agent-q-diff-pending--reviewed-beside texts change file pending
-                                                                 mode bytes)))))))
-
-(defun agent-q-diff-pending--reviewed-renamed (texts change file pending now is-before)
-  "Do what `agent-q-diff-pending--reviewed' does for FILE, which was renamed.
-NOW, (MODE . BYTES), was reviewed of it under its new name.  TEXTS, CHANGE,
-PENDING and IS-BEFORE are as for that function."
-  (let* ((nothing (cons 0 ""))
-         (begun (agent-q-diff-pending--reviewed-of texts change file pending 'is-before))
-         (after (agent-q-diff-pending--reviewed-of texts change file pending nil))
-         (old (cons (car begun)
-                    (agent-q-diff-pending-bytes texts
-                                                 (agent-q-diff-pending-file-from-text pending)))))
-    (cl-mapcar #'cons
-               (list (agent-q-diff-pending-file-path pending)
-                     (agent-q-diff-pending-file-from pending))
-               (cond
-                (is-before (list now old))
-                (t
-                 (pcase-exhaustive (alist-get 'rename
-                                              (agent-q-diff-pending--operations change file))
-                   ('applied (list after nothing))
-                   ('rejected (list nothing after))
-                   ;; Lines that the user has added since are in it only if a hunk is.
-                   ('nil (list now (if (equal begun after) old after)))))))))
-
-(defun agent-q-diff-pending--operations (change file)
-  "Return what was decided of the operations on FILE of CHANGE, besides its text.
-That is a list of (OPERATION . MARK)."
-  (cl-loop with index = (seq-position (agent-q-diff-change-files change) file #'eq)
-           for operation in (agent-q-diff-file-change-decided-operations file)
-           for mark in (seq-drop (agent-q-diff-module-marks (agent-q-diff-change-engine change))
-                                 (aref (agent-q-diff-change-first-hunks change) index))
-           collect (cons (car operation) mark)))
-
-(defun agent-q-diff-pending--text-of (function change file &rest arguments)
-  "Return the bytes of the text that FUNCTION of the engine has of FILE of CHANGE.
-It is called with the review, the index of the file and ARGUMENTS."
-  (agent-q-diff-pending--encoded
-   (apply #'agent-q-diff-engine-call function
-          (agent-q-diff-change-engine change)
-          (seq-position (agent-q-diff-change-files change) file #'eq)
-          arguments)
-   file))
-
-(defun agent-q-diff-pending--implied-p (operations file bytes)
-  "Return non-nil if FILE is there because there are BYTES of it.
-OPERATIONS are as from `agent-q-diff-pending--operations'."
-  (and (null operations)
-       (agent-q-diff-file-change-operations file)
-       (not (string-empty-p bytes))))
-
-(defun agent-q-diff-pending--reviewed-of (texts change file pending is-before)
-  "Return (MODE . BYTES) as `agent-q-diff-pending--reviewed' does.
-What is reviewed is what CHANGE begins with and what is kept of it.  TEXTS,
-FILE, PENDING and IS-BEFORE are that function's."
-  (let* ((operations (agent-q-diff-pending--operations change file))
-         (kept (and (not is-before)
-                    (cl-loop for (operation . mark) in operations
-                             when (eq mark 'applied) collect operation)))
-         (bytes (if (agent-q-diff-file-change-has-text file)
-                    (agent-q-diff-pending--text-of #'agent-q-diff-module-reviewed change file
-                                                    is-before)
-                  (agent-q-diff-pending-bytes
-                   texts (if (seq-intersection kept '(create link binary))
-                             (agent-q-diff-pending-file-new-text pending)
-                           (agent-q-diff-pending-file-text pending))))))
-    (cons (if (or (seq-intersection kept '(create delete mode link))
-                  (agent-q-diff-pending--implied-p operations file bytes))
-              (agent-q-diff-pending-file-new-mode pending)
-            (agent-q-diff-pending-file-mode pending))
-          bytes)))
-
-(defun agent-q-diff-pending--reviewed-beside (texts change file pending mode bytes)
-  "Return (MODE . BYTES) as `agent-q-diff-pending--reviewed' does.
-BYTES with MODE were reviewed before, which CHANGE does not begin with: only
-what it shows is reviewed by what is decided.  TEXTS, FILE and PENDING are that
-function's."
-  (let* ((operations (agent-q-diff-pending--operations change file))
-         ;; What is taken out is as it was in the commit.
-         (decided (pcase (cl-loop for (_ . mark) in operations
-                                  when mark return mark)
-                    ('applied (cons (agent-q-diff-pending-file-new-mode pending)
-                                    (agent-q-diff-pending-file-new-text pending)))
-                    ('rejected (cons (agent-q-diff-pending-file-mode pending)
-                                     (agent-q-diff-pending-file-text pending)))))
-         (path (agent-q-diff-file-change-path file))
-         (after (cond
-                 ((agent-q-diff-file-change-has-text file)
-                  (agent-q-diff-pending--text-of #'agent-q-diff-module-reviewed-beside change file
-                                                  (agent-q-diff-pending-decoded bytes path)))
-                 (decided (agent-q-diff-pending-bytes texts (cdr decided)))
-                 (t bytes))))
-    (cons (cond
-           (decided (car decided))
-           ((equal after bytes) mode)
-           ;; It was new, and is deleted.
-           ((and (string-empty-p after) (= 0 (agent-q-diff-pending-file-mode pending))) 0)
-           ((= 0 mode) (agent-q-diff-pending-file-new-mode pending))
-           (t mode))
-          after)))
-
-(defun agent-q-diff-pending--encoded (text file)
-  "Return TEXT as the bytes that it has in FILE, an `agent-q-diff-file-change'."
-  (let* ((buffer (agent-q-diff-file-change-buffer file))
-         (coding (if (buffer-live-p buffer)
-                     (with-current-buffer buffer
-                       (agent-q-diff-coding-of-buffer))
-                   'utf-8-emacs-unix)))
-    (encode-coding-string (agent-q-diff-engine-text text) coding)))
-
-;;;; Staging what is kept
-
-(defun agent-q-diff-pending--note-to-stage (made staged)
-  "Note in STAGED that of the files in MADE nothing of this review is staged yet.
-MADE is a list of (PATH BEFORE AFTER), as from `agent-q-diff-pending--record'.
-STAGED is a table from paths to what was reviewed, (MODE . BYTES), when all that
-was kept there was staged."
-  (pcase-dolist (`(,path ,before ,_) made)
-    (unless (gethash path staged)
-      (puthash path before staged))))
-
-(defun agent-q-diff-pending--stage (root path before after)
-  "Make the change from BEFORE to AFTER to PATH in git's index.
-It is in the project at ROOT, and the others are (MODE . BYTES).  Return nil,
-or, if the change cannot be made, a sentence that says why."
-  (condition-case err
-      (ignore (agent-q-diff-engine-call #'agent-q-diff-module-stage root path
-                                        (car before) (cdr before) (car after) (cdr after)))
-    (agent-q-diff-error (agent-q-diff-visible (agent-q-diff-error-text err)))))
-
-(defun agent-q-diff-pending--stage-made (root made staged)
-  "Stage the decisions MADE in the project at ROOT, and warn of what cannot be.
-MADE and STAGED are as for `agent-q-diff-pending--note-to-stage'."
-  (when-let ((failed (cl-loop for (path before after) in made
-                              for why = (and (not (equal before after))
-                                             (agent-q-diff-pending--stage
-                                              root path before after))
-                              if why collect why
-                              else if (equal before (gethash path staged))
-                              do (puthash path after staged))))
-    (agent-q-diff-base-warn
-     (format "The decision is recorded, but %s" (string-join failed "; ")))))
-
-(defun agent-q-diff-pending--stage-all (root known staged)
-  "Stage what is kept in the project at ROOT; return what slot `stage' describes.
-That is the slot of `agent-q-diff-written'.  KNOWN is as for
-`agent-q-diff-pending--record', and STAGED as for
-`agent-q-diff-pending--note-to-stage'."
-  (let ((n 0)
-        (failed '()))
-    (maphash (lambda (path after)
-               (let ((before (gethash path staged)))
-                 (unless (equal before after)
-                   (if-let ((why (agent-q-diff-pending--stage root path before after)))
-                       (push why failed)
-                     (puthash path after staged)
-                     (cl-incf n)))))
-             known)
-    (cons n (nreverse failed))))
 
 ;;;; Projects that are looked at
 
@@ -501,7 +139,7 @@ Return nil if it was not looked at."
 (defun agent-q-diff-pending--n-hunks (root texts file)
   "Return the number of hunks that FILE has in a review; at least 1.
 FILE is an `agent-q-diff-pending-file'.  ROOT and TEXTS are as from
-`agent-q-diff-pending--look'.  What is decided as a whole is one hunk."
+`agent-q-diff-pending-look'.  What is decided as a whole is one hunk."
   (let ((mode (agent-q-diff-pending-file-mode file))
         (new-mode (agent-q-diff-pending-file-new-mode file))
         (text (agent-q-diff-pending-file-text file))
@@ -637,7 +275,7 @@ If IS-ANEW is non-nil, look in any case.  Return nil if no look succeeded."
   (let ((known (agent-q-diff-pending-known root)))
     (unless (and known (not is-anew) (agent-q-diff-pending--recent-p known))
       (ignore-errors
-        (agent-q-diff-pending--look-and-note root)))
+        (agent-q-diff-pending-look-and-note root)))
     (agent-q-diff-pending-known root)))
 
 (defun agent-q-diff-pending--recent-p (project)
@@ -645,17 +283,17 @@ If IS-ANEW is non-nil, look in any case.  Return nil if no look succeeded."
   (< (float-time (time-since (agent-q-diff-pending-project-time project)))
      agent-q-diff-pending--least-seconds))
 
-(defun agent-q-diff-pending--look-and-note (directory &optional by turn)
+(defun agent-q-diff-pending-look-and-note (directory &optional by turn)
   "Return what is pending in the project of DIRECTORY, and record it.
-The value, BY and TURN are as for `agent-q-diff-pending--look'.  What is
+The value, BY and TURN are as for `agent-q-diff-pending-look'.  What is
 pending of one TURN is not recorded, since it is not all."
-  (let ((found (agent-q-diff-pending--look directory by turn)))
+  (let ((found (agent-q-diff-pending-look directory by turn)))
     (pcase-let ((`(,root ,texts ,files ,_) found))
       (unless turn
-        (agent-q-diff-pending--note root texts files)))
+        (agent-q-diff-pending-note root texts files)))
     found))
 
-(defun agent-q-diff-pending--note (root texts files)
+(defun agent-q-diff-pending-note (root texts files)
   "Record that FILES are pending in the project at ROOT, and show how many.
 TEXTS is the folder of their texts."
   (unless (agent-q-diff-pending-known root)
@@ -731,269 +369,6 @@ this Emacs or an earlier one.  That command turns this mode on."
       (cancel-timer agent-q-diff-pending--timer))
     (setq agent-q-diff-pending--timer nil
           agent-q-diff-pending--to-count nil)))
-
-;;;; Commands
-
-(defconst agent-q-diff-pending--n-commits 5
-  "Number of commits that are named in the question whether they are the user's.")
-
-(defun agent-q-diff-pending--who-moved (directory)
-  "Return who has moved HEAD of the repository of DIRECTORY, `user' or `agent'.
-If nobody knows, ask; if it has not moved since the last look, return nil."
-  (when-let ((commits (agent-q-diff-engine-call #'agent-q-diff-module-moved
-                                                directory agent-q-diff-pending--n-commits)))
-    (if (y-or-n-p
-         (if (listp commits)
-             (format "Since the last look, HEAD has got %s.  Yours, and so reviewed? "
-                     (mapconcat #'agent-q-diff-visible commits "; "))
-           "Since the last look, HEAD has moved back.  By you? "))
-        'user
-      'agent)))
-
-(defun agent-q-diff-pending--left-out-note (left-out)
-  "Return a sentence about LEFT-OUT, which was not looked at, or nil."
-  (and left-out
-       (format "Not looked at: %s"
-               (mapconcat (pcase-lambda (`(,path . ,n))
-                            (format (pcase n
-                                      (0 "%s (a repository of its own)")
-                                      (1 "%s (over 8 MB)")
-                                      (_ "%s (%d new files)"))
-                                    (agent-q-diff-visible path) n))
-                          left-out ", "))))
-
-(defun agent-q-diff-pending--authors-note (files)
-  "Return a sentence about who wrote what is pending in FILES, or nil.
-In several files, the heading of each says that."
-  (let ((authors (seq-uniq (mapcan (lambda (file)
-                                     (copy-sequence (agent-q-diff-pending-file-authors file)))
-                                   files))))
-    (cond
-     ((equal authors '(unknown))
-      "Everything since HEAD, yours included; M-x agent-q-diff-mark-reviewed keeps all.")
-     ((and files (null (cdr files)) (null (cdr authors)))
-      (pcase (car authors)
-        ('outside "Written outside any turn of an agent.")
-        ((and agent (pred stringp)) (format "Written by %s." (agent-q-diff-visible agent))))))))
-
-(defun agent-q-diff-pending--directory (directory)
-  "Return DIRECTORY, by default the current one, as an absolute directory name."
-  (file-name-as-directory (expand-file-name (or directory default-directory))))
-
-(defun agent-q-diff-pending--turns (directory)
-  "Return (NAME . NUMBER) of each turn in DIRECTORY of which something is pending.
-The latest is the first."
-  (pcase-let* ((`[,_ ,_ ,files ,_ ,turns]
-                (agent-q-diff-engine-call #'agent-q-diff-module-pending directory nil))
-               (pending (mapcan (lambda (file)
-                                  (copy-sequence (agent-q-diff-pending-file-authors file)))
-                                files)))
-    (cl-loop for turn in (reverse turns)
-             for id = (aref turn 0)
-             when (memql id pending)
-             collect (cons (agent-q-diff-visible
-                            (string-join
-                             (remove "" (list (aref turn 1)
-                                              (format-time-string "%F %T" (aref turn 3))
-                                              (aref turn 2)))
-                             ", "))
-                           id))))
-
-(defun agent-q-diff-pending--branches (directory)
-  "Return where HEAD has parted from other branches in the repository of DIRECTORY.
-That is an alist from what these places are called to (parting . BRANCH)."
-  (let ((default-directory directory))
-    ;; The first one is checked out.
-    (mapcar (lambda (branch)
-              (cons (format "where %s was left" branch) (cons 'parting branch)))
-            (cdr (ignore-errors (vc-git-branches))))))
-
-(defun agent-q-diff-pending--read-only (directory)
-  "Read what is to be reviewed in the project of DIRECTORY.
-It is a turn, or since which commit; the value is as the argument ONLY of
-`agent-q-diff-review-changes'."
-  (let* ((choices (append (agent-q-diff-pending--turns directory)
-                          (agent-q-diff-pending--branches directory)))
-         (answer (completing-read "Review which turn, or since which commit: "
-                                  (lambda (string predicate action)
-                                    (if (eq action 'metadata)
-                                        ;; The latest turn first.
-                                        '(metadata (display-sort-function . identity))
-                                      (complete-with-action action choices string predicate)))
-                                  nil nil nil nil (or (caar choices) "HEAD"))))
-    (or (cdr (assoc answer choices))
-        (string-trim answer))))
-
-(defun agent-q-diff-pending-open-review (root &optional since)
-  "Return the open review of what is pending in the project at ROOT, or nil.
-If SINCE is non-nil, it is the one of what differs from that commit."
-  (seq-find (lambda (review)
-              (when-let ((written (agent-q-diff-change-written
-                                   (agent-q-diff-session-change review))))
-                (and (equal root (agent-q-diff-written-root written))
-                     (equal since (agent-q-diff-written-since written)))))
-            (agent-q-diff-open-reviews)))
-
-(defun agent-q-diff-pending-begin (directory by &optional callback awaited-p only)
-  "Begin a review of what is pending in the project of DIRECTORY.
-BY is who has moved its HEAD, as for `agent-q-diff-module-pending'.  CALLBACK
-is called with the result when the review ends, and AWAITED-P tells whether
-somebody still waits for that.  ONLY is as for `agent-q-diff-review-changes'.
-Return (ROOT REVIEW NOTES); REVIEW is nil if nothing is pending.  NOTES are
-sentences for the user.
-
-If there is a review already that nobody waits for, the new one takes its
-place, so that what was written since is in it.  What the user had noted of
-hunks, in that review or an earlier one, is in the new one as well."
-  (pcase-let* ((`(,root ,texts ,files ,left-out ,since)
-                (let* ((is-since (not (or (null only) (numberp only))))
-                       (found (agent-q-diff-pending--look-and-note
-                               directory by (and (not is-since) only))))
-                  (if is-since
-                      (agent-q-diff-pending--look-since directory only)
-                    found)))
-               (notes (delq nil (list (agent-q-diff-pending--left-out-note left-out)
-                                      (if since
-                                          (and files
-                                               (format "Everything since %s, yours included."
-                                                       (agent-q-diff-visible since)))
-                                        (agent-q-diff-pending--authors-note files)))))
-               (open (agent-q-diff-pending-open-review root since)))
-    (agent-q-diff-pending-mode)
-    (agent-q-diff-pending-count-soon root)
-    (list root
-          (cond
-           ((and open (funcall (agent-q-diff-written-awaited-p
-                                (agent-q-diff-change-written
-                                 (agent-q-diff-session-change open)))))
-            (setq notes (list "a program waits for this review; what is new comes after it"))
-            (when callback
-              (add-function :after (agent-q-diff-session-callback open) callback))
-            open)
-           (t
-            (when open
-              (with-current-buffer (agent-q-diff-session-buffer open)
-                (agent-q-diff-waiting-note))
-              (agent-q-diff-end open))
-            (when files
-              (let* ((default-directory root)
-                     (review (agent-q-diff-api-start
-                              root
-                              (lambda (result)
-                                (agent-q-diff-pending-count-soon root)
-                                (when (and awaited-p (funcall awaited-p))
-                                  (agent-q-diff-waiting-comments-told root))
-                                (when callback
-                                  (funcall callback result)))
-                              nil nil nil "" #'agent-q-diff-mode notes
-                              (lambda ()
-                                (agent-q-diff-pending--change root texts files since)))))
-                (unless (agent-q-diff-session-outcome review)
-                  (when awaited-p
-                    (setf (agent-q-diff-written-awaited-p
-                           (agent-q-diff-change-written (agent-q-diff-session-change review)))
-                          awaited-p))
-                  (unless since
-                    (with-current-buffer (agent-q-diff-session-buffer review)
-                      (mapc #'agent-q-diff-base-warn (agent-q-diff-waiting-restore)))))
-                review))))
-          notes)))
-
-(defun agent-q-diff-pending-review-words (review)
-  "Return how much REVIEW is of, such as \"12 hunks in 3 files are\"."
-  (let* ((change (agent-q-diff-session-change review))
-         (n-files (length (agent-q-diff-change-files change)))
-         (n (car (agent-q-diff-change-tally change))))
-    (format (ngettext "%d hunk in %s is" "%d hunks in %s are" n)
-            n (format (ngettext "%d file" "%d files" n-files) n-files))))
-
-;;;###autoload
-(defun agent-q-diff-review-changes (&optional directory only)
-  "Review what was written into the project of DIRECTORY and not reviewed yet.
-DIRECTORY is by default the current one.  The changes are in the files
-already, whoever made them: keeping a hunk makes its lines reviewed, so that
-they are not shown again, and rejecting one takes it out of its file.  What is
-not decided stays in the files, and pending.
-
-Until the first look at a project, what is in HEAD of its git repository was
-reviewed.  What you save in Emacs from then on is reviewed as well.
-
-ONLY is asked for with a prefix argument.  If it is the number of a turn of an
-agent, only files are shown in which that agent has written in that turn.  If
-it is a string, the name of a commit, all that differs from that is shown, what
-was reviewed as well; (parting . BRANCH) means the commit at which BRANCH and
-HEAD have parted."
-  (interactive
-   ;; How `project-switch-project' says which project, since Emacs 29.
-   (let ((directory (bound-and-true-p project-current-directory-override)))
-     (list directory
-           (and current-prefix-arg
-                (agent-q-diff-pending--read-only
-                 (agent-q-diff-pending--directory directory))))))
-  (pcase-let* ((directory (agent-q-diff-pending--directory directory))
-               (by (agent-q-diff-pending--who-moved directory))
-               (agent-q-diff-call (agent-q-diff-call-with 'is-by-user t))
-               (`(,root ,review ,notes) (agent-q-diff-pending-begin directory by nil nil only)))
-    (cond
-     ((null review)
-      (message "%s" (string-join
-                     (cons (format "Nothing %s in %s"
-                                   (if (or (null only) (numberp only))
-                                       "is pending"
-                                     (format "has changed since %s"
-                                             (agent-q-diff-visible (or (cdr-safe only) only))))
-                                   (agent-q-diff-visible (abbreviate-file-name root)))
-                           notes)
-                     "; ")))
-     ((agent-q-diff-session-outcome review)
-      (message "%s" (agent-q-diff-visible
-                     (plist-get (agent-q-diff-session-result review) :reason))))
-     (t
-      (pop-to-buffer (agent-q-diff-session-buffer review))
-      (setq next-error-last-buffer (agent-q-diff-session-buffer review))
-      (agent-q-diff-reviews-introduce review)))
-    review))
-
-;;;###autoload
-(defun agent-q-diff-end-turns ()
-  "Record that no agent is at work in the project of the current buffer any more.
-An agent that was interrupted does not say so.  Rejections that wait for its end
-are carried out then."
-  (interactive)
-  (let ((n (agent-q-diff-engine-call #'agent-q-diff-module-end-turns
-                                     (agent-q-diff-pending--directory nil))))
-    (message (if (= 0 n)
-                 "No agent was at work"
-               (format (ngettext "The turn of %d agent is over"
-                                 "The turns of %d agents are over" n)
-                       n)))))
-
-;;;###autoload
-(defun agent-q-diff-mark-reviewed (&optional file)
-  "Record that the project of the current buffer was reviewed as it is.
-If FILE is non-nil, interactively with a prefix argument, only the file of
-this buffer is meant.  The files do not change."
-  (interactive "P")
-  (pcase-let* ((directory (agent-q-diff-pending--directory nil))
-               (`(,root ,texts ,files ,_) (agent-q-diff-pending--look directory))
-               (only (and file
-                          (or (and buffer-file-name (agent-q-diff-reviewed-path root))
-                              (user-error "This buffer visits no file of the project"))))
-               (meant (if only
-                          (seq-filter (lambda (file)
-                                        (equal only (agent-q-diff-pending-file-path file)))
-                                      files)
-                        files)))
-    (agent-q-diff-engine-call #'agent-q-diff-module-mark-reviewed directory
-                               (agent-q-diff-pending--paths meant))
-    (agent-q-diff-pending-mode)
-    (agent-q-diff-pending--note root texts (seq-difference files meant #'eq))
-    (agent-q-diff-pending-count-soon root)
-    (if (null meant)
-        (message "Nothing was pending")
-      (message (ngettext "%d file is reviewed as it is" "%d files are reviewed as they are"
-                         (length meant))
-               (length meant)))))
 
 (provide 'agent-q-diff-pending)
 ;;; agent-q-diff-pending.el ends here

@@ -49,17 +49,71 @@ line asks at each redisplay, and that is found out on disk.")
        agent-q-diff-reviewed--known-root))
 
 (defun agent-q-diff-reviewed--find-root (directory)
-  "Return the root of the repository that DIRECTORY is in, if it was looked at."
-  (when-let* ((root (locate-dominating-file directory ".git"))
-              (git (expand-file-name ".git" root))
-              (data (if (file-directory-p git)
-                        git
-                      (with-temp-buffer
-                        (insert-file-contents git)
-                        (and (looking-at "gitdir: \\(.+\\)")
-                             (expand-file-name (match-string 1) root))))))
-    (and (file-exists-p (expand-file-name "agent-q-diff/ledger" data))
-         (file-name-as-directory (file-truename root)))))
+  "Return the root of the project that DIRECTORY is in, if it was looked at.
+That is its repository, or a nearer folder without git that is a project."
+  (let* ((top (locate-dominating-file directory ".git"))
+         (root (and top (file-name-as-directory (file-truename top))))
+         (plain (agent-q-diff-reviewed--plain-root directory)))
+    (cond
+     ((null root) plain)
+     ((and plain (string-prefix-p root plain)) plain)
+     ((file-exists-p (expand-file-name "agent-q-diff/ledger"
+                                       (agent-q-diff-reviewed--git-folder top)))
+      root))))
+
+(defun agent-q-diff-reviewed--git-folder (top)
+  "Return the folder of git's data of the working tree at TOP."
+  (let ((git (expand-file-name ".git" top)))
+    (if (file-directory-p git)
+        git
+      (with-temp-buffer
+        (insert-file-contents git)
+        (if (looking-at "gitdir: \\(.+\\)")
+            (expand-file-name (match-string 1) top)
+          git)))))
+
+(defvar agent-q-diff-reviewed--plain-roots nil
+  "What `agent-q-diff-reviewed--plain-roots' has found last, (STATE . ROOTS).")
+
+(defun agent-q-diff-reviewed--plain-roots ()
+  "Return the roots of the projects without git, as the engine has recorded them.
+They are read again only when there is another one."
+  (let* ((state (getenv "XDG_STATE_HOME"))
+         (folder (expand-file-name "agent-q-diff/projects/"
+                                   (if (and state (string-prefix-p "/" state))
+                                       state
+                                     "~/.local/state/")))
+         (time (file-attribute-modification-time (file-attributes folder)))
+         (known (list folder time agent-q-diff-reviewed-n-projects)))
+    (unless (equal known (car agent-q-diff-reviewed--plain-roots))
+      (setq agent-q-diff-reviewed--plain-roots
+            (cons known
+                  (and time
+                       (delq nil
+                             (mapcar #'agent-q-diff-reviewed--plain-root-of
+                                     (directory-files folder t
+                                                      "\\`[0-9a-f]\\{64\\}\\'")))))))
+    (cdr agent-q-diff-reviewed--plain-roots)))
+
+(defun agent-q-diff-reviewed--plain-root-of (folder)
+  "Return the root of the project without git whose data lies in FOLDER, or nil."
+  (let ((file (expand-file-name "root" folder)))
+    (and (file-readable-p file)
+         (file-name-as-directory
+          (decode-coding-string (agent-q-diff-file-bytes file)
+                                (or file-name-coding-system
+                                    default-file-name-coding-system
+                                    'utf-8))))))
+
+(defun agent-q-diff-reviewed--plain-root (directory)
+  "Return the root of the nearest project without git that DIRECTORY is in, or nil."
+  (when-let ((roots (agent-q-diff-reviewed--plain-roots)))
+    (let ((name (file-name-as-directory (file-truename directory))))
+      (car (sort (seq-filter (lambda (root)
+                               (string-prefix-p root name))
+                             roots)
+                 (lambda (one other)
+                   (< (length other) (length one))))))))
 
 (defun agent-q-diff-reviewed-path (root)
   "Return the name of this buffer's file below ROOT, or nil if it is elsewhere."

@@ -79,7 +79,7 @@
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-lifecycle)
-(require 'agent-q-diff-pending)
+(require 'agent-q-diff-changes)
 (require 'agent-q-diff-own-tool)
 (require 'agent-q-diff-own-agent)
 
@@ -588,9 +588,9 @@ Answer CLIENT at once, or if IS-WAITING is non-nil, when it ends."
                (agent-q-diff-call (agent-q-diff-call-with 'caller nil))
                (`(,root ,review ,notes)
                 (if is-waiting
-                    (agent-q-diff-pending-begin default-directory nil answer
+                    (agent-q-diff-changes-begin default-directory nil answer
                                                 (lambda () (process-live-p client)))
-                  (agent-q-diff-pending-begin default-directory nil))))
+                  (agent-q-diff-changes-begin default-directory nil))))
     (cond
      ((null review)
       (agent-q-diff-server--answer
@@ -605,7 +605,7 @@ Answer CLIENT at once, or if IS-WAITING is non-nil, when it ends."
       (agent-q-diff-server--answer
        client
        (string-join (cons (format "%s open for review in Emacs"
-                                  (agent-q-diff-pending-review-words review))
+                                  (agent-q-diff-changes-review-words review))
                           notes)
                     "; ")
        nil))

@@ -92,11 +92,11 @@
 
 (autoload 'agent-q-diff-review-diff "agent-q-diff-api"
   "Review DIFF, a unified diff of one or more files, and return the review." t)
-(autoload 'agent-q-diff-review-changes "agent-q-diff-pending"
+(autoload 'agent-q-diff-review-changes "agent-q-diff-changes"
   "Review what was written into the project of DIRECTORY and not reviewed yet." t)
-(autoload 'agent-q-diff-mark-reviewed "agent-q-diff-pending"
+(autoload 'agent-q-diff-mark-reviewed "agent-q-diff-changes"
   "Record that the project of the current buffer was reviewed as it is." t)
-(autoload 'agent-q-diff-end-turns "agent-q-diff-pending"
+(autoload 'agent-q-diff-end-turns "agent-q-diff-changes"
   "Record that no agent is at work in the project of the current buffer any more." t)
 (autoload 'agent-q-diff-pending-mode "agent-q-diff-pending"
   "Take what you save as reviewed, and count what is not in the mode line." t)

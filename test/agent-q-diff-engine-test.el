@@ -191,6 +191,7 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-note-hunks agent-q-diff-module-noted-hunks
     agent-q-diff-module-pending-since agent-q-diff-module-reviewed-beside
     agent-q-diff-module-note-staged agent-q-diff-module-keep-staged
+    agent-q-diff-module-new-project agent-q-diff-module-begin-project
     agent-q-diff-module-plan-back agent-q-diff-module-n-decisions
     agent-q-diff-module-join-decisions agent-q-diff-module-commit
     agent-q-diff-module-reject-all agent-q-diff-module-decision

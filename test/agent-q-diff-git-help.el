@@ -4,13 +4,13 @@
 
 ;;; Commentary:
 
-;; A repository with one committed file, what an agent writes there by a shell,
-;; and reviews of what is pending.
+;; A repository with one committed file, or a folder without git, what an agent
+;; writes there by a shell, and reviews of what is pending.
 
 ;;; Code:
 
 (require 'agent-q-diff-test-help)
-(require 'agent-q-diff-pending)
+(require 'agent-q-diff-changes)
 
 (defvar aqd-pending-root nil
   "The root of the current test's repository.")
@@ -42,7 +42,7 @@
 (defun aqd-pending-files ()
   "Return the paths of the files that are pending."
   (mapcar #'agent-q-diff-pending-file-path
-          (nth 2 (agent-q-diff-pending--look aqd-pending-root nil))))
+          (nth 2 (agent-q-diff-pending-look aqd-pending-root nil))))
 
 (defun aqd-pending--clean-up ()
   "Kill the buffers and remove the files that a test has left."
@@ -80,6 +80,40 @@
              (agent-q-diff-review-changes)
              ,@body)
          (aqd-pending--clean-up)))))
+
+(defmacro aqd-with-folder-without-git (&rest body)
+  "Run BODY in a folder without git that has f.txt and is no project yet.
+What is recorded of it lies in a folder of the test."
+  (declare (indent 0) (debug t))
+  `(aqd-with-git-folder
+     (let* ((aqd-pending-state (make-temp-file "aqd-state" t))
+            (process-environment (cons (concat "XDG_STATE_HOME=" aqd-pending-state)
+                                       process-environment))
+            (default-directory aqd-pending-root)
+            (agent-q-diff-display 'announce))
+       (unwind-protect
+           (save-window-excursion
+             (aqd-pending-put "f.txt" aqd-pending-text)
+             ,@body)
+         (aqd-pending--clean-up)
+         (delete-directory aqd-pending-state t)))))
+
+(defun aqd-pending-begin (answer)
+  "Call the command that reviews changes, and ANSWER its question.
+Return (QUESTION . SAID), where QUESTION is nil if there was none."
+  (let ((question nil))
+    (cl-letf (((symbol-function 'y-or-n-p) (lambda (prompt)
+                                             (setq question prompt)
+                                             answer)))
+      (let ((said (aqd-said (call-interactively #'agent-q-diff-review-changes))))
+        (cons question said)))))
+
+(defmacro aqd-with-plain-project (&rest body)
+  "Run BODY in a project without git that has f.txt and was looked at."
+  (declare (indent 0) (debug t))
+  `(aqd-with-folder-without-git
+     (aqd-pending-begin t)
+     ,@body))
 
 (defmacro aqd-with-pending (&rest body)
   "Review what is pending, and run BODY in its diff buffer."

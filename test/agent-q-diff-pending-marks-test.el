@@ -61,6 +61,13 @@
       (should (equal aqd-marks-of-three (aqd-marks)))
       (should-not (buffer-modified-p)))))
 
+(ert-deftest aqd-marks-are-in-a-project-without-git-as-well ()
+  (aqd-with-plain-project
+    (aqd-pending-put "f.txt" aqd-marks-three)
+    (aqd-with-marks
+      (aqd-marks-count)
+      (should (equal aqd-marks-of-three (aqd-marks))))))
+
 (ert-deftest aqd-marks-move-with-the-text-and-go-when-it-is-reviewed ()
   (aqd-with-repository
     (aqd-pending-put "f.txt" aqd-marks-three)

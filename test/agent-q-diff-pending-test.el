@@ -577,7 +577,7 @@ another git has locked the index (index.lock)"
       (aqd-pending-do #'agent-q-diff-accept-hunk 0))
     (let ((found (aqd-in-fresh-emacs
                   `(progn
-                     (require 'agent-q-diff-pending)
+                     (require 'agent-q-diff-changes)
                      (let ((review (progn
                                      (setq agent-q-diff-display 'announce)
                                      (agent-q-diff-review-changes ,aqd-pending-root))))
@@ -726,7 +726,7 @@ another git has locked the index (index.lock)"
 
 (ert-deftest aqd-pending-one-turn-can-be-reviewed-alone ()
   (aqd-with-repository
-    (should-not (agent-q-diff-pending--turns default-directory))
+    (should-not (agent-q-diff-changes--turns default-directory))
     (aqd-pending-turn "Codex" aqd-pending-written)
     (agent-q-diff-module-begin-turn default-directory "Claude Code" "" "make it new")
     (aqd-pending-put "g.txt" "new\n")
@@ -1081,7 +1081,7 @@ another git has locked the index (index.lock)"
     (aqd-pending-put "f.txt" aqd-pending-written)
     (let* ((root default-directory)
            (message nil)
-           (review (nth 1 (agent-q-diff-pending-begin
+           (review (nth 1 (agent-q-diff-changes-begin
                            root nil
                            (lambda (result) (setq message (plist-get result :message)))
                            #'always))))
@@ -1126,6 +1126,145 @@ another git has locked the index (index.lock)"
       (with-current-buffer (agent-q-diff-session-buffer review)
         (agent-q-diff-accept-all)))
     (should-not (aqd-pending-files))))
+
+;;;; Without git
+
+(ert-deftest aqd-pending-a-folder-without-git-is-a-project-if-the-user-says-so ()
+  (aqd-with-folder-without-git
+    (make-directory "sub")
+    (aqd-pending-put "sub/g.txt" "g\n")
+    (should-error (aqd-pending-begin nil) :type 'user-error)
+    (should-error (agent-q-diff-review-changes) :type 'agent-q-diff-no-repository)
+    (should-error (agent-q-diff-mark-reviewed) :type 'agent-q-diff-no-repository)
+    (should-not (directory-files aqd-pending-state nil "agent"))
+    (pcase-let ((`(,question . ,said) (aqd-pending-begin t)))
+      (should (equal (concat "There is no git repository here.  Take the 2 files in "
+                             aqd-pending-root
+                             " as reviewed, and show what changes from now on? ")
+                     question))
+      (should (string-match-p "Nothing is pending in " said)))
+    (let ((default-directory (aqd-pending-name "sub/")))
+      (aqd-pending-put "new.txt" "new\n")
+      (should-not (car (aqd-pending-begin nil)))
+      (should (equal '("new.txt") (aqd-pending-files))))))
+
+(ert-deftest aqd-pending-the-project-that-project-el-knows-is-begun ()
+  (aqd-with-folder-without-git
+    (make-directory "sub")
+    (let ((default-directory (aqd-pending-name "sub/"))
+          (project-find-functions (list (lambda (_)
+                                          (cons 'transient aqd-pending-root)))))
+      (should (string-search (format "the 1 file in %s as" aqd-pending-root)
+                             (car (aqd-pending-begin t)))))
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (should (equal '("f.txt") (aqd-pending-files)))))
+
+(ert-deftest aqd-pending-the-home-directory-is-never-a-project ()
+  (aqd-with-folder-without-git
+    (let ((default-directory "/"))
+      (should (string-search "/ is too much for one project"
+                             (agent-q-diff-error-text
+                              (should-error (aqd-pending-begin t))))))))
+
+(ert-deftest aqd-pending-without-git-hunks-are-kept-and-taken-out ()
+  (aqd-with-plain-project
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-pending-put "new.txt" "new\n")
+    (should (equal " [2 files, 3 hunks unreviewed]" (aqd-pending-amount)))
+    (let ((agent-q-diff-stage-kept t))
+      (aqd-with-pending
+        (should-not (aqd-warned
+                      (should (string-match-p
+                               "kept" (aqd-pending-do #'agent-q-diff-accept-hunk 0)))))
+        (should (string-match-p "taken out" (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
+        (should (string-match-p "there is no git repository"
+                                (aqd-said (agent-q-diff-stage))))))
+    (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))
+    (should (equal '("new.txt") (aqd-pending-files)))
+    (should (string-match-p "1 file is reviewed as it is"
+                            (aqd-said (agent-q-diff-mark-reviewed))))
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-pending-without-git-what-is-deleted-comes-back ()
+  (aqd-with-plain-project
+    (delete-file "f.txt")
+    (aqd-with-pending
+      (agent-q-diff-reject-all t))
+    (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-pending-without-git-what-the-user-saves-is-reviewed ()
+  (aqd-with-plain-project
+    (dolist (name '("f.txt" "sub/new.txt" ".hidden"))
+      (make-directory (file-name-directory (aqd-pending-name name)) t)
+      (with-current-buffer (find-file-noselect (aqd-pending-name name))
+        (goto-char (point-max))
+        (insert "mine\n")
+        (save-buffer)
+        (kill-buffer)))
+    (should-not (aqd-pending-files))
+    (aqd-pending-put "sub/new.txt" "")
+    (should (equal '("sub/new.txt") (aqd-pending-files)))))
+
+(ert-deftest aqd-pending-without-git-what-was-accepted-before-the-write-is-reviewed ()
+  (aqd-with-plain-project
+    (let ((review (agent-q-diff-review "f.txt" aqd-pending-text aqd-pending-written
+                                       "" #'ignore)))
+      (with-current-buffer (agent-q-diff-session-buffer review)
+        (agent-q-diff-accept-all)))
+    (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-pending-without-git-a-rejection-waits-for-the-agent ()
+  (aqd-with-plain-project
+    (agent-q-diff-module-begin-turn default-directory "Codex" "" "")
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (should (string-match-p "Hunk 2 waits until Codex has ended"
+                              (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
+      (should (string-match-p "1 hunk was taken out" (aqd-pending-turn-ends))))
+    (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))))
+
+(ert-deftest aqd-pending-a-save-elsewhere-looks-at-no-folder-above ()
+  (aqd-with-plain-project
+    (with-temp-buffer
+      (setq default-directory temporary-file-directory)
+      (should-not (agent-q-diff-reviewed-root))
+      (cl-letf (((symbol-function 'locate-dominating-file) #'aqd-fail)
+                ((symbol-function 'directory-files) #'aqd-fail))
+        (should-not (agent-q-diff-reviewed-root))))
+    ;; What is known of all projects is read once.
+    (cl-letf (((symbol-function 'directory-files) #'aqd-fail))
+      (should (equal aqd-pending-root
+                     (agent-q-diff-reviewed--find-root (aqd-pending-name "sub/")))))
+    (make-directory "repository/.git" t)
+    (should-not (agent-q-diff-reviewed--find-root (aqd-pending-name "repository/")))))
+
+(ert-deftest aqd-pending-another-emacs-knows-a-project-without-git ()
+  (aqd-with-plain-project
+    (should (string-suffix-p
+             aqd-pending-root
+             (aqd-in-fresh-emacs
+              `(progn
+                 (require 'agent-q-diff-reviewed)
+                 (agent-q-diff-reviewed--find-root ,(aqd-pending-name "sub/"))))))))
+
+(ert-deftest aqd-pending-a-project-that-becomes-a-repository-goes-on ()
+  (aqd-with-plain-project
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-pending-git "init" "-q")
+    (should (equal aqd-pending-root (agent-q-diff-reviewed--find-root aqd-pending-root)))
+    (aqd-pending-git "add" ".")
+    (aqd-pending-git "commit" "-qm" "an agent's")
+    (should (string-match-p "HEAD has got" (car (aqd-pending-begin nil))))
+    (should (equal '("f.txt") (aqd-pending-files)))))
+
+(ert-deftest aqd-pending-what-is-no-text-is-named-or-counted ()
+  (should (equal "Not looked at: a (no text), b (over 8 MB)"
+                 (agent-q-diff-changes--left-out-note '(("a") ("b" . 1)))))
+  (should (equal "Not looked at: b (a repository of its own), 4 files that are no text, such as a"
+                 (agent-q-diff-changes--left-out-note
+                  '(("b" . 0) ("a") ("c") ("d") ("e"))))))
 
 ;;;; One key for all
 

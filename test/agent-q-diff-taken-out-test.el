@@ -61,6 +61,14 @@
     (aqd-taken-press 1 "b")
     (should (equal aqd-taken-without-second (aqd-taken-has "f.txt")))))
 
+(ert-deftest aqd-taken-out-without-git-comes-back-as-well ()
+  (aqd-with-plain-project
+    (aqd-taken-put "f.txt" aqd-pending-written)
+    (aqd-with-pending (aqd-taken-reject 1))
+    (should (equal (list aqd-taken-row) (aqd-taken-rows)))
+    (aqd-taken-press 1 "b")
+    (should (equal aqd-pending-written (aqd-taken-has "f.txt")))))
+
 (ert-deftest aqd-taken-out-of-any-encoding-in-a-visited-file ()
   (aqd-with-repository
     (let ((bytes "\xe9t\xe9\r\nun\r\ndeux\r\n"))

@@ -11,6 +11,7 @@ use agent_q_diff_engine::merge;
 use agent_q_diff_reviewed::authors::{Author, Authors};
 use agent_q_diff_reviewed::{
     Content, HunkNote, LeftOut, Moves, Pending, Project, ProjectError, Turn, Version,
+    projects_folder,
 };
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 
@@ -38,15 +39,60 @@ fn with_project<T>(
     is_new: bool,
     body: impl FnOnce(&mut Project) -> Result<T>,
 ) -> Result<T> {
-    let folder = PathBuf::from(OsString::from_vec(folder.clone_string_contents()?));
+    let folder = path_of(folder)?;
     let known = PROJECTS.with_borrow_mut(|all| all.remove(&folder));
-    let mut project = match known.filter(|_| !is_new) {
+    let mut project = match known.filter(|known| !is_new && known.is_current()) {
         Some(project) => project,
-        None => answer(env, Project::open(&folder))?,
+        None => answer(env, Project::open_among(&folder, &projects(env)?))?,
     };
     let result = body(&mut project);
     PROJECTS.with_borrow_mut(|all| all.insert(folder, project));
     result
+}
+
+fn path_of(name: Value) -> Result<PathBuf> {
+    Ok(PathBuf::from(OsString::from_vec(
+        name.clone_string_contents()?,
+    )))
+}
+
+/// Returns the folder of the data of projects without git, by the environment that Emacs gives to the
+/// programs that it runs.
+fn projects(env: &Env) -> Result<PathBuf> {
+    let variable = |name: &str| -> Result<Option<OsString>> {
+        let value = env.call("getenv", [name.into_lisp(env)?])?;
+        let bytes = value.is_not_nil().then(|| value.clone_string_contents());
+        Ok(bytes.transpose()?.map(OsString::from_vec))
+    };
+    let (state, home) = (variable("XDG_STATE_HOME")?, variable("HOME")?);
+    Ok(projects_folder(|name| match name {
+        "HOME" => home.clone(),
+        _ => state.clone(),
+    }))
+}
+
+/// Return what a project at FOLDER, which is in none, would be: (ROOT . N-FILES).
+///
+/// N-FILES is the number of its files that would be looked at.  If it cannot be a
+/// project, signal an error.
+#[defun]
+fn new_project<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let found = Project::before_begin(&path_of(folder)?, &projects(env)?);
+        let (root, n_files) = answer(env, found)?;
+        env.cons(text(env, root.as_os_str().as_bytes())?, n_files)
+    })
+}
+
+/// Begin a project at FOLDER, which is in no git repository; what its files hold is reviewed.
+///
+/// If it is in a project already, do nothing.
+#[defun]
+fn begin_project(env: &Env, folder: Value) -> Result<()> {
+    catching_panics(env, || {
+        let begun = Project::begin(&path_of(folder)?, &projects(env)?);
+        answer(env, begun.map(|_| ()))
+    })
 }
 
 /// Return what is pending in the project of FOLDER: [ROOT TEXTS FILES LEFT-OUT TURNS].
@@ -74,7 +120,8 @@ fn with_project<T>(
 /// agents, the latest last.  TIME is when it began, in seconds since 1970.
 ///
 /// LEFT-OUT is a list of (PATH . N), what was not looked at: a file that is
-/// larger than 8 MiB, or a folder with N files that git does not know.
+/// larger than 8 MiB, or a folder with N files that git does not know, or, if N
+/// is nil, a file that is no text in a project without git.
 ///
 /// BY is who has moved HEAD since the last call, if it has moved, and
 /// brought back files: `user', `agent', or nil if nobody knows; then that it
@@ -118,7 +165,7 @@ fn found<'e>(env: &'e Env, project: &mut Project, moves: Option<Moves>) -> Resul
         text(env, project.root().as_os_str().as_bytes())?,
         text(env, project.texts().as_os_str().as_bytes())?,
         list(env, files)?,
-        left_out(env, &look.left_out)?,
+        left_out(env, &look.left_out, &look.not_text)?,
         turns(env, answer(env, project.turns())?)?,
     ];
     vector(env, found)
@@ -158,11 +205,13 @@ fn file<'e>(
     ])
 }
 
-/// Returns `left_out` for Lisp.
-fn left_out<'e>(env: &'e Env, left_out: &[LeftOut]) -> Result<Value<'e>> {
+/// Returns `left_out`, and the files `not_text`, for Lisp.
+fn left_out<'e>(env: &'e Env, left_out: &[LeftOut], not_text: &[Vec<u8>]) -> Result<Value<'e>> {
     let left_out = left_out.iter();
     let left_out = left_out.map(|(path, n)| env.cons(text(env, path)?, *n));
-    list(env, left_out.collect::<Result<Vec<_>>>()?)
+    let nil = env.intern("nil")?;
+    let not_text = not_text.iter().map(|path| env.cons(text(env, path)?, nil));
+    list(env, left_out.chain(not_text).collect::<Result<Vec<_>>>()?)
 }
 
 /// Return what differs in the project of FOLDER from REVISION: [ROOT TEXTS FILES LEFT-OUT NAME].
@@ -193,7 +242,7 @@ fn pending_since<'e>(
                 text(env, project.root().as_os_str().as_bytes())?,
                 text(env, project.texts().as_os_str().as_bytes())?,
                 list(env, files.collect::<Result<Vec<_>>>()?)?,
-                left_out(env, &since.left_out)?,
+                left_out(env, &since.left_out, &[])?,
                 text(env, since.name.as_bytes())?,
             ];
             vector(env, found)

@@ -9,11 +9,10 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::{Digest, Version};
+use crate::{Digest, Version, tree};
 
 mod index;
 
@@ -366,7 +365,7 @@ impl Git {
         let mut committed = committed.into_iter();
         for path in hidden {
             let same = committed.next().is_some_and(|committed| {
-                let has_size = self.size(path) == committed.bytes.len() as u64;
+                let has_size = tree::size(&self.root, path) == committed.bytes.len() as u64;
                 has_size && self.working(path).is_ok_and(|working| working == committed)
             });
             if !same {
@@ -590,50 +589,17 @@ impl Git {
         }
     }
 
-    /// Returns the size in bytes of the file `path` in the working tree; 0 if there is none.
-    pub fn size(&self, path: &[u8]) -> u64 {
-        let name = self.root.join(OsStr::from_bytes(path));
-        fs::symlink_metadata(name).map_or(0, |metadata| metadata.len())
-    }
-
     /// Returns what `path` is in the working tree.
     ///
     /// # Errors
     ///
     /// If it is there and cannot be read.
     pub fn working(&self, path: &[u8]) -> Result<Committed, io::Error> {
-        let name = self.root.join(OsStr::from_bytes(path));
-        let nothing = Committed {
-            mode: 0,
-            bytes: Vec::new(),
-        };
-        // What is behind a link that stands where a folder was is no file of the project.
-        let mut folders = Path::new(OsStr::from_bytes(path)).ancestors().skip(1);
-        if folders.any(|folder| self.root.join(folder).is_symlink() && folder != Path::new("")) {
-            return Ok(nothing);
-        }
-        let metadata = match fs::symlink_metadata(&name) {
-            Ok(metadata) => metadata,
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) =>
-            {
-                return Ok(nothing);
-            }
-            Err(error) => return Err(error),
-        };
-        let (mode, bytes) = if metadata.is_symlink() {
-            (0o120_000, fs::read_link(&name)?.into_os_string().into_vec())
-        } else if metadata.is_file() {
-            let is_executable = metadata.permissions().mode() & 0o100 != 0;
-            let mode = if is_executable { 0o100_755 } else { 0o100_644 };
-            (self.mode(mode), fs::read(&name)?)
-        } else {
-            (0, Vec::new())
-        };
-        Ok(Committed { mode, bytes })
+        let found = tree::working(&self.root, path)?;
+        Ok(Committed {
+            mode: self.mode(found.mode),
+            ..found
+        })
     }
 }
 
@@ -714,7 +680,7 @@ pub fn in_progress(folder: &Path) -> Option<&'static str> {
 
 /// Returns whether the file `path`, which git does not know, is one that an editor keeps for itself:
 /// a lock or an automatic save of Emacs, a backup, a swap file of Vim, or a draft of this package.
-fn is_editors_own(path: &[u8]) -> bool {
+pub fn is_editors_own(path: &[u8]) -> bool {
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
     name.starts_with(b".#")
         || name.starts_with(b".agent-q-diff-")

@@ -43,7 +43,8 @@ pub trait World {
     /// If a commit is gone.
     fn changed(&mut self, old: Option<&str>, new: Option<&str>) -> Result<Vec<Path>, Self::Error>;
 
-    /// Returns the paths whose file may differ from HEAD, new files included.
+    /// Returns the paths whose file may differ from HEAD, new files included. Without git, those are all
+    /// that exist or are known.
     ///
     /// # Errors
     ///
@@ -509,6 +510,11 @@ impl Ledger {
         }
     }
 
+    /// Returns the paths of which something is known.
+    pub fn paths(&self) -> BTreeSet<&Path> {
+        self.reviewed.keys().chain(self.seen.keys()).collect()
+    }
+
     /// Looks at the project as it is, and returns what is pending, by path.
     ///
     /// `moves` says who can have moved HEAD, or changed files otherwise than by writing them, since the
@@ -533,8 +539,7 @@ impl Ledger {
                 _ => self.follow_head(world, head.as_deref(), moves)?,
             }
         }
-        let known = self.reviewed.keys().chain(self.seen.keys());
-        let paths: BTreeSet<Path> = dirty.iter().chain(known).cloned().collect();
+        let paths: BTreeSet<Path> = dirty.iter().chain(self.paths()).cloned().collect();
         let mut pending = Vec::new();
         for path in paths {
             let is_dirty = dirty.contains(&path);

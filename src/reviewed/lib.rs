@@ -11,20 +11,25 @@
 //! - [`carry`]: how changes of one text are carried over to another
 //! - [`Project`]: a working tree on disk, with its ledger in a folder beside the repository's own data,
 //!   which is only read: no ref, stash, hook or object of it changes, and its index only when the user
-//!   stages what was decided
+//!   stages what was decided. A folder without git is one, too, if the user says so; then there is no
+//!   committed text, and the ledger is among the user's own data
 
 pub mod authors;
 pub mod carry;
+mod disk;
 mod git;
 mod ledger;
+mod plain;
 mod project;
 mod renames;
 mod stage;
 mod store;
+mod tree;
 mod version;
 
 pub use git::GitError;
 pub use ledger::{HunkNote, Ledger, Moves, Pending, Record, Seen, Staged, TakenOut, Turn, World};
+pub use plain::projects_folder;
 pub use project::{LeftOut, Lines, Look, Project, ProjectError, Since};
 pub use renames::Rename;
 pub use store::{Content, StoreError};

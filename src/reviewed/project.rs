@@ -1,9 +1,8 @@
 //! A project on disk: its files, its repository, and what was reviewed of it.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use agent_q_diff_engine::diff::edits;
@@ -12,19 +11,26 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
 use crate::authors::{Authors, Written};
-use crate::git::{self, Committed, Entries, Git, GitError, Indexed, Status};
+use crate::disk::{Disk, MAX_SIZE, bounded, is_binary, look_with_git, look_without_git, stored};
+use crate::git::{Committed, Entries, Git, GitError, Indexed};
+use crate::plain::{Plain, is_outside, projects_folder};
 use crate::stage::staged;
 use crate::store::{Content, Store, StoreError, now};
-use crate::{
-    Digest, HunkNote, Ledger, Moves, Pending, Rename, Staged, TakenOut, Turn, Version, World,
-};
+use crate::tree::{self, Tree};
+use crate::{HunkNote, Ledger, Moves, Pending, Rename, TakenOut, Turn, Version, World};
 
 /// Why a project cannot be looked at.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
-    /// It is in no git repository.
-    #[error("{} is in no git repository", .0.display())]
+    /// It is in no git repository, and nobody has said that it is a project all the same.
+    #[error("call M-x agent-q-diff-review-changes there first: {} is in no git repository", .0.display())]
     NoRepository(PathBuf),
+    /// It has no git, and more files than that.
+    #[error(
+        "{} has more than {} files; make it a git repository (git init), then look again",
+        .0.display(), thousands(*.1)
+    )]
+    TooMany(PathBuf, usize),
     /// git is in the middle of something, and files may have marks of conflicts.
     #[error("git is in the middle of {0}; finish or abort it, then look again")]
     InProgress(&'static str),
@@ -35,7 +41,7 @@ pub enum ProjectError {
     #[error("HEAD and \"{0}\" have no commit in common")]
     NothingInCommon(String),
     /// It is all of the home directory, or of the machine.
-    #[error("turns of agents are not recorded in a repository at {}", .0.display())]
+    #[error("{} is too much for one project, so nothing is recorded there", .0.display())]
     TooWide(PathBuf),
     /// git cannot read it.
     #[error(transparent)]
@@ -64,13 +70,6 @@ pub enum ProjectError {
 /// A number of lines, and the first of them.
 pub type Lines = (usize, Vec<u8>);
 
-/// Largest size of a file that is looked at, in bytes.
-const MAX_SIZE: u64 = 8 << 20;
-
-/// Most files that git does not know, below one folder at the top, that are looked at: more are what some
-/// program installed, such as `node_modules`.
-const MAX_NEW: usize = 1000;
-
 /// Least time between two times that texts are deleted which nothing names; younger ones stay anyway.
 const PRUNE_PAUSE: Duration = Duration::from_secs(60 * 60);
 
@@ -87,6 +86,8 @@ pub struct Look {
     /// with more than 1,000 files that git does not know, with their number; repositories in it that are
     /// new or at another commit, each with 0.
     pub left_out: Vec<LeftOut>,
+    /// Without git, the files that were not looked at because they are no text, nor known.
+    pub not_text: Vec<Vec<u8>>,
 }
 
 /// What differs from a commit.
@@ -102,10 +103,10 @@ pub struct Since {
     pub left_out: Vec<LeftOut>,
 }
 
-/// A working tree, and what was reviewed of it.
+/// The files of a project, and what was reviewed of them.
 #[derive(Debug)]
 pub struct Project {
-    git: Git,
+    tree: Tree,
     store: Store,
     /// When texts that nothing names were last deleted.
     pruned: Option<Instant>,
@@ -118,19 +119,95 @@ impl Project {
     ///
     /// [`ProjectError`].
     pub fn open(folder: &Path) -> Result<Project, ProjectError> {
-        let git = Git::find(folder)?;
-        let git = git.ok_or_else(|| ProjectError::NoRepository(folder.to_owned()))?;
-        let store = Store::open(git.data_folder())?;
+        Project::open_among(folder, &projects_folder(|name| std::env::var_os(name)))
+    }
+
+    /// Opens the project that `folder` is in; `projects` is the folder of the data of those without git,
+    /// see [`projects_folder`]. The nearest one counts.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`].
+    pub fn open_among(folder: &Path, projects: &Path) -> Result<Project, ProjectError> {
+        let tree = match (git_of(folder)?, Plain::find(folder, projects)) {
+            (None, None) => return Err(ProjectError::NoRepository(folder.to_owned())),
+            (None, Some(plain)) => Tree::Plain(plain),
+            (Some(git), Some(plain)) if plain.root == git.root => {
+                plain.hand_over(&git.data_folder())?;
+                Tree::Git(git)
+            }
+            (Some(git), Some(plain)) if plain.root.starts_with(&git.root) => Tree::Plain(plain),
+            (Some(git), _) => Tree::Git(git),
+        };
+        Project::of(tree)
+    }
+
+    fn of(tree: Tree) -> Result<Project, ProjectError> {
+        let store = Store::open(tree.data_folder())?;
         Ok(Project {
-            git,
+            tree,
             store,
             pruned: None,
         })
     }
 
+    /// Begins a project at `root`, which is in no git repository, unless that is in one that has begun: all
+    /// that its files hold now was reviewed. `projects` is as for [`Project::open_among`].
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`], also if it is too wide, or has too many files; then nothing was written.
+    pub fn begin(root: &Path, projects: &Path) -> Result<Project, ProjectError> {
+        match Project::open_among(root, projects) {
+            Err(ProjectError::NoRepository(_)) => {}
+            found => return found,
+        }
+        let tree = Tree::Plain(Plain::at(root, projects)?);
+        if let Tree::Plain(plain) = &tree {
+            plain.begin(|folder| {
+                let files = plain.files(MAX_SIZE)?;
+                Store::open(folder.to_owned())?.change(|ledger, store| {
+                    let (mut disk, _) = Disk::without_git(&tree, store, ledger, files)?;
+                    for path in disk.dirty.clone() {
+                        let working = disk.working(&path)?;
+                        ledger.decide(&mut disk, &path, working, working)?;
+                    }
+                    ledger.look(&mut disk, Moves::Unknown)?;
+                    Ok(())
+                })
+            })?;
+        }
+        Project::of(tree)
+    }
+
+    /// Returns the root that [`Project::begin`] would give a project, and how many files it would have.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`], as there.
+    pub fn before_begin(root: &Path, projects: &Path) -> Result<(PathBuf, usize), ProjectError> {
+        let plain = Plain::at(root, projects)?;
+        let paths = plain.files(MAX_SIZE)?.paths;
+        let tree = Tree::Plain(plain);
+        let mut n = 0;
+        for path in paths {
+            n += usize::from(!is_binary(&tree.working(&path)?));
+        }
+        Ok((tree.root().to_owned(), n))
+    }
+
+    /// Returns whether the folder is still such a project as when it was opened: one without git may have
+    /// got it.
+    pub fn is_current(&self) -> bool {
+        match &self.tree {
+            Tree::Git(_) => true,
+            Tree::Plain(plain) => !plain.root.join(".git").exists() && plain.has_begun(),
+        }
+    }
+
     /// The top of the working tree.
     pub fn root(&self) -> &Path {
-        &self.git.root
+        self.tree.root()
     }
 
     /// The folder of the texts that were reviewed, each in a file named by its digest.
@@ -145,37 +222,16 @@ impl Project {
     ///
     /// [`ProjectError`]; then nothing was written.
     pub fn look(&mut self, moves: Moves) -> Result<Look, ProjectError> {
-        self.git.make_safe();
-        if let Some(what) = git::in_progress(self.store.folder()) {
-            return Err(ProjectError::InProgress(what));
-        }
-        let mut status = self.git.status()?;
-        let head = status.head.clone();
-        let in_head = std::mem::take(&mut status.in_head);
-        let in_index = std::mem::take(&mut status.in_index);
-        let (dirty, left_out, not_looked_at) = self.bounded(status);
-        let git = &self.git;
-        let pending = self.store.change(|ledger, store| {
-            if let Some(base) = ledger.base()
-                && Some(base) != head.as_deref()
-                && !git.has_commit(base)?
-            {
-                ledger.lose_base(head.as_deref());
-            }
-            let mut disk = Disk::new(git, store, head, dirty);
-            disk.left_out = not_looked_at;
-            disk.read_committed(ledger.base(), ledger.has_base(), &in_head)?;
-            let index = disk.index(ledger, in_index)?;
-            ledger.follow_index(&mut disk, index, false)?;
-            let pending = ledger.look(&mut disk, moves)?;
-            ledger.end_turns(|turn| !is_alive(turn));
-            Ok::<_, ProjectError>(pending)
-        })?;
+        self.tree.make_safe();
+        let look = match &self.tree {
+            Tree::Git(git) => look_with_git(git, &self.tree, &mut self.store, moves)?,
+            Tree::Plain(plain) => look_without_git(plain, &self.tree, &mut self.store, moves)?,
+        };
         if self.pruned.is_none_or(|at| at.elapsed() > PRUNE_PAUSE) {
             self.store.prune()?;
             self.pruned = Some(Instant::now());
         }
-        Ok(Look { pending, left_out })
+        Ok(look)
     }
 
     /// Returns what differs from the commit that `revision` names, or, if `is_parting`, from the one at which
@@ -186,30 +242,34 @@ impl Project {
     ///
     /// [`ProjectError`], also if there is no such commit.
     pub fn since(&mut self, revision: &str, is_parting: bool) -> Result<Since, ProjectError> {
-        self.git.make_safe();
-        let commit = self.git.commit(revision)?;
-        let mut commit = commit.ok_or_else(|| ProjectError::NoCommit(revision.to_owned()))?;
+        self.tree.make_safe();
+        let no_commit = || ProjectError::NoCommit(revision.to_owned());
+        let git = self.tree.git().ok_or_else(no_commit)?;
+        let commit = git.commit(revision)?;
+        let mut commit = commit.ok_or_else(no_commit)?;
         if is_parting {
-            let base = self.git.merge_base(&commit)?;
+            let base = git.merge_base(&commit)?;
             commit = base.ok_or_else(|| ProjectError::NothingInCommon(revision.to_owned()))?;
         }
-        let name = self.git.subjects(None, &commit, 1)?.join("");
-        let status = self.git.status()?;
+        let name = git.subjects(None, &commit, 1)?.join("");
+        let status = git.status()?;
         let head = status.head.clone();
-        let (dirty, left_out, not_looked_at) = self.bounded(status);
-        let mut paths = self.git.changed(Some(&commit), head.as_deref())?;
+        let (dirty, left_out, not_looked_at) = bounded(git, status);
+        let mut paths = git.changed(Some(&commit), head.as_deref())?;
         paths.extend(dirty.iter().cloned());
-        paths.retain(|path| !not_looked_at.contains(path) && self.git.size(path) <= MAX_SIZE);
+        paths.retain(|path| {
+            !not_looked_at.contains(path) && tree::size(&git.root, path) <= MAX_SIZE
+        });
         paths.sort();
         paths.dedup();
         let names: Vec<&[u8]> = paths.iter().map(Vec::as_slice).collect();
-        let committed = self.git.committed(&commit, &names, &Entries::new())?;
-        let mut disk = Disk::new(&self.git, &self.store, head, dirty);
+        let committed = git.committed(&commit, &names, &Entries::new())?;
+        let mut disk = Disk::new(&self.tree, &self.store, head, dirty);
         disk.left_out = not_looked_at;
         let mut changed = Vec::new();
         let mut reviewed = Vec::new();
         for (path, committed) in paths.iter().zip(committed) {
-            let working = working(&self.git, path)?;
+            let working = self.tree.working(path)?;
             if working == committed {
                 continue;
             }
@@ -243,16 +303,19 @@ impl Project {
     ///
     /// [`ProjectError`]; then nothing was written.
     pub fn note_staged(&mut self) -> Result<(), ProjectError> {
-        self.git.make_safe();
-        let mut status = self.git.status()?;
+        self.tree.make_safe();
+        let Some(git) = self.tree.git() else {
+            return Ok(());
+        };
+        let mut status = git.status()?;
         let head = status.head.clone();
         let in_index = std::mem::take(&mut status.in_index);
-        let (dirty, _, not_looked_at) = self.bounded(status);
-        let git = &self.git;
+        let (dirty, _, not_looked_at) = bounded(git, status);
+        let tree = &self.tree;
         self.store.change(|ledger, store| {
-            let mut disk = Disk::new(git, store, head, dirty);
+            let mut disk = Disk::new(tree, store, head, dirty);
             disk.left_out = not_looked_at;
-            let index = disk.index(ledger, in_index)?;
+            let index = disk.index(git, ledger, in_index)?;
             ledger.follow_index(&mut disk, index, true)
         })
     }
@@ -315,7 +378,7 @@ impl Project {
             return Err(ProjectError::TooWide(self.root().to_owned()));
         }
         self.look_if_possible()?;
-        let head = self.git.head()?;
+        let head = self.tree.git().map(Git::head).transpose()?.flatten();
         let title = title.lines().next().unwrap_or_default();
         self.store.change(|ledger, _| {
             ledger.begin_turn(Turn {
@@ -386,7 +449,7 @@ impl Project {
 
     fn look_if_possible(&mut self) -> Result<(), ProjectError> {
         match self.look_unasked() {
-            Ok(_) | Err(ProjectError::InProgress(_)) => Ok(()),
+            Ok(_) | Err(ProjectError::InProgress(_) | ProjectError::TooMany(..)) => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -410,7 +473,7 @@ impl Project {
         &self,
         pending: &Pending,
     ) -> Result<Vec<(Range<usize>, Authors)>, ProjectError> {
-        let mut disk = Disk::new(&self.git, &self.store, None, Vec::new());
+        let mut disk = Disk::new(&self.tree, &self.store, None, Vec::new());
         Ledger::authors_of(&mut disk, pending)
     }
 
@@ -420,47 +483,12 @@ impl Project {
     ///
     /// [`ProjectError`].
     pub fn renames(&self, pending: &[Pending]) -> Result<Vec<Rename>, ProjectError> {
-        let mut disk = Disk::new(&self.git, &self.store, None, Vec::new());
+        let mut disk = Disk::new(&self.tree, &self.store, None, Vec::new());
         let found = self.store.ledger().renames(&mut disk, pending)?;
         for rename in &found {
             self.store.hold(rename.reviewed)?;
         }
         Ok(found)
-    }
-
-    /// Returns which paths of `status` are looked at, sorted, what is left out, see [`Look`], and all paths
-    /// that are not looked at.
-    fn bounded(&self, status: Status) -> (Vec<Vec<u8>>, Vec<LeftOut>, HashSet<Vec<u8>>) {
-        let top = |path: &[u8]| {
-            path.iter()
-                .position(|&byte| byte == b'/')
-                .map(|at| path[..at].to_vec())
-        };
-        let mut n_new: HashMap<Vec<u8>, usize> = HashMap::new();
-        for (path, is_new) in &status.changed {
-            if let Some(top) = top(path).filter(|_| *is_new) {
-                *n_new.entry(top).or_default() += 1;
-            }
-        }
-        n_new.retain(|_, n| *n > MAX_NEW);
-        let is_left_out = |path: &[u8]| top(path).is_some_and(|top| n_new.contains_key(&top));
-        let mut not_looked_at: HashSet<Vec<u8>> = status.outside.into_iter().collect();
-        let mut left_out: Vec<LeftOut> = Vec::new();
-        let mut looked = Vec::new();
-        for (path, is_new) in status.changed {
-            if is_new && is_left_out(&path) {
-                not_looked_at.insert(path);
-            } else if self.git.size(&path) > MAX_SIZE {
-                left_out.push((path.clone(), 1));
-                not_looked_at.insert(path);
-            } else {
-                looked.push(path);
-            }
-        }
-        left_out.extend(n_new);
-        left_out.extend(status.repositories.into_iter().map(|path| (path, 0)));
-        left_out.sort();
-        (looked, left_out, not_looked_at)
     }
 
     /// If HEAD is another commit than at the last look, and nobody knows who has moved it, returns the
@@ -475,12 +503,15 @@ impl Project {
         if self.moves_unasked() == Moves::Agent {
             return Ok(None);
         }
-        let head = self.git.head()?;
+        let Some(git) = self.tree.git() else {
+            return Ok(None);
+        };
+        let head = git.head()?;
         match head.as_deref() {
             Some(head) if ledger.has_base() && ledger.base() != Some(head) => match ledger.base() {
                 // Nobody can say what has changed since.
-                Some(base) if !self.git.has_commit(base)? => Ok(None),
-                base => Ok(Some(self.git.subjects(base, head, n_most)?)),
+                Some(base) if !git.has_commit(base)? => Ok(None),
+                base => Ok(Some(git.subjects(base, head, n_most)?)),
             },
             _ => Ok(None),
         }
@@ -499,9 +530,9 @@ impl Project {
         before: (u32, &[u8]),
         after: (u32, &[u8]),
     ) -> Result<(), ProjectError> {
-        let git = &self.git;
+        let tree = &self.tree;
         self.store.change(|ledger, store| {
-            let mut disk = Disk::new(git, store, None, Vec::new());
+            let mut disk = Disk::new(tree, store, None, Vec::new());
             let working = disk.working(path)?;
             let decided = (disk.version(before)?, disk.version(after)?);
             ledger.decide_from(&mut disk, path, decided, working)
@@ -526,8 +557,10 @@ impl Project {
             path: path.to_vec(),
             why,
         };
-        self.git.make_safe();
-        let git = &self.git;
+        self.tree.make_safe();
+        let Some(git) = self.tree.git() else {
+            return Err(not_staged("there is no git repository".to_owned()));
+        };
         let failed = |error: GitError| not_staged(error.to_string());
         let indexed = match git.indexed(path).map_err(failed)? {
             Indexed::Known(indexed) => indexed,
@@ -549,9 +582,9 @@ impl Project {
     ///
     /// [`ProjectError`]; then nothing was written.
     pub fn mark_reviewed(&mut self, paths: &[Vec<u8>]) -> Result<(), ProjectError> {
-        let git = &self.git;
+        let tree = &self.tree;
         self.store.change(|ledger, store| {
-            let mut disk = Disk::new(git, store, None, Vec::new());
+            let mut disk = Disk::new(tree, store, None, Vec::new());
             for path in paths {
                 let working = disk.working(path)?;
                 ledger.decide(&mut disk, path, working, working)?;
@@ -573,9 +606,12 @@ impl Project {
         before: (u32, &[u8]),
         after: (u32, &[u8]),
     ) -> Result<(), ProjectError> {
-        let git = &self.git;
+        let tree = &self.tree;
+        if tree.git().is_none() && is_outside(path) {
+            return Ok(());
+        }
         self.store.change(|ledger, store| {
-            let mut disk = Disk::new(git, store, None, Vec::new());
+            let mut disk = Disk::new(tree, store, None, Vec::new());
             let (before, after) = (disk.version(before)?, disk.version(after)?);
             ledger.save(&mut disk, path, before, after)
         })
@@ -588,9 +624,9 @@ impl Project {
     ///
     /// [`ProjectError`]; then nothing was written.
     pub fn rename(&mut self, before: &Content, after: &Content) -> Result<(), ProjectError> {
-        let git = &self.git;
+        let tree = &self.tree;
         self.store.change(|ledger, store| {
-            let mut disk = Disk::new(git, store, None, Vec::new());
+            let mut disk = Disk::new(tree, store, None, Vec::new());
             let old = disk.version((before.1, &before.2))?;
             let new = disk.version((after.1, &after.2))?;
             ledger.rename(&mut disk, (&before.0, old), (&after.0, new))
@@ -654,7 +690,7 @@ impl Project {
             let left = match one.left {
                 Some(left) => self.text(left)?,
                 None => {
-                    let now = working(&self.git, &one.path)?;
+                    let now = self.tree.working(&one.path)?;
                     if now.version() == one.had {
                         continue;
                     }
@@ -683,7 +719,7 @@ impl Project {
 }
 
 /// Returns whether the agent of `turn` still runs, as far as that is known.
-fn is_alive(turn: &Turn) -> bool {
+pub(crate) fn is_alive(turn: &Turn) -> bool {
     let pid = turn
         .pid
         .and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
@@ -706,218 +742,18 @@ fn lines_taken_out(had: &[u8], left: &[u8]) -> Option<Lines> {
     Some((taken.len(), first.unwrap_or_default()))
 }
 
-fn working(git: &Git, path: &[u8]) -> Result<Committed, ProjectError> {
-    git.working(path).map_err(|error| ProjectError::File {
-        path: git.root.join(String::from_utf8_lossy(path).as_ref()),
-        error,
-    })
-}
-
-/// The project during one look.
-struct Disk<'a> {
-    git: &'a Git,
-    store: &'a Store,
-    head: Option<String>,
-    dirty: Vec<Vec<u8>>,
-    committed: HashMap<(String, Vec<u8>), Version>,
-    working: HashMap<Vec<u8>, Version>,
-    /// The paths that are not looked at.
-    left_out: HashSet<Vec<u8>>,
-}
-
-impl<'a> Disk<'a> {
-    fn new(git: &'a Git, store: &'a Store, head: Option<String>, dirty: Vec<Vec<u8>>) -> Disk<'a> {
-        Disk {
-            git,
-            store,
-            head,
-            dirty,
-            committed: HashMap::new(),
-            working: HashMap::new(),
-            left_out: HashSet::new(),
+/// Returns the repository that `folder` is in, if there is one. Where git is not installed, there can only be
+/// none.
+fn git_of(folder: &Path) -> Result<Option<Git>, ProjectError> {
+    match Git::find(folder) {
+        Err(GitError::NoGit(_)) if !folder.ancestors().any(|one| one.join(".git").exists()) => {
+            Ok(None)
         }
-    }
-
-    /// Reads at once what a look will ask for: what differs from HEAD, and between it and `base`.
-    /// `in_head` is [`Status::in_head`].
-    fn read_committed(
-        &mut self,
-        base: Option<&str>,
-        has_base: bool,
-        in_head: &Entries,
-    ) -> Result<(), ProjectError> {
-        let head = self.head.clone();
-        let base = if has_base {
-            base.map(str::to_owned)
-        } else {
-            head.clone()
-        };
-        let mut paths = self.dirty.clone();
-        if base != head {
-            paths.extend(self.git.changed(base.as_deref(), head.as_deref())?);
-            paths.sort();
-            paths.dedup();
-        }
-        let commits = [
-            base.clone(),
-            head.filter(|head| Some(head) != base.as_ref()),
-        ];
-        let (git, store) = (self.git, self.store);
-        for commit in commits.into_iter().flatten() {
-            let names = paths.iter().map(Vec::as_slice);
-            let names: Vec<&[u8]> = names
-                .filter(|path| !self.is_as_committed(&commit, path))
-                .collect();
-            let unknown = Entries::new();
-            let is_head = self.head.as_ref() == Some(&commit);
-            let known = if is_head { in_head } else { &unknown };
-            let read = || {
-                let all = git.committed(&commit, &names, known)?;
-                all.iter().map(|one| stored(store, one)).collect()
-            };
-            let all: Result<Vec<Version>, ProjectError> = thread::scope(|scope| {
-                let all = scope.spawn(read);
-                self.read_working();
-                all.join().expect("it does not panic")
-            });
-            for (path, version) in names.into_iter().zip(all?) {
-                self.committed
-                    .insert((commit.clone(), path.to_vec()), version);
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads the files that differ from HEAD, unless that was done. What cannot be read is left to
-    /// [`World::working`], which says so.
-    fn read_working(&mut self) {
-        if self.working.is_empty() {
-            let read = self.dirty.iter().filter_map(|path| {
-                let version = working(self.git, path).and_then(|found| stored(self.store, &found));
-                Some((path.clone(), version.ok()?))
-            });
-            self.working = read.collect();
-        }
-    }
-
-    /// Returns what the index has of the paths that are looked at, where that is not what HEAD has, by
-    /// `entries`. What `ledger` knows is not read again.
-    fn index(
-        &self,
-        ledger: &Ledger,
-        entries: Entries,
-    ) -> Result<Vec<(Vec<u8>, Staged)>, ProjectError> {
-        let object = |path: &[u8]| match entries.get(path) {
-            Some(Some((mode, object))) => format!("{mode:o}:{object}"),
-            _ => "-".to_owned(),
-        };
-        let looked = self.dirty.iter().map(Vec::as_slice);
-        let paths: Vec<&[u8]> = looked.filter(|path| entries.contains_key(*path)).collect();
-        let is_known = |path: &[u8]| {
-            let known = ledger.staged(path);
-            known.filter(|known| known.object == object(path))
-        };
-        let new = paths
-            .iter()
-            .copied()
-            .filter(|path| is_known(path).is_none());
-        let new: Vec<&[u8]> = new.collect();
-        let mut read = self.git.staged(&new, &entries)?.into_iter();
-        let mut index = Vec::new();
-        for path in paths {
-            let staged = match is_known(path) {
-                Some(known) => known.clone(),
-                None => Staged {
-                    object: object(path),
-                    version: match read.next() {
-                        Some(found) => stored(self.store, &found)?,
-                        None => Version::Absent,
-                    },
-                },
-            };
-            index.push((path.to_vec(), staged));
-        }
-        Ok(index)
-    }
-
-    /// Returns whether the working text of `path` is that of `commit`, as far as git can tell: whatever
-    /// filters made it, or would make of it now.
-    fn is_as_committed(&self, commit: &str, path: &[u8]) -> bool {
-        let is_dirty = |path| self.dirty.binary_search_by(|other| other[..].cmp(path));
-        self.head.as_deref() == Some(commit)
-            && is_dirty(path).is_err()
-            && !self.left_out.contains(path)
-    }
-
-    /// Stores what has this mode, as git writes it, and these bytes.
-    fn version(&self, (mode, bytes): (u32, &[u8])) -> Result<Version, ProjectError> {
-        Ok(self.store.version(self.git.mode(mode), bytes)?)
+        found => Ok(found?),
     }
 }
 
-fn stored(store: &Store, committed: &Committed) -> Result<Version, ProjectError> {
-    Ok(store.version(committed.mode, &committed.bytes)?)
-}
-
-impl World for Disk<'_> {
-    type Error = ProjectError;
-
-    fn head(&self) -> Option<String> {
-        self.head.clone()
-    }
-
-    fn committed(&mut self, commit: Option<&str>, path: &[u8]) -> Result<Version, ProjectError> {
-        let Some(commit) = commit else {
-            return Ok(Version::Absent);
-        };
-        let key = (commit.to_owned(), path.to_vec());
-        if let Some(&version) = self.committed.get(&key) {
-            return Ok(version);
-        }
-        if self.is_as_committed(commit, path) {
-            return self.working(path);
-        }
-        // The repository may name a filter since the last look.
-        let mut git = self.git.clone();
-        git.make_safe();
-        let version = match &git.committed(commit, &[path], &Entries::new())?[..] {
-            [committed] => stored(self.store, committed)?,
-            _ => Version::Absent,
-        };
-        self.committed.insert(key, version);
-        Ok(version)
-    }
-
-    fn working(&mut self, path: &[u8]) -> Result<Version, ProjectError> {
-        if let Some(&version) = self.working.get(path) {
-            return Ok(version);
-        }
-        let version = stored(self.store, &working(self.git, path)?)?;
-        self.working.insert(path.to_vec(), version);
-        Ok(version)
-    }
-
-    fn changed(
-        &mut self,
-        old: Option<&str>,
-        new: Option<&str>,
-    ) -> Result<Vec<Vec<u8>>, ProjectError> {
-        Ok(self.git.changed(old, new)?)
-    }
-
-    fn dirty(&mut self) -> Result<Vec<Vec<u8>>, ProjectError> {
-        Ok(self.dirty.clone())
-    }
-
-    fn is_left_out(&self, path: &[u8]) -> bool {
-        self.left_out.contains(path)
-    }
-
-    fn bytes(&mut self, digest: Digest) -> Result<Vec<u8>, ProjectError> {
-        Ok(self.store.bytes(digest)?)
-    }
-
-    fn store(&mut self, bytes: Vec<u8>) -> Result<Digest, ProjectError> {
-        Ok(self.store.put(&bytes)?)
-    }
+/// Returns `n`, which is at least 1,000, as people write it.
+fn thousands(n: usize) -> String {
+    format!("{},{:03}", n / 1000, n % 1000)
 }

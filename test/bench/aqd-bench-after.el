@@ -12,7 +12,7 @@
 
 (require 'aqd-bench)
 (require 'aqd-bench-felt)
-(require 'agent-q-diff-pending)
+(require 'agent-q-diff-changes)
 
 (defvar aqd-bench-after--review nil
   "The review that is open, or nil.")

@@ -584,6 +584,54 @@ INPUT, a string, is its standard input.  What it prints is in its buffer."
                            (after-ended (after-run '("review" "--mark-reviewed"))))))
         (delete-directory e2e--folder t)))))
 
+;;;; Without git
+
+(ert-deftest e2e-after-without-git-all-is-as-in-a-repository ()
+  (aqd-with-git-folder
+    (let* ((state (make-temp-file "aqd-state" t))
+           (variable (concat "XDG_STATE_HOME=" state))
+           (e2e-environment (cons variable e2e-environment))
+           (process-environment (cons variable process-environment)))
+      (unwind-protect
+          (e2e-with-emacs
+            (aqd-pending-put "f.txt" after-text)
+            (aqd-pending-put "g.txt" (aqd-numbered 3))
+            (pcase-let ((`(,status . ,said)
+                         (after-ended (after-run '("review" "--mark-reviewed")))))
+              (should (= 3 status))
+              (should (string-search "M-x agent-q-diff-review-changes" said)))
+            (after-visit "g.txt")
+            (after-call 'agent-q-diff-review-changes)
+            (e2e-see "There is no git repository here\\.  Take the 2 files in ")
+            (e2e-keys "n")
+            (e2e-see "^Nothing is reviewed in ")
+            (after-call 'agent-q-diff-review-changes)
+            (e2e-see "There is no git repository here\\.  Take the 2 files in ")
+            (e2e-keys "y")
+            (e2e-see "^Nothing is pending in")
+            (after-save-own-line)
+            (after-ended (after-run '("review" "--turn-begins" "--agent" "aider")))
+            (aqd-pending-put "f.txt" (after-written 3 15))
+            (aqd-pending-put "sub/new.txt" "x\n")
+            (should (equal '(0 . "") (after-ended (after-run '("review" "--turn-ends" "sub")))))
+            (after-review "^ .*hunk 1/2 .* file 1/2 ")
+            (e2e-see "f\\.txt  2 hunks · aider")
+            (e2e-press "a r")
+            (e2e-see "· 1 kept · 1 taken out · 1 pending")
+            (after-kill)
+            (after-start-again)
+            (should (equal (after-written 3) (aqd-pending-has "f.txt")))
+            (after-review "^ .*hunk 1/1 ")
+            (e2e-see "sub/new\\.txt")
+            (e2e-press "a")
+            (should (equal '(0 . "Nothing was pending\n")
+                           (after-ended (after-run '("review" "--mark-reviewed")))))
+            (after-see-taken-out "f\\.txt +-1 line +fifteen"))
+        (delete-directory state t)
+        (delete-directory aqd-pending-root t)))))
+
+;;;; Hooks
+
 (ert-deftest e2e-after-an-agents-hooks-say-when-it-is-at-work ()
   (after-with-emacs
     (after-serve)

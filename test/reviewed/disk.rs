@@ -41,7 +41,11 @@ pub fn repository() -> TempDir {
 
 /// Returns what is pending, as `PATH: REVIEWED -> WORKING`.
 pub fn pending(folder: &Path, moves: Moves) -> Vec<String> {
-    let mut project = Project::open(folder).expect("a project");
+    pending_of(&mut Project::open(folder).expect("a project"), moves)
+}
+
+/// Like [`pending`], in a project that is open.
+pub fn pending_of(project: &mut Project, moves: Moves) -> Vec<String> {
     let pending = project.look(moves).expect("a look").pending;
     let texts = project.texts();
     let shown = |version: Version| match version.digest() {

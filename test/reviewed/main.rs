@@ -5,6 +5,7 @@
 mod dice;
 mod disk;
 mod model;
+mod plain;
 mod rules;
 mod stage;
 mod traps;

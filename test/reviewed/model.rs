@@ -33,12 +33,20 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(seed: u64) -> Walk {
+    fn new(seed: u64, has_git: bool) -> Walk {
         let mut project = Reviewed::default();
         for path in &PATHS[..2] {
             project.world.write(path, "{\n}\n\n{\n}\n\n{\n}\n");
         }
-        project.world.commit();
+        if has_git {
+            project.world.commit();
+        } else {
+            project.world.known = Some(BTreeSet::new());
+            for path in &PATHS[..2] {
+                let working = project.world.at(path);
+                project.decide(path, working);
+            }
+        }
         project.look(Moves::User);
         Walk {
             dice: Dice::new(seed),
@@ -115,7 +123,12 @@ impl Walk {
         let name = PATHS[path];
         let roll = self.dice.roll(21);
         self.trail.push(format!("{roll} {name}"));
+        let is_gits = matches!(roll, 10..=14 | 17..=19);
         match roll {
+            _ if is_gits && self.project.world.known.is_some() => {
+                self.project.world.files.remove(name.as_bytes());
+                self.look(Moves::Unknown);
+            }
             0..4 => {
                 let text = self.edited(path, "agent");
                 self.project.world.write(name, &text);
@@ -295,10 +308,9 @@ impl Walk {
     }
 }
 
-#[test]
-fn whatever_happens_nothing_of_the_users_is_lost_and_all_survives_a_restart() {
+fn walk_all(has_git: bool) {
     for seed in 0..n_walks() {
-        let mut walk = Walk::new(seed);
+        let mut walk = Walk::new(seed, has_git);
         for _ in 0..12 {
             walk.step();
             walk.check();
@@ -307,4 +319,14 @@ fn whatever_happens_nothing_of_the_users_is_lost_and_all_survives_a_restart() {
         let first = walk.look(Moves::Agent);
         assert_eq!(first, walk.look(Moves::Agent), "{:?}", walk.trail);
     }
+}
+
+#[test]
+fn whatever_happens_nothing_of_the_users_is_lost_and_all_survives_a_restart() {
+    walk_all(true);
+}
+
+#[test]
+fn without_git_nothing_of_the_users_is_lost_either() {
+    walk_all(false);
 }

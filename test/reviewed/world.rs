@@ -18,6 +18,8 @@ pub struct Memory {
     pub head: Option<usize>,
     /// What the index has, where that is not what HEAD has.
     pub index: Files,
+    /// Without git, the paths of which something is known.
+    pub known: Option<BTreeSet<Vec<u8>>>,
     bytes: BTreeMap<Digest, Vec<u8>>,
 }
 
@@ -112,7 +114,13 @@ impl World for Memory {
     }
 
     fn dirty(&mut self) -> Result<Vec<Vec<u8>>, Infallible> {
-        Ok(differing(&self.head_files(), &self.files))
+        let Some(known) = &self.known else {
+            return Ok(differing(&self.head_files(), &self.files));
+        };
+        Ok(known
+            .union(&self.files.keys().cloned().collect())
+            .cloned()
+            .collect())
     }
 
     fn is_left_out(&self, _path: &[u8]) -> bool {
@@ -139,6 +147,9 @@ pub struct Reviewed {
 
 impl Reviewed {
     pub fn look(&mut self, moves: Moves) -> Vec<Pending> {
+        if let Some(known) = &mut self.world.known {
+            *known = self.ledger.paths().into_iter().cloned().collect();
+        }
         self.follow_index(false);
         let Ok(pending) = self.ledger.look(&mut self.world, moves);
         self.log.extend(self.ledger.take_records());

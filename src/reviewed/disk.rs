@@ -1,0 +1,373 @@
+//! The files of a project as a look reads them, and what they are compared with.
+
+use std::collections::{HashMap, HashSet};
+use std::thread;
+
+use crate::git::{self, Committed, Entries, Git, Status};
+use crate::plain::{Files, Plain, is_outside};
+use crate::project::is_alive;
+use crate::store::Store;
+use crate::tree::{self, Tree};
+use crate::{Digest, Ledger, LeftOut, Look, Moves, ProjectError, Staged, Version, World};
+
+/// Largest size of a file that is looked at, in bytes.
+pub(crate) const MAX_SIZE: u64 = 8 << 20;
+
+/// Most files that git does not know, below one folder at the top, that are looked at: more are what some
+/// program installed, such as `node_modules`.
+const MAX_NEW: usize = 1000;
+
+/// Looks at a project with git; see [`Project::look`].
+pub(crate) fn look_with_git(
+    git: &Git,
+    tree: &Tree,
+    store: &mut Store,
+    moves: Moves,
+) -> Result<Look, ProjectError> {
+    if let Some(what) = git::in_progress(store.folder()) {
+        return Err(ProjectError::InProgress(what));
+    }
+    let mut status = git.status()?;
+    let head = status.head.clone();
+    let in_head = std::mem::take(&mut status.in_head);
+    let in_index = std::mem::take(&mut status.in_index);
+    let (dirty, left_out, not_looked_at) = bounded(git, status);
+    let pending = store.change(|ledger, store| {
+        if let Some(base) = ledger.base()
+            && Some(base) != head.as_deref()
+            && !git.has_commit(base)?
+        {
+            ledger.lose_base(head.as_deref());
+        }
+        let mut disk = Disk::new(tree, store, head, dirty);
+        disk.left_out = not_looked_at;
+        disk.read_committed(git, ledger.base(), ledger.has_base(), &in_head)?;
+        let index = disk.index(git, ledger, in_index)?;
+        ledger.follow_index(&mut disk, index, false)?;
+        let pending = ledger.look(&mut disk, moves)?;
+        ledger.end_turns(|turn| !is_alive(turn));
+        Ok::<_, ProjectError>(pending)
+    })?;
+    Ok(Look {
+        pending,
+        left_out,
+        not_text: Vec::new(),
+    })
+}
+
+/// Looks at a project without git; see [`Project::look`].
+pub(crate) fn look_without_git(
+    plain: &Plain,
+    tree: &Tree,
+    store: &mut Store,
+    moves: Moves,
+) -> Result<Look, ProjectError> {
+    let files = plain.files(MAX_SIZE)?;
+    let large = files.large.iter().map(|path| (path.clone(), 1));
+    let projects = files.projects.iter().map(|path| (path.clone(), 0));
+    let mut left_out: Vec<LeftOut> = large.chain(projects).collect();
+    left_out.sort();
+    store.change(|ledger, store| {
+        let (mut disk, not_text) = Disk::without_git(tree, store, ledger, files)?;
+        let pending = ledger.look(&mut disk, moves)?;
+        ledger.end_turns(|turn| !is_alive(turn));
+        Ok(Look {
+            pending,
+            left_out,
+            not_text,
+        })
+    })
+}
+
+/// Returns which paths of `status` are looked at, sorted, what is left out, see [`Look`], and all paths
+/// that are not looked at.
+pub(crate) fn bounded(git: &Git, status: Status) -> (Vec<Vec<u8>>, Vec<LeftOut>, HashSet<Vec<u8>>) {
+    let top = |path: &[u8]| {
+        path.iter()
+            .position(|&byte| byte == b'/')
+            .map(|at| path[..at].to_vec())
+    };
+    let mut n_new: HashMap<Vec<u8>, usize> = HashMap::new();
+    for (path, is_new) in &status.changed {
+        if let Some(top) = top(path).filter(|_| *is_new) {
+            *n_new.entry(top).or_default() += 1;
+        }
+    }
+    n_new.retain(|_, n| *n > MAX_NEW);
+    let is_left_out = |path: &[u8]| top(path).is_some_and(|top| n_new.contains_key(&top));
+    let mut not_looked_at: HashSet<Vec<u8>> = status.outside.into_iter().collect();
+    let mut left_out: Vec<LeftOut> = Vec::new();
+    let mut looked = Vec::new();
+    for (path, is_new) in status.changed {
+        if is_new && is_left_out(&path) {
+            not_looked_at.insert(path);
+        } else if tree::size(&git.root, &path) > MAX_SIZE {
+            left_out.push((path.clone(), 1));
+            not_looked_at.insert(path);
+        } else {
+            looked.push(path);
+        }
+    }
+    left_out.extend(n_new);
+    left_out.extend(status.repositories.into_iter().map(|path| (path, 0)));
+    left_out.sort();
+    (looked, left_out, not_looked_at)
+}
+
+/// Returns whether it is a file that is no text.
+pub(crate) fn is_binary(found: &Committed) -> bool {
+    found.mode & 0o170_000 == 0o100_000 && found.bytes.contains(&0)
+}
+
+/// The project during one look.
+pub(crate) struct Disk<'a> {
+    tree: &'a Tree,
+    store: &'a Store,
+    pub(crate) head: Option<String>,
+    pub(crate) dirty: Vec<Vec<u8>>,
+    committed: HashMap<(String, Vec<u8>), Version>,
+    working: HashMap<Vec<u8>, Version>,
+    /// The paths that are not looked at.
+    pub(crate) left_out: HashSet<Vec<u8>>,
+}
+
+impl<'a> Disk<'a> {
+    pub(crate) fn new(
+        tree: &'a Tree,
+        store: &'a Store,
+        head: Option<String>,
+        dirty: Vec<Vec<u8>>,
+    ) -> Disk<'a> {
+        Disk {
+            tree,
+            store,
+            head,
+            dirty,
+            committed: HashMap::new(),
+            working: HashMap::new(),
+            left_out: HashSet::new(),
+        }
+    }
+
+    /// Returns a project without git that has `files`, and those of them that are no text, which are left out
+    /// unless `ledger` knows them.
+    pub(crate) fn without_git(
+        tree: &'a Tree,
+        store: &'a Store,
+        ledger: &Ledger,
+        files: Files,
+    ) -> Result<(Disk<'a>, Vec<Vec<u8>>), ProjectError> {
+        let mut disk = Disk::new(tree, store, None, Vec::new());
+        let (mut not_text, known) = (Vec::new(), ledger.paths());
+        disk.left_out.extend(files.large);
+        for path in files.paths {
+            let found = tree.working(&path)?;
+            if is_binary(&found) && !known.contains(&path) {
+                disk.left_out.insert(path.clone());
+                not_text.push(path);
+            } else {
+                disk.working.insert(path.clone(), stored(store, &found)?);
+            }
+        }
+        for path in known {
+            if is_outside(path) {
+                disk.left_out.insert(path.clone());
+            } else if !disk.left_out.contains(path) && !disk.working.contains_key(path) {
+                disk.working
+                    .insert(path.clone(), stored(store, &tree.working(path)?)?);
+            }
+        }
+        disk.dirty.extend(disk.working.keys().cloned());
+        disk.dirty.sort();
+        Ok((disk, not_text))
+    }
+
+    /// Reads at once what a look will ask for: what differs from HEAD, and between it and `base`.
+    /// `in_head` is [`Status::in_head`].
+    fn read_committed(
+        &mut self,
+        git: &Git,
+        base: Option<&str>,
+        has_base: bool,
+        in_head: &Entries,
+    ) -> Result<(), ProjectError> {
+        let head = self.head.clone();
+        let base = if has_base {
+            base.map(str::to_owned)
+        } else {
+            head.clone()
+        };
+        let mut paths = self.dirty.clone();
+        if base != head {
+            paths.extend(git.changed(base.as_deref(), head.as_deref())?);
+            paths.sort();
+            paths.dedup();
+        }
+        let commits = [
+            base.clone(),
+            head.filter(|head| Some(head) != base.as_ref()),
+        ];
+        let store = self.store;
+        for commit in commits.into_iter().flatten() {
+            let names = paths.iter().map(Vec::as_slice);
+            let names: Vec<&[u8]> = names
+                .filter(|path| !self.is_as_committed(&commit, path))
+                .collect();
+            let unknown = Entries::new();
+            let is_head = self.head.as_ref() == Some(&commit);
+            let known = if is_head { in_head } else { &unknown };
+            let read = || {
+                let all = git.committed(&commit, &names, known)?;
+                all.iter().map(|one| stored(store, one)).collect()
+            };
+            let all: Result<Vec<Version>, ProjectError> = thread::scope(|scope| {
+                let all = scope.spawn(read);
+                self.read_working();
+                all.join().expect("it does not panic")
+            });
+            for (path, version) in names.into_iter().zip(all?) {
+                self.committed
+                    .insert((commit.clone(), path.to_vec()), version);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the files that differ from HEAD, unless that was done. What cannot be read is left to
+    /// [`World::working`], which says so.
+    fn read_working(&mut self) {
+        if self.working.is_empty() {
+            let read = self.dirty.iter().filter_map(|path| {
+                let found = self.tree.working(path);
+                let version = found.and_then(|found| stored(self.store, &found));
+                Some((path.clone(), version.ok()?))
+            });
+            self.working = read.collect();
+        }
+    }
+
+    /// Returns what the index has of the paths that are looked at, where that is not what HEAD has, by
+    /// `entries`. What `ledger` knows is not read again.
+    pub(crate) fn index(
+        &self,
+        git: &Git,
+        ledger: &Ledger,
+        entries: Entries,
+    ) -> Result<Vec<(Vec<u8>, Staged)>, ProjectError> {
+        let object = |path: &[u8]| match entries.get(path) {
+            Some(Some((mode, object))) => format!("{mode:o}:{object}"),
+            _ => "-".to_owned(),
+        };
+        let looked = self.dirty.iter().map(Vec::as_slice);
+        let paths: Vec<&[u8]> = looked.filter(|path| entries.contains_key(*path)).collect();
+        let is_known = |path: &[u8]| {
+            let known = ledger.staged(path);
+            known.filter(|known| known.object == object(path))
+        };
+        let new = paths
+            .iter()
+            .copied()
+            .filter(|path| is_known(path).is_none());
+        let new: Vec<&[u8]> = new.collect();
+        let mut read = git.staged(&new, &entries)?.into_iter();
+        let mut index = Vec::new();
+        for path in paths {
+            let staged = match is_known(path) {
+                Some(known) => known.clone(),
+                None => Staged {
+                    object: object(path),
+                    version: match read.next() {
+                        Some(found) => stored(self.store, &found)?,
+                        None => Version::Absent,
+                    },
+                },
+            };
+            index.push((path.to_vec(), staged));
+        }
+        Ok(index)
+    }
+
+    /// Returns whether the working text of `path` is that of `commit`, as far as git can tell: whatever
+    /// filters made it, or would make of it now.
+    fn is_as_committed(&self, commit: &str, path: &[u8]) -> bool {
+        let is_dirty = |path| self.dirty.binary_search_by(|other| other[..].cmp(path));
+        self.head.as_deref() == Some(commit)
+            && is_dirty(path).is_err()
+            && !self.left_out.contains(path)
+    }
+
+    /// Stores what has this mode, as git writes it, and these bytes.
+    pub(crate) fn version(&self, (mode, bytes): (u32, &[u8])) -> Result<Version, ProjectError> {
+        Ok(self.store.version(self.tree.mode(mode), bytes)?)
+    }
+}
+
+pub(crate) fn stored(store: &Store, committed: &Committed) -> Result<Version, ProjectError> {
+    Ok(store.version(committed.mode, &committed.bytes)?)
+}
+
+impl World for Disk<'_> {
+    type Error = ProjectError;
+
+    fn head(&self) -> Option<String> {
+        self.head.clone()
+    }
+
+    fn committed(&mut self, commit: Option<&str>, path: &[u8]) -> Result<Version, ProjectError> {
+        let (Some(commit), Some(git)) = (commit, self.tree.git()) else {
+            return Ok(Version::Absent);
+        };
+        let key = (commit.to_owned(), path.to_vec());
+        if let Some(&version) = self.committed.get(&key) {
+            return Ok(version);
+        }
+        if self.is_as_committed(commit, path) {
+            return self.working(path);
+        }
+        // The repository may name a filter since the last look.
+        let mut git = git.clone();
+        git.make_safe();
+        let version = match &git.committed(commit, &[path], &Entries::new())?[..] {
+            [committed] => stored(self.store, committed)?,
+            _ => Version::Absent,
+        };
+        self.committed.insert(key, version);
+        Ok(version)
+    }
+
+    fn working(&mut self, path: &[u8]) -> Result<Version, ProjectError> {
+        if let Some(&version) = self.working.get(path) {
+            return Ok(version);
+        }
+        let version = stored(self.store, &self.tree.working(path)?)?;
+        self.working.insert(path.to_vec(), version);
+        Ok(version)
+    }
+
+    fn changed(
+        &mut self,
+        old: Option<&str>,
+        new: Option<&str>,
+    ) -> Result<Vec<Vec<u8>>, ProjectError> {
+        match self.tree.git() {
+            Some(git) => Ok(git.changed(old, new)?),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn dirty(&mut self) -> Result<Vec<Vec<u8>>, ProjectError> {
+        Ok(self.dirty.clone())
+    }
+
+    fn is_left_out(&self, path: &[u8]) -> bool {
+        self.left_out.contains(path)
+    }
+
+    fn bytes(&mut self, digest: Digest) -> Result<Vec<u8>, ProjectError> {
+        Ok(self.store.bytes(digest)?)
+    }
+
+    fn store(&mut self, bytes: Vec<u8>) -> Result<Digest, ProjectError> {
+        Ok(self.store.put(&bytes)?)
+    }
+}
