@@ -501,7 +501,10 @@ A list in the place of a line is the lines for it, perhaps none."
   "Run git with ARGUMENTS in the folder p of the test."
   (let ((default-directory (file-name-as-directory (e2e-path "p")))
         (process-environment (append '("GIT_CONFIG_GLOBAL=/dev/null"
-                                       "GIT_CONFIG_SYSTEM=/dev/null")
+                                       "GIT_CONFIG_SYSTEM=/dev/null"
+                                       ;; So that commits have the same names each time.
+                                       "GIT_AUTHOR_DATE=2026-01-01T12:00Z"
+                                       "GIT_COMMITTER_DATE=2026-01-01T12:00Z")
                                      process-environment)))
     (unless (eq 0 (apply #'call-process "git" nil nil nil
                          "-c" "user.name=User" "-c" "user.email=user@example.com" arguments))
@@ -566,6 +569,26 @@ A list in the place of a line is the lines for it, perhaps none."
   ("turns-r" agent-q-diff-reject-hunk "r")
   ("turns-O" agent-q-diff-keep-outside "O")
   ("turns-over" agent-q-diff-end-turns agent-q-diff-end-turns (e2e-see "The agent has ended")))
+
+(screens-define-tour since
+  (nil nil (tours-repository) "C-x C-f" ("~/p/calc.py") "RET")
+  (nil agent-q-diff-review-changes agent-q-diff-review-changes)
+  ("since-HEAD-asks" nil (tours-agent-writes) (tours-git "commit" "-qam" "shout")
+   (tours-git "mv" "calc.py" "sums.py")
+   "M-x" ("agent-q-diff-review-changes") "RET" (e2e-see "Yours, and so reviewed"))
+  ("since-renamed" agent-q-diff-review-changes "y" (e2e-see "hunk 1/") "C-x 1")
+  ("since-asks" nil "q C-u M-x" ("agent-q-diff-review-changes") "RET"
+   (e2e-see "since which commit"))
+  ("since-opened" agent-q-diff-review-changes ("HEAD~1") "RET" (e2e-see "since") "C-x 1"))
+
+(screens-define-tour plain
+  (nil nil (make-directory (e2e-path "folder"))
+       (e2e-write "folder/a.txt" (tours-lines 9)) (e2e-write "folder/b.txt" (tours-lines 9))
+       "C-x C-f" ("~/folder/a.txt") "RET")
+  ("plain-asks" nil "M-x" ("agent-q-diff-review-changes") "RET" (e2e-see "what changes from now"))
+  ("plain-begun" nil "y" (e2e-see "Nothing is pending"))
+  ("plain-opened" agent-q-diff-review-changes (e2e-write "folder/b.txt" (tours-lines 9 3 "three"))
+   agent-q-diff-review-changes))
 
 (screens-define-tour unreviewed
   (nil nil (tours-repository) "C-x C-f" ("~/p/calc.py") "RET")
