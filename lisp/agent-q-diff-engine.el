@@ -78,6 +78,8 @@
                   next-pending
                   note-left
                   note-hunks
+                  before-save
+                  note-saved-from
                   pending-since
                   reviewed-beside
                   note-staged

@@ -118,7 +118,8 @@ They are read again only when there is another one."
 (defun agent-q-diff-reviewed-path (root)
   "Return the name of this buffer's file below ROOT, or nil if it is elsewhere."
   (let ((name (file-truename buffer-file-name)))
-    (and (file-in-directory-p name root)
+    ;; Both have no links in them.
+    (and (string-prefix-p root name)
          (file-relative-name name root))))
 
 ;;;; What a file holds
@@ -184,41 +185,40 @@ files have now, by default PATHS."
 ;;;; What the user saves
 
 (defvar-local agent-q-diff-reviewed--before nil
-  "(MODE . BYTES) of the file of this buffer before it is saved, or nil.")
+  "(ROOT PATH MODE . TEXT) of the file of this buffer before it is saved, or nil.
+The engine reads the file: for a large one, that is much faster than here.  See
+`agent-q-diff-module-before-save'.")
 
 (defun agent-q-diff-reviewed-before-save ()
-  "Keep the bytes of the file of this buffer, if its project was looked at."
+  "Have the engine keep the file of this buffer, if its project was looked at."
   (setq agent-q-diff-reviewed--before nil)
   ;; What we save is decided.
-  (when (and buffer-file-name
-             (null agent-q-diff-change-in-progress)
-             (null agent-q-diff-file-is-watched)
-             (agent-q-diff-reviewed-root))
+  (when-let* ((root (and buffer-file-name
+                         (null agent-q-diff-change-in-progress)
+                         (null agent-q-diff-file-is-watched)
+                         (agent-q-diff-reviewed-root)))
+              (path (agent-q-diff-reviewed-path root)))
     (ignore-errors
-      (setq agent-q-diff-reviewed--before (agent-q-diff-reviewed--on-disk buffer-file-name)))))
-
-(defun agent-q-diff-reviewed--saved-bytes ()
-  "Return the bytes with which this buffer was saved just now.
-Others may have written its file since."
-  (let ((bytes (agent-q-diff-file-bytes buffer-file-name)))
-    (if (verify-visited-file-modtime)
-        bytes
-      (agent-q-diff-reviewed--buffer-bytes (current-buffer)))))
+      (setq agent-q-diff-reviewed--before
+            (append (list root path)
+                    (agent-q-diff-engine-call #'agent-q-diff-module-before-save root path))))))
 
 (defun agent-q-diff-reviewed-after-save ()
   "Record what the user has changed in the file of this buffer as reviewed."
-  (when-let* ((before agent-q-diff-reviewed--before)
-              (root (agent-q-diff-reviewed-root))
-              (path (agent-q-diff-reviewed-path root)))
-    (setq agent-q-diff-reviewed--before nil)
-    (condition-case err
-        (agent-q-diff-engine-call #'agent-q-diff-module-note-saved
-                                   root path (car before) (cdr before)
-                                   (agent-q-diff-file-git-mode buffer-file-name)
-                                   (agent-q-diff-reviewed--saved-bytes))
-      (error (message "What you saved is pending, since that could not be noted: %s"
-                      (agent-q-diff-error-text err))))
-    (run-hook-with-args 'agent-q-diff-reviewed-noted-functions root)))
+  (pcase agent-q-diff-reviewed--before
+    (`(,root ,path ,mode . ,text)
+     (setq agent-q-diff-reviewed--before nil)
+     (condition-case err
+         (apply #'agent-q-diff-engine-call #'agent-q-diff-module-note-saved-from
+                root path mode text
+                (if (verify-visited-file-modtime)
+                    (list nil nil)
+                  ;; Others have written the file since.
+                  (list (agent-q-diff-file-git-mode buffer-file-name)
+                        (agent-q-diff-reviewed--buffer-bytes (current-buffer)))))
+       (error (message "What you saved is pending, since that could not be noted: %s"
+                       (agent-q-diff-error-text err))))
+     (run-hook-with-args 'agent-q-diff-reviewed-noted-functions root))))
 
 ;;;; What is decided before it is written
 

@@ -190,6 +190,7 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-at-work agent-q-diff-module-note-renamed
     agent-q-diff-module-note-hunks agent-q-diff-module-noted-hunks
     agent-q-diff-module-pending-since agent-q-diff-module-reviewed-beside
+    agent-q-diff-module-before-save agent-q-diff-module-note-saved-from
     agent-q-diff-module-note-staged agent-q-diff-module-keep-staged
     agent-q-diff-module-new-project agent-q-diff-module-begin-project
     agent-q-diff-module-plan-back agent-q-diff-module-n-decisions

@@ -606,13 +606,42 @@ impl Project {
         before: (u32, &[u8]),
         after: (u32, &[u8]),
     ) -> Result<(), ProjectError> {
+        let disk = Disk::new(&self.tree, &self.store, None, Vec::new());
+        let before = disk.version(before)?;
+        self.save_from(path, before, Some(after))
+    }
+
+    /// Returns what `path` holds, and stores it, for [`Project::save_from`].
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`].
+    pub fn before_save(&self, path: &[u8]) -> Result<Version, ProjectError> {
+        stored(&self.store, &self.tree.working(path)?)
+    }
+
+    /// Records that the user, in an editor, has saved `path`, which held `before`; see [`Project::save`]. What
+    /// it holds now is `after`, a mode and bytes, or without that what is in the file.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`]; then nothing was written.
+    pub fn save_from(
+        &mut self,
+        path: &[u8],
+        before: Version,
+        after: Option<(u32, &[u8])>,
+    ) -> Result<(), ProjectError> {
         let tree = &self.tree;
         if tree.git().is_none() && is_outside(path) {
             return Ok(());
         }
         self.store.change(|ledger, store| {
             let mut disk = Disk::new(tree, store, None, Vec::new());
-            let (before, after) = (disk.version(before)?, disk.version(after)?);
+            let after = match after {
+                Some(after) => disk.version(after)?,
+                None => disk.working(path)?,
+            };
             ledger.save(&mut disk, path, before, after)
         })
     }
