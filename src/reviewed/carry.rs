@@ -1,5 +1,6 @@
 //! Carries one text's changes over to another, line by line.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use agent_q_diff_engine::diff::{Edit, edits};
@@ -96,6 +97,24 @@ pub fn shared(base: &[u8], one: &[u8], other: &[u8]) -> Vec<u8> {
     }
     text.extend_from_slice(base.lines_bytes(n_done..base.len()));
     text
+}
+
+/// Returns `text` with those lines of `other` that it has not where they stand, and that `working` has, but
+/// not `base`.
+pub fn with_additions(text: &[u8], other: &[u8], working: &[u8], base: &[u8]) -> Vec<u8> {
+    let [text, other] = [text, other].map(|bytes| Text::new(bytes.to_vec()));
+    let [working, base]: [HashSet<&[u8]>; 2] =
+        [working, base].map(|text| text.split_inclusive(|&byte| byte == b'\n').collect());
+    let mut parts = Vec::new();
+    let mut done = 0;
+    for edit in edits(&text, &other) {
+        parts.push(text.lines_bytes(done..edit.before.end));
+        let new = edit.after.map(|line| other.line(line));
+        parts.extend(new.filter(|line| working.contains(line) && !base.contains(line)));
+        done = edit.before.end;
+    }
+    parts.push(text.lines_bytes(done..text.len()));
+    joined(parts.into_iter())
 }
 
 /// Returns the lines that two texts have in common.

@@ -7,7 +7,7 @@ use std::ops::Range;
 use agent_q_diff_engine::text::Text;
 
 use crate::authors::{Author, Authors, LineAuthors, Written};
-use crate::carry::{carried, common, shared};
+use crate::carry::{carried, common, shared, with_additions};
 use crate::{Digest, Version};
 
 /// The path of a file in the project, with `/` between its parts. Paths are bytes.
@@ -750,10 +750,12 @@ impl Ledger {
             // As `git rm` does, not with `--cached`.
             if working == staged { staged } else { reviewed }
         } else {
-            // What was in the index already, an agent may have staged.
+            // What was in the index already, an agent may have staged. A new file is staged as a whole.
             let texts = [head, before, staged].map(|version| text_of(world, version));
             let base = match transposed(texts)? {
-                [Some(head_text), Some(before_text), Some(text)] if before != head => {
+                [Some(head_text), Some(before_text), Some(text)]
+                    if before != head && head != Version::Absent =>
+                {
                     let texts = [&head_text, &before_text, &text];
                     let [head_text, before_text, text] = texts.map(Text::bytes);
                     let digest = world.store(shared(head_text, before_text, text))?;
@@ -761,7 +763,7 @@ impl Ledger {
                 }
                 _ => head,
             };
-            carried_over(world, base, reviewed, staged)?
+            overruled(world, (base, staged), reviewed, working)?
         };
         self.set(path, followed);
         Ok(())
@@ -793,7 +795,7 @@ impl Ledger {
                         Some(version) => version,
                         // As after a reset of HEAD alone: nothing was pending.
                         None if reviewed == working && !world.is_left_out(&path) => reviewed,
-                        None => carried_over(world, old, new, reviewed)?,
+                        None => overruled(world, (old, new), reviewed, working)?,
                     }
                 }
             };
@@ -929,6 +931,44 @@ fn transposed<T, E, const N: usize>(results: [Result<T, E>; N]) -> Result<[T; N]
     Ok(all?
         .try_into()
         .unwrap_or_else(|_| unreachable!("there are as many")))
+}
+
+/// Returns `from`, which the user has committed or staged, with the changes from `base` to `onto`, except
+/// where both change the same lines; lines that `onto` has added, and `working` still has, stay also there.
+/// What has no lines is as in [`carried_over`].
+fn overruled<W: World>(
+    world: &mut W,
+    (base, from): (Version, Version),
+    onto: Version,
+    working: Version,
+) -> Result<Version, W::Error> {
+    let is_plain = onto == from || from == base || onto == base;
+    if is_plain || onto == Version::Absent || from == Version::Absent {
+        return carried_over(world, base, onto, from);
+    }
+    let texts = [base, onto, from, working].map(|version| text_of(world, version));
+    let [
+        Some(base_text),
+        Some(onto_text),
+        Some(from_text),
+        Some(working),
+    ] = transposed(texts)?
+    else {
+        return carried_over(world, base, onto, from);
+    };
+    let [base_text, onto_text, from_text] = [&base_text, &onto_text, &from_text].map(Text::bytes);
+    let text = match base {
+        Version::Absent => from_text.to_vec(),
+        _ => carried(base_text, from_text, onto_text),
+    };
+    let text = with_additions(&text, onto_text, working.bytes(), base_text);
+    let mode = if from.mode() == base.mode() {
+        onto.mode()
+    } else {
+        from.mode()
+    };
+    let digest = world.store(text)?;
+    Ok(Version::with_mode(mode, digest).unwrap_or(from))
 }
 
 /// Returns `onto` with the changes from `base` to `from`, except where both change the same lines, or

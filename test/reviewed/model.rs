@@ -67,11 +67,16 @@ impl Walk {
     fn edited(&mut self, path: usize, who: &str) -> String {
         let text = self.text(path);
         let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+        // A line of many like it that goes in one place and comes in another is also a move of the lines in
+        // between, and then these are by whoever did that.
+        let removes = who == "agent" && self.dice.roll(2) == 0;
         for _ in 0..=self.dice.roll(2) {
             let at = self.dice.roll(lines.len() + 1);
             self.n_lines += 1;
             let new = match self.dice.roll(4) {
-                0 if who == "agent" => ["{\n", "}\n", "\n"][self.dice.roll(3)].to_owned(),
+                0 if who == "agent" && !removes => {
+                    ["{\n", "}\n", "\n"][self.dice.roll(3)].to_owned()
+                }
                 _ => format!("{who} {}\n", self.n_lines),
             };
             let author = match self.project.ledger.at_work().last() {
@@ -84,8 +89,8 @@ impl Walk {
             }
             // The user adds lines, and an agent replaces and removes them, too.
             match self.dice.roll(3) {
-                0 if who == "agent" && at < lines.len() => drop(lines.remove(at)),
-                1 if who == "agent" && at < lines.len() => lines[at] = new,
+                0 if removes && at < lines.len() => drop(lines.remove(at)),
+                1 if removes && at < lines.len() => lines[at] = new,
                 _ => lines.insert(at, new),
             }
         }
@@ -249,6 +254,15 @@ impl Walk {
         let after = self.project.world.text(after);
         let ledger = &self.project.ledger;
         let is_known = is_by_user || !ledger.turns().is_empty();
+        // Whoever stages that a line goes agrees to that; of a file that HEAD has not, to all of it.
+        if before != after && head.is_empty() {
+            self.forget_wiped(path);
+        } else if before != after {
+            let has = |text: &str, line: &str| text.lines().any(|other| other == line);
+            self.typed
+                .retain(|(other, line)| *other != path || has(&half, line) || !has(&head, line));
+        }
+        let ledger = &self.project.ledger;
         if ledger.at_work().next().is_some() || !is_known {
             assert_eq!(before, after, "{:?}", self.trail);
         }

@@ -193,6 +193,33 @@ fn what_was_reviewed_stays_so_when_only_head_is_reset() {
     assert!(project.pending(User).is_empty());
 }
 
+#[test]
+fn a_new_file_that_the_user_commits_is_reviewed_as_it_was_committed() {
+    let mut project = project();
+    project.save("new", "a\nb\nc\nd\n");
+    project.world.write("new", "a\nB\nc\nd\n");
+    assert_eq!(project.pending(Agent).len(), 1);
+    project.world.commit();
+    assert!(project.pending(User).is_empty());
+    project.world.write("new", "a\nB\nc\nD\n");
+    assert_eq!(
+        project.pending(Agent),
+        ["new: \"a\\nB\\nc\\nd\\n\" -> \"a\\nB\\nc\\nD\\n\""]
+    );
+}
+
+#[test]
+fn where_a_commit_of_the_users_has_other_lines_than_were_reviewed_it_counts() {
+    let mut project = project();
+    project.world.write("f", "a\nB\nc\n");
+    let kept = project.world.at("f");
+    project.decide("f", kept);
+    project.world.write("f", "a\nBB\nc\n");
+    assert_eq!(project.pending(Agent).len(), 1);
+    project.world.commit();
+    assert!(project.pending(User).is_empty());
+}
+
 // Renames.
 
 /// A project with two committed files, of which an agent renames `f`.

@@ -362,6 +362,32 @@ fn what_the_user_stages_outside_a_turn_is_reviewed() {
 }
 
 #[test]
+fn what_the_user_stages_again_is_reviewed() {
+    let folder = written_in_a_turn();
+    let folder = folder.path();
+    end_turn(folder);
+    git(folder, &["add", "f"]);
+    assert!(pending(folder, Moves::Unknown).is_empty());
+    begin_turn(folder);
+    let text = lines(&[1, 12]).replace("written 12", "written again");
+    fs::write(folder.join("f"), &text).unwrap();
+    fs::write(folder.join("new"), "a\nb\n").unwrap();
+    end_turn(folder);
+    assert_eq!(pending(folder, Moves::Unknown).len(), 2);
+    git(folder, &["add", "."]);
+    assert!(pending(folder, Moves::Unknown).is_empty());
+    begin_turn(folder);
+    fs::write(folder.join("new"), "a\nB\nc\n").unwrap();
+    end_turn(folder);
+    assert_eq!(
+        pending(folder, Moves::Unknown),
+        ["new: a\\nb\\n -> a\\nB\\nc\\n"]
+    );
+    git(folder, &["add", "."]);
+    assert!(pending(folder, Moves::Unknown).is_empty());
+}
+
+#[test]
 fn what_is_staged_in_a_turn_stays_pending() {
     let folder = written_in_a_turn();
     let folder = folder.path();
