@@ -303,38 +303,171 @@ If others deleted it, make a plain file with TEXT, as the proposal says."
            (delete-file path)
            (agent-q-diff-file-remove-directories missing)))))))
 
-(defun agent-q-diff-operation--rename (file from to)
-  "Rename FROM, the present name of FILE, to TO; its buffer follows."
+;;;; Renaming
+
+(defvar agent-q-diff-operation--to-settle nil
+  "Functions that `agent-q-diff-operation-settling' calls after its body.")
+
+(defmacro agent-q-diff-operation-settling (&rest body)
+  "Run BODY, which carries out operations, and return its value.
+What cannot be reversed is done after BODY, and only if it returns: what becomes
+of buffers that still have a name which a file got."
+  (declare (indent 0) (debug t))
+  `(let ((agent-q-diff-operation--to-settle nil))
+     (prog1 ,(macroexp-progn body)
+       (agent-q-diff-operation--settle (reverse agent-q-diff-operation--to-settle)))))
+
+(defun agent-q-diff-operation--settle (functions)
+  "Call each of FUNCTIONS; show errors, since what was decided is done."
+  (let ((inhibit-quit t))
+    (dolist (function functions)
+      (condition-case err
+          (funcall function)
+        (error (message "While buffers were brought up to date: %s"
+                        (agent-q-diff-error-text err)))))))
+
+(defun agent-q-diff-operation--rename (file from to &optional buffers)
+  "Rename FROM, the present name of FILE, to TO; its buffer follows.
+BUFFERS is a list of that buffer, or of nil if there is none; by default, look
+for it.  If the old buffer of a file that was TO is still there, there is only
+one buffer for TO afterwards."
   (when (agent-q-diff-operation-exists-p to)
     (agent-q-diff-file-refuse "%s exists already" to))
-  (agent-q-diff-operation--free-name to)
-  (agent-q-diff-operation--in-directories
-   to
-   (lambda (missing)
-     (let ((buffer (or (find-buffer-visiting from) (agent-q-diff-file-change-buffer file))))
-       (rename-file from to)
-       (agent-q-diff-operation--complete
-        (lambda ()
-          (agent-q-diff-operation--name-buffer file buffer to))
-        (lambda ()
-          (rename-file to from)
-          (agent-q-diff-operation--name-buffer file buffer from))))
-     ;; Those made for the old name are no longer needed.
-     (agent-q-diff-file-remove-directories (agent-q-diff-file-change-missing file))
-     (setf (agent-q-diff-file-change-missing file) missing)
-     (lambda ()
-       (agent-q-diff-operation--rename file to from)))))
+  (let* ((stale (agent-q-diff-operation--stale-buffer to))
+         (found (if buffers
+                    (car buffers)
+                  (or (find-buffer-visiting from) (agent-q-diff-file-change-buffer file))))
+         (buffer (and (buffer-live-p found) (not (eq found stale)) found)))
+    (agent-q-diff-operation--in-directories
+     to
+     (lambda (missing)
+       (let ((restore (if stale
+                          (agent-q-diff-operation--make-way stale buffer)
+                        #'ignore)))
+         (agent-q-diff-operation--complete
+          (lambda ()
+            (rename-file from to)
+            (agent-q-diff-operation--complete
+             (lambda ()
+               (agent-q-diff-operation--name-buffer file buffer to))
+             (lambda ()
+               (rename-file to from)
+               (agent-q-diff-operation--name-buffer file buffer from))))
+          restore)
+         ;; Those made for the old name are no longer needed.
+         (agent-q-diff-file-remove-directories (agent-q-diff-file-change-missing file))
+         (setf (agent-q-diff-file-change-missing file) missing)
+         (lambda ()
+           (unwind-protect
+               (agent-q-diff-operation--rename file to from (list buffer))
+             (funcall restore))))))))
 
-(defun agent-q-diff-operation--free-name (name)
-  "Refuse NAME, which no file has, if a buffer visits it.
-A buffer with nothing in it is killed instead: another review has tried to
-visit the file while it had another name."
-  (when-let ((buffer (get-file-buffer name)))
-    (unless (and (zerop (buffer-size buffer))
-                 (not (buffer-modified-p buffer))
-                 (agent-q-diff-visit-ours-p buffer)
-                 (kill-buffer buffer))
-      (agent-q-diff-file-refuse "the buffer %s already visits %s" buffer name))))
+(defun agent-q-diff-operation--stale-buffer (name)
+  "Return the buffer that visits NAME, which no file has, or nil.
+Signal an error if it has unsaved edits: they are in no file."
+  (when-let* ((buffer (find-buffer-visiting name))
+              ;; Another link may lead elsewhere since it was visited.
+              ((equal (file-truename (buffer-file-name buffer)) (file-truename name))))
+    (when (buffer-modified-p buffer)
+      (agent-q-diff-file-refuse
+       "the buffer %s, which has unsaved edits, already visits %s; save it under another name \
+or kill it first"
+       buffer name))
+    buffer))
+
+(defun agent-q-diff-operation--make-way (stale buffer)
+  "Let BUFFER have the file name of STALE, whose file is gone.
+If BUFFER is nil, STALE keeps it, and later follows the file that gets it.
+Otherwise windows show BUFFER instead of STALE, which is killed later, and whose
+name BUFFER takes.  Return a function without arguments that reverses this; for
+later, see `agent-q-diff-operation-settling'."
+  (let* ((name (buffer-name stale))
+         (file (buffer-file-name stale))
+         (windows (and buffer
+                       (mapcar (lambda (window)
+                                 (list window (window-point window) (window-start window)))
+                               (get-buffer-window-list stale 'nomini t))))
+         (settle (if buffer
+                     (lambda ()
+                       (agent-q-diff-operation--kill stale file)
+                       (when (buffer-live-p buffer)
+                         (with-current-buffer buffer
+                           (agent-q-diff-operation--rename-buffer name))))
+                   (lambda ()
+                     (when (buffer-live-p stale)
+                       (agent-q-diff-disk-sync stale))))))
+    (when buffer
+      (agent-q-diff-operation--replace-in-windows stale buffer windows)
+      (with-current-buffer stale
+        (setq buffer-file-name nil)
+        (agent-q-diff-operation--rename-buffer (generate-new-buffer-name (concat " " name)))))
+    (push settle agent-q-diff-operation--to-settle)
+    (lambda ()
+      (cl-callf2 remq settle agent-q-diff-operation--to-settle)
+      (when (and buffer (buffer-live-p stale))
+        (with-current-buffer stale
+          (setq buffer-file-name file)
+          (agent-q-diff-operation--rename-buffer name))
+        (pcase-dolist (`(,window ,point ,start) windows)
+          (when (and (window-live-p window) (eq buffer (window-buffer window)))
+            (agent-q-diff-operation--show window stale point start)))))))
+
+(defun agent-q-diff-operation--rename-buffer (name)
+  "Call the current buffer NAME, as it is, if no other has that name."
+  (unless (get-buffer name)
+    ;; Uniquify would make a name of its own.
+    (dlet ((uniquify-buffer-name-style nil))
+      (rename-buffer name))))
+
+(defun agent-q-diff-operation--replace-in-windows (old new windows)
+  "Show the buffer NEW in WINDOWS, which show OLD, at the same lines.
+Each of WINDOWS is (WINDOW POINT START).  If no window shows NEW, its point goes
+to the line of the point of OLD."
+  (cl-flet ((same-place (position)
+              (let (line column)
+                (with-current-buffer old
+                  (save-excursion
+                    (save-restriction
+                      (widen)
+                      (goto-char position)
+                      (setq line (1- (line-number-at-pos))
+                            column (- (point) (line-beginning-position))))))
+                (with-current-buffer new
+                  (save-excursion
+                    (save-restriction
+                      (widen)
+                      (goto-char (point-min))
+                      (forward-line line)
+                      (min (+ (point) column) (line-end-position))))))))
+    (unless (get-buffer-window new t)
+      (let ((place (same-place (with-current-buffer old (point)))))
+        (with-current-buffer new
+          (goto-char place))))
+    (pcase-dolist (`(,window ,point ,start) windows)
+      (agent-q-diff-operation--show window new (same-place point) (same-place start)))))
+
+(defun agent-q-diff-operation--show (window buffer point start)
+  "Show BUFFER in WINDOW with POINT and START, even if WINDOW is dedicated."
+  (let ((is-dedicated (window-dedicated-p window)))
+    (set-window-dedicated-p window nil)
+    (set-window-buffer window buffer)
+    (set-window-dedicated-p window is-dedicated)
+    (set-window-start window start t)
+    (set-window-point window point)))
+
+(defun agent-q-diff-operation--kill (buffer file)
+  "Kill BUFFER, whose file name FILE another has, without a question."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      ;; Hooks may need it.
+      (setq buffer-file-name file)
+      (let ((kill-buffer-query-functions nil))
+        (condition-case err
+            (kill-buffer buffer)
+          (error
+           (message "While an old buffer of %s was killed: %s" file (agent-q-diff-error-text err))
+           (let ((kill-buffer-hook nil))
+             (kill-buffer buffer))))))))
 
 (defun agent-q-diff-operation--name-buffer (file buffer to)
   "Rename FILE to TO, along with BUFFER, which may be nil or killed."
@@ -346,6 +479,8 @@ visit the file while it had another name."
           (set-buffer-modified-p was-modified))
         (set-visited-file-modtime)
         (agent-q-diff-disk-note)))))
+
+;;;; Mode, bytes and links
 
 (defun agent-q-diff-operation--set-mode (file mode differing)
   "Give FILE the bits of MODE that are in DIFFERING."

@@ -40,7 +40,7 @@ the latest first."
         (undo-limit most-positive-fixnum)
         (undo-strong-limit most-positive-fixnum))
     (unwind-protect
-        (progn
+        (agent-q-diff-operation-settling
           (while actions
             (push (funcall (car actions) (cdr actions)) taken)
             (setq actions (cdr actions)))

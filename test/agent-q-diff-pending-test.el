@@ -835,6 +835,174 @@ another git has locked the index (index.lock)"
     (should (string-match-p "^R[0-9]+\tf\\.txt\tnew/h\\.txt$"
                             (aqd-pending-git "diff" "--cached" "--name-status" "-M")))))
 
+;;;;; The buffer of the old name is still there
+
+(defmacro aqd-pending-renamed-while-visited (text &rest body)
+  "Run BODY as in `aqd-pending-renamed' TEXT, where a buffer visited f.txt before.
+In BODY, `stale' is that buffer."
+  (declare (indent 1) (debug t))
+  `(aqd-with-repository
+     (let ((stale (find-file-noselect (aqd-pending-name "f.txt"))))
+       (with-current-buffer stale
+         (goto-char (point-min))
+         (forward-line 11)
+         (forward-char 2))
+       (rename-file (aqd-pending-name "f.txt")
+                    (progn (make-directory (aqd-pending-name "new"))
+                           (aqd-pending-name "new/h.txt")))
+       (aqd-pending-put "new/h.txt" ,text)
+       ,@body)))
+
+(defun aqd-pending-visitors (name)
+  "Return the buffers that visit the test's file NAME."
+  (seq-filter (lambda (buffer)
+                (equal (aqd-pending-name name) (buffer-file-name buffer)))
+              (buffer-list)))
+
+(defun aqd-pending-check-only-buffer (name text)
+  "Check that just one buffer visits NAME, and has TEXT, its file's; return it."
+  (let ((buffers (aqd-pending-visitors name)))
+    (should (= 1 (length buffers)))
+    (with-current-buffer (car buffers)
+      (should (equal text (buffer-string)))
+      (should-not (buffer-modified-p))
+      (should (verify-visited-file-modtime))
+      (should-not (agent-q-diff-disk-state (current-buffer))))
+    (should (equal text (aqd-pending-has name)))
+    (car buffers)))
+
+(ert-deftest aqd-pending-a-rename-is-taken-out-while-only-the-old-file-is-visited ()
+  (aqd-pending-renamed-while-visited aqd-pending-text
+    (aqd-with-pending
+      (should (string-match-p "taken out" (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
+      (should (eq stale (aqd-pending-check-only-buffer "f.txt" aqd-pending-text)))
+      (with-current-buffer stale
+        (should (looking-at-p "ne 12$")))
+      (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
+      (should (eq stale (aqd-pending-check-only-buffer "new/h.txt" aqd-pending-text)))
+      (agent-q-diff-reject-all)
+      (should (eq stale (aqd-pending-check-only-buffer "f.txt" aqd-pending-text)))))
+  ;; What else is in the file by then.
+  (aqd-pending-renamed-while-visited aqd-pending-text
+    (aqd-with-pending
+      (aqd-pending-put "new/h.txt" (concat aqd-pending-text "more\n"))
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (should (eq stale (aqd-pending-check-only-buffer "f.txt"
+                                                       (concat aqd-pending-text "more\n"))))
+      (with-current-buffer stale
+        (should (looking-at-p "ne 12$"))))))
+
+(ert-deftest aqd-pending-a-rename-is-taken-out-while-both-names-are-visited ()
+  (aqd-pending-renamed-while-visited aqd-pending-written
+    (switch-to-buffer stale)
+    (set-window-dedicated-p nil t)
+    (let ((window (selected-window))
+          (asked nil))
+      (with-current-buffer stale
+        (add-hook 'kill-buffer-query-functions (lambda () (setq asked t) nil) nil t))
+      (aqd-with-pending
+        (agent-q-diff-change-visit agent-q-diff-buffer-change 0)
+        (let ((own (agent-q-diff-file-change-buffer
+                    (car (agent-q-diff-change-files agent-q-diff-buffer-change)))))
+          (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+          (should (eq own (aqd-pending-check-only-buffer "f.txt" aqd-pending-written)))
+          (should-not (buffer-live-p stale))
+          (should-not asked)
+          (should (equal "f.txt" (buffer-name own)))
+          (should (eq own (window-buffer window)))
+          (should (window-dedicated-p window))
+          (with-current-buffer own
+            (save-excursion
+              (goto-char (window-point window))
+              (should (looking-at-p "ne 12$"))))
+          (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
+          (should (eq own (aqd-pending-check-only-buffer "new/h.txt" aqd-pending-written)))
+          (agent-q-diff-reject-all)
+          (should (eq own (aqd-pending-check-only-buffer "f.txt" aqd-pending-text))))))
+    (set-window-dedicated-p nil nil)))
+
+(ert-deftest aqd-pending-a-rename-stays-if-the-old-buffer-has-unsaved-edits ()
+  (dolist (text (list aqd-pending-text aqd-pending-written))
+    (aqd-pending-renamed-while-visited text
+      (with-current-buffer stale
+        (insert "typed"))
+      (aqd-with-pending
+        (should (equal (format "Failed to take the hunk out: the buffer f.txt, which has unsaved \
+edits, already visits %s; save it under another name or kill it first"
+                               (aqd-pending-name "f.txt"))
+                       (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
+        (should (equal text (aqd-pending-has "new/h.txt")))
+        (should (equal (list stale) (aqd-pending-visitors "f.txt")))
+        (should (buffer-modified-p stale))
+        (with-current-buffer stale
+          (set-buffer-modified-p nil))
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (aqd-pending-check-only-buffer "f.txt" text)))))
+
+(ert-deftest aqd-pending-a-rename-that-fails-leaves-the-old-buffer ()
+  (dolist (text (list aqd-pending-text aqd-pending-written))
+    (aqd-pending-renamed-while-visited text
+      (switch-to-buffer stale)
+      (aqd-pending-put "a.txt" "new\n")
+      (let ((window (selected-window)))
+        (aqd-with-pending
+          (dolist (function '(set-visited-file-name rename-file delete-file))
+            (ert-info ((symbol-name function) :prefix "fails: ")
+              (unless (and (eq function 'set-visited-file-name) (equal text aqd-pending-text))
+                (let* ((original (symbol-function function))
+                       (n 0))
+                  (cl-letf (((symbol-function function)
+                             (lambda (name &rest arguments)
+                               (if (and (or (not (eq function 'delete-file))
+                                            (equal name (aqd-pending-name "a.txt")))
+                                        (= 1 (cl-incf n)))
+                                   (signal 'file-error (list "No" name))
+                                 (apply original name arguments)))))
+                    (aqd-said (ignore-errors (agent-q-diff-reject-all)))
+                    (should (< 0 n)))))
+              (should (equal text (aqd-pending-has "new/h.txt")))
+              (should-not (aqd-pending-has "f.txt"))
+              (should (equal "new\n" (aqd-pending-has "a.txt")))
+              (should (equal (list stale) (aqd-pending-visitors "f.txt")))
+              (should (equal "f.txt" (buffer-name stale)))
+              (should (eq stale (window-buffer window)))
+              (with-current-buffer stale
+                (save-excursion
+                  (goto-char (window-point window))
+                  (should (looking-at-p "ne 12$"))))))
+          (agent-q-diff-reject-all)
+          (aqd-pending-check-only-buffer "f.txt" aqd-pending-text)
+          (should-not (aqd-pending-has "a.txt")))))))
+
+(ert-deftest aqd-pending-a-rename-gives-the-old-name-back-among-namesakes ()
+  (aqd-pending-renamed-while-visited aqd-pending-written
+    (aqd-pending-put "sub/f.txt" "other\n")
+    (let ((other (find-file-noselect (aqd-pending-name "sub/f.txt")))
+          (name (buffer-name stale)))
+      (aqd-with-pending
+        (with-current-buffer stale
+          (add-hook 'kill-buffer-hook (lambda () (error "A hook failed")) nil t))
+        (let ((at (cl-loop for hunk from 0
+                           when (equal '(rename) (agent-q-diff-change-operation-of
+                                                  agent-q-diff-buffer-change hunk))
+                           return hunk)))
+          (aqd-pending-do #'agent-q-diff-reject-hunk at))
+        (let ((own (aqd-pending-check-only-buffer "f.txt" aqd-pending-written)))
+          (should-not (buffer-live-p stale))
+          (should (equal (list name "f.txt<sub>")
+                         (list (buffer-name own) (buffer-name other)))))))))
+
+(ert-deftest aqd-pending-a-deletion-is-taken-out-while-its-file-is-visited ()
+  (aqd-with-repository
+    (let ((buffer (find-file-noselect (aqd-pending-name "f.txt"))))
+      (delete-file (aqd-pending-name "f.txt"))
+      (aqd-with-pending
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (should (eq buffer (aqd-pending-check-only-buffer "f.txt" aqd-pending-text)))
+        (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
+        (should-not (aqd-pending-has "f.txt"))
+        (should (buffer-live-p buffer))))))
+
 ;;;; All that differs from a commit
 
 (defmacro aqd-pending-with-since (only &rest body)
