@@ -146,16 +146,22 @@ in `agent-q-diff-written'."
                              (file-exists-p (expand-file-name ".git" root)))
                     (agent-q-diff-changes--stage-made root made staged))))
               (lambda ()
-                (agent-q-diff-changes--stage-all root recorded staged))))
+                (agent-q-diff-changes--stage-all root recorded staged))
+              (lambda (change file)
+                (agent-q-diff-changes--fresh-p
+                 root texts change file
+                 (cdr (assoc (or (agent-q-diff-file-change-new-path file)
+                                 (agent-q-diff-file-change-old-path file))
+                             known))))))
             (setq is-done t)
             change))
       (unless is-done
         (mapc #'agent-q-diff-file-change-close changes)))))
 
-(defun agent-q-diff-changes--written (root since written-by after stage)
+(defun agent-q-diff-changes--written (root since written-by after stage fresh-p)
   "Return an `agent-q-diff-written' by which what is taken out is stored.
-The files are in the project at ROOT.  SINCE, WRITTEN-BY and STAGE are its
-slots.  AFTER is called after a decision, with the change and the files that
+The files are in the project at ROOT.  SINCE, WRITTEN-BY, STAGE and FRESH-P are
+its slots.  AFTER is called after a decision, with the change and the files that
 were decided."
   (let ((decided-files nil)
         (stored nil)
@@ -164,7 +170,8 @@ were decided."
      :root root
      :since since
      :written-by written-by
-     :stage stage
+     :stage (if since #'agent-q-diff-changes--refuse-to-stage stage)
+     :fresh-p fresh-p
      :at-work (lambda ()
                 (agent-q-diff-engine-call #'agent-q-diff-module-at-work root))
      :before (lambda (files)
@@ -242,6 +249,37 @@ PENDING and IS-BEFORE are as for that function."
                    ('rejected (list nothing after))
                    ;; Lines that the user has added since are in it only if a hunk is.
                    ('nil (list now (if (equal begun after) old after)))))))))
+
+(defun agent-q-diff-changes--fresh-p (root texts change file pending)
+  "Return non-nil if that is reviewed of FILE of CHANGE which its review knows.
+ROOT, TEXTS and PENDING are as for `agent-q-diff-changes--record'."
+  (let ((found (aref (agent-q-diff-engine-call #'agent-q-diff-module-pending root nil) 2)))
+    (cl-every (pcase-lambda (`(,path ,mode . ,bytes))
+                (equal (cons mode (secure-hash 'sha256 bytes))
+                       (agent-q-diff-changes--reviewed-now root path found)))
+              (agent-q-diff-changes--reviewed texts change file pending))))
+
+(defun agent-q-diff-changes--reviewed-now (root path pending)
+  "Return what is reviewed of PATH in the project at ROOT, (MODE . DIGEST).
+PENDING is what is pending there.  DIGEST is of the bytes, \"\" for nothing."
+  (pcase (seq-find (lambda (file)
+                     (member path (list (agent-q-diff-pending-file-path file)
+                                        (agent-q-diff-pending-file-from file))))
+                   pending)
+    ('nil (pcase-let ((`(,mode . ,bytes)
+                       (agent-q-diff-reviewed-state (expand-file-name path root))))
+            (cons mode (secure-hash 'sha256 bytes))))
+    (file (pcase-let ((`(,mode . ,text)
+                       (cond
+                        ((equal path (agent-q-diff-pending-file-from file))
+                         (cons (agent-q-diff-pending-file-mode file)
+                               (agent-q-diff-pending-file-from-text file)))
+                        ((agent-q-diff-pending-file-now-mode file)
+                         (cons (agent-q-diff-pending-file-now-mode file)
+                               (agent-q-diff-pending-file-now-text file)))
+                        (t (cons (agent-q-diff-pending-file-mode file)
+                                 (agent-q-diff-pending-file-text file))))))
+            (cons mode (or text (secure-hash 'sha256 "")))))))
 
 (defun agent-q-diff-changes--operations (change file)
   "Return what was decided of the operations on FILE of CHANGE, besides its text.
@@ -360,6 +398,10 @@ MADE and STAGED are as for `agent-q-diff-changes--note-to-stage'."
                               do (puthash path after staged))))
     (agent-q-diff-base-warn
      (format "The decision is recorded, but %s" (string-join failed "; ")))))
+
+(defun agent-q-diff-changes--refuse-to-stage ()
+  "Say that this is not the review in which to stage."
+  (user-error "Stage in the review of what is pending; this one is since a commit"))
 
 (defun agent-q-diff-changes--stage-all (root known staged)
   "Stage what is kept in the project at ROOT; return what slot `stage' describes.
@@ -522,6 +564,9 @@ If SINCE is non-nil, it is the one of what differs from that commit."
                      (equal since (agent-q-diff-written-since written)))))
             (agent-q-diff-open-reviews)))
 
+(defvar agent-q-diff-changes--is-replacing nil
+  "Non-nil while a review ends because another one takes its place.")
+
 (defun agent-q-diff-changes-begin (directory by &optional callback awaited-p only)
   "Begin a review of what is pending in the project of DIRECTORY.
 BY is who has moved its HEAD, as for `agent-q-diff-module-pending'.  CALLBACK
@@ -562,15 +607,19 @@ hunks, in that review or an earlier one, is in the new one as well."
             (when open
               (with-current-buffer (agent-q-diff-session-buffer open)
                 (agent-q-diff-waiting-note))
-              (agent-q-diff-end open))
+              (let ((agent-q-diff-changes--is-replacing t))
+                (agent-q-diff-end open)))
             (when files
               (let* ((default-directory root)
                      (review (agent-q-diff-api-start
                               root
                               (lambda (result)
                                 (agent-q-diff-pending-count-soon root)
-                                (when (and awaited-p (funcall awaited-p))
+                                (cond
+                                 ((and awaited-p (funcall awaited-p))
                                   (agent-q-diff-waiting-comments-told root))
+                                 ((not (or since agent-q-diff-changes--is-replacing))
+                                  (agent-q-diff-waiting-comments-told root 'whole)))
                                 (when callback
                                   (funcall callback result)))
                               nil nil nil "" #'agent-q-diff-mode notes
@@ -625,14 +674,23 @@ HEAD have parted."
   (pcase-let* ((directory (agent-q-diff-changes--directory directory))
                (by (agent-q-diff-changes--who-moved directory))
                (agent-q-diff-call (agent-q-diff-call-with 'is-by-user t))
-               (`(,root ,review ,notes) (agent-q-diff-changes-begin directory by nil nil only)))
+               (is-by-key (called-interactively-p 'any))
+               (`(,root ,review ,notes)
+                (condition-case err
+                    (agent-q-diff-changes-begin directory by nil nil only)
+                  (agent-q-diff-error
+                   (if is-by-key
+                       (user-error "%s" (agent-q-diff-visible (agent-q-diff-error-text err)))
+                     (signal (car err) (cdr err)))))))
     (cond
      ((null review)
       (message "%s" (string-join
                      (cons (format "Nothing %s in %s"
                                    (if (or (null only) (numberp only))
                                        "is pending"
-                                     (format "has changed since %s"
+                                     (format (if (consp only)
+                                                 "has changed since %s was left"
+                                               "has changed since %s")
                                              (agent-q-diff-visible (or (cdr-safe only) only))))
                                    (agent-q-diff-visible (abbreviate-file-name root)))
                            notes)

@@ -79,10 +79,14 @@ format for `format-spec'."
 
 (defun agent-q-diff-commands--counts-words (change)
   "Return words to append about how far the review of CHANGE has come."
-  (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-change-tally change)))
+  (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-change-tally change))
+              (written (agent-q-diff-change-written change)))
     (if (zerop pending)
-        (substitute-command-keys
-         "; nothing is pending, \\<agent-q-diff-mode-map>\\[agent-q-diff-finish] finishes")
+        (concat (if (and written (agent-q-diff-written-since written))
+                    "; all is decided, "
+                  "; nothing is pending, ")
+                (substitute-command-keys
+                 "\\<agent-q-diff-mode-map>\\[agent-q-diff-finish] finishes"))
       (format "; %d of %d decided, %d pending" (- total pending) total pending))))
 
 ;;;; Carrying out commands

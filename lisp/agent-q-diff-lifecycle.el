@@ -499,7 +499,8 @@ answer whatever they do."
      (delq nil
            (list (format "%d kept" (plist-get result :applied))
                  (format "%d taken out" (plist-get result :rejected))
-                 (and (< 0 pending) (format "%d still pending" pending))))
+                 (and (< 0 pending) (format "%d still pending" pending))
+                 (and (not (plist-get result :saved)) "not saved")))
      ", ")))
 
 (defun agent-q-diff-lifecycle--say-decided (review)

@@ -55,6 +55,9 @@
               (eq review (buffer-local-value 'agent-q-diff-again--past buffer)))
             (buffer-list)))
 
+(defvar agent-q-diff-again-hook nil
+  "Hook run in the diff buffer of a review that is shown again.")
+
 (defun agent-q-diff-again--open (review)
   "Return a new diff buffer for REVIEW, which has ended."
   (let* ((again (agent-q-diff-session-create
@@ -72,6 +75,7 @@
       (setq agent-q-diff-again--past review
             agent-q-diff-buffer-is-past t
             agent-q-diff-buffer-end-function #'agent-q-diff-again--end)
+      (run-hooks 'agent-q-diff-again-hook)
       (agent-q-diff-progress-update-header-line))
     buffer))
 

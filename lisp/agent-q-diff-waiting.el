@@ -105,7 +105,12 @@ Return non-nil if any was added."
   "Have the rejection of HUNKS wait no longer; return non-nil if any did."
   (let* ((written (agent-q-diff-waiting--written))
          (waiting (agent-q-diff-written-waiting written))
-         (rest (seq-difference waiting (mapcar #'agent-q-diff-waiting--id hunks))))
+         ;; What was decided since waits no more.
+         (undecided (seq-remove (lambda (hunk)
+                                  (agent-q-diff-engine-hunk-mark
+                                   (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
+                                hunks))
+         (rest (seq-difference waiting (mapcar #'agent-q-diff-waiting--id undecided))))
     (unless (length= rest (length waiting))
       (setf (agent-q-diff-written-waiting written) rest)
       (agent-q-diff-signs-show-all)
@@ -131,6 +136,15 @@ Return non-nil if any was added."
         (agent-q-diff-waiting--look-later buffer))
        (t (agent-q-diff-waiting--carry-out))))))
 
+(defun agent-q-diff-waiting--is-fresh (change written)
+  "Return a predicate on files of CHANGE: nobody else has decided about the file.
+WRITTEN is that of CHANGE.  Each file is looked at once."
+  (let ((known (make-hash-table :test #'eq)))
+    (lambda (file)
+      (when (eq 'unknown (gethash file known 'unknown))
+        (puthash file (funcall (agent-q-diff-written-fresh-p written) change file) known))
+      (gethash file known))))
+
 (defun agent-q-diff-waiting--carry-out ()
   "Take out the hunks of this buffer whose rejection waits.
 Those that are not as they were, since the agent has written their lines again,
@@ -138,6 +152,7 @@ stay pending."
   (let* ((change (agent-q-diff-signs-follow))
          (written (agent-q-diff-waiting--written))
          (waiting (reverse (agent-q-diff-written-waiting written)))
+         (is-fresh (agent-q-diff-waiting--is-fresh change written))
          (n-done 0)
          (failed nil))
     (setf (agent-q-diff-written-waiting written) nil)
@@ -153,8 +168,13 @@ stay pending."
               (condition-case err
                   (cond
                    ((null hunk)
-                    (push "one whose lines have changed" failed))
-                   ((null (agent-q-diff-engine-hunk-mark (agent-q-diff-change-hunk change hunk)))
+                    (push "one that is not there any more" failed))
+                   ((agent-q-diff-engine-hunk-mark (agent-q-diff-change-hunk change hunk)))
+                   ((not (funcall is-fresh (agent-q-diff-change-file-of change hunk)))
+                    (push (format "%s, since something was reviewed there meanwhile"
+                                  (agent-q-diff-buffer-hunk-words hunk))
+                          failed))
+                   (t
                     (agent-q-diff-decide-hunk change 'reject hunk)
                     (cl-incf n-done)))
                 (error
@@ -207,8 +227,46 @@ the whole is that on a hunk without a word, of a file without a name."
    (agent-q-diff-file-change-path (agent-q-diff-change-file-of agent-q-diff-buffer-change hunk))
    (agent-q-diff-written-root (agent-q-diff-waiting--written))))
 
+(defvar-local agent-q-diff-waiting--words nil
+  "(POSITIONS . WORDS): an alist from files to the words of their hunks.
+It is right as long as the hunks of this buffer are at POSITIONS, compared by
+identity.")
+
+(defun agent-q-diff-waiting--words-of (file)
+  "Return (HUNK . WORD) of each hunk of FILE, both counted from 0.
+WORD stands for its lines."
+  (unless (eq agent-q-diff-buffer-positions (car agent-q-diff-waiting--words))
+    (setq agent-q-diff-waiting--words (list agent-q-diff-buffer-positions)))
+  (or (alist-get file (cdr agent-q-diff-waiting--words))
+      (setf (alist-get file (cdr agent-q-diff-waiting--words))
+            (agent-q-diff-waiting--numbered
+             (mapcar (lambda (hunk)
+                       (cons hunk (agent-q-diff-waiting--hash hunk)))
+                     (agent-q-diff-change-hunks-of agent-q-diff-buffer-change file))))))
+
+(defun agent-q-diff-waiting--numbered (words)
+  "Return WORDS, an alist from hunks to words, so that no two words are equal.
+Which of several equal hunks is meant can only be said as long as there are so
+many of them."
+  (let ((n-equal (make-hash-table :test #'equal))
+        (nths (make-hash-table :test #'equal)))
+    (pcase-dolist (`(,_ . ,word) words)
+      (cl-incf (gethash word n-equal 0)))
+    (mapcar (pcase-lambda (`(,hunk . ,word))
+              (cons hunk
+                    (if (= 1 (gethash word n-equal))
+                        word
+                      (format "%s-%d-of-%d" word (cl-incf (gethash word nths 0))
+                              (gethash word n-equal)))))
+            words)))
+
 (defun agent-q-diff-waiting--word (hunk)
-  "Return a word for the lines of HUNK of this buffer, without its header.
+  "Return the word for the lines of HUNK of this buffer."
+  (alist-get hunk (agent-q-diff-waiting--words-of
+                   (agent-q-diff-change-file-index agent-q-diff-buffer-change hunk))))
+
+(defun agent-q-diff-waiting--hash (hunk)
+  "Return a digest of the lines of HUNK of this buffer, without its header.
 Line numbers are not among them: they change with the lines above."
   (save-excursion
     (save-restriction
@@ -269,7 +327,8 @@ Return sentences about what was noted of hunks that are not there any more."
                (when comment
                  (setf (alist-get hunk (agent-q-diff-change-comments change)) comment))
                (when is-waiting
-                 (push (agent-q-diff-waiting--id hunk) (agent-q-diff-written-waiting written)))))))
+                 (cl-pushnew (agent-q-diff-waiting--id hunk)
+                             (agent-q-diff-written-waiting written)))))))
         (dolist (note notes)
           (push (agent-q-diff-waiting--lost path note) lost))))
     (when (and (agent-q-diff-written-waiting written)
@@ -279,24 +338,37 @@ Return sentences about what was noted of hunks that are not there any more."
     (agent-q-diff-signs-show-all)
     (nreverse lost)))
 
-(defun agent-q-diff-waiting-comments-told (root)
-  "Record that whoever wrote the project at ROOT was told the comments noted there."
+(defun agent-q-diff-waiting-restore-again ()
+  "Restore what is noted of hunks, in a review that is looked at again."
+  (when (and (agent-q-diff-buffer-written-p)
+             (null (agent-q-diff-written-since (agent-q-diff-waiting--written))))
+    (mapc #'agent-q-diff-base-warn (agent-q-diff-waiting-restore))))
+
+(add-hook 'agent-q-diff-again-hook #'agent-q-diff-waiting-restore-again)
+
+(defun agent-q-diff-waiting-comments-told (root &optional whole)
+  "Record that the comments noted in the project at ROOT were told.
+If WHOLE is non-nil, only that on the whole is meant, which was one on a review
+that has ended."
   (agent-q-diff-engine-call
    #'agent-q-diff-module-note-hunks root
-   (mapcar (pcase-lambda (`(,path . ,notes))
-             (cons path (cl-loop for note in notes
-                                 when (aref note 2) collect (vector (aref note 0) nil t))))
-           (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks root))))
+   (if whole
+       '((""))
+     (mapcar (pcase-lambda (`(,path . ,notes))
+               (cons path (cl-loop for note in notes
+                                   when (aref note 2) collect (vector (aref note 0) nil t))))
+             (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks root)))))
 
 (defun agent-q-diff-waiting--lost (path note)
   "Return a sentence about NOTE on a hunk of PATH that has changed since."
   (pcase-let ((`[,_ ,comment ,is-waiting] note))
-    (format "In %s, lines have changed since you %s."
+    (format "In %s, a hunk that you %s is not there any more."
             (agent-q-diff-visible path)
             (string-join
-             (delq nil (list (and is-waiting "rejected them")
+             (delq nil (list (and is-waiting "rejected")
                              (and comment
-                                  (format "commented \"%s\"" (agent-q-diff-visible comment)))))
+                                  (format "commented with \"%s\""
+                                          (agent-q-diff-visible comment)))))
              " and "))))
 
 (provide 'agent-q-diff-waiting)

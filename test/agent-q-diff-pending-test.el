@@ -1206,7 +1206,6 @@ edits, already visits %s; save it under another name or kill it first"
     (aqd-pending-put "f.txt" aqd-pending-written)
     (aqd-with-pending
       (aqd-pending-do #'agent-q-diff-reject-hunk 1)
-      (agent-q-diff-comment "slowly")
       (aqd-pending-comment 0 "why \"three\"?"))
     ;; Lines above it do not matter.
     (aqd-pending-put "f.txt" (string-replace "line 15\n" "line 15\nnew\n" aqd-pending-written))
@@ -1215,8 +1214,6 @@ edits, already visits %s; save it under another name or kill it first"
                      (mapcar #'cdr (aqd-pending-signs))))
       (should (equal '((0 . "why \"three\"?"))
                      (agent-q-diff-change-comments agent-q-diff-buffer-change)))
-      (should (equal "slowly" (agent-q-diff-session-comment review)))
-      (agent-q-diff-comment "")
       (should (string-match-p "The agent has ended: 1 hunk was taken out"
                               (aqd-pending-turn-ends)))
       (should (equal (string-replace "line 15\n" "line 15\nnew\n"
@@ -1241,8 +1238,108 @@ edits, already visits %s; save it under another name or kill it first"
           (aqd-with-pending
             (should-not (aqd-pending-signs))
             (run-hooks 'post-command-hook))))
-      (should (equal '("In f.txt, lines have changed since you rejected them and commented \"why?\".")
+      (should (equal '("In f.txt, a hunk that you rejected and commented with \"why?\" is not there \
+any more.")
                      said)))))
+
+(defun aqd-pending-blocks (&rest changed)
+  "Return three equal blocks of lines, in those of which are CHANGED, line 5 is new."
+  (mapconcat (lambda (block)
+               (aqd-numbered 9 (and (memql block changed) '((5 . "new")))))
+             '(1 2 3) ""))
+
+(defmacro aqd-pending-with-blocks (&rest body)
+  "Run BODY in a repository where Codex, at work, changes blocks 1 and 3 of f.txt."
+  (declare (indent 0) (debug t))
+  `(aqd-with-repository
+     (aqd-pending-put "f.txt" (aqd-pending-blocks))
+     (agent-q-diff-mark-reviewed)
+     (agent-q-diff-module-begin-turn default-directory "Codex" "" "")
+     (aqd-pending-put "f.txt" (aqd-pending-blocks 1 3))
+     ,@body))
+
+(ert-deftest aqd-pending-of-equal-hunks-the-right-one-waits ()
+  (aqd-pending-with-blocks
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+      (aqd-pending-comment 1 "why?"))
+    (aqd-with-pending
+      (should (equal '((1 . "why?"))
+                     (agent-q-diff-change-comments agent-q-diff-buffer-change)))
+      (should (string-match-p "1 hunk was taken out" (aqd-pending-turn-ends)))
+      (should (equal (aqd-pending-blocks 1) (aqd-pending-has "f.txt")))))
+  ;; If there is another one now, nobody knows which was meant.
+  (aqd-pending-with-blocks
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+      (run-hooks 'post-command-hook))
+    (aqd-pending-put "f.txt" (aqd-pending-blocks 1 2 3))
+    (let (said)
+      (cl-letf (((symbol-function 'agent-q-diff-base-warn) (lambda (text) (push text said))))
+        (aqd-with-pending
+          (should-not (aqd-pending-signs))))
+      (should (string-search "that you rejected is not there" (car said))))))
+
+(ert-deftest aqd-pending-what-was-reviewed-meanwhile-is-not-taken-out ()
+  (aqd-pending-while-at-work
+    (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+    (agent-q-diff-module-mark-reviewed default-directory '("f.txt"))
+    (should (string-match-p "0 hunks were taken out; not taken out: hunk 2, since something was"
+                            (aqd-pending-turn-ends)))
+    (should (equal aqd-pending-written (aqd-pending-has "f.txt"))))
+  ;; Nor are the same lines when they come again.
+  (aqd-with-repository
+    (agent-q-diff-module-begin-turn default-directory "Codex" "" "")
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+      (run-hooks 'post-command-hook))
+    (agent-q-diff-mark-reviewed)
+    (should-not (aqd-pending-files))
+    (should-not (agent-q-diff-module-noted-hunks default-directory))))
+
+(ert-deftest aqd-pending-what-was-decided-does-not-wait-any-more ()
+  (aqd-pending-while-at-work
+    (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+    (aqd-pending-do #'agent-q-diff-accept-hunk 1)
+    (should (string-match-p "Hunk 2 pending" (aqd-pending-do #'agent-q-diff-unapply-hunk 1)))
+    (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+    (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+    (should (string-match-p "Hunk 1 put back" (aqd-pending-do #'agent-q-diff-unapply-hunk 0)))
+    (should (equal aqd-pending-written (aqd-pending-has "f.txt")))))
+
+(ert-deftest aqd-pending-notes-of-a-review-that-is-looked-at-again-last ()
+  (aqd-with-repository
+    (agent-q-diff-module-begin-turn default-directory "Codex" "" "")
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (run-hooks 'post-command-hook))
+    (save-current-buffer
+      (with-current-buffer (agent-q-diff-look-again)
+        (should (equal '("[PENDING, will be taken out]") (mapcar #'cdr (aqd-pending-signs))))
+        (should (string-match-p "It stays" (aqd-pending-do #'agent-q-diff-unapply-hunk 0)))
+        (aqd-pending-comment 1 "why?")
+        (agent-q-diff-finish)))
+    (let ((default-directory aqd-pending-root))
+      (aqd-with-pending
+        (should (equal '("[PENDING, commented]") (mapcar #'cdr (aqd-pending-signs))))))))
+
+(ert-deftest aqd-pending-a-comment-on-the-whole-is-on-one-review ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (agent-q-diff-comment "slowly")
+      (run-hooks 'post-command-hook))
+    (aqd-with-pending
+      (should-not (agent-q-diff-session-comment review)))
+    ;; One that takes its place is the same.
+    (with-current-buffer (agent-q-diff-session-buffer
+                          (save-current-buffer (agent-q-diff-review-changes)))
+      (agent-q-diff-comment "slowly"))
+    (save-current-buffer
+      (aqd-with-pending
+        (should (equal "slowly" (agent-q-diff-session-comment review)))))))
 
 (ert-deftest aqd-pending-comments-that-a-program-was-told-are-not-told-again ()
   (aqd-with-repository

@@ -548,7 +548,22 @@ impl Ledger {
             }
             pending.extend(self.look_at(world, &path, is_dirty, moves, &writers)?);
         }
+        self.forget_notes(&pending);
         Ok(pending)
+    }
+
+    /// Forgets what was noted of hunks of files of which nothing is pending any more: if the same lines come
+    /// back, they are others.
+    fn forget_notes(&mut self, pending: &[Pending]) {
+        let is_pending = |path: &Path| pending.iter().any(|one| one.path == *path);
+        let noted = self.noted.keys();
+        let gone: Vec<Path> = noted
+            .filter(|path| !path.is_empty() && !is_pending(path))
+            .cloned()
+            .collect();
+        for path in gone {
+            self.note(Record::Noted(path, Vec::new()));
+        }
     }
 
     /// Looks at `path`, which is as in HEAD unless `is_dirty`, and which `writers` have written.
