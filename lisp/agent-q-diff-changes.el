@@ -452,24 +452,29 @@ If nobody knows, ask; if it has not moved since the last look, return nil."
 
 (defun agent-q-diff-changes--left-out-note (left-out)
   "Return a sentence about LEFT-OUT, which was not looked at, or nil."
-  (let* ((not-text (seq-remove #'cdr left-out))
-         (named (mapcar (pcase-lambda (`(,path . ,n))
-                          (format (pcase n
-                                    ('nil "%s (no text)")
-                                    (0 "%s (a repository of its own)")
-                                    (1 "%s (over 8 MB)")
-                                    (_ "%s (%d new files)"))
-                                  (agent-q-diff-visible path) n))
-                        (if (cdddr not-text)
-                            (seq-filter #'cdr left-out)
-                          left-out))))
-    (when (cdddr not-text)
-      (setq named (append named
-                          (list (format "%d files that are no text, such as %s"
-                                        (length not-text)
-                                        (agent-q-diff-visible (caar not-text)))))))
-    (and named
-         (format "Not looked at: %s" (string-join named ", ")))))
+  (let (counted)
+    (pcase-dolist (`(,kind . ,format)
+                   '((nil . "%d files that are no text, such as %s")
+                     (unknown . "%d files of which is not known what they held, such as %s")))
+      (let ((files (seq-filter (lambda (one)
+                                 (eq kind (cdr one)))
+                               left-out)))
+        (when (cdddr files)
+          (setq left-out (seq-difference left-out files #'eq))
+          (push (format format (length files) (agent-q-diff-visible (caar files)))
+                counted))))
+    (let ((named (append (mapcar (pcase-lambda (`(,path . ,n))
+                                   (format (pcase n
+                                             ('nil "%s (no text)")
+                                             ('unknown "%s (what it held before is not known)")
+                                             (0 "%s (a repository of its own)")
+                                             (1 "%s (over 8 MB)")
+                                             (_ "%s (%d new files)"))
+                                           (agent-q-diff-visible path) n))
+                                 left-out)
+                         (nreverse counted))))
+      (and named
+           (format "Not looked at: %s" (string-join named ", "))))))
 
 (defun agent-q-diff-changes--authors-note (files)
   "Return a sentence about who wrote what is pending in FILES, or nil.
@@ -722,10 +727,10 @@ are carried out then."
 (defun agent-q-diff-mark-reviewed (&optional file)
   "Record that the project of the current buffer was reviewed as it is.
 If FILE is non-nil, interactively with a prefix argument, only the file of
-this buffer is meant.  The files do not change."
+this buffer is meant, also one that was left out.  The files do not change."
   (interactive "P")
   (pcase-let* ((directory (agent-q-diff-changes--directory nil))
-               (`(,root ,texts ,files ,_) (agent-q-diff-pending-look directory))
+               (`(,root ,texts ,files ,left-out) (agent-q-diff-pending-look directory))
                (only (and file
                           (or (and buffer-file-name (agent-q-diff-reviewed-path root))
                               (user-error "This buffer visits no file of the project"))))
@@ -733,17 +738,20 @@ this buffer is meant.  The files do not change."
                           (seq-filter (lambda (file)
                                         (equal only (agent-q-diff-pending-file-path file)))
                                       files)
-                        files)))
-    (agent-q-diff-engine-call #'agent-q-diff-module-mark-reviewed directory
-                               (agent-q-diff-pending-paths meant))
+                        files))
+               (paths (or (agent-q-diff-pending-paths meant)
+                          (and-let* ((one (and only (assoc only left-out))))
+                            (and (memq (cdr one) '(nil 1 unknown))
+                                 (list only))))))
+    (agent-q-diff-engine-call #'agent-q-diff-module-mark-reviewed directory paths)
     (agent-q-diff-pending-mode)
     (agent-q-diff-pending-note root texts (seq-difference files meant #'eq))
     (agent-q-diff-pending-count-soon root)
-    (if (null meant)
+    (if (null paths)
         (message "Nothing was pending")
-      (message (ngettext "%d file is reviewed as it is" "%d files are reviewed as they are"
-                         (length meant))
-               (length meant)))))
+      (let ((n (max 1 (length meant))))
+        (message (ngettext "%d file is reviewed as it is" "%d files are reviewed as they are" n)
+                 n)))))
 
 (provide 'agent-q-diff-changes)
 ;;; agent-q-diff-changes.el ends here

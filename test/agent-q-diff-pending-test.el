@@ -1529,7 +1529,27 @@ any more.")
                  (agent-q-diff-changes--left-out-note '(("a") ("b" . 1)))))
   (should (equal "Not looked at: b (a repository of its own), 4 files that are no text, such as a"
                  (agent-q-diff-changes--left-out-note
-                  '(("b" . 0) ("a") ("c") ("d") ("e"))))))
+                  '(("b" . 0) ("a") ("c") ("d") ("e")))))
+  (should (equal "Not looked at: b (what it held before is not known)"
+                 (agent-q-diff-changes--left-out-note '(("b" . unknown)))))
+  (should (equal "Not looked at: 4 files of which is not known what they held, such as a"
+                 (agent-q-diff-changes--left-out-note
+                  (mapcar (lambda (name)
+                            (cons name 'unknown))
+                          '("a" "b" "c" "d"))))))
+
+(ert-deftest aqd-pending-a-file-that-was-left-out-is-marked-reviewed-in-its-buffer ()
+  (aqd-with-plain-project
+    (aqd-put-bytes "a\0b\n" (aqd-pending-name "w.txt"))
+    (aqd-pending-files)
+    (aqd-pending-put "w.txt" "new\n")
+    (should (string-suffix-p "; Not looked at: w.txt (what it held before is not known)"
+                             (aqd-said (agent-q-diff-review-changes))))
+    (with-current-buffer (find-file-noselect (aqd-pending-name "w.txt"))
+      (should (equal "1 file is reviewed as it is" (aqd-said (agent-q-diff-mark-reviewed t)))))
+    (should-not (aqd-pending-files))
+    (aqd-pending-put "w.txt" "new\nmore\n")
+    (should (equal '("w.txt") (aqd-pending-files)))))
 
 ;;;; One key for all
 

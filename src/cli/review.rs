@@ -69,14 +69,12 @@ fn with_project(
         .map_err(|error| error.to_string())
 }
 
-/// Records that what is pending in `project`, or only in the file `only`, was reviewed as it is.
+/// Records that what is pending in `project`, or only in the file `only`, was reviewed as it is. That file
+/// may be one that was left out.
 fn mark_reviewed(project: &mut Project, only: Option<&Path>) -> Result<String, ProjectError> {
     let look = project.look_unasked()?;
-    let mut paths: Vec<_> = look
-        .pending
-        .into_iter()
-        .map(|pending| pending.path)
-        .collect();
+    let pending = look.pending.iter().map(|pending| pending.path.clone());
+    let mut paths: Vec<_> = pending.collect();
     if let Some(only) = only {
         let only = only.canonicalize().unwrap_or_else(|_| only.to_owned());
         let root = project.root();
@@ -85,6 +83,9 @@ fn mark_reviewed(project: &mut Project, only: Option<&Path>) -> Result<String, P
             .strip_prefix(root)
             .map(|path| path.as_os_str().as_bytes().to_vec());
         paths.retain(|path| only.as_ref().is_ok_and(|only| path == only));
+        if paths.is_empty() {
+            paths.extend(only.ok().filter(|only| look.is_left_out(only)));
+        }
     }
     project.mark_reviewed(&paths)?;
     Ok(match paths.len() {

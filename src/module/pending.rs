@@ -121,7 +121,8 @@ fn begin_project(env: &Env, folder: Value) -> Result<()> {
 ///
 /// LEFT-OUT is a list of (PATH . N), what was not looked at: a file that is
 /// larger than 8 MiB, or a folder with N files that git does not know, or, if N
-/// is nil, a file that is no text in a project without git.
+/// is nil, a file that is no text in a project without git, or, if N is
+/// `unknown', a file that was left out before, and could be looked at now.
 ///
 /// BY is who has moved HEAD since the last call, if it has moved, and
 /// brought back files: `user', `agent', or nil if nobody knows; then that it
@@ -165,7 +166,7 @@ fn found<'e>(env: &'e Env, project: &mut Project, moves: Option<Moves>) -> Resul
         text(env, project.root().as_os_str().as_bytes())?,
         text(env, project.texts().as_os_str().as_bytes())?,
         list(env, files)?,
-        left_out(env, &look.left_out, &look.not_text)?,
+        left_out(env, &look.left_out, &look.not_text, &look.unknown)?,
         turns(env, answer(env, project.turns())?)?,
     ];
     vector(env, found)
@@ -205,13 +206,21 @@ fn file<'e>(
     ])
 }
 
-/// Returns `left_out`, and the files `not_text`, for Lisp.
-fn left_out<'e>(env: &'e Env, left_out: &[LeftOut], not_text: &[Vec<u8>]) -> Result<Value<'e>> {
+/// Returns `left_out`, and the files `not_text` and `unknown`, for Lisp.
+fn left_out<'e>(
+    env: &'e Env,
+    left_out: &[LeftOut],
+    not_text: &[Vec<u8>],
+    unknown: &[Vec<u8>],
+) -> Result<Value<'e>> {
     let left_out = left_out.iter();
     let left_out = left_out.map(|(path, n)| env.cons(text(env, path)?, *n));
     let nil = env.intern("nil")?;
     let not_text = not_text.iter().map(|path| env.cons(text(env, path)?, nil));
-    list(env, left_out.chain(not_text).collect::<Result<Vec<_>>>()?)
+    let word = env.intern("unknown")?;
+    let unknown = unknown.iter().map(|path| env.cons(text(env, path)?, word));
+    let all = left_out.chain(not_text).chain(unknown);
+    list(env, all.collect::<Result<Vec<_>>>()?)
 }
 
 /// Return what differs in the project of FOLDER from REVISION: [ROOT TEXTS FILES LEFT-OUT NAME].
@@ -242,7 +251,7 @@ fn pending_since<'e>(
                 text(env, project.root().as_os_str().as_bytes())?,
                 text(env, project.texts().as_os_str().as_bytes())?,
                 list(env, files.collect::<Result<Vec<_>>>()?)?,
-                left_out(env, &since.left_out, &[])?,
+                left_out(env, &since.left_out, &[], &since.unknown)?,
                 text(env, since.name.as_bytes())?,
             ];
             vector(env, found)

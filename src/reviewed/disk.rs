@@ -32,12 +32,18 @@ pub(crate) fn look_with_git(
     let in_head = std::mem::take(&mut status.in_head);
     let in_index = std::mem::take(&mut status.in_index);
     let (dirty, left_out, not_looked_at) = bounded(git, status);
-    let pending = store.change(|ledger, store| {
+    let large = left_out.iter().filter(|(_, n)| *n == 1);
+    let large = large.map(|(path, _)| path.clone());
+    let (pending, unknown) = store.change(|ledger, store| {
         if let Some(base) = ledger.base()
             && Some(base) != head.as_deref()
             && !git.has_commit(base)?
         {
             ledger.lose_base(head.as_deref());
+        }
+        if ledger.base() == head.as_deref() {
+            let is_in_base = |path: &[u8]| in_head.get(path).is_some_and(Option::is_some);
+            ledger.forget_known(|_| true, is_in_base);
         }
         let mut disk = Disk::new(tree, store, head, dirty);
         disk.left_out = not_looked_at;
@@ -45,13 +51,16 @@ pub(crate) fn look_with_git(
         let index = disk.index(git, ledger, in_index)?;
         ledger.follow_index(&mut disk, index, false)?;
         let pending = ledger.look(&mut disk, moves)?;
+        let large = large.filter(|path| in_head.get(path) == Some(&None));
+        let unknown = disk.leave_out(ledger, large.collect())?;
         ledger.end_turns(|turn| !is_alive(turn));
-        Ok::<_, ProjectError>(pending)
+        Ok::<_, ProjectError>((pending, unknown))
     })?;
     Ok(Look {
         pending,
         left_out,
         not_text: Vec::new(),
+        unknown,
     })
 }
 
@@ -68,13 +77,16 @@ pub(crate) fn look_without_git(
     let mut left_out: Vec<LeftOut> = large.chain(projects).collect();
     left_out.sort();
     store.change(|ledger, store| {
+        let large = files.large.clone();
         let (mut disk, not_text) = Disk::without_git(tree, store, ledger, files)?;
         let pending = ledger.look(&mut disk, moves)?;
+        let unknown = disk.leave_out(ledger, [large, not_text.clone()].concat())?;
         ledger.end_turns(|turn| !is_alive(turn));
         Ok(Look {
             pending,
             left_out,
             not_text,
+            unknown,
         })
     })
 }
@@ -180,6 +192,27 @@ impl<'a> Disk<'a> {
         disk.dirty.extend(disk.working.keys().cloned());
         disk.dirty.sort();
         Ok((disk, not_text))
+    }
+
+    /// Records that `new`, which are not in HEAD, were left out. Returns what is not looked at although it
+    /// could be, since it was left out before.
+    pub(crate) fn leave_out(
+        &mut self,
+        ledger: &mut Ledger,
+        new: Vec<Vec<u8>>,
+    ) -> Result<Vec<Vec<u8>>, ProjectError> {
+        let root = self.tree.root();
+        ledger.forget_known(|path| tree::is_there(root, path), |_| false);
+        if let Some(head) = &self.head {
+            let absent = new
+                .iter()
+                .map(|path| ((head.clone(), path.clone()), Version::Absent));
+            self.committed.extend(absent);
+        }
+        ledger.leave_out(self, new)?;
+        let mut unknown = ledger.unknown(&self.dirty);
+        unknown.retain(|path| !self.left_out.contains(path));
+        Ok(unknown)
     }
 
     /// Reads at once what a look will ask for: what differs from HEAD, and between it and `base`.

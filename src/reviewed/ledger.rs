@@ -183,6 +183,8 @@ pub enum Record {
     Staged(Path, Option<Staged>),
     /// Whether what the user stages is reviewed.
     KeepsStaged(bool),
+    /// Whether a file was left out, so that what it held is not known; see [`Ledger::left_out`].
+    LeftOut(Path, bool),
 }
 
 /// The state of a path at some time.
@@ -219,6 +221,8 @@ pub struct Ledger {
     staged: BTreeMap<Path, Staged>,
     /// Whether what the user stages is not reviewed by that.
     leaves_staged: bool,
+    /// The files that were left out and of which nothing was reviewed.
+    left_out: BTreeSet<Path>,
     /// What changed since it was last written down.
     records: Vec<Record>,
 }
@@ -302,6 +306,12 @@ impl Ledger {
                 self.staged.remove(&path);
             }
             Record::KeepsStaged(keeps) => self.leaves_staged = !keeps,
+            Record::LeftOut(path, true) => {
+                self.left_out.insert(path);
+            }
+            Record::LeftOut(path, false) => {
+                self.left_out.remove(&path);
+            }
         }
     }
 
@@ -344,6 +354,8 @@ impl Ledger {
         let staged = self.staged.iter();
         all.extend(staged.map(|(path, one)| Record::Staged(path.clone(), Some(one.clone()))));
         all.extend(self.leaves_staged.then_some(Record::KeepsStaged(false)));
+        let left_out = self.left_out.iter();
+        all.extend(left_out.map(|path| Record::LeftOut(path.clone(), true)));
         all
     }
 
@@ -358,7 +370,7 @@ impl Ledger {
         let n_turns = self.turns.len() + n_over;
         let n_flags = usize::from(self.has_base) + usize::from(self.leaves_staged);
         let n_paths = self.reviewed.len() + self.noted.len() + self.staged.len();
-        n_flags + n_paths + n_seen + n_turns + n_taken_out
+        n_flags + n_paths + n_seen + n_turns + n_taken_out + self.left_out.len()
     }
 
     /// Returns all digests that the ledger names.
@@ -458,6 +470,9 @@ impl Ledger {
     }
 
     fn set(&mut self, path: &[u8], version: Version) {
+        if version != Version::Absent {
+            self.forget_left_out(path);
+        }
         if self.reviewed.get(path) != Some(&version) {
             self.note(Record::Reviewed(path.to_vec(), version));
         }
@@ -515,6 +530,61 @@ impl Ledger {
         self.reviewed.keys().chain(self.seen.keys()).collect()
     }
 
+    /// Returns the files that were left out, and of which nothing was reviewed or pending by then: they
+    /// existed, and nobody knows with what. They are not looked at, also when they can be: they would be
+    /// new files, and rejecting those deletes them.
+    pub fn left_out(&self) -> &BTreeSet<Path> {
+        &self.left_out
+    }
+
+    /// Returns which of [`Ledger::left_out`] would be pending otherwise. `dirty` are the paths that may
+    /// differ from HEAD, sorted.
+    pub fn unknown(&self, dirty: &[Path]) -> Vec<Path> {
+        let left_out = self.left_out.iter().filter(|path| {
+            dirty.binary_search(path).is_ok() || self.reviewed.contains_key(&path[..])
+        });
+        left_out.cloned().collect()
+    }
+
+    /// Records that `paths` are files that are left out, see [`Ledger::left_out`].
+    ///
+    /// # Errors
+    ///
+    /// Those of `world`. What was found out until then is kept.
+    pub fn leave_out<W: World>(&mut self, world: &mut W, paths: Vec<Path>) -> Result<(), W::Error> {
+        for path in paths {
+            let latest = self.latest(&path).map(|latest| latest.working);
+            if !self.left_out.contains(&path)
+                && latest.is_none_or(|latest| latest == Version::Absent)
+                && self.reviewed(world, &path)? == Version::Absent
+            {
+                self.note(Record::LeftOut(path, true));
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets those of [`Ledger::left_out`] that are not there any more, and those that are in the base.
+    pub fn forget_known(
+        &mut self,
+        is_there: impl Fn(&[u8]) -> bool,
+        is_in_base: impl Fn(&[u8]) -> bool,
+    ) {
+        let known = self.left_out.iter().filter(|path| {
+            !is_there(path) || !self.reviewed.contains_key(&path[..]) && is_in_base(path)
+        });
+        let known: Vec<Path> = known.cloned().collect();
+        for path in known {
+            self.forget_left_out(&path);
+        }
+    }
+
+    fn forget_left_out(&mut self, path: &[u8]) {
+        if self.left_out.contains(path) {
+            self.note(Record::LeftOut(path.to_vec(), false));
+        }
+    }
+
     /// Looks at the project as it is, and returns what is pending, by path.
     ///
     /// `moves` says who can have moved HEAD, or changed files otherwise than by writing them, since the
@@ -543,7 +613,7 @@ impl Ledger {
         let mut pending = Vec::new();
         for path in paths {
             let is_dirty = dirty.contains(&path);
-            if !is_dirty && world.is_left_out(&path) {
+            if self.left_out.contains(&path) || !is_dirty && world.is_left_out(&path) {
                 continue;
             }
             pending.extend(self.look_at(world, &path, is_dirty, moves, &writers)?);
@@ -761,7 +831,10 @@ impl Ledger {
         let before = self.staged.get(path).map_or(head, |staged| staged.version);
         let reviewed = self.reviewed(world, path)?;
         let working = world.working(path)?;
-        let followed = if staged == Version::Absent {
+        let followed = if self.left_out.contains(path) {
+            // Of a part of it, nobody could say what the others held.
+            if staged == working { staged } else { reviewed }
+        } else if staged == Version::Absent {
             // As `git rm` does, not with `--cached`.
             if working == staged { staged } else { reviewed }
         } else {
@@ -833,6 +906,7 @@ impl Ledger {
         reviewed: Version,
         working: Version,
     ) -> Result<(), W::Error> {
+        self.forget_left_out(path);
         self.set(path, reviewed);
         let writers = self.writers();
         self.see_written(world, path, working, reviewed, &writers)
@@ -861,7 +935,8 @@ impl Ledger {
     }
 
     /// Records that the user, in an editor, made `after` of `before`, which the file held. What the
-    /// user changed is reviewed, except where that touches what is pending.
+    /// user changed is reviewed, except where that touches what is pending. Of a file that was left out,
+    /// see [`Ledger::left_out`], all is.
     ///
     /// # Errors
     ///
@@ -873,6 +948,9 @@ impl Ledger {
         before: Version,
         after: Version,
     ) -> Result<(), W::Error> {
+        if self.left_out.contains(path) {
+            return self.decide(world, path, after, after);
+        }
         let reviewed = self.reviewed(world, path)?;
         let followed = match after {
             // What is pending in it is gone by that, too.
@@ -900,6 +978,10 @@ impl Ledger {
         (path, before): (&[u8], Version),
         (new_path, after): (&[u8], Version),
     ) -> Result<(), W::Error> {
+        if self.left_out.contains(path) {
+            self.decide(world, path, Version::Absent, Version::Absent)?;
+            return self.leave_out(world, vec![new_path.to_vec()]);
+        }
         let reviewed = self.reviewed(world, path)?;
         let followed = carried_over(world, before, reviewed, after)?;
         self.decide(world, path, Version::Absent, Version::Absent)?;

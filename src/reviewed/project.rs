@@ -88,6 +88,18 @@ pub struct Look {
     pub left_out: Vec<LeftOut>,
     /// Without git, the files that were not looked at because they are no text, nor known.
     pub not_text: Vec<Vec<u8>>,
+    /// The files that could be looked at now, and were left out before: what they held is not known; see
+    /// [`Ledger::left_out`].
+    pub unknown: Vec<Vec<u8>>,
+}
+
+impl Look {
+    /// Returns whether the file `path` is among what was not looked at.
+    pub fn is_left_out(&self, path: &[u8]) -> bool {
+        let mut left_out = self.left_out.iter().filter(|(_, n)| *n == 1);
+        let mut others = self.not_text.iter().chain(&self.unknown);
+        left_out.any(|(other, _)| other == path) || others.any(|other| other == path)
+    }
 }
 
 /// What differs from a commit.
@@ -101,6 +113,8 @@ pub struct Since {
     pub reviewed: Vec<Version>,
     /// As [`Look::left_out`].
     pub left_out: Vec<LeftOut>,
+    /// As [`Look::unknown`], without those that the commit has.
+    pub unknown: Vec<Vec<u8>>,
 }
 
 /// The files of a project, and what was reviewed of them.
@@ -167,12 +181,14 @@ impl Project {
             plain.begin(|folder| {
                 let files = plain.files(MAX_SIZE)?;
                 Store::open(folder.to_owned())?.change(|ledger, store| {
-                    let (mut disk, _) = Disk::without_git(&tree, store, ledger, files)?;
+                    let large = files.large.clone();
+                    let (mut disk, not_text) = Disk::without_git(&tree, store, ledger, files)?;
                     for path in disk.dirty.clone() {
                         let working = disk.working(&path)?;
                         ledger.decide(&mut disk, &path, working, working)?;
                     }
                     ledger.look(&mut disk, Moves::Unknown)?;
+                    disk.leave_out(ledger, [large, not_text].concat())?;
                     Ok(())
                 })
             })?;
@@ -268,9 +284,14 @@ impl Project {
         disk.left_out = not_looked_at;
         let mut changed = Vec::new();
         let mut reviewed = Vec::new();
+        let mut unknown = Vec::new();
         for (path, committed) in paths.iter().zip(committed) {
             let working = self.tree.working(path)?;
             if working == committed {
+                continue;
+            }
+            if committed.mode == 0 && self.store.ledger().left_out().contains(path) {
+                unknown.push(path.clone());
                 continue;
             }
             let before = self.store.ledger().reviewed(&mut disk, path)?;
@@ -294,6 +315,7 @@ impl Project {
             changed,
             reviewed,
             left_out,
+            unknown,
         })
     }
 
@@ -576,7 +598,7 @@ impl Project {
         }
     }
 
-    /// Records that all of `paths` were reviewed as they are.
+    /// Records that all of `paths` were reviewed as they are, also those that were left out.
     ///
     /// # Errors
     ///

@@ -453,6 +453,8 @@ fn line(record: &Record) -> String {
         ),
         Record::KeepsStaged(true) => "keeps-staged yes\n".to_owned(),
         Record::KeepsStaged(false) => "keeps-staged no\n".to_owned(),
+        Record::LeftOut(path, true) => format!("left-out {}\n", escaped(path)),
+        Record::LeftOut(path, false) => format!("not-left-out {}\n", escaped(path)),
     }
 }
 
@@ -518,6 +520,8 @@ fn parse(line: &[u8]) -> Option<Record> {
         }
         ["keeps-staged", "yes"] => Record::KeepsStaged(true),
         ["keeps-staged", "no"] => Record::KeepsStaged(false),
+        ["left-out", path] => Record::LeftOut(unescaped(path)?, true),
+        ["not-left-out", path] => Record::LeftOut(unescaped(path)?, false),
         ["noted", path, ref notes @ ..] if notes.len() % 3 == 0 => {
             let notes = notes.chunks(3).map(|words| {
                 Some(HunkNote {
@@ -671,6 +675,8 @@ mod tests {
             Record::Staged(b"gone".to_vec(), None),
             Record::KeepsStaged(true),
             Record::KeepsStaged(false),
+            Record::LeftOut(b"a%b".to_vec(), true),
+            Record::LeftOut(b"gone".to_vec(), false),
             Record::Base(None),
         ]
     }
@@ -870,6 +876,30 @@ mod tests {
         assert_eq!(size(), before, "what is known was written again");
         note(0);
         assert!(open().ledger().noted().is_empty());
+    }
+
+    #[test]
+    fn what_was_left_out_is_known_when_the_log_is_written_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Store::open(folder.path().to_owned()).unwrap();
+        let mut store = open();
+        let written = store.change(|ledger, _| {
+            for path in [&b"f"[..], b"g"] {
+                ledger.replay(Record::LeftOut(path.to_vec(), true));
+            }
+            ledger.forget_known(|path| path == b"f", |_| false);
+            Ok::<(), StoreError>(())
+        });
+        written.unwrap();
+        for n in 0..1200 {
+            write(&mut store, n % 3);
+        }
+        assert_eq!(
+            store.ledger().all_records().len(),
+            store.ledger().n_records()
+        );
+        let left_out = open().ledger().left_out().clone();
+        assert_eq!(Vec::from_iter(left_out), [b"f"]);
     }
 
     #[test]

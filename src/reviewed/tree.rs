@@ -80,6 +80,12 @@ pub fn size(root: &Path, path: &[u8]) -> u64 {
     fs::symlink_metadata(name).map_or(0, |metadata| metadata.len())
 }
 
+/// Returns whether `path` is a file or a link below `root`.
+pub fn is_there(root: &Path, path: &[u8]) -> bool {
+    let found = fs::symlink_metadata(root.join(OsStr::from_bytes(path)));
+    found.is_ok_and(|found| !found.is_dir())
+}
+
 /// Returns what `path` is below `root`.
 ///
 /// # Errors

@@ -247,6 +247,87 @@ fn what_is_large_or_no_text_is_left_out_and_named() {
     assert_eq!(notes.left_out(), named);
 }
 
+/// Returns what is pending, and what is not looked at since what it held is not known.
+fn pending_and_unknown(notes: &Notes) -> (Vec<String>, Vec<Vec<u8>>) {
+    let unknown = notes.open().look(Moves::Unknown).unwrap().unknown;
+    (notes.pending(), unknown)
+}
+
+fn unknown(path: &str) -> (Vec<String>, Vec<Vec<u8>>) {
+    (vec![], vec![path.into()])
+}
+
+#[test]
+fn what_was_left_out_at_the_beginning_is_not_new_when_it_is_small_and_text() {
+    for (name, bytes) in [
+        ("w.txt", b"\xff\xfea\0\n\0".to_vec()),
+        ("sub/data.csv", b"1,2\n".repeat((8 << 18) + 1)),
+    ] {
+        let notes = Notes::new();
+        notes.write(name, bytes);
+        notes.begin().unwrap();
+        // An agent rewrites it before anybody has looked again.
+        notes.write(name, "a\n");
+        assert_eq!(pending_and_unknown(&notes), unknown(name));
+        assert_eq!(notes.look(Moves::Agent), [""; 0]);
+        assert!(notes.left_out().is_empty());
+        let shown = notes.open().look(Moves::User).unwrap();
+        assert!(shown.is_left_out(name.as_bytes()) && !shown.is_left_out(b"f"));
+        // The user has it reviewed as it is.
+        let path = name.as_bytes().to_vec();
+        notes.open().mark_reviewed(&[path]).unwrap();
+        assert_eq!(pending_and_unknown(&notes), (vec![], vec![]));
+        notes.write(name, "b\n");
+        assert_eq!(notes.pending(), [format!("{name}: a\\n -> b\\n")]);
+    }
+}
+
+#[test]
+fn what_came_later_and_was_left_out_is_not_new_when_it_is_text_until_the_user_saves_it() {
+    let notes = Notes::begun();
+    notes.write("w", "a\0");
+    assert_eq!(notes.left_out(), ["w"]);
+    notes.write("w", vec![b'x'; (8 << 20) + 1]);
+    assert_eq!(notes.left_out(), ["w: 1"]);
+    notes.write("w", "a\n");
+    assert_eq!(pending_and_unknown(&notes), unknown("w"));
+    notes.write("w", "a\nmine\n");
+    let [before, after] = ["a\n", "a\nmine\n"].map(|text| (MODE, text.as_bytes()));
+    notes.open().save(b"w", before, after).unwrap();
+    assert_eq!(pending_and_unknown(&notes), (vec![], vec![]));
+    notes.write("w", "mine\n");
+    assert_eq!(notes.pending(), ["w: a\\nmine\\n -> mine\\n"]);
+}
+
+#[test]
+fn what_was_left_out_is_not_new_under_the_name_that_the_user_gives_it() {
+    let notes = Notes::begun();
+    notes.write("w", "a\0");
+    notes.left_out();
+    notes.write("w", "a\n");
+    fs::rename(notes.path("w"), notes.path("v")).unwrap();
+    let [before, after] = [b"w", b"v"].map(|path| (path.to_vec(), MODE, b"a\n".to_vec()));
+    notes.open().rename(&before, &after).unwrap();
+    assert_eq!(pending_and_unknown(&notes), unknown("v"));
+}
+
+#[test]
+fn what_was_left_out_and_is_deleted_is_new_when_it_is_made_anew() {
+    let notes = Notes::begun();
+    notes.write("w", "a\0");
+    notes.left_out();
+    fs::remove_file(notes.path("w")).unwrap();
+    assert!(notes.pending().is_empty());
+    notes.write("w", "a\n");
+    let new = (vec!["w: - -> a\\n".to_owned()], vec![]);
+    assert_eq!(pending_and_unknown(&notes), new);
+    // What is pending is so again when it is small again.
+    notes.write("w", vec![b'x'; (8 << 20) + 1]);
+    assert_eq!(notes.left_out(), ["w: 1"]);
+    notes.write("w", "a\n");
+    assert_eq!(pending_and_unknown(&notes), new);
+}
+
 #[test]
 fn two_thousand_files_are_not_too_many() {
     let notes = Notes::new();

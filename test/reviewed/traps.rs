@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use agent_q_diff_reviewed::{Moves, Project};
+use tempfile::TempDir;
 
 use crate::disk::{git, passes_with, pending, repository, run_git};
 
@@ -974,6 +975,92 @@ fn a_huge_file_that_the_user_commits_is_reviewed() {
     let texts = project.texts();
     let reviewed = pending[0].reviewed.digest().unwrap().to_string();
     assert_eq!(fs::read(texts.join(reviewed)).unwrap(), huge(b'x'));
+}
+
+/// Returns a repository with `w`, which git does not know, that was left out since it was huge, and is small
+/// now.
+fn with_unknown() -> TempDir {
+    let folder = repository();
+    write(folder.path(), "w", vec![b'x'; (8 << 20) + 1]);
+    let mut project = Project::open(folder.path()).unwrap();
+    let look = project.look(Moves::Agent).unwrap();
+    assert_eq!(
+        (look.left_out, look.unknown),
+        (vec![(b"w".to_vec(), 1)], vec![])
+    );
+    write(folder.path(), "w", "small\n");
+    assert_eq!(unknown(folder.path()), [b"w"]);
+    folder
+}
+
+/// Returns what is not looked at since what it held is not known; nothing is pending.
+fn unknown(folder: &Path) -> Vec<Vec<u8>> {
+    let look = Project::open(folder).unwrap().look(Moves::Agent).unwrap();
+    assert_eq!((look.pending, look.left_out), (vec![], vec![]));
+    look.unknown
+}
+
+#[test]
+fn a_huge_file_that_git_does_not_know_is_not_new_when_it_is_small() {
+    let folder = with_unknown();
+    let folder = folder.path();
+    let since = Project::open(folder).unwrap().since("HEAD", false).unwrap();
+    assert_eq!(
+        (since.changed, since.unknown),
+        (vec![], vec![b"w".to_vec()])
+    );
+    // Nor when an agent commits it.
+    git(folder, &["add", "."]);
+    git(folder, &["commit", "-qm", "an agent's"]);
+    assert_eq!(unknown(folder), [b"w"]);
+    write(folder, "w", "smaller\n");
+    assert_eq!(unknown(folder), [b"w"]);
+    mark_reviewed(folder, "w");
+    write(folder, "w", "small\n");
+    assert_eq!(pending(folder, Moves::Agent), ["w: smaller\\n -> small\\n"]);
+    // Deleted, and made anew later, it is new.
+    let folder = with_unknown();
+    let folder = folder.path();
+    fs::remove_file(folder.join("w")).unwrap();
+    assert_eq!(unknown(folder), [b""; 0]);
+    write(folder, "w", "x\n");
+    assert_eq!(pending(folder, Moves::Agent), ["w: - -> x\\n"]);
+}
+
+#[test]
+fn what_was_left_out_is_reviewed_when_the_user_commits_or_stages_all_of_it() {
+    let folder = with_unknown();
+    let folder = folder.path();
+    git(folder, &["add", "."]);
+    git(folder, &["commit", "-qm", "the user's"]);
+    assert!(pending(folder, Moves::User).is_empty());
+    write(folder, "w", "other\n");
+    assert_eq!(pending(folder, Moves::Agent), ["w: small\\n -> other\\n"]);
+    let folder = with_unknown();
+    let folder = folder.path();
+    write(folder, "w", "part\n");
+    git(folder, &["add", "w"]);
+    write(folder, "w", "small\n");
+    Project::open(folder).unwrap().note_staged().unwrap();
+    assert_eq!(unknown(folder), [b"w"]);
+    git(folder, &["add", "w"]);
+    Project::open(folder).unwrap().note_staged().unwrap();
+    assert_eq!(unknown(folder), [b""; 0]);
+    write(folder, "w", "other\n");
+    assert_eq!(pending(folder, Moves::Agent), ["w: small\\n -> other\\n"]);
+}
+
+#[test]
+fn what_was_left_out_and_is_in_the_commit_that_becomes_the_base_is_known() {
+    let folder = with_unknown();
+    let folder = folder.path();
+    git(folder, &["add", "."]);
+    git(folder, &["commit", "-qm", "amended", "--amend"]);
+    git(folder, &["reflog", "expire", "--expire=now", "--all"]);
+    git(folder, &["gc", "-q", "--prune=now"]);
+    assert_eq!(unknown(folder), [b""; 0]);
+    write(folder, "w", "other\n");
+    assert_eq!(pending(folder, Moves::Agent), ["w: small\\n -> other\\n"]);
 }
 
 #[test]
