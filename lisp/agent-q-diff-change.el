@@ -315,7 +315,8 @@ of buffers that still have a name which a file got."
   (declare (indent 0) (debug t))
   `(let ((agent-q-diff-operation--to-settle nil))
      (prog1 ,(macroexp-progn body)
-       (agent-q-diff-operation--settle (reverse agent-q-diff-operation--to-settle)))))
+       (when agent-q-diff-operation--to-settle
+         (agent-q-diff-operation--settle (reverse agent-q-diff-operation--to-settle))))))
 
 (defun agent-q-diff-operation--settle (functions)
   "Call each of FUNCTIONS; show errors, since what was decided is done."

@@ -79,10 +79,10 @@ format for `format-spec'."
 
 (defun agent-q-diff-commands--counts-words (change)
   "Return words to append about how far the review of CHANGE has come."
-  (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-change-tally change))
-              (written (agent-q-diff-change-written change)))
+  (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-change-tally change)))
     (if (zerop pending)
-        (concat (if (and written (agent-q-diff-written-since written))
+        (concat (if (and (agent-q-diff-change-written change)
+                         (agent-q-diff-written-since (agent-q-diff-change-written change)))
                     "; all is decided, "
                   "; nothing is pending, ")
                 (substitute-command-keys

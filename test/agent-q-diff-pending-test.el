@@ -1243,7 +1243,7 @@ any more.")
                      said)))))
 
 (defun aqd-pending-blocks (&rest changed)
-  "Return three equal blocks of lines, in those of which are CHANGED, line 5 is new."
+  "Return three equal blocks of lines, with a new line in those that are CHANGED."
   (mapconcat (lambda (block)
                (aqd-numbered 9 (and (memql block changed) '((5 . "new")))))
              '(1 2 3) ""))

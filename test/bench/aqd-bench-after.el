@@ -17,15 +17,15 @@
 (defvar aqd-bench-after--review nil
   "The review that is open, or nil.")
 
+(defvar aqd-bench-after--root nil
+  "The top of the repository.")
+
 (defun aqd-bench-after--git (&rest arguments)
   "Run git with ARGUMENTS in the repository."
   (let ((default-directory aqd-bench-after--root))
     (unless (eq 0 (apply #'call-process "git" nil nil nil
                          "-c" "user.name=User" "-c" "user.email=user@example.com" arguments))
       (error "Git failed: %S" arguments))))
-
-(defvar aqd-bench-after--root nil
-  "The top of the repository.")
 
 (defun aqd-bench-after--name (number)
   "Return the name of file NUMBER of the repository, in one of many folders."
@@ -117,7 +117,7 @@ TARGET is that of the row."
    :rounds rounds))
 
 (defun aqd-bench-after--ordinary (texts)
-  "Open an ordinary review of a file that changes from the first of TEXTS to the other."
+  "Open an ordinary review of a file, from the first of TEXTS to the other."
   (aqd-bench-after--forget)
   (aqd-bench-after--write 1000 (car texts))
   (setq aqd-bench-after--review

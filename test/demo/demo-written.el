@@ -9,7 +9,7 @@
 
 ;;; Code:
 
-(require 'agent-q-diff-pending)
+(require 'agent-q-diff-changes)
 
 (defconst demo-written--committed
   '(("NOTES.md" . "# Notes\n\n- Prices are in cents.\n- Names are unique.\n")
