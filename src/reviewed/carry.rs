@@ -1,6 +1,5 @@
 //! Carries one text's changes over to another, line by line.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use agent_q_diff_engine::diff::{Edit, edits};
@@ -99,18 +98,19 @@ pub fn shared(base: &[u8], one: &[u8], other: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Returns `text` with those lines of `other` that it has not where they stand, and that `working` has, but
-/// not `base`.
-pub fn with_additions(text: &[u8], other: &[u8], working: &[u8], base: &[u8]) -> Vec<u8> {
-    let [text, other] = [text, other].map(|bytes| Text::new(bytes.to_vec()));
-    let [working, base]: [HashSet<&[u8]>; 2] =
-        [working, base].map(|text| text.split_inclusive(|&byte| byte == b'\n').collect());
+/// Returns `text` with those lines of `other` that it has not where they stand, and that `working` has.
+pub fn with_additions(text: &[u8], other: &[u8], working: &[u8]) -> Vec<u8> {
+    let [text, other, working] = [text, other, working].map(|bytes| Text::new(bytes.to_vec()));
+    let mut is_there = vec![true; other.len()];
+    for edit in edits(&other, &working) {
+        is_there[edit.before].fill(false);
+    }
     let mut parts = Vec::new();
     let mut done = 0;
     for edit in edits(&text, &other) {
         parts.push(text.lines_bytes(done..edit.before.end));
-        let new = edit.after.map(|line| other.line(line));
-        parts.extend(new.filter(|line| working.contains(line) && !base.contains(line)));
+        let new = edit.after.filter(|&line| is_there[line]);
+        parts.extend(new.map(|line| other.line(line)));
         done = edit.before.end;
     }
     parts.push(text.lines_bytes(done..text.len()));

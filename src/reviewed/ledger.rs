@@ -1031,16 +1031,18 @@ fn transposed<T, E, const N: usize>(results: [Result<T, E>; N]) -> Result<[T; N]
 }
 
 /// Returns `from`, which the user has committed or staged, with the changes from `base` to `onto`, except
-/// where both change the same lines; lines that `onto` has added, and `working` still has, stay also there.
-/// What has no lines is as in [`carried_over`].
+/// where both change the same lines; and with those lines of `onto` that `working` still has. What has no
+/// lines is as in [`carried_over`].
 fn overruled<W: World>(
     world: &mut W,
     (base, from): (Version, Version),
     onto: Version,
     working: Version,
 ) -> Result<Version, W::Error> {
-    let is_plain = onto == from || from == base || onto == base;
-    if is_plain || onto == Version::Absent || from == Version::Absent {
+    if from == Version::Absent && working != Version::Absent {
+        return Ok(onto);
+    }
+    if onto == from || from == base || onto == Version::Absent || from == Version::Absent {
         return carried_over(world, base, onto, from);
     }
     let texts = [base, onto, from, working].map(|version| text_of(world, version));
@@ -1058,7 +1060,7 @@ fn overruled<W: World>(
         Version::Absent => from_text.to_vec(),
         _ => carried(base_text, from_text, onto_text),
     };
-    let text = with_additions(&text, onto_text, working.bytes(), base_text);
+    let text = with_additions(&text, onto_text, working.bytes());
     let mode = if from.mode() == base.mode() {
         onto.mode()
     } else {

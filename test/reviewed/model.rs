@@ -126,7 +126,7 @@ impl Walk {
     fn step(&mut self) {
         let path = self.dice.roll(PATHS.len());
         let name = PATHS[path];
-        let roll = self.dice.roll(21);
+        let roll = self.dice.roll(25);
         self.trail.push(format!("{roll} {name}"));
         let is_gits = matches!(roll, 10..=14 | 17..=19);
         match roll {
@@ -195,6 +195,12 @@ impl Walk {
             15 => self.project.turn(true),
             16 => self.project.turn(false),
             17 => self.stage(path, true),
+            // Another branch, or back; a hard reset, or one that undoes it; a rebase, or its abort.
+            20 => self.move_head(Moves::User, true),
+            21 => self.move_head(Moves::Agent, true),
+            // An amended commit, or a reset that leaves the files.
+            22 => self.move_head(Moves::User, false),
+            23 => self.move_head(Moves::Agent, false),
             18 => self.stage(path, false),
             19 => {
                 self.project.world.index.remove(name.as_bytes());
@@ -281,6 +287,41 @@ impl Walk {
             assert!(!has(&half, line), "{line:?} was staged: {:?}", self.trail);
         }
         self.look(Moves::Unknown);
+    }
+
+    /// Moves HEAD to any commit that there was, with the files if `is_checkout`; files that git does not know
+    /// stay, unless the agent cleans up.
+    fn move_head(&mut self, moves: Moves, is_checkout: bool) {
+        let world = &mut self.project.world;
+        if moves == Moves::User && is_checkout && world.files != world.head_files() {
+            // git refuses that, where it would lose something.
+            return;
+        }
+        let n_commits = world.commits.len();
+        if n_commits == 0 {
+            return;
+        }
+        let known = world.head_files();
+        world.head = Some(self.dice.roll(n_commits));
+        world.index.clear();
+        if is_checkout {
+            let mut files = world.head_files();
+            let new = world
+                .files
+                .iter()
+                .filter(|(path, _)| !known.contains_key(*path));
+            let stay = self.dice.roll(2) == 0;
+            files.extend(
+                new.filter(|_| stay)
+                    .map(|(path, version)| (path.clone(), *version)),
+            );
+            world.files = files;
+        }
+        self.look(moves);
+        // What an agent has wiped out, and the new HEAD has not, is gone by the user's move.
+        if moves == Moves::User {
+            (0..PATHS.len()).for_each(|path| self.forget_wiped(path));
+        }
     }
 
     fn stash_or_pop(&mut self) {

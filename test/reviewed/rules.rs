@@ -220,6 +220,22 @@ fn where_a_commit_of_the_users_has_other_lines_than_were_reviewed_it_counts() {
     assert!(project.pending(User).is_empty());
 }
 
+#[test]
+fn what_was_reviewed_and_is_still_there_stays_so_when_the_user_moves_head_back() {
+    let mut project = project();
+    project.save("f", "a\nmine\nb\nc\n");
+    project.save("new", "mine\n");
+    project.world.commit();
+    assert!(project.pending(User).is_empty());
+    project.world.write("f", "a\nmine\nb\nC\n");
+    project.world.write("new", "mine\nagent\n");
+    let shown = project.pending(Agent);
+    assert_eq!(shown.len(), 2);
+    // As by `git reset HEAD~1`.
+    project.world.head = Some(0);
+    assert_eq!(project.pending(User), shown);
+}
+
 // Renames.
 
 /// A project with two committed files, of which an agent renames `f`.
