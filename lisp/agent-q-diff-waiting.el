@@ -184,13 +184,18 @@ stay pending."
     (agent-q-diff-buffer-write-states)
     (agent-q-diff-signs-show-all)
     (agent-q-diff-waiting--note-after-command)
-    (message "%s" (concat (format (ngettext "The agent has ended: %d hunk was taken out"
-                                            "The agent has ended: %d hunks were taken out"
-                                            n-done)
-                                  n-done)
-                          (and failed
-                               (concat "; not taken out: "
-                                       (string-join (nreverse failed) "; ")))))))
+    (message "%s" (string-join
+                   (delq nil
+                         (list (format (ngettext "The agent has ended: %d hunk was taken out"
+                                                 "The agent has ended: %d hunks were taken out"
+                                                 n-done)
+                                       n-done)
+                               (when-let ((unsaved (agent-q-diff-change-unsaved-names change)))
+                                 (format "not saved: %s" (string-join unsaved ", ")))
+                               (and failed
+                                    (format "not taken out: %s"
+                                            (string-join (nreverse failed) "; ")))))
+                   "; "))))
 
 ;;;; What outlives the review
 

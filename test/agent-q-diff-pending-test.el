@@ -1171,6 +1171,22 @@ edits, already visits %s; save it under another name or kill it first"
       (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
       (agent-q-diff-finish))))
 
+(ert-deftest aqd-pending-what-was-taken-out-of-a-buffer-with-unsaved-edits-is-not-saved ()
+  (aqd-pending-while-at-work
+    (let ((buffer (find-file-noselect (aqd-pending-name "f.txt"))))
+      (unwind-protect
+          (progn
+            (with-current-buffer buffer
+              (goto-char (point-max))
+              (insert "mine\n"))
+            (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+            (should (string-match-p "1 hunk was taken out; not saved: f\\.txt"
+                                    (aqd-pending-turn-ends)))
+            (should (equal aqd-pending-written (aqd-pending-has "f.txt"))))
+        (with-current-buffer buffer
+          (set-buffer-modified-p nil))
+        (kill-buffer buffer)))))
+
 (ert-deftest aqd-pending-the-same-key-again-takes-out-at-once ()
   (aqd-pending-while-at-work
     (aqd-pending-do #'agent-q-diff-reject-hunk 1)
