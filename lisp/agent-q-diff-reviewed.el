@@ -186,7 +186,8 @@ files have now, by default PATHS."
 
 (defvar-local agent-q-diff-reviewed--before nil
   "(ROOT PATH MODE . TEXT) of the file of this buffer before it is saved, or nil.
-The engine reads the file: for a large one, that is much faster than here.  See
+If that is not known, it is a string that says why.  The engine reads the file:
+for a large one, that is much faster than here.  See
 `agent-q-diff-module-before-save'.")
 
 (defun agent-q-diff-reviewed-before-save ()
@@ -198,16 +199,24 @@ The engine reads the file: for a large one, that is much faster than here.  See
                          (null agent-q-diff-file-is-watched)
                          (agent-q-diff-reviewed-root)))
               (path (agent-q-diff-reviewed-path root)))
-    (ignore-errors
-      (setq agent-q-diff-reviewed--before
-            (append (list root path)
-                    (agent-q-diff-engine-call #'agent-q-diff-module-before-save root path))))))
+    (setq agent-q-diff-reviewed--before
+          (condition-case err
+              (append (list root path)
+                      (agent-q-diff-engine-call #'agent-q-diff-module-before-save root path))
+            ;; It must not stop the save.
+            (error (agent-q-diff-error-text err))))))
+
+(defun agent-q-diff-reviewed--say-not-noted (why)
+  "Say that what was saved is not reviewed; WHY says why."
+  (message "What you saved is pending, since that could not be noted: %s" why))
 
 (defun agent-q-diff-reviewed-after-save ()
   "Record what the user has changed in the file of this buffer as reviewed."
-  (pcase agent-q-diff-reviewed--before
+  (pcase (prog1 agent-q-diff-reviewed--before
+           (setq agent-q-diff-reviewed--before nil))
+    ((and (pred stringp) why)
+     (agent-q-diff-reviewed--say-not-noted why))
     (`(,root ,path ,mode . ,text)
-     (setq agent-q-diff-reviewed--before nil)
      (condition-case err
          (apply #'agent-q-diff-engine-call #'agent-q-diff-module-note-saved-from
                 root path mode text
@@ -216,8 +225,7 @@ The engine reads the file: for a large one, that is much faster than here.  See
                   ;; Others have written the file since.
                   (list (agent-q-diff-file-git-mode buffer-file-name)
                         (agent-q-diff-reviewed--buffer-bytes (current-buffer)))))
-       (error (message "What you saved is pending, since that could not be noted: %s"
-                       (agent-q-diff-error-text err))))
+       (error (agent-q-diff-reviewed--say-not-noted (agent-q-diff-error-text err))))
      (run-hook-with-args 'agent-q-diff-reviewed-noted-functions root))))
 
 ;;;; What is decided before it is written

@@ -340,7 +340,9 @@ Return sentences about what was noted of hunks that are not there any more."
                (null agent-q-diff-waiting--timer))
       (agent-q-diff-waiting--look-later (current-buffer)))
     (add-hook 'post-command-hook #'agent-q-diff-waiting--note-after-command nil t)
-    (agent-q-diff-signs-show-all)
+    ;; Without anything to show, what is on the screen stays as it is.
+    (when agent-q-diff-waiting--noted
+      (agent-q-diff-signs-show-all))
     (nreverse lost)))
 
 (defun agent-q-diff-waiting-restore-again ()
