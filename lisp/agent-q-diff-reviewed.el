@@ -207,7 +207,7 @@ for a large one, that is much faster than here.  See
             (error (agent-q-diff-error-text err))))))
 
 (defun agent-q-diff-reviewed--say-not-noted (why)
-  "Say that what was saved is not reviewed; WHY says why."
+  "Say that what was saved is not reviewed; WHY is the reason."
   (message "What you saved is pending, since that could not be noted: %s" why))
 
 (defun agent-q-diff-reviewed-after-save ()
