@@ -355,6 +355,8 @@ Only the superuser can mount one."
   (declare (indent 0) (debug t))
   `(let* ((folder (aqd-pending-name ".git/agent-q-diff"))
           (copy (concat folder "-copy")))
+     ;; A buffer that asks while the folder is away remembers that there is none.
+     (e2e-wait-for (e2e-eval '(with-current-buffer "g.txt" (agent-q-diff-reviewed-root))))
      (rename-file folder copy)
      (make-directory folder)
      (unless (and (= (user-uid) 0)
