@@ -630,8 +630,8 @@ that could not be a sentence that says why.")
 If it is from what was reviewed, this is nil.")
   (at-work nil :documentation "Function that returns the name of an agent that is at work there, or nil.")
   (waiting nil :documentation "Ids of the hunks that are taken out when the agent has ended.")
-  (fresh-p #'always :documentation "Called with the change and a file; returns non-nil if nobody
-else has decided about that file since this review was begun.")
+  (fresh (lambda (_ files) files) :documentation "Called with the change and files.
+It returns those about which nobody has decided elsewhere meanwhile.")
   (awaited-p #'ignore :documentation "Function that tells whether a program waits for the review's end.")
   (written-by nil :documentation "Alist from absolute names of files to who wrote what is pending.
 Each is (AUTHORS . LINES).  AUTHORS are those of the file: the name of an

@@ -117,6 +117,11 @@ in `agent-q-diff-written'."
                                          (agent-q-diff-pending-file-path file) root)
                                         file))
                                 files))
+                 ;; By name: when a review is looked at again, its files are new.
+                 (pending-of (lambda (file)
+                               (cdr (assoc (or (agent-q-diff-file-change-new-path file)
+                                               (agent-q-diff-file-change-old-path file))
+                                           known))))
                  (recorded (make-hash-table :test #'equal))
                  (staged (make-hash-table :test #'equal))
                  (change (agent-q-diff-change-join changes)))
@@ -133,13 +138,7 @@ in `agent-q-diff-written'."
                 (let ((made (mapcan
                              (lambda (one)
                                (agent-q-diff-changes--record
-                                root texts change one
-                                ;; By name: when a review is looked at again, its
-                                ;; files are new.
-                                (cdr (assoc (or (agent-q-diff-file-change-new-path one)
-                                                (agent-q-diff-file-change-old-path one))
-                                            known))
-                                recorded))
+                                root texts change one (funcall pending-of one) recorded))
                              decided)))
                   (agent-q-diff-changes--note-to-stage made staged)
                   (when (and agent-q-diff-stage-kept
@@ -147,20 +146,16 @@ in `agent-q-diff-written'."
                     (agent-q-diff-changes--stage-made root made staged))))
               (lambda ()
                 (agent-q-diff-changes--stage-all root recorded staged))
-              (lambda (change file)
-                (agent-q-diff-changes--fresh-p
-                 root texts change file
-                 (cdr (assoc (or (agent-q-diff-file-change-new-path file)
-                                 (agent-q-diff-file-change-old-path file))
-                             known))))))
+              (lambda (change files)
+                (agent-q-diff-changes--fresh root texts change files pending-of))))
             (setq is-done t)
             change))
       (unless is-done
         (mapc #'agent-q-diff-file-change-close changes)))))
 
-(defun agent-q-diff-changes--written (root since written-by after stage fresh-p)
+(defun agent-q-diff-changes--written (root since written-by after stage fresh)
   "Return an `agent-q-diff-written' by which what is taken out is stored.
-The files are in the project at ROOT.  SINCE, WRITTEN-BY, STAGE and FRESH-P are
+The files are in the project at ROOT.  SINCE, WRITTEN-BY, STAGE and FRESH are
 its slots.  AFTER is called after a decision, with the change and the files that
 were decided."
   (let ((decided-files nil)
@@ -171,7 +166,7 @@ were decided."
      :since since
      :written-by written-by
      :stage (if since #'agent-q-diff-changes--refuse-to-stage stage)
-     :fresh-p fresh-p
+     :fresh fresh
      :at-work (lambda ()
                 (agent-q-diff-engine-call #'agent-q-diff-module-at-work root))
      :before (lambda (files)
@@ -198,15 +193,18 @@ PENDING is the `agent-q-diff-pending-file' that it was made of, in the
 project at ROOT; TEXTS is the folder of its texts.  KNOWN is a table from paths
 to what was recorded last, (MODE . BYTES).  Return a list of (PATH BEFORE
 AFTER): what was reviewed until then and is now, in that form."
-  (let ((before-all (agent-q-diff-changes--reviewed texts change file pending 'is-before)))
-    (mapcar (pcase-lambda (`(,path . ,after))
-              (let ((before (or (gethash path known)
-                                (cdr (assoc path before-all)))))
-                (agent-q-diff-engine-call #'agent-q-diff-module-note-reviewed root path
-                                           (car before) (cdr before) (car after) (cdr after))
-                (puthash path after known)
-                (list path before after)))
-            (agent-q-diff-changes--reviewed texts change file pending))))
+  ;; All paths of a file are recorded at once.
+  (unless (gethash (agent-q-diff-pending-file-path pending) known)
+    (pcase-dolist (`(,path . ,before)
+                   (agent-q-diff-changes--reviewed texts change file pending 'is-before))
+      (puthash path before known)))
+  (mapcar (pcase-lambda (`(,path . ,after))
+            (let ((before (gethash path known)))
+              (agent-q-diff-engine-call #'agent-q-diff-module-note-reviewed root path
+                                         (car before) (cdr before) (car after) (cdr after))
+              (puthash path after known)
+              (list path before after)))
+          (agent-q-diff-changes--reviewed texts change file pending)))
 
 (defun agent-q-diff-changes--reviewed (texts change file pending &optional is-before)
   "Return what was reviewed of FILE of CHANGE, a list of (PATH MODE . BYTES).
@@ -250,18 +248,24 @@ PENDING and IS-BEFORE are as for that function."
                    ;; Lines that the user has added since are in it only if a hunk is.
                    ('nil (list now (if (equal begun after) old after)))))))))
 
-(defun agent-q-diff-changes--fresh-p (root texts change file pending)
-  "Return non-nil if that is reviewed of FILE of CHANGE which its review knows.
-ROOT, TEXTS and PENDING are as for `agent-q-diff-changes--record'."
-  (let ((found (aref (agent-q-diff-engine-call #'agent-q-diff-module-pending root nil) 2)))
-    (cl-every (pcase-lambda (`(,path ,mode . ,bytes))
-                (equal (cons mode (secure-hash 'sha256 bytes))
-                       (agent-q-diff-changes--reviewed-now root path found)))
-              (agent-q-diff-changes--reviewed texts change file pending))))
+(defun agent-q-diff-changes--fresh (root texts change files pending-of)
+  "Return those of FILES of CHANGE about which nobody has decided elsewhere.
+Of these, what is reviewed now is what the review of CHANGE has recorded.
+PENDING-OF returns the `agent-q-diff-pending-file' that a file was made of, in
+the project at ROOT; TEXTS is the folder of its texts."
+  (let ((pending (aref (agent-q-diff-engine-call #'agent-q-diff-module-pending root nil) 2)))
+    (seq-filter
+     (lambda (file)
+       (cl-every (pcase-lambda (`(,path ,mode . ,bytes))
+                   (equal (cons mode (secure-hash 'sha256 bytes))
+                          (agent-q-diff-changes--reviewed-now root path pending)))
+                 (agent-q-diff-changes--reviewed texts change file (funcall pending-of file))))
+     files)))
 
 (defun agent-q-diff-changes--reviewed-now (root path pending)
   "Return what is reviewed of PATH in the project at ROOT, (MODE . DIGEST).
-PENDING is what is pending there.  DIGEST is of the bytes, \"\" for nothing."
+PENDING is what is pending there.  DIGEST is that of the bytes; nothing has
+none."
   (pcase (seq-find (lambda (file)
                      (member path (list (agent-q-diff-pending-file-path file)
                                         (agent-q-diff-pending-file-from file))))
@@ -559,6 +563,11 @@ It is a turn, or since which commit; the value is as the argument ONLY of
     (or (cdr (assoc answer choices))
         (string-trim answer))))
 
+(defun agent-q-diff-changes--since-p (only)
+  "Return non-nil if ONLY names a commit.
+It is as for `agent-q-diff-review-changes'."
+  (not (or (null only) (numberp only))))
+
 (defun agent-q-diff-changes-open-review (root &optional since)
   "Return the open review of what is pending in the project at ROOT, or nil.
 If SINCE is non-nil, it is the one of what differs from that commit."
@@ -584,12 +593,10 @@ If there is a review already that nobody waits for, the new one takes its
 place, so that what was written since is in it.  What the user had noted of
 hunks, in that review or an earlier one, is in the new one as well."
   (pcase-let* ((`(,root ,texts ,files ,left-out ,since)
-                (let* ((is-since (not (or (null only) (numberp only))))
-                       (found (agent-q-diff-pending-look-and-note
-                               directory by (and (not is-since) only))))
-                  (if is-since
-                      (agent-q-diff-changes--look-since directory only)
-                    found)))
+                (if (not (agent-q-diff-changes--since-p only))
+                    (agent-q-diff-pending-look-and-note directory by only)
+                  (agent-q-diff-pending-look-and-note directory by)
+                  (agent-q-diff-changes--look-since directory only)))
                (notes (delq nil (list (agent-q-diff-changes--left-out-note left-out)
                                       (if since
                                           (and files
@@ -635,9 +642,8 @@ hunks, in that review or an earlier one, is in the new one as well."
                     (setf (agent-q-diff-written-awaited-p
                            (agent-q-diff-change-written (agent-q-diff-session-change review)))
                           awaited-p))
-                  (unless since
-                    (with-current-buffer (agent-q-diff-session-buffer review)
-                      (mapc #'agent-q-diff-base-warn (agent-q-diff-waiting-restore)))))
+                  (with-current-buffer (agent-q-diff-session-buffer review)
+                    (agent-q-diff-waiting-restore)))
                 review))))
           notes)))
 
@@ -691,12 +697,12 @@ HEAD have parted."
      ((null review)
       (message "%s" (string-join
                      (cons (format "Nothing %s in %s"
-                                   (if (or (null only) (numberp only))
-                                       "is pending"
-                                     (format (if (consp only)
-                                                 "has changed since %s was left"
-                                               "has changed since %s")
-                                             (agent-q-diff-visible (or (cdr-safe only) only))))
+                                   (if (agent-q-diff-changes--since-p only)
+                                       (format (if (consp only)
+                                                   "has changed since %s was left"
+                                                 "has changed since %s")
+                                               (agent-q-diff-visible (or (cdr-safe only) only)))
+                                     "is pending")
                                    (agent-q-diff-visible (abbreviate-file-name root)))
                            notes)
                      "; ")))

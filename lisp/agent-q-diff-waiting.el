@@ -136,14 +136,19 @@ Return non-nil if any was added."
         (agent-q-diff-waiting--look-later buffer))
        (t (agent-q-diff-waiting--carry-out))))))
 
-(defun agent-q-diff-waiting--is-fresh (change written)
-  "Return a predicate on files of CHANGE: nobody else has decided about the file.
-WRITTEN is that of CHANGE.  Each file is looked at once."
-  (let ((known (make-hash-table :test #'eq)))
-    (lambda (file)
-      (when (eq 'unknown (gethash file known 'unknown))
-        (puthash file (funcall (agent-q-diff-written-fresh-p written) change file) known))
-      (gethash file known))))
+(defun agent-q-diff-waiting--fresh (change ids)
+  "Return the files of the hunks of CHANGE with IDS where nobody else has decided."
+  (funcall (agent-q-diff-written-fresh (agent-q-diff-waiting--written)) change
+           (seq-uniq (mapcar (lambda (hunk)
+                               (agent-q-diff-change-file-of change hunk))
+                             (agent-q-diff-waiting--hunks change ids))
+                     #'eq)))
+
+(defun agent-q-diff-waiting--hunks (change ids)
+  "Return the hunks of CHANGE with IDS, those that are still there."
+  (delq nil (mapcar (apply-partially #'agent-q-diff-module-hunk-with-id
+                                     (agent-q-diff-change-engine change))
+                    ids)))
 
 (defun agent-q-diff-waiting--carry-out ()
   "Take out the hunks of this buffer whose rejection waits.
@@ -152,7 +157,7 @@ stay pending."
   (let* ((change (agent-q-diff-signs-follow))
          (written (agent-q-diff-waiting--written))
          (waiting (reverse (agent-q-diff-written-waiting written)))
-         (is-fresh (agent-q-diff-waiting--is-fresh change written))
+         (fresh (agent-q-diff-waiting--fresh change waiting))
          (n-done 0)
          (failed nil))
     (setf (agent-q-diff-written-waiting written) nil)
@@ -170,7 +175,7 @@ stay pending."
                    ((null hunk)
                     (push "one that is not there any more" failed))
                    ((agent-q-diff-engine-hunk-mark (agent-q-diff-change-hunk change hunk)))
-                   ((not (funcall is-fresh (agent-q-diff-change-file-of change hunk)))
+                   ((not (memq (agent-q-diff-change-file-of change hunk) fresh))
                     (push (format "%s, since something was reviewed there meanwhile"
                                   (agent-q-diff-buffer-hunk-words hunk))
                           failed))
@@ -209,11 +214,8 @@ the whole is that on a hunk without a word, of a file without a name."
   (let* ((change agent-q-diff-buffer-change)
          (waiting (agent-q-diff-written-waiting (agent-q-diff-waiting--written)))
          (comments (agent-q-diff-change-comments change))
-         (hunks (delete-dups
-                 (append (mapcar #'car comments)
-                         (delq nil (mapcar (apply-partially #'agent-q-diff-module-hunk-with-id
-                                                            (agent-q-diff-change-engine change))
-                                           waiting)))))
+         (hunks (delete-dups (append (mapcar #'car comments)
+                                     (agent-q-diff-waiting--hunks change waiting))))
          (files nil))
     (dolist (hunk (sort hunks #'>))
       (let ((snapshot (agent-q-diff-change-hunk change hunk)))
@@ -290,27 +292,50 @@ those of the next review.  Signal an error if that cannot be stored."
                      (agent-q-diff-waiting--notes)))
          (known agent-q-diff-waiting--noted))
     (unless (equal notes known)
-      (setq agent-q-diff-waiting--noted notes)
       (agent-q-diff-engine-call
        #'agent-q-diff-module-note-hunks
        (agent-q-diff-written-root written)
        (append notes (cl-loop for (path) in known
-                              unless (assoc path notes) collect (list path)))))))
+                              unless (assoc path notes) collect (list path))))
+      (setq agent-q-diff-waiting--noted notes))))
+
+(defvar-local agent-q-diff-waiting--unstored nil
+  "Why what is noted of the hunks of this buffer could not be stored last, or nil.")
 
 (defun agent-q-diff-waiting--note-after-command ()
-  "Record what the last command has noted, and say it if that cannot be stored."
+  "Record what the last command has noted; say it once if that cannot be stored."
   (unless (agent-q-diff-buffer-ended-p)
-    (condition-case err
-        (agent-q-diff-waiting-note)
-      (error (agent-q-diff-base-warn
-              (format "What you noted of hunks is only in this Emacs: %s"
-                      (agent-q-diff-error-text err)))))))
+    (let ((why (condition-case err
+                   (ignore (agent-q-diff-waiting-note))
+                 (error (agent-q-diff-error-text err)))))
+      (unless (equal why agent-q-diff-waiting--unstored)
+        (setq agent-q-diff-waiting--unstored why)
+        (when why
+          (agent-q-diff-base-warn
+           (format "What you noted of hunks is only in this Emacs: %s" why)))))))
 
 (defun agent-q-diff-waiting-restore ()
   "Put what was noted of the hunks of this buffer on those that are unchanged.
-Return sentences about what was noted of hunks that are not there any more."
+Warn of what was noted of hunks that are not there any more.  In a review of
+what differs from a commit, and in one before the write, do nothing."
+  (let ((written (and (agent-q-diff-buffer-written-p) (agent-q-diff-waiting--written))))
+    (when (and written (null (agent-q-diff-written-since written)))
+      (mapc #'agent-q-diff-base-warn (agent-q-diff-waiting--restore written))
+      (when (and (agent-q-diff-written-waiting written)
+                 (null agent-q-diff-waiting--timer))
+        (agent-q-diff-waiting--look-later (current-buffer)))
+      (add-hook 'post-command-hook #'agent-q-diff-waiting--note-after-command nil t)
+      ;; Without anything to show, what is on the screen stays as it is.
+      (when agent-q-diff-waiting--noted
+        (agent-q-diff-signs-show-all)))))
+
+(add-hook 'agent-q-diff-again-hook #'agent-q-diff-waiting-restore)
+
+(defun agent-q-diff-waiting--restore (written)
+  "Do what `agent-q-diff-waiting-restore' does, but show nothing.
+WRITTEN is that of this buffer's review.  Return sentences about what was noted
+of hunks that are not there any more."
   (let* ((change agent-q-diff-buffer-change)
-         (written (agent-q-diff-waiting--written))
          (noted (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks
                                           (agent-q-diff-written-root written)))
          (whole (assoc "" noted))
@@ -336,22 +361,7 @@ Return sentences about what was noted of hunks that are not there any more."
                              (agent-q-diff-written-waiting written)))))))
         (dolist (note notes)
           (push (agent-q-diff-waiting--lost path note) lost))))
-    (when (and (agent-q-diff-written-waiting written)
-               (null agent-q-diff-waiting--timer))
-      (agent-q-diff-waiting--look-later (current-buffer)))
-    (add-hook 'post-command-hook #'agent-q-diff-waiting--note-after-command nil t)
-    ;; Without anything to show, what is on the screen stays as it is.
-    (when agent-q-diff-waiting--noted
-      (agent-q-diff-signs-show-all))
     (nreverse lost)))
-
-(defun agent-q-diff-waiting-restore-again ()
-  "Restore what is noted of hunks, in a review that is looked at again."
-  (when (and (agent-q-diff-buffer-written-p)
-             (null (agent-q-diff-written-since (agent-q-diff-waiting--written))))
-    (mapc #'agent-q-diff-base-warn (agent-q-diff-waiting-restore))))
-
-(add-hook 'agent-q-diff-again-hook #'agent-q-diff-waiting-restore-again)
 
 (defun agent-q-diff-waiting-comments-told (root &optional whole)
   "Record that the comments noted in the project at ROOT were told.

@@ -724,6 +724,21 @@ another git has locked the index (index.lock)"
     (should-not (agent-q-diff-module-at-work default-directory))
     (should (equal "No agent was at work" (aqd-said (agent-q-diff-end-turns))))))
 
+(defun aqd-pending-choose-first ()
+  "Call the command with a prefix argument, and choose what is offered first.
+Return (OFFERED . NAMES): all that was offered, and the files of the review."
+  (let (offered)
+    (cl-letf (((symbol-function 'completing-read)
+               (lambda (_ table &rest _)
+                 (car (setq offered (all-completions "" table))))))
+      (let* ((current-prefix-arg '(4))
+             (review (call-interactively #'agent-q-diff-review-changes)))
+        (prog1 (cons offered
+                     (mapcar (lambda (file)
+                               (file-name-nondirectory (agent-q-diff-file-change-path file)))
+                             (agent-q-diff-change-files (agent-q-diff-session-change review))))
+          (agent-q-diff-cancel review))))))
+
 (ert-deftest aqd-pending-one-turn-can-be-reviewed-alone ()
   (aqd-with-repository
     (should-not (agent-q-diff-changes--turns default-directory))
@@ -731,18 +746,8 @@ another git has locked the index (index.lock)"
     (agent-q-diff-module-begin-turn default-directory "Claude Code" "" "make it new")
     (aqd-pending-put "g.txt" "new\n")
     (agent-q-diff-module-end-turns default-directory)
-    (let (offered)
-      (cl-letf (((symbol-function 'completing-read)
-                 (lambda (_ table &rest _)
-                   (car (setq offered (all-completions "" table))))))
-        (let* ((current-prefix-arg '(4))
-               (review (call-interactively #'agent-q-diff-review-changes)))
-          (should (equal '("g.txt")
-                         (mapcar (lambda (file)
-                                   (file-name-nondirectory (agent-q-diff-file-change-path file)))
-                                 (agent-q-diff-change-files
-                                  (agent-q-diff-session-change review)))))
-          (agent-q-diff-cancel review)))
+    (pcase-let ((`(,offered . ,files) (aqd-pending-choose-first)))
+      (should (equal '("g.txt") files))
       (should (equal '("Claude Code, DATE, make it new" "Codex, DATE")
                      (mapcar (lambda (turn)
                                (replace-regexp-in-string "[0-9-]+ [0-9:]+" "DATE" turn))
@@ -1110,19 +1115,9 @@ edits, already visits %s; save it under another name or kill it first"
     (aqd-pending-git "add" "g.txt")
     (aqd-pending-commit "on other")
     (aqd-pending-put "f.txt" aqd-pending-written)
-    (let (offered)
-      (cl-letf (((symbol-function 'completing-read)
-                 (lambda (_ table &rest _)
-                   (car (setq offered (all-completions "" table))))))
-        (let* ((current-prefix-arg '(4))
-               (review (call-interactively #'agent-q-diff-review-changes)))
-          (should (string-match-p "\\`where .* was left\\'" (car offered)))
-          (should (equal '("f.txt" "g.txt")
-                         (mapcar (lambda (file)
-                                   (file-name-nondirectory (agent-q-diff-file-change-path file)))
-                                 (agent-q-diff-change-files
-                                  (agent-q-diff-session-change review)))))
-          (agent-q-diff-cancel review))))))
+    (pcase-let ((`(,offered . ,files) (aqd-pending-choose-first)))
+      (should (string-match-p "\\`where .* was left\\'" (car offered)))
+      (should (equal '("f.txt" "g.txt") files)))))
 
 (ert-deftest aqd-pending-since-what-is-no-commit-says-so ()
   (aqd-with-repository
@@ -1372,12 +1367,20 @@ any more.")
       (should (string-search "why?" message))
       (should-not (agent-q-diff-module-noted-hunks root)))))
 
-(ert-deftest aqd-pending-a-note-that-cannot-be-stored-is-said ()
+(ert-deftest aqd-pending-a-note-that-cannot-be-stored-is-said-once-and-stays ()
   (aqd-pending-while-at-work
     (cl-letf (((symbol-function 'agent-q-diff-module-note-hunks)
                (lambda (&rest _) (signal 'agent-q-diff-bad-target '("the disk is full")))))
       (should (string-match-p "What you noted of hunks is only in this Emacs: the disk is full"
-                              (aqd-said (aqd-pending-comment 0 "why?")))))))
+                              (aqd-said (aqd-pending-comment 0 "why?"))))
+      (should-not (string-search "only in this Emacs"
+                                 (or (aqd-said (run-hooks 'post-command-hook)) "")))
+      ;; A review that would take its place has no way to know it.
+      (should-error (agent-q-diff-changes-begin default-directory nil)
+                    :type 'agent-q-diff-bad-target)
+      (should-not (agent-q-diff-session-outcome review)))
+    (run-hooks 'post-command-hook)
+    (should (agent-q-diff-module-noted-hunks default-directory))))
 
 ;;;; What was decided before it was written
 
