@@ -142,6 +142,7 @@ in `agent-q-diff-written'."
                              decided)))
                   (agent-q-diff-changes--note-to-stage made staged)
                   (when (and agent-q-diff-stage-kept
+                             (null since)
                              (file-exists-p (expand-file-name ".git" root)))
                     (agent-q-diff-changes--stage-made root made staged))))
               (lambda ()

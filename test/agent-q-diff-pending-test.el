@@ -1119,6 +1119,15 @@ edits, already visits %s; save it under another name or kill it first"
       (should (string-match-p "\\`where .* was left\\'" (car offered)))
       (should (equal '("f.txt" "g.txt") files)))))
 
+(ert-deftest aqd-pending-since-a-commit-nothing-is-staged ()
+  (aqd-pending-after-a-commit
+    (let ((agent-q-diff-stage-kept t))
+      (aqd-pending-with-since "first"
+        (aqd-pending-do #'agent-q-diff-accept-hunk 1)
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (should-error (agent-q-diff-stage) :type 'user-error)))
+    (should (equal "" (aqd-pending-git "diff" "--cached")))))
+
 (ert-deftest aqd-pending-since-what-is-no-commit-says-so ()
   (aqd-with-repository
     (dolist (name '("nothing" "--all" ""))
