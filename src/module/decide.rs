@@ -288,13 +288,28 @@ fn reviewed<'e>(
     file: usize,
     is_before: Value<'e>,
 ) -> Result<Value<'e>> {
+    text_of_file(env, session, file, |review| {
+        if is_before.is_not_nil() {
+            review.proposal().original().to_vec()
+        } else {
+            review.reviewed()
+        }
+    })
+}
+
+/// Returns the text that `read` makes of the review of file `file`, or nil if it has no hunks.
+fn text_of_file<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    file: usize,
+    read: impl FnOnce(&Review) -> Vec<u8>,
+) -> Result<Value<'e>> {
     catching_panics(env, || {
         let ongoing = ongoing(env, session)?;
         let file = ongoing.change.files().get(file);
         match file.and_then(|file| file.review()) {
             None => env.intern("nil"),
-            Some(review) if is_before.is_not_nil() => text(env, review.proposal().original()),
-            Some(review) => text(env, &review.reviewed()),
+            Some(review) => text(env, &read(review)),
         }
     })
 }
@@ -311,13 +326,8 @@ fn reviewed_beside<'e>(
     file: usize,
     reviewed: Vec<u8>,
 ) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        let ongoing = ongoing(env, session)?;
-        let file = ongoing.change.files().get(file);
-        match file.and_then(|file| file.review()) {
-            None => env.intern("nil"),
-            Some(review) => text(env, &review.reviewed_beside(&reviewed)),
-        }
+    text_of_file(env, session, file, |review| {
+        review.reviewed_beside(&reviewed)
     })
 }
 

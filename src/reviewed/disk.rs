@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::thread;
 
-use crate::git::{self, Committed, Entries, Git, Status};
+use crate::git::{self, Committed, Entries, Git};
 use crate::plain::{Files, Plain, is_outside};
 use crate::project::is_alive;
 use crate::store::Store;
@@ -17,7 +17,7 @@ pub(crate) const MAX_SIZE: u64 = 8 << 20;
 /// program installed, such as `node_modules`.
 const MAX_NEW: usize = 1000;
 
-/// Looks at a project with git; see [`Project::look`].
+/// Looks at a project with git; see [`crate::Project::look`].
 pub(crate) fn look_with_git(
     git: &Git,
     tree: &Tree,
@@ -27,11 +27,14 @@ pub(crate) fn look_with_git(
     if let Some(what) = git::in_progress(store.folder()) {
         return Err(ProjectError::InProgress(what));
     }
-    let mut status = git.status()?;
-    let head = status.head.clone();
-    let in_head = std::mem::take(&mut status.in_head);
-    let in_index = std::mem::take(&mut status.in_index);
-    let (dirty, left_out, not_looked_at) = bounded(git, status);
+    let Bounded {
+        head,
+        dirty,
+        left_out,
+        not_looked_at,
+        in_head,
+        in_index,
+    } = bounded(git)?;
     let large = left_out.iter().filter(|(_, n)| *n == 1);
     let large = large.map(|(path, _)| path.clone());
     let (pending, unknown) = store.change(|ledger, store| {
@@ -45,8 +48,7 @@ pub(crate) fn look_with_git(
             let is_in_base = |path: &[u8]| in_head.get(path).is_some_and(Option::is_some);
             ledger.forget_known(|_| true, is_in_base);
         }
-        let mut disk = Disk::new(tree, store, head, dirty);
-        disk.left_out = not_looked_at;
+        let mut disk = Disk::bounded(tree, store, (head, dirty, not_looked_at));
         disk.read_committed(git, ledger.base(), ledger.has_base(), &in_head)?;
         let index = disk.index(git, ledger, in_index)?;
         ledger.follow_index(&mut disk, index, false)?;
@@ -64,7 +66,7 @@ pub(crate) fn look_with_git(
     })
 }
 
-/// Looks at a project without git; see [`Project::look`].
+/// Looks at a project without git; see [`crate::Project::look`].
 pub(crate) fn look_without_git(
     plain: &Plain,
     tree: &Tree,
@@ -91,9 +93,25 @@ pub(crate) fn look_without_git(
     })
 }
 
-/// Returns which paths of `status` are looked at, sorted, what is left out, see [`Look`], and all paths
-/// that are not looked at.
-pub(crate) fn bounded(git: &Git, status: Status) -> (Vec<Vec<u8>>, Vec<LeftOut>, HashSet<Vec<u8>>) {
+/// What git says of the files of a project, and which of them are looked at.
+pub(crate) struct Bounded {
+    /// As [`git::Status::head`].
+    pub head: Option<String>,
+    /// The paths that may differ from HEAD and are looked at, sorted.
+    pub dirty: Vec<Vec<u8>>,
+    /// As [`Look::left_out`].
+    pub left_out: Vec<LeftOut>,
+    /// All paths that are not looked at.
+    pub not_looked_at: HashSet<Vec<u8>>,
+    /// As [`git::Status::in_head`].
+    pub in_head: Entries,
+    /// As [`git::Status::in_index`].
+    pub in_index: Entries,
+}
+
+/// Asks git what differs from HEAD, and returns what of it is looked at.
+pub(crate) fn bounded(git: &Git) -> Result<Bounded, ProjectError> {
+    let status = git.status()?;
     let top = |path: &[u8]| {
         path.iter()
             .position(|&byte| byte == b'/')
@@ -123,7 +141,14 @@ pub(crate) fn bounded(git: &Git, status: Status) -> (Vec<Vec<u8>>, Vec<LeftOut>,
     left_out.extend(n_new);
     left_out.extend(status.repositories.into_iter().map(|path| (path, 0)));
     left_out.sort();
-    (looked, left_out, not_looked_at)
+    Ok(Bounded {
+        head: status.head,
+        dirty: looked,
+        left_out,
+        not_looked_at,
+        in_head: status.in_head,
+        in_index: status.in_index,
+    })
 }
 
 /// Returns whether it is a file that is no text.
@@ -135,20 +160,25 @@ pub(crate) fn is_binary(found: &Committed) -> bool {
 pub(crate) struct Disk<'a> {
     tree: &'a Tree,
     store: &'a Store,
-    pub(crate) head: Option<String>,
+    head: Option<String>,
     pub(crate) dirty: Vec<Vec<u8>>,
     committed: HashMap<(String, Vec<u8>), Version>,
     working: HashMap<Vec<u8>, Version>,
     /// The paths that are not looked at.
-    pub(crate) left_out: HashSet<Vec<u8>>,
+    left_out: HashSet<Vec<u8>>,
 }
 
 impl<'a> Disk<'a> {
-    pub(crate) fn new(
+    /// Returns it for one path, or some, that are known.
+    pub(crate) fn new(tree: &'a Tree, store: &'a Store) -> Disk<'a> {
+        Disk::bounded(tree, store, (None, Vec::new(), HashSet::new()))
+    }
+
+    /// Returns it with HEAD, and the paths that are looked at and not, as in [`Bounded`].
+    pub(crate) fn bounded(
         tree: &'a Tree,
         store: &'a Store,
-        head: Option<String>,
-        dirty: Vec<Vec<u8>>,
+        (head, dirty, left_out): (Option<String>, Vec<Vec<u8>>, HashSet<Vec<u8>>),
     ) -> Disk<'a> {
         Disk {
             tree,
@@ -157,7 +187,7 @@ impl<'a> Disk<'a> {
             dirty,
             committed: HashMap::new(),
             working: HashMap::new(),
-            left_out: HashSet::new(),
+            left_out,
         }
     }
 
@@ -169,7 +199,7 @@ impl<'a> Disk<'a> {
         ledger: &Ledger,
         files: Files,
     ) -> Result<(Disk<'a>, Vec<Vec<u8>>), ProjectError> {
-        let mut disk = Disk::new(tree, store, None, Vec::new());
+        let mut disk = Disk::new(tree, store);
         let (mut not_text, known) = (Vec::new(), ledger.paths());
         disk.left_out.extend(files.large);
         for path in files.paths {
@@ -216,7 +246,7 @@ impl<'a> Disk<'a> {
     }
 
     /// Reads at once what a look will ask for: what differs from HEAD, and between it and `base`.
-    /// `in_head` is [`Status::in_head`].
+    /// `in_head` is [`git::Status::in_head`].
     fn read_committed(
         &mut self,
         git: &Git,

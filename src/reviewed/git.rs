@@ -415,12 +415,7 @@ impl Git {
     ///
     /// [`GitError::NoGit`].
     pub fn has_commit(&self, commit: &str) -> Result<bool, GitError> {
-        let name = format!("{commit}^{{commit}}");
-        match self.run(&["cat-file", "-e", &name], b"") {
-            Ok(_) => Ok(true),
-            Err(GitError::Failed { .. }) => Ok(false),
-            Err(error) => Err(error),
-        }
+        Ok(self.commit(commit)?.is_some())
     }
 
     /// Returns the commit that `revision` names, as in `git show`; `None` if it names none.
@@ -486,7 +481,21 @@ impl Git {
         paths: &[&[u8]],
         known: &Entries,
     ) -> Result<Vec<Committed>, GitError> {
-        let entries = self.entries(commit, paths, known)?;
+        self.contents(self.entries(commit, paths, known)?, paths)
+    }
+
+    /// Returns what each of `paths` is in the index, where it is as `known` says, in their order.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError`].
+    pub fn staged(&self, paths: &[&[u8]], known: &Entries) -> Result<Vec<Committed>, GitError> {
+        let entries = paths.iter().map(|path| known.get(*path).cloned().flatten());
+        self.contents(entries.collect(), paths)
+    }
+
+    /// Returns what each of `paths` is, by its entry in `entries`.
+    fn contents(&self, entries: Vec<Entry>, paths: &[&[u8]]) -> Result<Vec<Committed>, GitError> {
         let is_submodule = |mode: u32| mode & 0o170_000 == 0o160_000;
         // A path with a newline cannot be named among others.
         let is_alone = |path: &[u8]| path.contains(&b'\n');
@@ -524,15 +533,6 @@ impl Git {
             committed.push(Committed { mode, bytes });
         }
         Ok(committed)
-    }
-
-    /// Returns what each of `paths` is in the index, where it is as `entries` say, in their order.
-    ///
-    /// # Errors
-    ///
-    /// [`GitError`].
-    pub fn staged(&self, paths: &[&[u8]], entries: &Entries) -> Result<Vec<Committed>, GitError> {
-        self.committed("", paths, entries)
     }
 
     /// Returns the bytes of `object` as a checkout would write them to `path`.

@@ -1061,7 +1061,18 @@ fn overruled<W: World>(
         _ => carried(base_text, from_text, onto_text),
     };
     let text = with_additions(&text, onto_text, working.bytes());
-    let mode = if from.mode() == base.mode() {
+    with_text(world, (base, onto, from), text)
+}
+
+/// Returns the file with this text, and with the mode of `from`, or of `onto` if `from` did not change that
+/// of `base`.
+fn with_text<W: World>(
+    world: &mut W,
+    (base, onto, from): (Version, Version, Version),
+    text: Vec<u8>,
+) -> Result<Version, W::Error> {
+    let is_as_before = onto != Version::Absent && from.mode() == base.mode();
+    let mode = if is_as_before {
         onto.mode()
     } else {
         from.mode()
@@ -1084,45 +1095,20 @@ fn carried_over<W: World>(
     if onto == base {
         return Ok(from);
     }
-    let Version::File {
-        is_executable: from_bit,
-        ..
-    } = from
+    let texts = [base, onto, from].map(|version| text_of(world, version));
+    let ([Some(base_text), Some(onto_text), Some(from_text)], Version::File { .. }) =
+        (transposed(texts)?, from)
     else {
         return Ok(onto);
     };
-    let mut texts = [Vec::new(), Vec::new(), Vec::new()];
-    for (text, version) in texts.iter_mut().zip([base, onto, from]) {
-        match version {
-            Version::Absent => {}
-            Version::Link { .. } => return Ok(onto),
-            Version::File { digest, .. } => *text = world.bytes(digest)?,
-        }
-    }
-    if texts.iter().any(|text| text.contains(&0)) {
-        return Ok(onto);
-    }
-    let [mut old, onto_text, from_text] = texts;
-    if base == Version::Absent {
+    let [base_text, onto_text, from_text] = [&base_text, &onto_text, &from_text].map(Text::bytes);
+    let text = match base {
         // Otherwise a file that is written again would have its lines twice.
-        old = common(&onto_text, &from_text);
-    }
-    let text = carried(&old, &onto_text, &from_text);
-    let is_executable = match (base, onto) {
-        (
-            Version::File { is_executable, .. },
-            Version::File {
-                is_executable: bit, ..
-            },
-        ) if is_executable == from_bit => bit,
-        _ => from_bit,
+        Version::Absent => carried(&common(onto_text, from_text), onto_text, from_text),
+        _ => carried(base_text, onto_text, from_text),
     };
     if text.is_empty() && onto == Version::Absent {
         return Ok(Version::Absent);
     }
-    let digest = world.store(text)?;
-    Ok(Version::File {
-        digest,
-        is_executable,
-    })
+    with_text(world, (base, onto, from), text)
 }

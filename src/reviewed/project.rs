@@ -11,7 +11,9 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
 use crate::authors::{Authors, Written};
-use crate::disk::{Disk, MAX_SIZE, bounded, is_binary, look_with_git, look_without_git, stored};
+use crate::disk::{
+    Bounded, Disk, MAX_SIZE, bounded, is_binary, look_with_git, look_without_git, stored,
+};
 use crate::git::{Committed, Entries, Git, GitError, Indexed};
 use crate::plain::{Plain, is_outside, projects_folder};
 use crate::stage::staged;
@@ -268,9 +270,13 @@ impl Project {
             commit = base.ok_or_else(|| ProjectError::NothingInCommon(revision.to_owned()))?;
         }
         let name = git.subjects(None, &commit, 1)?.join("");
-        let status = git.status()?;
-        let head = status.head.clone();
-        let (dirty, left_out, not_looked_at) = bounded(git, status);
+        let Bounded {
+            head,
+            dirty,
+            left_out,
+            not_looked_at,
+            ..
+        } = bounded(git)?;
         let mut paths = git.changed(Some(&commit), head.as_deref())?;
         paths.extend(dirty.iter().cloned());
         paths.retain(|path| {
@@ -280,8 +286,8 @@ impl Project {
         paths.dedup();
         let names: Vec<&[u8]> = paths.iter().map(Vec::as_slice).collect();
         let committed = git.committed(&commit, &names, &Entries::new())?;
-        let mut disk = Disk::new(&self.tree, &self.store, head, dirty);
-        disk.left_out = not_looked_at;
+        let found = (head, dirty, not_looked_at);
+        let mut disk = Disk::bounded(&self.tree, &self.store, found);
         let mut changed = Vec::new();
         let mut reviewed = Vec::new();
         let mut unknown = Vec::new();
@@ -329,15 +335,12 @@ impl Project {
         let Some(git) = self.tree.git() else {
             return Ok(());
         };
-        let mut status = git.status()?;
-        let head = status.head.clone();
-        let in_index = std::mem::take(&mut status.in_index);
-        let (dirty, _, not_looked_at) = bounded(git, status);
+        let found = bounded(git)?;
         let tree = &self.tree;
         self.store.change(|ledger, store| {
-            let mut disk = Disk::new(tree, store, head, dirty);
-            disk.left_out = not_looked_at;
-            let index = disk.index(git, ledger, in_index)?;
+            let paths = (found.head, found.dirty, found.not_looked_at);
+            let mut disk = Disk::bounded(tree, store, paths);
+            let index = disk.index(git, ledger, found.in_index)?;
             ledger.follow_index(&mut disk, index, true)
         })
     }
@@ -495,7 +498,7 @@ impl Project {
         &self,
         pending: &Pending,
     ) -> Result<Vec<(Range<usize>, Authors)>, ProjectError> {
-        let mut disk = Disk::new(&self.tree, &self.store, None, Vec::new());
+        let mut disk = Disk::new(&self.tree, &self.store);
         Ledger::authors_of(&mut disk, pending)
     }
 
@@ -505,7 +508,7 @@ impl Project {
     ///
     /// [`ProjectError`].
     pub fn renames(&self, pending: &[Pending]) -> Result<Vec<Rename>, ProjectError> {
-        let mut disk = Disk::new(&self.tree, &self.store, None, Vec::new());
+        let mut disk = Disk::new(&self.tree, &self.store);
         let found = self.store.ledger().renames(&mut disk, pending)?;
         for rename in &found {
             self.store.hold(rename.reviewed)?;
@@ -554,7 +557,7 @@ impl Project {
     ) -> Result<(), ProjectError> {
         let tree = &self.tree;
         self.store.change(|ledger, store| {
-            let mut disk = Disk::new(tree, store, None, Vec::new());
+            let mut disk = Disk::new(tree, store);
             let working = disk.working(path)?;
             let decided = (disk.version(before)?, disk.version(after)?);
             ledger.decide_from(&mut disk, path, decided, working)
@@ -606,7 +609,7 @@ impl Project {
     pub fn mark_reviewed(&mut self, paths: &[Vec<u8>]) -> Result<(), ProjectError> {
         let tree = &self.tree;
         self.store.change(|ledger, store| {
-            let mut disk = Disk::new(tree, store, None, Vec::new());
+            let mut disk = Disk::new(tree, store);
             for path in paths {
                 let working = disk.working(path)?;
                 ledger.decide(&mut disk, path, working, working)?;
@@ -628,7 +631,7 @@ impl Project {
         before: (u32, &[u8]),
         after: (u32, &[u8]),
     ) -> Result<(), ProjectError> {
-        let disk = Disk::new(&self.tree, &self.store, None, Vec::new());
+        let disk = Disk::new(&self.tree, &self.store);
         let before = disk.version(before)?;
         self.save_from(path, before, Some(after))
     }
@@ -659,7 +662,7 @@ impl Project {
             return Ok(());
         }
         self.store.change(|ledger, store| {
-            let mut disk = Disk::new(tree, store, None, Vec::new());
+            let mut disk = Disk::new(tree, store);
             let after = match after {
                 Some(after) => disk.version(after)?,
                 None => disk.working(path)?,
@@ -677,7 +680,7 @@ impl Project {
     pub fn rename(&mut self, before: &Content, after: &Content) -> Result<(), ProjectError> {
         let tree = &self.tree;
         self.store.change(|ledger, store| {
-            let mut disk = Disk::new(tree, store, None, Vec::new());
+            let mut disk = Disk::new(tree, store);
             let old = disk.version((before.1, &before.2))?;
             let new = disk.version((after.1, &after.2))?;
             ledger.rename(&mut disk, (&before.0, old), (&after.0, new))

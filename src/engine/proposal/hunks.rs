@@ -357,19 +357,7 @@ impl Proposal {
 
     /// Returns the original text with the changes of the hunks for which `is_in` holds.
     pub fn original_with(&self, is_in: impl Fn(usize) -> bool) -> Vec<u8> {
-        let original = self.weave.original();
-        let mut text = Vec::new();
-        let mut done = 0;
-        for hunk in (0..self.n_hunks()).filter(|&hunk| is_in(hunk)) {
-            let lines = self.lines_of(hunk);
-            for atom in lines.atoms() {
-                text.extend_from_slice(original.lines_bytes(done..atom.old.start));
-                text.extend_from_slice(lines.side(atom, true));
-                done = atom.old.end;
-            }
-        }
-        text.extend_from_slice(original.lines_bytes(done..original.len()));
-        text
+        self.woven(is_in, |_, _, _| ())
     }
 
     /// Returns the modified text without the changes of the hunks that were decided to be out, and the
@@ -378,31 +366,44 @@ impl Proposal {
         &self,
         decision: impl Fn(usize) -> Option<bool>,
     ) -> (Vec<u8>, Vec<Shown>) {
+        let mut shown = Vec::new();
+        let text = self.woven(
+            |hunk| decision(hunk) != Some(false),
+            |hunk, atom, lines| {
+                if decision(hunk).is_some() {
+                    let both = [false, true].map(|is_in| self.weave.side(atom, is_in).to_vec());
+                    shown.push(Shown { lines, both });
+                }
+            },
+        );
+        (text, shown)
+    }
+
+    /// Returns the original text with the changes of the hunks for which `is_in` holds. Calls `visit` with
+    /// each change, whether it is in or not: its hunk, the change, and the lines, from 0, where the text has
+    /// that side of it.
+    fn woven(
+        &self,
+        is_in: impl Fn(usize) -> bool,
+        mut visit: impl FnMut(usize, &Atom, Range<usize>),
+    ) -> Vec<u8> {
         let original = self.weave.original();
         let mut text = Vec::new();
-        let mut shown = Vec::new();
-        let mut done = 0;
-        let mut n_lines = 0;
+        let (mut done, mut n_lines) = (0, 0);
         for hunk in 0..self.n_hunks() {
             let lines = self.lines_of(hunk);
             for atom in lines.atoms() {
                 text.extend_from_slice(original.lines_bytes(done..atom.old.start));
                 n_lines += atom.old.start - done;
-                let side = lines.side(atom, decision(hunk) != Some(false));
+                let side = lines.side(atom, is_in(hunk));
                 text.extend_from_slice(side);
-                let n_new = side.split_inclusive(|&byte| byte == b'\n').count();
-                if decision(hunk).is_some() {
-                    shown.push(Shown {
-                        lines: n_lines..n_lines + n_new,
-                        both: [false, true].map(|is_in| lines.side(atom, is_in).to_vec()),
-                    });
-                }
-                n_lines += n_new;
-                done = atom.old.end;
+                let end = n_lines + side.split_inclusive(|&byte| byte == b'\n').count();
+                visit(hunk, atom, n_lines..end);
+                (done, n_lines) = (atom.old.end, end);
             }
         }
         text.extend_from_slice(original.lines_bytes(done..original.len()));
-        (text, shown)
+        text
     }
 
     /// Returns the lines of the modified text from the first to the last that hunk `hunk` changes,
