@@ -356,7 +356,7 @@ earlier.  It is counted again when Emacs is idle, for the next refresh."
 
 ;;;###autoload
 (defun agent-q-diff-pending-marks-after-stage ()
-  "Record that the user has staged something by Magit."
+  "Record that the user has staged something with Magit."
   (when-let ((root (agent-q-diff-reviewed-root)))
     ;; It must not stop what Magit does.
     (with-demoted-errors "What was staged is not known to be reviewed: %S"

@@ -29,8 +29,8 @@
 (defcustom agent-q-diff-staged-is-reviewed t
   "Whether what you put into git's index is reviewed by that.
 It is what was staged while no agent was in a turn, in a project where turns
-of agents are known, or by Magit in this Emacs.  What you take out of the index
-stays reviewed."
+of agents are known, or with Magit in this Emacs.  What you take out of the
+index stays reviewed."
   :group 'agent-q-diff-review
   :type 'boolean)
 

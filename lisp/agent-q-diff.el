@@ -78,7 +78,7 @@
 (autoload 'agent-q-diff-take-back "agent-q-diff-list"
   "Take all hunks of REVIEW, which has ended, out of its file again.")
 (autoload 'agent-q-diff-pending-marks-after-stage "agent-q-diff-pending-marks"
-  "Record that the user has staged something by Magit.")
+  "Record that the user has staged something with Magit.")
 (autoload 'agent-q-diff-pending-marks-insert-section "agent-q-diff-pending-marks"
   "Insert a section with how much is pending, for Magit's status buffer.")
 (autoload 'agent-q-diff-tools-list "agent-q-diff-tools"
