@@ -85,6 +85,20 @@
                   note-staged
                   keep-staged
                   noted-hunks
+                  answer-comment
+                  comment
+                  comments
+                  count-decided
+                  edit-comment
+                  forget-rejected
+                  messages
+                  note-rejected
+                  pending-since-turn
+                  queue-message
+                  rejected
+                  set-comment
+                  told
+                  turns
                   note-renamed
                   note-reviewed
                   note-saved

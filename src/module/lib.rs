@@ -15,6 +15,7 @@ mod pending;
 mod replace;
 mod review;
 mod session;
+mod talk;
 
 use std::panic;
 

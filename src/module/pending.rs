@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use agent_q_diff_engine::merge;
 use agent_q_diff_reviewed::authors::{Author, Authors};
 use agent_q_diff_reviewed::{
-    Content, Digest, HunkNote, LeftOut, Moves, Pending, Project, ProjectError, Turn, Version,
-    projects_folder,
+    Content, Digest, HunkNote, LeftOut, Moves, Pending, Project, ProjectError, Since, Turn,
+    Version, projects_folder,
 };
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 
@@ -33,7 +33,7 @@ thread_local! {
 }
 
 /// Calls `body` with the project that `folder` is in, which is opened anew if `is_new`.
-fn with_project<T>(
+pub(crate) fn with_project<T>(
     env: &Env,
     folder: Value,
     is_new: bool,
@@ -242,21 +242,30 @@ fn pending_since<'e>(
     catching_panics(env, || {
         with_project(env, folder, false, |project| {
             let since = answer(env, project.since(&revision, is_parting.is_not_nil()))?;
-            let changed = since.changed.iter().zip(&since.reviewed);
-            let files = changed.map(|(pending, reviewed)| {
-                let lines = env.intern("nil")?;
-                vector(env, file(env, pending, lines, Some(*reviewed), None)?)
-            });
-            let found = [
-                text(env, project.root().as_os_str().as_bytes())?,
-                text(env, project.texts().as_os_str().as_bytes())?,
-                list(env, files.collect::<Result<Vec<_>>>()?)?,
-                left_out(env, &since.left_out, &[], &since.unknown)?,
-                text(env, since.name.as_bytes())?,
-            ];
-            vector(env, found)
+            since_for_lisp(env, project, &since)
         })
     })
+}
+
+/// Returns `since`, of `project`, for Lisp.
+pub(crate) fn since_for_lisp<'e>(
+    env: &'e Env,
+    project: &Project,
+    since: &Since,
+) -> Result<Value<'e>> {
+    let changed = since.changed.iter().zip(&since.reviewed);
+    let files = changed.map(|(pending, reviewed)| {
+        let lines = env.intern("nil")?;
+        vector(env, file(env, pending, lines, Some(*reviewed), None)?)
+    });
+    let found = [
+        text(env, project.root().as_os_str().as_bytes())?,
+        text(env, project.texts().as_os_str().as_bytes())?,
+        list(env, files.collect::<Result<Vec<_>>>()?)?,
+        left_out(env, &since.left_out, &[], &since.unknown)?,
+        text(env, since.name.as_bytes())?,
+    ];
+    vector(env, found)
 }
 
 /// Returns `authors` for Lisp.

@@ -8,6 +8,7 @@ use agent_q_diff_engine::text::Text;
 
 use crate::authors::{Author, Authors, LineAuthors, Written};
 use crate::carry::{carried, common, shared, with_additions};
+use crate::rounds::{RoundRecord, Rounds};
 use crate::{Digest, Version};
 
 /// The path of a file in the project, with `/` between its parts. Paths are bytes.
@@ -185,6 +186,8 @@ pub enum Record {
     KeepsStaged(bool),
     /// Whether a file was left out, so that what it held is not known; see [`Ledger::left_out`].
     LeftOut(Path, bool),
+    /// What the user or an agent has said.
+    Round(RoundRecord),
 }
 
 /// The state of a path at some time.
@@ -223,6 +226,7 @@ pub struct Ledger {
     leaves_staged: bool,
     /// The files that were left out and of which nothing was reviewed.
     left_out: BTreeSet<Path>,
+    rounds: Rounds,
     /// What changed since it was last written down.
     records: Vec<Record>,
 }
@@ -264,6 +268,8 @@ impl Ledger {
                 while self.turns.len() > N_TURNS {
                     self.turns.pop_front();
                 }
+                let first = self.turns.front().map_or(0, |turn| turn.id);
+                self.rounds.forget_turns(|id| id >= first);
             }
             Record::TurnOver(id) => {
                 for turn in self.turns.iter_mut().filter(|turn| turn.id == id) {
@@ -312,6 +318,7 @@ impl Ledger {
             Record::LeftOut(path, false) => {
                 self.left_out.remove(&path);
             }
+            Record::Round(record) => self.rounds.replay(record),
         }
     }
 
@@ -356,6 +363,7 @@ impl Ledger {
         all.extend(self.leaves_staged.then_some(Record::KeepsStaged(false)));
         let left_out = self.left_out.iter();
         all.extend(left_out.map(|path| Record::LeftOut(path.clone(), true)));
+        all.extend(self.rounds.all_records().into_iter().map(Record::Round));
         all
     }
 
@@ -370,7 +378,8 @@ impl Ledger {
         let n_turns = self.turns.len() + n_over;
         let n_flags = usize::from(self.has_base) + usize::from(self.leaves_staged);
         let n_paths = self.reviewed.len() + self.noted.len() + self.staged.len();
-        n_flags + n_paths + n_seen + n_turns + n_taken_out + self.left_out.len()
+        let n_others = n_taken_out + self.left_out.len() + self.rounds.n_records();
+        n_flags + n_paths + n_seen + n_turns + n_others
     }
 
     /// Returns all digests that the ledger names.
@@ -385,7 +394,8 @@ impl Ledger {
             .flatten();
         let staged = self.staged.values().map(|staged| staged.version);
         let all = reviewed.chain(seen).chain(taken_out).chain(staged);
-        all.filter_map(Version::digest).chain(lines).collect()
+        let all = all.filter_map(Version::digest).chain(lines);
+        all.chain(self.rounds.digests()).collect()
     }
 
     /// Records that something is about to be taken out of `path`, which holds `had`, at `time`, in
@@ -413,6 +423,16 @@ impl Ledger {
         &self.noted
     }
 
+    /// Returns what the user and agents have said to each other.
+    pub fn rounds(&self) -> &Rounds {
+        &self.rounds
+    }
+
+    /// Records something that the user or an agent has said.
+    pub fn note_round(&mut self, record: RoundRecord) {
+        self.note(Record::Round(record));
+    }
+
     /// Returns what was taken out of files, in the order in which that was done.
     pub fn taken_out(&self) -> &[TakenOut] {
         &self.taken_out
@@ -423,11 +443,12 @@ impl Ledger {
         self.taken_out.retain(|one| one.time >= time);
     }
 
-    /// Records that `turn` has begun; it gets its number. What was open in that session is over by that.
-    pub fn begin_turn(&mut self, turn: Turn) {
+    /// Records that `turn` has begun, and returns its number. What was open in that session is over by that.
+    pub fn begin_turn(&mut self, turn: Turn) -> u64 {
         self.end_turns(|other| other.agent == turn.agent && other.session == turn.session);
         let id = self.turns.back().map_or(1, |turn| turn.id + 1);
         self.note(Record::Turn(Turn { id, ..turn }));
+        id
     }
 
     /// Records that those open turns are over of which `is_meant` is true.
@@ -528,6 +549,16 @@ impl Ledger {
     /// Returns the paths of which something is known.
     pub fn paths(&self) -> BTreeSet<&Path> {
         self.reviewed.keys().chain(self.seen.keys()).collect()
+    }
+
+    /// Returns the paths whose files, at the last look, may not have been as in the base.
+    pub(crate) fn changed_paths(&self) -> BTreeSet<Path> {
+        let pending = self.seen.iter().filter(|(_, seen)| {
+            let latest = seen.back();
+            latest.is_some_and(|latest| latest.working != latest.reviewed)
+        });
+        let pending = pending.map(|(path, _)| path);
+        self.reviewed.keys().chain(pending).cloned().collect()
     }
 
     /// Returns the files that were left out, and of which nothing was reviewed or pending by then: they

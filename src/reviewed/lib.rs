@@ -8,6 +8,7 @@
 //! - [`Ledger`]: reviewed, as a base commit and the texts that differ from it, and the rules by which
 //!   that changes
 //! - [`authors`]: who wrote what is pending: the user, the agent of a turn, or another program
+//! - [`rounds`]: what the user says to agents about their changes, and what they answer
 //! - [`carry`]: how changes of one text are carried over to another
 //! - [`Project`]: a working tree on disk, with its ledger in a folder beside the repository's own data,
 //!   which is only read: no ref, stash, hook or object of it changes, and its index only when the user
@@ -22,15 +23,18 @@ mod ledger;
 mod plain;
 mod project;
 mod renames;
+pub mod rounds;
 mod stage;
 mod store;
 mod tree;
 mod version;
+mod words;
 
+pub use authors::Written;
 pub use git::GitError;
 pub use ledger::{HunkNote, Ledger, Moves, Pending, Record, Seen, Staged, TakenOut, Turn, World};
 pub use plain::projects_folder;
-pub use project::{LeftOut, Lines, Look, Project, ProjectError, Since};
+pub use project::{LeftOut, Lines, Look, Placed, Project, ProjectError, Since};
 pub use renames::Rename;
 pub use store::{Content, StoreError};
 pub use version::{Digest, Version};

@@ -21,6 +21,10 @@ use crate::store::{Content, Store, StoreError, now};
 use crate::tree::{self, Tree};
 use crate::{HunkNote, Ledger, Moves, Pending, Rename, TakenOut, Turn, Version, World};
 
+mod talk;
+
+pub use talk::Placed;
+
 /// Why a project cannot be looked at.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
@@ -59,6 +63,15 @@ pub enum ProjectError {
         /// Why.
         why: String,
     },
+    /// What a comment was to be on is not there.
+    #[error("{} has no such lines", String::from_utf8_lossy(.0))]
+    NoLines(Vec<u8>),
+    /// There is no such comment, or the user has closed it.
+    #[error("there is no open comment with id {0}")]
+    NoComment(u64),
+    /// It is not known any more what a turn has written.
+    #[error("what turn {0} has written is not known any more")]
+    NoTurn(u64),
     /// A file cannot be read.
     #[error("{}: {error}", path.display())]
     File {
@@ -402,11 +415,12 @@ impl Project {
         {
             return Err(ProjectError::TooWide(self.root().to_owned()));
         }
+        self.end_turns(Some((agent, session)))?;
         self.look_if_possible()?;
         let head = self.tree.git().map(Git::head).transpose()?.flatten();
         let title = title.lines().next().unwrap_or_default();
-        self.store.change(|ledger, _| {
-            ledger.begin_turn(Turn {
+        let turn = self.store.change(|ledger, _| {
+            Ok::<u64, ProjectError>(ledger.begin_turn(Turn {
                 time: now(),
                 head,
                 agent: agent.to_owned(),
@@ -414,9 +428,9 @@ impl Project {
                 title: title.to_owned(),
                 pid,
                 ..Turn::default()
-            });
-            Ok(())
-        })
+            }))
+        })?;
+        self.note_begun(turn)
     }
 
     /// Records that the turn of `agent` in `session` is over, or, without them, each turn; returns how
@@ -430,20 +444,17 @@ impl Project {
             only.is_none_or(|(agent, session)| turn.agent == agent && turn.session == session)
         };
         self.store.refresh()?;
-        let n = self
-            .store
-            .ledger()
-            .at_work()
-            .filter(|turn| is_meant(turn))
-            .count();
-        if n > 0 {
+        let open = self.store.ledger().at_work().filter(|turn| is_meant(turn));
+        let open: Vec<Turn> = open.cloned().collect();
+        if !open.is_empty() {
             self.look_if_possible()?;
+            self.note_wrote(&open)?;
             self.store.change(|ledger, _| {
                 ledger.end_turns(is_meant);
                 Ok::<(), ProjectError>(())
             })?;
         }
-        Ok(n)
+        Ok(open.len())
     }
 
     /// Returns the agent whose turn began last and is not over, if there is one.

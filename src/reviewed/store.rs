@@ -14,7 +14,8 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::authors::{Written, authors_word, parse_authors};
-use crate::{Digest, HunkNote, Ledger, Record, Seen, Staged, Turn, Version};
+use crate::words::{escaped, text_of, text_word, unescaped, version_of, version_word};
+use crate::{Digest, HunkNote, Ledger, Record, Seen, Staged, Turn, Version, rounds};
 
 /// The first line of the log, which says what it is.
 const HEADER: &str = "agent-q-diff ledger 1\n";
@@ -405,7 +406,7 @@ fn line(record: &Record) -> String {
     match record {
         Record::Base(commit) => format!("base {}\n", commit.as_deref().unwrap_or("-")),
         Record::Reviewed(path, version) => {
-            format!("reviewed {} {}\n", word(*version), escaped(path))
+            format!("reviewed {} {}\n", version_word(*version), escaped(path))
         }
         Record::AsBase(path) => format!("as-base {}\n", escaped(path)),
         Record::Seen(path, seen) => {
@@ -413,8 +414,8 @@ fn line(record: &Record) -> String {
             let lines = seen.written.lines;
             format!(
                 "{name} {} {} {} {} {}\n",
-                word(seen.working),
-                word(seen.reviewed),
+                version_word(seen.working),
+                version_word(seen.reviewed),
                 authors_word(&seen.written.authors),
                 lines.map_or_else(|| "-".to_owned(), |lines| lines.to_string()),
                 escaped(path)
@@ -433,9 +434,15 @@ fn line(record: &Record) -> String {
         ),
         Record::TurnOver(id) => format!("turn-over {id}\n"),
         Record::TakenOut { path, time, had } => {
-            format!("taken-out {time} {} {}\n", word(*had), escaped(path))
+            format!(
+                "taken-out {time} {} {}\n",
+                version_word(*had),
+                escaped(path)
+            )
         }
-        Record::Left(path, version) => format!("left {} {}\n", word(*version), escaped(path)),
+        Record::Left(path, version) => {
+            format!("left {} {}\n", version_word(*version), escaped(path))
+        }
         Record::Noted(path, notes) => {
             let notes = notes.iter().map(|note| {
                 let waits = if note.is_waiting { "waits" } else { "-" };
@@ -448,13 +455,14 @@ fn line(record: &Record) -> String {
         Record::Staged(path, Some(staged)) => format!(
             "staged {} {} {}\n",
             staged.object,
-            word(staged.version),
+            version_word(staged.version),
             escaped(path)
         ),
         Record::KeepsStaged(true) => "keeps-staged yes\n".to_owned(),
         Record::KeepsStaged(false) => "keeps-staged no\n".to_owned(),
         Record::LeftOut(path, true) => format!("left-out {}\n", escaped(path)),
         Record::LeftOut(path, false) => format!("not-left-out {}\n", escaped(path)),
+        Record::Round(record) => rounds::line(record) + "\n",
     }
 }
 
@@ -536,68 +544,8 @@ fn parse(line: &[u8]) -> Option<Record> {
             });
             Record::Noted(unescaped(path)?, notes.collect::<Option<_>>()?)
         }
-        _ => return None,
+        _ => Record::Round(rounds::parse(&words)?),
     })
-}
-
-/// Returns `version` as a word: its mode in octal, and the digest of its bytes.
-fn word(version: Version) -> String {
-    match version.digest() {
-        None => "0".to_owned(),
-        Some(digest) => format!("{:o}:{digest}", version.mode()),
-    }
-}
-
-fn version_of(word: &str) -> Option<Version> {
-    if word == "0" {
-        return Some(Version::Absent);
-    }
-    let (mode, digest) = word.split_once(':')?;
-    Version::with_mode(u32::from_str_radix(mode, 8).ok()?, Digest::parse(digest)?)
-}
-
-/// Returns `path` as a word of printable ASCII, with `%XX` for other bytes.
-fn escaped(path: &[u8]) -> String {
-    let mut word = String::new();
-    for &byte in path {
-        match byte {
-            b'!'..=b'~' if byte != b'%' => word.push(char::from(byte)),
-            _ => word.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    word
-}
-
-/// Returns `text` as a word, which is a dot if that is empty.
-fn text_word(text: &str) -> String {
-    if text.is_empty() {
-        ".".to_owned()
-    } else {
-        escaped(text.as_bytes()).replace('.', "%2E")
-    }
-}
-
-fn text_of(word: &str) -> Option<String> {
-    if word == "." {
-        return Some(String::new());
-    }
-    String::from_utf8(unescaped(word)?).ok()
-}
-
-fn unescaped(word: &str) -> Option<Vec<u8>> {
-    let mut path = Vec::new();
-    let mut rest = word.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        if byte == b'%' {
-            let (digits, after) = rest.split_at_checked(2)?;
-            path.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
-            rest = after;
-        } else {
-            path.push(byte);
-        }
-    }
-    Some(path)
 }
 
 #[cfg(test)]
@@ -605,6 +553,7 @@ mod tests {
     use super::*;
     use crate::TakenOut;
     use crate::authors::Author;
+    use crate::rounds::RoundRecord;
 
     fn records() -> Vec<Record> {
         let file = Version::File {
@@ -677,6 +626,7 @@ mod tests {
             Record::KeepsStaged(false),
             Record::LeftOut(b"a%b".to_vec(), true),
             Record::LeftOut(b"gone".to_vec(), false),
+            Record::Round(RoundRecord::Told(7, None)),
             Record::Base(None),
         ]
     }

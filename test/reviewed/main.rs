@@ -8,5 +8,6 @@ mod model;
 mod plain;
 mod rules;
 mod stage;
+mod talk;
 mod traps;
 mod world;

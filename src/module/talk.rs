@@ -1,0 +1,375 @@
+//! What the user of a project and its agents say to each other, and what became of turns.
+
+use std::collections::BTreeMap;
+
+use agent_q_diff_reviewed::rounds::{Kind, Rejected, Side, State};
+use agent_q_diff_reviewed::{Digest, Placed};
+use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
+
+use crate::lisp::{answer, catching_panics, elements, list, text, vector};
+use crate::pending::{since_for_lisp, with_project};
+
+/// The words for the sides of a comparison.
+const SIDES: [(&str, Side); 2] = [("old", Side::Old), ("new", Side::New)];
+
+/// The words for the kinds of comments.
+const KINDS: [(&str, Kind); 2] = [("comment", Kind::Comment), ("question", Kind::Question)];
+
+/// The words for how far comments are.
+const STATES: [(&str, State); 4] = [
+    ("open", State::Open),
+    ("sent", State::Sent),
+    ("handled", State::Handled),
+    ("closed", State::Closed),
+];
+
+/// Returns which of `words` the symbol `value` is.
+fn meaning<T: Copy>(env: &Env, words: &[(&str, T)], value: Value) -> Result<T> {
+    for (word, meaning) in words {
+        if value == env.intern(word)? {
+            return Ok(*meaning);
+        }
+    }
+    let wanted: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    env.signal(
+        env.intern("wrong-type-argument")?,
+        [list(env, wanted)?, value],
+    )
+}
+
+/// Returns the symbol for `meaning` among `words`.
+fn word<'e, T: PartialEq>(env: &'e Env, words: &[(&str, T)], meaning: T) -> Result<Value<'e>> {
+    let known = words.iter().find(|(_, other)| *other == meaning);
+    env.intern(known.map_or("nil", |(word, _)| word))
+}
+
+fn digest(name: Value) -> Result<Option<Digest>> {
+    let name: Option<String> = name.into_rust()?;
+    Ok(name.and_then(|name| Digest::parse(&name)))
+}
+
+/// Record that the user says COMMENT about PATH in the project of FOLDER; return its id.
+///
+/// LINES is [SIDE START N TEXT], or nil for the whole file: N lines from START
+/// on, from 0, of TEXT, the name of a text as in `agent-q-diff-module-pending',
+/// or, if that is nil, of what is there now.  SIDE is `old' for what was
+/// reviewed or `new' for what the file holds.  KIND is `comment' or `question'.
+#[defun]
+fn comment(
+    env: &Env,
+    folder: Value,
+    path: Value,
+    lines: Value,
+    kind: Value,
+    comment: String,
+) -> Result<u64> {
+    catching_panics(env, || {
+        let path = path.clone_string_contents()?;
+        let kind = meaning(env, &KINDS, kind)?;
+        let place = match lines.is_not_nil() {
+            false => None,
+            true => {
+                let lines: Vector = lines.into_rust()?;
+                let side = meaning(env, &SIDES, lines.get(0)?)?;
+                let start: usize = lines.get(1)?;
+                let n: usize = lines.get(2)?;
+                Some((side, start..start + n, digest(lines.get(3)?)?))
+            }
+        };
+        with_project(env, folder, false, |project| {
+            answer(env, project.comment(&path, place, kind, &comment))
+        })
+    })
+}
+
+/// Make COMMENT, of KIND, of the comment ID in the project of FOLDER.
+///
+/// KIND is as for `agent-q-diff-module-comment'.  Agents are told anew.
+#[defun]
+fn edit_comment(env: &Env, folder: Value, id: u64, kind: Value, comment: String) -> Result<()> {
+    catching_panics(env, || {
+        let kind = meaning(env, &KINDS, kind)?;
+        with_project(env, folder, false, |project| {
+            answer(env, project.edit_comment(id, kind, &comment))
+        })
+    })
+}
+
+/// Make STATE that of the comment ID in the project of FOLDER.
+///
+/// It is `open', `sent', `handled' or `closed'.
+#[defun]
+fn set_comment(env: &Env, folder: Value, id: u64, state: Value) -> Result<()> {
+    catching_panics(env, || {
+        let state = meaning(env, &STATES, state)?;
+        with_project(env, folder, false, |project| {
+            answer(env, project.set_comment(id, state))
+        })
+    })
+}
+
+/// Record that WHO has answered the comment ID in the project of FOLDER with REPLY.
+///
+/// The comment is handled by that.  If the user has closed it, or there is none,
+/// signal an error.
+#[defun]
+fn answer_comment(env: &Env, folder: Value, id: u64, who: String, reply: String) -> Result<()> {
+    catching_panics(env, || {
+        with_project(env, folder, false, |project| {
+            answer(env, project.answer(id, &who, &reply))
+        })
+    })
+}
+
+/// Return the comments in the project of FOLDER that are not closed, by their ids.
+///
+/// That is a list of [ID PATH SIDE LINE N KIND COMMENT STATE REPLIES LINES UNSURE].
+/// SIDE is as for `agent-q-diff-module-comment', or nil if it is about the whole
+/// file.  LINE is the first of its N lines, from 0, or nil if they are not
+/// there any more, and LINES is what they were.  UNSURE is non-nil if such
+/// lines are in several places.  REPLIES is a list of (WHO . REPLY).
+///
+/// TEXTS is a list of [PATH OLD NEW], the names of the texts of PATH in which
+/// the lines are looked for; of others, that is what is there now.
+#[defun]
+fn comments<'e>(env: &'e Env, folder: Value<'e>, texts: Value<'e>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let mut known = BTreeMap::new();
+        for one in elements(texts)? {
+            let one: Vector = one.into_rust()?;
+            let path = one.get::<Value>(0)?.clone_string_contents()?;
+            known.insert(path, [digest(one.get(1)?)?, digest(one.get(2)?)?]);
+        }
+        with_project(env, folder, false, |project| {
+            let all = answer(env, project.comments(&known))?;
+            let all = all.iter().map(|placed| comment_for_lisp(env, placed));
+            list(env, all.collect::<Result<Vec<_>>>()?)
+        })
+    })
+}
+
+fn comment_for_lisp<'e>(env: &'e Env, placed: &Placed) -> Result<Value<'e>> {
+    let Placed {
+        comment,
+        line,
+        lines,
+    } = placed;
+    let nil = env.intern("nil")?;
+    let (side, n) = match &comment.place {
+        None => (nil, 0),
+        Some(place) => (word(env, &SIDES, place.side)?, place.lines.len()),
+    };
+    let (line, is_unsure) = match line {
+        None => (nil, false),
+        Some((line, is_unsure)) => (line.into_lisp(env)?, *is_unsure),
+    };
+    let replies = comment.replies.iter().map(|reply| {
+        let [who, what] = [&reply.who, &reply.text].map(|it| text(env, it.as_bytes()));
+        env.cons(who?, what?)
+    });
+    let found = [
+        comment.id.into_lisp(env)?,
+        text(env, &comment.path)?,
+        side,
+        line,
+        n.into_lisp(env)?,
+        word(env, &KINDS, comment.kind)?,
+        text(env, comment.text.as_bytes())?,
+        word(env, &STATES, comment.state)?,
+        list(env, replies.collect::<Result<Vec<_>>>()?)?,
+        text(env, lines)?,
+        is_unsure.into_lisp(env)?,
+    ];
+    vector(env, found)
+}
+
+/// Record that agents of the project of FOLDER are to be told MESSAGE; return its id.
+///
+/// TO is a list of their names, or nil for whichever asks first.  COMMENTS is a
+/// list of the ids of the comments in it, which are sent when it is told.
+#[defun]
+fn queue_message(
+    env: &Env,
+    folder: Value,
+    to: Value,
+    message: String,
+    comments: Value,
+) -> Result<u64> {
+    catching_panics(env, || {
+        let to = elements(to)?.into_iter().map(Value::into_rust);
+        let to: Vec<String> = to.collect::<Result<_>>()?;
+        let comments = ids(comments)?;
+        with_project(env, folder, false, |project| {
+            answer(env, project.queue_message(&to, &message, &comments))
+        })
+    })
+}
+
+fn ids(list: Value) -> Result<Vec<u64>> {
+    elements(list)?.into_iter().map(Value::into_rust).collect()
+}
+
+/// Return the messages that agents of the project of FOLDER were not told yet.
+///
+/// That is a list of [ID TIME TO MESSAGE], the latest last.  TIME is when the
+/// review was finished, in seconds since 1970; TO is as for
+/// `agent-q-diff-module-queue-message'.  If all were told, return the last one,
+/// with t as TO.
+#[defun]
+fn messages<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        with_project(env, folder, false, |project| {
+            let all = answer(env, project.untold())?;
+            let all = all.iter().map(|message| {
+                let to = message.to.iter().filter(|to| !to.is_empty());
+                let to: Vec<&str> = to.map(String::as_str).collect();
+                let message = [
+                    message.id.into_lisp(env)?,
+                    message.time.into_lisp(env)?,
+                    match message.to.is_empty() {
+                        true => env.intern("t")?,
+                        false => list(env, to)?,
+                    },
+                    text(env, message.text.as_bytes())?,
+                ];
+                vector(env, message)
+            });
+            list(env, all.collect::<Result<Vec<_>>>()?)
+        })
+    })
+}
+
+/// Record that the messages IDS in the project of FOLDER were told to all of their agents.
+#[defun]
+fn told(env: &Env, folder: Value, ids: Value) -> Result<()> {
+    catching_panics(env, || {
+        let ids = self::ids(ids)?;
+        with_project(env, folder, false, |project| {
+            answer(env, project.told(None, &ids))
+        })
+    })
+}
+
+/// Record that the user has rejected HUNKS in the project of FOLDER.
+///
+/// That is a list of [PATH HUNK CONTEXT TIME REASON].  HUNK is a word for the
+/// removed and added lines, and CONTEXT one for those around them.  TIME is in
+/// seconds since 1970.  REASON may be empty.
+#[defun]
+fn note_rejected(env: &Env, folder: Value, hunks: Value) -> Result<()> {
+    catching_panics(env, || {
+        let hunks = elements(hunks)?.into_iter().map(|hunk| {
+            let hunk: Vector = hunk.into_rust()?;
+            Ok(Rejected {
+                path: hunk.get::<Value>(0)?.clone_string_contents()?,
+                hunk: hunk.get(1)?,
+                context: hunk.get(2)?,
+                time: hunk.get(3)?,
+                reason: hunk.get(4)?,
+            })
+        });
+        let hunks = hunks.collect::<Result<Vec<_>>>()?;
+        with_project(env, folder, false, |project| {
+            answer(env, project.note_rejected(hunks))
+        })
+    })
+}
+
+/// Record that the user has not rejected after all what is HUNK in PATH.
+///
+/// FOLDER and HUNK are as for `agent-q-diff-module-note-rejected'.
+#[defun]
+fn forget_rejected(env: &Env, folder: Value, path: Value, hunk: String) -> Result<()> {
+    catching_panics(env, || {
+        let path = path.clone_string_contents()?;
+        with_project(env, folder, false, |project| {
+            answer(env, project.forget_rejected(&path, &hunk))
+        })
+    })
+}
+
+/// Return what was recorded by `agent-q-diff-module-note-rejected', the latest last.
+///
+/// FOLDER is that function's, and the value has the form of its HUNKS.
+#[defun]
+fn rejected<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        with_project(env, folder, false, |project| {
+            let all = answer(env, project.rejected())?.map(|one| {
+                let one = [
+                    text(env, &one.path)?,
+                    text(env, one.hunk.as_bytes())?,
+                    text(env, one.context.as_bytes())?,
+                    one.time.into_lisp(env)?,
+                    text(env, one.reason.as_bytes())?,
+                ];
+                vector(env, one)
+            });
+            list(env, all.collect::<Result<Vec<_>>>()?)
+        })
+    })
+}
+
+/// Record that of what was written in TURN, N-KEPT hunks more were kept, and N-TAKEN-OUT taken out.
+///
+/// Both are negative if that was undone.  TURN is the number of a turn in the
+/// project of FOLDER.
+#[defun]
+fn count_decided(env: &Env, folder: Value, turn: u64, n_kept: i64, n_taken_out: i64) -> Result<()> {
+    catching_panics(env, || {
+        with_project(env, folder, false, |project| {
+            answer(env, project.count_decided(turn, n_kept, n_taken_out))
+        })
+    })
+}
+
+/// Return the latest turns of agents in the project of FOLDER, the latest last.
+///
+/// That is a list of [ID AGENT TITLE TIME IS-OVER N-KEPT N-TAKEN-OUT PATHS].  The
+/// first five are as in `agent-q-diff-module-pending', and the next two as
+/// recorded by `agent-q-diff-module-count-decided'.  PATHS are the files that
+/// it has written, or t if that is not known.
+#[defun]
+fn turns<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        with_project(env, folder, false, |project| {
+            let all = answer(env, project.outcomes())?;
+            let all = all.iter().map(|(turn, outcome)| {
+                let wrote = match &outcome.wrote {
+                    None => env.intern("t")?,
+                    Some(wrote) => {
+                        let paths = wrote.iter().map(|(path, ..)| text(env, path));
+                        list(env, paths.collect::<Result<Vec<_>>>()?)?
+                    }
+                };
+                let turn = [
+                    turn.id.into_lisp(env)?,
+                    text(env, turn.agent.as_bytes())?,
+                    text(env, turn.title.as_bytes())?,
+                    turn.time.into_lisp(env)?,
+                    turn.is_over.into_lisp(env)?,
+                    outcome.n_kept.into_lisp(env)?,
+                    outcome.n_taken_out.into_lisp(env)?,
+                    wrote,
+                ];
+                vector(env, turn)
+            });
+            list(env, all.collect::<Result<Vec<_>>>()?)
+        })
+    })
+}
+
+/// Return what differs from before TURN in the files that were written in it.
+///
+/// TURN is the number of a turn in the project of FOLDER, and the value is as
+/// from `agent-q-diff-module-pending-since'.  If that is not known any more,
+/// signal an error.
+#[defun]
+fn pending_since_turn<'e>(env: &'e Env, folder: Value<'e>, turn: u64) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        with_project(env, folder, false, |project| {
+            let since = answer(env, project.since_turn(turn))?;
+            since_for_lisp(env, project, &since)
+        })
+    })
+}

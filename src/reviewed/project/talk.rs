@@ -1,0 +1,453 @@
+//! What the user of a project and its agents say to each other, and what became of turns.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use agent_q_diff_engine::text::Text;
+
+use super::{Project, ProjectError, Since};
+use crate::disk::Disk;
+use crate::rounds::{
+    Comment, Kind, Message, Outcome, Place, Rejected, Reply, RoundRecord, Side, State, place,
+};
+use crate::store::now;
+use crate::{Digest, Ledger, Pending, Turn, Version, World, Written};
+
+/// Most files of a turn that are remembered.
+const MAX_FILES: usize = 1000;
+
+/// A comment, and where its lines are now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// The comment.
+    pub comment: Comment,
+    /// The first of its lines, from 0, and whether that is unsure; `None` if it is about the whole file, or
+    /// if they are not there any more.
+    pub line: Option<(usize, bool)>,
+    /// The lines when the comment was made; empty if it is about the whole file.
+    pub lines: Vec<u8>,
+}
+
+impl Project {
+    /// Records what the user says about `path`, and returns the number of the comment. `lines` are on that
+    /// side, from 0, of the text with that digest, or else of what is there now; without them, the whole
+    /// file is meant.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`]; then nothing is recorded.
+    pub fn comment(
+        &mut self,
+        path: &[u8],
+        lines: Option<(Side, Range<usize>, Option<Digest>)>,
+        kind: Kind,
+        text: &str,
+    ) -> Result<u64, ProjectError> {
+        let no_lines = || ProjectError::NoLines(path.to_vec());
+        let tree = &self.tree;
+        self.store.change(|ledger, store| {
+            let place = match lines {
+                None => None,
+                Some((side, lines, digest)) => {
+                    let mut disk = Disk::new(tree, store);
+                    let text = match digest {
+                        Some(digest) => digest,
+                        None => version_on(ledger, &mut disk, path, side)?
+                            .digest()
+                            .ok_or_else(no_lines)?,
+                    };
+                    let n_lines = Text::new(disk.bytes(text)?).len();
+                    if lines.is_empty() || lines.end > n_lines {
+                        return Err(no_lines());
+                    }
+                    Some(Place { side, lines, text })
+                }
+            };
+            let id = ledger.rounds().next_comment();
+            ledger.note_round(RoundRecord::Comment(Comment {
+                id,
+                time: now(),
+                path: path.to_vec(),
+                place,
+                kind,
+                text: text.to_owned(),
+                state: State::Open,
+                replies: Vec::new(),
+            }));
+            Ok(id)
+        })
+    }
+
+    /// Changes what the user says in the comment `id`; agents are told anew.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`], also if there is none.
+    pub fn edit_comment(&mut self, id: u64, kind: Kind, text: &str) -> Result<(), ProjectError> {
+        self.store.change(|ledger, _| {
+            let known = ledger.rounds().comments().get(&id);
+            let known = known.ok_or(ProjectError::NoComment(id))?.clone();
+            ledger.note_round(RoundRecord::Comment(Comment {
+                kind,
+                text: text.to_owned(),
+                state: State::Open,
+                ..known
+            }));
+            Ok(())
+        })
+    }
+
+    /// Records how far the comment `id` is.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`], also if there is none.
+    pub fn set_comment(&mut self, id: u64, state: State) -> Result<(), ProjectError> {
+        self.store.change(|ledger, _| {
+            if !ledger.rounds().comments().contains_key(&id) {
+                return Err(ProjectError::NoComment(id));
+            }
+            ledger.note_round(RoundRecord::State(id, state));
+            Ok(())
+        })
+    }
+
+    /// Records that `who` has answered the comment `id` with `text`, which handles it.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`], also if there is none, or if the user has closed it.
+    pub fn answer(&mut self, id: u64, who: &str, text: &str) -> Result<(), ProjectError> {
+        self.store.change(|ledger, _| {
+            let known = ledger.rounds().comments().get(&id);
+            if known.is_none_or(|known| known.state == State::Closed) {
+                return Err(ProjectError::NoComment(id));
+            }
+            ledger.note_round(RoundRecord::Reply(
+                id,
+                Reply {
+                    time: now(),
+                    who: who.to_owned(),
+                    text: text.to_owned(),
+                },
+            ));
+            ledger.note_round(RoundRecord::State(id, State::Handled));
+            Ok(())
+        })
+    }
+
+    /// Returns the comments that are not closed, by number, and where their lines are now. `texts` are, for
+    /// a path, the texts that count as reviewed and as what the file holds; for others, those that are.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`].
+    pub fn comments(
+        &mut self,
+        texts: &BTreeMap<Vec<u8>, [Option<Digest>; 2]>,
+    ) -> Result<Vec<Placed>, ProjectError> {
+        self.store.refresh()?;
+        let ledger = self.store.ledger();
+        let mut disk = Disk::new(&self.tree, &self.store);
+        let all = ledger.rounds().comments().values();
+        let all = all.filter(|one| one.state != State::Closed);
+        all.map(|comment| placed(ledger, &mut disk, texts, comment))
+            .collect()
+    }
+
+    /// Records that `text` is to be told to the agents `to`, or, if there is none, to any agent; `comments`
+    /// are the numbers of those in it. Returns the number of the message.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn queue_message(
+        &mut self,
+        to: &[String],
+        text: &str,
+        comments: &[u64],
+    ) -> Result<u64, ProjectError> {
+        let to = match to {
+            [] => vec![String::new()],
+            _ => to.to_vec(),
+        };
+        self.store.change(|ledger, _| {
+            let id = ledger.rounds().next_message();
+            ledger.note_round(RoundRecord::Message(Message {
+                id,
+                time: now(),
+                to,
+                text: text.to_owned(),
+                comments: comments.to_vec(),
+            }));
+            Ok(id)
+        })
+    }
+
+    /// Returns the messages that `agent` was not told yet, the latest last. With `since`, a time in seconds
+    /// since 1970, those are meant that were finished then or later.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn messages(
+        &mut self,
+        agent: &str,
+        since: Option<u64>,
+    ) -> Result<Vec<Message>, ProjectError> {
+        self.store.refresh()?;
+        let all = self.store.ledger().rounds().messages().iter();
+        let is_for = |message: &&Message| {
+            let mut to = message.to.iter();
+            since.is_none_or(|since| message.time >= since)
+                && to.any(|to| to.is_empty() || to == agent)
+        };
+        Ok(all.filter(is_for).cloned().collect())
+    }
+
+    /// Returns the messages that some agent was not told yet, and the last one if all were told; the latest
+    /// last.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn untold(&mut self) -> Result<Vec<Message>, ProjectError> {
+        self.store.refresh()?;
+        let all = self.store.ledger().rounds().messages();
+        let untold: Vec<Message> = all
+            .iter()
+            .filter(|one| !one.to.is_empty())
+            .cloned()
+            .collect();
+        match all.back() {
+            Some(last) if untold.is_empty() => Ok(vec![last.clone()]),
+            _ => Ok(untold),
+        }
+    }
+
+    /// Records that the messages `ids` were told to `agent`, or, without a name, to all.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn told(&mut self, agent: Option<&str>, ids: &[u64]) -> Result<(), ProjectError> {
+        self.store.change(|ledger, _| {
+            for &id in ids {
+                ledger.note_round(RoundRecord::Told(id, agent.map(str::to_owned)));
+            }
+            Ok(())
+        })
+    }
+
+    /// Records that the user has rejected `hunks`.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn note_rejected(&mut self, hunks: Vec<Rejected>) -> Result<(), ProjectError> {
+        self.store.change(|ledger, _| {
+            let hunks = hunks.into_iter().map(RoundRecord::Rejected);
+            hunks.for_each(|hunk| ledger.note_round(hunk));
+            Ok(())
+        })
+    }
+
+    /// Records that the user has not rejected after all what is `hunk` in `path`; see [`Rejected::hunk`].
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn forget_rejected(&mut self, path: &[u8], hunk: &str) -> Result<(), ProjectError> {
+        self.store.change(|ledger, _| {
+            ledger.note_round(RoundRecord::Unrejected(path.to_vec(), hunk.to_owned()));
+            Ok(())
+        })
+    }
+
+    /// Returns the hunks that the user has rejected, the latest last.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn rejected(&mut self) -> Result<impl Iterator<Item = &Rejected>, ProjectError> {
+        self.store.refresh()?;
+        Ok(self.store.ledger().rounds().rejected().iter())
+    }
+
+    /// Records that of what was written in `turn`, `n_kept` hunks more were kept, and `n_taken_out` more
+    /// taken out; they are negative if that was undone.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn count_decided(
+        &mut self,
+        turn: u64,
+        n_kept: i64,
+        n_taken_out: i64,
+    ) -> Result<(), ProjectError> {
+        self.store.change(|ledger, _| {
+            let known = ledger.rounds().outcome(turn).cloned().unwrap_or_default();
+            let n_kept = known.n_kept.saturating_add_signed(n_kept);
+            let n_taken_out = known.n_taken_out.saturating_add_signed(n_taken_out);
+            ledger.note_round(RoundRecord::Decided(turn, n_kept, n_taken_out));
+            Ok(())
+        })
+    }
+
+    /// Returns the latest turns of agents, the latest last, and what became of what they wrote.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn outcomes(&mut self) -> Result<Vec<(Turn, Outcome)>, ProjectError> {
+        self.store.refresh()?;
+        let ledger = self.store.ledger();
+        let outcome = |turn: &Turn| ledger.rounds().outcome(turn.id).cloned();
+        let turns = ledger.turns().iter();
+        Ok(turns
+            .map(|turn| (turn.clone(), outcome(turn).unwrap_or_default()))
+            .collect())
+    }
+
+    /// Records what files that are not as in HEAD hold when the turn with the number `turn` begins.
+    pub(super) fn note_begun(&mut self, turn: u64) -> Result<(), ProjectError> {
+        let tree = &self.tree;
+        self.store.change(|ledger, store| {
+            let mut disk = Disk::new(tree, store);
+            let mut files = Vec::new();
+            for path in ledger.changed_paths().into_iter().take(MAX_FILES) {
+                let working = disk.working(&path)?;
+                files.push((path, working));
+            }
+            ledger.note_round(RoundRecord::Begun(turn, files));
+            Ok(())
+        })
+    }
+
+    /// Records what was written in `turns`, which end now.
+    pub(super) fn note_wrote(&mut self, turns: &[Turn]) -> Result<(), ProjectError> {
+        let tree = &self.tree;
+        self.store.change(|ledger, store| {
+            let mut disk = Disk::new(tree, store);
+            for turn in turns {
+                let begun = ledger.rounds().outcome(turn.id);
+                let begun: BTreeMap<_, _> = begun
+                    .map(|outcome| outcome.begun.iter().cloned().collect())
+                    .unwrap_or_default();
+                let mut paths = ledger.changed_paths();
+                paths.extend(begun.keys().cloned());
+                let head = tree.git().map(crate::git::Git::head).transpose()?.flatten();
+                if head != turn.head {
+                    paths.extend(disk.changed(turn.head.as_deref(), head.as_deref())?);
+                }
+                let mut files = Vec::new();
+                for path in paths {
+                    let before = match begun.get(&path) {
+                        Some(before) => *before,
+                        None => disk.committed(turn.head.as_deref(), &path)?,
+                    };
+                    let after = disk.working(&path)?;
+                    if before != after && files.len() < MAX_FILES {
+                        files.push((path, before, after));
+                    }
+                }
+                ledger.note_round(RoundRecord::Wrote(turn.id, files));
+            }
+            Ok(())
+        })
+    }
+
+    /// Returns what differs, in the files that were written in the turn with the number `turn`, from what
+    /// they held before it. The texts are in [`Project::texts`] for a day.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`], also if that is not known any more.
+    pub fn since_turn(&mut self, turn: u64) -> Result<Since, ProjectError> {
+        self.store.refresh()?;
+        let ledger = self.store.ledger();
+        let known = ledger.turns().iter().find(|one| one.id == turn);
+        let outcome = ledger.rounds().outcome(turn);
+        let wrote = outcome.and_then(|outcome| outcome.wrote.as_ref());
+        let (Some(known), Some(wrote)) = (known, wrote) else {
+            return Err(ProjectError::NoTurn(turn));
+        };
+        let name = match &*known.title {
+            "" => format!("{}'s turn {turn}", known.agent),
+            title => format!("{}'s turn \"{title}\"", known.agent),
+        };
+        let mut disk = Disk::new(&self.tree, &self.store);
+        let mut changed = Vec::new();
+        let mut reviewed = Vec::new();
+        for (path, before, _) in wrote {
+            let working = disk.working(path)?;
+            if working == *before {
+                continue;
+            }
+            let now_reviewed = ledger.reviewed(&mut disk, path)?;
+            for version in [*before, working, now_reviewed] {
+                self.store.hold(version)?;
+            }
+            changed.push(Pending {
+                path: path.clone(),
+                reviewed: *before,
+                working,
+                written: Written::default(),
+            });
+            reviewed.push(now_reviewed);
+        }
+        Ok(Since {
+            name,
+            changed,
+            reviewed,
+            left_out: Vec::new(),
+            unknown: Vec::new(),
+        })
+    }
+}
+
+/// Returns what counts as the side `side` of `path`.
+fn version_on(
+    ledger: &Ledger,
+    disk: &mut Disk<'_>,
+    path: &[u8],
+    side: Side,
+) -> Result<Version, ProjectError> {
+    match side {
+        Side::Old => ledger.reviewed(disk, path),
+        Side::New => disk.working(path),
+    }
+}
+
+/// Returns `comment`, and where its lines are; `texts` is as for [`Project::comments`].
+fn placed(
+    ledger: &Ledger,
+    disk: &mut Disk<'_>,
+    texts: &BTreeMap<Vec<u8>, [Option<Digest>; 2]>,
+    comment: &Comment,
+) -> Result<Placed, ProjectError> {
+    let comment = comment.clone();
+    let Some(Place { side, lines, text }) = comment.place.clone() else {
+        return Ok(Placed {
+            comment,
+            line: None,
+            lines: Vec::new(),
+        });
+    };
+    let then = Text::new(disk.bytes(text)?);
+    let now = match texts.get(&comment.path) {
+        Some([old, new]) => *if side == Side::Old { old } else { new },
+        None => version_on(ledger, disk, &comment.path, side)?.digest(),
+    };
+    let line = match now {
+        None => None,
+        Some(now) if now == text => Some((lines.start, false)),
+        Some(now) => place(&then, &lines, &Text::new(disk.bytes(now)?)),
+    };
+    Ok(Placed {
+        comment,
+        line,
+        lines: then.lines_bytes(lines).to_vec(),
+    })
+}

@@ -1,0 +1,772 @@
+//! Rounds: what the user says to agents about their changes, what they answer, and what they were not told
+//! yet.
+//!
+//! A [`Comment`] belongs to lines of a version of a file; [`place`] finds these lines in a later one. What
+//! was rejected is remembered, so that it can be said when it comes back. A [`Message`] waits until its
+//! agents can be told. Of a turn it is remembered what its agent wrote, and what became of that.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use agent_q_diff_engine::diff::edits;
+use agent_q_diff_engine::text::Text;
+
+use crate::ledger::Path;
+use crate::words::{escaped, text_of, text_word, unescaped, version_of, version_word};
+use crate::{Digest, Version};
+
+/// A side of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// What was reviewed.
+    Old,
+    /// What the file holds.
+    New,
+}
+
+/// Lines of a version of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Whether they are reviewed lines, or the file's.
+    pub side: Side,
+    /// The lines, from 0.
+    pub lines: Range<usize>,
+    /// The text of which they are.
+    pub text: Digest,
+}
+
+/// What the user wants with a [`Comment`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The agent is to do something.
+    Comment,
+    /// The agent is to answer.
+    Question,
+}
+
+/// How far a [`Comment`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// No agent was told.
+    Open,
+    /// An agent was told.
+    Sent,
+    /// An agent has answered it.
+    Handled,
+    /// The user needs it no more.
+    Closed,
+}
+
+/// What somebody has answered to a [`Comment`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// When, in seconds since 1970.
+    pub time: u64,
+    /// Who.
+    pub who: String,
+    /// What.
+    pub text: String,
+}
+
+/// What the user says about some lines, or about a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comment {
+    /// Its number, from 1.
+    pub id: u64,
+    /// When it was made, in seconds since 1970.
+    pub time: u64,
+    /// The file.
+    pub path: Path,
+    /// Its lines; `None` if it is about the whole file.
+    pub place: Option<Place>,
+    /// What the user wants.
+    pub kind: Kind,
+    /// What the user says.
+    pub text: String,
+    /// How far it is.
+    pub state: State,
+    /// What was answered, in that order.
+    pub replies: Vec<Reply>,
+}
+
+/// A hunk that the user has rejected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejected {
+    /// Its file.
+    pub path: Path,
+    /// Its removed and added lines, by a word that the editor has made of them.
+    pub hunk: String,
+    /// The lines around it, by such a word.
+    pub context: String,
+    /// When, in seconds since 1970.
+    pub time: u64,
+    /// Why; empty if that was not said.
+    pub reason: String,
+}
+
+/// What agents are to be told of a review that the user has finished.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Its number, from 1.
+    pub id: u64,
+    /// When the review was finished, in seconds since 1970.
+    pub time: u64,
+    /// The agents that were not told yet; an empty name is any agent.
+    pub to: Vec<String>,
+    /// What they are told.
+    pub text: String,
+    /// The numbers of the comments in it.
+    pub comments: Vec<u64>,
+}
+
+/// What a turn has made of a file: its path, what it held before, and after.
+pub type Wrote = (Path, Version, Version);
+
+/// What became of what was written in a turn.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Number of hunks that were kept in reviews after the write.
+    pub n_kept: u64,
+    /// Number of hunks that were taken out.
+    pub n_taken_out: u64,
+    /// What it has written, by path; `None` as long as it is open, or if that is not known any more.
+    pub wrote: Option<Vec<Wrote>>,
+    /// While it is open, what files held when it began that were not as in HEAD.
+    pub(crate) begun: Vec<(Path, Version)>,
+}
+
+/// A change of [`Rounds`], to be written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RoundRecord {
+    /// A comment was made or changed; its replies are not in it, and stay.
+    Comment(Comment),
+    /// A comment has got further.
+    State(u64, State),
+    /// A comment was answered.
+    Reply(u64, Reply),
+    /// A hunk was rejected.
+    Rejected(Rejected),
+    /// A hunk of this path is not rejected after all.
+    Unrejected(Path, String),
+    /// There is something to be told.
+    Message(Message),
+    /// The message with this number was told to an agent, or, without a name, to all.
+    Told(u64, Option<String>),
+    /// Of the turn with this number, so many hunks were kept, and so many taken out.
+    Decided(u64, u64, u64),
+    /// What files held when the turn with this number began.
+    Begun(u64, Vec<(Path, Version)>),
+    /// What was written in the turn with this number.
+    Wrote(u64, Vec<Wrote>),
+}
+
+/// Number of comments that are remembered; those that are closed are forgotten first.
+const N_COMMENTS: usize = 1000;
+
+/// Number of rejected hunks that are remembered.
+const N_REJECTED: usize = 1000;
+
+/// Number of messages that are remembered.
+const N_MESSAGES: usize = 50;
+
+/// Number of turns of which it is remembered what they wrote.
+const N_WROTE: usize = 20;
+
+/// What the user and agents say to each other about a project.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rounds {
+    comments: BTreeMap<u64, Comment>,
+    rejected: VecDeque<Rejected>,
+    messages: VecDeque<Message>,
+    outcomes: BTreeMap<u64, Outcome>,
+}
+
+impl Rounds {
+    /// Returns all comments, by number.
+    pub fn comments(&self) -> &BTreeMap<u64, Comment> {
+        &self.comments
+    }
+
+    /// Returns the number that the next comment gets.
+    pub fn next_comment(&self) -> u64 {
+        self.comments.last_key_value().map_or(1, |(id, _)| id + 1)
+    }
+
+    /// Returns the hunks that the user has rejected, the latest last.
+    pub fn rejected(&self) -> &VecDeque<Rejected> {
+        &self.rejected
+    }
+
+    /// Returns the latest messages, the latest last, also those that were told.
+    pub fn messages(&self) -> &VecDeque<Message> {
+        &self.messages
+    }
+
+    /// Returns the number that the next message gets.
+    pub fn next_message(&self) -> u64 {
+        self.messages.back().map_or(1, |message| message.id + 1)
+    }
+
+    /// Returns what became of the turn with the number `turn`, if anything is known of that.
+    pub fn outcome(&self, turn: u64) -> Option<&Outcome> {
+        self.outcomes.get(&turn)
+    }
+
+    /// Carries out `record`, which was written down.
+    pub(crate) fn replay(&mut self, record: RoundRecord) {
+        match record {
+            RoundRecord::Comment(comment) => {
+                let known = self.comments.remove(&comment.id);
+                let replies = known.map_or_else(Vec::new, |known| known.replies);
+                self.comments
+                    .insert(comment.id, Comment { replies, ..comment });
+                self.forget_comments();
+            }
+            RoundRecord::State(id, state) => {
+                if let Some(comment) = self.comments.get_mut(&id) {
+                    comment.state = state;
+                }
+            }
+            RoundRecord::Reply(id, reply) => {
+                if let Some(comment) = self.comments.get_mut(&id) {
+                    comment.replies.push(reply);
+                }
+            }
+            RoundRecord::Rejected(one) => {
+                self.rejected.retain(|other| {
+                    (&other.path, &other.hunk, &other.context)
+                        != (&one.path, &one.hunk, &one.context)
+                });
+                self.rejected.push_back(one);
+                while self.rejected.len() > N_REJECTED {
+                    self.rejected.pop_front();
+                }
+            }
+            RoundRecord::Unrejected(path, hunk) => {
+                self.rejected
+                    .retain(|other| other.path != path || other.hunk != hunk);
+            }
+            RoundRecord::Message(message) => {
+                self.messages.push_back(message);
+                while self.messages.len() > N_MESSAGES {
+                    self.messages.pop_front();
+                }
+            }
+            RoundRecord::Told(id, agent) => self.tell(id, agent.as_deref()),
+            RoundRecord::Decided(turn, n_kept, n_taken_out) => {
+                let outcome = self.outcomes.entry(turn).or_default();
+                outcome.n_kept = n_kept;
+                outcome.n_taken_out = n_taken_out;
+            }
+            RoundRecord::Begun(turn, files) => {
+                self.outcomes.entry(turn).or_default().begun = files;
+            }
+            RoundRecord::Wrote(turn, files) => {
+                let outcome = self.outcomes.entry(turn).or_default();
+                outcome.wrote = Some(files);
+                outcome.begun.clear();
+                let known = self.outcomes.iter().rev();
+                let known = known.filter(|(_, outcome)| outcome.wrote.is_some());
+                let old: Vec<u64> = known.skip(N_WROTE).map(|(turn, _)| *turn).collect();
+                for turn in old {
+                    self.outcomes.entry(turn).or_default().wrote = None;
+                }
+            }
+        }
+    }
+
+    fn tell(&mut self, id: u64, agent: Option<&str>) {
+        let Some(message) = self.messages.iter_mut().find(|one| one.id == id) else {
+            return;
+        };
+        message.to.retain(|to| match agent {
+            None => false,
+            Some(agent) => !to.is_empty() && to != agent,
+        });
+        for id in &message.comments {
+            if let Some(comment) = self.comments.get_mut(id)
+                && comment.state == State::Open
+            {
+                comment.state = State::Sent;
+            }
+        }
+    }
+
+    fn forget_comments(&mut self) {
+        while self.comments.len() > N_COMMENTS {
+            let mut closed = self.comments.values();
+            let closed = closed.find(|one| one.state == State::Closed);
+            let Some(id) = closed.map(|one| one.id) else {
+                return;
+            };
+            self.comments.remove(&id);
+        }
+    }
+
+    /// Forgets the outcomes of turns of which `is_known` is not true.
+    pub(crate) fn forget_turns(&mut self, is_known: impl Fn(u64) -> bool) {
+        self.outcomes.retain(|turn, _| is_known(*turn));
+    }
+
+    /// Returns the records that make these of none.
+    pub(crate) fn all_records(&self) -> Vec<RoundRecord> {
+        let mut all = Vec::new();
+        for comment in self.comments.values() {
+            all.push(RoundRecord::Comment(Comment {
+                replies: Vec::new(),
+                ..comment.clone()
+            }));
+            let replies = comment.replies.iter();
+            all.extend(replies.map(|reply| RoundRecord::Reply(comment.id, reply.clone())));
+        }
+        all.extend(self.rejected.iter().cloned().map(RoundRecord::Rejected));
+        all.extend(self.messages.iter().cloned().map(RoundRecord::Message));
+        for (turn, outcome) in &self.outcomes {
+            all.push(RoundRecord::Decided(
+                *turn,
+                outcome.n_kept,
+                outcome.n_taken_out,
+            ));
+            if !outcome.begun.is_empty() {
+                all.push(RoundRecord::Begun(*turn, outcome.begun.clone()));
+            }
+            let wrote = outcome.wrote.iter().cloned();
+            all.extend(wrote.map(|wrote| RoundRecord::Wrote(*turn, wrote)));
+        }
+        all
+    }
+
+    /// Returns the number of [`Rounds::all_records`].
+    pub(crate) fn n_records(&self) -> usize {
+        let comments = self.comments.values();
+        let n_said: usize = comments.map(|one| 1 + one.replies.len()).sum();
+        let n_turns = self.outcomes.values().map(|outcome| {
+            1 + usize::from(!outcome.begun.is_empty()) + usize::from(outcome.wrote.is_some())
+        });
+        n_said + self.rejected.len() + self.messages.len() + n_turns.sum::<usize>()
+    }
+
+    /// Returns all digests that these name.
+    pub(crate) fn digests(&self) -> impl Iterator<Item = Digest> {
+        let places = self.comments.values().filter_map(|one| one.place.as_ref());
+        let begun = self.outcomes.values().flat_map(|one| &one.begun);
+        let wrote = self.outcomes.values().filter_map(|one| one.wrote.as_ref());
+        let wrote = wrote
+            .flatten()
+            .flat_map(|(_, before, after)| [before, after]);
+        let versions = begun.map(|(_, version)| version).chain(wrote);
+        let versions = versions.filter_map(|version| version.digest());
+        places.map(|place| place.text).chain(versions)
+    }
+}
+
+/// Returns where `lines` of `then` are in `now`, from 0, and whether that is unsure; `None` if they are not
+/// there any more.
+///
+/// Lines that nobody has touched are where the comparison of both texts has them. Others are looked for; of
+/// several equal places the nearest one is taken, and is unsure.
+pub fn place(then: &Text, lines: &Range<usize>, now: &Text) -> Option<(usize, bool)> {
+    let Range { start, end } = *lines;
+    if start > end || end > then.len() {
+        return None;
+    }
+    let mut at = start;
+    let mut is_touched = false;
+    for edit in edits(then, now) {
+        if edit.before.end <= start {
+            at = edit.after.end + (start - edit.before.end);
+        } else {
+            is_touched |= edit.before.start < end;
+        }
+    }
+    if !is_touched {
+        return Some((at, false));
+    }
+    let is_here =
+        |at: &usize| (start..end).all(|line| then.line(line) == now.line(at + line - start));
+    let n = (now.len() + 1).saturating_sub(end - start);
+    let places: Vec<usize> = (0..n).filter(is_here).collect();
+    let nearest = places.iter().min_by_key(|place| place.abs_diff(at))?;
+    Some((*nearest, places.len() > 1))
+}
+
+/// Returns `record` as a line without its newline.
+pub(crate) fn line(record: &RoundRecord) -> String {
+    match record {
+        RoundRecord::Comment(comment) => {
+            let place = comment.place.as_ref().map_or_else(
+                || "- - - -".to_owned(),
+                |place| {
+                    let side = if place.side == Side::Old {
+                        "old"
+                    } else {
+                        "new"
+                    };
+                    let Range { start, end } = place.lines;
+                    format!("{side} {start} {end} {}", place.text)
+                },
+            );
+            format!(
+                "comment {} {} {} {} {place} {} {}",
+                comment.id,
+                comment.time,
+                match comment.kind {
+                    Kind::Comment => "comment",
+                    Kind::Question => "question",
+                },
+                state_word(comment.state),
+                escaped(&comment.path),
+                text_word(&comment.text)
+            )
+        }
+        RoundRecord::State(id, state) => format!("comment-is {id} {}", state_word(*state)),
+        RoundRecord::Reply(id, reply) => format!(
+            "reply {id} {} {} {}",
+            reply.time,
+            text_word(&reply.who),
+            text_word(&reply.text)
+        ),
+        RoundRecord::Rejected(one) => format!(
+            "rejected {} {} {} {} {}",
+            one.time,
+            text_word(&one.hunk),
+            text_word(&one.context),
+            escaped(&one.path),
+            text_word(&one.reason)
+        ),
+        RoundRecord::Unrejected(path, hunk) => {
+            format!("unrejected {} {}", text_word(hunk), escaped(path))
+        }
+        RoundRecord::Message(message) => {
+            let to: String = message
+                .to
+                .iter()
+                .map(|to| format!(" {}", text_word(to)))
+                .collect();
+            let comments: String = message.comments.iter().map(|id| format!(" {id}")).collect();
+            format!(
+                "message {} {} {} {}{to}{comments}",
+                message.id,
+                message.time,
+                text_word(&message.text),
+                message.to.len()
+            )
+        }
+        RoundRecord::Told(id, None) => format!("told {id}"),
+        RoundRecord::Told(id, Some(agent)) => format!("told {id} {}", text_word(agent)),
+        RoundRecord::Decided(turn, n_kept, n_taken_out) => {
+            format!("decided {turn} {n_kept} {n_taken_out}")
+        }
+        RoundRecord::Begun(turn, files) => {
+            let files = files.iter();
+            let files: String = files
+                .map(|(path, version)| format!(" {} {}", escaped(path), version_word(*version)))
+                .collect();
+            format!("begun {turn}{files}")
+        }
+        RoundRecord::Wrote(turn, files) => {
+            let files = files.iter().map(|(path, before, after)| {
+                let [before, after] = [before, after].map(|version| version_word(*version));
+                format!(" {} {before} {after}", escaped(path))
+            });
+            format!("wrote {turn}{}", files.collect::<String>())
+        }
+    }
+}
+
+/// Reads a record from `words`, those of a line; `None` if it is none.
+pub(crate) fn parse(words: &[&str]) -> Option<RoundRecord> {
+    Some(match *words {
+        [
+            "comment",
+            id,
+            time,
+            kind,
+            state,
+            side,
+            start,
+            end,
+            digest,
+            path,
+            text,
+        ] => RoundRecord::Comment(Comment {
+            id: id.parse().ok()?,
+            time: time.parse().ok()?,
+            path: unescaped(path)?,
+            place: match side {
+                "-" => None,
+                _ => Some(Place {
+                    side: match side {
+                        "old" => Side::Old,
+                        "new" => Side::New,
+                        _ => return None,
+                    },
+                    lines: start.parse().ok()?..end.parse().ok()?,
+                    text: Digest::parse(digest)?,
+                }),
+            },
+            kind: match kind {
+                "comment" => Kind::Comment,
+                "question" => Kind::Question,
+                _ => return None,
+            },
+            text: text_of(text)?,
+            state: state_of(state)?,
+            replies: Vec::new(),
+        }),
+        ["comment-is", id, state] => RoundRecord::State(id.parse().ok()?, state_of(state)?),
+        ["reply", id, time, who, text] => RoundRecord::Reply(
+            id.parse().ok()?,
+            Reply {
+                time: time.parse().ok()?,
+                who: text_of(who)?,
+                text: text_of(text)?,
+            },
+        ),
+        ["rejected", time, hunk, context, path, reason] => RoundRecord::Rejected(Rejected {
+            path: unescaped(path)?,
+            hunk: text_of(hunk)?,
+            context: text_of(context)?,
+            time: time.parse().ok()?,
+            reason: text_of(reason)?,
+        }),
+        ["unrejected", hunk, path] => RoundRecord::Unrejected(unescaped(path)?, text_of(hunk)?),
+        ["message", id, time, text, n_to, ref rest @ ..] => {
+            let (to, comments) = rest.split_at_checked(n_to.parse().ok()?)?;
+            let to = to.iter().map(|to| text_of(to));
+            let comments = comments.iter().map(|id| id.parse().ok());
+            RoundRecord::Message(Message {
+                id: id.parse().ok()?,
+                time: time.parse().ok()?,
+                to: to.collect::<Option<_>>()?,
+                text: text_of(text)?,
+                comments: comments.collect::<Option<_>>()?,
+            })
+        }
+        ["told", id] => RoundRecord::Told(id.parse().ok()?, None),
+        ["told", id, agent] => RoundRecord::Told(id.parse().ok()?, Some(text_of(agent)?)),
+        ["decided", turn, n_kept, n_taken_out] => RoundRecord::Decided(
+            turn.parse().ok()?,
+            n_kept.parse().ok()?,
+            n_taken_out.parse().ok()?,
+        ),
+        ["begun", turn, ref files @ ..] if files.len() % 2 == 0 => {
+            let files = files.chunks(2);
+            let files = files.map(|words| Some((unescaped(words[0])?, version_of(words[1])?)));
+            RoundRecord::Begun(turn.parse().ok()?, files.collect::<Option<_>>()?)
+        }
+        ["wrote", turn, ref files @ ..] if files.len() % 3 == 0 => {
+            let files = files.chunks(3).map(|words| {
+                let path = unescaped(words[0])?;
+                Some((path, version_of(words[1])?, version_of(words[2])?))
+            });
+            RoundRecord::Wrote(turn.parse().ok()?, files.collect::<Option<_>>()?)
+        }
+        _ => return None,
+    })
+}
+
+fn state_word(state: State) -> &'static str {
+    match state {
+        State::Open => "open",
+        State::Sent => "sent",
+        State::Handled => "handled",
+        State::Closed => "closed",
+    }
+}
+
+fn state_of(word: &str) -> Option<State> {
+    let all = [State::Open, State::Sent, State::Handled, State::Closed];
+    all.into_iter().find(|state| state_word(*state) == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Text {
+        Text::new(text.as_bytes().to_vec())
+    }
+
+    fn comment(id: u64) -> Comment {
+        Comment {
+            id,
+            time: 1_800_000_000,
+            path: b"a b/\xff".to_vec(),
+            place: Some(Place {
+                side: Side::Old,
+                lines: 3..5,
+                text: Digest::of(b"text"),
+            }),
+            kind: Kind::Question,
+            text: "why\nnot \u{e9}?".to_owned(),
+            state: State::Open,
+            replies: Vec::new(),
+        }
+    }
+
+    fn message(to: &[&str]) -> Message {
+        Message {
+            id: 4,
+            time: 7,
+            to: to.iter().map(|to| (*to).to_owned()).collect(),
+            text: "all kept.".to_owned(),
+            comments: vec![1, 3],
+        }
+    }
+
+    fn records() -> Vec<RoundRecord> {
+        let file = Version::File {
+            digest: Digest::of(b"f"),
+            is_executable: false,
+        };
+        let path = b"a b".to_vec();
+        vec![
+            RoundRecord::Comment(comment(1)),
+            RoundRecord::Comment(Comment {
+                id: 3,
+                place: None,
+                kind: Kind::Comment,
+                state: State::Closed,
+                ..comment(3)
+            }),
+            RoundRecord::State(1, State::Sent),
+            RoundRecord::State(1, State::Handled),
+            RoundRecord::Reply(
+                1,
+                Reply {
+                    time: 8,
+                    who: "Claude Code".to_owned(),
+                    text: String::new(),
+                },
+            ),
+            RoundRecord::Rejected(Rejected {
+                path: path.clone(),
+                hunk: "h1".to_owned(),
+                context: "c1".to_owned(),
+                time: 9,
+                reason: "keep it.".to_owned(),
+            }),
+            RoundRecord::Unrejected(path.clone(), "h2".to_owned()),
+            RoundRecord::Message(message(&["Claude Code", ""])),
+            RoundRecord::Message(Message {
+                id: 5,
+                comments: Vec::new(),
+                ..message(&[])
+            }),
+            RoundRecord::Told(4, Some("Claude Code".to_owned())),
+            RoundRecord::Told(5, None),
+            RoundRecord::Decided(2, 3, 4),
+            RoundRecord::Begun(2, vec![(path.clone(), file)]),
+            RoundRecord::Wrote(1, vec![(path, Version::Absent, file)]),
+        ]
+    }
+
+    #[test]
+    fn records_are_read_as_they_were_written() {
+        for record in records() {
+            let line = line(&record);
+            let words: Vec<&str> = line.split(' ').collect();
+            assert_eq!(parse(&words), Some(record), "{line}");
+        }
+        for line in [
+            "comment 1",
+            "message 1 2 . 3 a",
+            "wrote 1 a 0",
+            "comment-is 1 new",
+        ] {
+            let words: Vec<&str> = line.split(' ').collect();
+            assert_eq!(parse(&words), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn all_records_make_the_same_again() {
+        let mut rounds = Rounds::default();
+        records()
+            .into_iter()
+            .for_each(|record| rounds.replay(record));
+        let mut again = Rounds::default();
+        rounds
+            .all_records()
+            .into_iter()
+            .for_each(|record| again.replay(record));
+        assert_eq!(again, rounds);
+        let comment = &rounds.comments()[&1];
+        assert_eq!((comment.state, comment.replies.len()), (State::Handled, 1));
+        // The file that was not there has none.
+        assert_eq!(rounds.digests().count(), 3);
+        assert_eq!(rounds.n_records(), rounds.all_records().len());
+    }
+
+    #[test]
+    fn a_message_is_told_to_each_of_its_agents_once() {
+        let told = |to: &[&str], agents: &[Option<&str>]| {
+            let mut rounds = Rounds::default();
+            rounds.replay(RoundRecord::Comment(comment(1)));
+            rounds.replay(RoundRecord::Message(message(to)));
+            for agent in agents {
+                rounds.replay(RoundRecord::Told(4, agent.map(str::to_owned)));
+            }
+            (
+                rounds.messages()[0].to.join("+"),
+                rounds.comments()[&1].state,
+            )
+        };
+        let (open, sent) = (State::Open, State::Sent);
+        assert_eq!(told(&["A", "B"], &[]), ("A+B".to_owned(), open));
+        assert_eq!(told(&["A", "B"], &[Some("A")]), ("B".to_owned(), sent));
+        assert_eq!(told(&["A", "B"], &[None]), (String::new(), sent));
+        assert_eq!(told(&[""], &[Some("C")]).0, "");
+        assert_eq!(told(&["A"], &[Some("C")]).0, "A");
+    }
+
+    #[test]
+    fn what_is_not_bounded_by_itself_is_forgotten() {
+        let mut rounds = Rounds::default();
+        for id in 1..=N_COMMENTS as u64 + 10 {
+            let state = if id % 2 == 0 {
+                State::Closed
+            } else {
+                State::Open
+            };
+            rounds.replay(RoundRecord::Comment(Comment {
+                state,
+                ..comment(id)
+            }));
+            rounds.replay(RoundRecord::Wrote(id, Vec::new()));
+        }
+        assert_eq!(rounds.comments().len(), N_COMMENTS);
+        let n_open = rounds
+            .comments()
+            .values()
+            .filter(|one| one.state == State::Open);
+        assert_eq!(n_open.count(), N_COMMENTS / 2 + 5);
+        let wrote = rounds.outcomes.values().filter(|one| one.wrote.is_some());
+        assert_eq!(wrote.count(), N_WROTE);
+    }
+
+    #[test]
+    fn lines_are_found_where_they_have_moved() {
+        let then = text("a\nb\nx\nb\nc\n");
+        let found = |lines: Range<usize>, now: &str| place(&then, &lines, &text(now));
+        assert_eq!(found(1..2, "a\nb\nx\nb\nc\n"), Some((1, false)));
+        // Of equal lines, each is followed.
+        assert_eq!(found(1..2, "new\na\nb\nx\nb\nc\n"), Some((2, false)));
+        assert_eq!(found(3..4, "new\na\nb\nx\nb\nc\n"), Some((4, false)));
+        assert_eq!(found(3..5, "a\nx\nb\nc\nd\n"), Some((2, false)));
+        // They are gone.
+        assert_eq!(found(2..3, "a\nb\nb\nc\n"), None);
+        assert_eq!(found(2..4, "a\nb\nx\nc\n"), None);
+        // Something was written between them.
+        assert_eq!(found(2..4, "a\nb\nx\nnew\nb\nc\n"), None);
+        // They were moved.
+        assert_eq!(found(2..3, "x\na\nb\nb\nc\n"), Some((0, false)));
+        // One is there twice, and the other is gone.
+        let then = text("x\n1\n2\n3\n4\n5\n");
+        let moved = text("1\n2\n3\n4\nx\n5\nx\n");
+        let found = place(&then, &(0..1), &moved);
+        assert_eq!(found, Some((4, true)));
+        assert_eq!(place(&then, &(7..9), &moved), None);
+    }
+}
