@@ -637,7 +637,10 @@ It returns those about which nobody has decided elsewhere meanwhile.")
 Each is (AUTHORS . LINES).  AUTHORS are those of the file: the name of an
 agent, or `outside', `unknown' or `user', as in `agent-q-diff-module-pending';
 or `somebody', if no turn of an agent is known.  LINES are as there, or nil if
-each line is by all of them."))
+each line is by all of them.")
+  (turns-by nil :documentation "As `written-by', with the numbers of turns for agents.")
+  (label #'ignore :documentation "Called with a hunk, by index.
+It returns words about what the user decided of such lines before, or nil."))
 
 (cl-defstruct (agent-q-diff-change (:constructor agent-q-diff-change--create)
                                    (:copier nil))
@@ -722,20 +725,26 @@ kept, or if a file can no longer be a target."
 
 ;;;; Who wrote it
 
+(defun agent-q-diff-change--by (all file)
+  "Return the value of FILE, an `agent-q-diff-file-change', in ALL.
+That is an alist from absolute names of files, as in `agent-q-diff-written'."
+  (cdr (assoc (or (agent-q-diff-file-change-new-path file)
+                  (agent-q-diff-file-change-old-path file))
+              all)))
+
 (defun agent-q-diff-change-authors (change file)
   "Return who wrote what is decided about FILE of CHANGE, (AUTHORS . LINES).
 See the slot `written-by' of `agent-q-diff-written'.  If nobody knows, return
 nil."
   (when-let ((written (agent-q-diff-change-written change)))
-    (cdr (assoc (or (agent-q-diff-file-change-new-path file)
-                    (agent-q-diff-file-change-old-path file))
-                (agent-q-diff-written-written-by written)))))
+    (agent-q-diff-change--by (agent-q-diff-written-written-by written) file)))
 
-(defun agent-q-diff-change-hunk-authors (change hunk)
-  "Return who wrote HUNK of CHANGE, a list of authors; nil if nobody knows."
+(defun agent-q-diff-change--hunk-by (change hunk all)
+  "Return the authors of HUNK of CHANGE in ALL; nil if nobody knows.
+ALL is as for `agent-q-diff-change--by'."
   (let* ((index (agent-q-diff-change-file-index change hunk))
          (file (nth index (agent-q-diff-change-files change)))
-         (known (agent-q-diff-change-authors change file)))
+         (known (agent-q-diff-change--by all file)))
     (if (or (null (cdr known))
             (< (- hunk (aref (agent-q-diff-change-first-hunks change) index))
                (length (agent-q-diff-file-change-decided-operations file))))
@@ -751,6 +760,18 @@ nil."
                      append authors into all
                      finally return (seq-uniq all))
             (car known))))))
+
+(defun agent-q-diff-change-hunk-authors (change hunk)
+  "Return who wrote HUNK of CHANGE, a list of authors; nil if nobody knows."
+  (when-let ((written (agent-q-diff-change-written change)))
+    (agent-q-diff-change--hunk-by change hunk (agent-q-diff-written-written-by written))))
+
+(defun agent-q-diff-change-hunk-turns (change hunk)
+  "Return the numbers of the turns in which HUNK of CHANGE was written."
+  (when-let ((written (agent-q-diff-change-written change)))
+    (seq-filter #'integerp
+                (agent-q-diff-change--hunk-by change hunk
+                                              (agent-q-diff-written-turns-by written)))))
 
 (defun agent-q-diff-change-shared-p (change hunk)
   "Return non-nil if HUNK of CHANGE has lines of the user's and of others."

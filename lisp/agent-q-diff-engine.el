@@ -90,6 +90,8 @@
                   comments
                   count-decided
                   edit-comment
+                  finish-round
+                  finished-round
                   forget-rejected
                   messages
                   note-rejected

@@ -37,9 +37,11 @@ index stays reviewed."
 ;;;; What is pending
 
 (cl-defstruct (agent-q-diff-pending-file (:type vector) (:constructor nil) (:copier nil))
-  "A file in `agent-q-diff-module-pending', or `agent-q-diff-module-pending-since'."
+  "A file in `agent-q-diff-module-pending', or `agent-q-diff-module-pending-since'.
+TURNS, which is nil there, is (AUTHORS . LINES) with the numbers of turns; in
+the slots of these names, their agents have names."
   path mode text new-mode new-text authors lines
-  now-mode now-text from from-text)
+  now-mode now-text from from-text turns)
 
 (defun agent-q-diff-pending-paths (files)
   "Return the paths of FILES, a list of `agent-q-diff-pending-file'.
@@ -76,6 +78,10 @@ TURN is the number of a turn, FILES are those in which its agent has written."
                                 (memql turn (agent-q-diff-pending-file-authors file)))
                               files)))
     (dolist (file files)
+      (setf (agent-q-diff-pending-file-turns file)
+            (cons (agent-q-diff-pending-file-authors file)
+                  (mapcar (lambda (lines) (append lines nil))
+                          (agent-q-diff-pending-file-lines file))))
       (cl-callf agent-q-diff-pending--names (agent-q-diff-pending-file-authors file) turns)
       (cl-callf2 mapcar (pcase-lambda (`[,start ,end ,authors])
                           (list start end (agent-q-diff-pending--names authors turns)))

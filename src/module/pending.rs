@@ -99,7 +99,7 @@ fn begin_project(env: &Env, folder: Value) -> Result<()> {
 ///
 /// ROOT is the top of its working tree, and TEXTS the folder of the texts
 /// that were reviewed.  FILES is a list of [PATH MODE TEXT NEW-MODE NEW-TEXT
-/// AUTHORS LINES NOW-MODE NOW-TEXT FROM FROM-TEXT], where PATH is relative to
+/// AUTHORS LINES NOW-MODE NOW-TEXT FROM FROM-TEXT nil], where PATH is relative to
 /// ROOT.  MODE is what was reviewed, as git writes it, or 0 for nothing; TEXT
 /// is the name of the text in TEXTS, or nil.  NEW-MODE and NEW-TEXT are what is
 /// there now.
@@ -180,7 +180,7 @@ fn file<'e>(
     lines: Value<'e>,
     now: Option<Version>,
     from: Option<&Pending>,
-) -> Result<[Value<'e>; 11]> {
+) -> Result<[Value<'e>; 12]> {
     let [old, new] = [pending.reviewed, pending.working];
     let nil = env.intern("nil")?;
     let (now_mode, now_text) = match now {
@@ -203,6 +203,7 @@ fn file<'e>(
         now_text,
         from_path,
         from_text,
+        nil,
     ])
 }
 

@@ -186,7 +186,8 @@ fn comment_for_lisp<'e>(env: &'e Env, placed: &Placed) -> Result<Value<'e>> {
 /// Record that agents of the project of FOLDER are to be told MESSAGE; return its id.
 ///
 /// TO is a list of their names, or nil for whichever asks first.  COMMENTS is a
-/// list of the ids of the comments in it, which are sent when it is told.
+/// list of the ids of the comments in it, which are sent when it is told.  It
+/// takes the place of a message that nobody was told yet.
 #[defun]
 fn queue_message(
     env: &Env,
@@ -252,9 +253,11 @@ fn told(env: &Env, folder: Value, ids: Value) -> Result<()> {
 
 /// Record that the user has rejected HUNKS in the project of FOLDER.
 ///
-/// That is a list of [PATH HUNK CONTEXT TIME REASON].  HUNK is a word for the
-/// removed and added lines, and CONTEXT one for those around them.  TIME is in
-/// seconds since 1970.  REASON may be empty.
+/// That is a list of [PATH HUNK CONTEXT TIME REASON LINE LINES IS-TOLD].  HUNK is
+/// a word for the removed and added lines, and CONTEXT one for those around
+/// them.  TIME is in seconds since 1970.  REASON may be empty.  LINE is its first
+/// line in what was reviewed, from 1, and LINES are its lines, as in a diff.
+/// IS-TOLD is non-nil if an agent was told.
 #[defun]
 fn note_rejected(env: &Env, folder: Value, hunks: Value) -> Result<()> {
     catching_panics(env, || {
@@ -266,6 +269,9 @@ fn note_rejected(env: &Env, folder: Value, hunks: Value) -> Result<()> {
                 context: hunk.get(2)?,
                 time: hunk.get(3)?,
                 reason: hunk.get(4)?,
+                line: hunk.get(5)?,
+                lines: hunk.get(6)?,
+                is_told: hunk.get::<Value>(7)?.is_not_nil(),
             })
         });
         let hunks = hunks.collect::<Result<Vec<_>>>()?;
@@ -302,10 +308,33 @@ fn rejected<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
                     text(env, one.context.as_bytes())?,
                     one.time.into_lisp(env)?,
                     text(env, one.reason.as_bytes())?,
+                    one.line.into_lisp(env)?,
+                    text(env, one.lines.as_bytes())?,
+                    one.is_told.into_lisp(env)?,
                 ];
                 vector(env, one)
             });
             list(env, all.collect::<Result<Vec<_>>>()?)
+        })
+    })
+}
+
+/// Record that the user has finished a review of the project of FOLDER now.
+#[defun]
+fn finish_round(env: &Env, folder: Value) -> Result<()> {
+    catching_panics(env, || {
+        with_project(env, folder, false, |project| answer(env, project.finish()))
+    })
+}
+
+/// Return when the user has finished a review of the project of FOLDER last.
+///
+/// That is in seconds since 1970, or 0 if it is not known.
+#[defun]
+fn finished_round(env: &Env, folder: Value) -> Result<u64> {
+    catching_panics(env, || {
+        with_project(env, folder, false, |project| {
+            answer(env, project.finished())
         })
     })
 }

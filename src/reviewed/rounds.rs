@@ -102,6 +102,12 @@ pub struct Rejected {
     pub time: u64,
     /// Why; empty if that was not said.
     pub reason: String,
+    /// Its first line in what was reviewed, from 1.
+    pub line: u64,
+    /// Its lines, as in a diff.
+    pub lines: String,
+    /// Whether an agent was told.
+    pub is_told: bool,
 }
 
 /// What agents are to be told of a review that the user has finished.
@@ -117,6 +123,8 @@ pub struct Message {
     pub text: String,
     /// The numbers of the comments in it.
     pub comments: Vec<u64>,
+    /// Whether some agent was told.
+    pub is_told: bool,
 }
 
 /// What a turn has made of a file: its path, what it held before, and after.
@@ -148,7 +156,9 @@ pub enum RoundRecord {
     Rejected(Rejected),
     /// A hunk of this path is not rejected after all.
     Unrejected(Path, String),
-    /// There is something to be told.
+    /// When the user has finished a review, in seconds since 1970.
+    Finished(u64),
+    /// There is something to be told, instead of what nobody was told yet.
     Message(Message),
     /// The message with this number was told to an agent, or, without a name, to all.
     Told(u64, Option<String>),
@@ -178,6 +188,7 @@ pub struct Rounds {
     comments: BTreeMap<u64, Comment>,
     rejected: VecDeque<Rejected>,
     messages: VecDeque<Message>,
+    finished: u64,
     outcomes: BTreeMap<u64, Outcome>,
 }
 
@@ -195,6 +206,11 @@ impl Rounds {
     /// Returns the hunks that the user has rejected, the latest last.
     pub fn rejected(&self) -> &VecDeque<Rejected> {
         &self.rejected
+    }
+
+    /// Returns when the user has finished a review last, in seconds since 1970; 0 is never.
+    pub fn finished(&self) -> u64 {
+        self.finished
     }
 
     /// Returns the latest messages, the latest last, also those that were told.
@@ -246,7 +262,9 @@ impl Rounds {
                 self.rejected
                     .retain(|other| other.path != path || other.hunk != hunk);
             }
+            RoundRecord::Finished(time) => self.finished = time,
             RoundRecord::Message(message) => {
+                self.messages.retain(|one| one.is_told);
                 self.messages.push_back(message);
                 while self.messages.len() > N_MESSAGES {
                     self.messages.pop_front();
@@ -283,6 +301,10 @@ impl Rounds {
             None => false,
             Some(agent) => !to.is_empty() && to != agent,
         });
+        message.is_told = true;
+        for one in &mut self.rejected {
+            one.is_told |= one.time <= message.time;
+        }
         for id in &message.comments {
             if let Some(comment) = self.comments.get_mut(id)
                 && comment.state == State::Open
@@ -321,6 +343,7 @@ impl Rounds {
         }
         all.extend(self.rejected.iter().cloned().map(RoundRecord::Rejected));
         all.extend(self.messages.iter().cloned().map(RoundRecord::Message));
+        all.extend((self.finished != 0).then_some(RoundRecord::Finished(self.finished)));
         for (turn, outcome) in &self.outcomes {
             all.push(RoundRecord::Decided(
                 *turn,
@@ -343,7 +366,8 @@ impl Rounds {
         let n_turns = self.outcomes.values().map(|outcome| {
             1 + usize::from(!outcome.begun.is_empty()) + usize::from(outcome.wrote.is_some())
         });
-        n_said + self.rejected.len() + self.messages.len() + n_turns.sum::<usize>()
+        let n_others = self.rejected.len() + self.messages.len() + n_turns.sum::<usize>();
+        n_said + n_others + usize::from(self.finished != 0)
     }
 
     /// Returns all digests that these name.
@@ -427,13 +451,17 @@ pub(crate) fn line(record: &RoundRecord) -> String {
             text_word(&reply.text)
         ),
         RoundRecord::Rejected(one) => format!(
-            "rejected {} {} {} {} {}",
+            "rejected {} {} {} {} {} {} {} {}",
             one.time,
             text_word(&one.hunk),
             text_word(&one.context),
             escaped(&one.path),
-            text_word(&one.reason)
+            text_word(&one.reason),
+            one.line,
+            text_word(&one.lines),
+            if one.is_told { "told" } else { "-" }
         ),
+        RoundRecord::Finished(time) => format!("finished {time}"),
         RoundRecord::Unrejected(path, hunk) => {
             format!("unrejected {} {}", text_word(hunk), escaped(path))
         }
@@ -445,9 +473,10 @@ pub(crate) fn line(record: &RoundRecord) -> String {
                 .collect();
             let comments: String = message.comments.iter().map(|id| format!(" {id}")).collect();
             format!(
-                "message {} {} {} {}{to}{comments}",
+                "message {} {} {} {} {}{to}{comments}",
                 message.id,
                 message.time,
+                if message.is_told { "told" } else { "-" },
                 text_word(&message.text),
                 message.to.len()
             )
@@ -523,15 +552,37 @@ pub(crate) fn parse(words: &[&str]) -> Option<RoundRecord> {
                 text: text_of(text)?,
             },
         ),
-        ["rejected", time, hunk, context, path, reason] => RoundRecord::Rejected(Rejected {
+        [
+            "rejected",
+            time,
+            hunk,
+            context,
+            path,
+            reason,
+            line,
+            lines,
+            told @ ("told" | "-"),
+        ] => RoundRecord::Rejected(Rejected {
             path: unescaped(path)?,
             hunk: text_of(hunk)?,
             context: text_of(context)?,
             time: time.parse().ok()?,
             reason: text_of(reason)?,
+            line: line.parse().ok()?,
+            lines: text_of(lines)?,
+            is_told: told == "told",
         }),
+        ["finished", time] => RoundRecord::Finished(time.parse().ok()?),
         ["unrejected", hunk, path] => RoundRecord::Unrejected(unescaped(path)?, text_of(hunk)?),
-        ["message", id, time, text, n_to, ref rest @ ..] => {
+        [
+            "message",
+            id,
+            time,
+            told @ ("told" | "-"),
+            text,
+            n_to,
+            ref rest @ ..,
+        ] => {
             let (to, comments) = rest.split_at_checked(n_to.parse().ok()?)?;
             let to = to.iter().map(|to| text_of(to));
             let comments = comments.iter().map(|id| id.parse().ok());
@@ -541,6 +592,7 @@ pub(crate) fn parse(words: &[&str]) -> Option<RoundRecord> {
                 to: to.collect::<Option<_>>()?,
                 text: text_of(text)?,
                 comments: comments.collect::<Option<_>>()?,
+                is_told: told == "told",
             })
         }
         ["told", id] => RoundRecord::Told(id.parse().ok()?, None),
@@ -612,6 +664,7 @@ mod tests {
             to: to.iter().map(|to| (*to).to_owned()).collect(),
             text: "all kept.".to_owned(),
             comments: vec![1, 3],
+            is_told: false,
         }
     }
 
@@ -646,12 +699,17 @@ mod tests {
                 context: "c1".to_owned(),
                 time: 9,
                 reason: "keep it.".to_owned(),
+                line: 12,
+                lines: "-a\n+b\n".to_owned(),
+                is_told: true,
             }),
+            RoundRecord::Finished(1_800_000_000),
             RoundRecord::Unrejected(path.clone(), "h2".to_owned()),
             RoundRecord::Message(message(&["Claude Code", ""])),
             RoundRecord::Message(Message {
                 id: 5,
                 comments: Vec::new(),
+                is_told: true,
                 ..message(&[])
             }),
             RoundRecord::Told(4, Some("Claude Code".to_owned())),
@@ -671,7 +729,7 @@ mod tests {
         }
         for line in [
             "comment 1",
-            "message 1 2 . 3 a",
+            "message 1 2 - . 3 a",
             "wrote 1 a 0",
             "comment-is 1 new",
         ] {
@@ -719,6 +777,17 @@ mod tests {
         assert_eq!(told(&["A", "B"], &[None]), (String::new(), sent));
         assert_eq!(told(&[""], &[Some("C")]).0, "");
         assert_eq!(told(&["A"], &[Some("C")]).0, "A");
+        // What nobody was told is told in another way.
+        let mut rounds = Rounds::default();
+        for id in 4..7 {
+            let message = message(&["A", "B"]);
+            rounds.replay(RoundRecord::Message(Message { id, ..message }));
+            if id == 5 {
+                rounds.replay(RoundRecord::Told(5, Some("B".to_owned())));
+            }
+        }
+        let left: Vec<u64> = rounds.messages().iter().map(|one| one.id).collect();
+        assert_eq!(left, [5, 6]);
     }
 
     #[test]

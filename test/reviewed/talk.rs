@@ -98,17 +98,18 @@ fn a_message_waits_for_its_agents() {
         let to: Vec<String> = to.iter().map(|to| (*to).to_owned()).collect();
         open().queue_message(&to, text, &[]).unwrap()
     };
-    queue(&["Codex"], "one");
-    queue(&[], "two");
-    queue(&["Claude Code", "Codex"], "three");
+    queue(&["Codex"], "zero");
+    // Instead of the first, which nobody has read.
+    queue(&["Claude Code", "Codex"], "one");
     assert_eq!(told("Claude Code", Some(u64::MAX)), [""; 0]);
-    assert_eq!(told("Claude Code", Some(0)), ["two", "three"]);
+    assert_eq!(told("Claude Code", Some(0)), ["one"]);
     assert_eq!(told("Claude Code", None), [""; 0]);
+    queue(&[], "two");
     assert_eq!(open().untold().unwrap().len(), 2);
-    assert_eq!(told("Codex", None), ["one", "three"]);
+    assert_eq!(told("Codex", None), ["one", "two"]);
     // For those who ask what was said last.
     let last = open().untold().unwrap();
-    assert_eq!((last.len(), &*last[0].text), (1, "three"));
+    assert_eq!((last.len(), &*last[0].text), (1, "two"));
 }
 
 #[test]

@@ -156,7 +156,8 @@ impl Project {
     }
 
     /// Records that `text` is to be told to the agents `to`, or, if there is none, to any agent; `comments`
-    /// are the numbers of those in it. Returns the number of the message.
+    /// are the numbers of those in it. It takes the place of a message that nobody was told yet. Returns the
+    /// number of the message.
     ///
     /// # Errors
     ///
@@ -179,6 +180,7 @@ impl Project {
                 to,
                 text: text.to_owned(),
                 comments: comments.to_vec(),
+                is_told: false,
             }));
             Ok(id)
         })
@@ -237,6 +239,28 @@ impl Project {
             }
             Ok(())
         })
+    }
+
+    /// Records that the user has finished a review now.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn finish(&mut self) -> Result<(), ProjectError> {
+        self.store.change(|ledger, _| {
+            ledger.note_round(RoundRecord::Finished(now()));
+            Ok(())
+        })
+    }
+
+    /// Returns when the user has finished a review last, in seconds since 1970; 0 is never.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn finished(&mut self) -> Result<u64, ProjectError> {
+        self.store.refresh()?;
+        Ok(self.store.ledger().rounds().finished())
     }
 
     /// Records that the user has rejected `hunks`.
