@@ -638,8 +638,11 @@ Each is (AUTHORS . LINES).  AUTHORS are those of the file: the name of an
 agent, or `outside', `unknown' or `user', as in `agent-q-diff-module-pending';
 or `somebody', if no turn of an agent is known.  LINES are as there, or nil if
 each line is by all of them.")
-  (turns-by nil :documentation "As `written-by', with the numbers of turns for agents.")
-  (label #'ignore :documentation "Called with a hunk, by index.
+  (turns-by nil :documentation "As `written-by'; agents are the numbers of their turns.")
+  (round nil :documentation "`agent-q-diff-round', what is known beyond the hunks, or nil.")
+  (news #'ignore :documentation "Called with the change when it is first shown.
+It returns a sentence on what is new in it, or nil.")
+  (label #'ignore :documentation "Called with the change and a hunk, by index.
 It returns words about what the user decided of such lines before, or nil."))
 
 (cl-defstruct (agent-q-diff-change (:constructor agent-q-diff-change--create)
@@ -767,7 +770,7 @@ ALL is as for `agent-q-diff-change--by'."
     (agent-q-diff-change--hunk-by change hunk (agent-q-diff-written-written-by written))))
 
 (defun agent-q-diff-change-hunk-turns (change hunk)
-  "Return the numbers of the turns in which HUNK of CHANGE was written."
+  "Return in which turns HUNK of CHANGE was written, a list of numbers."
   (when-let ((written (agent-q-diff-change-written change)))
     (seq-filter #'integerp
                 (agent-q-diff-change--hunk-by change hunk

@@ -28,6 +28,7 @@
 (require 'agent-q-diff-waiting)
 (require 'agent-q-diff-reviewed)
 (require 'agent-q-diff-pending)
+(require 'agent-q-diff-rounds)
 
 (declare-function vc-git-branches "vc-git" ())
 (autoload 'vc-git-branches "vc-git")
@@ -130,10 +131,7 @@ in `agent-q-diff-written'."
              (agent-q-diff-changes--written
               root
               since
-              (mapcar (pcase-lambda (`(,name . ,file))
-                        (cons name (cons (agent-q-diff-pending-file-authors file)
-                                         (agent-q-diff-pending-file-lines file))))
-                      known)
+              known
               (lambda (change decided)
                 (let ((made (mapcan
                              (lambda (one)
@@ -154,18 +152,28 @@ in `agent-q-diff-written'."
       (unless is-done
         (mapc #'agent-q-diff-file-change-close changes)))))
 
-(defun agent-q-diff-changes--written (root since written-by after stage fresh)
+(defun agent-q-diff-changes--written (root since known after stage fresh)
   "Return an `agent-q-diff-written' by which what is taken out is stored.
-The files are in the project at ROOT.  SINCE, WRITTEN-BY, STAGE and FRESH are
-its slots.  AFTER is called after a decision, with the change and the files that
-were decided."
+The files are in the project at ROOT; KNOWN is an alist from their absolute
+names to an `agent-q-diff-pending-file' each.  SINCE, STAGE and FRESH are slots.
+AFTER is called after a decision, with the change and the files that were
+decided."
   (let ((decided-files nil)
         (stored nil)
         (unsaved nil))
     (agent-q-diff-written-create
      :root root
      :since since
-     :written-by written-by
+     :written-by (mapcar (pcase-lambda (`(,name . ,file))
+                           (cons name (cons (agent-q-diff-pending-file-authors file)
+                                            (agent-q-diff-pending-file-lines file))))
+                         known)
+     :turns-by (mapcar (pcase-lambda (`(,name . ,file))
+                         (cons name (agent-q-diff-pending-file-turns file)))
+                       known)
+     :round (agent-q-diff-round-begin root (mapcar #'cdr known))
+     :label #'agent-q-diff-round-label
+     :news (if since #'ignore #'agent-q-diff-round-news)
      :stage (if since #'agent-q-diff-changes--refuse-to-stage stage)
      :fresh fresh
      :at-work (lambda ()
@@ -182,9 +190,20 @@ were decided."
               (mapc (apply-partially #'agent-q-diff-reviewed-note-saved root) unsaved)
               (funcall after change decided)
               (agent-q-diff-reviewed-note-hooked root stored)
+              (agent-q-diff-changes--note-round change)
               (setq decided-files nil
                     stored nil
                     unsaved nil)))))
+
+(defun agent-q-diff-changes--note-round (change)
+  "Record what agents are told of the decisions on CHANGE.
+The decisions stand even if that cannot be stored."
+  (condition-case err
+      (agent-q-diff-round-note change)
+    (error
+     (agent-q-diff-base-warn
+      (format "The decision is recorded, but what the agent is told of it is not: %s"
+              (agent-q-diff-error-text err))))))
 
 ;;;; What was reviewed
 
@@ -579,9 +598,6 @@ If SINCE is non-nil, it is the one of what differs from that commit."
                      (equal since (agent-q-diff-written-since written)))))
             (agent-q-diff-open-reviews)))
 
-(defvar agent-q-diff-changes--is-replacing nil
-  "Non-nil while a review ends because another one takes its place.")
-
 (defun agent-q-diff-changes-begin (directory by &optional callback awaited-p only)
   "Begin a review of what is pending in the project of DIRECTORY.
 BY is who has moved its HEAD, as for `agent-q-diff-module-pending'.  CALLBACK
@@ -620,33 +636,44 @@ hunks, in that review or an earlier one, is in the new one as well."
             (when open
               (with-current-buffer (agent-q-diff-session-buffer open)
                 (agent-q-diff-waiting-note))
-              (let ((agent-q-diff-changes--is-replacing t))
+              (let ((agent-q-diff-round-is-replacing t))
                 (agent-q-diff-end open)))
             (when files
-              (let* ((default-directory root)
-                     (review (agent-q-diff-api-start
-                              root
-                              (lambda (result)
-                                (agent-q-diff-pending-count-soon root)
-                                (cond
-                                 ((and awaited-p (funcall awaited-p))
-                                  (agent-q-diff-waiting-comments-told root))
-                                 ((not (or since agent-q-diff-changes--is-replacing))
-                                  (agent-q-diff-waiting-comments-told root 'whole)))
-                                (when callback
-                                  (funcall callback result)))
-                              nil nil nil "" #'agent-q-diff-mode notes
-                              (lambda ()
-                                (agent-q-diff-changes--change root texts files since)))))
-                (unless (agent-q-diff-session-outcome review)
-                  (when awaited-p
-                    (setf (agent-q-diff-written-awaited-p
-                           (agent-q-diff-change-written (agent-q-diff-session-change review)))
-                          awaited-p))
-                  (with-current-buffer (agent-q-diff-session-buffer review)
-                    (agent-q-diff-waiting-restore)))
-                review))))
+              (agent-q-diff-changes--start root texts files since notes callback awaited-p))))
           notes)))
+
+(defun agent-q-diff-changes--start (root texts files since notes callback awaited-p)
+  "Begin a review of FILES in the project at ROOT, and return it.
+TEXTS and SINCE are as for `agent-q-diff-changes--change', NOTES sentences for
+the user, and CALLBACK and AWAITED-P as for `agent-q-diff-changes-begin'."
+  (let* ((default-directory root)
+         (review nil)
+         (ended (lambda (result)
+                  (agent-q-diff-pending-count-soon root)
+                  (cond
+                   (agent-q-diff-round-is-replacing)
+                   ((and awaited-p (funcall awaited-p))
+                    (agent-q-diff-waiting-comments-told root 'all))
+                   ((null since)
+                    ;; Other comments are in the message of the round.
+                    (agent-q-diff-waiting-comments-told
+                     root (if (and review (agent-q-diff-round-finished-p review))
+                              'decided
+                            'whole))))
+                  (when callback
+                    (funcall callback result)))))
+    (setq review (agent-q-diff-api-start
+                  root ended nil nil nil "" #'agent-q-diff-mode notes
+                  (lambda ()
+                    (agent-q-diff-changes--change root texts files since))))
+    (unless (agent-q-diff-session-outcome review)
+      (when awaited-p
+        (setf (agent-q-diff-written-awaited-p
+               (agent-q-diff-change-written (agent-q-diff-session-change review)))
+              awaited-p))
+      (with-current-buffer (agent-q-diff-session-buffer review)
+        (agent-q-diff-waiting-restore)))
+    review))
 
 (defun agent-q-diff-changes-review-words (review)
   "Return how much REVIEW is of, such as \"12 hunks in 3 files are\"."

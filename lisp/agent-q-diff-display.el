@@ -518,6 +518,10 @@ deciding it; COMMENT is the user's comment on it, or nil."
                                             (agent-q-diff-written-waiting written))
                                      "will be taken out")
                                 (and written (agent-q-diff-signs--author-note hunk))
+                                (and written
+                                     (funcall (agent-q-diff-written-label written)
+                                              agent-q-diff-buffer-change
+                                              (agent-q-diff-engine-hunk-index hunk)))
                                 (and (> fuzz 0) (format "fuzz %d" fuzz))
                                 (and (agent-q-diff-engine-hunk-is-edited hunk) "edited")
                                 (and comment "commented")))))

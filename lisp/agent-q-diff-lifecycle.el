@@ -379,6 +379,9 @@ tries again.  Answer these as well, but not endlessly."
 
 ;;;; Ending
 
+(defvar agent-q-diff-lifecycle-ending-functions nil
+  "Functions to call with a review that has ended, before its result is made.")
+
 (defun agent-q-diff-lifecycle-set-outcome (review outcome &optional err)
   "Set how REVIEW ended to OUTCOME, with the error ERR, unless it has ended before."
   (unless (agent-q-diff-session-outcome review)
@@ -410,6 +413,8 @@ answered later."
     (unless (agent-q-diff-session-result review)
       (let ((agent-q-diff-call (agent-q-diff-session-call review)))
         (agent-q-diff-lifecycle--note-lost review)
+        (with-demoted-errors "At the end of the review: %S"
+          (run-hook-with-args 'agent-q-diff-lifecycle-ending-functions review))
         (setf (agent-q-diff-session-result review) (agent-q-diff-result-of review))
         (unless (eq 'error (plist-get (agent-q-diff-session-result review) :status))
           (agent-q-diff-lifecycle--keep-if-worth review))
@@ -500,7 +505,9 @@ answer whatever they do."
            (list (format "%d kept" (plist-get result :applied))
                  (format "%d taken out" (plist-get result :rejected))
                  (and (< 0 pending) (format "%d still pending" pending))
-                 (and (not (plist-get result :saved)) "not saved")))
+                 (and (not (plist-get result :saved)) "not saved")
+                 (when-let ((who (agent-q-diff-session-told review)))
+                   (format "%s is told with your next prompt" who))))
      ", ")))
 
 (defun agent-q-diff-lifecycle--say-decided (review)

@@ -363,17 +363,21 @@ of hunks that are not there any more."
           (push (agent-q-diff-waiting--lost path note) lost))))
     (nreverse lost)))
 
-(defun agent-q-diff-waiting-comments-told (root &optional whole)
-  "Record that the comments noted in the project at ROOT were told.
-If WHOLE is non-nil, only that on the whole is meant, which was one on a review
-that has ended."
+(defun agent-q-diff-waiting-comments-told (root which)
+  "Record that comments noted in the project at ROOT need not be noted any more.
+WHICH is `all' if they were told, `decided' if only those on hunks whose
+rejection waits are still needed, or `whole' for that on the whole alone, which
+was one on a review that has ended."
   (agent-q-diff-engine-call
    #'agent-q-diff-module-note-hunks root
-   (if whole
+   (if (eq which 'whole)
        '((""))
      (mapcar (pcase-lambda (`(,path . ,notes))
                (cons path (cl-loop for note in notes
-                                   when (aref note 2) collect (vector (aref note 0) nil t))))
+                                   when (aref note 2)
+                                   collect (if (eq which 'all)
+                                               (vector (aref note 0) nil t)
+                                             note))))
              (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks root)))))
 
 (defun agent-q-diff-waiting--lost (path note)

@@ -129,5 +129,14 @@ Return (QUESTION . SAID), where QUESTION is nil if there was none."
   (agent-q-diff-buffer-goto-hunk hunk)
   (aqd-said (funcall command)))
 
+(defun aqd-pending-signs ()
+  "Return the signs in this diff buffer, in order."
+  (sort (delq nil (mapcar (lambda (overlay)
+                            (when-let ((sign (overlay-get overlay 'before-string)))
+                              (cons (overlay-start overlay)
+                                    (string-trim (substring-no-properties sign)))))
+                          (overlays-in (point-min) (point-max))))
+        #'car-less-than-car))
+
 (provide 'agent-q-diff-git-help)
 ;;; agent-q-diff-git-help.el ends here

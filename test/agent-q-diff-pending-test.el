@@ -616,15 +616,6 @@ another git has locked the index (index.lock)"
   (aqd-pending-put "f.txt" text)
   (agent-q-diff-module-end-turns default-directory))
 
-(defun aqd-pending-signs ()
-  "Return the signs in this diff buffer, in order."
-  (sort (delq nil (mapcar (lambda (overlay)
-                            (when-let ((sign (overlay-get overlay 'before-string)))
-                              (cons (overlay-start overlay)
-                                    (string-trim (substring-no-properties sign)))))
-                          (overlays-in (point-min) (point-max))))
-        #'car-less-than-car))
-
 (ert-deftest aqd-pending-each-hunk-says-who-wrote-it ()
   (aqd-with-repository
     (aqd-pending-turn "Codex" (aqd-numbered 30 '((3 . "three"))))
@@ -1230,10 +1221,11 @@ edits, already visits %s; save it under another name or kill it first"
     ;; Lines above it do not matter.
     (aqd-pending-put "f.txt" (string-replace "line 15\n" "line 15\nnew\n" aqd-pending-written))
     (aqd-with-pending
-      (should (equal '("[PENDING, commented]" "[PENDING, will be taken out]")
-                     (mapcar #'cdr (aqd-pending-signs))))
-      (should (equal '((0 . "why \"three\"?"))
-                     (agent-q-diff-change-comments agent-q-diff-buffer-change)))
+      (should (equal '("[PENDING, will be taken out]") (mapcar #'cdr (aqd-pending-signs))))
+      (should-not (agent-q-diff-change-comments agent-q-diff-buffer-change))
+      (should (equal '("why \"three\"?")
+                     (mapcar #'agent-q-diff-comment-text
+                             (agent-q-diff-module-comments default-directory nil))))
       (should (string-match-p "The agent has ended: 1 hunk was taken out"
                               (aqd-pending-turn-ends)))
       (should (equal (string-replace "line 15\n" "line 15\nnew\n"

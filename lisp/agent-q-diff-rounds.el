@@ -1,0 +1,614 @@
+;;; agent-q-diff-rounds.el --- What agents are told of a review after the write  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Each review of what agents have written is a round: when the user has
+;; finished it, what was taken out, with the reasons, and all open comments and
+;; questions become one message, which the agent reads with its next prompt, or
+;; when it asks.  The message is recorded in the project, so that it waits there
+;; also if neither Emacs nor the agent runs.
+;;
+;; What was taken out is remembered by its lines.  When they come back, the next
+;; review says so; that decides nothing.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-change)
+(require 'agent-q-diff-session)
+(require 'agent-q-diff-lifecycle)
+(require 'agent-q-diff-reviewed)
+(require 'agent-q-diff-pending)
+
+(cl-defstruct (agent-q-diff-round (:constructor agent-q-diff-round--create) (:copier nil))
+  "What is known of a review of what was written already, beyond its hunks."
+  (root nil :documentation "The root of the project.")
+  (texts nil :documentation "Alist from paths in it to (OLD . NEW).
+These are the names of the texts that are compared.")
+  (rejected nil :documentation "Table from paths to what was rejected in earlier reviews.
+That is a list of `agent-q-diff-rejected'.")
+  (marks nil :documentation "The marks of all hunks after the last decision, a vector.")
+  (decided (make-hash-table) :documentation "Table from ids of decided hunks to how.
+That is [MARK TURNS PATH WORD REASON]; REASON is one that was taken over.")
+  (labels (make-hash-table) :documentation "Table from ids of hunks to their labels, or `none'."))
+
+(cl-defstruct (agent-q-diff-rejected (:type vector) (:copier nil))
+  "A hunk that was rejected, as in `agent-q-diff-module-note-rejected'."
+  path hunk context time reason line lines is-told)
+
+(cl-defstruct (agent-q-diff-comment (:type vector) (:constructor nil) (:copier nil))
+  "A comment, as in `agent-q-diff-module-comments'."
+  id path side line n kind text state replies lines is-unsure)
+
+(defun agent-q-diff-round-begin (root files)
+  "Return a round of FILES in the project at ROOT.
+FILES are a list of `agent-q-diff-pending-file'."
+  (let ((rejected (make-hash-table :test #'equal)))
+    (dolist (one (agent-q-diff-engine-call #'agent-q-diff-module-rejected root))
+      (push one (gethash (agent-q-diff-rejected-path one) rejected)))
+    (agent-q-diff-round--create
+     :root root
+     :rejected rejected
+     :texts (mapcar (lambda (file)
+                      (cons (agent-q-diff-pending-file-path file)
+                            (cons (agent-q-diff-pending-file-text file)
+                                  (agent-q-diff-pending-file-new-text file))))
+                    files))))
+
+(defun agent-q-diff-round-of (change)
+  "Return the `agent-q-diff-round' of CHANGE, or nil if it has none."
+  (when-let ((written (agent-q-diff-change-written change)))
+    (agent-q-diff-written-round written)))
+
+(defun agent-q-diff-round-path (change hunk)
+  "Return the path of the file of HUNK of CHANGE, relative to its project."
+  (file-relative-name
+   (agent-q-diff-file-change-path (agent-q-diff-change-file-of change hunk))
+   (agent-q-diff-round-root (agent-q-diff-round-of change))))
+
+;;;; The lines of a hunk
+
+(defun agent-q-diff-round--diff (change hunk)
+  "Return HUNK of CHANGE as text: a header and lines as in a diff.
+An operation has only words for itself."
+  (if-let ((operation (agent-q-diff-change-operation-of change hunk)))
+      (agent-q-diff-operation-words operation)
+    (agent-q-diff-engine-text
+     (car (agent-q-diff-module-print-hunks (agent-q-diff-change-engine change)
+                                           hunk (1+ hunk) nil)))))
+
+(defun agent-q-diff-round--words (diff)
+  "Return (HUNK . CONTEXT), words for the changed and the other lines of DIFF.
+DIFF is as from `agent-q-diff-round--diff'."
+  (let* ((lines (split-string diff "\n"))
+         (others (seq-filter (lambda (line) (string-prefix-p " " line)) lines)))
+    (cons (agent-q-diff-module-hash
+           (if (cdr lines)
+               (agent-q-diff-round--changed diff)
+             diff))
+          (agent-q-diff-module-hash (string-join others "\n")))))
+
+(defun agent-q-diff-round--changed (diff)
+  "Return the changed lines of DIFF, with their signs.
+DIFF is as from `agent-q-diff-round--diff'."
+  (mapconcat (lambda (line) (concat line "\n"))
+             (seq-filter (lambda (line) (string-match-p "\\`[-+\\]" line))
+                         (split-string diff "\n"))
+             ""))
+
+(defun agent-q-diff-round--lines (diff)
+  "Return the changed lines of DIFF: (SIDE START N), or nil if it has none.
+SIDE is `new' if there is any line in the new text, else `old'.  START is
+counted from 0."
+  (when (string-match "\\`@@ -\\([0-9]+\\)\\(?:,\\([0-9]+\\)\\)? \\+\\([0-9]+\\)\\(?:,\\([0-9]+\\)\\)?"
+                      diff)
+    (let* ((start (lambda (line n)
+                    (let ((line (string-to-number (match-string line diff))))
+                      ;; Without lines, the number is that of the line above.
+                      (if (equal "0" (match-string n diff)) line (1- line)))))
+           (old (funcall start 1 2))
+           (new (funcall start 3 4))
+           (sides (list (list 'new) (list 'old))))
+      (dolist (line (cdr (split-string diff "\n")))
+        (pcase (and (not (string-empty-p line)) (aref line 0))
+          (?\s (cl-incf old) (cl-incf new))
+          (?- (push old (cdr (assq 'old sides))) (cl-incf old))
+          (?+ (push new (cdr (assq 'new sides))) (cl-incf new))))
+      (pcase-let ((`(,side . ,lines) (seq-find #'cdr sides)))
+        (when lines
+          (list side (car (last lines)) (- (1+ (car lines)) (car (last lines)))))))))
+
+;;;; What was rejected before
+
+(defun agent-q-diff-round-label (change hunk)
+  "Return words about what the user decided of the lines of HUNK before, or nil.
+CHANGE is one that was written before its review."
+  (let* ((round (agent-q-diff-round-of change))
+         (snapshot (agent-q-diff-change-hunk change hunk)))
+    (and (null (agent-q-diff-engine-hunk-mark snapshot))
+         (agent-q-diff-round--rejection change round hunk)
+         (let ((known (gethash (agent-q-diff-engine-hunk-id snapshot)
+                               (agent-q-diff-round-labels round))))
+           (car known)))))
+
+(defun agent-q-diff-round--rejection (change round hunk)
+  "Return the `agent-q-diff-rejected' of earlier reviews that is like HUNK, or nil.
+CHANGE is that of ROUND.  Remember the label as well."
+  (let* ((labels (agent-q-diff-round-labels round))
+         (id (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk)))
+         (known (gethash id labels)))
+    (cond
+     ((eq known 'none) nil)
+     (known (cdr known))
+     (t
+      (pcase (agent-q-diff-round--find-rejection change round hunk)
+        ('nil (ignore (puthash id 'none labels)))
+        (`(,one . ,is-only)
+         (puthash id (cons (agent-q-diff-round--label-words one is-only) one) labels)
+         one))))))
+
+(defun agent-q-diff-round--find-rejection (change round hunk)
+  "Return (REJECTED . IS-ONLY) for HUNK of CHANGE, or nil if nothing is like it.
+If IS-ONLY is nil, several hunks of its file in ROUND have the same lines,
+and it is not the one that was rejected by the lines around it."
+  (when-let ((all (gethash (agent-q-diff-round-path change hunk)
+                           (agent-q-diff-round-rejected round))))
+    (pcase-let* ((`(,word . ,context)
+                  (agent-q-diff-round--words (agent-q-diff-round--diff change hunk)))
+                 (alike (seq-filter (lambda (one) (equal word (agent-q-diff-rejected-hunk one)))
+                                    all)))
+      (when alike
+        (if-let ((same (seq-find (lambda (one)
+                                   (equal context (agent-q-diff-rejected-context one)))
+                                 alike)))
+            (cons same t)
+          (cons (car alike)
+                (= 1 (seq-count
+                      (lambda (other)
+                        (equal word (car (agent-q-diff-round--words
+                                          (agent-q-diff-round--diff change other)))))
+                      (agent-q-diff-change-hunks-of
+                       change (agent-q-diff-change-file-index change hunk))))))))))
+
+(defun agent-q-diff-round--label-words (one is-only)
+  "Return words for ONE, an `agent-q-diff-rejected', as a label of a hunk.
+IS-ONLY is as from `agent-q-diff-round--find-rejection'."
+  (let ((reason (agent-q-diff-rejected-reason one)))
+    (concat (if is-only
+                (format "rejected %s"
+                        (agent-q-diff-round--day (agent-q-diff-rejected-time one)))
+              "like one that you rejected")
+            (if (string-empty-p reason)
+                ""
+              (concat ": " (truncate-string-to-width (agent-q-diff-visible reason)
+                                                     60 nil nil "…"))))))
+
+(defun agent-q-diff-round--day (time)
+  "Return words for the day of TIME, in seconds since 1970."
+  (let* ((system-time-locale "C")
+         (day (lambda (time) (time-to-days (seconds-to-time time))))
+         (age (- (funcall day (float-time)) (funcall day time))))
+    (cond
+     ((<= age 0) (format-time-string "today at %H:%M" time))
+     ((= age 1) "yesterday")
+     ((< age 7) (format-time-string "on %A" time))
+     (t (format-time-string "on %F" time)))))
+
+(defun agent-q-diff-round--n-again (change)
+  "Return the number of pending hunks of CHANGE that the user rejected before."
+  (let ((round (agent-q-diff-round-of change)))
+    (if (= 0 (hash-table-count (agent-q-diff-round-rejected round)))
+        0
+      (cl-loop for mark in (agent-q-diff-module-marks (agent-q-diff-change-engine change))
+               for hunk from 0
+               count (and (null mark)
+                          (agent-q-diff-round--rejection change round hunk))))))
+
+;;;; What is new in a round
+
+(defun agent-q-diff-round-news (change)
+  "Return a sentence on what is new in CHANGE since the last round, or nil.
+It is about hunks that are new, those that the user has rejected before, and
+comments that agents have answered."
+  (let* ((round (agent-q-diff-round-of change))
+         (root (agent-q-diff-round-root round))
+         (finished (agent-q-diff-engine-call #'agent-q-diff-module-finished-round root))
+         (n-again (agent-q-diff-round--n-again change))
+         (n-handled (seq-count (lambda (one) (eq 'handled (agent-q-diff-comment-state one)))
+                               (agent-q-diff-round-comments round)))
+         (n-new (and (< 0 finished)
+                     (agent-q-diff-round--n-since change root finished))))
+    (unless (and (null n-new) (= 0 n-again n-handled))
+      (concat
+       (string-join
+        (delq nil
+              (list (and n-new
+                         (let ((n (max 0 (- n-new n-again))))
+                           (format (ngettext "%d new hunk" "%d new hunks" n) n)))
+                    (and (< 0 n-again) (format "%d again" n-again))
+                    (and (< 0 n-handled)
+                         (format (ngettext "%d comment handled" "%d comments handled" n-handled)
+                                 n-handled))))
+        ", ")
+       "."))))
+
+(defun agent-q-diff-round--n-since (change root time)
+  "Return the number of hunks of CHANGE in the project at ROOT written since TIME.
+TIME is in seconds since 1970.  Of what no agent has written in a turn, that is
+not known, so it counts."
+  (let ((old (cl-loop for turn in (agent-q-diff-engine-call #'agent-q-diff-module-turns root)
+                      when (< (aref turn 3) time) collect (aref turn 0))))
+    (cl-loop for hunk below (length (agent-q-diff-module-marks
+                                     (agent-q-diff-change-engine change)))
+             for turns = (agent-q-diff-change-hunk-turns change hunk)
+             count (or (null turns) (seq-difference turns old)))))
+
+;;;; What is decided
+
+(defun agent-q-diff-round-note (change)
+  "Record what the user has decided in CHANGE since the last call.
+That is for what agents are told, for the turns in which it was written, and
+for the day on which it comes back."
+  (let* ((round (agent-q-diff-round-of change))
+         (known (agent-q-diff-round-marks round))
+         (marks (vconcat (agent-q-diff-module-marks (agent-q-diff-change-engine change))))
+         (is-split (and known (/= (length known) (length marks))))
+         (rejected nil)
+         (tally nil)
+         (count (lambda (turns column n)
+                  (dolist (turn turns)
+                    (cl-incf (nth column (or (alist-get turn tally)
+                                             (setf (alist-get turn tally) (list 0 0))))
+                             n)))))
+    (when is-split
+      (agent-q-diff-round--note-gone change round count))
+    (dotimes (hunk (length marks))
+      (when (if (or is-split (null known))
+                (aref marks hunk)
+              (not (eq (aref known hunk) (aref marks hunk))))
+        (agent-q-diff-round--note-hunk change round hunk
+                                       (lambda (one) (push one rejected))
+                                       count)))
+    (setf (agent-q-diff-round-marks round) marks)
+    (when rejected
+      (agent-q-diff-engine-call #'agent-q-diff-module-note-rejected
+                                (agent-q-diff-round-root round) (nreverse rejected)))
+    (pcase-dolist (`(,turn ,kept ,taken-out) tally)
+      (unless (= 0 kept taken-out)
+        (agent-q-diff-engine-call #'agent-q-diff-module-count-decided
+                                  (agent-q-diff-round-root round) turn kept taken-out)))))
+
+(defun agent-q-diff-round--note-hunk (change round hunk reject count)
+  "Record how HUNK of CHANGE, in ROUND, is decided now.
+REJECT is called with an `agent-q-diff-rejected' that is new.  COUNT is called
+with a list of turns, 0 for what is kept or 1 for what is taken out, and by how
+much that changes."
+  (let* ((snapshot (agent-q-diff-change-hunk change hunk))
+         (id (agent-q-diff-engine-hunk-id snapshot))
+         (mark (agent-q-diff-engine-hunk-mark snapshot))
+         (decided (agent-q-diff-round-decided round))
+         (before (gethash id decided)))
+    (unless (eq mark (and before (aref before 0)))
+      (when before
+        (agent-q-diff-round--undo change round id count))
+      (when mark
+        (let* ((path (agent-q-diff-round-path change hunk))
+               (turns (agent-q-diff-change-hunk-turns change hunk))
+               (diff (and (eq mark 'rejected) (agent-q-diff-round--diff change hunk)))
+               (words (and diff (agent-q-diff-round--words diff)))
+               (reason (and diff (agent-q-diff-round--take-over-reason change round hunk))))
+          (puthash id (vector mark turns path (car words) reason) decided)
+          (funcall count turns (if diff 1 0) 1)
+          (when diff
+            (funcall reject
+                     (agent-q-diff-round--rejected change path hunk diff words))))))))
+
+(defun agent-q-diff-round--rejected (change path hunk diff words)
+  "Return the `agent-q-diff-rejected' for HUNK of CHANGE, a hunk of PATH.
+DIFF and WORDS are its text and the words for that."
+  (make-agent-q-diff-rejected
+   :path path :hunk (car words) :context (cdr words)
+   :time (truncate (float-time))
+   :reason (or (alist-get hunk (agent-q-diff-change-comments change)) "")
+   :line (pcase (agent-q-diff-round--lines diff)
+           (`(,_ ,start ,_) (1+ start))
+           (_ 0))
+   :lines (if (string-search "\n" diff) (agent-q-diff-round--changed diff) diff)))
+
+(defun agent-q-diff-round--take-over-reason (change round hunk)
+  "Give HUNK of CHANGE, just rejected, the reason of its rejection before.
+That is unless it has a comment.  ROUND is that of CHANGE.  Return the reason, or
+nil if there was none to be given."
+  (when-let* ((one (and (null (alist-get hunk (agent-q-diff-change-comments change)))
+                        (agent-q-diff-round--rejection change round hunk)))
+              (reason (agent-q-diff-rejected-reason one)))
+    (unless (string-empty-p reason)
+      (setf (alist-get hunk (agent-q-diff-change-comments change)) reason))))
+
+(defun agent-q-diff-round--undo (change round id count)
+  "Record that the hunk with ID is not decided any more as it was in ROUND.
+CHANGE is that of ROUND, and COUNT is as for `agent-q-diff-round--note-hunk'."
+  (pcase-let ((`[,mark ,turns ,path ,word ,reason]
+               (gethash id (agent-q-diff-round-decided round)))
+              (hunk (agent-q-diff-module-hunk-with-id (agent-q-diff-change-engine change) id)))
+    (remhash id (agent-q-diff-round-decided round))
+    (funcall count turns (if (eq mark 'rejected) 1 0) -1)
+    (when (eq mark 'rejected)
+      (when (and hunk reason
+                 (equal reason (alist-get hunk (agent-q-diff-change-comments change))))
+        (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil))
+      (agent-q-diff-engine-call #'agent-q-diff-module-forget-rejected
+                                (agent-q-diff-round-root round) path word))))
+
+(defun agent-q-diff-round--note-gone (change round count)
+  "Record which decided hunks of CHANGE, in ROUND, are pending or gone.
+COUNT is as for `agent-q-diff-round--note-hunk'."
+  (dolist (id (hash-table-keys (agent-q-diff-round-decided round)))
+    (let ((hunk (agent-q-diff-module-hunk-with-id (agent-q-diff-change-engine change) id)))
+      (when (or (null hunk)
+                (null (agent-q-diff-engine-hunk-mark
+                       (agent-q-diff-change-hunk change hunk))))
+        (agent-q-diff-round--undo change round id count)))))
+
+;;;; The end of a round
+
+(defvar agent-q-diff-round-is-replacing nil
+  "Non-nil while a review ends because another one takes its place.")
+
+(defun agent-q-diff-round-finished-p (review)
+  "Return non-nil if the user has ended REVIEW, whatever was decided."
+  (and (memq (agent-q-diff-session-outcome review) '(decided undecided))
+       (not agent-q-diff-round-is-replacing)))
+
+(defun agent-q-diff-round--finish (review)
+  "If REVIEW, which is ending, is a finished round, queue its message.
+Note in REVIEW who will read it."
+  (when-let* ((change (agent-q-diff-session-change review))
+              (round (agent-q-diff-round-of change)))
+    (agent-q-diff-round--note-reasons change round)
+    (when (agent-q-diff-round-finished-p review)
+      (agent-q-diff-engine-call #'agent-q-diff-module-finish-round
+                                (agent-q-diff-round-root round))
+      (unless (funcall (agent-q-diff-written-awaited-p (agent-q-diff-change-written change)))
+        (agent-q-diff-round--keep-comments review round)
+        (setf (agent-q-diff-session-told review) (agent-q-diff-round--queue change round))))))
+
+(add-hook 'agent-q-diff-lifecycle-ending-functions #'agent-q-diff-round--finish)
+
+(defun agent-q-diff-round--note-reasons (change round)
+  "Record the comments on rejected hunks of CHANGE of ROUND.
+They may be newer than the rejections."
+  (let ((rejected
+         (cl-loop for (hunk . comment) in (agent-q-diff-change-comments change)
+                  when (and comment
+                            (eq 'rejected (agent-q-diff-engine-hunk-mark
+                                           (agent-q-diff-change-hunk change hunk))))
+                  collect (let ((diff (agent-q-diff-round--diff change hunk)))
+                            (agent-q-diff-round--rejected
+                             change (agent-q-diff-round-path change hunk) hunk diff
+                             (agent-q-diff-round--words diff))))))
+    (when rejected
+      (agent-q-diff-engine-call #'agent-q-diff-module-note-rejected
+                                (agent-q-diff-round-root round) rejected))))
+
+(defun agent-q-diff-round--keep-comments (review round)
+  "Make comments on lines of those on hunks of REVIEW that are not rejected.
+They have ids then, so that agents can answer them; likewise the comment on all
+of it.  Those on hunks whose rejection waits are its reasons.  ROUND is that of
+REVIEW."
+  (let* ((change (agent-q-diff-session-change review))
+         (waiting (agent-q-diff-written-waiting (agent-q-diff-change-written change))))
+    (pcase-dolist (`(,hunk . ,comment) (copy-sequence (agent-q-diff-change-comments change)))
+      (when-let ((snapshot (and comment (agent-q-diff-change-hunk change hunk)))
+                 (_ (not (or (eq 'rejected (agent-q-diff-engine-hunk-mark snapshot))
+                             (memql (agent-q-diff-engine-hunk-id snapshot) waiting)))))
+        (agent-q-diff-round-comment round (agent-q-diff-round-path change hunk)
+                                    (agent-q-diff-round--lines
+                                     (agent-q-diff-round--diff change hunk))
+                                    'comment comment)
+        (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil)))
+    (when-let ((comment (agent-q-diff-session-comment review)))
+      (agent-q-diff-round-comment round "" nil 'comment comment))))
+
+(defun agent-q-diff-round-comment (round path lines kind text)
+  "Record TEXT, of KIND, the user's comment on LINES of PATH; return its id.
+LINES are (SIDE START N), of the texts of ROUND, or nil for the whole file.
+KIND is `comment' or `question'."
+  (agent-q-diff-engine-call
+   #'agent-q-diff-module-comment (agent-q-diff-round-root round) path
+   (pcase lines
+     (`(,side ,start ,n)
+      (let ((texts (cdr (assoc path (agent-q-diff-round-texts round)))))
+        (vector side start n (if (eq side 'old) (car texts) (cdr texts))))))
+   kind text))
+
+(defun agent-q-diff-round-comments (round)
+  "Return the comments of the project of ROUND that are not closed.
+Their lines are those of the texts of ROUND."
+  (agent-q-diff-engine-call
+   #'agent-q-diff-module-comments (agent-q-diff-round-root round)
+   (mapcar (pcase-lambda (`(,path ,old . ,new)) (vector path old new))
+           (agent-q-diff-round-texts round))))
+
+;;;; The message
+
+(defun agent-q-diff-round--queue (change round)
+  "Queue the message about CHANGE of ROUND.
+Return words for who will read it, or nil if there is nothing to be told."
+  (when-let* ((root (agent-q-diff-round-root round))
+              (text (agent-q-diff-round--text root (agent-q-diff-round--counts change)
+                                              (agent-q-diff-round--back change round))))
+    (let ((to (seq-uniq (append (agent-q-diff-round--agents change)
+                                (agent-q-diff-round--untold-agents root)))))
+      (agent-q-diff-engine-call #'agent-q-diff-module-queue-message root to (car text) (cdr text))
+      (if to
+          (mapconcat #'agent-q-diff-visible to ", ")
+        "the agent"))))
+
+(defun agent-q-diff-round--untold-messages (root)
+  "Return the messages in the project at ROOT that some agent was not told."
+  (seq-remove (lambda (message) (eq t (aref message 2)))
+              (agent-q-diff-engine-call #'agent-q-diff-module-messages root)))
+
+(defun agent-q-diff-round--untold-agents (root)
+  "Return the names of the agents that are to read a message in the project at ROOT."
+  (mapcan (lambda (message) (copy-sequence (aref message 2)))
+          (agent-q-diff-round--untold-messages root)))
+
+(defun agent-q-diff-round--agents (change)
+  "Return the names of the agents that wrote what is in CHANGE."
+  (seq-uniq
+   (mapcan (lambda (file)
+             (seq-filter #'stringp (car (agent-q-diff-change-authors change file))))
+           (agent-q-diff-change-files change))))
+
+(defun agent-q-diff-round--counts (change)
+  "Return a clause about how many hunks of CHANGE were kept, and so on."
+  (pcase-let ((`(,total ,kept ,taken-out ,_)
+               (agent-q-diff-module-counts (agent-q-diff-change-engine change))))
+    (format "%s kept, %d taken out, %d undecided"
+            (format (ngettext "%d hunk" "%d hunks" kept) kept)
+            taken-out (- total kept taken-out))))
+
+(defun agent-q-diff-round--back (change round)
+  "Return (PATH . WORD) of what is in files of CHANGE although it was rejected.
+The agent has written it again, or the user has changed their mind.  ROUND is
+that of CHANGE."
+  (unless (= 0 (hash-table-count (agent-q-diff-round-rejected round)))
+    (cl-loop for mark in (agent-q-diff-module-marks (agent-q-diff-change-engine change))
+             for hunk from 0
+             when (and (not (eq mark 'rejected))
+                       (agent-q-diff-round--rejection change round hunk))
+             collect (cons (agent-q-diff-round-path change hunk)
+                           (agent-q-diff-rejected-hunk
+                            (agent-q-diff-round--rejection change round hunk))))))
+
+(defconst agent-q-diff-round--max-lines 40
+  "Most lines of a hunk, or of what is commented on, that agents are told.")
+
+(defun agent-q-diff-round--quoted (text prefix)
+  "Return the lines of TEXT with PREFIX, those after the first ones only counted."
+  (let* ((lines (split-string (string-remove-suffix "\n" text) "\n"))
+         (more (- (length lines) agent-q-diff-round--max-lines)))
+    (mapconcat (lambda (line) (concat prefix line "\n"))
+               (append (seq-take lines agent-q-diff-round--max-lines)
+                       (and (< 0 more) (list (format "… (%d more lines)" more))))
+               "")))
+
+(defconst agent-q-diff-round--how-to-answer
+  "When you have handled a comment, call the tool resolve_comment with its id and your \
+answer; if you have no such tool, answer in your reply."
+  "What agents are told about comments.")
+
+(defun agent-q-diff-round--text (root counts back)
+  "Return (TEXT . IDS) of the message about what waits in the project at ROOT.
+IDS are those of the comments in it.  Return nil if there is nothing to be told.
+COUNTS is a clause about the review, or nil; BACK is as from
+`agent-q-diff-round--back'."
+  (let* ((rejected (seq-remove
+                    (lambda (one)
+                      (or (agent-q-diff-rejected-is-told one)
+                          (member (cons (agent-q-diff-rejected-path one)
+                                        (agent-q-diff-rejected-hunk one))
+                                  back)))
+                    (agent-q-diff-engine-call #'agent-q-diff-module-rejected root)))
+         (open (seq-filter (lambda (one) (eq 'open (agent-q-diff-comment-state one)))
+                           (agent-q-diff-engine-call #'agent-q-diff-module-comments root nil)))
+         (kind (lambda (kind)
+                 (seq-filter (lambda (one) (eq kind (agent-q-diff-comment-kind one))) open))))
+    (when (or rejected open)
+      (cons
+       (string-join
+        (delq nil
+              (list
+               (format "The user has reviewed in Emacs what was written into %s%s."
+                       (abbreviate-file-name root)
+                       (if counts (concat ": " counts) ""))
+               (agent-q-diff-round--section
+                "Taken out again. Do not write these lines again unless the user asks for them:"
+                rejected (apply-partially #'agent-q-diff-round--rejected-text root))
+               (agent-q-diff-round--section
+                "The user's comments; do what they say:"
+                (funcall kind 'comment) #'agent-q-diff-round--comment-text)
+               (agent-q-diff-round--section
+                "The user's questions; answer them, and change nothing for them:"
+                (funcall kind 'question) #'agent-q-diff-round--comment-text)
+               (and open
+                    "When you have handled a comment, call the tool resolve_comment with its id \
+and your answer; if you have no such tool, answer in your reply.")))
+        "\n\n")
+       (mapcar #'agent-q-diff-comment-id open)))))
+
+(defun agent-q-diff-round--section (heading all text-of)
+  "Return HEADING and the text of each of ALL by TEXT-OF, or nil if there is none."
+  (and all
+       (concat heading "\n\n"
+               (string-trim-right (mapconcat text-of all "\n")))))
+
+(defun agent-q-diff-round--rejected-text (root one)
+  "Return what agents read about ONE in the project at ROOT.
+ONE is an `agent-q-diff-rejected'."
+  (let ((path (agent-q-diff-rejected-path one))
+        (line (agent-q-diff-rejected-line one))
+        (reason (agent-q-diff-rejected-reason one)))
+    (concat "- " path
+            (if (< 0 line) (format ", line %d" line) "")
+            (if (agent-q-diff-reviewed-unsaved (expand-file-name path root))
+                " (in Emacs; the file still has them, since it is not saved yet)"
+              "")
+            (if (string-empty-p reason) "" (format ". The user says: %s" reason))
+            "\n"
+            (agent-q-diff-round--quoted (agent-q-diff-rejected-lines one) "    "))))
+
+(defun agent-q-diff-round--comment-text (one)
+  "Return what agents read about ONE, an `agent-q-diff-comment'."
+  (let ((path (agent-q-diff-comment-path one))
+        (side (agent-q-diff-comment-side one))
+        (line (agent-q-diff-comment-line one)))
+    (concat (format "- [%d] %s" (agent-q-diff-comment-id one)
+                    (if (string-empty-p path) "all of it" path))
+            (cond
+             ((null side) "")
+             ((null line) ", lines that are not there any more")
+             (t (concat ", " (agent-q-diff-round-lines-words side line
+                                                              (agent-q-diff-comment-n one))
+                        (if (agent-q-diff-comment-is-unsure one) ", place unsure" ""))))
+            (format ": %s\n" (agent-q-diff-comment-text one))
+            (if side
+                (agent-q-diff-round--quoted (agent-q-diff-comment-lines one) "    > ")
+              ""))))
+
+(defun agent-q-diff-round-lines-words (side line n)
+  "Return words for N lines from LINE on, from 0, of SIDE."
+  (concat (if (= 1 n)
+              (format "line %d" (1+ line))
+            (format "lines %d to %d" (1+ line) (+ line n)))
+          (if (eq side 'old) " before the change" "")))
+
+(defun agent-q-diff-round-queue-again (root)
+  "Queue the message in the project at ROOT again, if one waits.
+A comment has changed since."
+  (when-let ((untold (agent-q-diff-round--untold-messages root)))
+    (let ((text (or (agent-q-diff-round--text root nil nil)
+                    (cons "The user has nothing to say any more." nil))))
+      (agent-q-diff-engine-call #'agent-q-diff-module-queue-message root
+                                (seq-uniq (agent-q-diff-round--untold-agents root))
+                                (car text) (cdr text)))))
+
+(defun agent-q-diff-round-message (root)
+  "Return the text that agents of the project at ROOT are told next, or nil.
+If they were told everything, that is what they were told last."
+  (when-let ((messages (agent-q-diff-engine-call #'agent-q-diff-module-messages root)))
+    (mapconcat (lambda (message) (aref message 3)) messages "\n\n")))
+
+(provide 'agent-q-diff-rounds)
+;;; agent-q-diff-rounds.el ends here

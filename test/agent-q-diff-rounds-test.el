@@ -1,0 +1,199 @@
+;;; agent-q-diff-rounds-test.el --- What agents are told of a review after the write  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Tests of rounds: what was rejected comes back with its reason, and one message
+;; says to the agent what was decided.
+
+;;; Code:
+
+(require 'agent-q-diff-git-help)
+
+(defun aqd-rounds-write (changes)
+  "Have Codex write the lines CHANGES of f.txt in a turn."
+  (agent-q-diff-module-begin-turn default-directory "Codex" "s" "do it")
+  (aqd-pending-put "f.txt" (aqd-numbered 30 changes))
+  (agent-q-diff-module-end-turns default-directory))
+
+(defun aqd-rounds-message ()
+  "Return the message that waits, or was told last, without its first paragraph."
+  (when-let ((text (agent-q-diff-round-message default-directory)))
+    (string-join (cdr (split-string text "\n\n")) "\n\n")))
+
+(defun aqd-rounds-read ()
+  "Have the agents be told what waits; return non-nil if there was anything."
+  (let ((waiting (agent-q-diff-module-messages default-directory)))
+    (agent-q-diff-module-told default-directory
+                              (mapcar (lambda (message) (aref message 0)) waiting))
+    (and (seq-remove (lambda (message) (eq t (aref message 2))) waiting) t)))
+
+(defmacro aqd-rounds-play (&rest body)
+  "Run BODY in the review of what is pending, finish it, and return what it says."
+  (declare (indent 0) (debug t))
+  `(save-current-buffer
+     (aqd-with-pending
+       ,@body
+       (substring-no-properties (aqd-said (agent-q-diff-finish nil t))))))
+
+(ert-deftest aqd-rounds-one-message-has-what-was-taken-out-and-the-comments ()
+  (aqd-with-repository
+    (aqd-rounds-write '((3 . "three") (27 . "x")))
+    (aqd-pending-put "new.txt" "1\n2\n")
+    (should
+     (equal "2 files: 1 kept, 1 taken out, 1 still pending, Codex is told with your next prompt"
+            (aqd-rounds-play
+              (agent-q-diff-comment-hunk "keep the old name" 0)
+              (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+              (agent-q-diff-comment-hunk "why?" 1)
+              (aqd-pending-do #'agent-q-diff-accept-hunk 1)
+              (agent-q-diff-comment "well done"))))
+    (should (equal (format "The user has reviewed in Emacs what was written into %s: \
+1 hunk kept, 1 taken out, 1 undecided."
+                           (abbreviate-file-name default-directory))
+                   (car (split-string (agent-q-diff-round-message default-directory) "\n"))))
+    (should (equal "Taken out again. Do not write these lines again unless the user asks for them:
+
+- f.txt, line 3. The user says: keep the old name
+    -line 3
+    +three
+
+The user's comments; do what they say:
+
+- [1] f.txt, line 27: why?
+    > x
+
+- [2] all of it: well done
+
+When you have handled a comment, call the tool resolve_comment with its id and your answer; if you have no such tool, answer in your reply."
+                   (aqd-rounds-message)))
+    (should (aqd-rounds-read))
+    (should-not (aqd-rounds-read))
+    ;; Nothing new is to be told.
+    (should (equal "new.txt: 0 kept, 0 taken out, 1 still pending" (aqd-rounds-play)))
+    (should-not (aqd-rounds-read))))
+
+(ert-deftest aqd-rounds-what-was-rejected-comes-back-with-its-reason ()
+  (aqd-with-repository
+    (aqd-rounds-write '((3 . "three") (27 . "x")))
+    (aqd-rounds-play
+      (agent-q-diff-comment-hunk "keep the old name" 0)
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (aqd-pending-do #'agent-q-diff-accept-hunk 1))
+    (aqd-rounds-read)
+    ;; The same lines elsewhere, after another edit, and something new.
+    (agent-q-diff-module-begin-turn default-directory "Codex" "s" "again")
+    (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three") (15 . "15\nnew") (27 . "x"))))
+    (agent-q-diff-module-end-turns default-directory)
+    (should
+     (equal
+      "f.txt: 1 kept, 1 taken out, Codex is told with your next prompt"
+      (aqd-rounds-play
+         (should (string-search "# Note: 1 new hunk, 1 again." (buffer-string)))
+         (let ((signs (mapcar #'cdr (aqd-pending-signs))))
+           (should (= 1 (length signs)))
+           (should (string-match-p
+                    "\\`\\[PENDING, rejected today at [0-9:]+: keep the old name\\]\\'"
+                    (car signs))))
+         (aqd-pending-do #'agent-q-diff-accept-hunk 1)
+         ;; One key has the same reason.  A change of mind takes it back.
+         (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+         (should (equal '("[TAKEN OUT, commented]" "[KEPT]") (mapcar #'cdr (aqd-pending-signs))))
+         (agent-q-diff-undo)
+         (should-not (agent-q-diff-change-comments agent-q-diff-buffer-change))
+         (aqd-pending-do #'agent-q-diff-reject-hunk 0))))
+    (should (string-search "- f.txt, line 3. The user says: keep the old name\n"
+                           (aqd-rounds-message)))))
+
+(ert-deftest aqd-rounds-a-label-is-only-on-the-same-lines ()
+  (aqd-with-repository
+    (aqd-rounds-write '((3 . "three")))
+    (aqd-rounds-play (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+    (aqd-rounds-write '((3 . "three!")))
+    (save-current-buffer
+      (aqd-with-pending
+        (should-not (aqd-pending-signs))))
+    ;; Nor in another file, nor where the user has changed their mind.
+    (aqd-pending-put "f.txt" aqd-pending-text)
+    (aqd-pending-put "g.txt" aqd-pending-text)
+    (agent-q-diff-module-mark-reviewed default-directory '("g.txt"))
+    (aqd-pending-put "g.txt" (aqd-numbered 30 '((3 . "three"))))
+    (save-current-buffer
+      (aqd-with-pending
+        (should-not (aqd-pending-signs))))))
+
+(ert-deftest aqd-rounds-of-equal-hunks-none-is-said-to-be-the-one ()
+  (aqd-with-repository
+    (let ((text (lambda (one other)
+                  (concat "a\nb\nc\nd\n" one "e\nf\ng\nh\ni\nj\nk\n" other "l\nm\nn\no\n"))))
+      (aqd-pending-put "f.txt" (funcall text "" ""))
+      (agent-q-diff-module-mark-reviewed default-directory '("f.txt"))
+      (aqd-pending-put "f.txt" (funcall text "new\n" ""))
+      (aqd-rounds-play (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+      ;; By the lines around it, it is known.
+      (aqd-pending-put "f.txt" (funcall text "new\n" "new\n"))
+      (save-current-buffer
+        (aqd-with-pending
+          (pcase-let ((`((,_ . ,one) (,_ . ,other)) (aqd-pending-signs)))
+            (should (string-search "rejected today" one))
+            (should (equal "[PENDING, like one that you rejected]" other))))))))
+
+(ert-deftest aqd-rounds-what-is-back-is-not-said-to-be-taken-out ()
+  (aqd-with-repository
+    (aqd-rounds-write '((3 . "three")))
+    (aqd-rounds-play (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+    (should (string-search "+three" (aqd-rounds-message)))
+    ;; Nobody has read that, and the agent writes it again.
+    (aqd-rounds-write '((3 . "three") (27 . "x")))
+    (aqd-rounds-play
+      (agent-q-diff-comment-hunk "no" 1)
+      (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0))
+    (should (string-search "+x" (aqd-rounds-message)))
+    (should-not (string-search "+three" (aqd-rounds-message)))
+    (should (= 1 (length (agent-q-diff-module-messages default-directory))))))
+
+(ert-deftest aqd-rounds-what-is-not-saved-is-said-so ()
+  (aqd-with-repository
+    (aqd-rounds-write '((3 . "three")))
+    (let ((agent-q-diff-save 'never))
+      (aqd-rounds-play (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+      (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))
+      (should (string-search
+               "- f.txt, line 3 (in Emacs; the file still has them, since it is not saved yet)\n"
+               (aqd-rounds-message))))))
+
+(ert-deftest aqd-rounds-selected-lines-and-undo-are-counted-once ()
+  (aqd-with-repository
+    (aqd-rounds-write '((3 . "three") (4 . "four") (27 . "x")))
+    (let ((tally (lambda ()
+                   (seq-subseq (car (agent-q-diff-module-turns default-directory)) 5 7)))
+          (transient-mark-mode t))
+      (aqd-rounds-play
+        (goto-char (point-min))
+        (search-forward "+three")
+        (push-mark (line-beginning-position) t t)
+        (aqd-said (agent-q-diff-reject-hunk))
+        (should (equal [0 1] (funcall tally)))
+        (aqd-pending-do #'agent-q-diff-accept-hunk (1- (length agent-q-diff-buffer-marks)))
+        (should (equal [1 1] (funcall tally)))
+        (agent-q-diff-undo)
+        (agent-q-diff-undo)
+        (should (equal [0 0] (funcall tally)))
+        (should-not (agent-q-diff-module-rejected default-directory))
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (should (equal [0 1] (funcall tally)))))))
+
+(ert-deftest aqd-rounds-a-program-that-waits-has-the-result-and-no-message ()
+  (aqd-with-repository
+    (aqd-rounds-write '((3 . "three")))
+    (let ((review (nth 1 (agent-q-diff-changes-begin default-directory nil #'ignore
+                                                     (lambda () t)))))
+      (with-current-buffer (agent-q-diff-session-buffer review)
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (agent-q-diff-finish nil t)))
+    (should-not (agent-q-diff-module-messages default-directory))))
+
+(provide 'agent-q-diff-rounds-test)
+;;; agent-q-diff-rounds-test.el ends here
