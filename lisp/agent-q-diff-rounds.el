@@ -226,7 +226,7 @@ comments that agents have answered."
          (n-handled (seq-count (lambda (one) (eq 'handled (agent-q-diff-comment-state one)))
                                (agent-q-diff-round-comments round)))
          (n-new (and (< 0 finished)
-                     (agent-q-diff-round--n-since change root finished))))
+                     (agent-q-diff-round--n-since change finished))))
     (unless (and (null n-new) (= 0 n-again n-handled))
       (concat
        (string-join
@@ -241,16 +241,13 @@ comments that agents have answered."
         ", ")
        "."))))
 
-(defun agent-q-diff-round--n-since (change root time)
-  "Return the number of hunks of CHANGE in the project at ROOT written since TIME.
-TIME is in seconds since 1970.  Of what no agent has written in a turn, that is
-not known, so it counts."
-  (let ((old (cl-loop for turn in (agent-q-diff-engine-call #'agent-q-diff-module-turns root)
-                      when (< (aref turn 3) time) collect (aref turn 0))))
-    (cl-loop for hunk below (length (agent-q-diff-module-marks
-                                     (agent-q-diff-change-engine change)))
-             for turns = (agent-q-diff-change-hunk-turns change hunk)
-             count (or (null turns) (seq-difference turns old)))))
+(defun agent-q-diff-round--n-since (change turn)
+  "Return the number of hunks of CHANGE that were written after TURN, a number.
+Of what no agent has written in a turn, that is not known, so it counts."
+  (cl-loop for hunk below (length (agent-q-diff-module-marks
+                                   (agent-q-diff-change-engine change)))
+           for turns = (agent-q-diff-change-hunk-turns change hunk)
+           count (or (null turns) (< turn (apply #'max turns)))))
 
 ;;;; What is decided
 
@@ -326,8 +323,8 @@ DIFF and WORDS are its text and the words for that."
 
 (defun agent-q-diff-round--take-over-reason (change round hunk)
   "Give HUNK of CHANGE, just rejected, the reason of its rejection before.
-That is unless it has a comment.  ROUND is that of CHANGE.  Return the reason, or
-nil if there was none to be given."
+That is unless it has a comment.  ROUND is that of CHANGE.  Return the reason,
+or nil if there was none to be given."
   (when-let* ((one (and (null (alist-get hunk (agent-q-diff-change-comments change)))
                         (agent-q-diff-round--rejection change round hunk)))
               (reason (agent-q-diff-rejected-reason one)))
@@ -408,14 +405,15 @@ REVIEW."
   (let* ((change (agent-q-diff-session-change review))
          (waiting (agent-q-diff-written-waiting (agent-q-diff-change-written change))))
     (pcase-dolist (`(,hunk . ,comment) (copy-sequence (agent-q-diff-change-comments change)))
-      (when-let ((snapshot (and comment (agent-q-diff-change-hunk change hunk)))
-                 (_ (not (or (eq 'rejected (agent-q-diff-engine-hunk-mark snapshot))
-                             (memql (agent-q-diff-engine-hunk-id snapshot) waiting)))))
-        (agent-q-diff-round-comment round (agent-q-diff-round-path change hunk)
-                                    (agent-q-diff-round--lines
-                                     (agent-q-diff-round--diff change hunk))
-                                    'comment comment)
-        (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil)))
+      (let ((snapshot (agent-q-diff-change-hunk change hunk)))
+        (when (and comment
+                   (not (eq 'rejected (agent-q-diff-engine-hunk-mark snapshot)))
+                   (not (memql (agent-q-diff-engine-hunk-id snapshot) waiting)))
+          (agent-q-diff-round-comment round (agent-q-diff-round-path change hunk)
+                                      (agent-q-diff-round--lines
+                                       (agent-q-diff-round--diff change hunk))
+                                      'comment comment)
+          (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil))))
     (when-let ((comment (agent-q-diff-session-comment review)))
       (agent-q-diff-round-comment round "" nil 'comment comment))))
 
@@ -603,6 +601,59 @@ A comment has changed since."
       (agent-q-diff-engine-call #'agent-q-diff-module-queue-message root
                                 (seq-uniq (agent-q-diff-round--untold-agents root))
                                 (car text) (cdr text)))))
+
+;;;; What agents ask for, and answer
+
+(defvar agent-q-diff-round-changed-functions nil
+  "Functions to call with the root of a project when comments there have changed.")
+
+(defun agent-q-diff-round-open-text ()
+  "Return what is open in the project of `default-directory', for its agent.
+What was not told yet is told by that."
+  (condition-case nil
+      (agent-q-diff-round--open-text)
+    (agent-q-diff-no-repository agent-q-diff-round--nothing)))
+
+(defconst agent-q-diff-round--nothing "The user has said nothing that is not handled."
+  "What agents are told if there is nothing to be told.")
+
+(defun agent-q-diff-round--open-text ()
+  "Do what `agent-q-diff-round-open-text' does, in a project."
+  (let* ((root default-directory)
+         (untold (agent-q-diff-round--untold-messages root))
+         (told (mapcan (lambda (message) (append (aref message 4) nil)) untold))
+         (others (seq-filter (lambda (one)
+                               (and (memq (agent-q-diff-comment-state one) '(open sent))
+                                    (not (memql (agent-q-diff-comment-id one) told))))
+                             (agent-q-diff-engine-call #'agent-q-diff-module-comments
+                                                       root nil)))
+         (sent (seq-filter (lambda (one) (eq 'sent (agent-q-diff-comment-state one))) others)))
+    (prog1 (string-join
+            (or (append (mapcar (lambda (message) (aref message 3)) untold)
+                        (and sent
+                             (list (agent-q-diff-round--section
+                                    "Told before, and not handled yet:"
+                                    sent #'agent-q-diff-round--comment-text))))
+                (list agent-q-diff-round--nothing))
+            "\n\n")
+      (agent-q-diff-engine-call #'agent-q-diff-module-told root
+                                (mapcar (lambda (message) (aref message 0)) untold))
+      (when untold
+        (run-hook-with-args 'agent-q-diff-round-changed-functions root)))))
+
+(defun agent-q-diff-round-answer (id answer)
+  "Record ANSWER to the comment ID in the project of `default-directory'.
+ID is a string.  It is by the agent of the current call.  Return a message for
+it."
+  (unless (string-match-p "\\`[0-9]+\\'" id)
+    (signal 'agent-q-diff-bad-arguments
+            (list (format "\"%s\" is no id of a comment; it is a number such as 3" id))))
+  (agent-q-diff-engine-call #'agent-q-diff-module-answer-comment default-directory
+                            (string-to-number id)
+                            (or (agent-q-diff-call-agent agent-q-diff-call) "An agent")
+                            answer)
+  (run-hook-with-args 'agent-q-diff-round-changed-functions default-directory)
+  (format "Comment %s is handled, and the user sees your answer below its lines." id))
 
 (defun agent-q-diff-round-message (root)
   "Return the text that agents of the project at ROOT are told next, or nil.

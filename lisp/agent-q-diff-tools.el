@@ -52,6 +52,7 @@
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-edit-file)
+(require 'agent-q-diff-rounds)
 
 ;;;; The tools
 
@@ -116,7 +117,22 @@ propose them again; do as the answer says."
                 (rename_to string nil "New path, if the file is to be renamed or moved")
                 (executable boolean nil "Whether the file is to be executable"))
                t "The files, each once")
-      (description string t "What changed and why"))))
+      (description string t "What changed and why")))
+    (:name "review_comments"
+     :description "Return what the user, who reviews your changes, has said and what is not \
+handled yet: what was taken out again and why, comments and questions on lines, each with \
+its id. Call it before you go on with a task, if you were not told already."
+     :safety-level safe
+     :categories (editing)
+     :parameters ())
+    (:name "resolve_comment"
+     :description "Answer a comment or question of the user's, after you have done what it \
+says. Your answer is shown below its lines."
+     :safety-level safe
+     :categories (editing)
+     :parameters
+     ((id string t "The comment's id, such as 3")
+      (answer string t "What you did, or the answer to the question, in a sentence or two"))))
   "The tools.
 A parameter is (NAME TYPE IS-REQUIRED DESCRIPTION . OTHER-NAMES).  TYPE is
 `string', `boolean', or (array . PARAMETERS) for a list of objects.")
@@ -124,10 +140,12 @@ A parameter is (NAME TYPE IS-REQUIRED DESCRIPTION . OTHER-NAMES).  TYPE is
 (defun agent-q-diff-tools--json (parameters)
   "Return PARAMETERS as a JSON schema for `json-serialize' and `json-encode'."
   `((type . "object")
-    (properties . ,(mapcar (pcase-lambda (`(,name ,type ,_ ,description . ,_))
-                             `(,name ,@(agent-q-diff-tools--json-type type)
-                                     (description . ,description)))
-                           parameters))
+    (properties . ,(or (mapcar (pcase-lambda (`(,name ,type ,_ ,description . ,_))
+                                 `(,name ,@(agent-q-diff-tools--json-type type)
+                                         (description . ,description)))
+                               parameters)
+                       ;; `json-encode' takes an empty list for null.
+                       (make-hash-table)))
     (required . ,(vconcat (agent-q-diff-tools--required parameters)))))
 
 (defun agent-q-diff-tools--json-type (type)
@@ -828,6 +846,9 @@ in it."
       (let ((checked (agent-q-diff-tools-arguments tool arguments)))
         (pcase-exhaustive tool
           ("edit_file" (agent-q-diff-edit-file checked))
+          ("review_comments" (agent-q-diff-round-open-text))
+          ("resolve_comment" (agent-q-diff-round-answer (alist-get 'id checked)
+                                                        (alist-get 'answer checked)))
           ((or "propose_file_edit" "propose_patch" "propose_changes")
            (agent-q-diff-tools--propose-and-wait tool checked))))
     ((error quit) (agent-q-diff-message-of-failure err))))

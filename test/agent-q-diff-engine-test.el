@@ -195,6 +195,7 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-pending-since-turn agent-q-diff-module-queue-message
     agent-q-diff-module-rejected agent-q-diff-module-set-comment
     agent-q-diff-module-told agent-q-diff-module-turns
+    agent-q-diff-module-finish-round agent-q-diff-module-finished-round
     agent-q-diff-module-note-hunks agent-q-diff-module-noted-hunks
     agent-q-diff-module-pending-since agent-q-diff-module-reviewed-beside
     agent-q-diff-module-before-save agent-q-diff-module-note-saved-from

@@ -10,6 +10,7 @@
 ;;; Code:
 
 (require 'agent-q-diff-git-help)
+(require 'agent-q-diff-tools)
 
 (defun aqd-rounds-write (changes)
   "Have Codex write the lines CHANGES of f.txt in a turn."
@@ -194,6 +195,52 @@ When you have handled a comment, call the tool resolve_comment with its id and y
         (aqd-pending-do #'agent-q-diff-reject-hunk 0)
         (agent-q-diff-finish nil t)))
     (should-not (agent-q-diff-module-messages default-directory))))
+
+;;;; Tools
+
+(defun aqd-rounds-call (tool &rest arguments)
+  "Call TOOL with ARGUMENTS, a plist, as Codex does, and return the message."
+  (let ((agent-q-diff-call (agent-q-diff-call-with 'agent "Codex")))
+    (agent-q-diff-tools-call tool arguments)))
+
+(ert-deftest aqd-rounds-an-agent-reads-what-is-open-and-answers ()
+  (aqd-with-repository
+    (should (equal "The user has said nothing that is not handled."
+                   (aqd-rounds-call "review_comments")))
+    (aqd-rounds-write '((3 . "three") (27 . "x")))
+    (aqd-rounds-play
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (agent-q-diff-comment-hunk "why?" 1))
+    (let ((text (aqd-rounds-call "review_comments")))
+      (should (string-search "    +three\n" text))
+      (should (string-search "- [1] f.txt, line 27: why?\n    > x\n" text)))
+    ;; Now it was told, but has not answered.
+    (should-not (aqd-rounds-read))
+    (should (equal "Told before, and not handled yet:\n\n- [1] f.txt, line 27: why?\n    > x"
+                   (aqd-rounds-call "review_comments")))
+    (dolist (id '("7" "one" ""))
+      (should (string-prefix-p "Error" (aqd-rounds-call "resolve_comment"
+                                                        'id id 'answer "?"))))
+    (let (changed)
+      (let ((agent-q-diff-round-changed-functions (list (lambda (root) (push root changed)))))
+        (should (equal "Comment 1 is handled, and the user sees your answer below its lines."
+                       (aqd-rounds-call "resolve_comment" 'id "1" 'answer "It is shorter."))))
+      (should (equal (list default-directory) changed)))
+    (should (equal "The user has said nothing that is not handled."
+                   (aqd-rounds-call "review_comments")))
+    (let ((one (car (agent-q-diff-module-comments default-directory nil))))
+      (should (eq 'handled (agent-q-diff-comment-state one)))
+      (should (equal '(("Codex" . "It is shorter.")) (agent-q-diff-comment-replies one))))
+    (aqd-rounds-play
+      (should (string-search "# Note: 0 new hunks, 1 comment handled." (buffer-string))))))
+
+(ert-deftest aqd-rounds-without-a-project-nothing-is-open ()
+  (aqd-with-git-folder
+    (let ((default-directory aqd-pending-root))
+      (should (equal "The user has said nothing that is not handled."
+                     (aqd-rounds-call "review_comments")))
+      (should (string-prefix-p "Error" (aqd-rounds-call "resolve_comment"
+                                                        'id "1" 'answer "?"))))))
 
 (provide 'agent-q-diff-rounds-test)
 ;;; agent-q-diff-rounds-test.el ends here

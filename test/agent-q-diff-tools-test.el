@@ -86,7 +86,7 @@ new_str, description, shouldReplaceAll")
 (ert-deftest aqd-tools-unknown-tool ()
   (should (equal (aqd-call-tool "delete_file" nil)
                  "Error: Unknown tool 'delete_file'. The tools are edit_file, \
-propose_file_edit, propose_patch, propose_changes")))
+propose_file_edit, propose_patch, propose_changes, review_comments, resolve_comment")))
 
 (ert-deftest aqd-tools-arguments-as-json-gives-them ()
   (let ((json "{\"path\":\"target.txt\",\"old_str\":\"a\",\"new_str\":\"b\",\

@@ -212,8 +212,8 @@ fn ids(list: Value) -> Result<Vec<u64>> {
 
 /// Return the messages that agents of the project of FOLDER were not told yet.
 ///
-/// That is a list of [ID TIME TO MESSAGE], the latest last.  TIME is when the
-/// review was finished, in seconds since 1970; TO is as for
+/// That is a list of [ID TIME TO MESSAGE COMMENTS], the latest last.  TIME is when
+/// the review was finished, in seconds since 1970; the others are as for
 /// `agent-q-diff-module-queue-message'.  If all were told, return the last one,
 /// with t as TO.
 #[defun]
@@ -232,6 +232,7 @@ fn messages<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
                         false => list(env, to)?,
                     },
                     text(env, message.text.as_bytes())?,
+                    list(env, message.comments.clone())?,
                 ];
                 vector(env, message)
             });
@@ -327,9 +328,10 @@ fn finish_round(env: &Env, folder: Value) -> Result<()> {
     })
 }
 
-/// Return when the user has finished a review of the project of FOLDER last.
+/// Return the number of the last turn that the user has reviewed in the project of FOLDER.
 ///
-/// That is in seconds since 1970, or 0 if it is not known.
+/// It was the last one that was over when `agent-q-diff-module-finish-round' was
+/// called; 0 is none.
 #[defun]
 fn finished_round(env: &Env, folder: Value) -> Result<u64> {
     catching_panics(env, || {

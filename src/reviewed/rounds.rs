@@ -156,7 +156,7 @@ pub enum RoundRecord {
     Rejected(Rejected),
     /// A hunk of this path is not rejected after all.
     Unrejected(Path, String),
-    /// When the user has finished a review, in seconds since 1970.
+    /// The user has finished a review; the number is that of the last turn that was over by then.
     Finished(u64),
     /// There is something to be told, instead of what nobody was told yet.
     Message(Message),
@@ -208,7 +208,7 @@ impl Rounds {
         &self.rejected
     }
 
-    /// Returns when the user has finished a review last, in seconds since 1970; 0 is never.
+    /// Returns the number of the last turn that was over when the user last finished a review; 0 is none.
     pub fn finished(&self) -> u64 {
         self.finished
     }
@@ -262,7 +262,7 @@ impl Rounds {
                 self.rejected
                     .retain(|other| other.path != path || other.hunk != hunk);
             }
-            RoundRecord::Finished(time) => self.finished = time,
+            RoundRecord::Finished(turn) => self.finished = turn,
             RoundRecord::Message(message) => {
                 self.messages.retain(|one| one.is_told);
                 self.messages.push_back(message);
@@ -461,7 +461,7 @@ pub(crate) fn line(record: &RoundRecord) -> String {
             text_word(&one.lines),
             if one.is_told { "told" } else { "-" }
         ),
-        RoundRecord::Finished(time) => format!("finished {time}"),
+        RoundRecord::Finished(turn) => format!("finished {turn}"),
         RoundRecord::Unrejected(path, hunk) => {
             format!("unrejected {} {}", text_word(hunk), escaped(path))
         }
@@ -572,7 +572,7 @@ pub(crate) fn parse(words: &[&str]) -> Option<RoundRecord> {
             lines: text_of(lines)?,
             is_told: told == "told",
         }),
-        ["finished", time] => RoundRecord::Finished(time.parse().ok()?),
+        ["finished", turn] => RoundRecord::Finished(turn.parse().ok()?),
         ["unrejected", hunk, path] => RoundRecord::Unrejected(unescaped(path)?, text_of(hunk)?),
         [
             "message",
@@ -703,7 +703,7 @@ mod tests {
                 lines: "-a\n+b\n".to_owned(),
                 is_told: true,
             }),
-            RoundRecord::Finished(1_800_000_000),
+            RoundRecord::Finished(12),
             RoundRecord::Unrejected(path.clone(), "h2".to_owned()),
             RoundRecord::Message(message(&["Claude Code", ""])),
             RoundRecord::Message(Message {

@@ -11,11 +11,13 @@ use crate::socket::{Answer, Progress};
 pub const REVIEW_RESULT: &str = "review_result";
 
 /// The tools that Emacs answers.
-pub const TOOLS_OF_EMACS: [&str; 4] = [
+pub const TOOLS_OF_EMACS: [&str; 6] = [
     "propose_file_edit",
     "edit_file",
     "propose_patch",
     "propose_changes",
+    "review_comments",
+    "resolve_comment",
 ];
 
 /// What the agent is told about this server.
@@ -31,6 +33,8 @@ pub fn all() -> Vec<Tool> {
         edit_file(),
         propose_patch(),
         propose_changes(),
+        review_comments(),
+        resolve_comment(),
         review_result(),
     ]
 }
@@ -140,6 +144,37 @@ fn propose_changes() -> Tool {
     .with_annotations(proposing())
 }
 
+fn review_comments() -> Tool {
+    Tool::new(
+        TOOLS_OF_EMACS[4],
+        "Return what the user, who reviews your changes in Emacs, has said and what is not handled \
+         yet: what was taken out again and why, comments and questions on lines, each with its id. \
+         Call it before you go on with a task, if you were not told already.",
+        schema(json!({}), &[]),
+    )
+    .with_title("Read what the user says about changes")
+    .with_annotations(waiting())
+}
+
+fn resolve_comment() -> Tool {
+    Tool::new(
+        TOOLS_OF_EMACS[5],
+        "Answer a comment or question of the user's, after you have done what it says. Your answer \
+         is shown below its lines.",
+        schema(
+            json!({
+                "id": string("The comment's id, such as 3"),
+                "answer": string(
+                    "What you did, or the answer to the question, in a sentence or two",
+                ),
+            }),
+            &["id", "answer"],
+        ),
+    )
+    .with_title("Answer a comment of the user's")
+    .with_annotations(answering())
+}
+
 fn review_result() -> Tool {
     Tool::new(
         REVIEW_RESULT,
@@ -168,6 +203,11 @@ fn changing() -> ToolAnnotations {
         .destructive(true)
         .idempotent(false)
         .open_world(false)
+}
+
+/// Returns the annotations of a tool that changes no file.
+fn answering() -> ToolAnnotations {
+    changing().destructive(false)
 }
 
 /// Returns the annotations of a tool that only waits.
@@ -279,7 +319,10 @@ fn array(description: &str, items: &JsonObject) -> Value {
 
 /// Returns `answer` to a call of `tool` in the form of the tool's output schema, if it has one.
 pub fn structured(tool: &str, answer: &Answer) -> Option<Value> {
-    if tool == TOOLS_OF_EMACS[1] {
+    if !all()
+        .iter()
+        .any(|it| it.name == tool && it.output_schema.is_some())
+    {
         return None;
     }
     let status = if answer.is_error { "error" } else { "done" };

@@ -248,12 +248,16 @@ impl Project {
     /// [`ProjectError::Store`].
     pub fn finish(&mut self) -> Result<(), ProjectError> {
         self.store.change(|ledger, _| {
-            ledger.note_round(RoundRecord::Finished(now()));
+            let mut over = ledger.turns().iter().rev().filter(|turn| turn.is_over);
+            let last = over.next().map_or(0, |turn| turn.id);
+            if ledger.rounds().finished() != last {
+                ledger.note_round(RoundRecord::Finished(last));
+            }
             Ok(())
         })
     }
 
-    /// Returns when the user has finished a review last, in seconds since 1970; 0 is never.
+    /// Returns the number of the last turn that was over when the user last finished a review; 0 is none.
     ///
     /// # Errors
     ///
