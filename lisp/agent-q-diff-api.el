@@ -519,9 +519,10 @@ The end of the description is cut off if there is no room, or all of it is
 left out, and then the beginning of the directory is."
   (let* ((how "; M-x agent-q-diff-list")
          (room (- (agent-q-diff-base-echo-width) (string-width how)))
+         (written (agent-q-diff-change-written (agent-q-diff-session-change review)))
          (what (cond
-                ((agent-q-diff-change-written (agent-q-diff-session-change review))
-                 "Review of what was written into ")
+                ((and written (agent-q-diff-written-title written)) "Review of ")
+                (written "Review of what was written into ")
                 ((agent-q-diff-call-is-by-user (agent-q-diff-session-call review))
                  "Review of a diff of ")
                 (t (format "%s proposes to change "

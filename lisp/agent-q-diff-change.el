@@ -639,6 +639,7 @@ agent, or `outside', `unknown' or `user', as in `agent-q-diff-module-pending';
 or `somebody', if no turn of an agent is known.  LINES are as there, or nil if
 each line is by all of them.")
   (turns-by nil :documentation "As `written-by'; agents are the numbers of their turns.")
+  (title nil :documentation "What its agent was asked to do, or nil.")
   (round nil :documentation "`agent-q-diff-round', what is known beyond the hunks, or nil.")
   (news #'ignore :documentation "Called with the change when it is first shown.
 It returns a sentence on what is new in it, or nil.")

@@ -171,6 +171,7 @@ decided."
      :turns-by (mapcar (pcase-lambda (`(,name . ,file))
                          (cons name (agent-q-diff-pending-file-turns file)))
                        known)
+     :title (agent-q-diff-changes--title root (mapcar #'cdr known))
      :round (agent-q-diff-round-begin root (mapcar #'cdr known))
      :label #'agent-q-diff-round-label
      :news (if since #'ignore #'agent-q-diff-round-news)
@@ -448,14 +449,19 @@ That is the slot of `agent-q-diff-written'.  KNOWN is as for
 
 (defun agent-q-diff-changes--look-since (directory revision)
   "Return what differs from REVISION in the project of DIRECTORY.
-REVISION is the name of a commit, or (parting . NAME) for the one at which that
-and HEAD have parted.  The value is (ROOT TEXTS FILES LEFT-OUT COMMIT), where
-COMMIT is the short name of that commit, and the first line of its message."
+REVISION is the name of a commit, (parting . NAME) for the one at which that and
+HEAD have parted, or (turn . NUMBER) for what a turn has found.  The value is
+\(ROOT TEXTS FILES LEFT-OUT COMMIT), where COMMIT is the short name of that
+commit, and the first line of its message, or says which turn."
   (agent-q-diff-file-clean-up)
-  (let ((found (agent-q-diff-engine-call
-                #'agent-q-diff-module-pending-since
-                (expand-file-name directory)
-                (or (cdr-safe revision) revision) (consp revision))))
+  (let ((found (pcase revision
+                 (`(turn . ,turn)
+                  (agent-q-diff-engine-call #'agent-q-diff-module-pending-since-turn
+                                            (expand-file-name directory) turn))
+                 (_ (agent-q-diff-engine-call
+                     #'agent-q-diff-module-pending-since
+                     (expand-file-name directory)
+                     (or (cdr-safe revision) revision) (consp revision))))))
     (cons (file-name-as-directory (aref found 0)) (cdr (append found nil)))))
 
 (defconst agent-q-diff-changes--n-commits 5
@@ -642,6 +648,21 @@ hunks, in that review or an earlier one, is in the new one as well."
               (agent-q-diff-changes--start root texts files since notes callback awaited-p))))
           notes)))
 
+(defun agent-q-diff-changes--title (root files)
+  "Return what the agent was asked to do whose turn wrote FILES, or nil.
+That is the first line of its prompt, of the latest turn that wrote there, in
+the project at ROOT."
+  (when-let* ((ids (seq-filter #'integerp
+                               (mapcan (lambda (file)
+                                         (copy-sequence
+                                          (car (agent-q-diff-pending-file-turns file))))
+                                       files)))
+              (latest (apply #'max ids))
+              (turn (seq-find (lambda (turn) (= latest (aref turn 0)))
+                              (agent-q-diff-engine-call #'agent-q-diff-module-turns root)))
+              (title (aref turn 2)))
+    (and (not (string-empty-p title)) title)))
+
 (defun agent-q-diff-changes--start (root texts files since notes callback awaited-p)
   "Begin a review of FILES in the project at ROOT, and return it.
 TEXTS and SINCE are as for `agent-q-diff-changes--change', NOTES sentences for
@@ -701,7 +722,8 @@ ONLY is asked for with a prefix argument.  If it is the number of a turn of an
 agent, only files are shown in which that agent has written in that turn.  If
 it is a string, the name of a commit, all that differs from that is shown, what
 was reviewed as well; (parting . BRANCH) means the commit at which BRANCH and
-HEAD have parted."
+HEAD have parted, and (turn . NUMBER) what the files of that turn held before
+it."
   (interactive
    ;; How `project-switch-project' says which project, since Emacs 29.
    (let* ((override (bound-and-true-p project-current-directory-override))

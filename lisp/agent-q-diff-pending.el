@@ -142,7 +142,7 @@ Return nil if it was not looked at."
 
 ;;;; The number of hunks
 
-(defun agent-q-diff-pending--n-hunks (root texts file)
+(defun agent-q-diff-pending-n-hunks (root texts file)
   "Return the number of hunks that FILE has in a review; at least 1.
 FILE is an `agent-q-diff-pending-file'.  ROOT and TEXTS are as from
 `agent-q-diff-pending-look'.  What is decided as a whole is one hunk."
@@ -198,7 +198,7 @@ Return non-nil if that is done."
       (let* ((file (pop files))
              ;; Another Emacs may have removed its texts.
              (n (ignore-errors
-                  (agent-q-diff-pending--n-hunks
+                  (agent-q-diff-pending-n-hunks
                    root (agent-q-diff-pending-project-texts project) file))))
         (when n
           (puthash file n n-hunks))))

@@ -458,7 +458,7 @@ Return words for who will read it, or nil if there is nothing to be told."
               (agent-q-diff-engine-call #'agent-q-diff-module-messages root)))
 
 (defun agent-q-diff-round--untold-agents (root)
-  "Return the names of the agents that are to read a message in the project at ROOT."
+  "Return the names of the agents that have a message in the project at ROOT."
   (mapcan (lambda (message) (copy-sequence (aref message 2)))
           (agent-q-diff-round--untold-messages root)))
 
@@ -654,6 +654,14 @@ it."
                             answer)
   (run-hook-with-args 'agent-q-diff-round-changed-functions default-directory)
   (format "Comment %s is handled, and the user sees your answer below its lines." id))
+
+(defun agent-q-diff-round-tell (root)
+  "Return the text that agents of the project at ROOT are to be told, or \"\".
+It counts as told."
+  (let ((untold (agent-q-diff-round--untold-messages root)))
+    (agent-q-diff-engine-call #'agent-q-diff-module-told root
+                              (mapcar (lambda (message) (aref message 0)) untold))
+    (mapconcat (lambda (message) (aref message 3)) untold "\n\n")))
 
 (defun agent-q-diff-round-message (root)
   "Return the text that agents of the project at ROOT are told next, or nil.

@@ -69,12 +69,25 @@ SLOTS are further slots, keywords and values."
   "Return the absolute name of the file of REVIEW, or nil."
   (agent-q-diff-change-path (agent-q-diff-session-change review)))
 
+(defconst agent-q-diff-session--title-width 30
+  "Most columns of the title of a review.")
+
 (defun agent-q-diff-session-name (review)
-  "Return the subject of REVIEW for display: its file's name, or a number of files."
-  (let ((files (agent-q-diff-change-files (agent-q-diff-session-change review))))
-    (if (cdr files)
-        (format "%d files" (length files))
-      (agent-q-diff-file-change-name (car files)))))
+  "Return the subject of REVIEW for display: its file's name, or a number of files.
+Its title, if it has one, comes before that."
+  (let* ((change (agent-q-diff-session-change review))
+         (files (agent-q-diff-change-files change))
+         (written (agent-q-diff-change-written change))
+         (title (and written (agent-q-diff-written-title written))))
+    (concat (if title
+                (concat (truncate-string-to-width
+                         (agent-q-diff-visible title) agent-q-diff-session--title-width
+                         nil nil "…")
+                        " · ")
+              "")
+            (if (cdr files)
+                (format "%d files" (length files))
+              (agent-q-diff-file-change-name (car files))))))
 
 (defun agent-q-diff-session-directory (review)
   "Return the directory of the file of REVIEW, for display.

@@ -516,10 +516,10 @@ another git has locked the index (index.lock)"
     (let* ((counted nil)
            (note (lambda (_root _texts file)
                    (push (agent-q-diff-pending-file-path file) counted))))
-      (advice-add 'agent-q-diff-pending--n-hunks :before note)
+      (advice-add 'agent-q-diff-pending-n-hunks :before note)
       (unwind-protect
           (should (equal " [2 files, 3 hunks unreviewed]" (aqd-pending-amount)))
-        (advice-remove 'agent-q-diff-pending--n-hunks note))
+        (advice-remove 'agent-q-diff-pending-n-hunks note))
       (should (equal '("new.txt") counted)))))
 
 (ert-deftest aqd-pending-input-interrupts-the-count-which-goes-on-later ()

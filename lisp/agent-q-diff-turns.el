@@ -1,0 +1,204 @@
+;;; agent-q-diff-turns.el --- The turns of agents, and what happens at their end  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A turn begins with the user's prompt, and ends when the agent has done what it
+;; was asked to; the agent's own events say when.  At its end, what is pending is
+;; counted and announced, or its review opens, as the user likes.
+;;
+;; The list has the latest turns of a project, and reviews each, also those of
+;; which everything is decided.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'tabulated-list)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-session)
+(require 'agent-q-diff-pending)
+(require 'agent-q-diff-rounds)
+(require 'agent-q-diff-changes)
+
+;;;; Options
+
+(defcustom agent-q-diff-when-turn-ends 'announce
+  "What happens when an agent's turn has ended and something is pending.
+It is counted in the mode line in any case.
+`announce'  a message says how much it is
+`review'    its review is shown as soon as you do not type, in the way that
+            `agent-q-diff-display' says
+nil         nothing else"
+  :group 'agent-q-diff-review
+  :type '(choice (const :tag "Say how much is pending" announce)
+                 (const :tag "Open the review" review)
+                 (const :tag "Only count it" nil)))
+
+(defcustom agent-q-diff-stop-waits nil
+  "Whether an agent that has ended its turn waits for your review of it.
+Then the review opens at once, and when you finish it, the agent goes on with
+what you say.  Claude Code, Codex and Gemini CLI can do that.  If nil, it reads
+that with your next prompt."
+  :group 'agent-q-diff-review
+  :type 'boolean)
+
+;;;; The end of a turn
+
+(defun agent-q-diff-turns-ended (directory agent answer)
+  "Show what is pending in the project of DIRECTORY after a turn of AGENT.
+ANSWER is called once with the text with which the agent is to go on, or \"\".
+Return the review for which it waits, or nil."
+  (let ((default-directory directory))
+    (condition-case err
+        (pcase-let ((`(,root ,_ ,files ,_) (agent-q-diff-pending-look-and-note directory)))
+          (agent-q-diff-pending-mode)
+          (agent-q-diff-pending-count-soon root)
+          (cond
+           ((null files)
+            (funcall answer "")
+            nil)
+           (agent-q-diff-stop-waits
+            (agent-q-diff-turns--wait root answer))
+           (t
+            (funcall answer "")
+            (pcase agent-q-diff-when-turn-ends
+              ('announce (agent-q-diff-turns--announce agent files))
+              ('review (agent-q-diff-turns--review-soon root)))
+            nil)))
+      ;; Nobody has to be told: it is looked at again.
+      (agent-q-diff-error
+       (funcall answer "")
+       (message "After the turn of %s: %s" (agent-q-diff-visible agent)
+                (agent-q-diff-visible (agent-q-diff-error-text err)))
+       nil))))
+
+(defun agent-q-diff-turns--announce (agent files)
+  "Say that AGENT has ended its turn, and that FILES are pending."
+  (let ((n (length files)))
+    (message "%s has ended: %s to review; M-x agent-q-diff-review-changes"
+             (agent-q-diff-visible agent)
+             (format (ngettext "%d file" "%d files" n) n))))
+
+(defun agent-q-diff-turns--review-soon (root)
+  "Open the review of what is pending in the project at ROOT when Emacs is idle."
+  (run-with-idle-timer
+   1 nil
+   (lambda ()
+     (with-demoted-errors "Review after a turn: %S"
+       (agent-q-diff-changes-begin root nil)))))
+
+(defun agent-q-diff-turns--wait (root answer)
+  "Begin the review of what is pending in the project at ROOT, and return it.
+When it ends, call ANSWER with what the agent is to be told, which counts as
+told then; or with \"\" if that is nothing, or if the review was not finished."
+  (let ((review (nth 1 (agent-q-diff-changes-begin
+                        root nil
+                        (lambda (_result)
+                          (funcall answer (agent-q-diff-round-tell root)))))))
+    (unless review
+      (funcall answer ""))
+    review))
+
+;;;; The list
+
+(cl-defstruct (agent-q-diff-turn (:type vector) (:constructor nil) (:copier nil))
+  "A turn, as in `agent-q-diff-module-turns'."
+  id agent title time is-over n-kept n-taken-out paths)
+
+(defun agent-q-diff-turns--undecided (turn found)
+  "Return (N-FILES . N-HUNKS), how much of TURN is undecided.
+FOUND is as from `agent-q-diff-pending-look'."
+  (pcase-let ((`(,root ,texts ,files ,_) found)
+              (id (agent-q-diff-turn-id turn))
+              (n-files 0)
+              (n-hunks 0))
+    (dolist (file files)
+      (pcase-let ((`(,authors . ,lines) (agent-q-diff-pending-file-turns file)))
+        (when (memql id authors)
+          (cl-incf n-files)
+          (cl-incf n-hunks
+                   (if lines
+                       (seq-count (lambda (run) (memql id (nth 2 run))) lines)
+                     (agent-q-diff-pending-n-hunks root texts file))))))
+    (cons n-files n-hunks)))
+
+(defun agent-q-diff-turns--entries ()
+  "Return the entries of the list of this buffer's project, the latest turn first."
+  (let ((found (agent-q-diff-pending-look default-directory)))
+    (mapcar
+     (lambda (turn)
+       (pcase-let* ((`(,n-files . ,n-undecided) (agent-q-diff-turns--undecided turn found))
+                    (kept (agent-q-diff-turn-n-kept turn))
+                    (taken-out (agent-q-diff-turn-n-taken-out turn))
+                    (paths (agent-q-diff-turn-paths turn)))
+         (list turn
+               (vector (format-time-string "%m-%d %H:%M" (agent-q-diff-turn-time turn))
+                       (agent-q-diff-visible (agent-q-diff-turn-agent turn))
+                       (agent-q-diff-visible
+                        (concat (if (agent-q-diff-turn-is-over turn) "" "(at work) ")
+                                (agent-q-diff-turn-title turn)))
+                       (number-to-string (if (listp paths) (length paths) n-files))
+                       (number-to-string (+ kept taken-out n-undecided))
+                       (number-to-string kept)
+                       (number-to-string taken-out)
+                       (number-to-string n-undecided)))))
+     (reverse (agent-q-diff-engine-call #'agent-q-diff-module-turns default-directory)))))
+
+(defun agent-q-diff-turns-review ()
+  "Review what the agent has written in the turn at point.
+If something of it is undecided, that is shown; else all that differs from what
+its files held before."
+  (interactive)
+  (let ((turn (or (tabulated-list-get-id)
+                  (user-error "No turn is listed here"))))
+    (pcase-let ((`(,_ . ,n) (agent-q-diff-turns--undecided
+                             turn (agent-q-diff-pending-look default-directory))))
+      (condition-case err
+          (agent-q-diff-review-changes default-directory
+                                       (if (< 0 n)
+                                           (agent-q-diff-turn-id turn)
+                                         (cons 'turn (agent-q-diff-turn-id turn))))
+        (agent-q-diff-error
+         (user-error "%s" (agent-q-diff-visible (agent-q-diff-error-text err))))))))
+
+(defvar agent-q-diff-turns-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "\r" #'agent-q-diff-turns-review)
+    map)
+  "Keymap of the list of turns.")
+
+(define-derived-mode agent-q-diff-turns-mode tabulated-list-mode "Turns"
+  "Major mode of the list of the turns of agents in a project.
+\\<agent-q-diff-turns-mode-map>\\[agent-q-diff-turns-review] reviews what was written in a turn.
+Hunks that you decided before the write are not counted."
+  :interactive nil
+  (setq tabulated-list-format
+        [("Begun" 11 t) ("Agent" 12 t) ("Prompt" 24 t)
+         ("Files" 5 nil :right-align t) ("Hunks" 5 nil :right-align t)
+         ("Kept" 4 nil :right-align t) ("Out" 3 nil :right-align t)
+         ("Left" 4 nil :right-align t)]
+        tabulated-list-sort-key nil
+        tabulated-list-entries #'agent-q-diff-turns--entries)
+  (tabulated-list-init-header))
+
+;;;###autoload
+(defun agent-q-diff-turns ()
+  "Show the latest turns of agents in the project of the current buffer.
+For each, the list has how many hunks it has written, and how many of them you
+have kept, taken out, and not decided yet."
+  (interactive)
+  (let ((root (file-name-as-directory
+               (car (agent-q-diff-pending-look default-directory)))))
+    (pop-to-buffer (get-buffer-create "*agent-q-diff turns*"))
+    (agent-q-diff-turns-mode)
+    (setq default-directory root)
+    (tabulated-list-print)))
+
+(provide 'agent-q-diff-turns)
+;;; agent-q-diff-turns.el ends here

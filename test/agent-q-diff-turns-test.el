@@ -1,0 +1,150 @@
+;;; agent-q-diff-turns-test.el --- The turns of agents  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Tests of the list of turns, and of what happens when a turn has ended.
+
+;;; Code:
+
+(require 'agent-q-diff-git-help)
+(require 'agent-q-diff-turns)
+
+(defun aqd-turns-play (title changes)
+  "Have Codex, asked for TITLE, write the lines CHANGES of f.txt."
+  (agent-q-diff-module-begin-turn default-directory "Codex" "s" title)
+  (aqd-pending-put "f.txt" (aqd-numbered 30 changes))
+  (agent-q-diff-module-end-turns default-directory))
+
+(defun aqd-turns-rows ()
+  "Return the rows of the list of turns without their times."
+  (save-current-buffer
+    (agent-q-diff-turns)
+    (prog1 (mapcar (lambda (entry) (cdr (append (cadr entry) nil)))
+                   (agent-q-diff-turns--entries))
+      (kill-buffer))))
+
+(ert-deftest aqd-turns-the-list-says-what-became-of-each ()
+  (aqd-with-repository
+    (should-not (aqd-turns-rows))
+    (aqd-turns-play "fix the login bug" '((3 . "three") (15 . "15!") (27 . "x")))
+    (should (equal '(("Codex" "fix the login bug" "1" "3" "0" "0" "3")) (aqd-turns-rows)))
+    (save-current-buffer
+      (aqd-with-pending
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (aqd-pending-do #'agent-q-diff-accept-hunk 1)))
+    (should (equal '(("Codex" "fix the login bug" "1" "3" "1" "1" "1")) (aqd-turns-rows)))
+    (agent-q-diff-module-begin-turn default-directory "Codex" "s" "more")
+    (aqd-pending-put "new.txt" "1\n")
+    (should (equal '("Codex" "(at work) more" "1" "1" "0" "0" "1") (car (aqd-turns-rows))))))
+
+(defun aqd-turns-press-return (nth)
+  "Press RET on turn NTH of the list, and return the changed lines of the review."
+  (save-current-buffer
+    (agent-q-diff-turns)
+    (goto-char (point-min))
+    (forward-line nth)
+    (let ((review (agent-q-diff-turns-review)))
+      (prog1 (with-current-buffer (agent-q-diff-session-buffer review)
+               (seq-filter (lambda (line) (string-match-p "\\`[-+][^-+]" line))
+                           (split-string (buffer-substring-no-properties (point-min) (point-max))
+                                         "\n")))
+        (agent-q-diff-cancel review)
+        (kill-buffer "*agent-q-diff turns*")))))
+
+(ert-deftest aqd-turns-each-can-be-reviewed-also-when-all-is-decided ()
+  (aqd-with-repository
+    (aqd-turns-play "one" '((3 . "three")))
+    (save-current-buffer
+      (aqd-with-pending
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+    (aqd-turns-play "two" '((3 . "three") (27 . "x")))
+    (should (equal '("-line 27" "+x") (aqd-turns-press-return 0)))
+    ;; Nothing of it is pending, so all that differs from before it is shown.
+    (should (equal '("-line 3" "+three" "-line 27" "+x") (aqd-turns-press-return 1)))
+    (agent-q-diff-module-begin-turn default-directory "Codex" "s" "at work")
+    (agent-q-diff-mark-reviewed)
+    (should-error (aqd-turns-press-return 0) :type 'user-error)))
+
+(ert-deftest aqd-turns-a-hunk-that-was-kept-can-be-taken-out-of-a-past-turn ()
+  (aqd-with-repository
+    (aqd-turns-play "one" '((3 . "three")))
+    (agent-q-diff-mark-reviewed)
+    (let ((review (agent-q-diff-review-changes default-directory '(turn . 1))))
+      (with-current-buffer (agent-q-diff-session-buffer review)
+        (should (string-search "Everything since Codex's turn \"one\", yours included."
+                               (buffer-string)))
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (agent-q-diff-finish nil t)))
+    (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-turns-the-review-is-called-after-the-prompt ()
+  (aqd-with-repository
+    (aqd-turns-play "fix the login bug, and then all the other bugs" '((3 . "three")))
+    (aqd-with-pending
+      (should (equal "fix the login bug, and then a… · f.txt"
+                     (agent-q-diff-session-name agent-q-diff-buffer-review))))))
+
+(defun aqd-turns-end ()
+  "End a turn of Codex in Emacs; return (ANSWER . MESSAGE)."
+  (let* ((answer 'none)
+         (said (aqd-said (agent-q-diff-turns-ended default-directory "Codex"
+                                                   (lambda (text) (setq answer text))))))
+    (cons answer said)))
+
+(ert-deftest aqd-turns-the-end-of-a-turn-is-announced ()
+  (aqd-with-repository
+    (should (equal "" (car (aqd-turns-end))))
+    (aqd-turns-play "one" '((3 . "three")))
+    (should (equal '("" . "Codex has ended: 1 file to review; M-x agent-q-diff-review-changes")
+                   (aqd-turns-end)))
+    (should agent-q-diff-pending-mode)
+    (let ((agent-q-diff-when-turn-ends nil))
+      (should (equal "" (car (aqd-turns-end)))))
+    (should-not (agent-q-diff-open-reviews))))
+
+(ert-deftest aqd-turns-the-review-opens-when-nobody-types ()
+  (aqd-with-repository
+    (aqd-turns-play "one" '((3 . "three")))
+    (let ((agent-q-diff-when-turn-ends 'review)
+          (selected (selected-window))
+          (timer nil))
+      (cl-letf (((symbol-function 'run-with-idle-timer)
+                 (lambda (_seconds _repeat function &rest _) (setq timer function))))
+        (should (equal "" (car (aqd-turns-end)))))
+      (should-not (agent-q-diff-open-reviews))
+      (funcall timer)
+      (should (= 1 (length (agent-q-diff-open-reviews))))
+      (should (eq selected (selected-window)))
+      (agent-q-diff-cancel (car (agent-q-diff-open-reviews))))))
+
+(ert-deftest aqd-turns-an-agent-that-waits-goes-on-with-the-message ()
+  (aqd-with-repository
+    (aqd-turns-play "one" '((3 . "three")))
+    (let* ((agent-q-diff-stop-waits t)
+           (answers nil)
+           (review (agent-q-diff-turns-ended default-directory "Codex"
+                                             (lambda (text) (push text answers)))))
+      (should-not answers)
+      (with-current-buffer (agent-q-diff-session-buffer review)
+        (agent-q-diff-comment-hunk "keep the old name" 0)
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (agent-q-diff-finish nil t))
+      (should (= 1 (length answers)))
+      (should (string-search "The user says: keep the old name\n    -line 3\n" (car answers))))
+    ;; It is not told again.
+    (should (equal "" (agent-q-diff-round-tell default-directory)))
+    ;; Nothing is to be said.
+    (aqd-turns-play "two" '((27 . "x")))
+    (let* ((agent-q-diff-stop-waits t)
+           (answers nil)
+           (review (agent-q-diff-turns-ended default-directory "Codex"
+                                             (lambda (text) (push text answers)))))
+      (with-current-buffer (agent-q-diff-session-buffer review)
+        (agent-q-diff-finish nil t))
+      (should (equal '("") answers)))))
+
+(provide 'agent-q-diff-turns-test)
+;;; agent-q-diff-turns-test.el ends here
