@@ -135,6 +135,9 @@ place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
   "Hook run in the diff buffer after hunks were inserted in it, or replaced.
 See `agent-q-diff-buffer-announce-hunks'.")
 
+(defvar agent-q-diff-buffer-folds-hook nil
+  "Hook run in the diff buffer after text of hunks was hidden, or shown again.")
+
 (defvar-local agent-q-diff-buffer--announced nil
   "Value of `agent-q-diff-buffer-positions' when the hook was last run.
 It is compared by identity: changing the text makes a new vector.")
@@ -571,7 +574,9 @@ Return non-nil if they were."
            (folds (agent-q-diff-buffer-folds
                    (aref agent-q-diff-buffer-headings file)
                    (agent-q-diff-buffer-section-end file))))
-      (mapc #'delete-overlay folds)
+      (when folds
+        (mapc #'delete-overlay folds)
+        (run-hooks 'agent-q-diff-buffer-folds-hook))
       folds)))
 
 (defun agent-q-diff-buffer-folds (beg end)
@@ -750,7 +755,7 @@ If that were several, each hunk says whose it is."
             (and (agent-q-diff-file-change-unsaved-p file) "unsaved edits")))
      " · ")))
 
-(defun agent-q-diff-section--narrowest ()
+(defun agent-q-diff-buffer-narrowest ()
   "Return how many columns a line has in each window of this buffer, or nil."
   (when-let ((windows (get-buffer-window-list nil nil t)))
     (apply #'min (mapcar #'window-max-chars-per-line windows))))
@@ -758,7 +763,7 @@ If that were several, each hunk says whose it is."
 (defun agent-q-diff-section--resized (window)
   "Have the headings in the buffer of WINDOW fit its windows again."
   (with-current-buffer (window-buffer window)
-    (let ((width (agent-q-diff-section--narrowest)))
+    (let ((width (agent-q-diff-buffer-narrowest)))
       (unless (equal width agent-q-diff-section--width)
         (setq agent-q-diff-section--width width
               agent-q-diff-section--words nil)

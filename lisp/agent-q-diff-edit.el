@@ -26,6 +26,7 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-buffer)
+(require 'agent-q-diff-annotations)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-target)
@@ -520,8 +521,10 @@ than necessary.  Nothing is lost."
   "Make TEXT the post-image of HUNK of the current diff buffer, and show that.
 IS-MERGED is as for `agent-q-diff-engine-plan-text'."
   (let* ((change (agent-q-diff-split-change))
-         (note (agent-q-diff-decide-rewrite change hunk text is-merged)))
-    (agent-q-diff-split--print-below hunk)
+         (note (agent-q-diff-annotations-across-edit hunk
+                 (lambda ()
+                   (prog1 (agent-q-diff-decide-rewrite change hunk text is-merged)
+                     (agent-q-diff-split--print-below hunk))))))
     (agent-q-diff-buffer-goto-hunk hunk)
     (message "%s"
              (pcase (cons note is-merged)

@@ -43,6 +43,8 @@
   (is-created nil :documentation "Non-nil if a command of the review has created it.")
   (deleted nil :documentation "What the deleted file was, (MODES . BYTES), or nil.")
   (done nil :documentation "In a detached change, the operations that are done.")
+  (annotations nil :documentation "Notes that came with the proposal, a list of (LINE . TEXT).
+LINE counts from 0 in the text as it should be; nil is the whole file.")
   (original nil :documentation "The proposal's original text, or nil.")
   (modified nil :documentation "The proposal's modified text, or nil.")
   (is-altered nil :documentation "Non-nil if saving changed more than the hunks.")
@@ -272,6 +274,7 @@ kept, or if the file can no longer be a target."
                  :engine engine
                  :has-text (agent-q-diff-file-change-has-text change)
                  :operations (agent-q-diff-file-change-operations change)
+                 :annotations (agent-q-diff-file-change-annotations change)
                  :old-path (agent-q-diff-file-change-old-path change)
                  :new-path (agent-q-diff-file-change-new-path change)
                  :missing (agent-q-diff-file-change-missing change)
@@ -297,6 +300,8 @@ kept, or if the file can no longer be a target."
           (agent-q-diff-target-missing target) (agent-q-diff-target-missing target-again)
           (agent-q-diff-target-path target) (agent-q-diff-target-path target-again)
           (agent-q-diff-file-change-missing change) (agent-q-diff-file-change-missing again)
+          (agent-q-diff-file-change-annotations change)
+          (agent-q-diff-file-change-annotations again)
           (agent-q-diff-file-change-is-created change)
           (agent-q-diff-file-change-is-created again)
           (agent-q-diff-file-change-deleted change) (agent-q-diff-file-change-deleted again))

@@ -317,7 +317,7 @@ KIND is a key of `agent-q-diff-confusables--effects'."
 
 ;;;; Commands
 
-(defvar agent-q-diff-long-lines--expand-functions nil
+(defvar agent-q-diff-long-lines-expand-functions nil
   "Abnormal hook to expand something at point that is not a long line.
 Each function is called without arguments.  It returns non-nil if it has
 shown all of something at point, or has cut it off again.")
@@ -333,7 +333,7 @@ On any other line show all lines of its hunk, or cut them off again; see
          ;; In a folded description, it is not the line that is cut off.
          (not (invisible-p (1- (line-end-position)))))
     (agent-q-diff-long-lines--toggle))
-   ((run-hook-with-args-until-success 'agent-q-diff-long-lines--expand-functions))
+   ((run-hook-with-args-until-success 'agent-q-diff-long-lines-expand-functions))
    (t (user-error "The line is shown whole"))))
 
 (defun agent-q-diff-long-lines--toggle ()
@@ -400,17 +400,21 @@ lines."
               (forward-line n-hidden)
               (list from (1- (point)) n-hidden))))))))
 
-(defun agent-q-diff-fold--sign (n-lines)
-  "Return the text that is shown in place of N-LINES lines."
-  (let ((text (substitute-command-keys
+(defun agent-q-diff-fold-words (n-lines)
+  "Return words for N-LINES hidden lines, with the key for showing them."
+  (propertize (substitute-command-keys
                (format (ngettext
                         "… %d more line, \
 \\<agent-q-diff-mode-map>\\[agent-q-diff-expand-line] shows it"
                         "… %d more lines, \
 \\<agent-q-diff-mode-map>\\[agent-q-diff-expand-line] shows them"
                         n-lines)
-                       n-lines))))
-    (setq text (propertize text 'face 'agent-q-diff-warning))
+                       n-lines))
+              'face 'agent-q-diff-warning))
+
+(defun agent-q-diff-fold--sign (n-lines)
+  "Return the text that is shown in place of N-LINES lines."
+  (let ((text (agent-q-diff-fold-words n-lines)))
     ;; The cursor is shown on it, to show where the key works.
     (put-text-property 0 1 'cursor t text)
     text))
@@ -436,7 +440,8 @@ lines."
     (goto-char (overlay-start overlay))
     (push (copy-marker (agent-q-diff-buffer-position (agent-q-diff-buffer-hunk-here)))
           agent-q-diff-fold--expanded))
-  (delete-overlay overlay))
+  (delete-overlay overlay)
+  (run-hooks 'agent-q-diff-buffer-folds-hook))
 
 (defun agent-q-diff-fold--of (hunk)
   "Return the overlay that hides the middle of HUNK, or nil."
@@ -478,7 +483,8 @@ Return nil if the hunk is too short for that."
         (setq agent-q-diff-fold--expanded
               (cl-delete (agent-q-diff-buffer-position hunk)
                          agent-q-diff-fold--expanded :test #'=))
-        (agent-q-diff-fold--hide hunk)))))
+        (prog1 (agent-q-diff-fold--hide hunk)
+          (run-hooks 'agent-q-diff-buffer-folds-hook))))))
 
 ;;;; A long description
 
@@ -565,8 +571,8 @@ Return nil if there is nothing to show or to hide."
 (defun agent-q-diff-fold-set-up ()
   "Hide the middle of long hunks in this buffer."
   (add-to-invisibility-spec 'agent-q-diff-cut)
-  (add-hook 'agent-q-diff-long-lines--expand-functions #'agent-q-diff-fold--toggle nil t)
-  (add-hook 'agent-q-diff-long-lines--expand-functions #'agent-q-diff-fold-toggle-description
+  (add-hook 'agent-q-diff-long-lines-expand-functions #'agent-q-diff-fold--toggle nil t)
+  (add-hook 'agent-q-diff-long-lines-expand-functions #'agent-q-diff-fold-toggle-description
             90 t)
   (add-hook 'agent-q-diff-buffer-hunks-hook #'agent-q-diff-fold--update nil t))
 

@@ -34,6 +34,7 @@
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-fontify)
+(require 'agent-q-diff-annotations)
 (require 'agent-q-diff-change)
 
 (defun agent-q-diff-navigation--say-state (&optional aside)
@@ -474,7 +475,8 @@ Before point is first moved in the target, its position becomes the mark."
     (when agent-q-diff-hide-decided-mode
       (agent-q-diff-filter--hide-decided))
     (when agent-q-diff-fold-white-space-mode
-      (agent-q-diff-filter--fold))))
+      (agent-q-diff-filter--fold))
+    (run-hooks 'agent-q-diff-buffer-folds-hook)))
 
 (defun agent-q-diff-filter--hide-decided ()
   "Hide the decided hunks, adjacent ones together."
@@ -554,14 +556,28 @@ Before point is first moved in the target, its position becomes the mark."
       (widen)
       (save-excursion
         (goto-char (agent-q-diff-buffer-position hunk))
-        (let ((overlay (make-overlay (line-end-position)
-                                     (1- (agent-q-diff-buffer-hunk-end hunk)))))
+        (let* ((beg (line-end-position))
+               (end (1- (agent-q-diff-buffer-hunk-end hunk)))
+               (overlay (make-overlay beg end)))
           (overlay-put overlay 'agent-q-diff-folded t)
           (overlay-put overlay 'evaporate t)
           (overlay-put overlay 'invisible 'agent-q-diff)
-          (overlay-put overlay 'isearch-open-invisible #'delete-overlay)
+          (overlay-put overlay 'isearch-open-invisible #'agent-q-diff-filter--open-hunk)
           (overlay-put overlay 'after-string
-                       (propertize " …" 'face 'agent-q-diff-pending)))))))
+                       (propertize (concat " …" (agent-q-diff-filter--n-annotations beg end))
+                                   'face 'agent-q-diff-pending)))))))
+
+(defun agent-q-diff-filter--n-annotations (beg end)
+  "Return words on how many annotations of lines from BEG to END are hidden."
+  (let ((n (length (agent-q-diff-annotations-between beg end))))
+    (if (zerop n)
+        ""
+      (format (ngettext " %d note" " %d notes" n) n))))
+
+(defun agent-q-diff-filter--open-hunk (overlay)
+  "Show the hunk that OVERLAY hides."
+  (delete-overlay overlay)
+  (run-hooks 'agent-q-diff-buffer-folds-hook))
 
 (defun agent-q-diff-filter--know-hunks ()
   "Find the hunks of this buffer, unless they are known, to fold them."
@@ -622,7 +638,8 @@ that, and elsewhere above the first hunk with all hunks."
       (delete-overlay (agent-q-diff-filter--folded hunk))
       (agent-q-diff-buffer-goto-hunk hunk))
      (t (agent-q-diff-buffer-goto-hunk hunk)
-        (agent-q-diff-filter--fold-hunk hunk)))))
+        (agent-q-diff-filter--fold-hunk hunk)))
+    (run-hooks 'agent-q-diff-buffer-folds-hook)))
 
 (defun agent-q-diff-fold-all-hunks ()
   "Fold all hunks into their headers; if any is folded, show them all.
@@ -631,7 +648,8 @@ If there are several files, fold them into their headings."
   (agent-q-diff-filter--know-hunks)
   (if agent-q-diff-buffer-headings
       (agent-q-diff-filter--toggle-all-files)
-    (agent-q-diff-filter--toggle-all-hunks)))
+    (agent-q-diff-filter--toggle-all-hunks))
+  (run-hooks 'agent-q-diff-buffer-folds-hook))
 
 (defun agent-q-diff-filter--toggle-all-hunks ()
   "Fold all hunks into their headers; if any is folded, show them all."
