@@ -771,7 +771,7 @@ ALL is as for `agent-q-diff-change--by'."
     (agent-q-diff-change--hunk-by change hunk (agent-q-diff-written-written-by written))))
 
 (defun agent-q-diff-change-hunk-turns (change hunk)
-  "Return in which turns HUNK of CHANGE was written, a list of numbers."
+  "Return a list of the number of each turn that wrote HUNK of CHANGE."
   (when-let ((written (agent-q-diff-change-written change)))
     (seq-filter #'integerp
                 (agent-q-diff-change--hunk-by change hunk

@@ -29,6 +29,7 @@
 (require 'agent-q-diff-reviewed)
 (require 'agent-q-diff-pending)
 (require 'agent-q-diff-rounds)
+(require 'agent-q-diff-comments)
 
 (declare-function vc-git-branches "vc-git" ())
 (autoload 'vc-git-branches "vc-git")

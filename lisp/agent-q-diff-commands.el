@@ -245,9 +245,10 @@ message.  Otherwise the change is the user's, and there are no words."
 
 (defvar agent-q-diff-commands-instead-functions nil
   "Abnormal hook of functions that carry out a command in another way.
-Each is called with `reject', `reject-all', `toggle' or `unapply', and returns
-non-nil if it has done that: in a buffer whose text is not a diff, there is
-nothing to decide, and while an agent works, a rejection waits.")
+Each is called with `reject', `reject-all', `toggle', `unapply', `comment' or
+`ask', and returns non-nil if it has done that: in a buffer whose text is not a
+diff, there is nothing to decide; while an agent works, a rejection waits; and
+what was written already is commented on by the line.")
 
 ;;;; Commands
 
@@ -832,6 +833,23 @@ the next one, a key in the prompt makes it a comment on that hunk."
     (setf (alist-get hunk (agent-q-diff-change-comments change) nil t)
           (and (not (string-blank-p comment)) comment))
     (agent-q-diff-signs-show-hunk hunk)))
+
+(defun agent-q-diff-comment-here ()
+  "Comment on what is at point, for the agent.
+That is the hunk.  In a review of what was written already, it is the line at
+point or the selected lines, on a heading the file, and only in the header of a
+hunk the hunk; on a line with a comment, that is changed."
+  (interactive)
+  (unless (run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions 'comment)
+    (call-interactively #'agent-q-diff-comment-hunk)))
+
+(defun agent-q-diff-ask ()
+  "Ask the agent something about the lines at point, which decides nothing.
+This is for a review of what was written already; the agent answers by the
+question's id."
+  (interactive)
+  (unless (run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions 'ask)
+    (user-error "An agent that waits for your decision cannot answer; c comments on the hunk")))
 
 (defun agent-q-diff-commands--comment-on (hunk)
   "Return the user's comment on HUNK, or nil."

@@ -56,7 +56,8 @@
     (agent-q-diff-split-hunk      . "split the hunk into its smallest parts")
     (agent-q-diff-edit-hunk       . "edit the lines that the hunk proposes")
     (agent-q-diff-merge-hunk      . "merge a hunk that does not apply into the file's lines")
-    (agent-q-diff-comment-hunk    . "comment on the hunk, for the agent")
+    (agent-q-diff-comment-here    . "comment on the hunk, or on lines written already, for the agent")
+    (agent-q-diff-ask             . "ask the agent about lines that were written already")
     (agent-q-diff-comment         . "comment on the whole proposal")
     (agent-q-diff-next-conflict   . "go to the next conflict or ambiguous hunk")
     (agent-q-diff-previous-conflict . "go to the previous one")
@@ -235,7 +236,7 @@ hunk keeps it, rejecting it takes it out of the file, and u makes it pending aga
 (defconst agent-q-diff-menu--here
   '(agent-q-diff-accept-hunk agent-q-diff-reject-hunk agent-q-diff-unapply-hunk
     agent-q-diff-split-hunk agent-q-diff-edit-hunk agent-q-diff-merge-hunk
-    agent-q-diff-comment-hunk agent-q-diff-preview-hunk)
+    agent-q-diff-comment-here agent-q-diff-ask agent-q-diff-preview-hunk)
   "The commands in the context menu.")
 
 (defun agent-q-diff-menu--at (click command)
@@ -340,7 +341,8 @@ In a diff that was not made from a review, carry it out."
     (define-key map "s" #'agent-q-diff-split-hunk)
     (define-key map "e" #'agent-q-diff-edit-hunk)
     (define-key map "m" #'agent-q-diff-merge-hunk)
-    (define-key map "c" #'agent-q-diff-comment-hunk)
+    (define-key map "c" #'agent-q-diff-comment-here)
+    (define-key map "Q" #'agent-q-diff-ask)
     (define-key map "C" #'agent-q-diff-comment)
     (define-key map " " #'agent-q-diff-toggle-hunk)
     (define-key map "\r" #'agent-q-diff-preview-hunk)

@@ -105,6 +105,11 @@ DIFF is as from `agent-q-diff-round--diff'."
                          (split-string diff "\n"))
              ""))
 
+(defun agent-q-diff-round-hunk-lines (change hunk)
+  "Return the changed lines of HUNK of CHANGE, (SIDE START N), from 0.
+Return nil if it has none."
+  (agent-q-diff-round--lines (agent-q-diff-round--diff change hunk)))
+
 (defun agent-q-diff-round--lines (diff)
   "Return the changed lines of DIFF: (SIDE START N), or nil if it has none.
 SIDE is `new' if there is any line in the new text, else `old'.  START is
@@ -410,8 +415,7 @@ REVIEW."
                    (not (eq 'rejected (agent-q-diff-engine-hunk-mark snapshot)))
                    (not (memql (agent-q-diff-engine-hunk-id snapshot) waiting)))
           (agent-q-diff-round-comment round (agent-q-diff-round-path change hunk)
-                                      (agent-q-diff-round--lines
-                                       (agent-q-diff-round--diff change hunk))
+                                      (agent-q-diff-round-hunk-lines change hunk)
                                       'comment comment)
           (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil))))
     (when-let ((comment (agent-q-diff-session-comment review)))
@@ -595,51 +599,72 @@ ONE is an `agent-q-diff-rejected'."
 (defun agent-q-diff-round-queue-again (root)
   "Queue the message in the project at ROOT again, if one waits.
 A comment has changed since."
-  (when-let ((untold (agent-q-diff-round--untold-messages root)))
-    (let ((text (or (agent-q-diff-round--text root nil nil)
-                    (cons "The user has nothing to say any more." nil))))
+  (when (agent-q-diff-round--untold-messages root)
+    (agent-q-diff-round-queue-now root)))
+
+(defun agent-q-diff-round-queue-now (root)
+  "Queue what is to be told in the project at ROOT, for who was to read a message.
+If nobody was, it is for whichever agent asks first."
+  (let ((untold (agent-q-diff-round--untold-messages root))
+        (text (agent-q-diff-round--text root nil nil)))
+    (when (or untold text)
       (agent-q-diff-engine-call #'agent-q-diff-module-queue-message root
                                 (seq-uniq (agent-q-diff-round--untold-agents root))
-                                (car text) (cdr text)))))
+                                (or (car text) "The user has nothing to say any more.")
+                                (cdr text)))))
 
 ;;;; What agents ask for, and answer
 
 (defvar agent-q-diff-round-changed-functions nil
   "Functions to call with the root of a project when comments there have changed.")
 
-(defun agent-q-diff-round-open-text ()
-  "Return what is open in the project of `default-directory', for its agent.
-What was not told yet is told by that."
-  (condition-case nil
-      (agent-q-diff-round--open-text)
-    (agent-q-diff-no-repository agent-q-diff-round--nothing)))
-
 (defconst agent-q-diff-round--nothing "The user has said nothing that is not handled."
   "What agents are told if there is nothing to be told.")
 
+(defun agent-q-diff-round-open-text (&optional path)
+  "Return what is open in the project of `default-directory', for its agent.
+What was not told yet is told by that.  With PATH, the name of a file, return
+only the comments and questions on that file."
+  (condition-case nil
+      (if path
+          (agent-q-diff-round--open-text-of path)
+        (agent-q-diff-round--open-text))
+    (agent-q-diff-no-repository agent-q-diff-round--nothing)))
+
+(defun agent-q-diff-round--open-comments ()
+  "Return the comments of the project of `default-directory' that are not handled."
+  (seq-filter (lambda (one) (memq (agent-q-diff-comment-state one) '(open sent)))
+              (agent-q-diff-engine-call #'agent-q-diff-module-comments default-directory nil)))
+
+(defun agent-q-diff-round--open-text-of (path)
+  "Return the comments on the file PATH that are not handled, for its agent."
+  (let* ((path (file-relative-name
+                (expand-file-name path)
+                (car (agent-q-diff-pending-look default-directory))))
+         (all (seq-filter (lambda (one) (equal path (agent-q-diff-comment-path one)))
+                          (agent-q-diff-round--open-comments))))
+    (or (agent-q-diff-round--section
+         (format "What the user says about %s:" path) all #'agent-q-diff-round--comment-text)
+        agent-q-diff-round--nothing)))
+
 (defun agent-q-diff-round--open-text ()
-  "Do what `agent-q-diff-round-open-text' does, in a project."
-  (let* ((root default-directory)
-         (untold (agent-q-diff-round--untold-messages root))
+  "Return all that is open in the project of `default-directory', for its agent."
+  (let* ((untold (agent-q-diff-round--untold-messages default-directory))
          (told (mapcan (lambda (message) (append (aref message 4) nil)) untold))
-         (others (seq-filter (lambda (one)
-                               (and (memq (agent-q-diff-comment-state one) '(open sent))
-                                    (not (memql (agent-q-diff-comment-id one) told))))
-                             (agent-q-diff-engine-call #'agent-q-diff-module-comments
-                                                       root nil)))
-         (sent (seq-filter (lambda (one) (eq 'sent (agent-q-diff-comment-state one))) others)))
-    (prog1 (string-join
-            (or (append (mapcar (lambda (message) (aref message 3)) untold)
-                        (and sent
-                             (list (agent-q-diff-round--section
-                                    "Told before, and not handled yet:"
-                                    sent #'agent-q-diff-round--comment-text))))
-                (list agent-q-diff-round--nothing))
-            "\n\n")
-      (agent-q-diff-engine-call #'agent-q-diff-module-told root
-                                (mapcar (lambda (message) (aref message 0)) untold))
-      (when untold
-        (run-hook-with-args 'agent-q-diff-round-changed-functions root)))))
+         (sent (seq-filter (lambda (one)
+                             (and (eq 'sent (agent-q-diff-comment-state one))
+                                  (not (memql (agent-q-diff-comment-id one) told))))
+                           (agent-q-diff-round--open-comments)))
+         (before (agent-q-diff-round--section "Told before, and not handled yet:"
+                                              sent #'agent-q-diff-round--comment-text)))
+    (agent-q-diff-engine-call #'agent-q-diff-module-told default-directory
+                              (mapcar (lambda (message) (aref message 0)) untold))
+    (when untold
+      (run-hook-with-args 'agent-q-diff-round-changed-functions default-directory))
+    (string-join (or (append (mapcar (lambda (message) (aref message 3)) untold)
+                             (and before (list before)))
+                     (list agent-q-diff-round--nothing))
+                 "\n\n")))
 
 (defun agent-q-diff-round-answer (id answer)
   "Record ANSWER to the comment ID in the project of `default-directory'.

@@ -80,6 +80,7 @@
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-changes)
+(require 'agent-q-diff-turns)
 (require 'agent-q-diff-own-tool)
 (require 'agent-q-diff-own-agent)
 

@@ -124,7 +124,8 @@ handled yet: what was taken out again and why, comments and questions on lines, 
 its id. Call it before you go on with a task, if you were not told already."
      :safety-level safe
      :categories (editing)
-     :parameters ())
+     :parameters
+     ((path string nil "File path; then only comments and questions on this file")))
     (:name "resolve_comment"
      :description "Answer a comment or question of the user's, after you have done what it \
 says. Your answer is shown below its lines."
@@ -140,12 +141,10 @@ A parameter is (NAME TYPE IS-REQUIRED DESCRIPTION . OTHER-NAMES).  TYPE is
 (defun agent-q-diff-tools--json (parameters)
   "Return PARAMETERS as a JSON schema for `json-serialize' and `json-encode'."
   `((type . "object")
-    (properties . ,(or (mapcar (pcase-lambda (`(,name ,type ,_ ,description . ,_))
-                                 `(,name ,@(agent-q-diff-tools--json-type type)
-                                         (description . ,description)))
-                               parameters)
-                       ;; `json-encode' takes an empty list for null.
-                       (make-hash-table)))
+    (properties . ,(mapcar (pcase-lambda (`(,name ,type ,_ ,description . ,_))
+                             `(,name ,@(agent-q-diff-tools--json-type type)
+                                     (description . ,description)))
+                           parameters))
     (required . ,(vconcat (agent-q-diff-tools--required parameters)))))
 
 (defun agent-q-diff-tools--json-type (type)
@@ -846,7 +845,7 @@ in it."
       (let ((checked (agent-q-diff-tools-arguments tool arguments)))
         (pcase-exhaustive tool
           ("edit_file" (agent-q-diff-edit-file checked))
-          ("review_comments" (agent-q-diff-round-open-text))
+          ("review_comments" (agent-q-diff-round-open-text (alist-get 'path checked)))
           ("resolve_comment" (agent-q-diff-round-answer (alist-get 'id checked)
                                                         (alist-get 'answer checked)))
           ((or "propose_file_edit" "propose_patch" "propose_changes")

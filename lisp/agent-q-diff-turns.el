@@ -177,7 +177,6 @@ its files held before."
   "Major mode of the list of the turns of agents in a project.
 \\<agent-q-diff-turns-mode-map>\\[agent-q-diff-turns-review] reviews what was written in a turn.
 Hunks that you decided before the write are not counted."
-  :interactive nil
   (setq tabulated-list-format
         [("Begun" 11 t) ("Agent" 12 t) ("Prompt" 24 t)
          ("Files" 5 nil :right-align t) ("Hunks" 5 nil :right-align t)
@@ -189,8 +188,8 @@ Hunks that you decided before the write are not counted."
 
 ;;;###autoload
 (defun agent-q-diff-turns ()
-  "Show the latest turns of agents in the project of the current buffer.
-For each, the list has how many hunks it has written, and how many of them you
+  "Show what agents did, turn by turn, in the project of the current buffer.
+For each, it has how many hunks it has written, and how many of them you
 have kept, taken out, and not decided yet."
   (interactive)
   (let ((root (file-name-as-directory

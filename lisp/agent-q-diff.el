@@ -94,6 +94,12 @@
   "Review DIFF, a unified diff of one or more files, and return the review." t)
 (autoload 'agent-q-diff-review-changes "agent-q-diff-changes"
   "Review what was written into the project of DIRECTORY and not reviewed yet." t)
+(autoload 'agent-q-diff-turns "agent-q-diff-turns"
+  "Show what agents did, turn by turn, in the project of the current buffer." t)
+(autoload 'agent-q-diff-comments "agent-q-diff-comments"
+  "List the comments and questions in the project of the current buffer." t)
+(autoload 'agent-q-diff-comment-file "agent-q-diff-comments"
+  "Say TEXT about the line at point of this file, or about the selected lines." t)
 (autoload 'agent-q-diff-mark-reviewed "agent-q-diff-changes"
   "Record that the project of the current buffer was reviewed as it is." t)
 (autoload 'agent-q-diff-end-turns "agent-q-diff-changes"
@@ -149,6 +155,8 @@
     (define-key map "n" #'agent-q-diff-next-review)
     (define-key map "f" #'agent-q-diff-go-to-review)
     (define-key map "l" #'agent-q-diff-list)
+    (define-key map "T" #'agent-q-diff-turns)
+    (define-key map "C" #'agent-q-diff-comments)
     (define-key map "d" #'agent-q-diff-review-diff)
     map)
   "Keymap of the commands on reviews, for a prefix key of the user's.")

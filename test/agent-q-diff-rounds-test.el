@@ -43,7 +43,7 @@
     (aqd-rounds-write '((3 . "three") (27 . "x")))
     (aqd-pending-put "new.txt" "1\n2\n")
     (should
-     (equal "2 files: 1 kept, 1 taken out, 1 still pending, Codex is told with your next prompt"
+     (equal "do it · 2 files: 1 kept, 1 taken out, 1 still pending, Codex is told with your next prompt"
             (aqd-rounds-play
               (agent-q-diff-comment-hunk "keep the old name" 0)
               (aqd-pending-do #'agent-q-diff-reject-hunk 0)
@@ -89,7 +89,7 @@ When you have handled a comment, call the tool resolve_comment with its id and y
     (agent-q-diff-module-end-turns default-directory)
     (should
      (equal
-      "f.txt: 1 kept, 1 taken out, Codex is told with your next prompt"
+      "again · f.txt: 1 kept, 1 taken out, Codex is told with your next prompt"
       (aqd-rounds-play
          (should (string-search "# Note: 1 new hunk, 1 again." (buffer-string)))
          (let ((signs (mapcar #'cdr (aqd-pending-signs))))
@@ -196,6 +196,83 @@ When you have handled a comment, call the tool resolve_comment with its id and y
         (agent-q-diff-finish nil t)))
     (should-not (agent-q-diff-module-messages default-directory))))
 
+;;;; Random rounds
+
+(defun aqd-rounds-content (hunk)
+  "Return the changed lines of HUNK of this buffer."
+  (save-excursion
+    (goto-char (agent-q-diff-buffer-position hunk))
+    (forward-line)
+    (let ((end (agent-q-diff-buffer-hunk-end hunk))
+          (lines nil))
+      (while (< (point) end)
+        (when (looking-at "[-+].*")
+          (push (match-string-no-properties 0) lines))
+        (forward-line))
+      (nreverse lines))))
+
+(defun aqd-rounds-agent-edits (lines rejected number)
+  "Return LINES after an agent has edited them in the round with NUMBER.
+It inserts new lines, changes others, and writes again some of REJECTED, lists of
+lines that were inserted, as a whole, in part or twice."
+  (let ((insert (lambda (new)
+                  (let ((at (random (1+ (length lines)))))
+                    (setq lines (append (seq-take lines at) new (seq-drop lines at)))))))
+    (dotimes (n (1+ (random 3)))
+      (funcall insert (mapcar (lambda (k) (format "new %d %d %d" number n k))
+                              (number-sequence 0 (random 3)))))
+    (dolist (new rejected)
+      (pcase (random 4)
+        (0 (funcall insert new))
+        (1 (funcall insert (list (car new))))
+        (2 (funcall insert new)
+           (funcall insert new))))
+    lines))
+
+(defun aqd-rounds-walk ()
+  "Play six random rounds, and check what is shown in each."
+  (aqd-with-repository
+    (let ((lines (mapcar #'number-to-string (number-sequence 1 200)))
+          (kept nil)
+          (rejected nil))
+      (dotimes (number 6)
+        (setq lines (aqd-rounds-agent-edits
+                     lines
+                     (delq nil (mapcar (lambda (content)
+                                         (and (cl-every (lambda (line) (string-prefix-p "+" line))
+                                                        content)
+                                              (mapcar (lambda (line) (substring line 1)) content)))
+                                       rejected))
+                     number))
+        ;; What it has written again is not what was kept.
+        (setq kept (seq-remove (lambda (line)
+                                 (< 1 (seq-count (apply-partially #'equal (substring line 1))
+                                                 lines)))
+                               kept))
+        (aqd-pending-put "f.txt" (concat (string-join lines "\n") "\n"))
+        (aqd-rounds-play
+          (let ((change agent-q-diff-buffer-change)
+                (contents (mapcar #'aqd-rounds-content
+                                  (number-sequence 0 (1- (length agent-q-diff-buffer-marks))))))
+            (cl-loop for content in contents
+                     for hunk from 0
+                     do (should-not (seq-intersection content kept))
+                     do (should (eq (and (member content rejected) t)
+                                    (and (agent-q-diff-round-label change hunk) t))))
+            (cl-loop for content in contents
+                     for hunk from 0
+                     do (pcase (random 3)
+                          (0 (aqd-pending-do #'agent-q-diff-accept-hunk hunk)
+                             (setq kept (append content kept)))
+                          (1 (aqd-pending-do #'agent-q-diff-reject-hunk hunk)
+                             (push content rejected))))))
+        (setq lines (split-string (aqd-pending-has "f.txt") "\n" t))))))
+
+(ert-deftest aqd-rounds-random-rounds-show-only-what-is-new ()
+  (random "rounds")
+  (dotimes (_ 8)
+    (aqd-rounds-walk)))
+
 ;;;; Tools
 
 (defun aqd-rounds-call (tool &rest arguments)
@@ -218,6 +295,10 @@ When you have handled a comment, call the tool resolve_comment with its id and y
     (should-not (aqd-rounds-read))
     (should (equal "Told before, and not handled yet:\n\n- [1] f.txt, line 27: why?\n    > x"
                    (aqd-rounds-call "review_comments")))
+    (should (equal "What the user says about f.txt:\n\n- [1] f.txt, line 27: why?\n    > x"
+                   (aqd-rounds-call "review_comments" 'path "f.txt")))
+    (should (equal "The user has said nothing that is not handled."
+                   (aqd-rounds-call "review_comments" 'path (aqd-pending-name "g.txt"))))
     (dolist (id '("7" "one" ""))
       (should (string-prefix-p "Error" (aqd-rounds-call "resolve_comment"
                                                         'id id 'answer "?"))))

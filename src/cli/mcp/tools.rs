@@ -150,7 +150,12 @@ fn review_comments() -> Tool {
         "Return what the user, who reviews your changes in Emacs, has said and what is not handled \
          yet: what was taken out again and why, comments and questions on lines, each with its id. \
          Call it before you go on with a task, if you were not told already.",
-        schema(json!({}), &[]),
+        schema(
+            json!({
+                "path": string("File path; then only comments and questions on this file"),
+            }),
+            &[],
+        ),
     )
     .with_title("Read what the user says about changes")
     .with_annotations(waiting())

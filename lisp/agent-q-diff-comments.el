@@ -1,0 +1,412 @@
+;;; agent-q-diff-comments.el --- Comments and questions on lines  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; In a review of what was written already, a comment or a question is on
+;; lines of it, and is shown below them.  It moves with its lines, outlives the
+;; review and Emacs, and has an id, by which agents answer it.  The list has all
+;; of a project.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'tabulated-list)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-change)
+(require 'agent-q-diff-session)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-annotations)
+(require 'agent-q-diff-commands)
+(require 'agent-q-diff-reviewed)
+(require 'agent-q-diff-pending)
+(require 'agent-q-diff-rounds)
+
+(defconst agent-q-diff-comments--list-name "*agent-q-diff comments*"
+  "Name of the buffer with the list of comments.")
+
+;;;; Shown below their lines
+
+(defvar-local agent-q-diff-comments--moved nil
+  "List of (FILE SIDE . FUNCTION), in order: how lines here have moved.
+They do when the user edits a hunk; see the hook
+`agent-q-diff-annotations-moved-functions'.")
+
+(defun agent-q-diff-comments--note-moved (file side function)
+  "Record FUNCTION, by which lines of SIDE of FILE have moved."
+  (when (agent-q-diff-buffer-written-p)
+    (setq agent-q-diff-comments--moved
+          (append agent-q-diff-comments--moved (list (cons file (cons side function)))))))
+
+(add-hook 'agent-q-diff-annotations-moved-functions #'agent-q-diff-comments--note-moved)
+
+(defun agent-q-diff-comments--line-now (file side line)
+  "Return where LINE of SIDE of FILE is in this buffer, after the user's edits."
+  (pcase-dolist (`(,other-file ,other-side . ,function) agent-q-diff-comments--moved)
+    (when (and (eql file other-file) (eq side other-side))
+      (setq line (funcall function line))))
+  line)
+
+(defun agent-q-diff-comments--round ()
+  "Return the `agent-q-diff-round' of this diff buffer, or nil if it has none."
+  (and agent-q-diff-buffer-change
+       (agent-q-diff-round-of agent-q-diff-buffer-change)))
+
+(defun agent-q-diff-comments--files (round)
+  "Return an alist from paths of files to their indices in this buffer.
+The paths are those in ROUND."
+  (cl-loop for file in (agent-q-diff-change-files agent-q-diff-buffer-change)
+           for index from 0
+           collect (cons (file-relative-name (agent-q-diff-file-change-path file)
+                                             (agent-q-diff-round-root round))
+                         index)))
+
+(defun agent-q-diff-comments--annotations ()
+  "Return annotations for the comments on lines in this buffer."
+  (when-let* ((round (agent-q-diff-comments--round))
+              (comments (agent-q-diff-round-comments round)))
+    (let ((files (agent-q-diff-comments--files round)))
+      (delq nil
+            (mapcar
+             (lambda (one)
+               (let* ((file (cdr (assoc (agent-q-diff-comment-path one) files)))
+                      (side (agent-q-diff-comment-side one))
+                      (line (and file (agent-q-diff-comment-line one)
+                                 (agent-q-diff-comments--line-now
+                                  file side (agent-q-diff-comment-line one)))))
+                 (when (and file
+                            (or (null side)
+                                (and line
+                                     (agent-q-diff-annotations-position file side line))))
+                   (agent-q-diff-annotation-create
+                    :file file :side (or side 'new) :line line
+                    :n-lines (max 1 (agent-q-diff-comment-n one))
+                    :id (number-to-string (agent-q-diff-comment-id one))
+                    :kind (agent-q-diff-comment-kind one)
+                    :who "You"
+                    :text (agent-q-diff-comment-text one)
+                    :state (if (agent-q-diff-comment-is-unsure one)
+                               'place-unsure
+                             (agent-q-diff-comment-state one))
+                    :replies (agent-q-diff-comment-replies one)))))
+             comments)))))
+
+(add-hook 'agent-q-diff-annotations-functions #'agent-q-diff-comments--annotations t)
+
+(defun agent-q-diff-comments--show (root)
+  "Show the comments of the project at ROOT anew, wherever they are shown."
+  (dolist (review (agent-q-diff-open-reviews))
+    (when-let* ((round (agent-q-diff-round-of (agent-q-diff-session-change review)))
+                (buffer (agent-q-diff-session-buffer review)))
+      (when (and (buffer-live-p buffer)
+                 (file-equal-p root (agent-q-diff-round-root round)))
+        (with-current-buffer buffer
+          (agent-q-diff-annotations-show)))))
+  (when-let ((list (get-buffer agent-q-diff-comments--list-name)))
+    (with-current-buffer list
+      (when (file-equal-p root default-directory)
+        (tabulated-list-print t)))))
+
+(add-hook 'agent-q-diff-round-changed-functions #'agent-q-diff-comments--show)
+
+(defun agent-q-diff-comments--changed (root)
+  "Have what is said in the project at ROOT shown, and told, as it is now."
+  (agent-q-diff-round-queue-again root)
+  (run-hook-with-args 'agent-q-diff-round-changed-functions root))
+
+;;;; Making them
+
+(defun agent-q-diff-comments--lines-meant (beg end)
+  "Return (FILE SIDE START N), the lines of one file that are between BEG and END.
+Those that are only in the old text are meant only if there are no others.
+Return nil if there is none; signal an error if they are of several files."
+  (let ((lines nil))
+    (save-excursion
+      (goto-char beg)
+      (beginning-of-line)
+      (while (progn
+               (when-let ((line (agent-q-diff-annotations-line-of (point))))
+                 (push line lines))
+               (forward-line)
+               (and (< (point) end) (not (eobp))))))
+    (when lines
+      (unless (cl-every (lambda (line) (eql (caar lines) (car line))) lines)
+        (user-error "Select lines of one file"))
+      (let* ((side (if (seq-some (lambda (line) (eq 'new (nth 1 line))) lines) 'new 'old))
+             (numbers (cl-loop for (_ other line) in lines
+                               when (eq side other) collect line)))
+        (list (caar lines) side (apply #'min numbers)
+              (1+ (- (apply #'max numbers) (apply #'min numbers))))))))
+
+(defun agent-q-diff-comments--here ()
+  "Return what a comment at point is on, (FILE . LINES), or nil for the hunk.
+FILE is the index of a file.  LINES are (SIDE START N), or nil for all of it."
+  (cond
+   ((use-region-p)
+    (agent-q-diff-comments--lines-meant (region-beginning) (region-end)))
+   ((agent-q-diff-buffer-heading-at-point)
+    (list (agent-q-diff-buffer-heading-at-point)))
+   ((when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
+      ;; The comment on a rejected hunk is the reason.
+      (not (eq 'rejected (agent-q-diff-engine-hunk-mark
+                          (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))))
+    (agent-q-diff-comments--lines-meant (point) (point)))))
+
+(defun agent-q-diff-comments--known-here ()
+  "Return the `agent-q-diff-comment' that is shown at point, or nil."
+  (when-let* ((round (agent-q-diff-comments--round))
+              (shown (seq-find (lambda (one)
+                                 (memq (agent-q-diff-annotation-kind one) '(comment question)))
+                               (agent-q-diff-annotations-at-point))))
+    (seq-find (lambda (one)
+                (equal (agent-q-diff-annotation-id shown)
+                       (number-to-string (agent-q-diff-comment-id one))))
+              (agent-q-diff-round-comments round))))
+
+(defun agent-q-diff-comments--read (kind where &optional text)
+  "Ask for a comment of KIND on WHERE, in words; TEXT is what it is now."
+  (read-string (format "%s on %s: " (if (eq kind 'question) "Question" "Comment") where)
+               text))
+
+(defun agent-q-diff-comments--instead (command)
+  "If COMMAND is `comment' or `ask', carry it out on lines; return non-nil if so.
+This is for `agent-q-diff-commands-instead-functions'."
+  (when (and (memq command '(comment ask))
+             (agent-q-diff-comments--round)
+             (not (agent-q-diff-buffer-ended-p)))
+    (let ((known (and (not (use-region-p)) (agent-q-diff-comments--known-here)))
+          (kind (if (eq command 'ask) 'question 'comment)))
+      (cond
+       (known
+        (agent-q-diff-comments--edit
+         (agent-q-diff-round-root (agent-q-diff-comments--round)) known)
+        t)
+       ((pcase (agent-q-diff-comments--here)
+          (`(,file . ,lines)
+           (agent-q-diff-comments--make file lines kind)
+           t)))
+       ((eq command 'ask)
+        (agent-q-diff-comments--ask-of-hunk (agent-q-diff-buffer-hunk-here))
+        t)))))
+
+(add-hook 'agent-q-diff-commands-instead-functions #'agent-q-diff-comments--instead)
+
+(defun agent-q-diff-comments--where (path lines)
+  "Return words for LINES, (SIDE START N), of PATH; nil is all of it."
+  (concat (pcase lines
+            (`(,side ,start ,n) (concat (agent-q-diff-round-lines-words side start n) " of ")))
+          (agent-q-diff-visible (file-name-nondirectory path))))
+
+(defun agent-q-diff-comments--make (file lines kind &optional text)
+  "Ask for a comment of KIND on LINES of FILE, an index, and record it.
+LINES are (SIDE START N), or nil for all of the file.  TEXT, if not nil, is
+taken instead of asking."
+  (let* ((round (agent-q-diff-comments--round))
+         (path (car (rassq file (agent-q-diff-comments--files round)))))
+    (when (and lines
+               (seq-some (lambda (moved) (eql file (car moved))) agent-q-diff-comments--moved))
+      (user-error "You have edited a hunk of this file; comment on it after the review"))
+    (let ((text (or text (agent-q-diff-comments--read
+                          kind (agent-q-diff-comments--where path lines)))))
+      (deactivate-mark)
+      (if (string-blank-p text)
+          (message "Nothing was said")
+        (agent-q-diff-round-comment round path lines kind text)
+        (agent-q-diff-comments--changed (agent-q-diff-round-root round))
+        (message "The agent reads it when you have finished the review")))))
+
+(defun agent-q-diff-comments--ask-of-hunk (hunk)
+  "Ask for a question on the lines of HUNK, and record it."
+  (agent-q-diff-comments--make
+   (agent-q-diff-change-file-index agent-q-diff-buffer-change hunk)
+   (agent-q-diff-round-hunk-lines agent-q-diff-buffer-change hunk)
+   'question))
+
+(defun agent-q-diff-comments--edit (root one)
+  "Ask what ONE, an `agent-q-diff-comment' in the project at ROOT, is to say.
+If that is nothing, it is closed."
+  (let* ((kind (agent-q-diff-comment-kind one))
+         (before (agent-q-diff-comment-text one))
+         (text (agent-q-diff-comments--read
+                kind (format "%s (empty to close it)" (agent-q-diff-comments--name one))
+                before)))
+    (cond
+     ((string-blank-p text) (agent-q-diff-comments--close root one))
+     ((equal text before) (message "It says what it said"))
+     (t
+      (agent-q-diff-engine-call #'agent-q-diff-module-edit-comment root
+                                (agent-q-diff-comment-id one) kind text)
+      (agent-q-diff-comments--changed root)
+      (message "It is told as it is now")))))
+
+(defun agent-q-diff-comments--name (one)
+  "Return words for where ONE, an `agent-q-diff-comment', is."
+  (let ((path (agent-q-diff-comment-path one))
+        (line (agent-q-diff-comment-line one)))
+    (cond
+     ((string-empty-p path) "all of it")
+     (t (concat (agent-q-diff-visible (agent-q-diff-engine-text path))
+                (if line (format ":%d" (1+ line)) ""))))))
+
+(defun agent-q-diff-comments--close (root one)
+  "Close ONE, an `agent-q-diff-comment' in the project at ROOT."
+  (agent-q-diff-engine-call #'agent-q-diff-module-set-comment root
+                            (agent-q-diff-comment-id one) 'closed)
+  (agent-q-diff-comments--changed root)
+  (message "Comment %d is closed" (agent-q-diff-comment-id one)))
+
+;;;###autoload
+(defun agent-q-diff-comment-file (text &optional kind)
+  "Say TEXT about the line at point of this file, or about the selected lines.
+Agents that work in its project read it like a comment in a review.  KIND is
+`comment' or `question'; interactively, a prefix argument makes it a question."
+  (interactive
+   (let ((kind (if current-prefix-arg 'question 'comment)))
+     (agent-q-diff-comments--check-file)
+     (list (agent-q-diff-comments--read
+            kind (pcase-let ((`(,start . ,n) (agent-q-diff-comments--lines-of-file)))
+                   (agent-q-diff-comments--where buffer-file-name (list 'new start n))))
+           kind)))
+  (let ((root (agent-q-diff-comments--check-file)))
+    (if (string-blank-p text)
+        (message "Nothing was said")
+      (pcase-let ((`(,start . ,n) (agent-q-diff-comments--lines-of-file)))
+        (agent-q-diff-engine-call #'agent-q-diff-module-comment root
+                                  (file-relative-name (file-truename buffer-file-name)
+                                                      (file-truename root))
+                                  (vector 'new start n nil) (or kind 'comment) text))
+      (deactivate-mark)
+      (agent-q-diff-round-queue-now root)
+      (run-hook-with-args 'agent-q-diff-round-changed-functions root)
+      (message "The agent reads it with your next prompt"))))
+
+(defun agent-q-diff-comments--check-file ()
+  "Return the root of the project of this buffer's file.
+Signal an error if its lines cannot be commented on."
+  (unless buffer-file-name
+    (user-error "This buffer visits no file"))
+  (when (buffer-modified-p)
+    (user-error "Save the file first: its lines are not as in this buffer"))
+  (car (agent-q-diff-pending-look default-directory)))
+
+(defun agent-q-diff-comments--lines-of-file ()
+  "Return (START . N), the lines of this buffer that are meant, from 0."
+  (save-restriction
+    (widen)
+    (if (use-region-p)
+        (let ((first (line-number-at-pos (region-beginning)))
+              (last (save-excursion
+                      (goto-char (region-end))
+                      (line-number-at-pos (if (bolp) (max (point-min) (1- (point))) (point))))))
+          (cons (1- first) (max 1 (1+ (- last first)))))
+      (cons (1- (line-number-at-pos)) 1))))
+
+;;;; The list
+
+(defun agent-q-diff-comments--state (one)
+  "Return in words how far ONE, an `agent-q-diff-comment', is."
+  (if (and (agent-q-diff-comment-side one)
+           (null (agent-q-diff-comment-line one))
+           (not (eq 'handled (agent-q-diff-comment-state one))))
+      "stale"
+    (symbol-name (agent-q-diff-comment-state one))))
+
+(defun agent-q-diff-comments--entries ()
+  "Return the entries of the list of this buffer's project."
+  (mapcar
+   (lambda (one)
+     (list one
+           (vector (number-to-string (agent-q-diff-comment-id one))
+                   (agent-q-diff-comments--state one)
+                   (concat (agent-q-diff-comments--name one)
+                           (if (agent-q-diff-comment-is-unsure one) "?" ""))
+                   (agent-q-diff-visible
+                    (concat (if (eq 'question (agent-q-diff-comment-kind one)) "(question) " "")
+                            (agent-q-diff-engine-text (agent-q-diff-comment-text one))
+                            (mapconcat (pcase-lambda (`(,who . ,text))
+                                         (format "  %s: %s" who (agent-q-diff-engine-text text)))
+                                       (agent-q-diff-comment-replies one) ""))))))
+   (agent-q-diff-engine-call #'agent-q-diff-module-comments default-directory nil)))
+
+(defun agent-q-diff-comments--listed ()
+  "Return the comment at point in the list, or signal that there is none."
+  (or (tabulated-list-get-id)
+      (user-error "No comment is listed here")))
+
+(defun agent-q-diff-comments-visit ()
+  "Go to the lines of the comment at point."
+  (interactive)
+  (let* ((one (agent-q-diff-comments--listed))
+         (path (agent-q-diff-comment-path one))
+         (line (agent-q-diff-comment-line one)))
+    (when (string-empty-p path)
+      (user-error "This comment is on all of it"))
+    (when (eq 'old (agent-q-diff-comment-side one))
+      (user-error "Its lines are not in the file; M-x agent-q-diff-review-changes shows them"))
+    (let ((name (expand-file-name (agent-q-diff-engine-text path))))
+      (unless (file-exists-p name)
+        (user-error "The file %s is not there any more" (agent-q-diff-visible path)))
+      (find-file-other-window name)
+      (when line
+        (widen)
+        (goto-char (point-min))
+        (forward-line line))
+      (when (and (agent-q-diff-comment-side one) (null line))
+        (message "Its lines are not in the file any more")))))
+
+(defun agent-q-diff-comments-edit ()
+  "Change the text of the comment at point; agents are told anew."
+  (interactive)
+  (agent-q-diff-comments--edit default-directory (agent-q-diff-comments--listed)))
+
+(defun agent-q-diff-comments-close ()
+  "Close the comment at point: it is not shown, nor told, any more."
+  (interactive)
+  (agent-q-diff-comments--close default-directory (agent-q-diff-comments--listed)))
+
+(defvar agent-q-diff-comments-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "\r" #'agent-q-diff-comments-visit)
+    (define-key map "e" #'agent-q-diff-comments-edit)
+    (define-key map "k" #'agent-q-diff-comments-close)
+    map)
+  "Keymap of the list of comments.")
+
+(define-derived-mode agent-q-diff-comments-mode tabulated-list-mode "Comments"
+  "Major mode of the list of comments in a project.
+\\<agent-q-diff-comments-mode-map>\\[agent-q-diff-comments-visit] goes to the lines, \
+\\[agent-q-diff-comments-edit] changes what is said, and \\[agent-q-diff-comments-close] closes it.
+A comment is open until an agent was told, sent until it has answered, and
+handled until you close it; it is stale if its lines are gone."
+  (setq tabulated-list-format [("Id" 4 agent-q-diff-comments--before-p :right-align t)
+                               ("State" 8 t) ("Where" 24 t) ("Comment" 0 nil)]
+        tabulated-list-sort-key nil
+        tabulated-list-entries #'agent-q-diff-comments--entries)
+  (tabulated-list-init-header))
+
+(defun agent-q-diff-comments--before-p (one other)
+  "Return non-nil if ONE, an entry of the list, was made before OTHER."
+  (< (agent-q-diff-comment-id (car one)) (agent-q-diff-comment-id (car other))))
+
+;;;###autoload
+(defun agent-q-diff-comments ()
+  "List the comments and questions in the project of the current buffer.
+They are those that you have not closed, over all files, with what agents have
+answered."
+  (interactive)
+  (let ((root (file-name-as-directory
+               (car (agent-q-diff-pending-look default-directory)))))
+    (pop-to-buffer (get-buffer-create agent-q-diff-comments--list-name))
+    (agent-q-diff-comments-mode)
+    (setq default-directory root)
+    (tabulated-list-print)))
+
+(provide 'agent-q-diff-comments)
+;;; agent-q-diff-comments.el ends here

@@ -1,0 +1,200 @@
+;;; agent-q-diff-comments-test.el --- Comments and questions on lines  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Tests of comments on lines of what was written already: made by keys in a
+;; review or in a file, shown below their lines, moved with them, answered,
+;; and listed.
+
+;;; Code:
+
+(require 'agent-q-diff-git-help)
+(require 'agent-q-diff-comments)
+(require 'agent-q-diff-tools)
+
+(defun aqd-comments-all ()
+  "Return (ID STATE WHERE TEXT) of each row of the list of comments."
+  (save-current-buffer
+    (agent-q-diff-comments)
+    (prog1 (mapcar (lambda (entry) (append (cadr entry) nil))
+                   (agent-q-diff-comments--entries))
+      (kill-buffer))))
+
+(defun aqd-comments-shown ()
+  "Return what is shown below lines of this diff buffer, in order, as one string."
+  (mapconcat
+   (lambda (overlay)
+     (substring-no-properties (or (overlay-get overlay 'after-string)
+                                  (overlay-get overlay 'before-string))))
+   (sort (seq-filter (lambda (overlay) (overlay-get overlay 'agent-q-diff-annotations))
+                     (overlays-in (point-min) (point-max)))
+         (lambda (one other) (< (overlay-start one) (overlay-start other))))
+   ""))
+
+(defmacro aqd-comments-saying (text &rest body)
+  "Run BODY while TEXT is typed in each prompt, and return the prompts."
+  (declare (indent 1) (debug t))
+  `(let (prompts)
+     (cl-letf (((symbol-function 'read-string)
+                (lambda (prompt &rest _) (push prompt prompts) ,text)))
+       ,@body)
+     (nreverse prompts)))
+
+(defun aqd-comments-on (line text &optional key)
+  "Say TEXT by KEY, by default \"c\", on the LINE of this diff buffer."
+  (goto-char (point-min))
+  (search-forward (concat "\n" line "\n"))
+  (forward-line -1)
+  (aqd-comments-saying text (call-interactively (key-binding (or key "c")))))
+
+(ert-deftest aqd-comments-are-on-lines-and-shown-below-them ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (let ((text (buffer-string)))
+        (should (equal '("Comment on line 3 of f.txt: ") (aqd-comments-on "+three" "shorter")))
+        (should (equal '("Question on line 27 before the change of f.txt: ")
+                       (aqd-comments-on "-line 27" "why?" "Q")))
+        (should (equal-including-properties text (buffer-string)))
+        (should (equal "# > You (open): shorter\n# > You (question, open): why?\n"
+                       (aqd-comments-shown))))
+      ;; On a line with a comment, that is changed.
+      (should (equal '("Comment on f.txt:3 (empty to close it): ")
+                     (aqd-comments-on "+three" "much shorter")))
+      (should (string-search "much shorter" (aqd-comments-shown)))
+      (aqd-comments-on "-line 27" "")
+      (should (equal '(("1" "open" "f.txt:3" "much shorter")) (aqd-comments-all))))))
+
+(ert-deftest aqd-comments-on-selected-lines-files-and-hunks ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-pending-put "new.txt" "1\n2\n3\n")
+    (aqd-with-pending
+      (let ((transient-mark-mode t))
+        (goto-char (point-min))
+        (search-forward "+2\n")
+        (push-mark (line-beginning-position 0) t t)
+        (goto-char (line-beginning-position 2))
+        (should (equal '("Comment on lines 2 to 3 of new.txt: ")
+                       (aqd-comments-saying "both" (agent-q-diff-comment-here)))))
+      (agent-q-diff-buffer-goto-hunk 0)
+      (agent-q-diff-previous-file)
+      (goto-char (aref agent-q-diff-buffer-headings 0))
+      (should (equal '("Comment on f.txt: ")
+                     (aqd-comments-saying "split it" (agent-q-diff-comment-here))))
+      ;; In the header of a hunk, the hunk.
+      (agent-q-diff-buffer-goto-hunk 1)
+      (aqd-comments-saying "this hunk" (agent-q-diff-comment-here))
+      (should (equal '((1 . "this hunk"))
+                     (agent-q-diff-change-comments agent-q-diff-buffer-change)))
+      (agent-q-diff-buffer-goto-hunk 0)
+      (aqd-comments-saying "what?" (agent-q-diff-ask))
+      (aqd-said (agent-q-diff-finish nil t)))
+    (should (equal '(("1" "open" "new.txt:2" "both")
+                     ("2" "open" "f.txt" "split it")
+                     ("3" "open" "f.txt:3" "(question) what?")
+                     ("4" "open" "f.txt:27" "this hunk"))
+                   (aqd-comments-all)))))
+
+(ert-deftest aqd-comments-move-with-their-lines-and-outlive-the-review ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (aqd-comments-on "+x" "why x?" "Q"))
+    (aqd-pending-put "f.txt" (concat "new\n" aqd-pending-written))
+    (should (equal '(("1" "open" "f.txt:28" "(question) why x?")) (aqd-comments-all)))
+    (save-current-buffer
+      (aqd-with-pending
+        (should (string-search "why x?" (aqd-comments-shown)))))
+    (aqd-pending-put "f.txt" aqd-pending-text)
+    (should (equal '(("1" "stale" "f.txt" "(question) why x?")) (aqd-comments-all)))
+    ;; Of equal lines, it is not known which was meant.
+    (aqd-pending-put "f.txt" (concat "x\n" aqd-pending-text "x\n"))
+    (should (equal "f.txt:32?" (nth 2 (car (aqd-comments-all)))))
+    (agent-q-diff-round-queue-now default-directory)
+    (should (string-search "f.txt, line 32, place unsure: why x?"
+                           (agent-q-diff-round-message default-directory)))))
+
+(ert-deftest aqd-comments-answers-are-shown-in-the-open-review ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (aqd-comments-on "+x" "why x?" "Q")
+      (let ((agent-q-diff-call (agent-q-diff-call-with 'agent "Codex")))
+        (agent-q-diff-tools-call "resolve_comment"
+                                 (list 'id "1" 'answer "Because \e[31mof\u202e it.\nReally.")))
+      (let ((shown (aqd-comments-shown)))
+        (should (string-search "why x?" shown))
+        (should (string-search "Codex: Because <U+001B>[31mof<U+202E> it." shown))
+        (should (string-search "Really." shown)))
+      (should (equal '("1" "handled") (seq-take (car (aqd-comments-all)) 2))))))
+
+(ert-deftest aqd-comments-one-that-changes-changes-the-message ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (save-current-buffer
+      (aqd-with-pending
+        (aqd-comments-on "+x" "why x?" "Q")
+        (aqd-comments-on "+three" "no" "c")
+        (aqd-said (agent-q-diff-finish nil t))))
+    (should (string-search "why x?" (agent-q-diff-round-message default-directory)))
+    (agent-q-diff-comments)
+    (goto-char (point-min))
+    (aqd-comments-saying "why not y?" (agent-q-diff-comments-edit))
+    (should (= 1 (length (agent-q-diff-module-messages default-directory))))
+    (should (string-search "why not y?" (agent-q-diff-round-message default-directory)))
+    (should-not (string-search "why x?" (agent-q-diff-round-message default-directory)))
+    (goto-char (point-min))
+    (aqd-said (agent-q-diff-comments-close))
+    (goto-char (point-min))
+    (aqd-said (agent-q-diff-comments-close))
+    (should (equal "The user has nothing to say any more."
+                   (agent-q-diff-round-message default-directory)))
+    (should-error (agent-q-diff-comments-close) :type 'user-error)
+    (kill-buffer)))
+
+(ert-deftest aqd-comments-in-a-file-are-on-its-lines ()
+  (aqd-with-repository
+    (with-current-buffer (find-file-noselect "f.txt")
+      (goto-char (point-min))
+      (forward-line 4)
+      (agent-q-diff-comment-file "why 5?" 'question)
+      (let ((transient-mark-mode t))
+        (push-mark (point) t t)
+        (forward-line 2)
+        (agent-q-diff-comment-file "shorter"))
+      (insert "unsaved")
+      (should-error (agent-q-diff-comment-file "?") :type 'user-error)
+      (set-buffer-modified-p nil)
+      (kill-buffer))
+    (should (equal '(("1" "open" "f.txt:5" "(question) why 5?") ("2" "open" "f.txt:5" "shorter"))
+                   (aqd-comments-all)))
+    (let ((text (agent-q-diff-round-message default-directory)))
+      (should (string-search "- [1] f.txt, line 5: why 5?\n    > line 5\n" text))
+      (should (string-search "- [2] f.txt, lines 5 to 6: shorter\n    > line 5\n    > line 6\n"
+                             text)))
+    (agent-q-diff-comments)
+    (goto-char (point-min))
+    (agent-q-diff-comments-visit)
+    (should (equal (aqd-pending-name "f.txt") buffer-file-name))
+    (should (= 5 (line-number-at-pos)))
+    (kill-buffer)
+    (kill-buffer "*agent-q-diff comments*")))
+
+(ert-deftest aqd-comments-questions-need-what-was-written-already ()
+  (aqd-with-repository
+    (let ((review (agent-q-diff-review (aqd-pending-name "f.txt") aqd-pending-text
+                                       aqd-pending-written "" #'ignore)))
+      (with-current-buffer (agent-q-diff-session-buffer review)
+        (should-error (agent-q-diff-ask) :type 'user-error)
+        (agent-q-diff-buffer-goto-hunk 0)
+        (forward-line 4)
+        (aqd-comments-saying "hunk" (agent-q-diff-comment-here))
+        (should (equal '((0 . "hunk"))
+                       (agent-q-diff-change-comments agent-q-diff-buffer-change))))
+      (agent-q-diff-cancel review))))
+
+(provide 'agent-q-diff-comments-test)
+;;; agent-q-diff-comments-test.el ends here
