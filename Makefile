@@ -50,7 +50,7 @@ check: ## Check what is being worked on: engine, Lisp in batch, changed files (3
 	@test/tools/lint changed layers
 
 test: ## Run every test: Rust, Lisp, and Emacs in a real terminal
-	@test/tools/need emacs cargo cc patch git tmux timeout mcp-client sbcl slime swank evil magit makeinfo setfacl
+	@test/tools/need emacs cargo cc patch git tmux timeout mcp-client sbcl slime swank evil magit vterm makeinfo setfacl
 	@$(MAKE) --no-print-directory build
 	@test/tools/run-tests $(SUITES)
 

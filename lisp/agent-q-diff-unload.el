@@ -78,6 +78,8 @@ The module is not among them: Emacs cannot unload one."
   (setq after-load-alist (seq-filter #'cdr after-load-alist))
   (when (boundp 'magit-status-sections-hook)
     (remove-hook 'magit-status-sections-hook #'agent-q-diff-pending-marks-insert-section))
+  (setq ignored-local-variables
+        (seq-remove #'agent-q-diff-unload--ours-p ignored-local-variables))
   (remove-hook 'magit-post-stage-hook #'agent-q-diff-pending-marks-after-stage)
   (when (consp (bound-and-true-p project-switch-commands))
     (setq project-switch-commands

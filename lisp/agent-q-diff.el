@@ -81,6 +81,8 @@
   "Record that the user has staged something with Magit.")
 (autoload 'agent-q-diff-pending-marks-insert-section "agent-q-diff-pending-marks"
   "Insert a section with how much is pending, for Magit's status buffer.")
+(autoload 'agent-q-diff-send-text "agent-q-diff-send"
+  "Put TEXT, a string, at the prompt of the agent in BUFFER.")
 (autoload 'agent-q-diff-tools-list "agent-q-diff-tools"
   "Return the tools that agents can call, a list of plists:")
 (autoload 'agent-q-diff-tools-call "agent-q-diff-tools"
@@ -104,6 +106,12 @@
   "Record that the project of the current buffer was reviewed as it is." t)
 (autoload 'agent-q-diff-end-turns "agent-q-diff-changes"
   "Record that no agent is at work in the project of the current buffer any more." t)
+(autoload 'agent-q-diff-copy-message "agent-q-diff-send"
+  "Copy the message of the last finished review of this project." t)
+(autoload 'agent-q-diff-send-message "agent-q-diff-send"
+  "Put the message of the last finished review at the prompt of the agent." t)
+(autoload 'agent-q-diff-send-here "agent-q-diff-send"
+  "Choose the current buffer for messages to the agent in it." t)
 (autoload 'agent-q-diff-pending-mode "agent-q-diff-pending"
   "Take what you save as reviewed, and count what is not in the mode line." t)
 (autoload 'agent-q-diff-pending-marks-mode "agent-q-diff-pending-marks"
@@ -158,6 +166,8 @@
     (define-key map "T" #'agent-q-diff-turns)
     (define-key map "C" #'agent-q-diff-comments)
     (define-key map "d" #'agent-q-diff-review-diff)
+    (define-key map "w" #'agent-q-diff-copy-message)
+    (define-key map "t" #'agent-q-diff-send-message)
     map)
   "Keymap of the commands on reviews, for a prefix key of the user's.")
 

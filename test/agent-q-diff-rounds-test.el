@@ -11,6 +11,7 @@
 
 (require 'agent-q-diff-git-help)
 (require 'agent-q-diff-tools)
+(require 'agent-q-diff-send)
 
 (defun aqd-rounds-write (changes)
   "Have Codex write the lines CHANGES of f.txt in a turn."
@@ -154,6 +155,19 @@ When you have handled a comment, call the tool resolve_comment with its id and y
     (should (string-search "+x" (aqd-rounds-message)))
     (should-not (string-search "+three" (aqd-rounds-message)))
     (should (= 1 (length (agent-q-diff-module-messages default-directory))))))
+
+(ert-deftest aqd-rounds-what-is-copied-is-told ()
+  (aqd-with-repository
+    (aqd-rounds-write '((3 . "three")))
+    (aqd-rounds-play (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+    (let ((kill-ring nil)
+          (text (agent-q-diff-round-message default-directory)))
+      (aqd-said (agent-q-diff-copy-message))
+      (should (equal text (current-kill 0)))
+      (should-not (aqd-rounds-read))
+      ;; It can be copied once more.
+      (aqd-said (agent-q-diff-copy-message))
+      (should (equal text (current-kill 0))))))
 
 (ert-deftest aqd-rounds-what-is-not-saved-is-said-so ()
   (aqd-with-repository

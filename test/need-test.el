@@ -110,7 +110,7 @@ Without a PATH in ENVIRONMENT it sees the programs of the test only."
   (need-test-with-programs '(("apt-get" . "exit 1"))
     (should (equal '(0 . "")
                    (need-test-run '("emacs" "make" "patch" "git" "tmux" "timeout" "cc" "sbcl"
-                                    "slime" "swank" "evil" "makeinfo")
+                                    "slime" "swank" "evil" "vterm" "makeinfo")
                                   (format "PATH=%s:%s" (need-test-path "bin")
                                           (getenv "PATH"))
                                   (concat "EMACS=" (or (getenv "EMACS") "emacs")))))))

@@ -620,6 +620,35 @@ A list in the place of a line is the lines for it, perhaps none."
   ("demo-kept" agent-q-diff-accept-hunk "a")
   ("demo-q" agent-q-diff-finish "q"))
 
+(defconst tours-message "Of calc.py, this was taken out (lines 5 to 5):
+-LINE 5
+Why: keep it quiet.
+
+A question about calc.py, line 31: why \"more\"?
+"
+  "What an agent is to read after a review.")
+
+(defun tours-agent-with-prompt ()
+  "Begin an agent that reads lines, in the repository, with a message for it."
+  (e2e-eval `(let ((default-directory ,(file-name-as-directory (e2e-path "p"))))
+               (setq agent-q-diff-send--message-function (lambda (_root) ,tours-message))
+               (require 'comint)
+               (set-process-query-on-exit-flag
+                (get-buffer-process
+                 (make-comint "robin" "sh" nil "-c" "printf 'Robin> '; exec cat"))
+                nil))))
+
+(screens-define-tour told
+  (nil nil (tours-repository) (tours-agent-with-prompt) "C-x C-f" ("~/p/calc.py") "RET")
+  ("told-copied" agent-q-diff-copy-message agent-q-diff-copy-message)
+  ("told-none-chosen" nil "M-x" ("agent-q-diff-send-message") "RET"
+   (e2e-see "Copy the message"))
+  (nil nil "n" "C-x b" ("*robin*") "RET")
+  ("told-how" nil "M-x" ("agent-q-diff-send-here") "RET" (e2e-see "Messages for the agent"))
+  ("told-here" agent-q-diff-send-here "i")
+  ("told-at-the-prompt" agent-q-diff-send-message "C-x 2 C-x b RET" agent-q-diff-send-message)
+  ("told-sent" nil "C-x o RET" (e2e-see "why \"more\".\n\\(.*\n\\)+.*why \"more\"")))
+
 ;;;; What else there is
 
 (defconst tours-diff "--- a/target\n+++ b/target\n@@ -1,2 +1,2 @@\n-line 1\n+LINE 1\n line 2\n"
