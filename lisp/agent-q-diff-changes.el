@@ -664,6 +664,14 @@ the project at ROOT."
               (title (aref turn 2)))
     (and (not (string-empty-p title)) title)))
 
+(defun agent-q-diff-changes--with-comments (root result)
+  "Return RESULT with the comments on lines in the project at ROOT in its message."
+  (if-let ((comments (and (plist-get result :message)
+                          (agent-q-diff-round-tell-comments root))))
+      (plist-put (copy-sequence result)
+                 :message (concat (plist-get result :message) "\n\n" comments))
+    result))
+
 (defun agent-q-diff-changes--start (root texts files since notes callback awaited-p)
   "Begin a review of FILES in the project at ROOT, and return it.
 TEXTS and SINCE are as for `agent-q-diff-changes--change', NOTES sentences for
@@ -683,7 +691,10 @@ the user, and CALLBACK and AWAITED-P as for `agent-q-diff-changes-begin'."
                               'decided
                             'whole))))
                   (when callback
-                    (funcall callback result)))))
+                    (funcall callback
+                             (if (and awaited-p (funcall awaited-p))
+                                 (agent-q-diff-changes--with-comments root result)
+                               result))))))
     (setq review (agent-q-diff-api-start
                   root ended nil nil nil "" #'agent-q-diff-mode notes
                   (lambda ()

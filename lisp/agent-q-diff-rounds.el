@@ -516,39 +516,59 @@ answer; if you have no such tool, answer in your reply."
 IDS are those of the comments in it.  Return nil if there is nothing to be told.
 COUNTS is a clause about the review, or nil; BACK is as from
 `agent-q-diff-round--back'."
-  (let* ((rejected (seq-remove
-                    (lambda (one)
-                      (or (agent-q-diff-rejected-is-told one)
-                          (member (cons (agent-q-diff-rejected-path one)
-                                        (agent-q-diff-rejected-hunk one))
-                                  back)))
-                    (agent-q-diff-engine-call #'agent-q-diff-module-rejected root)))
-         (open (seq-filter (lambda (one) (eq 'open (agent-q-diff-comment-state one)))
-                           (agent-q-diff-engine-call #'agent-q-diff-module-comments root nil)))
-         (kind (lambda (kind)
-                 (seq-filter (lambda (one) (eq kind (agent-q-diff-comment-kind one))) open))))
+  (let ((rejected (seq-remove
+                   (lambda (one)
+                     (or (agent-q-diff-rejected-is-told one)
+                         (member (cons (agent-q-diff-rejected-path one)
+                                       (agent-q-diff-rejected-hunk one))
+                                 back)))
+                   (agent-q-diff-engine-call #'agent-q-diff-module-rejected root)))
+        (open (agent-q-diff-round--in-state root '(open))))
     (when (or rejected open)
       (cons
        (string-join
         (delq nil
-              (list
+              (cons
                (format "The user has reviewed in Emacs what was written into %s%s."
                        (abbreviate-file-name root)
                        (if counts (concat ": " counts) ""))
-               (agent-q-diff-round--section
-                "Taken out again. Do not write these lines again unless the user asks for them:"
-                rejected (apply-partially #'agent-q-diff-round--rejected-text root))
-               (agent-q-diff-round--section
-                "The user's comments; do what they say:"
-                (funcall kind 'comment) #'agent-q-diff-round--comment-text)
-               (agent-q-diff-round--section
-                "The user's questions; answer them, and change nothing for them:"
-                (funcall kind 'question) #'agent-q-diff-round--comment-text)
-               (and open
-                    "When you have handled a comment, call the tool resolve_comment with its id \
-and your answer; if you have no such tool, answer in your reply.")))
+               (cons
+                (agent-q-diff-round--section
+                 "Taken out again. Do not write these lines again unless the user asks for them:"
+                 rejected (apply-partially #'agent-q-diff-round--rejected-text root))
+                (agent-q-diff-round--comment-sections open))))
         "\n\n")
        (mapcar #'agent-q-diff-comment-id open)))))
+
+(defun agent-q-diff-round--in-state (root states)
+  "Return the comments of the project at ROOT whose state is one of STATES."
+  (seq-filter (lambda (one) (memq (agent-q-diff-comment-state one) states))
+              (agent-q-diff-engine-call #'agent-q-diff-module-comments root nil)))
+
+(defun agent-q-diff-round--comment-sections (comments)
+  "Return what agents read about COMMENTS, a list of paragraphs."
+  (when comments
+    (let ((of-kind (lambda (kind)
+                     (seq-filter (lambda (one) (eq kind (agent-q-diff-comment-kind one)))
+                                 comments))))
+      (delq nil
+            (list
+             (agent-q-diff-round--section
+              "The user's comments; do what they say:"
+              (funcall of-kind 'comment) #'agent-q-diff-round--comment-text)
+             (agent-q-diff-round--section
+              "The user's questions; answer them, and change nothing for them:"
+              (funcall of-kind 'question) #'agent-q-diff-round--comment-text)
+             agent-q-diff-round--how-to-answer)))))
+
+(defun agent-q-diff-round-tell-comments (root)
+  "Return what agents read about the open comments in the project at ROOT, or nil.
+They count as told."
+  (when-let ((open (agent-q-diff-round--in-state root '(open))))
+    (dolist (one open)
+      (agent-q-diff-engine-call #'agent-q-diff-module-set-comment root
+                                (agent-q-diff-comment-id one) 'sent))
+    (string-join (agent-q-diff-round--comment-sections open) "\n\n")))
 
 (defun agent-q-diff-round--section (heading all text-of)
   "Return HEADING and the text of each of ALL by TEXT-OF, or nil if there is none."
@@ -631,18 +651,13 @@ only the comments and questions on that file."
         (agent-q-diff-round--open-text))
     (agent-q-diff-no-repository agent-q-diff-round--nothing)))
 
-(defun agent-q-diff-round--open-comments ()
-  "Return the comments of the project of `default-directory' that are not handled."
-  (seq-filter (lambda (one) (memq (agent-q-diff-comment-state one) '(open sent)))
-              (agent-q-diff-engine-call #'agent-q-diff-module-comments default-directory nil)))
-
 (defun agent-q-diff-round--open-text-of (path)
   "Return the comments on the file PATH that are not handled, for its agent."
   (let* ((path (file-relative-name
                 (expand-file-name path)
                 (car (agent-q-diff-pending-look default-directory))))
          (all (seq-filter (lambda (one) (equal path (agent-q-diff-comment-path one)))
-                          (agent-q-diff-round--open-comments))))
+                          (agent-q-diff-round--in-state default-directory '(open sent)))))
     (or (agent-q-diff-round--section
          (format "What the user says about %s:" path) all #'agent-q-diff-round--comment-text)
         agent-q-diff-round--nothing)))
@@ -651,10 +666,8 @@ only the comments and questions on that file."
   "Return all that is open in the project of `default-directory', for its agent."
   (let* ((untold (agent-q-diff-round--untold-messages default-directory))
          (told (mapcan (lambda (message) (append (aref message 4) nil)) untold))
-         (sent (seq-filter (lambda (one)
-                             (and (eq 'sent (agent-q-diff-comment-state one))
-                                  (not (memql (agent-q-diff-comment-id one) told))))
-                           (agent-q-diff-round--open-comments)))
+         (sent (seq-remove (lambda (one) (memql (agent-q-diff-comment-id one) told))
+                           (agent-q-diff-round--in-state default-directory '(sent))))
          (before (agent-q-diff-round--section "Told before, and not handled yet:"
                                               sent #'agent-q-diff-round--comment-text)))
     (agent-q-diff-engine-call #'agent-q-diff-module-told default-directory

@@ -203,11 +203,19 @@ When you have handled a comment, call the tool resolve_comment with its id and y
 (ert-deftest aqd-rounds-a-program-that-waits-has-the-result-and-no-message ()
   (aqd-with-repository
     (aqd-rounds-write '((3 . "three")))
-    (let ((review (nth 1 (agent-q-diff-changes-begin default-directory nil #'ignore
-                                                     (lambda () t)))))
+    (let* ((message nil)
+           (review (nth 1 (agent-q-diff-changes-begin
+                           default-directory nil
+                           (lambda (result) (setq message (plist-get result :message)))
+                           (lambda () t)))))
       (with-current-buffer (agent-q-diff-session-buffer review)
+        (agent-q-diff-comments--make 0 '(new 26 1) 'question "why?")
         (aqd-pending-do #'agent-q-diff-reject-hunk 0)
-        (agent-q-diff-finish nil t)))
+        (aqd-said (agent-q-diff-finish nil t)))
+      (should (string-search "\n\nThe user's questions; answer them, and change nothing for \
+them:\n\n- [1] f.txt, line 27: why?\n    > line 27\n\n" message)))
+    (should (eq 'sent (agent-q-diff-comment-state
+                       (car (agent-q-diff-module-comments default-directory nil)))))
     (should-not (agent-q-diff-module-messages default-directory))))
 
 ;;;; Random rounds
