@@ -595,6 +595,14 @@ It is a turn, or since which commit; the value is as the argument ONLY of
 It is as for `agent-q-diff-review-changes'."
   (not (or (null only) (numberp only))))
 
+(defun agent-q-diff-changes--unchanged-words (since)
+  "Return words that follow \"Nothing\" if all is as it was SINCE.
+That is as ONLY for `agent-q-diff-review-changes'."
+  (pcase since
+    (`(turn . ,_) "of this turn is left")
+    (`(parting . ,branch) (format "has changed since %s was left" (agent-q-diff-visible branch)))
+    (_ (format "has changed since %s" (agent-q-diff-visible since)))))
+
 (defun agent-q-diff-changes-open-review (root &optional since)
   "Return the open review of what is pending in the project at ROOT, or nil.
 If SINCE is non-nil, it is the one of what differs from that commit."
@@ -760,10 +768,7 @@ it."
       (message "%s" (string-join
                      (cons (format "Nothing %s in %s"
                                    (if (agent-q-diff-changes--since-p only)
-                                       (format (if (consp only)
-                                                   "has changed since %s was left"
-                                                 "has changed since %s")
-                                               (agent-q-diff-visible (or (cdr-safe only) only)))
+                                       (agent-q-diff-changes--unchanged-words only)
                                      "is pending")
                                    (agent-q-diff-visible (abbreviate-file-name root)))
                            notes)

@@ -203,7 +203,7 @@ IS-ONLY is as from `agent-q-diff-round--find-rejection'."
          (day (lambda (time) (time-to-days (seconds-to-time time))))
          (age (- (funcall day (float-time)) (funcall day time))))
     (cond
-     ((<= age 0) (format-time-string "today at %H:%M" time))
+     ((<= age 0) "today")
      ((= age 1) "yesterday")
      ((< age 7) (format-time-string "on %A" time))
      (t (format-time-string "on %F" time)))))

@@ -138,7 +138,7 @@ FOUND is as from `agent-q-diff-pending-look'."
                     (taken-out (agent-q-diff-turn-n-taken-out turn))
                     (paths (agent-q-diff-turn-paths turn)))
          (list turn
-               (vector (format-time-string "%m-%d %H:%M" (agent-q-diff-turn-time turn))
+               (vector (format-time-string "%F %H:%M" (agent-q-diff-turn-time turn))
                        (agent-q-diff-visible (agent-q-diff-turn-agent turn))
                        (agent-q-diff-visible
                         (concat (if (agent-q-diff-turn-is-over turn) "" "(at work) ")
@@ -178,7 +178,7 @@ its files held before."
 \\<agent-q-diff-turns-mode-map>\\[agent-q-diff-turns-review] reviews what was written in a turn.
 Hunks that you decided before the write are not counted."
   (setq tabulated-list-format
-        [("Begun" 11 t) ("Agent" 12 t) ("Prompt" 24 t)
+        [("Begun" 16 t) ("Agent" 11 t) ("Prompt" 22 t)
          ("Files" 5 nil :right-align t) ("Hunks" 5 nil :right-align t)
          ("Kept" 4 nil :right-align t) ("Out" 3 nil :right-align t)
          ("Left" 4 nil :right-align t)]

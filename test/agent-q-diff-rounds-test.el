@@ -96,7 +96,7 @@ When you have handled a comment, call the tool resolve_comment with its id and y
          (let ((signs (mapcar #'cdr (aqd-pending-signs))))
            (should (= 1 (length signs)))
            (should (string-match-p
-                    "\\`\\[PENDING, rejected today at [0-9:]+: keep the old name\\]\\'"
+                    "\\`\\[PENDING, rejected today: keep the old name\\]\\'"
                     (car signs))))
          (aqd-pending-do #'agent-q-diff-accept-hunk 1)
          ;; One key has the same reason.  A change of mind takes it back.

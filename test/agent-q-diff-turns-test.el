@@ -78,7 +78,10 @@
         (aqd-pending-do #'agent-q-diff-reject-hunk 0)
         (agent-q-diff-finish nil t)))
     (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
-    (should-not (aqd-pending-files))))
+    (should-not (aqd-pending-files))
+    (should (string-prefix-p "Nothing of this turn is left in "
+                             (aqd-said (agent-q-diff-review-changes default-directory
+                                                                    '(turn . 1)))))))
 
 (ert-deftest aqd-turns-the-review-is-called-after-the-prompt ()
   (aqd-with-repository
