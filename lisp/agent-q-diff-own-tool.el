@@ -32,9 +32,11 @@
 ;;                 encoding, crlf (whether the lines of both texts end with
 ;;                 CRLF in the file), rewritable (false if the tool can
 ;;                 write nothing else), planning (true if the agent will not
-;;                 run the tool), tool, call, session, description
+;;                 run the tool), mode (what the agent does with edits by
+;;                 itself: asks, accepts or plans; missing if that is not
+;;                 known), tool, call, session, description
 ;; `decide_patch'  diff (the patch, with absolute names), shell (true if it is in
-;;                 a shell command), planning, tool, call, session, and files, a
+;;                 a shell command), planning, mode, tool, call, session, and files, a
 ;;                 vector that is missing if Emacs has to apply the patch; each
 ;;                 of its elements is a hash table with path and original,
 ;;                 modified (missing if it is to be deleted), crlf, encoding,
@@ -47,7 +49,7 @@
 ;;                 if it does; of a patch, Emacs reads the files
 ;; `call_failed'   call: the tool has run, and says that it failed
 ;; `session_went_on' session: its tools have by now written what was decided,
-;;                 or never will
+;;                 or never will; `turn_ended' means that as well
 
 ;;; Code:
 

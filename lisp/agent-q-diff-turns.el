@@ -50,33 +50,30 @@ that with your next prompt."
 
 ;;;; The end of a turn
 
-(defun agent-q-diff-turns-ended (directory agent answer)
-  "Show what is pending in the project of DIRECTORY after a turn of AGENT.
-ANSWER is called once with the text with which the agent is to go on, or \"\".
-Return the review for which it waits, or nil."
-  (let ((default-directory directory))
+(defun agent-q-diff-turns-ended (event)
+  "Show what is pending where the turn of an agent has ended.
+EVENT is a property list as for `agent-q-diff-turn-ended-functions'."
+  (let* ((default-directory (plist-get event :directory))
+         (agent (or (plist-get event :agent) "An agent"))
+         (wait (plist-get event :wait)))
     (condition-case err
-        (pcase-let ((`(,root ,_ ,files ,_) (agent-q-diff-pending-look-and-note directory)))
+        (pcase-let ((`(,root ,_ ,files ,_) (agent-q-diff-pending-look-and-note
+                                            default-directory)))
           (agent-q-diff-pending-mode)
           (agent-q-diff-pending-count-soon root)
           (cond
-           ((null files)
-            (funcall answer "")
-            nil)
-           (agent-q-diff-stop-waits
-            (agent-q-diff-turns--wait root answer))
+           ((null files))
+           ((and wait agent-q-diff-stop-waits)
+            (agent-q-diff-turns--wait root (funcall wait)))
            (t
-            (funcall answer "")
             (pcase agent-q-diff-when-turn-ends
               ('announce (agent-q-diff-turns--announce agent files))
-              ('review (agent-q-diff-turns--review-soon root)))
-            nil)))
-      ;; Nobody has to be told: it is looked at again.
+              ('review (agent-q-diff-turns--review-soon root))))))
+      ;; That of a folder in no project has nothing to review.
+      (agent-q-diff-no-repository nil)
       (agent-q-diff-error
-       (funcall answer "")
        (message "After the turn of %s: %s" (agent-q-diff-visible agent)
-                (agent-q-diff-visible (agent-q-diff-error-text err)))
-       nil))))
+                (agent-q-diff-visible (agent-q-diff-error-text err)))))))
 
 (defun agent-q-diff-turns--announce (agent files)
   "Say that AGENT has ended its turn, and that FILES are pending."
@@ -94,16 +91,14 @@ Return the review for which it waits, or nil."
        (agent-q-diff-changes-begin root nil)))))
 
 (defun agent-q-diff-turns--wait (root answer)
-  "Begin the review of what is pending in the project at ROOT, and return it.
+  "Begin the review of what is pending in the project at ROOT.
 When it ends, call ANSWER with what the agent is to be told, which counts as
 told then; or with \"\" if that is nothing, or if the review was not finished."
-  (let ((review (nth 1 (agent-q-diff-changes-begin
-                        root nil
-                        (lambda (_result)
-                          (funcall answer (agent-q-diff-round-tell root)))))))
-    (unless review
-      (funcall answer ""))
-    review))
+  (unless (nth 1 (agent-q-diff-changes-begin
+                  root nil
+                  (lambda (_result)
+                    (funcall answer (agent-q-diff-round-tell root)))))
+    (funcall answer "")))
 
 ;;;; The list
 

@@ -90,23 +90,26 @@
       (should (equal "fix the login bug, and then a… · f.txt"
                      (agent-q-diff-session-name agent-q-diff-buffer-review))))))
 
-(defun aqd-turns-end ()
-  "End a turn of Codex in Emacs; return (ANSWER . MESSAGE)."
-  (let* ((answer 'none)
-         (said (aqd-said (agent-q-diff-turns-ended default-directory "Codex"
-                                                   (lambda (text) (setq answer text))))))
-    (cons answer said)))
+(defun aqd-turns-end (&optional answer)
+  "End a turn of Codex in Emacs, and return the message that is shown.
+ANSWER, if it is not nil, is called with what Codex goes on with."
+  (aqd-said
+   (agent-q-diff-turns-ended (list :agent "Codex" :directory default-directory
+                                   :wait (and answer (lambda () answer))))))
 
 (ert-deftest aqd-turns-the-end-of-a-turn-is-announced ()
   (aqd-with-repository
-    (should (equal "" (car (aqd-turns-end))))
+    (should-not (aqd-turns-end))
     (aqd-turns-play "one" '((3 . "three")))
-    (should (equal '("" . "Codex has ended: 1 file to review; M-x agent-q-diff-review-changes")
-                   (aqd-turns-end)))
+    (should (equal "Codex has ended: 1 file to review; M-x agent-q-diff-review-changes"
+                   (aqd-turns-end #'ignore)))
     (should agent-q-diff-pending-mode)
     (let ((agent-q-diff-when-turn-ends nil))
-      (should (equal "" (car (aqd-turns-end)))))
-    (should-not (agent-q-diff-open-reviews))))
+      (should-not (aqd-turns-end)))
+    (should-not (agent-q-diff-open-reviews))
+    ;; Where there is no project, there is nothing to say.
+    (let ((default-directory temporary-file-directory))
+      (should-not (aqd-turns-end)))))
 
 (ert-deftest aqd-turns-the-review-opens-when-nobody-types ()
   (aqd-with-repository
@@ -116,7 +119,7 @@
           (timer nil))
       (cl-letf (((symbol-function 'run-with-idle-timer)
                  (lambda (_seconds _repeat function &rest _) (setq timer function))))
-        (should (equal "" (car (aqd-turns-end)))))
+        (aqd-turns-end))
       (should-not (agent-q-diff-open-reviews))
       (funcall timer)
       (should (= 1 (length (agent-q-diff-open-reviews))))
@@ -126,12 +129,14 @@
 (ert-deftest aqd-turns-an-agent-that-waits-goes-on-with-the-message ()
   (aqd-with-repository
     (aqd-turns-play "one" '((3 . "three")))
-    (let* ((agent-q-diff-stop-waits t)
-           (answers nil)
-           (review (agent-q-diff-turns-ended default-directory "Codex"
-                                             (lambda (text) (push text answers)))))
+    (let ((agent-q-diff-stop-waits t)
+          (answers nil))
+      ;; An agent that cannot go on does not wait.
+      (aqd-turns-end)
+      (should-not (agent-q-diff-open-reviews))
+      (aqd-turns-end (lambda (text) (push text answers)))
       (should-not answers)
-      (with-current-buffer (agent-q-diff-session-buffer review)
+      (with-current-buffer (agent-q-diff-session-buffer (car (agent-q-diff-open-reviews)))
         (agent-q-diff-comment-hunk "keep the old name" 0)
         (aqd-pending-do #'agent-q-diff-reject-hunk 0)
         (agent-q-diff-finish nil t))
@@ -141,11 +146,10 @@
     (should (equal "" (agent-q-diff-round-tell default-directory)))
     ;; Nothing is to be said.
     (aqd-turns-play "two" '((27 . "x")))
-    (let* ((agent-q-diff-stop-waits t)
-           (answers nil)
-           (review (agent-q-diff-turns-ended default-directory "Codex"
-                                             (lambda (text) (push text answers)))))
-      (with-current-buffer (agent-q-diff-session-buffer review)
+    (let ((agent-q-diff-stop-waits t)
+          (answers nil))
+      (aqd-turns-end (lambda (text) (push text answers)))
+      (with-current-buffer (agent-q-diff-session-buffer (car (agent-q-diff-open-reviews)))
         (agent-q-diff-finish nil t))
       (should (equal '("") answers)))))
 

@@ -67,6 +67,12 @@ pub struct Agent {
     pub before: fn(Verdict, &JsonObject) -> Result<Value, String>,
     /// Returns the answer to an event after an edit, with what the model is told.
     pub after: fn(&str) -> Value,
+    /// Returns the answer to an event at a prompt, with what the model reads beside the prompt, if it can
+    /// read any such thing.
+    pub beside_prompt: Option<fn(&str) -> Value>,
+    /// Returns the answer to an event at the end of a turn that has the agent go on, with what its model
+    /// reads, if it can be kept from ending.
+    pub going_on: Option<fn(&str) -> Value>,
     /// Returns the answer that refuses an edit, with the reason, if the agent reads one on standard
     /// output rather than on standard error.
     pub refusal: Option<fn(&str) -> Value>,
@@ -87,6 +93,8 @@ pub struct Events {
     pub goes_on: &'static [&'static str],
     /// When its turn has ended.
     pub ends: &'static [&'static str],
+    /// When its session has ended.
+    pub closes: &'static [&'static str],
 }
 
 /// A tool with which an agent edits files.
@@ -229,8 +237,8 @@ pub struct Settings {
     pub before: &'static str,
     /// The event after a tool has run.
     pub after: &'static str,
-    /// The event at the end of a turn: an accepted edit that was not made by then never is.
-    pub over: &'static str,
+    /// The events that say how far a turn is, each with how long the agent waits there, in its unit.
+    pub turns: &'static [(&'static str, u64)],
     /// The names of the tools that edit files, as a matcher.
     pub matcher: &'static str,
     /// A day, in the agent's unit.
@@ -300,8 +308,16 @@ pub struct Handler {
 
 impl Settings {
     /// Returns all events at which the hook is run.
-    pub fn events(&self) -> [&'static str; 3] {
-        [self.before, self.after, self.over]
+    pub fn events(&self) -> impl Iterator<Item = &'static str> {
+        let turns = self.turns.iter().map(|(event, _)| *event);
+        [self.before, self.after].into_iter().chain(turns)
+    }
+
+    /// Returns how long the agent waits for the hook at `event`, in its unit, if that is one of the events
+    /// that say how far a turn is.
+    pub fn wait_at(&self, event: &str) -> Option<u64> {
+        let mut turns = self.turns.iter();
+        turns.find_map(|(turn, wait)| (*turn == event).then_some(*wait))
     }
 
     /// Returns whether `handler` is run for one of the tools that edit files, as far as its matcher
@@ -398,6 +414,11 @@ fn directory_of(name: &str, directory: &str) -> PathBuf {
 /// aborts or is not there. It is the same in every shell that a user may have.
 pub const GUARD: &str = r#"/bin/sh -c '"$0" "$@" || { [ $? = 2 ] || echo "agent-q-diff failed: an edit before it is made is refused; one that was made was not checked. Tell the user." >&2; exit 2; }' "#;
 
+/// What runs the program that follows it where a failure must change nothing: at a prompt, agents take
+/// exit status 2 for a refusal of the prompt, and Gemini CLI also that of a missing program; at the end of
+/// a turn, it would have them go on.
+pub const PASSING: &str = r#"/bin/sh -c '"$0" "$@" || :' "#;
+
 /// Some seconds less than a day, for which the settings let the agent wait.
 const LESS_THAN_A_DAY: Duration = Duration::from_secs(86_390);
 
@@ -446,7 +467,10 @@ impl Agent {
     /// options.
     pub fn program_of<'c>(&self, command: &'c str) -> Option<&'c str> {
         let words = format!(" hook {}", self.name);
-        let command = command.strip_prefix(GUARD).unwrap_or(command);
+        let command = [GUARD, PASSING]
+            .into_iter()
+            .find_map(|prefix| command.strip_prefix(prefix))
+            .unwrap_or(command);
         let (program, options) = command.split_once(&words)?;
         (options.is_empty() || options.starts_with(' ')).then_some(program)
     }

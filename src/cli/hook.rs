@@ -12,7 +12,10 @@
 //! Agents may call several tools at once. Each edit starts from the result of the one before it, so
 //! the program waits for its turn, which Emacs gives it, before it reads the file.
 //!
-//! - [`event`]: what an agent says about a call of its tool
+//! It runs it at prompts and at the ends of turns as well, where a failure must change nothing.
+//!
+//! - [`event`]: what an agent says about a call of its tool, or about its turn
+//! - [`turn`]: the beginning and the end of its turn, and what it is told then
 //! - [`file`]: a file as the tool finds it
 //! - [`edit`]: the edit that the tool would make, and the input that makes it write what was
 //!   decided
@@ -20,10 +23,12 @@
 mod edit;
 mod event;
 mod file;
+mod turn;
 
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -31,14 +36,12 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::sync::oneshot;
 
-use agent_q_diff_reviewed::{Project, ProjectError};
-
 use crate::agents::{Agent, Tool, Verdict, records};
 use crate::options::Hook;
 use crate::socket::{Answer, Call, Request, State, Texts, sockets};
 
 use edit::Edit;
-use event::{Event, Moment};
+use event::{Event, Meaning, Moment};
 
 /// The environment variable with which a user lets every edit of an agent pass.
 const OFF_VARIABLE: &str = "AGENT_Q_DIFF";
@@ -55,13 +58,14 @@ const GONE: &str = "Error: the agent is gone.";
 /// How much longer than the user the program may take in all. Agents wait for some seconds more.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How long the end of a turn waits for an Emacs that is busy.
-const TIME_TO_TELL: Duration = Duration::from_secs(5);
+/// Whether a failure is no refusal, since the event is about no tool.
+static IS_PASSING: AtomicBool = AtomicBool::new(false);
 
 /// Answers the event on standard input. Returns the exit status, which is [`REFUSED`] if there is
 /// no well-formed answer.
 pub async fn run(options: Hook) -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
+        pass_if_passing();
         say(&format!(
             "agent-q-diff failed, so the edit is refused: {panic}"
         ));
@@ -100,6 +104,13 @@ pub async fn run(options: Hook) -> ExitCode {
     }
 }
 
+/// Ends the program with success if a failure is no refusal.
+fn pass_if_passing() {
+    if IS_PASSING.load(Ordering::Relaxed) {
+        std::process::exit(0);
+    }
+}
+
 /// Refuses an edit of `agent` with `message`. Returns the exit status.
 fn refuse(message: &str, agent: &Agent) -> u8 {
     if let Some(refusal) = agent.refusal
@@ -116,6 +127,7 @@ fn refuse(message: &str, agent: &Agent) -> u8 {
 fn end_after(time: Duration, agent: &'static Agent) {
     std::thread::spawn(move || {
         std::thread::sleep(time);
+        pass_if_passing();
         let message = "agent-q-diff could not end in the time that the agent waits, so the edit is \
                        refused. Read the file before you go on, and tell the user.";
         std::process::exit(refuse(message, agent).into());
@@ -131,18 +143,14 @@ fn say(message: &str) {
 /// word.
 async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
     let event = Event::parse(input)?;
-    note_turn(options, &event).await;
-    if event.moment.is_over() {
-        // Nothing depends on the answer: the agent goes on all the same.
-        let arguments = json!({ "session": event.thread });
-        let told = ask(options, &event, "session_went_on", arguments);
-        let _ = tokio::time::timeout(TIME_TO_TELL, told).await;
+    if !event.moment.is_of_tool() {
+        IS_PASSING.store(true, Ordering::Relaxed);
+        turn::follow(options, &event).await;
+        // A disk that hangs would keep the runtime from ending.
+        std::process::exit(0);
     }
-    let tool = match event.moment {
-        Moment::Before | Moment::After => (options.agent.tool)(&event.tool, &event.input),
-        _ => None,
-    };
-    let Some(tool) = tool else {
+    turn::note_edit(options, &event).await;
+    let Some(tool) = (options.agent.tool)(&event.tool, &event.input) else {
         return Ok(None);
     };
     match event.moment {
@@ -185,42 +193,6 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
         }
         _ => Ok(None),
     }
-}
-
-/// Records in the project when the agent's turn begins, and when it ends: what is written meanwhile
-/// is the agent's. Edits are decided all the same if that fails.
-async fn note_turn(options: &Hook, event: &Event) {
-    let folder = event.project(options.agent);
-    let (agent, session) = (options.name.clone(), event.session.clone());
-    let (moment, prompt) = (event.moment, event.prompt.clone());
-    let note = move || -> Result<(), ProjectError> {
-        let mut project = Project::open(&folder)?;
-        match moment {
-            Moment::Begins => project.begin_turn(&agent, &session, &prompt, agent_process())?,
-            Moment::Before if !project.is_at_work(&agent, &session)? => {
-                project.begin_turn(&agent, &session, "", agent_process())?;
-            }
-            Moment::Ends => drop(project.end_turns(Some((&agent, &session)))?),
-            _ => {}
-        }
-        Ok(())
-    };
-    // The turn of one that does not say when it has ended would never be over.
-    let says_end = !options.agent.events.ends.is_empty();
-    if says_end && matches!(moment, Moment::Before | Moment::Begins | Moment::Ends) {
-        let _ = tokio::task::spawn_blocking(note).await;
-    }
-}
-
-/// Returns the agent's process, which runs the shell that runs this program, as far as the system says
-/// so.
-fn agent_process() -> Option<u32> {
-    let shell = std::os::unix::process::parent_id();
-    let stat = std::fs::read_to_string(format!("/proc/{shell}/stat")).ok()?;
-    // The name of the program, in parentheses, may have any character.
-    let (_, rest) = stat.rsplit_once(')')?;
-    let parent = rest.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    (parent > 1).then_some(parent)
 }
 
 /// Waits until no other edit of the files that `tool` would change is to be decided, or made.
@@ -276,7 +248,10 @@ async fn decide(options: &Hook, event: &Event, edit: &Edit) -> Verdict {
     arguments["tool"] = event.tool.as_str().into();
     arguments["call"] = event.call_of(&edit.path).into();
     arguments["session"] = event.thread.as_str().into();
-    arguments["planning"] = event.is_planning.into();
+    arguments["planning"] = (event.mode.meaning == Meaning::Plans).into();
+    if let Some(mode) = event.mode.for_emacs() {
+        arguments["mode"] = mode.into();
+    }
     let answer = ask(options, event, call, arguments).await;
     let result = answer.result.unwrap_or_default();
     let decided = result.get("text").or_else(|| result.get("files"));

@@ -119,8 +119,8 @@ wire_api = \"responses\"\n
   "Settings of Codex: a model of ours, and no process that outlives it.")
 
 (defun agents-codex-trusted-p ()
-  "Return non-nil if Codex has noted that all three hooks are trusted."
-  (string-match-p "\\(?:trusted_hash\\(?:.\\|\n\\)*\\)\\{3\\}"
+  "Return non-nil if Codex has noted that all five hooks are trusted."
+  (string-match-p "\\(?:trusted_hash\\(?:.\\|\n\\)*\\)\\{5\\}"
                   (or (e2e-read "home/.codex/config.toml") "")))
 
 (defun agents-codex-press (key regexp)
@@ -141,7 +141,7 @@ What is typed while it starts is lost."
          (append '("env") (remove "TERM=dumb" (agents-environment))
                  ;; On a busy machine it may give up on its terminal.
                  '("sh" "-c" "codex || codex || codex")))
-  (e2e-see "Hooks need review" "3 hooks are new or changed" "2\\. Trust all and continue")
+  (e2e-see "Hooks need review" "5 hooks are new or changed" "2\\. Trust all and continue")
   (agents-codex-press "2" "› 2\\. Trust all")
   (e2e-keys "RET")
   (e2e-wait-for (agents-codex-trusted-p))
@@ -236,23 +236,26 @@ What is typed while it starts is lost."
          (progn ,@body)
        (delete-directory agents--home t))))
 
+(defvar agents-prompt "Begin."
+  "The prompt that agents answer, unless they are driven over ACP.")
+
 (defun agents--command (client url)
   "Return the command that has CLIENT answer a prompt with the model at URL."
   (cons (expand-file-name (concat "node_modules/.bin/" client) (agents-directory))
         (pcase-exhaustive client
-          ("claude" '("-p" "Begin." "--permission-mode" "acceptEdits"))
+          ("claude" `("-p" ,agents-prompt "--permission-mode" "acceptEdits"))
           ("claude-agent-acp" '())
-          ("opencode" '("run" "Begin."))
+          ("opencode" `("run" ,agents-prompt))
           ("codex" `("exec" "--skip-git-repo-check" "-s" ,agents-codex-sandbox
                      "-c" ,(format "model=\"%s\"" agents-codex-model)
                      "-c" ,(format "model_providers.scripted.base_url=\"%s/v1\"" url)
-                     "Begin."))
-          ("gemini" '("-p" "Begin." "--approval-mode" "auto_edit"))
-          ("copilot" '("-p" "Begin." "--allow-all-tools"))
-          ("kimi" '("-p" "Begin."))
+                     ,agents-prompt))
+          ("gemini" `("-p" ,agents-prompt "--approval-mode" "auto_edit"))
+          ("copilot" `("-p" ,agents-prompt "--allow-all-tools"))
+          ("kimi" `("-p" ,agents-prompt))
           ("qwen" `("--auth-type" "openai" "--openai-api-key" "scripted" "--model" "scripted"
                     "--openai-base-url" ,(concat url "/v1") "--approval-mode" "auto-edit"
-                    "Begin.")))))
+                    ,agents-prompt)))))
 
 (defun agents--scripted (call)
   "Return CALL, as for `agents--start-model', as the model reads it."

@@ -11,8 +11,11 @@
 ;;; Code:
 
 (require 'agents-matrix)
+(require 'agents-turns)
 
 (agents-define-matrix "claude-agent-acp")
+
+(agents-define-turns "claude-agent-acp")
 
 (provide 'claude-agent-acp-test)
 ;;; claude-agent-acp-test.el ends here

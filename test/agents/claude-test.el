@@ -11,8 +11,11 @@
 
 (require 'agents-matrix)
 (require 'agents-models)
+(require 'agents-turns)
 
 (agents-define-matrix "claude")
+
+(agents-define-turns "claude")
 
 (agents-define-models "claude")
 
@@ -54,12 +57,42 @@
       (agents-lose-program "claude" ".claude/settings.json")
       (agents-should-be-safe-without-program "claude"))))
 
+;; Earlier versions ran the hook at fewer events, and unguarded at the end of a turn.
+(ert-deftest agents-claude-settings-of-an-earlier-version-are-found-and-brought-up-to-date ()
+  (agents-with-home-of-its-own
+    (agents-with-emacs "claude"
+      (let* ((file "home/.claude/settings.json")
+             (settings (json-parse-string (e2e-read file)))
+             (hooks (gethash "hooks" settings)))
+        (dolist (event '("UserPromptSubmit" "PostToolBatch" "SessionEnd"))
+          (remhash event hooks))
+        (e2e-write file (string-replace "/bin/sh -c '\\\"$0\\\" \\\"$@\\\" || :' " ""
+                                        (json-serialize settings)))
+        (pcase-let ((`(,status ,found) (agents-run "check" "claude")))
+          (should (equal status 1))
+          (dolist (regexp '("^MISSING  UserPromptSubmit: the hook is not run at UserPromptSubmit, .*: \
+call agent-q-diff setup claude$"
+                            "^MISSING  PostToolBatch: " "^MISSING  SessionEnd: "
+                            "^MISSING  Stop: .* a failure could keep your prompt from the agent"
+                            "^ok       PreToolUse: "))
+            (should (string-match-p regexp found))))
+        (should (equal 0 (car (agents-run "setup" "claude" "--yes"))))
+        (should (equal 0 (car (agents-run "check" "claude"))))))))
+
 (ert-deftest agents-claude-what-its-own-rule-denies-is-said-when-its-turn-ends ()
   (agents-with-home-of-its-own
     (agents-with-emacs "claude"
       (make-directory (e2e-path "project/.claude"))
       (agents-put ".claude/settings.json" "{\"permissions\": {\"ask\": [\"Edit\"]}}")
       (agents-say-at-once-what-is-not-run "claude"))))
+
+(ert-deftest agents-claude-what-a-subagent-writes-is-written-in-the-turn ()
+  (agents-with-emacs "claude"
+    (let ((task "Please shout in a.txt."))
+      (agents-turns-should-have-the-subagent
+       "claude"
+       `(("Agent" (description . "shout") (prompt . ,task) (subagent_type . "general-purpose")))
+       task))))
 
 (provide 'claude-test)
 ;;; claude-test.el ends here

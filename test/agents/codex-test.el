@@ -12,8 +12,11 @@
 (require 'agents-matrix)
 (require 'agents-models)
 (require 'agents-patches)
+(require 'agents-turns)
 
 (agents-define-matrix "codex")
+
+(agents-define-turns "codex")
 
 (agents-define-models "codex")
 

@@ -10,8 +10,11 @@
 
 (require 'agents-matrix)
 (require 'agents-models)
+(require 'agents-turns)
 
 (agents-define-matrix "gemini")
+
+(agents-define-turns "gemini")
 
 (agents-define-models "gemini")
 

@@ -6,7 +6,8 @@ SCRIPT is a JSON array of tool calls, objects with "tool" and "input"; the model
 other, and ends with a word when it has read as many results.  A call with "at_once" is made together
 with the one before it.  Calls with a "task" are those of a subagent, a model that was told that text;
 the agent itself ends only when its subagents have.  LOG gets a JSON object a line for each request:
-its "task", what the model reads of each result, "results", and what it reads beside them, "beside".
+its "task", what the model reads of each result, "results", what it reads beside them, "beside", and all
+that it is told in its user's place or by the agent itself, "told".
 PORT-FILE gets the port on 127.0.0.1 where it listens.  It speaks the streaming APIs of Anthropic, of
 Gemini, and both of OpenAI's.  A request without any tool of the script, for a title and the like, is
 answered aside.
@@ -49,8 +50,7 @@ class Anthropic:
                   ([{"type": "text", "text": content}] if isinstance(content, str) else content)]
         results = [block for block in blocks if block["type"] == "tool_result"]
         self.results = [text_of(block.get("content")) for block in results]
-        self.beside = [block["text"] for block in blocks if block["type"] == "text"]
-        self.told = self.beside
+        self.told = self.beside = [block["text"] for block in blocks if block["type"] == "text"]
         self.tools = {tool.get("name") for tool in request.get("tools", [])}
         self.aside = "ok"
 
@@ -86,7 +86,9 @@ class Gemini:
         parts = [part for content in request.get("contents", []) for part in content["parts"]]
         results = [part["functionResponse"] for part in parts if "functionResponse" in part]
         self.results = [text_of(list(result["response"].values())) for result in results]
-        self.beside = self.told = []
+        self.beside = []
+        self.told = [part["text"] for content in request.get("contents", [])
+                     if content.get("role") == "user" for part in content["parts"] if "text" in part]
         tools = [tool.get("functionDeclarations", []) for tool in request.get("tools", [])]
         self.tools = {function["name"] for functions in tools for function in functions}
         # Gemini CLI asks which model is to answer, and who speaks next.
@@ -110,7 +112,8 @@ class Chat:
     def __init__(self, request):
         messages = request.get("messages", [])
         self.results = [text_of(m["content"]) for m in messages if m["role"] == "tool"]
-        self.beside = self.told = []
+        self.beside = []
+        self.told = [text_of(m["content"]) for m in messages if m["role"] == "user"]
         self.tools = {tool["function"]["name"] for tool in request.get("tools") or []}
         self.aside = "ok"
 
@@ -243,8 +246,8 @@ class Handler(BaseHTTPRequestHandler):
             steps = [api.aside]
         else:
             with open(LOG, "a", encoding="utf-8") as log:
-                print(json.dumps({"task": task, "results": api.results, "beside": api.beside}),
-                      file=log)
+                print(json.dumps({"task": task, "results": api.results, "beside": api.beside,
+                                  "told": api.told}), file=log)
         if steps == [END]:
             with one_ended:
                 ended.add(task)

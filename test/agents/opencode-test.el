@@ -12,8 +12,11 @@
 (require 'agents-matrix)
 (require 'agents-models)
 (require 'agents-patches)
+(require 'agents-turns)
 
 (agents-define-matrix "opencode")
+
+(agents-define-turns "opencode")
 
 (agents-define-models "opencode")
 
@@ -151,6 +154,14 @@ edit anew\\'"))
         (e2e-write plugin "export const Mine = 1\n")
         (should (equal 1 (car (agents-run "setup" "opencode" "--yes"))))
         (should (equal (e2e-read plugin) "export const Mine = 1\n"))))))
+
+(ert-deftest agents-opencode-what-a-subagent-writes-is-written-in-the-turn ()
+  (agents-with-emacs "opencode"
+    (let ((task "Please shout in a.txt."))
+      (agents-turns-should-have-the-subagent
+       "opencode"
+       `(("task" (description . "shout") (prompt . ,task) (subagent_type . "general")))
+       task))))
 
 (provide 'opencode-test)
 ;;; opencode-test.el ends here

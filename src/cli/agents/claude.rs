@@ -27,7 +27,8 @@ pub static AGENT: Agent = Agent {
         after: &["PostToolUse"],
         begins: &["UserPromptSubmit"],
         goes_on: &["PostToolBatch"],
-        ends: &["Stop", "SessionEnd"],
+        ends: &["Stop"],
+        closes: &["SessionEnd"],
     },
     arguments: &[
         (Field::Path, "file_path"),
@@ -48,6 +49,8 @@ pub static AGENT: Agent = Agent {
     project: Some("CLAUDE_PROJECT_DIR"),
     before: |verdict, _| Ok(before(verdict)),
     after,
+    beside_prompt: Some(beside_prompt),
+    going_on: Some(going_on),
     refusal: None,
     setup: Some(Setup {
         file: |scope| match scope {
@@ -64,7 +67,12 @@ pub static AGENT: Agent = Agent {
         form: Form::Settings(Settings {
             before: "PreToolUse",
             after: "PostToolUse",
-            over: "Stop",
+            turns: &[
+                ("UserPromptSubmit", 10),
+                ("PostToolBatch", 10),
+                ("Stop", 86_400),
+                ("SessionEnd", 3),
+            ],
             matcher: "Edit|Write|MultiEdit|NotebookEdit",
             day: 86_400,
             dialect: Dialect {
@@ -203,6 +211,17 @@ pub fn before_with_input(verdict: Verdict, input: &JsonObject) -> Value {
 /// run.
 pub fn after(told: &str) -> Value {
     hook_output("PostToolUse", json!({ "additionalContext": told }))
+}
+
+/// Returns the answer at a prompt. What has more than 10,000 characters it saves in a file, and shows its
+/// model the beginning and the file's name.
+pub fn beside_prompt(told: &str) -> Value {
+    hook_output("UserPromptSubmit", json!({ "additionalContext": told }))
+}
+
+/// Returns the answer at the end of a turn. After eight in a row it ends all the same.
+pub fn going_on(told: &str) -> Value {
+    json!({ "decision": "block", "reason": told })
 }
 
 /// Returns the directory in which it has what the user sets, and what it records.

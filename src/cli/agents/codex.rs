@@ -22,9 +22,10 @@ pub static AGENT: Agent = Agent {
     events: Events {
         before: &["PreToolUse"],
         after: &["PostToolUse"],
-        begins: &[],
+        begins: &["UserPromptSubmit"],
         goes_on: &[],
         ends: &["Stop"],
+        closes: &["SessionEnd"],
     },
     arguments: &[(Field::Patch, "command")],
     tool: |name, _| match name {
@@ -35,6 +36,9 @@ pub static AGENT: Agent = Agent {
     project: None,
     before: |verdict, input| Ok(claude::before_with_input(verdict, input)),
     after: claude::after,
+    beside_prompt: Some(claude::beside_prompt),
+    // Its model reads "&lt;" there for "<".
+    going_on: Some(claude::going_on),
     refusal: None,
     setup: Some(Setup {
         file,
@@ -80,7 +84,12 @@ pub static SHELL: Tool = Tool {
 const SETTINGS: Settings = Settings {
     before: "PreToolUse",
     after: "PostToolUse",
-    over: "Stop",
+    // It waits for 3 seconds at most where a session ends.
+    turns: &[
+        ("UserPromptSubmit", 10),
+        ("Stop", 86_400),
+        ("SessionEnd", 3),
+    ],
     // A shell command can have a patch in a here-document.
     matcher: "apply_patch|Bash",
     day: 86_400,
@@ -156,7 +165,9 @@ fn said_in(answer: &Value) -> Vec<Said> {
     for (name, event) in [
         ("preToolUse", "PreToolUse"),
         ("postToolUse", "PostToolUse"),
+        ("userPromptSubmit", "UserPromptSubmit"),
         ("stop", "Stop"),
+        ("sessionEnd", "SessionEnd"),
     ] {
         let at_event = |hook: &&Value| hook["eventName"] == name;
         let is_ours = |hook: &&Value| AGENT.is_ours(&text(&hook["command"]));
@@ -166,8 +177,8 @@ fn said_in(answer: &Value) -> Vec<Said> {
             hook["enabled"] != false && matches!(trust, None | Some("trusted" | "managed"))
         };
         said.push(match (ours.first(), ours.iter().find(runs)) {
-            // Setup by an earlier version has none there, and every edit is decided all the same.
-            (None, _) if name == "stop" => continue,
+            // Without it, every edit is decided all the same; its settings are looked at elsewhere.
+            (None, _) if SETTINGS.wait_at(event).is_some() => continue,
             (None, _) => Said::Fault(format!(
                 "{event}: Codex does not run the hook here; look whether its config.toml has \
                  hooks = false in [features], and whether it trusts this folder"

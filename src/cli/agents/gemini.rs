@@ -9,7 +9,7 @@ use super::fields::{Field, put_replacement, replacement};
 use super::records::{self, Edit};
 use super::{
     Agent, Dialect, Events, Form, LESS_THAN_A_DAY, Layer, Scope, Settings, Setup, Tool, Verdict,
-    directory_of, first, hook_output,
+    claude, directory_of, first, hook_output,
 };
 use crate::socket::current_directory;
 
@@ -21,9 +21,10 @@ pub static AGENT: Agent = Agent {
     events: Events {
         before: &["BeforeTool"],
         after: &["AfterTool"],
-        begins: &[],
+        begins: &["BeforeAgent"],
         goes_on: &[],
         ends: &["AfterAgent"],
+        closes: &["SessionEnd"],
     },
     arguments: &[
         (Field::Path, "file_path"),
@@ -51,6 +52,10 @@ pub static AGENT: Agent = Agent {
         })
     },
     after: |told| hook_output("AfterTool", json!({ "additionalContext": told })),
+    // Its model reads "&lt;" there for "<".
+    beside_prompt: Some(|told| hook_output("BeforeAgent", json!({ "additionalContext": told }))),
+    // That is its next prompt, with an event for it.
+    going_on: Some(claude::going_on),
     refusal: None,
     setup: Some(Setup {
         file,
@@ -58,7 +63,11 @@ pub static AGENT: Agent = Agent {
         form: Form::Settings(Settings {
             before: "BeforeTool",
             after: "AfterTool",
-            over: "AfterAgent",
+            turns: &[
+                ("BeforeAgent", 10_000),
+                ("AfterAgent", 86_400_000),
+                ("SessionEnd", 3_000),
+            ],
             matcher: "replace|write_file",
             day: 86_400_000,
             dialect: Dialect {

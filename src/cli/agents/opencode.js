@@ -7,6 +7,7 @@ const COMMAND = [];
 const TOOLS = ["edit", "write", "apply_patch"]
 const IS_OFF = process.env.AGENT_Q_DIFF === "off"
 const LSP_PART = "\n\nLSP errors detected"
+const TIME_FOR_PROMPT = 10_000
 
 /** Returns what the program answers to `event`; throws an error if it does not. */
 function ask(event) {
@@ -34,20 +35,47 @@ function ask(event) {
   })
 }
 
-export const AgentQDiff = async ({ directory }) => {
-  const event = (name, input, args, response) => ({
-    hook_event_name: name,
+/** Returns what `body` resolves to; nothing if it fails, or takes longer than `TIME_FOR_PROMPT`. */
+async function inTime(body) {
+  let timer
+  const late = new Promise((resolve) => (timer = setTimeout(resolve, TIME_FOR_PROMPT)))
+  return Promise.race([body().catch(() => {}), late]).finally(() => clearTimeout(timer))
+}
+
+export const AgentQDiff = async ({ client, directory }) => {
+  // Subagents have sessions of their own. What they do is part of the turn of the session above them.
+  const roots = new Map()
+  const rootOf = async (id) => {
+    if (!roots.has(id)) {
+      const session = await inTime(async () => client.session.get({ path: { id } }))
+      const parent = session?.data?.parentID
+      roots.set(id, parent ? await rootOf(parent) : id)
+    }
+    return roots.get(id)
+  }
+  // The agents that opencode has for sessions; "plan" edits nothing.
+  const modes = new Map()
+  const of = async (name, id) => {
+    const root = await rootOf(id)
+    return {
+      hook_event_name: name,
+      session_id: root,
+      ...(root === id ? {} : { agent_id: id }),
+      ...(modes.get(id) === "plan" ? { permission_mode: "plan" } : {}),
+      cwd: directory,
+    }
+  }
+  const event = async (name, input, args, response) => ({
+    ...(await of(name, input.sessionID)),
     tool_name: input.tool,
     tool_input: args,
     tool_response: response,
     tool_use_id: input.callID,
-    session_id: input.sessionID,
-    cwd: directory,
   })
   // opencode does not wait for one event before the next. That a tool failed is told before the
   // turn's end, or Emacs could only say that the tool did not run. Answers would change nothing.
   let told = Promise.resolve()
-  const tell = (what) => (told = told.then(() => ask(what)).catch(() => {}))
+  const tell = (what) => (told = told.then(async () => ask(await what)).catch(() => {}))
   const isDecided = (input) => !IS_OFF && TOOLS.includes(input.tool)
   // The calls that were allowed and have not run yet.
   const allowed = new Set()
@@ -55,7 +83,8 @@ export const AgentQDiff = async ({ directory }) => {
     event: async ({ event: { type, properties } }) => {
       if (IS_OFF) return
       if (type === "session.idle") {
-        await tell({ hook_event_name: "Stop", session_id: properties.sessionID, cwd: directory })
+        const id = properties.sessionID
+        await tell(rootOf(id).then((root) => of(root === id ? "session.idle" : "subagent.idle", id)))
       }
       // Of a tool that fails, or that the user does not permit in opencode, nothing else tells.
       const part = type === "message.part.updated" ? properties.part : undefined
@@ -63,9 +92,22 @@ export const AgentQDiff = async ({ directory }) => {
       const { error, input } = part.state
       await tell(event("tool.execute.after", part, input, { error }))
     },
+    // Whatever fails here, the prompt passes.
+    "chat.message": async ({ sessionID }, { message, parts }) => inTime(async () => {
+      modes.set(sessionID, message.agent)
+      if (IS_OFF || (await rootOf(sessionID)) !== sessionID) return
+      const texts = parts.filter((part) => part.type === "text" && !part.synthetic)
+      const prompt = texts.map((part) => part.text).join("\n")
+      const { context } = await ask({ ...(await of("chat.message", sessionID)), prompt })
+      const last = parts.at(-1)
+      if (!context || !last) return
+      // Parts are in the order of their ids.
+      const messageID = message.id
+      parts.push({ id: `${last.id}z`, sessionID, messageID, type: "text", text: context, synthetic: true })
+    }),
     "tool.execute.before": async (input, output) => {
       if (!isDecided(input)) return
-      const answer = await ask(event("tool.execute.before", input, output.args))
+      const answer = await ask(await event("tool.execute.before", input, output.args))
       if (answer.decision !== "allow") {
         throw new Error(answer.reason ?? "agent-q-diff gave no decision. Nothing was changed.")
       }
@@ -80,7 +122,7 @@ export const AgentQDiff = async ({ directory }) => {
       if (!isDecided(input)) return
       allowed.delete(input.callID)
       const lsp = output.output.indexOf(LSP_PART)
-      const told = await ask(event("tool.execute.after", input, input.args)).then(
+      const told = await ask(await event("tool.execute.after", input, input.args)).then(
         (answer) => answer.output,
         (error) => `${error.message}\nRead the file before you go on, and tell the user.`,
       )

@@ -23,9 +23,10 @@ pub static AGENT: Agent = Agent {
     events: Events {
         before: &["tool.execute.before"],
         after: &["tool.execute.after"],
-        begins: &[],
-        goes_on: &[],
-        ends: &["Stop"],
+        begins: &["chat.message"],
+        goes_on: &["subagent.idle"],
+        ends: &["session.idle"],
+        closes: &[],
     },
     arguments: &[
         (Field::Path, "filePath"),
@@ -51,6 +52,9 @@ pub static AGENT: Agent = Agent {
         })
     },
     after: |told| json!({ "output": told }),
+    beside_prompt: Some(|told| json!({ "context": told })),
+    // A further prompt can be sent then, but `opencode run` ends before it is answered.
+    going_on: None,
     refusal: None,
     setup: Some(Setup {
         file,

@@ -34,6 +34,7 @@ pub static ANY: Agent = Agent {
         begins: &[],
         goes_on: &[],
         ends: &["Stop"],
+        closes: &[],
     },
     tool,
     project: None,
@@ -43,6 +44,8 @@ pub static ANY: Agent = Agent {
         Verdict::Allow | Verdict::Change(_) => Ok(hook_output("PreToolUse", allowed())),
     },
     after: claude::after,
+    beside_prompt: None,
+    going_on: None,
     refusal: None,
     setup: None,
 };
@@ -58,6 +61,7 @@ pub static COPILOT: Agent = Agent {
         begins: &[],
         goes_on: &[],
         ends: &[],
+        closes: &[],
     },
     arguments: &[
         (Field::Old, "old_str"),
@@ -98,6 +102,7 @@ const READING_OUTPUT: Agent = Agent {
         begins: &[],
         goes_on: &[],
         ends: &["Stop"],
+        closes: &[],
     },
     arguments: &[],
     tool,
@@ -109,6 +114,8 @@ const READING_OUTPUT: Agent = Agent {
         })
     },
     after: |told| with_plain("PostToolUse", json!({ "additionalContext": told })),
+    beside_prompt: None,
+    going_on: None,
     refusal: Some(denied),
     setup: None,
 };

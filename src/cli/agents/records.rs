@@ -176,22 +176,31 @@ fn send_lines(
     });
 }
 
-/// Returns the file that is written whenever `agent` runs its hook.
-fn last_run_file(agent: &Agent) -> PathBuf {
+/// Returns the file called `name` in which the program keeps something between its runs.
+pub fn state_file(name: &str) -> PathBuf {
     directory_of("XDG_STATE_HOME", ".local/state")
         .join("agent-q-diff")
-        .join(format!("last-run-{}", agent.name))
+        .join(name)
+}
+
+/// Writes `text` into `file`, a [`state_file`], if that is possible.
+pub fn write_state(file: &Path, text: &str) {
+    if fs::write(file, text).is_err()
+        && let Some(directory) = file.parent()
+    {
+        let _ = fs::create_dir_all(directory).and_then(|()| fs::write(file, text));
+    }
+}
+
+/// Returns the file that is written whenever `agent` runs its hook.
+fn last_run_file(agent: &Agent) -> PathBuf {
+    state_file(&format!("last-run-{}", agent.name))
 }
 
 /// Notes that `agent` has run its hook now. If that cannot be noted, the edit is decided all the
 /// same.
 pub fn note_run(agent: &Agent) {
-    let file = last_run_file(agent);
-    if fs::write(&file, "").is_err()
-        && let Some(directory) = file.parent()
-    {
-        let _ = fs::create_dir_all(directory).and_then(|()| fs::write(&file, ""));
-    }
+    write_state(&last_run_file(agent), "");
 }
 
 /// Returns when `agent` last ran its hook, or `None` if that was never noted.

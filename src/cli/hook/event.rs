@@ -20,6 +20,8 @@ pub enum Moment {
     GoesOn,
     /// When the agent's turn has ended.
     Ends,
+    /// When its session has ended.
+    Closes,
     /// At another time, which does not matter here.
     Other,
 }
@@ -40,16 +42,67 @@ impl Moment {
             Self::GoesOn
         } else if is_one(|events| events.ends) {
             Self::Ends
+        } else if is_one(|events| events.closes) {
+            Self::Closes
         } else {
             Self::Other
         }
     }
 
-    /// Returns whether what was to run before has run, or will not.
-    pub fn is_over(self) -> bool {
-        matches!(self, Self::Begins | Self::GoesOn | Self::Ends)
+    /// Returns whether it is about a tool, so that no answer is a consent.
+    pub fn is_of_tool(self) -> bool {
+        matches!(self, Self::Before | Self::After)
     }
 }
+
+/// What an agent does without being asked to in a mode of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mode {
+    /// The agent's word for it; empty if it has none.
+    pub word: String,
+    /// What that means.
+    pub meaning: Meaning,
+}
+
+/// What a [`Mode`] means for edits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning {
+    /// The agent asks its user before it edits.
+    Asks,
+    /// It edits without asking.
+    AcceptsEdits,
+    /// It edits nothing.
+    Plans,
+    /// That is not known.
+    Unknown,
+}
+
+impl Mode {
+    /// Returns the mode that an agent calls `word`. The words are those of Claude Code and Codex.
+    fn of(word: String) -> Self {
+        let meaning = match word.as_str() {
+            "default" => Meaning::Asks,
+            // In "dontAsk", what its rules do not allow is denied, and all else is made.
+            "acceptEdits" | "auto" | "bypassPermissions" | "dontAsk" => Meaning::AcceptsEdits,
+            "plan" => Meaning::Plans,
+            _ => Meaning::Unknown,
+        };
+        Self { word, meaning }
+    }
+
+    /// Returns the word by which Emacs knows the meaning, if there is one.
+    pub fn for_emacs(&self) -> Option<&'static str> {
+        match self.meaning {
+            Meaning::Asks => Some("asks"),
+            Meaning::AcceptsEdits => Some("accepts"),
+            Meaning::Plans => Some("plans"),
+            Meaning::Unknown => None,
+        }
+    }
+}
+
+/// The beginning of a prompt by which Claude Code tells itself what became of something that ran beside it.
+const NOTIFICATION: &str = "<task-notification>";
 
 /// Keys of the name of an event, those of Claude Code, and of VS Code.
 const EVENT_NAMES: &[&str] = &["hook_event_name", "hookEventName"];
@@ -67,14 +120,18 @@ pub struct Event {
     pub has_failed: bool,
     /// What the tool says that it has done, or null.
     pub response: Value,
-    /// Whether the agent only plans, so that it will not run the tool.
-    pub is_planning: bool,
+    /// The agent's mode.
+    pub mode: Mode,
     /// The agent's session, and in it the subagent, if it is one's.
     pub thread: String,
     /// The agent's session.
     pub session: String,
     /// What the user has said to it; empty if that is not told.
     pub prompt: String,
+    /// Whether that prompt is no user's, but the agent's own.
+    pub is_notification: bool,
+    /// Whether subagents of it go on after its end; then it goes on when they have ended.
+    pub has_subagents: bool,
     /// The directory to which names in the input are relative.
     directory: PathBuf,
     /// The call's id, if the agent gives it one.
@@ -106,7 +163,6 @@ impl Event {
             });
         let name = name.ok_or_else(|| unknown("it has no hook_event_name"))?;
         let moment = Moment::of(&name);
-        let is_tool = matches!(moment, Moment::Before | Moment::After);
         let tool = text(&["tool_name", "toolName"]);
         // Earlier versions of Copilot CLI have its JSON as a string.
         let input = match value(&["tool_input", "toolArgs"]) {
@@ -115,7 +171,10 @@ impl Event {
         };
         let input = input.as_ref().and_then(Value::as_object);
         let session = text(&["session_id", "sessionId", "conversation_id"]).unwrap_or_default();
-        if is_tool && (tool.is_none() || input.is_none()) {
+        let prompt = text(&["prompt"]).unwrap_or_default();
+        let tasks = event["background_tasks"].as_array();
+        let is_subagent = |task: &Value| task["type"] == "subagent" && task["status"] == "running";
+        if moment.is_of_tool() && (tool.is_none() || input.is_none()) {
             return Err(unknown(
                 "it has no tool_name, or its tool_input is no object",
             ));
@@ -131,14 +190,16 @@ impl Event {
                     .pointer("/toolResult/resultType")
                     .is_some_and(|kind| kind != "success"),
             response: event.get("tool_response").cloned().unwrap_or_default(),
-            is_planning: text(&["permission_mode"]).is_some_and(|mode| mode == "plan"),
+            mode: Mode::of(text(&["permission_mode"]).unwrap_or_default()),
             // Subagents of Claude Code work at the same time in one session.
             thread: match text(&["agent_id"]) {
                 Some(agent) => format!("{session} {agent}"),
                 None => session.clone(),
             },
             session,
-            prompt: text(&["prompt"]).unwrap_or_default(),
+            is_notification: prompt.starts_with(NOTIFICATION),
+            prompt,
+            has_subagents: tasks.is_some_and(|tasks| tasks.iter().any(is_subagent)),
             directory: text(&["cwd"]).map_or_else(crate::socket::current_directory, PathBuf::from),
             // Qwen Code has both, and makes the first anew for each event.
             call: text(&["tool_call_id", "tool_use_id", "toolUseId"]),
@@ -179,6 +240,17 @@ mod tests {
             ("AfterTool", Moment::After),
             ("preToolUse", Moment::Before),
             ("tool.execute.after", Moment::After),
+            ("UserPromptSubmit", Moment::Begins),
+            ("BeforeAgent", Moment::Begins),
+            ("chat.message", Moment::Begins),
+            ("PostToolBatch", Moment::GoesOn),
+            ("subagent.idle", Moment::GoesOn),
+            ("Stop", Moment::Ends),
+            ("AfterAgent", Moment::Ends),
+            ("session.idle", Moment::Ends),
+            ("SessionEnd", Moment::Closes),
+            // The end of a subagent is not that of the turn.
+            ("SubagentStop", Moment::Other),
         ];
         for (name, moment) in moments {
             let event = format!(
@@ -202,6 +274,26 @@ mod tests {
         let stop = Event::parse(br#"{"hook_event_name": "Stop", "session_id": "s"}"#).unwrap();
         assert_eq!(stop.moment, Moment::Ends);
         assert_eq!(stop.call_of(Path::new("/f")), "s /f");
+    }
+
+    #[test]
+    fn an_agent_s_mode_has_a_meaning() {
+        for (word, meaning, for_emacs) in [
+            ("default", Meaning::Asks, Some("asks")),
+            ("acceptEdits", Meaning::AcceptsEdits, Some("accepts")),
+            ("bypassPermissions", Meaning::AcceptsEdits, Some("accepts")),
+            ("plan", Meaning::Plans, Some("plans")),
+            ("ludicrous", Meaning::Unknown, None),
+        ] {
+            let event = format!(r#"{{"hook_event_name": "Stop", "permission_mode": "{word}"}}"#);
+            let mode = Event::parse(event.as_bytes()).unwrap().mode;
+            assert_eq!(
+                (&*mode.word, mode.meaning, mode.for_emacs()),
+                (word, meaning, for_emacs)
+            );
+        }
+        let none = Event::parse(br#"{"hook_event_name": "AfterAgent"}"#).unwrap();
+        assert_eq!(none.mode.meaning, Meaning::Unknown);
     }
 
     #[test]

@@ -93,8 +93,10 @@ impl From<Said> for Finding {
 /// Checks what `files`, in which `agent` has its settings, say about the hook.
 fn of_settings(agent: &Agent, form: &Settings, files: &[PathBuf]) -> Vec<Finding> {
     let (layers, mut findings) = read_all(agent, form, files);
-    let events = form.events().into_iter();
-    findings.extend(events.map(|event| of_event(agent, form, event, &layers)));
+    findings.extend(
+        form.events()
+            .map(|event| of_event(agent, form, event, &layers)),
+    );
     let switches = (agent.setup().switches)(&layers);
     findings.extend(switches.into_iter().map(Finding::Missing));
     findings.extend(of_other_hooks(agent, form, &layers));
@@ -216,12 +218,10 @@ fn of_event(agent: &Agent, form: &Settings, event: &str, layers: &[Layer<'_>]) -
         Some((layer.file.display(), ours.into_iter().next()?))
     });
     let Some((file, handler)) = ours else {
-        if event == form.over {
-            let title = agent.title;
-            return Finding::Note(format!(
-                "{event}: no settings that {title} reads run the hook, so an edit that you accepted \
-                 and {title} does not make is known a minute later, or when it goes on; {set_up} \
-                 puts it there"
+        if form.wait_at(event).is_some() {
+            return Finding::Missing(format!(
+                "{event}: the hook is not run at {event}, so it is not known who wrote what, or the \
+                 agent does not read what you say in reviews of that: call {set_up}"
             ));
         }
         return Finding::Missing(format!(
@@ -243,11 +243,11 @@ fn of_handler(
     event: &str,
     handler: &Handler,
 ) -> Result<(), String> {
-    if event == form.over {
-        return if settings::is_guarded(&handler.command) {
-            Err("a failure would have the agent go on".to_owned())
-        } else {
+    if form.wait_at(event).is_some() {
+        return if settings::is_passing(&handler.command) {
             of_program_in(agent, &handler.command)
+        } else {
+            Err("a failure could keep your prompt from the agent, or have it go on".to_owned())
         };
     }
     if handler.matcher.as_deref() != Some(form.matcher) {

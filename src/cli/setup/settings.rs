@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::json;
-use crate::agents::{Agent, Dialect, Form, GUARD, Handler, Plugin, Settings};
+use crate::agents::{Agent, Dialect, Form, GUARD, Handler, PASSING, Plugin, Settings};
 
 /// Returns `words` as a command of a shell.
 fn in_shell(words: &[String]) -> String {
@@ -14,14 +14,14 @@ fn in_shell(words: &[String]) -> String {
 }
 
 /// Returns what the settings run at `event`: `command`, which around a tool ends with success or with
-/// exit status 2. At the end of a turn, that status would have the agent go on.
+/// exit status 2, and elsewhere with success.
 fn wanted(settings: &Settings, event: &str, command: &[String]) -> Handler {
     let command = in_shell(command);
-    if event == settings.over {
+    if let Some(wait) = settings.wait_at(event) {
         return Handler {
             matcher: None,
-            command,
-            timeout: None,
+            command: format!("{PASSING}{command}"),
+            timeout: Some(wait),
         };
     }
     Handler {
@@ -35,6 +35,11 @@ fn wanted(settings: &Settings, event: &str, command: &[String]) -> Handler {
 /// earlier version does not.
 pub fn is_guarded(command: &str) -> bool {
     command.starts_with(GUARD)
+}
+
+/// Returns whether `command` ends with success whatever happens to its program.
+pub fn is_passing(command: &str) -> bool {
+    command.starts_with(PASSING)
 }
 
 /// Returns `word` as one word of a shell.
@@ -137,7 +142,7 @@ fn fault_of(value: &Value, settings: &Settings) -> Option<String> {
     let Some(hooks) = hooks.as_object() else {
         return Some("\"hooks\" is no object".to_owned());
     };
-    let events = settings.events().into_iter();
+    let events = settings.events();
     let events = events.filter_map(|event| Some((event, hooks.get(event)?)));
     let mut events = events.filter(|(_, groups)| !is_none(groups));
     events.find_map(|(event, groups)| match groups.as_array() {
@@ -182,7 +187,7 @@ pub fn with_hook(text: Option<&str>, agent: &Agent, command: &[String]) -> Resul
     if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
         let value = read(text, agent, settings)?;
         check_keys(text, settings)?;
-        let is_there = settings.events().into_iter().all(|event| {
+        let is_there = settings.events().all(|event| {
             let handlers = handlers(&value, event);
             let ours: Vec<_> = handlers
                 .iter()
@@ -367,9 +372,9 @@ mod tests {
         handlers(&read(text, agent).unwrap(), event)
     }
 
-    /// Returns [`COMMAND`] as the settings have it.
-    fn guarded_in_json() -> String {
-        serde_json::to_string(&format!("{GUARD}{COMMAND}")).unwrap()
+    /// Returns [`COMMAND`] behind `prefix` as the settings have it.
+    fn in_json(prefix: &str) -> String {
+        serde_json::to_string(&format!("{prefix}{COMMAND}")).unwrap()
     }
 
     #[test]
@@ -399,12 +404,46 @@ mod tests {
         ]
       }
     ],
+    "UserPromptSubmit": [
+      {
+        "hooks": [
+          {
+            "type": "command",
+            "command": PASSING,
+            "timeout": 10
+          }
+        ]
+      }
+    ],
+    "PostToolBatch": [
+      {
+        "hooks": [
+          {
+            "type": "command",
+            "command": PASSING,
+            "timeout": 10
+          }
+        ]
+      }
+    ],
     "Stop": [
       {
         "hooks": [
           {
             "type": "command",
-            "command": "/opt/agent-q-diff hook claude"
+            "command": PASSING,
+            "timeout": 86400
+          }
+        ]
+      }
+    ],
+    "SessionEnd": [
+      {
+        "hooks": [
+          {
+            "type": "command",
+            "command": PASSING,
+            "timeout": 3
           }
         ]
       }
@@ -412,7 +451,8 @@ mod tests {
   }
 }
 "#
-        .replace("COMMAND", &guarded_in_json());
+        .replace("COMMAND", &in_json(GUARD))
+        .replace("PASSING", &in_json(PASSING));
         assert_eq!(new(&claude::AGENT, COMMAND), wanted);
         let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         assert_eq!(value(&with("{}\n")), value(&wanted));
@@ -687,7 +727,9 @@ mod tests {
         assert!(claude::AGENT.is_ours(&guarded) && is_guarded(&guarded));
         assert!(claude::AGENT.is_ours(COMMAND) && !is_guarded(COMMAND));
         let wanted = new(&claude::AGENT, COMMAND);
-        let earlier = wanted.replace(&guarded_in_json(), &format!("{COMMAND:?}"));
+        let earlier = wanted
+            .replace(&in_json(GUARD), &format!("{COMMAND:?}"))
+            .replace(&in_json(PASSING), &format!("{COMMAND:?}"));
         assert!(
             earlier.contains(COMMAND) && !earlier.contains("/bin/sh"),
             "{earlier}"
@@ -696,13 +738,30 @@ mod tests {
         assert_eq!(without_hook(&earlier, &claude::AGENT), Ok(None));
     }
 
-    /// Runs the command of the hook in `shell`, with `program` as the program; returns its exit
-    /// status, and what it prints on standard error.
-    fn run_in(shell: &str, program: &Path) -> (Option<i32>, String) {
+    #[test]
+    fn settings_of_an_earlier_version_get_the_events_that_they_lack() {
+        for agent in [&claude::AGENT, &codex::AGENT, &gemini::AGENT] {
+            let command = COMMAND.replace("claude", agent.name);
+            let wanted = new(agent, &command);
+            let mut earlier: Value = serde_json::from_str(&wanted).unwrap();
+            let hooks = earlier["hooks"].as_object_mut().unwrap();
+            let end = agent.events.ends[0];
+            let known = [settings(agent).before, settings(agent).after, end];
+            hooks.retain(|event, _| known.contains(&event.as_str()));
+            hooks[end][0]["hooks"][0] = json!({ "type": "command", "command": command });
+            let updated = with_hook(Some(&earlier.to_string()), agent, &words(&command)).unwrap();
+            let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+            assert_eq!(value(&updated), value(&wanted), "{}", agent.title);
+        }
+    }
+
+    /// Runs the command of the hook at `event` in `shell`, with `program` as the program; returns its
+    /// exit status, and what it prints on standard error.
+    fn run_in(shell: &str, event: &str, program: &Path) -> (Option<i32>, String) {
         let words = [program.to_str().unwrap(), "hook", "codex"].map(str::to_owned);
         let settings = settings(&codex::AGENT);
         let output = std::process::Command::new(shell)
-            .args(["-c", &wanted(settings, settings.before, &words).command])
+            .args(["-c", &wanted(settings, event, &words).command])
             .output()
             .unwrap();
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -710,7 +769,8 @@ mod tests {
     }
 
     #[test]
-    fn whatever_happens_to_the_program_the_edit_is_refused() {
+    fn whatever_happens_to_the_program_an_edit_is_refused_and_a_prompt_is_not() {
+        let turns: Vec<_> = settings(&codex::AGENT).turns.to_vec();
         let name = format!("agent-q-diff-{} it's a test", std::process::id());
         let directory = std::env::temp_dir().join(name);
         std::fs::create_dir(&directory).unwrap();
@@ -727,7 +787,10 @@ mod tests {
                 std::fs::write(&program, format!("#!/bin/sh\n{text}\n")).unwrap();
                 let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
                 std::fs::set_permissions(&program, mode).unwrap();
-                let (status, error) = run_in(shell, &program);
+                for (event, _) in &turns {
+                    assert_eq!(run_in(shell, event, &program).0, Some(0), "{event}: {text}");
+                }
+                let (status, error) = run_in(shell, "PreToolUse", &program);
                 let wanted = if text == "exit 0" { 0 } else { 2 };
                 assert_eq!(status, Some(wanted), "{shell}: {text}");
                 assert_eq!(error.contains("agent-q-diff failed"), is_said, "{error}");
@@ -737,7 +800,10 @@ mod tests {
             let other = directory.join("text");
             std::fs::write(&other, "").unwrap();
             for program in [directory.join("none"), directory.clone(), other] {
-                let (status, error) = run_in(shell, &program);
+                for (event, _) in &turns {
+                    assert_eq!(run_in(shell, event, &program).0, Some(0), "{program:?}");
+                }
+                let (status, error) = run_in(shell, "PreToolUse", &program);
                 assert_eq!(status, Some(2), "{program:?}");
                 assert!(error.contains("agent-q-diff failed"), "{error}");
             }

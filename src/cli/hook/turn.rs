@@ -1,0 +1,584 @@
+//! The beginning and the end of an agent's turn, and what the agent is told then.
+//!
+//! They are recorded in the project: what is written meanwhile is the agent's. What the user has said in
+//! reviews of that is told beside the next prompt, or, if a review was finished during the turn, at its
+//! end, and the agent goes on with it. It is printed before it is recorded as told, so nothing is lost.
+//!
+//! Whatever fails here changes nothing for the agent and its user: the prompt passes, the turn ends.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use agent_q_diff_reviewed::{Project, ProjectError, Turn};
+use serde_json::{Value, json};
+
+use super::event::{Event, Moment};
+use super::{ask, begin, reader_gone, time_is_up};
+use crate::agents::records;
+use crate::options::Hook;
+
+/// How long each step may take, with a disk that hangs or an Emacs that is busy.
+const TIME_FOR_STEP: Duration = Duration::from_secs(5);
+
+/// How long an agent that goes on waits for an Emacs that is busy: nothing depends on its answer.
+const TIME_TO_GO_ON: Duration = Duration::from_secs(1);
+
+/// How often in a row an agent is kept from ending. Claude Code ends all the same after eight times.
+const MAX_HELD: usize = 7;
+
+/// Number of characters of a prompt's first line that are the title of its turn.
+const MAX_TITLE_LEN: usize = 200;
+
+/// Programs that agents run this one with.
+const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "busybox"];
+
+/// Records what `event`, which is about no tool, means for the agent's turn, and prints what the agent is
+/// told.
+pub async fn follow(options: &Hook, event: &Event) {
+    match event.moment {
+        Moment::Begins => {
+            let work = Work::of(options, event);
+            let begun = in_time(move || work.begin());
+            tokio::join!(begun, went_on(options, event));
+        }
+        Moment::GoesOn => went_on(options, event).await,
+        Moment::Ends => end(options, event).await,
+        Moment::Closes => {
+            let work = Work::of(options, event);
+            if let Some(Some(title)) = in_time(move || work.close()).await {
+                let told = turn_ended(options, event, &title, false);
+                let _ = tokio::time::timeout(TIME_TO_GO_ON, told).await;
+            } else {
+                went_on(options, event).await;
+            }
+        }
+        Moment::Before | Moment::After | Moment::Other => {}
+    }
+}
+
+/// Records that the agent's turn has begun by now if it is about to edit, which `event` announces. The edit
+/// is decided all the same if that fails.
+pub async fn note_edit(options: &Hook, event: &Event) {
+    if event.moment == Moment::Before && !options.agent.events.ends.is_empty() {
+        let work = Work::of(options, event);
+        let note = move || work.begin_unless_begun(&mut work.project()?);
+        let _ = tokio::task::spawn_blocking(note).await;
+    }
+}
+
+/// Tells Emacs that what was to run before has run, or will not.
+async fn went_on(options: &Hook, event: &Event) {
+    let arguments = json!({ "session": event.thread });
+    let told = ask(options, event, "session_went_on", arguments);
+    let _ = tokio::time::timeout(TIME_TO_GO_ON, told).await;
+}
+
+/// Has the agent go on with what the user has said since its turn began, or ends the turn.
+async fn end(options: &Hook, event: &Event) {
+    let work = Work::of(options, event);
+    let over = match in_time(move || work.end()).await {
+        Some(Some(over)) => over,
+        Some(None) => return went_on(options, event).await,
+        None => return,
+    };
+    let text = turn_ended(options, event, &over.title, over.can_go_on).await;
+    if over.can_go_on {
+        let work = Work::of(options, event);
+        in_time(move || work.go_on_after_all(&over, text)).await;
+    }
+}
+
+/// Tells Emacs that the turn called `title` has ended, and returns what it has to say to the agent, if it
+/// `can_go_on`. While Emacs reports progress, it waits for its user, and so does the agent.
+async fn turn_ended(options: &Hook, event: &Event, title: &str, can_go_on: bool) -> Option<String> {
+    let arguments = json!({
+        "session": event.thread,
+        "title": title,
+        "can_go_on": can_go_on,
+    });
+    let call = begin(options, event, "turn_ended", arguments);
+    let mut states = call.states();
+    let heard = states.wait_for(|state| state.answer.is_some() || state.progress.is_some());
+    let heard = tokio::time::timeout(TIME_FOR_STEP, heard).await;
+    heard.ok()?.ok()?;
+    tokio::select! {
+        state = states.wait_for(|state| state.answer.is_some()) => {
+            let answer = state.ok()?.answer.clone()?;
+            (!answer.is_error && !answer.text.is_empty()).then_some(answer.text)
+        }
+        () = time_is_up(options) => None,
+        () = reader_gone() => None,
+    }
+}
+
+/// Returns what `work` returns, or `None` if that takes too long.
+async fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let work = tokio::task::spawn_blocking(work);
+    tokio::time::timeout(TIME_FOR_STEP, work).await.ok()?.ok()
+}
+
+/// A turn that has ended.
+struct Over {
+    /// Its title; empty if that is not known.
+    title: String,
+    /// When it began, in seconds since 1970; `None` if it was not recorded.
+    since: Option<u64>,
+    /// Whether the agent could go on all the same.
+    can_go_on: bool,
+}
+
+/// What is to be done in the project at an event.
+struct Work {
+    options: Hook,
+    event: Event,
+    held: Held,
+    /// Prints an answer, and returns whether that was possible.
+    print: fn(&Value) -> bool,
+}
+
+impl Work {
+    fn of(options: &Hook, event: &Event) -> Self {
+        Self {
+            options: options.clone(),
+            event: event.clone(),
+            held: Held::of(options.agent.name, &event.session),
+            print,
+        }
+    }
+
+    fn project(&self) -> Result<Project, ProjectError> {
+        Project::open(&self.event.project(self.options.agent))
+    }
+
+    /// Returns the session's turn that is not over.
+    fn open_turn(&self, project: &mut Project) -> Option<Turn> {
+        let (agent, session) = (&self.options.name, &self.event.session);
+        let mut turns = project.turns().ok()?.iter().rev();
+        let is_this =
+            |turn: &&Turn| !turn.is_over && turn.agent == *agent && turn.session == *session;
+        turns.find(is_this).cloned()
+    }
+
+    /// Records that a turn called `title` begins.
+    fn begin_turn(&self, project: &mut Project, title: &str) -> Result<(), ProjectError> {
+        let (agent, session) = (&self.options.name, &self.event.session);
+        project.begin_turn(agent, session, title, agent_process())
+    }
+
+    /// Records that a turn begins, if none is open.
+    fn begin_unless_begun(&self, project: &mut Project) -> Result<(), ProjectError> {
+        if !project.is_at_work(&self.options.name, &self.event.session)? {
+            self.begin_turn(project, "")?;
+        }
+        Ok(())
+    }
+
+    /// Records that a turn begins, and tells the agent beside the prompt what it was not told yet.
+    fn begin(&self) -> Result<(), ProjectError> {
+        let mut project = self.project()?;
+        let prompt = self.event.prompt.trim();
+        // Gemini CLI takes what keeps it from ending for a prompt.
+        let begun = if self.event.is_notification || self.held.is_with(prompt) {
+            self.begin_unless_begun(&mut project)
+        } else {
+            self.held.forget();
+            let title = prompt.lines().next().unwrap_or_default();
+            let title: String = title.chars().take(MAX_TITLE_LEN).collect();
+            self.begin_turn(&mut project, &title)
+        };
+        if let Some(beside_prompt) = self.options.agent.beside_prompt {
+            self.tell(&mut project, beside_prompt, None, None)?;
+        }
+        begun
+    }
+
+    /// Has the agent go on with what the user has said since its turn began; if there is nothing, records
+    /// that the turn is over, and returns it.
+    fn end(&self) -> Option<Over> {
+        let mut over = Over {
+            title: String::new(),
+            since: None,
+            can_go_on: self.options.agent.going_on.is_some() && self.held.n() < MAX_HELD,
+        };
+        // Where there is no project, nothing was recorded.
+        let Ok(mut project) = self.project() else {
+            return Some(over);
+        };
+        if let Some(turn) = self.open_turn(&mut project) {
+            over.title = turn.title;
+            over.since = Some(turn.time);
+            if over.can_go_on && self.go_on(&mut project, over.since, None).unwrap_or(false) {
+                return None;
+            }
+            if self.event.has_subagents {
+                return None;
+            }
+            let _ = project.end_turns(Some((&self.options.name, &self.event.session)));
+        }
+        if !over.can_go_on {
+            self.held.forget();
+        }
+        Some(over)
+    }
+
+    /// Has the agent go on with `text`, which Emacs has answered, and with what the user has said since the
+    /// turn `over` began, if there is anything.
+    fn go_on_after_all(&self, over: &Over, text: Option<String>) -> Result<(), ProjectError> {
+        let mut project = self.project()?;
+        if self.go_on(&mut project, over.since, text)? {
+            self.begin_turn(&mut project, &over.title)
+        } else {
+            self.held.forget();
+            Ok(())
+        }
+    }
+
+    /// Has the agent go on with `text` and with what the user has said since the time `since`, and returns
+    /// whether there was anything.
+    fn go_on(
+        &self,
+        project: &mut Project,
+        since: Option<u64>,
+        text: Option<String>,
+    ) -> Result<bool, ProjectError> {
+        let Some(going_on) = self.options.agent.going_on else {
+            return Ok(false);
+        };
+        let since = Some(since.unwrap_or(u64::MAX));
+        let hold = |text: &str| {
+            // Gemini CLI runs the hook for it at once.
+            self.held.hold(text);
+            going_on(text)
+        };
+        self.tell(project, hold, since, text)
+    }
+
+    /// Prints the `answer` with `text` and with what the user has said since the time `since`, if there is
+    /// anything, and then records that it was told. Returns whether it was printed.
+    fn tell(
+        &self,
+        project: &mut Project,
+        answer: impl Fn(&str) -> Value,
+        since: Option<u64>,
+        text: Option<String>,
+    ) -> Result<bool, ProjectError> {
+        let messages = project.messages(&self.options.name, since)?;
+        let ids: Vec<u64> = messages.iter().map(|message| message.id).collect();
+        let messages = messages.into_iter().map(|message| message.text);
+        let texts: Vec<String> = text.into_iter().chain(messages).collect();
+        if texts.is_empty() {
+            return Ok(false);
+        }
+        if !(self.print)(&answer(&texts.join("\n\n"))) {
+            // The agent is gone, and reads it the next time.
+            return Ok(false);
+        }
+        project.told(Some(&self.options.name), &ids)?;
+        Ok(true)
+    }
+
+    /// Records that the turn is over, since its session is. Returns its title if it was open.
+    fn close(&self) -> Option<String> {
+        self.held.forget();
+        let mut project = self.project().ok()?;
+        let title = self.open_turn(&mut project)?.title;
+        project
+            .end_turns(Some((&self.options.name, &self.event.session)))
+            .ok()?;
+        Some(title)
+    }
+}
+
+fn print(answer: &Value) -> bool {
+    let mut output = std::io::stdout();
+    let printed = writeln!(output, "{answer}").and_then(|()| output.flush());
+    printed.is_ok()
+}
+
+/// How often in a row a session of an agent was kept from ending, and with what text. A file has that,
+/// since each event runs the program anew.
+struct Held(PathBuf);
+
+impl Held {
+    fn of(agent: &str, session: &str) -> Self {
+        let is_plain = |c: &char| c.is_ascii_alphanumeric() || "-_".contains(*c);
+        let session: String = session.chars().filter(is_plain).take(100).collect();
+        Self(records::state_file(&format!("held-{agent}-{session}")))
+    }
+
+    /// Returns what is recorded: a line with the number, and the text.
+    fn read(&self) -> Option<(usize, String)> {
+        let recorded = fs::read_to_string(&self.0).ok()?;
+        let (n, text) = recorded.split_once('\n')?;
+        Some((n.parse().ok()?, text.to_owned()))
+    }
+
+    fn n(&self) -> usize {
+        self.read().map_or(0, |(n, _)| n)
+    }
+
+    /// Returns whether `prompt` is the text with which the session was kept from ending.
+    fn is_with(&self, prompt: &str) -> bool {
+        self.read().is_some_and(|(_, text)| text.trim() == prompt)
+    }
+
+    /// Records that the session is kept from ending once more, with `text`.
+    fn hold(&self, text: &str) {
+        records::write_state(&self.0, &format!("{}\n{text}", self.n() + 1));
+    }
+
+    fn forget(&self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Returns the agent's process: the first above this one that is no shell, as far as the system says so.
+fn agent_process() -> Option<u32> {
+    let mut id = std::os::unix::process::parent_id();
+    loop {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // The name of the program, in parentheses, may have any character.
+        let (name, rest) = stat.rsplit_once(')')?;
+        let (_, name) = name.split_once('(')?;
+        if !SHELLS.contains(&name) {
+            return (id > 1).then_some(id);
+        }
+        id = rest.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::*;
+    use crate::agents::{Agent, codex, gemini, opencode};
+
+    thread_local! {
+        static PRINTED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    }
+
+    fn printed() -> Vec<String> {
+        PRINTED.take()
+    }
+
+    /// A repository, and the file that says how often a session in it was kept from ending.
+    struct Repository(PathBuf);
+
+    impl Repository {
+        fn new(name: &str) -> Self {
+            let name = format!("agent-q-diff-turn-{}-{name}", std::process::id());
+            let folder = std::env::temp_dir().join(name);
+            let _ = fs::remove_dir_all(&folder);
+            fs::create_dir(&folder).unwrap();
+            let made = Command::new("git")
+                .arg("init")
+                .arg("-q")
+                .arg(&folder)
+                .status();
+            assert!(made.unwrap().success());
+            Self(folder)
+        }
+
+        /// Returns what `agent` has to be done at the event `name`, an object with `rest` in it.
+        fn work(&self, agent: &'static Agent, name: &str, rest: Value) -> Work {
+            let mut event = json!({ "hook_event_name": name, "session_id": "s", "cwd": self.0 });
+            let members = rest.as_object().cloned().unwrap_or_default();
+            event.as_object_mut().unwrap().extend(members);
+            let event = Event::parse(event.to_string().as_bytes()).unwrap();
+            let options = Hook {
+                agent,
+                name: agent.title.to_owned(),
+                socket: None,
+                timeout: None,
+            };
+            let mut work = Work::of(&options, &event);
+            work.held = Held(self.0.join(".git/held"));
+            work.print = |answer| {
+                PRINTED.with_borrow_mut(|printed| printed.push(answer.to_string()));
+                true
+            };
+            work
+        }
+
+        fn queue(&self, agent: &Agent, text: &str) {
+            let mut project = Project::open(&self.0).unwrap();
+            project
+                .queue_message(&[agent.title.to_owned()], text, &[])
+                .unwrap();
+        }
+
+        /// Returns the titles of the turns, and whether each is over.
+        fn turns(&self) -> Vec<(String, bool)> {
+            let mut project = Project::open(&self.0).unwrap();
+            let turns = project.turns().unwrap().iter();
+            turns
+                .map(|turn| (turn.title.clone(), turn.is_over))
+                .collect()
+        }
+    }
+
+    impl Drop for Repository {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn prompt(text: &str) -> Value {
+        json!({ "prompt": text })
+    }
+
+    #[test]
+    fn a_prompt_begins_a_turn_and_carries_what_was_not_told() {
+        for (agent, event) in [
+            (&codex::AGENT, "UserPromptSubmit"),
+            (&gemini::AGENT, "BeforeAgent"),
+            (&opencode::AGENT, "chat.message"),
+        ] {
+            let repository = Repository::new(&format!("prompt-{}", agent.name));
+            repository.queue(agent, "one");
+            repository.queue(agent, "two");
+            let mut gone = repository.work(agent, event, prompt("\n Fix it\nnow"));
+            gone.print = |_| false;
+            gone.begin().unwrap();
+            assert_eq!(repository.turns(), [("Fix it".to_owned(), false)]);
+            // What could not be printed is told the next time, and then no more.
+            repository
+                .work(agent, event, prompt("More"))
+                .begin()
+                .unwrap();
+            let [answer] = &printed()[..] else {
+                panic!("it was not told once");
+            };
+            assert!(answer.contains(r"one\n\ntwo"), "{answer}");
+            let long = "x".repeat(MAX_TITLE_LEN + 1);
+            repository
+                .work(agent, event, prompt(&long))
+                .begin()
+                .unwrap();
+            assert_eq!(printed(), [""; 0]);
+            assert_eq!(repository.turns()[2].0, long[1..]);
+            let states = repository.turns().into_iter().map(|(_, is_over)| is_over);
+            assert_eq!(states.collect::<Vec<_>>(), [true, true, false]);
+        }
+    }
+
+    #[test]
+    fn an_agent_goes_on_seven_times_in_a_row_at_most() {
+        let repository = Repository::new("seven");
+        let agent = &codex::AGENT;
+        let work = |name, rest| repository.work(agent, name, rest);
+        work("UserPromptSubmit", prompt("Fix it")).begin().unwrap();
+        for n in 1..=7 {
+            repository.queue(agent, &format!("round {n}"));
+            assert!(work("Stop", json!({})).end().is_none());
+            assert_eq!(printed().len(), 1);
+            assert_eq!(repository.turns(), [("Fix it".to_owned(), false)]);
+        }
+        repository.queue(agent, "round 8");
+        let over = work("Stop", json!({})).end().unwrap();
+        assert!(!over.can_go_on && over.title == "Fix it");
+        assert_eq!(printed(), [""; 0]);
+        assert_eq!(repository.turns(), [("Fix it".to_owned(), true)]);
+        // The rest waits for the next prompt, and the next turn can go on.
+        work("UserPromptSubmit", prompt("More")).begin().unwrap();
+        assert!(printed()[0].contains("round 8"));
+        repository.queue(agent, "round 9");
+        assert!(work("Stop", json!({})).end().is_none());
+    }
+
+    #[test]
+    fn what_was_finished_before_the_turn_waits_for_the_next_prompt() {
+        let repository = Repository::new("before");
+        let agent = &codex::AGENT;
+        let work = |name, rest| repository.work(agent, name, rest);
+        repository.queue(agent, "early");
+        // There is no turn, as with settings of an earlier version.
+        let over = work("Stop", json!({})).end().unwrap();
+        work("Stop", json!({}))
+            .go_on_after_all(&over, None)
+            .unwrap();
+        // Messages and turns have whole seconds.
+        let second = || std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
+        let queued = second();
+        while second() == queued {
+            std::thread::yield_now();
+        }
+        let mut unread = work("UserPromptSubmit", prompt("Fix it"));
+        unread.print = |_| false;
+        unread.begin().unwrap();
+        let over = work("Stop", json!({})).end().unwrap();
+        work("Stop", json!({}))
+            .go_on_after_all(&over, None)
+            .unwrap();
+        assert_eq!(printed(), [""; 0]);
+        work("UserPromptSubmit", prompt("More")).begin().unwrap();
+        assert!(printed()[0].contains("early"));
+    }
+
+    #[test]
+    fn what_emacs_answers_begins_a_further_turn_of_that_title() {
+        let repository = Repository::new("answer");
+        let work = |name, rest| repository.work(&codex::AGENT, name, rest);
+        work("UserPromptSubmit", prompt("Fix it")).begin().unwrap();
+        let stop = work("Stop", json!({}));
+        let over = stop.end().unwrap();
+        stop.go_on_after_all(&over, Some("Take it out".to_owned()))
+            .unwrap();
+        assert!(printed()[0].contains(r#""reason":"Take it out""#));
+        let title = "Fix it".to_owned();
+        assert_eq!(
+            repository.turns(),
+            [(title.clone(), true), (title.clone(), false)]
+        );
+        let over = stop.end().unwrap();
+        stop.go_on_after_all(&over, None).unwrap();
+        assert_eq!(repository.turns(), [(title.clone(), true), (title, true)]);
+    }
+
+    #[test]
+    fn only_the_user_s_prompts_begin_turns() {
+        let repository = Repository::new("prompts");
+        let agent = &gemini::AGENT;
+        let work = |name, rest| repository.work(agent, name, rest);
+        work("BeforeAgent", prompt("Fix it")).begin().unwrap();
+        repository.queue(agent, "Take it out\n");
+        assert!(work("AfterAgent", json!({})).end().is_none());
+        work("BeforeAgent", prompt("Take it out")).begin().unwrap();
+        let notified = prompt("<task-notification>\nIt has ended");
+        work("UserPromptSubmit", notified.clone()).begin().unwrap();
+        assert_eq!(repository.turns(), [("Fix it".to_owned(), false)]);
+        assert_eq!(work("SessionEnd", json!({})).close().unwrap(), "Fix it");
+        assert_eq!(work("SessionEnd", json!({})).close(), None);
+        work("UserPromptSubmit", notified).begin().unwrap();
+        assert_eq!(repository.turns()[1], (String::new(), false));
+    }
+
+    #[test]
+    fn while_subagents_work_the_turn_is_not_over() {
+        let repository = Repository::new("subagents");
+        let work = |name, rest| repository.work(&codex::AGENT, name, rest);
+        work("UserPromptSubmit", prompt("Fix it")).begin().unwrap();
+        let tasks =
+            |kind: &str| json!({ "background_tasks": [{ "type": kind, "status": "running" }] });
+        assert!(work("Stop", tasks("subagent")).end().is_none());
+        assert_eq!(repository.turns(), [("Fix it".to_owned(), false)]);
+        assert!(work("Stop", tasks("shell")).end().is_some());
+        assert_eq!(repository.turns(), [("Fix it".to_owned(), true)]);
+    }
+
+    #[test]
+    fn where_there_is_no_project_nothing_is_told() {
+        let repository = Repository::new("none");
+        fs::remove_dir_all(repository.0.join(".git")).unwrap();
+        let work = |name, rest| repository.work(&codex::AGENT, name, rest);
+        assert!(work("UserPromptSubmit", prompt("Fix it")).begin().is_err());
+        assert!(work("Stop", json!({})).end().is_some());
+        assert_eq!(work("SessionEnd", json!({})).close(), None);
+        assert!(Path::new(&repository.0).is_dir() && printed().is_empty());
+    }
+}

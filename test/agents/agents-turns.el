@@ -1,0 +1,190 @@
+;;; agents-turns.el --- Turns of every coding agent, and what it is told at them  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Whatever client it is: its turn is recorded with its prompt, from the prompt
+;; to its end; what the user has said in a review reaches its model beside the
+;; next prompt, once; and if the review was finished during the turn, the agent
+;; goes on with that at its end, where it can.  A suite defines these tests for
+;; its client by `agents-define-turns'.
+
+;;; Code:
+
+(require 'agents-tools)
+
+(defmacro agents-define-turns (client)
+  "Define the tests of turns for CLIENT, as agents-CLIENT-NAME."
+  (cl-flet ((test-of (name)
+              `(ert-deftest ,(intern (format "agents-%s-%s" client name)) ()
+                 (agents-with-emacs ,client
+                   (agents-turns--begin)
+                   (,(intern (format "agents-turns-%s" name)) ,client)))))
+    `(progn
+       ,@(mapcar #'test-of '(its-turn-is-recorded-from-the-prompt-to-the-end
+                             a-message-is-read-beside-the-next-prompt-and-once
+                             a-message-of-its-turn-is-read-before-it-ends
+                             it-waits-at-its-end-if-emacs-says-so)))))
+
+(defun agents-turns--begin ()
+  "Make the project a repository with the file a.txt."
+  (agents-put "a.txt" (e2e-text))
+  (let ((default-directory (file-name-as-directory (e2e-path "project"))))
+    (dolist (arguments '(("init" "-q") ("add" "a.txt")
+                         ("-c" "user.name=a" "-c" "user.email=a" "commit" "-qm" "One")))
+      (should (= 0 (apply #'call-process "git" nil nil nil arguments))))))
+
+(defun agents-turns--start (client)
+  "Start CLIENT, whose model changes a line of a.txt."
+  (apply #'agents-start client (agents-edit client "a.txt" "line 5\n" "LINE 5\n")))
+
+(defun agents-turns--decide ()
+  "Accept the change of `agents-turns--start'."
+  (agents-decide "a.txt" "C-c C-c"))
+
+(defun agents-turns--queue (client text)
+  "Have the agent of CLIENT told TEXT, as if a review were finished now."
+  (e2e-eval `(agent-q-diff-module-queue-message ,(e2e-path "project") (list ,(agents-name client))
+                                                ,text nil)))
+
+(defun agents-turns--recorded ()
+  "Return the recorded turns as lists (AGENT TITLE IS-OVER)."
+  (e2e-eval `(mapcar (lambda (turn)
+                       (list (substring-no-properties (aref turn 1))
+                             (substring-no-properties (aref turn 2))
+                             (aref turn 4)))
+                     (agent-q-diff-module-turns ,(e2e-path "project")))))
+
+(defun agents-turns--told ()
+  "Return what the model was told at each request, a list of lists of strings."
+  (mapcar (lambda (line)
+            (alist-get 'told (json-parse-string line :object-type 'alist :array-type 'list)))
+          (split-string (e2e-read "log") "\n" t)))
+
+(defun agents-turns--count (text texts)
+  "Return how many of TEXTS have TEXT in them."
+  (seq-count (apply-partially #'string-search text) texts))
+
+(defun agents-turns-its-turn-is-recorded-from-the-prompt-to-the-end (client)
+  "Check the turn of CLIENT during it, and after, and the mode that it has said."
+  (e2e-eval '(ignore
+              (setq agents-mode nil)
+              (dolist (decide '(agent-q-diff-own-tool-decide agent-q-diff-own-tool-decide-patch))
+                (advice-add decide :before (lambda (arguments &rest _)
+                                             (setq agents-mode (gethash "mode" arguments)))))))
+  (let ((agents-prompt "Begin.\nThe second line."))
+    (agents-turns--start client))
+  (agents-go "a.txt")
+  ;; opencode puts quotes around a prompt of several words.
+  (pcase-let ((`((,agent ,title ,is-over)) (agents-turns--recorded)))
+    (should (equal (agents-name client) agent))
+    (should (equal "Begin." (string-remove-prefix "\"" title)))
+    (should-not is-over))
+  (should (equal (e2e-eval 'agents-mode)
+                 (pcase client
+                   ((or "claude" "codex") "accepts")
+                   ("claude-agent-acp" "asks"))))
+  (agents-turns--decide)
+  (agents-end)
+  (e2e-wait-for (equal '(t) (mapcar #'caddr (agents-turns--recorded)))))
+
+(defun agents-turns-a-message-is-read-beside-the-next-prompt-and-once (client)
+  "Check that CLIENT reads a message beside its next prompt only."
+  (agents-turns--queue client "Rename x (1), please.\nAnd y.")
+  (agents-turns--queue client "A second round.")
+  (agents-turns--start client)
+  (agents-turns--decide)
+  (agents-end)
+  (let ((told (agents-turns--told)))
+    (dolist (text '("Rename x (1), please.\nAnd y." "A second round."))
+      (should (= 1 (agents-turns--count text (car told))))
+      (should (= 1 (agents-turns--count text (car (last told)))))))
+  (agents-put "a.txt" (e2e-text))
+  (agents-turns--start client)
+  (agents-turns--decide)
+  (agents-end)
+  (should (= 0 (agents-turns--count "A second round." (apply #'append (agents-turns--told))))))
+
+(defun agents-turns-a-message-of-its-turn-is-read-before-it-ends (client)
+  "Check that CLIENT goes on if a review was finished during its turn.
+opencode reads that beside its next prompt."
+  (agents-turns--start client)
+  (agents-go "a.txt")
+  (agents-turns--queue client "Take line 7 out.")
+  (agents-turns--decide)
+  (agents-end)
+  (let* ((told (agents-turns--told))
+         (n-with (seq-count (lambda (texts)
+                              (< 0 (agents-turns--count "Take line 7 out." texts)))
+                            told)))
+    (should (memq n-with (pcase client
+                           ("opencode" '(0))
+                           ;; It can ask for something else after the turn.
+                           ("claude-agent-acp" '(1 2))
+                           (_ '(1)))))
+    (unless (= n-with 0)
+      (should (< 0 (agents-turns--count "Take line 7 out." (car (last told)))))))
+  ;; It goes on in the same turn.
+  (e2e-wait-for (equal '(t) (mapcar #'caddr (agents-turns--recorded))))
+  (agents-put "a.txt" (e2e-text))
+  (agents-turns--start client)
+  (agents-turns--decide)
+  (agents-end)
+  (should (= (if (equal client "opencode") 1 0)
+             (agents-turns--count "Take line 7 out." (car (agents-turns--told))))))
+
+(defun agents-turns-it-waits-at-its-end-if-emacs-says-so (client)
+  "Check that CLIENT waits at the end of its turn, and goes on with the answer.
+opencode does not wait."
+  (e2e-eval '(ignore
+              (setq agents-turns nil
+                    agents-end nil)
+              (add-hook 'agent-q-diff-turn-ended-functions
+                        (lambda (turn)
+                          (push turn agents-turns)
+                          (when (plist-get turn :wait)
+                            (setq agents-end (funcall (plist-get turn :wait))))))))
+  (agents-turns--start client)
+  (agents-turns--decide)
+  (unless (equal client "opencode")
+    (dolist (text '("Take line 9 out." ""))
+      (e2e-wait-for (e2e-eval '(and agents-end t)))
+      ;; The turn is over, so that what is rejected now is taken out at once.
+      (should (equal t (caddr (car (last (agents-turns--recorded))))))
+      (should (process-live-p agents--client))
+      (e2e-eval `(let ((end agents-end))
+                   (setq agents-end nil)
+                   (funcall end ,text)
+                   nil))))
+  (agents-end)
+  (e2e-wait-for (e2e-eval '(and agents-turns t)))
+  (should (equal (agents-name client) (e2e-eval '(plist-get (car agents-turns) :agent))))
+  (should (equal "Begin." (e2e-eval '(plist-get (car agents-turns) :title))))
+  (should (equal (if (equal client "opencode") '("Begin.") '("Begin." "Begin."))
+                 (mapcar #'cadr (agents-turns--recorded))))
+  (should (= (if (equal client "opencode") 0 1)
+             (min 1 (agents-turns--count "Take line 9 out."
+                                         (car (last (agents-turns--told))))))))
+
+(defun agents-turns-should-have-the-subagent (client spawn task)
+  "Check that what a subagent of CLIENT writes is written in the agent's turn.
+SPAWN are the calls that begin a subagent that is told TASK."
+  (agents-turns--begin)
+  (apply #'agents-start client
+         (append spawn
+                 (mapcar (pcase-lambda (`(,tool . ,input)) (list tool input :task task))
+                         (agents-edit client "a.txt" "line 5\n" "LINE 5\n"))))
+  (agents-go "a.txt")
+  (should (equal (list (list (agents-name client) "Begin." nil)) (agents-turns--recorded)))
+  (e2e-press "C-c C-c")
+  (agents-see-end)
+  (agents-end)
+  (e2e-wait-for (seq-every-p #'caddr (agents-turns--recorded)))
+  (should (equal '("a.txt")
+                 (e2e-eval `(mapcar #'substring-no-properties
+                                    (aref (car (agent-q-diff-module-turns ,(e2e-path "project")))
+                                          7))))))
+
+(provide 'agents-turns)
+;;; agents-turns.el ends here
