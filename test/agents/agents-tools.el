@@ -111,6 +111,9 @@ mode: they write scripts that call tools.")
 (defvar agents-codex-sandbox "danger-full-access"
   "Sandbox of Codex; this one is none.")
 
+(defvar agents-gemini-mode "auto_edit"
+  "The approval mode of Gemini CLI; in \"yolo\", its shell runs without a question.")
+
 (defconst agents-codex-settings
   "model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\n
 [model_providers.scripted]\nname = \"scripted\"\nbase_url = \"http://127.0.0.1:9/v1\"
@@ -250,7 +253,7 @@ What is typed while it starts is lost."
                      "-c" ,(format "model=\"%s\"" agents-codex-model)
                      "-c" ,(format "model_providers.scripted.base_url=\"%s/v1\"" url)
                      ,agents-prompt))
-          ("gemini" `("-p" ,agents-prompt "--approval-mode" "auto_edit"))
+          ("gemini" `("-p" ,agents-prompt "--approval-mode" ,agents-gemini-mode))
           ("copilot" `("-p" ,agents-prompt "--allow-all-tools"))
           ("kimi" `("-p" ,agents-prompt))
           ("qwen" `("--auth-type" "openai" "--openai-api-key" "scripted" "--model" "scripted"

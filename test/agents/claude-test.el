@@ -12,10 +12,13 @@
 (require 'agents-matrix)
 (require 'agents-models)
 (require 'agents-turns)
+(require 'agents-rounds)
 
 (agents-define-matrix "claude")
 
 (agents-define-turns "claude")
+
+(agents-define-rounds "claude")
 
 (agents-define-models "claude")
 

@@ -13,10 +13,13 @@
 (require 'agents-models)
 (require 'agents-patches)
 (require 'agents-turns)
+(require 'agents-rounds)
 
 (agents-define-matrix "codex")
 
 (agents-define-turns "codex")
+
+(agents-define-rounds "codex")
 
 (agents-define-models "codex")
 

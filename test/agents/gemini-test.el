@@ -11,10 +11,13 @@
 (require 'agents-matrix)
 (require 'agents-models)
 (require 'agents-turns)
+(require 'agents-rounds)
 
 (agents-define-matrix "gemini")
 
 (agents-define-turns "gemini")
+
+(agents-define-rounds "gemini")
 
 (agents-define-models "gemini")
 

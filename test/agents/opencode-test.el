@@ -13,10 +13,13 @@
 (require 'agents-models)
 (require 'agents-patches)
 (require 'agents-turns)
+(require 'agents-rounds)
 
 (agents-define-matrix "opencode")
 
 (agents-define-turns "opencode")
+
+(agents-define-rounds "opencode")
 
 (agents-define-models "opencode")
 

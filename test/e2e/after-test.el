@@ -89,18 +89,9 @@ Emacs's own locks of files do not count."
 
 ;;;; Emacs is killed
 
-(defun after-kill ()
-  "Kill the Emacs under test, which can do nothing about it."
-  (signal-process e2e--pid 'SIGKILL)
-  (e2e-wait-for (e2e--gone-p e2e--pid)))
-
 (defun after-start-again ()
-  "Start the Emacs under test again, after it was killed."
-  (e2e-tmux "kill-server")
-  (e2e-wait-for (not (ignore-errors (e2e-tmux "list-sessions"))))
-  (delete-file (e2e-path "value"))
-  (delete-directory (e2e-path "probes") t)
-  (e2e--start nil)
+  "Start the Emacs under test again, after it was killed, and visit a file."
+  (e2e-start-again)
   (after-visit "g.txt"))
 
 (defun after-save-own-line ()
@@ -118,7 +109,7 @@ Emacs's own locks of files do not count."
     (after-review "^ hunk 1/3 ")
     (e2e-keys "a r")
     (e2e-see "^Hunk 2 taken out; 2 of 3 decided")
-    (after-kill)
+    (e2e-kill)
     (should (equal (after-written 3 27) (aqd-pending-has "f.txt")))
     (after-should-be-whole)
     (after-start-again)
@@ -136,7 +127,7 @@ Emacs's own locks of files do not count."
     (after-review "^ hunk 1/3 ")
     (e2e-keys "a r")
     (e2e-see "^Hunk 2 taken out; not saved, since f.txt has unsaved edits")
-    (after-kill)
+    (e2e-kill)
     ;; What was kept was in the file, what was taken out was so in the buffer only.
     (should (equal (after-written 3 15 27) (aqd-pending-has "f.txt")))
     (after-start-again)
@@ -215,7 +206,7 @@ then has TEXT."
       (e2e-type "slowly")
       (e2e-keys "RET")
       (e2e-see " · commented · ")
-      (after-kill)
+      (e2e-kill)
       (should (equal (after-written 3 15 27) (aqd-pending-has "f.txt")))
       (after-start-again)
       (after-review "^\\[PENDING, will be taken out\\] @@ -1,")
@@ -232,7 +223,7 @@ then has TEXT."
       (e2e-keys "a")
       (e2e-see "^Hunk 1 kept")
       (e2e-keys "r")
-      (after-kill)
+      (e2e-kill)
       (after-should-go-on (if (equal (after-written 3 15 27) (aqd-pending-has "f.txt"))
                               (after-written 3 15 27)
                             (after-written 3 27))))))
@@ -620,7 +611,7 @@ INPUT, a string, is its standard input.  What it prints is in its buffer."
             (e2e-see "f\\.txt  2 hunks · aider")
             (e2e-press "a r")
             (e2e-see "· 1 kept · 1 taken out · 1 pending")
-            (after-kill)
+            (e2e-kill)
             (after-start-again)
             (should (equal (after-written 3) (aqd-pending-has "f.txt")))
             (after-review "^ .*hunk 1/1 ")

@@ -313,6 +313,19 @@ the folder for temporary ones.")
     (e2e-wait-for (e2e--gone-p e2e--pid)))
   (delete-directory e2e--folder t))
 
+(defun e2e-kill ()
+  "Kill the Emacs under test, which can do nothing about it."
+  (signal-process e2e--pid 'SIGKILL)
+  (e2e-wait-for (e2e--gone-p e2e--pid)))
+
+(defun e2e-start-again ()
+  "Start the Emacs under test again, after it was killed."
+  (e2e-tmux "kill-server")
+  (e2e-wait-for (not (ignore-errors (e2e-tmux "list-sessions"))))
+  (delete-file (e2e-path "value"))
+  (delete-directory (e2e-path "probes") t)
+  (e2e--start nil))
+
 (defmacro e2e-with-emacs (&rest body)
   "Evaluate BODY with an Emacs under test, in a folder of its own."
   (declare (indent 0) (debug t))

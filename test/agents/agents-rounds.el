@@ -1,0 +1,132 @@
+;;; agents-rounds.el --- Rounds with every coding agent  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Whatever client it is: what its model writes through a shell is reviewed
+;; after its turn, by keys; what is rejected is taken out, and the model reads
+;; why, and what is asked, in its next request.  What comes again says that it
+;; was rejected, also after Emacs was killed.  A suite defines these tests for its
+;; client by `agents-define-rounds'.
+
+;;; Code:
+
+(require 'agents-tools)
+(require 'agents-turns)
+
+(defmacro agents-define-rounds (client)
+  "Define the tests of rounds for CLIENT, as agents-CLIENT-rounds-NAME."
+  (cl-flet ((test-of (name)
+              `(ert-deftest ,(intern (format "agents-%s-rounds-%s" client name)) ()
+                 (agents-with-emacs ,client
+                   (agents-turns--begin)
+                   (let ((agents-gemini-mode "yolo"))
+                     (,(intern (format "agents-rounds-%s" name)) ,client))))))
+    `(progn
+       ,@(mapcar #'test-of '(three-of-them
+                             what-it-commits-is-pending-all-the-same)))))
+
+(defun agents-rounds--shell (client command)
+  "Return the call by which the model of CLIENT runs COMMAND in a shell."
+  (pcase-exhaustive client
+    ((or "claude" "claude-agent-acp") `("Bash" (command . ,command) (description . "Write")))
+    ("gemini" `("run_shell_command" (command . ,command) (description . "Write")))
+    ("opencode" `("bash" (command . ,command) (description . "Write")))
+    ("codex" (if (equal agents-codex-model "gpt-5.5")
+                 `("exec_command" (cmd . ,command))
+               (cons "exec" (format "text((await tools.exec_command({cmd: %s})).output)"
+                                    (json-serialize command)))))))
+
+(defun agents-rounds--play (client &rest commands)
+  "Have the model of CLIENT run COMMANDS in a shell; nobody is asked about that.
+Return what it was told at its first request, one string."
+  (apply #'agents-start client
+         (mapcar (apply-partially #'agents-rounds--shell client) commands))
+  (agents-end)
+  (should-not (e2e-eval '(agent-q-diff-open-reviews)))
+  (e2e-wait-for (seq-every-p #'caddr (agents-turns--recorded)))
+  (string-join (car (agents-turns--told)) "\n"))
+
+(defun agents-rounds--review (&rest regexps)
+  "Open the review of what is pending in the project, and see REGEXPS."
+  (e2e-eval `(progn (let ((default-directory ,(file-name-as-directory (e2e-path "project"))))
+                      (agent-q-diff-review-changes))
+                    (delete-other-windows)
+                    nil))
+  (apply #'e2e-see regexps))
+
+(defun agents-rounds--serve-again ()
+  "Kill the Emacs under test, and start another one that serves."
+  (e2e-kill)
+  (e2e-start-again)
+  (e2e-eval '(progn (require 'agent-q-diff-server)
+                    (setenv "XDG_RUNTIME_DIR" (inside-file "run"))
+                    (agent-q-diff-serve)
+                    nil)))
+
+(defun agents-rounds-three-of-them (client)
+  "Play three rounds with CLIENT."
+  (should-not (string-search
+               "reviewed"
+               (agents-rounds--play
+                client
+                "sed -i 's/^line 5$/LINE 5/; s/^line 20$/LINE 20/' a.txt"
+                "cat > b.txt <<EOT\none\ntwo\nEOT")))
+  (agents-rounds--review "^ a\\.txt: hunk 1/2 ")
+  (e2e-press "C-u r")
+  (e2e-see "Why is it rejected")
+  (e2e-type "keep it quiet")
+  (e2e-keys "RET")
+  (e2e-see "^Hunk 1 of a\\.txt taken out")
+  (e2e-press "a M-n Q")
+  (e2e-see "^Question on b\\.txt")
+  (e2e-type "why not in a.txt?")
+  (e2e-press "RET q")
+  (e2e-see (format "%s is told with your next prompt" (agents-name client)))
+  (should (equal (agents-bytes "a.txt") (string-replace "line 20" "LINE 20" (e2e-text))))
+  ;; The next turn begins with just that.
+  (let ((told (agents-rounds--play
+               client
+               "sed -i 's/^line 5$/LINE 5/; s/^line 35$/LINE 35/' a.txt")))
+    (should (string-search "1 hunk kept, 1 taken out, 1 undecided" told))
+    (should (string-search "- a.txt, line 5. The user says: keep it quiet\n    -line 5\n    +LINE 5"
+                           told))
+    (should (string-search "- [1] b.txt: why not in a.txt?" told)))
+  (e2e-eval `(let* ((default-directory ,(file-name-as-directory (e2e-path "project")))
+                    (agent-q-diff-call (agent-q-diff-call-with 'agent ,client)))
+               (agent-q-diff-tools-call "resolve_comment" '(id "1" answer "It is another list."))))
+  (agents-rounds--serve-again)
+  ;; What was kept is not shown again, and one key rejects with the same reason.
+  (agents-rounds--review "^# Note: .*1 again, 1 comment handled\\."
+                         "^\\[PENDING, rejected today: keep it quiet\\] @@ -2,"
+                         "It is another list\\.")
+  (should-not (string-match-p "LINE 20$" (replace-regexp-in-string "^ .*" "" (e2e-screen))))
+  (e2e-press "r")
+  (e2e-see "^Hunk 1 of a\\.txt taken out")
+  (e2e-press "a a q")
+  (e2e-see "is told with your next prompt")
+  (let ((told (agents-rounds--play client "true")))
+    (should (string-search "The user says: keep it quiet" told))
+    (should-not (string-search "why not in a.txt?" told)))
+  (should (equal (agents-bytes "a.txt")
+                 (string-replace "line 20" "LINE 20"
+                                 (string-replace "line 35" "LINE 35" (e2e-text)))))
+  (should-not (e2e-eval `(aref (agent-q-diff-module-pending ,(e2e-path "project") nil) 2))))
+
+(defun agents-rounds-what-it-commits-is-pending-all-the-same (client)
+  "Check that what CLIENT commits by itself is reviewed after its turn."
+  (agents-rounds--play
+   client
+   "sed -i 's/^line 5$/LINE 5/' a.txt"
+   "git -c user.name=a -c user.email=a commit -qam its")
+  (agents-rounds--review "^ a\\.txt: hunk 1/1 ")
+  (e2e-press "r")
+  (e2e-see "^Hunk 1 taken out")
+  (e2e-press "q")
+  (e2e-see "is told with your next prompt")
+  (should (equal (agents-bytes "a.txt") (e2e-text)))
+  (should (string-search "-line 5\n" (agents-rounds--play client "true"))))
+
+(provide 'agents-rounds)
+;;; agents-rounds.el ends here
