@@ -38,6 +38,7 @@
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-mode)
 (require 'agent-q-diff-render)
+(require 'agent-q-diff-policy)
 (require 'agent-q-diff-input)
 
 ;;; Waiting in a recursive edit
@@ -332,6 +333,9 @@ ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and value are as for
                       (agent-q-diff-api--prepare nil original modified description mode
                                                  notes open)))))
        (agent-q-diff-lifecycle-begin review)
+       (with-current-buffer (agent-q-diff-session-buffer review)
+         (setq agent-q-diff-buffer-end-function #'agent-q-diff-lifecycle-end-unwaited))
+       (agent-q-diff-policy-apply review)
        review))))
 
 (defun agent-q-diff-api--prepare-or-close (review &rest arguments)
@@ -467,7 +471,11 @@ are as for `agent-q-diff-review'."
           (agent-q-diff-lifecycle-begin review)
           (with-current-buffer (agent-q-diff-session-buffer review)
             (setq agent-q-diff-buffer-end-function #'agent-q-diff-lifecycle-end-unwaited))
-          (agent-q-diff-api--announce review)
+          ;; What was written already may have notes of the user's first.
+          (unless (agent-q-diff-change-written (agent-q-diff-session-change review))
+            (agent-q-diff-policy-apply review))
+          (unless (agent-q-diff-session-outcome review)
+            (agent-q-diff-api--announce review))
           review))
     (error
      (agent-q-diff-api--end-unbegun path callback err))))

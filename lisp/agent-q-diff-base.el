@@ -408,6 +408,15 @@ They would replace ours in the echo area."
 
 ;;;; The echo area
 
+(defun agent-q-diff-base-agent-p (name agent)
+  "Return non-nil if NAME, from an option, means AGENT.
+That is the name of an agent, or nil.  NAME is all of it, or its first word;
+case does not matter."
+  (let ((name (downcase name))
+        (agent (downcase (or agent ""))))
+    (or (equal name agent)
+        (string-prefix-p (concat name " ") agent))))
+
 (defun agent-q-diff-base-echo-width ()
   "Return the number of columns that a message has on one line.
 A batch Emacs, which prints its messages, has plenty."

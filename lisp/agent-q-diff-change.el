@@ -657,7 +657,9 @@ It returns words about what the user decided of such lines before, or nil."))
   (known-unplaced nil :documentation "What `agent-q-diff-change-unplaced' returns, or nil if that is not known.")
   (written nil :documentation "`agent-q-diff-written' if it was written before the review, else nil.")
   (failures nil :documentation "Alist from hunk index to why it last failed to apply.")
-  (comments nil :documentation "Alist from hunk index to the user's comment."))
+  (comments nil :documentation "Alist from hunk index to the user's comment.")
+  (by-policy nil :documentation "Alist from ids of hunks that a rule decided to (MARK . REASON).
+REASON is the rule's, a string or nil."))
 
 ;;;; Beginning and end
 
@@ -776,6 +778,24 @@ ALL is as for `agent-q-diff-change--by'."
     (seq-filter #'integerp
                 (agent-q-diff-change--hunk-by change hunk
                                               (agent-q-diff-written-turns-by written)))))
+
+(defun agent-q-diff-change-rule (change hunk)
+  "Return (MARK . REASON) if HUNK of CHANGE is decided as a rule has decided it.
+HUNK is an `agent-q-diff-engine-hunk'.  If the user has decided otherwise since,
+return nil."
+  (when-let ((rule (and (agent-q-diff-change-by-policy change)
+                        (alist-get (agent-q-diff-engine-hunk-id hunk)
+                                   (agent-q-diff-change-by-policy change)
+                                   nil nil #'eql))))
+    (and (eq (car rule) (agent-q-diff-engine-hunk-mark hunk))
+         rule)))
+
+(defun agent-q-diff-change-comment (change hunk)
+  "Return the comment on HUNK of CHANGE, or nil.
+It is the user's, or the reason of a rule.  HUNK is an
+`agent-q-diff-engine-hunk'."
+  (or (alist-get (agent-q-diff-engine-hunk-index hunk) (agent-q-diff-change-comments change))
+      (cdr (agent-q-diff-change-rule change hunk))))
 
 (defun agent-q-diff-change-shared-p (change hunk)
   "Return non-nil if HUNK of CHANGE has lines of the user's and of others."

@@ -24,6 +24,7 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
+(require 'agent-q-diff-policy)
 (require 'agent-q-diff-api)
 (require 'agent-q-diff-waiting)
 (require 'agent-q-diff-reviewed)
@@ -713,7 +714,8 @@ the user, and CALLBACK and AWAITED-P as for `agent-q-diff-changes-begin'."
                (agent-q-diff-change-written (agent-q-diff-session-change review)))
               awaited-p))
       (with-current-buffer (agent-q-diff-session-buffer review)
-        (agent-q-diff-waiting-restore)))
+        (agent-q-diff-waiting-restore))
+      (agent-q-diff-policy-apply review))
     review))
 
 (defun agent-q-diff-changes-review-words (review)

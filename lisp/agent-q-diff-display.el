@@ -72,6 +72,29 @@ Return non-nil if there is one."
             (agent-q-diff-buffer-shift-states agent-q-diff-buffer-hunk-states at delta)
             agent-q-diff-buffer-entries nil))))
 
+(defun agent-q-diff-display-add-note (text)
+  "Insert TEXT, a line, as a note above the diff and the other notes."
+  (save-excursion
+    (save-restriction
+      (widen)
+      (goto-char (point-min))
+      (when-let ((description (text-property-any (point-min) (point-max)
+                                                 'agent-q-diff-description t)))
+        (goto-char (or (next-single-property-change description 'agent-q-diff-description)
+                       description))
+        (forward-line))
+      (let* ((at (point))
+             (headings (seq-filter (lambda (heading) (= at heading))
+                                   agent-q-diff-buffer-headings)))
+        (agent-q-diff-display--moving-positions
+         (lambda ()
+           (insert (propertize (concat "# Note: " (agent-q-diff-visible text most-positive-fixnum))
+                               'font-lock-face 'agent-q-diff-warning
+                               'agent-q-diff-note t)
+                   "\n")))
+        (dolist (heading headings)
+          (set-marker heading (point)))))))
+
 (defun agent-q-diff-update-header ()
   "Update the progress line.
 It replaces an old-style line that explains the keys for accepting all.  If
@@ -453,7 +476,9 @@ STATE is `applied', `rejected', or nil to remove the sign."
   "Show the state of HUNK, an `agent-q-diff-engine-hunk'."
   (let* ((change agent-q-diff-buffer-change)
          (index (agent-q-diff-engine-hunk-index hunk))
-         (comment (alist-get index (agent-q-diff-change-comments change)))
+         (comment (if (agent-q-diff-change-by-policy change)
+                      (agent-q-diff-change-comment change hunk)
+                    (alist-get index (agent-q-diff-change-comments change))))
          (is-hooked (eq 'in (agent-q-diff-change-hooked change hunk)))
          (place (if is-hooked 'hooked (agent-q-diff-engine-hunk-place hunk))))
     (agent-q-diff-signs--put-sign (agent-q-diff-buffer-position index)

@@ -84,6 +84,9 @@
                   reviewed-beside
                   note-staged
                   keep-staged
+                  check-pending-after
+                  let-pass
+                  passing
                   noted-hunks
                   answer-comment
                   comment

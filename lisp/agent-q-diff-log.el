@@ -74,7 +74,7 @@ surrogate pair \"\\uNNNN\".  So does NUL, which Emacs 28 cannot parse."
              (format "\\x%02x" (logand code #xff)))))
        (string-to-multibyte plain) t t))))
 
-(defconst agent-q-diff-log-hunk-keys '(:index :state :in-file :edited :comment :reason)
+(defconst agent-q-diff-log-hunk-keys '(:index :state :in-file :edited :comment :reason :decided-by)
   "The keys of a hunk in an entry.")
 
 (defconst agent-q-diff-log--keys

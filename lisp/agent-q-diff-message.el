@@ -347,6 +347,18 @@ They are numbered as by the tools with which agents read files."
                              comment))))
            (plist-get result :hunks))))
 
+(defun agent-q-diff-message-facts--by-rules (result)
+  "Return a list with a line on what rules decided of RESULT, or nil."
+  (when-let ((hunks (seq-filter (lambda (hunk) (plist-get hunk :decided-by))
+                                (plist-get result :hunks))))
+    (let ((n (length hunks)))
+      (list (format "Decided by the user's rules, without a look at it: %s."
+                    (if (or (plist-get result :files)
+                            (seq-some (lambda (hunk) (plist-get hunk :part)) hunks))
+                        (format (ngettext "%d hunk" "%d hunks" n) n)
+                      (concat (ngettext "hunk " "hunks " n)
+                              (agent-q-diff-message-facts--numbers hunks))))))))
+
 (defun agent-q-diff-message-facts-contradiction (outcome)
   "Return a line on how the file of OUTCOME contradicts its coding system, or nil.
 OUTCOME is a plist with the sentence as :contradiction."
@@ -370,6 +382,7 @@ They say what is in the file, whatever the marks."
                        (agent-q-diff-message-facts--hooked result)
                        (agent-q-diff-message-facts--edited result)
                        (agent-q-diff-message-facts-comments result)
+                       (agent-q-diff-message-facts--by-rules result)
                        (agent-q-diff-message-facts-contradiction result)
                        (when (plist-get result :altered)
                          (list "On saving, a hook of the user's changed other lines as well.")))))
@@ -572,7 +585,9 @@ does for all, the remark is just WORD."
                   :in-file in
                   :detached (plist-get result :detached)
                   ;; The comments on hunks are in the sentence.
-                  :hunks (mapcar (lambda (hunk) (append (list :comment nil) hunk)) lines)
+                  :hunks (mapcar (lambda (hunk)
+                                   (append (list :comment nil :decided-by nil) hunk))
+                                 lines)
                   ;; Only what is not as proposed needs details.
                   :decision (if (= in (length lines)) "accepted"
                               (plist-get result :decision)))
@@ -584,6 +599,7 @@ There are none for a file that does not exist because it was not created."
   (let ((lines (append
                 (agent-q-diff-message-facts-comments
                  (list :comment (plist-get result :comment)))
+                (agent-q-diff-message-facts--by-rules result)
                 (mapcan (lambda (file)
                           (when-let ((details
                                       (and (seq-some (lambda (hunk) (plist-get hunk :now))
@@ -820,6 +836,19 @@ OUTCOME is a plist: :by is who denied it, :reason why."
                          (format "the user's settings deny %s here." tool)))))
     (agent-q-diff-message-of-denial path reason
                                     (eq (plist-get outcome :by) 'policy))))
+
+(defun agent-q-diff-message-of-unreviewed (paths tool differing)
+  "Return the message that TOOL has edited PATHS, and nobody has reviewed that yet.
+DIFFERING are those that are not as TOOL was to leave them."
+  (concat (format "The edit of %s was made, and is not reviewed yet: the user reviews it after \
+your turn, and may take parts of it out then."
+                  (string-join paths ", "))
+          (and differing
+               (format "\n%s not as %s was to leave %s; read %s before you go on."
+                       (concat (string-join differing ", ") (if (cdr differing) " are" " is"))
+                       tool
+                       (if (cdr differing) "them" "it")
+                       (if (cdr differing) "these files" "the file")))))
 
 (defun agent-q-diff-message-of-undecided (result err function)
   "Return the message about ERR, and what a review left behind.

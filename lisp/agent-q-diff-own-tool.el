@@ -14,6 +14,9 @@
 ;; the program requests `check_edit': Emacs compares the files with what was
 ;; decided, and only then tells the agent what became of each hunk.
 ;;
+;; Where the user has chosen to review an agent's edits after they are made, there
+;; is no review here, unless an edit would not be pending then.
+;;
 ;; If a file has unsaved edits in a buffer, the tool cannot write what the
 ;; user sees.  Other tools cannot write a part of an edit, or may leave another
 ;; text than the program expects.  In these cases the review is an ordinary one:
@@ -32,12 +35,12 @@
 ;;                 encoding, crlf (whether the lines of both texts end with
 ;;                 CRLF in the file), rewritable (false if the tool can
 ;;                 write nothing else), planning (true if the agent will not
-;;                 run the tool), mode (what the agent does with edits by
-;;                 itself: asks, accepts or plans; missing if that is not
-;;                 known), tool, call, session, description
+;;                 run the tool), mode ("accepts" if the agent accepts edits by
+;;                 itself, "asks", "plans", or missing if that is not known),
+;;                 tool, call, session, description
 ;; `decide_patch'  diff (the patch, with absolute names), shell (true if it is in
-;;                 a shell command), planning, mode, tool, call, session, and files, a
-;;                 vector that is missing if Emacs has to apply the patch; each
+;;                 a shell command), planning, mode, tool, call, session, and
+;;                 files, a vector that is missing if Emacs has to apply the patch; each
 ;;                 of its elements is a hash table with path and original,
 ;;                 modified (missing if it is to be deleted), crlf, encoding,
 ;;                 encoding_before, and to, its new name, if it gets one
@@ -67,6 +70,7 @@
 (require 'agent-q-diff-guard)
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-session)
+(require 'agent-q-diff-policy)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-commands)
 (require 'agent-q-diff-api)
@@ -84,7 +88,9 @@
   (description nil :documentation "What the agent says about it, a string or nil.")
   (notes nil :documentation "What the user is told first, a list of strings.")
   (result nil :documentation "The result of its review, or nil if there was none.")
-  (by nil :documentation "Why there was no review: `policy', `session', `none', or nil.")
+  (by nil :documentation "Why there was no review: `policy', `session', `after', `none', or nil.")
+  (is-after nil :documentation "Non-nil if it is reviewed after it is made, if possible.")
+  (why-before nil :documentation "Why that is not possible, a list with a note for the user, or nil.")
   (watched nil :documentation "What `agent-q-diff-file-watch' returned when it was decided."))
 
 (cl-defstruct (agent-q-diff-own-tool-file (:constructor agent-q-diff-own-tool--file-make)
@@ -142,6 +148,7 @@ NEEDED are the keys, besides those of each request, that it must have."
                     (if diff (gethash "files" arguments) (list arguments)))
      :is-shell (eq t (gethash "shell" arguments))
      :is-fixed (eq :false (gethash "rewritable" arguments))
+     :is-after (agent-q-diff-own-agent-after-p call (gethash "mode" arguments))
      :description (gethash "description" arguments)
      :notes (and (eq t (gethash "planning" arguments))
                  (list (format "%s is in plan mode: even what you accept is not written"
@@ -212,8 +219,13 @@ It is to be as the tool would leave it."
 
 (defun agent-q-diff-own-tool--allowance (edit requests)
   "Return why EDIT, with REQUESTS, needs no review, or nil.
-It is `denied', `policy', `session', or `none' if nothing would change."
-  (let ((allowances (mapcar #'agent-q-diff-own-agent-allowance requests)))
+It is `denied', `policy', `session', `after', or `none' if nothing would
+change.  If EDIT has to be reviewed before it is made although such edits are
+reviewed after that, it gets a note for the user that says why."
+  (let ((allowances (mapcar (lambda (request)
+                              (agent-q-diff-own-agent-allowance
+                               request (agent-q-diff-own-tool-edit-is-after edit)))
+                            requests)))
     (cond
      ((memq 'denied allowances) 'denied)
      ((and (agent-q-diff-own-tool-edit-files edit)
@@ -221,7 +233,36 @@ It is `denied', `policy', `session', or `none' if nothing would change."
       'none)
      ;; Whatever is allowed is allowed in a project, and which one is not known.
      ((agent-q-diff-own-tool-edit-is-shell edit) nil)
-     ((not (memq nil allowances)) (car allowances)))))
+     ((memq nil allowances) nil)
+     ((not (memq 'after allowances)) (car allowances))
+     (t
+      (if-let ((why (agent-q-diff-own-tool--why-not-after edit)))
+          (ignore
+           (setf (agent-q-diff-own-tool-edit-why-before edit)
+                 (list (format "You are asked before this is written, not after: %s." why))))
+        'after)))))
+
+(defun agent-q-diff-own-tool--why-not-after (edit)
+  "Return why EDIT cannot be reviewed after it is made, a clause, or nil if it can."
+  (pcase (agent-q-diff-own-tool--why-emacs edit)
+    ('unsaved "Emacs has to write it, because of unsaved edits")
+    ('unknown "Emacs has to write it, since the agent's tool may leave something else")
+    ;; A tool that can write only what it was called with does that.
+    (_ (seq-some (apply-partially #'agent-q-diff-own-tool--why-not-pending
+                                  (agent-q-diff-own-tool-edit-call edit))
+                 (agent-q-diff-own-tool--changed edit)))))
+
+(defun agent-q-diff-own-tool--why-not-pending (call file)
+  "Return why FILE would not be pending after its edit by CALL, a clause, or nil."
+  (let* ((name (agent-q-diff-own-tool-file-name file))
+         (to (agent-q-diff-own-tool-file-to file))
+         (text (agent-q-diff-own-tool-file-modified file))
+         (why (or (agent-q-diff-own-agent-why-not-pending call name (and (null to) text))
+                  (and to (agent-q-diff-own-agent-why-not-pending call to text)))))
+    (and why
+         (format "%s would not be pending, since %s"
+                 (agent-q-diff-visible (file-name-nondirectory (or to name)))
+                 (agent-q-diff-visible why)))))
 
 (defun agent-q-diff-own-tool--unsaved-p (name)
   "Return non-nil if a buffer has edits of the file NAME that are not in it."
@@ -283,6 +324,7 @@ alist has text, which the tool is to leave."
          (name (agent-q-diff-request-name request)))
     (setf (agent-q-diff-own-tool-file-name file) name
           (agent-q-diff-own-tool-file-check file) (agent-q-diff-request-check request))
+    (agent-q-diff-own-agent-note-choice root (agent-q-diff-call-agent agent-q-diff-call))
     (agent-q-diff-own-tool--note edit (agent-q-diff-request-notes request))
     (let ((by (agent-q-diff-own-tool--allowance edit (list request)))
           (why (agent-q-diff-own-tool--why-emacs edit)))
@@ -292,7 +334,7 @@ alist has text, which the tool is to leave."
         (funcall answer (agent-q-diff-message-of-denied-call path tool '(:by policy))
                  nil agent-q-diff-own-tool--denied)
         nil)
-       ((or (eq by 'none) (and by (not why)))
+       ((or (memq by '(none after)) (and by (not why)))
         (agent-q-diff-own-tool--allow edit by answer))
        ;; There is no hunk to decide.
        ((and (null (agent-q-diff-own-tool-file-original file)) (equal "" modified))
@@ -321,6 +363,7 @@ WHY is as from `agent-q-diff-own-tool--why-emacs', ANSWER as for
            (agent-q-diff-own-tool--watch edit))
          (agent-q-diff-own-tool--answer-written edit why result answer)))
      :notes (append (agent-q-diff-own-tool-edit-notes edit)
+                    (agent-q-diff-own-tool-edit-why-before edit)
                     (list (pcase-exhaustive why
                             ('nil (format "You decide what %s writes." tool))
                             ('unsaved (format "The file has unsaved edits, so Emacs, not %s, \
@@ -377,6 +420,8 @@ before."
   (let* ((default-directory (agent-q-diff-guard-root))
          (edit (agent-q-diff-own-tool--edit-of arguments '("diff")))
          (agent-q-diff-call (agent-q-diff-own-tool-edit-call edit)))
+    (agent-q-diff-own-agent-note-choice default-directory
+                                        (agent-q-diff-call-agent agent-q-diff-call))
     (condition-case err
         (agent-q-diff-own-tool--decide-patch edit answer)
       (agent-q-diff-error
@@ -398,7 +443,7 @@ ANSWER is that function's.  If the patch has a mistake, signal an error."
   (let* ((requests (agent-q-diff-own-tool--aim edit))
          (by (agent-q-diff-own-tool--allowance edit requests))
          (why (agent-q-diff-own-tool--why-emacs edit)))
-    (if (or (eq by 'none) (and (memq by '(policy session)) (not why)))
+    (if (or (memq by '(none after)) (and (memq by '(policy session)) (not why)))
         (agent-q-diff-own-tool--allow edit by answer)
       (let ((review (if (or why by)
                         (agent-q-diff-own-tool--review-files edit why by answer)
@@ -472,6 +517,7 @@ ANSWER is as for `agent-q-diff-own-tool-decide-patch'."
              (agent-q-diff-own-tool--changed edit))
      "" (lambda (result) (agent-q-diff-own-tool--answer-decided edit result answer))
      :notes (append (agent-q-diff-own-tool-edit-notes edit)
+                    (agent-q-diff-own-tool-edit-why-before edit)
                     (list (format "You decide what %s writes."
                                   (agent-q-diff-own-agent-tool call 'has-session))))
      :agent (agent-q-diff-own-agent-label call)
@@ -484,11 +530,13 @@ denies EDIT.  BY is as from `agent-q-diff-own-tool--allowance'.  ANSWER is
 as for `agent-q-diff-own-tool-decide-patch'."
   (let* ((call (agent-q-diff-own-tool-edit-call edit))
          (agent-q-diff-display (if by 'announce agent-q-diff-display))
+         (agent-q-diff-policy-rules (and (null by) agent-q-diff-policy-rules))
          (inhibit-message (or by inhibit-message)))
     (agent-q-diff-tools-propose
      (agent-q-diff-call-tool call) (agent-q-diff-own-tool--proposal edit)
      (lambda (result) (agent-q-diff-own-tool--answer-written edit why result answer))
      :notes (append
+             (agent-q-diff-own-tool-edit-why-before edit)
              (and (agent-q-diff-own-tool-edit-is-shell edit)
                   (list (format "The agent chose the directory of this shell command: %s"
                                 (abbreviate-file-name default-directory))))
@@ -909,6 +957,8 @@ Return non-nil if all are saved."
   "Carry out the decision on EDIT, a patch, completely or not; return the result."
   (let* ((agent-q-diff-call (agent-q-diff-call-with 'tool (agent-q-diff-own-tool--tool edit)))
          (agent-q-diff-display 'announce)
+         ;; All of it was decided.
+         (agent-q-diff-policy-rules nil)
          (inhibit-message t)
          (made nil)
          (review (agent-q-diff-review-change
@@ -1027,11 +1077,17 @@ ARGUMENTS is that function's."
                           (agent-q-diff-own-tool--difference
                            file text (and (not is-patch) (gethash "written" arguments))))
                         differing)))
-    (if (memq 'wrong kinds)
-        (agent-q-diff-own-tool--alarm
-         call
-         (mapcar (lambda (differing) (agent-q-diff-own-tool-file-path (car differing)))
-                 differing))
+    (cond
+     ((and (eq by 'after) (agent-q-diff-own-tool--untouched-p edit))
+      "")
+     ((eq by 'after)
+      (agent-q-diff-own-tool--say-unreviewed edit (mapcar #'car differing)))
+     ((memq 'wrong kinds)
+      (agent-q-diff-own-tool--alarm
+       call
+       (mapcar (lambda (differing) (agent-q-diff-own-tool-file-path (car differing)))
+               differing)))
+     (t
       (when-let ((watched (agent-q-diff-own-tool-edit-watched edit)))
         (funcall watched (mapcar (pcase-lambda (`(,file . ,_))
                                    (agent-q-diff-own-tool--decided-state file))
@@ -1050,7 +1106,28 @@ ARGUMENTS is that function's."
        (differing (agent-q-diff-own-tool--differs edit differing kinds))
        (by "")
        (t (agent-q-diff-own-tool--with-warnings
-           edit (agent-q-diff-own-tool--message edit result 'saved)))))))
+           edit (agent-q-diff-own-tool--message edit result 'saved))))))))
+
+(defun agent-q-diff-own-tool--say-unreviewed (edit differing)
+  "Tell the user that EDIT was made, to be reviewed later, and log it.
+DIFFERING are those of its files that are not as its tool was to leave them.
+Return the message for the agent."
+  (let ((call (agent-q-diff-own-tool-edit-call edit))
+        (files (agent-q-diff-own-tool--changed edit)))
+    (dolist (file files)
+      (agent-q-diff-own-agent-log call (agent-q-diff-own-tool-file-name file)
+                                  "to be reviewed" nil))
+    ;; What the user saves from now on is not the agent's.
+    (agent-q-diff-pending-mode)
+    (agent-q-diff-own-agent-count-soon
+     (agent-q-diff-own-tool--file-name-decided (car files)))
+    (message "%s edited %s, to be reviewed" (agent-q-diff-own-agent-name call)
+             (agent-q-diff-visible (agent-q-diff-own-tool--what edit)))
+    (agent-q-diff-own-tool--with-warnings
+     edit
+     (agent-q-diff-message-of-unreviewed
+      (mapcar #'agent-q-diff-own-tool-file-path files) (agent-q-diff-own-tool--tool edit)
+      (mapcar #'agent-q-diff-own-tool-file-path differing)))))
 
 (defun agent-q-diff-own-tool--decided-state (file)
   "Return (NAME . (MODE . BYTES)), what was decided about FILE.

@@ -51,6 +51,9 @@ Those that files had before they were renamed are among them."
                             (agent-q-diff-pending-file-from file))))
           files))
 
+(defvar agent-q-diff-pending-look-functions nil
+  "Abnormal hook called with a directory before its project is looked at.")
+
 (defun agent-q-diff-pending-look (directory &optional by turn)
   "Return what is pending in the project of DIRECTORY.
 That is (ROOT TEXTS FILES LEFT-OUT).  See `agent-q-diff-module-pending', also
@@ -60,6 +63,7 @@ TURN is the number of a turn, FILES are those in which its agent has written."
   (agent-q-diff-file-clean-up)
   (agent-q-diff-engine-call #'agent-q-diff-module-keep-staged
                              (expand-file-name directory) agent-q-diff-staged-is-reviewed)
+  (run-hook-with-args 'agent-q-diff-pending-look-functions (expand-file-name directory))
   (pcase-let ((`[,root ,texts ,files ,left-out ,turns]
                (agent-q-diff-engine-call #'agent-q-diff-module-pending
                                           (expand-file-name directory) by)))

@@ -116,6 +116,8 @@ alist, and returns one of them:
 Only `deny' counts for `propose_file_edit', which is a review anyway.
 For an edit that an agent makes with its own tool, the name is that tool's,
 such as \"Edit\", and `ask' opens the full review.
+This decides about a call of a tool; `agent-q-diff-policy-rules' decides single
+hunks once there is a review.
 Unless it is `deny', the user is asked before a protected file is edited,
 and a large edit by `edit_file' is reviewed; see
 `agent-q-diff-tools-review-lines'."

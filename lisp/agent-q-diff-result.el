@@ -224,6 +224,10 @@ The value is a sentence without an end, or nil."
        (agent-q-diff-file-change-has-text file)
        (agent-q-diff-file-change-contradiction file (agent-q-diff-file-change-buffer file))))
 
+(defsubst agent-q-diff-result--given (key value)
+  "Return a list of KEY and VALUE, or nil if VALUE is."
+  (and value (list key value)))
+
 (defun agent-q-diff-result--operations (change index)
   "Return a plist for each operation on file INDEX of CHANGE, as for a hunk."
   (cl-loop with file = (nth index (agent-q-diff-change-files change))
@@ -232,15 +236,18 @@ The value is a sentence without an end, or nil."
            for hunk = (agent-q-diff-change-hunk change number)
            for is-done = (agent-q-diff-operation-done-p
                           file operation (agent-q-diff-engine-hunk-fact hunk))
-           collect (list :index number
-                         :operation (car operation)
-                         :state (agent-q-diff-engine-hunk-mark hunk)
-                         :header (agent-q-diff-operation-words operation)
-                         :fate (agent-q-diff-operation-fate operation is-done)
-                         :in-file (and is-done t)
-                         :was-in (agent-q-diff-engine-hunk-was-in hunk)
-                         :comment (alist-get number (agent-q-diff-change-comments change))
-                         :reason (alist-get number (agent-q-diff-change-failures change)))))
+           collect (nconc
+                    (list :index number
+                          :operation (car operation)
+                          :state (agent-q-diff-engine-hunk-mark hunk)
+                          :header (agent-q-diff-operation-words operation)
+                          :fate (agent-q-diff-operation-fate operation is-done)
+                          :in-file (and is-done t)
+                          :was-in (agent-q-diff-engine-hunk-was-in hunk)
+                          :comment (agent-q-diff-change-comment change hunk)
+                          :reason (alist-get number (agent-q-diff-change-failures change)))
+                    (agent-q-diff-result--given
+                     :decided-by (and (agent-q-diff-change-rule change hunk) 'policy)))))
 
 (defun agent-q-diff-result--report (file)
   "Return (COUNTS SIDE . HUNKS) for FILE; see `agent-q-diff-engine-report'."
@@ -302,10 +309,6 @@ large target, which would trigger a garbage collection."
              (null (object-intervals text))
              text)))))
 
-(defsubst agent-q-diff-result--given (key value)
-  "Return a list of KEY and VALUE, or nil if VALUE is."
-  (and value (list key value)))
-
 (defun agent-q-diff-result--hunk-results (change hunks is-lost)
   "Return a plist for each of HUNKS of CHANGE.
 HUNKS are as from `agent-q-diff-result--report'.  IS-LOST is non-nil if the
@@ -353,7 +356,9 @@ have thousands of hunks."
      (agent-q-diff-result--given :places (agent-q-diff-engine-hunk-places hunk))
      (agent-q-diff-result--given :edited (and (agent-q-diff-engine-hunk-is-edited hunk) text))
      (agent-q-diff-result--given
-      :comment (alist-get index (agent-q-diff-change-comments change)))
+      :comment (agent-q-diff-change-comment change hunk))
+     (agent-q-diff-result--given
+      :decided-by (and (agent-q-diff-change-rule change hunk) 'policy))
      (agent-q-diff-result--given
       :reason (alist-get index (agent-q-diff-change-failures change))))))
 
@@ -462,6 +467,11 @@ properties that are nil: a review can have thousands of hunks."
   "Return who ended REVIEW, a symbol."
   (pcase (agent-q-diff-session-outcome review)
     ((and 'decided (guard (agent-q-diff-session-is-by-program review))) 'program)
+    ((and 'decided
+          (guard (let ((hunks (plist-get (agent-q-diff-session-result review) :hunks)))
+                   (and hunks
+                        (seq-every-p (lambda (hunk) (plist-get hunk :decided-by)) hunks)))))
+     'policy)
     ((or 'cancelled 'abandoned) 'caller)
     ('no-user 'nobody)
     ('error (if (eq 'agent-q-diff-no-user (car (agent-q-diff-session-error review)))

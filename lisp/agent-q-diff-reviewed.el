@@ -43,12 +43,12 @@ line asks at each redisplay, and that is found out on disk.")
                 (eql n agent-q-diff-reviewed--known-root))
       (setq agent-q-diff-reviewed--known-root
             (or (and (not (file-remote-p default-directory))
-                     (agent-q-diff-reviewed--find-root (expand-file-name default-directory)))
+                     (agent-q-diff-reviewed-root-of (expand-file-name default-directory)))
                 n))))
   (and (stringp agent-q-diff-reviewed--known-root)
        agent-q-diff-reviewed--known-root))
 
-(defun agent-q-diff-reviewed--find-root (directory)
+(defun agent-q-diff-reviewed-root-of (directory)
   "Return the root of the project that DIRECTORY is in, if it was looked at.
 That is its repository, or a nearer folder without git that is a project."
   (let* ((top (locate-dominating-file directory ".git"))
@@ -247,7 +247,7 @@ list of nil or (ROOT OLD NEW MODE . BYTES): it holds BYTES with MODE, and is in
 the project at ROOT."
   (cl-flet ((state-of (old new)
               (when-let* ((root (and (not (file-remote-p old))
-                                     (agent-q-diff-reviewed--find-root
+                                     (agent-q-diff-reviewed-root-of
                                       (file-name-directory old))))
                           (state (ignore-errors (agent-q-diff-reviewed--state-on-disk old))))
                 (append (list root old new) state))))

@@ -26,6 +26,7 @@
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-lifecycle)
+(require 'agent-q-diff-policy)
 (require 'agent-q-diff-reviewed)
 (require 'agent-q-diff-pending)
 
@@ -110,19 +111,23 @@ DIFF is as from `agent-q-diff-round--diff'."
 Return nil if it has none."
   (agent-q-diff-round--lines (agent-q-diff-round--diff change hunk)))
 
+(defun agent-q-diff-round--starts (diff)
+  "Return (OLD . NEW), the first line of each side in DIFF, from 0, or nil."
+  (when (string-match "\\`@@ -\\([0-9]+\\)\\(?:,\\([0-9]+\\)\\)? \\+\\([0-9]+\\)\\(?:,\\([0-9]+\\)\\)?"
+                      diff)
+    (cl-flet ((start (line n)
+                (let ((line (string-to-number (match-string line diff))))
+                  ;; Without lines, the number is that of the line above.
+                  (if (equal "0" (match-string n diff)) line (1- line)))))
+      (cons (start 1 2) (start 3 4)))))
+
 (defun agent-q-diff-round--lines (diff)
   "Return the changed lines of DIFF: (SIDE START N), or nil if it has none.
 SIDE is `new' if there is any line in the new text, else `old'.  START is
 counted from 0."
-  (when (string-match "\\`@@ -\\([0-9]+\\)\\(?:,\\([0-9]+\\)\\)? \\+\\([0-9]+\\)\\(?:,\\([0-9]+\\)\\)?"
-                      diff)
-    (let* ((start (lambda (line n)
-                    (let ((line (string-to-number (match-string line diff))))
-                      ;; Without lines, the number is that of the line above.
-                      (if (equal "0" (match-string n diff)) line (1- line)))))
-           (old (funcall start 1 2))
-           (new (funcall start 3 4))
-           (sides (list (list 'new) (list 'old))))
+  (pcase-let ((`(,old . ,new) (agent-q-diff-round--starts diff))
+              (sides (list (list 'new) (list 'old))))
+    (when old
       (dolist (line (cdr (split-string diff "\n")))
         (pcase (and (not (string-empty-p line)) (aref line 0))
           (?\s (cl-incf old) (cl-incf new))
@@ -131,6 +136,28 @@ counted from 0."
       (pcase-let ((`(,side . ,lines) (seq-find #'cdr sides)))
         (when lines
           (list side (car (last lines)) (- (1+ (car lines)) (car (last lines)))))))))
+
+(defun agent-q-diff-round-commented-p (change hunk)
+  "Return non-nil if a comment is on lines of HUNK of CHANGE, or on its file."
+  (when-let* ((round (agent-q-diff-round-of change))
+              (comments (agent-q-diff-round-comments round)))
+    (let* ((path (agent-q-diff-round-path change hunk))
+           (diff (agent-q-diff-round--diff change hunk))
+           (starts (agent-q-diff-round--starts diff))
+           (n (length (split-string diff "\n" t))))
+      (seq-some (lambda (one)
+                  (and (equal path (agent-q-diff-comment-path one))
+                       (or (null (agent-q-diff-comment-side one))
+                           (null starts)
+                           (when-let ((line (agent-q-diff-comment-line one))
+                                      (start (if (eq 'old (agent-q-diff-comment-side one))
+                                                 (car starts)
+                                               (cdr starts))))
+                             (and (< line (+ start n))
+                                  (< start (+ line (agent-q-diff-comment-n one))))))))
+                comments))))
+
+(add-hook 'agent-q-diff-policy-noted-functions #'agent-q-diff-round-commented-p)
 
 ;;;; What was rejected before
 
@@ -320,7 +347,7 @@ DIFF and WORDS are its text and the words for that."
   (make-agent-q-diff-rejected
    :path path :hunk (car words) :context (cdr words)
    :time (truncate (float-time))
-   :reason (or (alist-get hunk (agent-q-diff-change-comments change)) "")
+   :reason (or (agent-q-diff-change-comment change (agent-q-diff-change-hunk change hunk)) "")
    :line (pcase (agent-q-diff-round--lines diff)
            (`(,_ ,start ,_) (1+ start))
            (_ 0))

@@ -432,6 +432,7 @@ A program that was killed leaves such a file behind."
                    (_ "none")))
     (in_file . ,(agent-q-diff-server--structured-true (plist-get hunk :in-file)))
     ,@(and (plist-get hunk :was-in) '((was_in_file . t)))
+    ,@(and (plist-get hunk :decided-by) '((by_rule . t)))
     ,@(agent-q-diff-server--structured-given 'comment (plist-get hunk :comment))
     ,@(agent-q-diff-server--structured-given 'reason (plist-get hunk :reason))
     ,@(agent-q-diff-server--structured-given 'edited (plist-get hunk :edited))))

@@ -1504,11 +1504,226 @@ decided; Emacs wrote it, in all files at once.\n✓ Accepted in part: 3 of 4 fil
 (ert-deftest aqd-own-tool-what-nobody-has-seen-is-pending ()
   (aqd-own-tool-in-repository
     (let ((texts (list "original" aqd-pending-text "modified" aqd-pending-written)))
-      (cl-letf (((symbol-function 'agent-q-diff-own-agent-allowance) (lambda (_) 'session)))
+      (cl-letf (((symbol-function 'agent-q-diff-own-agent-allowance) (lambda (&rest _) 'session)))
         (apply #'aqd-own-tool-decide texts))
       (aqd-pending-put "f.txt" aqd-pending-written)
       (apply #'aqd-own-tool-check "text" aqd-pending-written texts)
       (should (equal '("f.txt") (aqd-pending-files))))))
+
+;;;; What rules decide
+
+(ert-deftest aqd-own-tool-rules-decide-before-the-tool-runs ()
+  (let ((agent-q-diff-policy-rules '((white-space . keep)))
+        (blank (aqd-numbered 30 '((3 . "line  3"))))
+        (both (aqd-numbered 30 '((3 . "line  3") (27 . "x")))))
+    (aqd-own-tool-in-repository
+      (let ((texts (list "original" aqd-pending-text "modified" blank)))
+        (should (agent-q-diff-session-outcome (apply #'aqd-own-tool-decide texts)))
+        (should (equal "allow" (aqd-own-tool-answer 'verdict)))
+        (aqd-pending-put "f.txt" blank)
+        (should (string-match-p "\\`✓ Accepted: .*\\(?:.\\|\n\\)*Decided by the user's rules, without a \
+look at it: hunk 1\\."
+                                (apply #'aqd-own-tool-check "text" blank texts))))
+      (should-not (aqd-pending-files)))
+    (aqd-own-tool-in-repository
+      (let ((review (aqd-own-tool-decide "original" aqd-pending-text "modified" both)))
+        (agent-q-diff-reject review 1)
+        (agent-q-diff-end review))
+      (should (equal "change" (aqd-own-tool-answer 'verdict)))
+      (should (equal blank (aqd-own-tool-answer 'text)))
+      (agent-q-diff-own-agent-take "call-1"))))
+
+(ert-deftest aqd-own-tool-rules-do-not-change-what-emacs-writes-of-a-decision ()
+  (aqd-own-tool-patch-with-files
+    (let ((agent-q-diff-display 'announce))
+      (aqd-in-diff (aqd-own-tool-patch-of-four)
+        (agent-q-diff-accept-all))
+      (let ((agent-q-diff-policy-rules '(((files . "*") . (reject . "no")))))
+        (should (string-search "✓ Accepted" (agent-q-diff-own-tool-write
+                                             (agent-q-diff-own-agent-take "call-1"))))))
+    (should (equal '(nil nil "O\n" "new\n")
+                   (mapcar #'aqd-own-tool-patch-text
+                           '("gone.txt" "old.txt" "renamed.txt" "new.txt"))))))
+
+;;;; Reviewed after it is made
+
+(defmacro aqd-own-tool-after (choice &rest body)
+  "Run BODY in a repository in which Claude Code is in a turn.
+CHOICE says when its edits are decided."
+  (declare (indent 1) (debug t))
+  `(let ((agent-q-diff-permit--grants nil)
+         (agent-q-diff-decide-when (list (cons "claude" ,choice))))
+     (aqd-own-tool-in-repository
+       (agent-q-diff-module-begin-turn default-directory "Claude Code" "12345678-9abc" "")
+       ,@body)))
+
+(defun aqd-own-tool-decide-f (&rest more)
+  "Have an edit of f.txt decided, with MORE arguments; return the review, or nil."
+  (setq aqd-own-tool-answers nil)
+  (apply #'aqd-own-tool-decide "original" aqd-pending-text "modified" aqd-pending-written more))
+
+(defun aqd-own-tool-asked-p (&rest more)
+  "Return the text of the review of an edit of f.txt, or nil if it passes.
+MORE are further arguments."
+  (if-let ((review (apply #'aqd-own-tool-decide-f more)))
+      (prog1 (with-current-buffer (agent-q-diff-session-buffer review)
+               (buffer-string))
+        (agent-q-diff-cancel review))
+    (should (equal "allow" (aqd-own-tool-answer 'verdict)))
+    (agent-q-diff-own-agent-take "call-1")
+    nil))
+
+(ert-deftest aqd-own-tool-after-an-edit-passes-and-is-pending-and-that-is-told ()
+  (let ((agent-q-diff-log-file (make-temp-name (expand-file-name "aqd-log" temporary-file-directory))))
+    (aqd-own-tool-after 'after
+      (should-not (aqd-own-tool-decide-f))
+      (should (equal '("" nil ((verdict . "allow"))) (car aqd-own-tool-answers)))
+      (should-not (aqd-pending-files))
+      (aqd-pending-put "f.txt" aqd-pending-written)
+      (let (told)
+        (should (equal (format "Claude Code edited %s, to be reviewed"
+                               (expand-file-name "f.txt"))
+                       (aqd-said (setq told (aqd-own-tool-check "text" aqd-pending-written
+                                                                "original" aqd-pending-text
+                                                                "modified" aqd-pending-written)))))
+        (should (equal (format "The edit of %s was made, and is not reviewed yet: the user \
+reviews it after your turn, and may take parts of it out then."
+                               (expand-file-name "f.txt"))
+                       told)))
+      (should (equal '("f.txt") (aqd-pending-files)))
+      (should (equal (list (expand-file-name "f.txt") "to be reviewed" nil)
+                     (let ((entry (car (agent-q-diff-log-entries 1))))
+                       (mapcar (apply-partially #'plist-get entry)
+                               '(:path :outcome :decided-by)))))
+      (aqd-with-pending
+        (should (string-search "Written by Claude Code" (buffer-string)))
+        (should (equal '(nil nil) (append agent-q-diff-buffer-marks nil)))))
+    (delete-file agent-q-diff-log-file)))
+
+(ert-deftest aqd-own-tool-after-what-the-tool-did-not-leave-is-told ()
+  (aqd-own-tool-after 'after
+    (should-not (aqd-own-tool-decide-f))
+    (let ((texts (list "original" aqd-pending-text "modified" aqd-pending-written)))
+      ;; The client has refused it.
+      (should (equal "" (apply #'aqd-own-tool-check "text" aqd-pending-text texts)))
+      (should-not (aqd-own-tool-decide-f))
+      (aqd-pending-put "f.txt" (concat aqd-pending-written "formatted\n"))
+      (should-not (aqd-warned
+                   (should (string-match-p
+                            "f\\.txt is not as Edit was to leave it; read the file before you go on\\.\\'"
+                            (apply #'aqd-own-tool-check
+                                   "text" (concat aqd-pending-written "formatted\n") texts))))))
+    (should (equal '("f.txt") (aqd-pending-files)))))
+
+(ert-deftest aqd-own-tool-after-follows-the-choice-for-the-agent ()
+  (pcase-dolist (`(,choice ,mode ,passes)
+                 '((((t . after)) none t)
+                   ((("CLAUDE code" . after) (t . before)) none t)
+                   ((("claude" . before) (t . after)) none nil)
+                   ((("clau" . after)) none nil)
+                   ((("codex" . after)) "accepts" nil)
+                   ((("claude" . client)) "accepts" t)
+                   ((("claude" . client)) "asks" nil)
+                   ((("claude" . client)) none nil)
+                   (nil "accepts" nil)))
+    (ert-info ((format "%S %s" choice mode))
+      (aqd-own-tool-after nil
+        (let ((agent-q-diff-decide-when choice))
+          (should (eq passes (not (aqd-own-tool-asked-p "mode" mode))))))))
+  (aqd-own-tool-after 'client
+    (should (string-search "is in plan mode" (aqd-own-tool-asked-p "mode" "plans" "planning" t))))
+  (aqd-own-tool-after 'never
+    (should-error (aqd-own-tool-decide-f) :type 'agent-q-diff-bad-arguments)))
+
+(ert-deftest aqd-own-tool-after-what-would-not-be-pending-is-asked-before ()
+  (aqd-own-tool-after 'after
+    (let ((because "^# Note: You are asked before this is written, not after: "))
+      (should (string-match-p (concat because "f\\.txt would not be pending, since no turn of \
+Claude Code is known in its project\\.$")
+                              (aqd-own-tool-asked-p "session" "another")))
+      (aqd-pending-put ".git/info/exclude" "f.log\n")
+      (should (string-match-p (concat because "f\\.log would not be pending, since git ignores it\\.$")
+                              (aqd-own-tool-asked-p "path" (expand-file-name "f.log")
+                                                    "original" 'none)))
+      (aqd-pending-put ".git/MERGE_HEAD" "")
+      (should (string-match-p (concat because ".*git is in the middle of a merge")
+                              (aqd-own-tool-asked-p)))
+      (delete-file ".git/MERGE_HEAD")
+      (with-current-buffer (find-file-noselect "f.txt")
+        (insert "mine\n")
+        (should (string-match-p (concat because "Emacs has to write it, because of unsaved edits\\.$")
+                                (aqd-own-tool-asked-p)))
+        (set-buffer-modified-p nil)
+        (kill-buffer))
+      (should-not (aqd-own-tool-asked-p "rewritable" :false))
+      (should-not (aqd-own-tool-asked-p))
+      (agent-q-diff-module-end-turns default-directory)
+      (should (string-match-p because (aqd-own-tool-asked-p))))))
+
+(ert-deftest aqd-own-tool-after-what-is-protected-or-elsewhere-is-asked-before ()
+  (aqd-own-tool-after 'after
+    (should (string-search "PROTECTED: " (aqd-own-tool-asked-p
+                                          "path" (expand-file-name ".envrc") "original" 'none)))
+    (let ((elsewhere (make-temp-file "aqd-elsewhere")))
+      (should (string-search "OUTSIDE the project"
+                             (aqd-own-tool-asked-p "path" elsewhere "original" "")))
+      (delete-file elsewhere))
+    (let ((agent-q-diff-tools-policy 'review))
+      (should (aqd-own-tool-asked-p)))
+    (let ((agent-q-diff-tools-policy 'deny))
+      (aqd-own-tool-decide-f)
+      (should (equal "deny" (aqd-own-tool-answer 'verdict))))))
+
+(ert-deftest aqd-own-tool-after-a-patch-passes-if-all-its-files-do ()
+  (aqd-own-tool-after 'after
+    (pcase-dolist (`(,names ,passes) '((("f.txt" "new.txt") t) (("f.txt" ".envrc") nil)))
+      (setq aqd-own-tool-answers nil)
+      (let* ((arguments (make-hash-table :test #'equal))
+             (files (mapcar (lambda (name)
+                              (let ((file (make-hash-table :test #'equal)))
+                                (puthash "path" (expand-file-name name) file)
+                                (when (file-exists-p name)
+                                  (puthash "original" aqd-pending-text file))
+                                (puthash "modified" aqd-pending-written file)
+                                (puthash "encoding" "utf-8" file)
+                                file))
+                            names)))
+        (cl-loop for (key value) on (list "diff" "*** Begin Patch\n*** End Patch\n"
+                                          "tool" "apply_patch" "call" "call-2"
+                                          "session" "12345678-9abc" "files" (vconcat files))
+                 by #'cddr do (puthash key value arguments))
+        (let ((review (agent-q-diff-own-tool-decide-patch
+                       arguments (lambda (&rest answer) (push answer aqd-own-tool-answers)))))
+          (should (eq passes (null review)))
+          (if review
+              (agent-q-diff-cancel review)
+            (should (equal "allow" (aqd-own-tool-answer 'verdict)))
+            (dolist (name names)
+              (aqd-pending-put name aqd-pending-written))
+            (should (string-match-p "The edit of .*/f\\.txt, .*/new\\.txt was made, and is not \
+reviewed yet"
+                                    (agent-q-diff-own-tool-check
+                                     (agent-q-diff-own-agent-take "call-2") arguments)))
+            (should (equal names (aqd-pending-files)))
+            (aqd-pending-put "f.txt" aqd-pending-text)))))))
+
+(ert-deftest aqd-own-tool-after-the-choice-is-recorded-for-the-time-without-emacs ()
+  (cl-flet ((passing () (agent-q-diff-module-passing default-directory)))
+    (aqd-own-tool-after 'client
+      (aqd-own-tool-asked-p "mode" "accepts")
+      (should-not (passing))
+      (let ((agent-q-diff-decide-when '((t . after))))
+        (aqd-own-tool-asked-p)
+        (should (equal '("Claude Code") (passing)))
+        ;; A later choice counts once the project is looked at.
+        (agent-q-diff-pending-look default-directory)
+        (should (passing)))
+      (agent-q-diff-pending-look default-directory)
+      (should-not (passing)))
+    (aqd-own-tool-after 'after
+      (let ((agent-q-diff-tools-policy (lambda (&rest _) 'ask)))
+        (aqd-own-tool-asked-p)
+        (should-not (passing))))))
 
 (provide 'agent-q-diff-own-tool-test)
 ;;; agent-q-diff-own-tool-test.el ends here

@@ -468,10 +468,10 @@ another git has locked the index (index.lock)"
         (setq default-directory directory)
         (let* ((n 0)
                (count (lambda (&rest _) (cl-incf n))))
-          (advice-add 'agent-q-diff-reviewed--find-root :before count)
+          (advice-add 'agent-q-diff-reviewed-root-of :before count)
           (unwind-protect
               (dotimes (_ 3) (agent-q-diff-pending--mode-line))
-            (advice-remove 'agent-q-diff-reviewed--find-root count))
+            (advice-remove 'agent-q-diff-reviewed-root-of count))
           (should (= 1 n)))))
     ;; A buffer that was there before its project was looked at.
     (with-temp-buffer
@@ -1521,9 +1521,9 @@ any more.")
     ;; What is known of all projects is read once.
     (cl-letf (((symbol-function 'directory-files) #'aqd-fail))
       (should (equal aqd-pending-root
-                     (agent-q-diff-reviewed--find-root (aqd-pending-name "sub/")))))
+                     (agent-q-diff-reviewed-root-of (aqd-pending-name "sub/")))))
     (make-directory "repository/.git" t)
-    (should-not (agent-q-diff-reviewed--find-root (aqd-pending-name "repository/")))))
+    (should-not (agent-q-diff-reviewed-root-of (aqd-pending-name "repository/")))))
 
 (ert-deftest aqd-pending-another-emacs-knows-a-project-without-git ()
   (aqd-with-plain-project
@@ -1532,13 +1532,13 @@ any more.")
              (aqd-in-fresh-emacs
               `(progn
                  (require 'agent-q-diff-reviewed)
-                 (agent-q-diff-reviewed--find-root ,(aqd-pending-name "sub/"))))))))
+                 (agent-q-diff-reviewed-root-of ,(aqd-pending-name "sub/"))))))))
 
 (ert-deftest aqd-pending-a-project-that-becomes-a-repository-goes-on ()
   (aqd-with-plain-project
     (aqd-pending-put "f.txt" aqd-pending-written)
     (aqd-pending-git "init" "-q")
-    (should (equal aqd-pending-root (agent-q-diff-reviewed--find-root aqd-pending-root)))
+    (should (equal aqd-pending-root (agent-q-diff-reviewed-root-of aqd-pending-root)))
     (aqd-pending-git "add" ".")
     (aqd-pending-git "commit" "-qm" "an agent's")
     (should (string-match-p "HEAD has got" (car (aqd-pending-begin nil))))

@@ -36,6 +36,8 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::sync::oneshot;
 
+use agent_q_diff_reviewed::{Project, ProjectError, folder_of};
+
 use crate::agents::{Agent, Tool, Verdict, records};
 use crate::options::Hook;
 use crate::socket::{Answer, Call, Request, State, Texts, sockets};
@@ -174,7 +176,10 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
                         )),
                     }
                 }
-                Err(refusal) => Verdict::Deny(refusal),
+                Err(refusal) if refusal.is_without_emacs => {
+                    without_emacs(options, tool, &event, refusal.text).await
+                }
+                Err(refusal) => Verdict::Deny(refusal.text),
             };
             (options.agent.before)(verdict, &event.input).map(Some)
         }
@@ -206,7 +211,7 @@ async fn take_turn(
     options: &Hook,
     tool: &Tool,
     event: &Event,
-) -> Result<(Option<Call>, bool), String> {
+) -> Result<(Option<Call>, bool), Answer> {
     let files = edit::files(tool, event);
     let Some(first) = files.first() else {
         return Ok((None, false));
@@ -239,7 +244,56 @@ async fn take_turn(
         ),
         () = reader_gone() => failed(options, GONE),
     };
-    Err(failure.text)
+    Err(failure)
+}
+
+/// Decides about the edit that `tool` is about to make, by `event`, while no Emacs runs: it passes if the
+/// user has chosen to review this agent's edits after they are made, and it is pending then for sure.
+/// Otherwise the agent reads `refusal`, and why.
+async fn without_emacs(
+    options: &Hook,
+    tool: &'static Tool,
+    event: &Event,
+    refusal: String,
+) -> Verdict {
+    let edit = match Edit::of(tool, event) {
+        Ok(Some(edit)) => edit,
+        _ => return Verdict::Deny(refusal),
+    };
+    let (agent, thread) = (options.name.clone(), event.thread.clone());
+    let Some(files) = edit.files_after() else {
+        return Verdict::Deny(refusal);
+    };
+    let checked = tokio::task::spawn_blocking(move || {
+        files.iter().try_for_each(|(path, text)| {
+            check_passes(&agent, &thread, path, text.as_deref()).map_err(|why| (path.clone(), why))
+        })
+    });
+    match (checked.await, edit.input_as_called()) {
+        (Ok(Ok(())), Some(verdict)) => verdict,
+        // As if there were no such choice.
+        (Ok(Err((_, ProjectError::NotPassing(None)))), _) => Verdict::Deny(refusal),
+        (Ok(Err((path, why))), _) => Verdict::Deny(format!(
+            "{refusal} The user reviews your edits after they are made, but while no Emacs runs, {} \
+             cannot be edited: {why}.",
+            path.display()
+        )),
+        _ => Verdict::Deny(refusal),
+    }
+}
+
+/// Checks that an edit of the file `path` passes while no Emacs runs; `text` is what it will hold, or `None`
+/// if it is to be deleted.
+fn check_passes(
+    agent: &str,
+    thread: &str,
+    path: &Path,
+    text: Option<&[u8]>,
+) -> Result<(), ProjectError> {
+    let mut project =
+        Project::open(&folder_of(path)).map_err(|_| ProjectError::NotPassing(None))?;
+    project.check_passes(agent, path)?;
+    project.check_pending_after(agent, thread, path, text)
 }
 
 /// Has the user decide about `edit`, which `event` announces.
@@ -287,7 +341,7 @@ async fn not_run(options: &Hook, event: &Event, path: &Path) {
 }
 
 /// Has Emacs compare the file with what was decided, and returns what the model is to read.
-async fn check(options: &Hook, tool: &Tool, event: &Event) -> String {
+async fn check(options: &Hook, tool: &'static Tool, event: &Event) -> String {
     let Ok(path) = edit::path_of(tool, event) else {
         return "agent-q-diff cannot check this edit, since its input names no file.".to_owned();
     };
@@ -302,6 +356,12 @@ async fn check(options: &Hook, tool: &Tool, event: &Event) -> String {
     let why = match wait(options, event, "check_edit", arguments).await {
         Ok(answer) if !answer.is_error => return answer.text,
         Ok(answer) if answer.is_from_emacs => answer.text,
+        Ok(answer) if answer.is_without_emacs => {
+            if let Some(told) = told_without_emacs(options, tool, event).await {
+                return told;
+            }
+            "Emacs did not answer".to_owned()
+        }
         _ => "Emacs did not answer".to_owned(),
     };
     format!(
@@ -310,6 +370,31 @@ async fn check(options: &Hook, tool: &Tool, event: &Event) -> String {
         path.display(),
         sentence(why.trim_start_matches("Error: "))
     )
+}
+
+/// Returns what the model is to read after an edit that passed while no Emacs runs, or `None` if it did not
+/// pass for that.
+async fn told_without_emacs(options: &Hook, tool: &'static Tool, event: &Event) -> Option<String> {
+    let files = edit::files(tool, event);
+    if files.is_empty() {
+        return None;
+    }
+    let names: Vec<_> = files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
+    let (agent, thread) = (options.name.clone(), event.thread.clone());
+    let checked = tokio::task::spawn_blocking(move || {
+        let mut files = files.iter();
+        files.all(|path| check_passes(&agent, &thread, path, None).is_ok())
+    });
+    checked.await.ok()?.then(|| {
+        format!(
+            "The edit of {} was made, and is not reviewed yet: no Emacs is running. The user reviews \
+             it later, and may take parts of it out then.",
+            names.join(", ")
+        )
+    })
 }
 
 /// Begins a call of `tool` of Emacs with `arguments`, a JSON object.
@@ -382,7 +467,10 @@ fn answered(options: &Hook, answer: Answer) -> Answer {
              run; read the file before you go on.",
         )
     } else if answer.is_error {
-        failed(options, &answer.text)
+        Answer {
+            is_without_emacs: answer.is_without_emacs,
+            ..failed(options, &answer.text)
+        }
     } else {
         answer
     }
@@ -395,6 +483,7 @@ fn failed(options: &Hook, text: &str) -> Answer {
         is_error: true,
         is_cut_off: false,
         is_from_emacs: false,
+        is_without_emacs: false,
         result: None,
     }
 }

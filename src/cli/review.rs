@@ -279,6 +279,7 @@ mod tests {
             is_error: false,
             is_cut_off: false,
             is_from_emacs: true,
+            is_without_emacs: false,
             result: result.as_object().cloned(),
         }
     }

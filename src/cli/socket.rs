@@ -55,6 +55,8 @@ pub struct Answer {
     pub is_cut_off: bool,
     /// Whether Emacs gave this answer; otherwise it says why Emacs did not answer.
     pub is_from_emacs: bool,
+    /// Whether no Emacs listens.
+    pub is_without_emacs: bool,
     /// The result of a review for programs, if one ended: a JSON object.
     pub result: Option<JsonObject>,
 }
@@ -198,6 +200,7 @@ impl Call {
                         CallError::ConnectionClosed | CallError::AnswerCutOff
                     ),
                     is_from_emacs: false,
+                    is_without_emacs: matches!(error, CallError::NoEmacs { .. }),
                     result: None,
                 });
             sender.send_modify(|state| state.answer = Some(answer));
@@ -335,6 +338,7 @@ fn answer_of(reply: &Value) -> Option<Answer> {
         is_error: reply.get("error")?.as_bool()?,
         is_cut_off: false,
         is_from_emacs: true,
+        is_without_emacs: false,
         result: reply.get("result").and_then(Value::as_object).cloned(),
     })
 }

@@ -11,7 +11,7 @@ use agent_q_diff_engine::merge;
 use agent_q_diff_reviewed::authors::{Author, Authors};
 use agent_q_diff_reviewed::{
     Content, Digest, HunkNote, LeftOut, Moves, Pending, Project, ProjectError, Since, Turn,
-    Version, projects_folder,
+    Version, folder_of, projects_folder,
 };
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 
@@ -39,7 +39,15 @@ pub(crate) fn with_project<T>(
     is_new: bool,
     body: impl FnOnce(&mut Project) -> Result<T>,
 ) -> Result<T> {
-    let folder = path_of(folder)?;
+    with_project_of(env, path_of(folder)?, is_new, body)
+}
+
+fn with_project_of<T>(
+    env: &Env,
+    folder: PathBuf,
+    is_new: bool,
+    body: impl FnOnce(&mut Project) -> Result<T>,
+) -> Result<T> {
     let known = PROJECTS.with_borrow_mut(|all| all.remove(&folder));
     let mut project = match known.filter(|known| !is_new && known.is_current()) {
         Some(project) => project,
@@ -539,6 +547,65 @@ fn keep_staged(env: &Env, folder: Value, is_kept: Value) -> Result<()> {
         with_project(env, folder, false, |project| {
             answer(env, project.keep_staged(is_kept.is_not_nil()))
         })
+    })
+}
+
+/// Signal an error unless an edit of the file PATH by AGENT is pending once it is made.
+///
+/// The data of the error say why it would not be, a clause.  SESSION is that of
+/// the agent's turn.  PATH is absolute, and TEXT is what it will hold, or nil if
+/// it is to be deleted.
+#[defun]
+fn check_pending_after(
+    env: &Env,
+    agent: String,
+    session: String,
+    path: Value,
+    text: Value,
+) -> Result<()> {
+    catching_panics(env, || {
+        let path = path_of(path)?;
+        let text = text.is_not_nil().then(|| text.clone_string_contents());
+        let text = text.transpose()?;
+        with_project_of(env, folder_of(&path), false, |project| {
+            let checked = project.check_pending_after(&agent, &session, &path, text.as_deref());
+            answer(env, checked)
+        })
+    })
+}
+
+/// Record whether edits of AGENT in the project of FOLDER pass while no Emacs runs.
+///
+/// They are pending then.  PROTECTED is a list of patterns of files for which that
+/// does not hold, as in `agent-q-diff-protected-asked', or t if no edit passes.
+#[defun]
+fn let_pass<'e>(
+    env: &'e Env,
+    folder: Value<'e>,
+    agent: String,
+    protected: Value<'e>,
+) -> Result<()> {
+    catching_panics(env, || {
+        let protected = if protected == env.intern("t")? {
+            None
+        } else {
+            let patterns = elements(protected)?.into_iter();
+            Some(patterns.map(Value::into_rust).collect::<Result<_>>()?)
+        };
+        with_project(env, folder, false, |project| {
+            answer(env, project.let_pass(&agent, protected))
+        })
+    })
+}
+
+/// Return the agents whose edits in the project of FOLDER pass while no Emacs runs.
+///
+/// See `agent-q-diff-module-let-pass'.
+#[defun]
+fn passing<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let agents = with_project(env, folder, false, |project| answer(env, project.passing()))?;
+        list(env, agents)
     })
 }
 

@@ -223,7 +223,7 @@ impl Git {
     }
 
     /// Runs git with `input`, and returns its output.
-    fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
+    pub(crate) fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
         let name = arguments.first().copied().unwrap_or_default();
         self.run_command(&mut self.command(arguments), name, input)
     }

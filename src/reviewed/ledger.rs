@@ -188,6 +188,9 @@ pub enum Record {
     LeftOut(Path, bool),
     /// What the user or an agent has said.
     Round(RoundRecord),
+    /// The edits of an agent pass before they are reviewed, except of files that these patterns match;
+    /// or, without them, they do not pass.
+    Passes(String, Option<Vec<String>>),
 }
 
 /// The state of a path at some time.
@@ -227,6 +230,9 @@ pub struct Ledger {
     /// The files that were left out and of which nothing was reviewed.
     left_out: BTreeSet<Path>,
     rounds: Rounds,
+    /// The agents whose edits pass before they are reviewed, with the patterns of files for which that does
+    /// not hold.
+    passes: BTreeMap<String, Vec<String>>,
     /// What changed since it was last written down.
     records: Vec<Record>,
 }
@@ -319,6 +325,12 @@ impl Ledger {
                 self.left_out.remove(&path);
             }
             Record::Round(record) => self.rounds.replay(record),
+            Record::Passes(agent, Some(protected)) => {
+                self.passes.insert(agent, protected);
+            }
+            Record::Passes(agent, None) => {
+                self.passes.remove(&agent);
+            }
         }
     }
 
@@ -364,6 +376,10 @@ impl Ledger {
         let left_out = self.left_out.iter();
         all.extend(left_out.map(|path| Record::LeftOut(path.clone(), true)));
         all.extend(self.rounds.all_records().into_iter().map(Record::Round));
+        let passes = self.passes.iter();
+        all.extend(
+            passes.map(|(agent, patterns)| Record::Passes(agent.clone(), Some(patterns.clone()))),
+        );
         all
     }
 
@@ -378,8 +394,8 @@ impl Ledger {
         let n_turns = self.turns.len() + n_over;
         let n_flags = usize::from(self.has_base) + usize::from(self.leaves_staged);
         let n_paths = self.reviewed.len() + self.noted.len() + self.staged.len();
-        let n_others = n_taken_out + self.left_out.len() + self.rounds.n_records();
-        n_flags + n_paths + n_seen + n_turns + n_others
+        let n_others = n_taken_out + self.left_out.len() + self.passes.len();
+        n_flags + n_paths + n_seen + n_turns + n_others + self.rounds.n_records()
     }
 
     /// Returns all digests that the ledger names.
@@ -815,6 +831,22 @@ impl Ledger {
     /// Records whether what the user stages is reviewed by that.
     pub fn keep_staged(&mut self, keeps: bool) {
         self.note(Record::KeepsStaged(keeps));
+    }
+
+    /// Records that the edits of `agent` pass before they are reviewed, except of files that `protected`
+    /// patterns match; or, without these, that they do not pass.
+    pub fn let_pass(&mut self, agent: &str, protected: Option<Vec<String>>) {
+        self.note(Record::Passes(agent.to_owned(), protected));
+    }
+
+    /// Returns the patterns of the files that edits of `agent` do not pass for; `None` if none pass.
+    pub fn protected_from(&self, agent: &str) -> Option<&[String]> {
+        self.passes.get(agent).map(Vec::as_slice)
+    }
+
+    /// Returns the agents whose edits pass before they are reviewed.
+    pub fn passing(&self) -> impl Iterator<Item = &str> {
+        self.passes.keys().map(String::as_str)
     }
 
     /// Looks at what the index has, where that is not what HEAD has. What was staged since the last look is

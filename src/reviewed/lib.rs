@@ -15,6 +15,7 @@
 //!   stages what was decided. A folder without git is one, too, if the user says so; then there is no
 //!   committed text, and the ledger is among the user's own data
 
+mod after;
 pub mod authors;
 pub mod carry;
 mod disk;
@@ -30,6 +31,7 @@ mod tree;
 mod version;
 mod words;
 
+pub use after::folder_of;
 pub use authors::Written;
 pub use git::GitError;
 pub use ledger::{HunkNote, Ledger, Moves, Pending, Record, Seen, Staged, TakenOut, Turn, World};

@@ -55,6 +55,12 @@ pub enum ProjectError {
     /// Its store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// An edit would not be pending once it is made, which says why.
+    #[error("{0}")]
+    NotPending(String),
+    /// An edit must not pass while no Emacs runs: the user has not chosen that, or which says why.
+    #[error("{}", .0.as_deref().unwrap_or("the user has not chosen to review it after it is made"))]
+    NotPassing(Option<String>),
     /// What was decided about a file cannot go into git's index.
     #[error("{} is not staged: {why}", String::from_utf8_lossy(path))]
     NotStaged {
@@ -135,8 +141,8 @@ pub struct Since {
 /// The files of a project, and what was reviewed of them.
 #[derive(Debug)]
 pub struct Project {
-    tree: Tree,
-    store: Store,
+    pub(crate) tree: Tree,
+    pub(crate) store: Store,
     /// When texts that nothing names were last deleted.
     pruned: Option<Instant>,
 }

@@ -463,6 +463,13 @@ fn line(record: &Record) -> String {
         Record::LeftOut(path, true) => format!("left-out {}\n", escaped(path)),
         Record::LeftOut(path, false) => format!("not-left-out {}\n", escaped(path)),
         Record::Round(record) => rounds::line(record) + "\n",
+        Record::Passes(agent, None) => format!("not-passing {}\n", text_word(agent)),
+        Record::Passes(agent, Some(protected)) => {
+            let protected = protected.iter().map(|pattern| text_word(pattern));
+            let words: Vec<String> = protected.collect();
+            let words = [&[text_word(agent)], &words[..]].concat();
+            format!("passes {}\n", words.join(" "))
+        }
     }
 }
 
@@ -528,6 +535,11 @@ fn parse(line: &[u8]) -> Option<Record> {
         }
         ["keeps-staged", "yes"] => Record::KeepsStaged(true),
         ["keeps-staged", "no"] => Record::KeepsStaged(false),
+        ["not-passing", agent] => Record::Passes(text_of(agent)?, None),
+        ["passes", agent, ref protected @ ..] => {
+            let protected = protected.iter().map(|pattern| text_of(pattern));
+            Record::Passes(text_of(agent)?, Some(protected.collect::<Option<_>>()?))
+        }
         ["left-out", path] => Record::LeftOut(unescaped(path)?, true),
         ["not-left-out", path] => Record::LeftOut(unescaped(path)?, false),
         ["noted", path, ref notes @ ..] if notes.len() % 3 == 0 => {
@@ -627,6 +639,12 @@ mod tests {
             Record::LeftOut(b"a%b".to_vec(), true),
             Record::LeftOut(b"gone".to_vec(), false),
             Record::Round(RoundRecord::Told(7, None)),
+            Record::Passes("Claude Code".to_owned(), Some(Vec::new())),
+            Record::Passes(
+                "Codex".to_owned(),
+                Some(vec![".git/".to_owned(), "a b*".to_owned()]),
+            ),
+            Record::Passes("Codex".to_owned(), None),
             Record::Base(None),
         ]
     }

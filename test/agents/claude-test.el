@@ -97,5 +97,37 @@ call agent-q-diff setup claude$"
        `(("Agent" (description . "shout") (prompt . ,task) (subagent_type . "general-purpose")))
        task))))
 
+(ert-deftest agents-claude-after-two-edits-pass-and-are-pending-and-one-is-asked-about ()
+  (agents-with-home-of-its-own
+    (agents-with-emacs "claude"
+      (agents-put "a.txt" (e2e-text))
+      (let ((default-directory (file-name-as-directory (e2e-path "project")))
+            (file (agents-project "a.txt")))
+        (dolist (arguments '(("init" "-q") ("add" ".")
+                             ("-c" "user.name=U" "-c" "user.email=u@e" "commit" "-qm" "first")))
+          (should (equal 0 (apply #'call-process "git" nil nil nil arguments))))
+        (e2e-eval '(ignore (setq agent-q-diff-decide-when '(("claude" . after)))))
+        (agents-start "claude" `("Read" (file_path . ,file))
+                      `("Edit" (file_path . ,file) (old_string . "line 5\n")
+                        (new_string . "LINE 5\n"))
+                      `("Edit" (file_path . ,file) (old_string . "line 20\n")
+                        (new_string . "LINE 20\n"))
+                      `("Write" (file_path . ,(agents-project ".envrc")) (content . "x\n")))
+        ;; The first question is about the file that is protected.
+        (agents-decide ".envrc" "C-c C-k")
+        (should (equal (agents-bytes "a.txt") (e2e-text 5 20)))
+        (let ((told (agents-end)))
+          (agents-should-be-told told "The edit of %s was made, and is not reviewed yet: the user \
+reviews it after your turn, and may take parts of it out then." "a.txt")
+          (agents-should-read told "✗ Rejected"))
+        (should-not (agents-bytes ".envrc"))
+        (should (equal '("a.txt")
+                       (e2e-eval `(mapcar #'agent-q-diff-pending-file-path
+                                          (nth 2 (agent-q-diff-pending-look
+                                                  ,default-directory))))))
+        (e2e-eval `(ignore (let ((default-directory ,default-directory))
+                             (agent-q-diff-review-changes))))
+        (e2e-see "hunk 1/2 " "Written by Claude Code")))))
+
 (provide 'claude-test)
 ;;; claude-test.el ends here

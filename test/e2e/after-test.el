@@ -87,6 +87,28 @@ Emacs's own locks of files do not count."
                              (directory-files aqd-pending-root nil
                                               directory-files-no-dot-files-regexp)))))
 
+;;;; Rules decide
+
+(ert-deftest e2e-after-what-rules-decided-is-shown-and-undone-by-keys ()
+  (after-with-emacs
+    (e2e-eval '(ignore (setq agent-q-diff-policy-rules
+                             '((white-space . keep)
+                               ((files . "*.lock") . (reject . "run the tool"))))))
+    (let ((written (aqd-numbered 30 '((3 . "line  3") (27 . "much")))))
+      (aqd-pending-put "f.txt" written)
+      (aqd-pending-put "a.lock" "x\n")
+      (after-review "hunk 2/2 · file 2/2")
+      (e2e-see "^# Note: 1 hunk kept by your rules (white space); 1 hunk rejected by your rules \
+(\\*\\.lock); u on a hunk undoes that"
+               "1 kept · 1 taken out · 1 pending" "^@@ -24,7 .*")
+      (e2e-see-cursor-at "^@@ -24,7")
+      (should-not (aqd-pending-has "a.lock"))
+      (e2e-keys "C-/")
+      (e2e-see "0 kept · 0 taken out · 3 pending")
+      (should (equal "x\n" (aqd-pending-has "a.lock")))
+      (e2e-keys "q")
+      (should (equal written (aqd-pending-has "f.txt"))))))
+
 ;;;; Emacs is killed
 
 (defun after-start-again ()

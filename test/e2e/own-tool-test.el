@@ -224,6 +224,78 @@ Hunk 2 of 3 is rejected.  Return the agent's process."
     (should (equal "not run"
                    (e2e-eval '(plist-get (car (agent-q-diff-log-entries 1)) :outcome))))))
 
+;;;; Reviewed after it is made
+
+(defun own-tool-in-repository ()
+  "Make a repository of the folder of this test, with a.txt committed."
+  (e2e-write "a.txt" (e2e-text))
+  (let ((default-directory (e2e-path "")))
+    (dolist (arguments '(("init" "-q") ("add" "a.txt")
+                         ("-c" "user.name=U" "-c" "user.email=u@e" "commit" "-qm" "first")))
+      (should (equal 0 (apply #'call-process "git" nil nil nil arguments)))))
+  ;; What Emacs keeps there.
+  (e2e-write ".git/info/exclude" "/*\n"))
+
+(defun own-tool-passes (input)
+  "Have the edit INPUT pass, make it, and return what is told about it."
+  (let-alist (own-tool-output (own-tool-claude "PreToolUse" "Edit" input))
+    (should (equal (list "allow" nil) (list .permissionDecision .permissionDecisionReason)))
+    (should-not .updatedInput))
+  (own-tool-make input)
+  (alist-get 'additionalContext
+             (own-tool-output (own-tool-claude "PostToolUse" "Edit" input))))
+
+(ert-deftest e2e-own-tool-after-edits-pass-and-are-pending-also-without-emacs ()
+  (own-tool-with-emacs
+    ;; The project must not be all of the home directory.
+    (let ((home (e2e-path "home")))
+      (make-directory home)
+      (own-tool-in-repository)
+      (cl-letf* ((run (symbol-function 'own-tool-run))
+                 ((symbol-function 'own-tool-run)
+                  (lambda (arguments input)
+                    (funcall run arguments input (concat "HOME=" home)))))
+        ;; Before that is chosen, and without Emacs, nothing passes.
+        (e2e-eval '(agent-q-diff-serve-stop))
+        (let-alist (own-tool-output (own-tool-claude "PreToolUse" "Edit"
+                                                     (own-tool-edit "line 5\n" "five\n")))
+          (should (equal .permissionDecision "deny"))
+          (should (string-search "no Emacs is serving" .permissionDecisionReason)))
+        (e2e-eval '(progn (agent-q-diff-serve)
+                          (setq agent-q-diff-decide-when '(("claude" . after)))))
+        (should (string-match-p "\\`The edit of .*a\\.txt was made, and is not reviewed yet: the user \
+reviews it after your turn"
+                                (own-tool-passes (own-tool-edit "line 5\n" "five\n"))))
+        (e2e-see "Claude Code edited .*a\\.txt, to be reviewed")
+        (own-tool-passes (own-tool-edit "line 20\n" "twenty\n"))
+        (should (equal 0 (e2e-eval '(length (agent-q-diff-open-reviews)))))
+        ;; One that is protected is asked about.
+        (let ((before (own-tool-claude "PreToolUse" "Write"
+                                       `((file_path . ,(e2e-path ".envrc")) (content . "x\n")))))
+          (own-tool-go ".envrc")
+          (e2e-press "r q")
+          (should (equal "deny" (alist-get 'permissionDecision (own-tool-output before)))))
+        ;; Emacs is gone: the program knows what was chosen.
+        (e2e-eval '(agent-q-diff-serve-stop))
+        (should (string-match-p "\\`The edit of .*a\\.txt was made, and is not reviewed yet: no Emacs \
+is running"
+                                (own-tool-passes (own-tool-edit "line 35\n" "thirty-five\n"))))
+        (let-alist (own-tool-output
+                    (own-tool-claude "PreToolUse" "Write"
+                                     `((file_path . ,(e2e-path ".envrc")) (content . "x\n"))))
+          (should (equal .permissionDecision "deny"))
+          (should (string-match-p "\\.envrc cannot be edited: it is protected"
+                                  .permissionDecisionReason)))
+        (e2e-eval '(progn (agent-q-diff-serve)
+                          (cd (file-name-directory (inside-file "a.txt")))))
+        (should (equal '("a.txt" 3)
+                       (e2e-eval '(let ((review (agent-q-diff-review-changes)))
+                                    (list (file-name-nondirectory
+                                           (agent-q-diff-session-name review))
+                                          (car (agent-q-diff-change-tally
+                                                (agent-q-diff-session-change review))))))))
+        (e2e-see "Written by Claude Code")))))
+
 (defconst own-tool-clients
   '(("claude" "PreToolUse" "Edit"
      ((file_path . "NAME") (old_string . "a\n") (new_string . "A\nB\n")))

@@ -1,5 +1,6 @@
 //! Tests of what is reviewed and what is pending.
 
+mod after;
 #[path = "../engine/common/dice.rs"]
 #[allow(dead_code, reason = "it has more than these tests need")]
 mod dice;

@@ -100,6 +100,24 @@ impl Edit {
         ("decide_patch", arguments)
     }
 
+    /// Returns the absolute names of all files that the tool would write, and what they would hold; `None`
+    /// for one that is to be gone. The outer `None` is an edit of which that is not known, or one in a shell
+    /// command, which may do more.
+    pub fn files_after(&self) -> Option<Vec<(PathBuf, Option<Vec<u8>>)>> {
+        let files = self.files.as_ref()?;
+        let is_known = self.tool.kind != Kind::Shell && !self.tool.is_run_by_emacs;
+        is_known.then(|| {
+            let both = files.iter().flat_map(|file| {
+                let text = file.after.as_ref().map(FileText::bytes);
+                match &file.moved {
+                    Some((_, moved)) => vec![(file.path.clone(), None), (moved.clone(), text)],
+                    None => vec![(file.path.clone(), text)],
+                }
+            });
+            both.collect()
+        })
+    }
+
     /// Returns whether all files are still as they were.
     pub fn is_current(&self) -> bool {
         self.files.iter().flatten().all(FileChange::is_current)

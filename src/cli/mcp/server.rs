@@ -130,6 +130,7 @@ impl Server {
                 is_error: true,
                 is_cut_off: false,
                 is_from_emacs: false,
+                is_without_emacs: false,
                 result: None,
             };
         };
@@ -189,6 +190,7 @@ fn pending(id: &str, progress: Option<Progress>) -> Answer {
         is_error: false,
         is_cut_off: false,
         is_from_emacs: false,
+        is_without_emacs: false,
         result: Some(tools::pending_result(id)),
     }
 }
@@ -200,6 +202,7 @@ fn nothing() -> Answer {
         is_error: false,
         is_cut_off: false,
         is_from_emacs: false,
+        is_without_emacs: false,
         result: None,
     }
 }

@@ -262,6 +262,7 @@ fn result_schema() -> JsonObject {
             "decision": choice("What the user decided", &["accepted", "rejected", "none"]),
             "in_file": boolean("Whether it is in the file now; an operation, whether it is done"),
             "was_in_file": boolean("True if it was in the file before the review"),
+            "by_rule": boolean("True if a rule of the user's decided it, without a look at it"),
             "comment": string("What the user says about it"),
             "reason": string("Why it could not be applied"),
             "edited": string("The hunk as the user has edited it"),

@@ -1,0 +1,306 @@
+;;; agent-q-diff-policy.el --- Hunks that the user's rules decide  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; When a review begins, rules of the user's can decide some of its hunks: keep
+;; those that change only white space, reject those of generated files.  They
+;; are decided as by a key, so each of them can be undone; a note above the diff
+;; says how many they are, and the result and the log which.
+;;
+;; The rules decide nothing in a protected file, nor in one outside the project,
+;; nor about a hunk that has lines of the user's, or on which the user has noted
+;; something.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-guard)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-change)
+(require 'agent-q-diff-decide)
+(require 'agent-q-diff-session)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-display)
+(require 'agent-q-diff-lifecycle)
+(require 'agent-q-diff-commands)
+
+(defcustom agent-q-diff-policy-rules nil
+  "Rules that decide hunks when a review begins.
+The value is a list of (CLASS . ACTION), and the first rule counts whose class
+a hunk is in.  CLASS is one of
+
+- `white-space': hunks that change only white space;
+- (files . GLOB): all of the files that match GLOB, a shell wildcard: their
+  names, or if it has a slash, their paths below the root of the project,
+  where * matches slashes, too;
+- (agent . NAME): what the agent NAME proposes, or has written alone.  NAME is
+  what the review calls it, or the first word of that; case does not matter.
+
+ACTION is `keep', `ask', which leaves the hunk to you, or (reject . REASON),
+where REASON is a string that the agent reads.  For example:
+
+  \='((white-space . keep)
+    ((files . \"*.lock\") . (reject . \"run the package manager\")))
+
+So hunks are decided in reviews before the write, of what agents propose, and in
+those of what was written already, there also taken out of the files; while an
+agent is at work, that waits until it has ended.  A note above the diff says
+what was decided, and the keys that undo decide otherwise.  A review before
+the write in which nothing is left to decide ends at once.
+
+No rule decides about a protected file, one outside the project, or a hunk that
+you have edited, too.
+
+Whether there is a review at all is decided before that, for each call of a
+tool, by `agent-q-diff-tools-policy'."
+  :type '(repeat
+          (cons :tag "Rule"
+                (choice :tag "Class"
+                        (const :tag "Only white space" white-space)
+                        (cons :tag "Files" (const files) (string :tag "Wildcard"))
+                        (cons :tag "Agent" (const agent) (string :tag "Name")))
+                (choice :tag "Action"
+                        (const :tag "Keep" keep)
+                        (const :tag "Ask" ask)
+                        (cons :tag "Reject" (const reject) (string :tag "Reason")))))
+  :group 'agent-q-diff-review)
+
+;;;; Which rule a hunk is for
+
+(defun agent-q-diff-policy--check ()
+  "Signal an error if a rule of `agent-q-diff-policy-rules' is not one."
+  (dolist (rule agent-q-diff-policy-rules)
+    (pcase rule
+      ((and `(,(or 'white-space `(,(or 'files 'agent) . ,(pred stringp))) . ,action)
+            (guard (pcase action
+                     ((or 'keep 'ask `(reject . ,(pred stringp))) t)))))
+      (_ (signal 'agent-q-diff-bad-arguments
+                 (list (format "agent-q-diff-policy-rules has %S, which is no rule" rule)))))))
+
+(defun agent-q-diff-policy--root (review)
+  "Return the root of the project of REVIEW."
+  (if-let ((written (agent-q-diff-change-written (agent-q-diff-session-change review))))
+      (agent-q-diff-written-root written)
+    (agent-q-diff-guard-root)))
+
+(defun agent-q-diff-policy--names (file)
+  "Return the absolute names that FILE has, and would get."
+  (seq-uniq (delq nil (list (agent-q-diff-file-change-path file)
+                            (agent-q-diff-file-change-old-path file)
+                            (agent-q-diff-file-change-new-path file)))))
+
+(defun agent-q-diff-policy--barred-p (file root)
+  "Return non-nil if no rule decides about FILE of the project at ROOT."
+  (seq-some (lambda (name)
+              (condition-case nil
+                  (cdr (agent-q-diff-guard-find name root))
+                (error t)))
+            (agent-q-diff-policy--names file)))
+
+(defun agent-q-diff-policy--matches-p (glob file root)
+  "Return non-nil if GLOB matches FILE of the project at ROOT."
+  (let ((regexp (wildcard-to-regexp glob))
+        (case-fold-search nil))
+    (seq-some (lambda (name)
+                (string-match-p regexp (if (string-search "/" glob)
+                                           (file-relative-name name root)
+                                         (file-name-nondirectory name))))
+              (agent-q-diff-policy--names file))))
+
+(defun agent-q-diff-policy--by-p (name review hunk)
+  "Return non-nil if HUNK of REVIEW is by the agent NAME, and by nobody else."
+  (let ((change (agent-q-diff-session-change review)))
+    (agent-q-diff-base-agent-p
+     name
+     (if (agent-q-diff-change-written change)
+         (pcase (agent-q-diff-change-hunk-authors change hunk)
+           (`(,(and agent (pred stringp))) agent))
+       (or (agent-q-diff-call-agent (agent-q-diff-session-call review))
+           (agent-q-diff-session-agent review))))))
+
+(defun agent-q-diff-policy--rule (review root hunk blank)
+  "Return the rule for HUNK of REVIEW in the project at ROOT, or nil.
+BLANK are the hunks that change only white space."
+  (let ((file (agent-q-diff-change-file-of (agent-q-diff-session-change review) hunk)))
+    (seq-find (lambda (rule)
+                (pcase-exhaustive (car rule)
+                  ('white-space (memql hunk blank))
+                  (`(files . ,glob) (agent-q-diff-policy--matches-p glob file root))
+                  (`(agent . ,name) (agent-q-diff-policy--by-p name review hunk))))
+              agent-q-diff-policy-rules)))
+
+(defvar agent-q-diff-policy-noted-functions nil
+  "Functions that tell whether the user has noted something on a hunk.
+Each is called with the change and the index of the hunk.")
+
+(defun agent-q-diff-policy--left-p (change hunk)
+  "Return non-nil if HUNK of CHANGE is pending, and the user noted nothing on it."
+  (let ((snapshot (agent-q-diff-change-hunk change hunk))
+        (written (agent-q-diff-change-written change)))
+    (not (or (agent-q-diff-engine-hunk-mark snapshot)
+             (alist-get hunk (agent-q-diff-change-comments change))
+             (run-hook-with-args-until-success 'agent-q-diff-policy-noted-functions change hunk)
+             (and written
+                  (or (memq 'user (agent-q-diff-change-hunk-authors change hunk))
+                      (memql (agent-q-diff-engine-hunk-id snapshot)
+                             (agent-q-diff-written-waiting written))))))))
+
+(defun agent-q-diff-policy--meant (review)
+  "Return (ID . RULE) of each hunk of REVIEW that a rule decides.
+ID is that of the hunk."
+  (let* ((change (agent-q-diff-session-change review))
+         (engine (agent-q-diff-change-engine change))
+         (blank (agent-q-diff-module-blank-hunks engine))
+         (root (agent-q-diff-policy--root review))
+         (barred nil))
+    (cl-flet ((barred-p (file)
+                (cdr (or (assq file barred)
+                         (car (push (cons file (agent-q-diff-policy--barred-p file root))
+                                    barred))))))
+      (cl-loop for hunk below (car (agent-q-diff-change-tally change))
+               for rule = (agent-q-diff-policy--rule review root hunk blank)
+               when (and rule
+                         (not (eq 'ask (cdr rule)))
+                         (agent-q-diff-policy--left-p change hunk)
+                         (not (barred-p (agent-q-diff-change-file-of change hunk))))
+               collect (cons (agent-q-diff-engine-hunk-id
+                              (agent-q-diff-change-hunk change hunk))
+                             rule)))))
+
+;;;; Deciding
+
+(defun agent-q-diff-policy-apply (review)
+  "Decide those hunks of REVIEW, which has just begun, that rules are for.
+If nothing is left to decide in a review before the write, end it.  A review of
+what differs from a commit is left to the user, and so is one that the user
+asked for, unless that is of what was written already."
+  (let* ((change (agent-q-diff-session-change review))
+         (written (agent-q-diff-change-written change)))
+    (when (and agent-q-diff-policy-rules
+               (not (agent-q-diff-session-outcome review))
+               (if written
+                   (null (agent-q-diff-written-since written))
+                 (not (agent-q-diff-call-is-by-user (agent-q-diff-session-call review)))))
+      (condition-case err
+          (progn
+            (agent-q-diff-policy--check)
+            (with-current-buffer (agent-q-diff-session-buffer review)
+              (when-let ((meant (agent-q-diff-policy--meant review)))
+                (agent-q-diff-policy--decide review meant))))
+        (error
+         (agent-q-diff-base-warn
+          (format "Your rules could not be followed: %s" (agent-q-diff-error-text err))))))))
+
+(defun agent-q-diff-policy--decide (review meant)
+  "Decide the hunks MEANT of REVIEW, whose diff buffer is current, as one step.
+MEANT is as from `agent-q-diff-policy--meant'."
+  (let* ((change (agent-q-diff-session-change review))
+         (done nil))
+    (agent-q-diff-decide-as-one
+     change
+     (lambda ()
+       (agent-q-diff-change-as-one-step
+        change
+        (lambda ()
+          (pcase-dolist (`(,id . ,rule) meant)
+            (when-let ((did (agent-q-diff-policy--decide-one change id (cdr rule))))
+              (push (cons did (car rule)) done)))))))
+    (agent-q-diff-buffer-write-states)
+    (if (and (not (agent-q-diff-change-written change))
+             (zerop (nth 3 (agent-q-diff-change-tally change))))
+        (let ((name (agent-q-diff-session-name review)))
+          (agent-q-diff-finish)
+          (message "%s: %s" (agent-q-diff-visible name)
+                   (agent-q-diff-policy--words (nreverse done))))
+      (when done
+        (agent-q-diff-display-add-note
+         (substitute-command-keys
+          (format "%s; \\<agent-q-diff-mode-map>\\[agent-q-diff-unapply-hunk] on a hunk undoes that."
+                  (agent-q-diff-policy--words (nreverse done))))))
+      (agent-q-diff-signs-show-all)
+      (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-policy--forget nil t)
+      (agent-q-diff-buffer-goto-hunk
+       (or (seq-position (agent-q-diff-change-marks change) nil #'eq) 0))
+      ;; The user has not moved there.
+      (setq agent-q-diff-buffer-is-moved nil)
+      (dolist (window (get-buffer-window-list nil 'never t))
+        (set-window-point window (point))
+        (set-window-start window (point-min))
+        (agent-q-diff-current-appear window)))))
+
+(defun agent-q-diff-policy--decide-one (change id action)
+  "Carry out ACTION of a rule on the hunk of CHANGE with ID.
+Return what became of it: `keep', `reject' or `wait', or nil if that failed;
+then the hunk says why."
+  (let* ((reason (cdr-safe action))
+         (mark (if reason 'rejected 'applied))
+         (hunk (agent-q-diff-module-hunk-with-id (agent-q-diff-change-engine change) id)))
+    (when-let ((did (cond
+                     ((null hunk) nil)
+                     ((and reason (agent-q-diff-change-written change)
+                           (agent-q-diff-policy--waits-p hunk))
+                      'wait)
+                     ((condition-case nil
+                          (agent-q-diff-decide-hunk change (if reason 'reject 'accept) hunk)
+                        (agent-q-diff-error nil))
+                      (if reason 'reject 'keep)))))
+      (push (cons id (cons mark reason)) (agent-q-diff-change-by-policy change))
+      did)))
+
+(defun agent-q-diff-policy--waits-p (hunk)
+  "Have the rejection of HUNK wait if it has to; return non-nil if it does."
+  (agent-q-diff-buffer-goto-hunk hunk)
+  (let ((inhibit-message t))
+    (run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions 'reject)))
+
+(defun agent-q-diff-policy--forget (&rest _)
+  "Forget the rules of those hunks that the user has decided otherwise."
+  (when-let* ((change agent-q-diff-buffer-change)
+              (engine (agent-q-diff-change-engine change))
+              (written (or (agent-q-diff-change-written change) t)))
+    (cl-callf2 seq-filter
+        (pcase-lambda (`(,id . (,mark . ,_)))
+          (or (and (agent-q-diff-written-p written)
+                   (memql id (agent-q-diff-written-waiting written)))
+              (when-let ((hunk (agent-q-diff-module-hunk-with-id engine id)))
+                (eq mark (agent-q-diff-engine-hunk-mark
+                          (agent-q-diff-change-hunk change hunk))))))
+        (agent-q-diff-change-by-policy change))))
+
+(defun agent-q-diff-policy--words (done)
+  "Return words about DONE, a list of (DID . CLASS), what rules have decided."
+  (mapconcat
+   #'identity
+   (cl-loop for (did one . more)
+            in '((keep "%d hunk kept by your rules (%s)"
+                       . "%d hunks kept by your rules (%s)")
+                 (reject "%d hunk rejected by your rules (%s)"
+                         . "%d hunks rejected by your rules (%s)")
+                 (wait "%d rejection by your rules waits (%s)"
+                       . "%d rejections by your rules wait (%s)"))
+            for classes = (cl-loop for (what . class) in done
+                                   when (eq what did) collect class)
+            for n = (length classes)
+            when classes
+            collect (format (ngettext one more n) n
+                            (mapconcat #'agent-q-diff-policy--class-words
+                                       (seq-uniq classes) ", ")))
+   "; "))
+
+(defun agent-q-diff-policy--class-words (class)
+  "Return words for CLASS of a rule."
+  (pcase-exhaustive class
+    ('white-space "white space")
+    (`(files . ,glob) (agent-q-diff-visible glob))
+    (`(agent . ,name) (agent-q-diff-visible name))))
+
+(provide 'agent-q-diff-policy)
+;;; agent-q-diff-policy.el ends here
