@@ -35,13 +35,16 @@
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-fontify)
 
+;; The few colors of some terminals are hard to read.
 (defface agent-q-diff-note
-  '((t :inherit (font-lock-doc-face default)))
+  '((((class color) (min-colors 88)) :inherit (font-lock-doc-face default))
+    (t :inherit default))
   "Face of what an agent says about a line, below that line."
   :group 'agent-q-diff-faces)
 
 (defface agent-q-diff-note-own
-  '((t :inherit (agent-q-diff-comment default)))
+  '((((class color) (min-colors 88)) :inherit (agent-q-diff-comment default))
+    (t :inherit default))
   "Face of what you say about a line, below that line."
   :group 'agent-q-diff-faces)
 
@@ -496,16 +499,15 @@ IS-AT-LINE is as for `agent-q-diff-annotations--words'."
   (let* ((rows (agent-q-diff-annotations--rows annotation is-at-line
                                                agent-q-diff-annotations--width))
          (n-more (- (length rows) agent-q-diff-annotations--n-rows)))
-    (concat (string-join
-             (if (or (agent-q-diff-annotations--expanded-p annotation)
-                     ;; A sign in the place of a single row would gain nothing.
-                     (<= n-more 1))
-                 rows
-               (append (seq-take rows agent-q-diff-annotations--n-rows)
-                       (list (concat (propertize "#   " 'face 'agent-q-diff-note)
-                                     (agent-q-diff-fold-words n-more)))))
-             "\n")
-            (propertize "\n" 'face '(:inherit default :extend t)))))
+    (unless (or (agent-q-diff-annotations--expanded-p annotation)
+                ;; A sign in the place of a single row would gain nothing.
+                (<= n-more 1))
+      (setq rows (append (seq-take rows agent-q-diff-annotations--n-rows)
+                         (list (concat (propertize "#   " 'face 'agent-q-diff-note)
+                                       (agent-q-diff-fold-words n-more))))))
+    (mapconcat (lambda (row)
+                 (concat row (propertize "\n" 'face '(:inherit default :extend t))))
+               rows "")))
 
 (defun agent-q-diff-annotations-at-point ()
   "Return the annotations that are shown at the line at point, a list."

@@ -263,12 +263,14 @@ DESCRIPTION may be nil as well."
 ;;;###autoload
 (cl-defun agent-q-diff-review-and-wait (path original modified description
                                              &key (mode #'agent-q-diff-mode) notes
-                                             check)
+                                             annotations check)
   "Let the user decide about a proposal, and wait for the decision.
 The proposal is to change the file PATH, expanded against
 `default-directory', from the text ORIGINAL to the text MODIFIED;
 DESCRIPTION, a string or nil, says why.  MODE is the major mode of the diff
-buffer, NOTES a list of strings to show above the diff.  CHECK is a
+buffer, NOTES a list of strings to show above the diff.  ANNOTATIONS is a
+list of (LINE . TEXT), each a string to show below a line of the diff: LINE
+is a number, from 0, in MODIFIED, or nil for the whole file.  CHECK is a
 function, or nil, that is called before each edit, and again right before
 the file is replaced; it signals an error if the file must not be changed.
 
@@ -302,8 +304,11 @@ review was cancelled, or this is a batch Emacs with nobody to ask."
   (agent-q-diff-api--start-and-wait
    path original modified description mode notes
    (lambda ()
-     (agent-q-diff-file-change-open (agent-q-diff-visit-name path)
-                                    original modified check))))
+     (agent-q-diff-input-check-annotations annotations path modified)
+     (agent-q-diff-input-annotated
+      (agent-q-diff-file-change-open (agent-q-diff-visit-name path)
+                                     original modified check)
+      annotations))))
 
 ;;;###autoload
 (cl-defun agent-q-diff-review-patch-and-wait (path diff description
@@ -389,13 +394,13 @@ Signal an error under `agent-q-diff-error' if there is no decision."
 
 ;;;###autoload
 (cl-defun agent-q-diff-review (path original modified description callback
-                                    &key (mode #'agent-q-diff-mode) notes agent
-                                    detached check)
+                                    &key (mode #'agent-q-diff-mode) notes annotations
+                                    agent detached check)
   "Ask the user to decide about a proposal, and return the review at once.
-PATH, ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and CHECK are as for
-`agent-q-diff-review-and-wait'.  CALLBACK is a function, or nil, that is
-called once with the result when the review has ended, however it ended.
-If the review cannot begin, CALLBACK is called before this function
+PATH, ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES, ANNOTATIONS and CHECK
+are as for `agent-q-diff-review-and-wait'.  CALLBACK is a function, or nil,
+that is called once with the result when the review has ended, however it
+ended.  If the review cannot begin, CALLBACK is called before this function
 returns.  AGENT is the name of the agent that proposes, a string or nil.
 If DETACHED is non-nil, no file is read or written: the hunks go into the
 text ORIGINAL, and :content is the resulting text.
@@ -436,10 +441,13 @@ Each hunk has these properties in addition:
   (agent-q-diff-api-start
    path callback agent original modified description mode notes
    (lambda ()
-     (agent-q-diff-file-change-open (if detached
-                                        (agent-q-diff-visit-detached-name path)
-                                      (agent-q-diff-visit-name path))
-                                    original modified check detached))))
+     (agent-q-diff-input-check-annotations annotations path modified)
+     (agent-q-diff-input-annotated
+      (agent-q-diff-file-change-open (if detached
+                                         (agent-q-diff-visit-detached-name path)
+                                       (agent-q-diff-visit-name path))
+                                     original modified check detached)
+      annotations))))
 
 ;;;###autoload
 (cl-defun agent-q-diff-review-patch (path diff description callback
@@ -686,11 +694,15 @@ FILES is a list with a property list for each file:
 :old-link  its present target, if it is a symbolic link
 :check     a function that is called before the file is changed, and signals
            an error if it must not be
+:annotations
+           a list of (LINE . TEXT), each a string to show below a line of
+           the diff; LINE is a number, from 0, in its text after, or nil for
+           the whole file
 
 If DETACHED is non-nil, no file is read or written: the hunks go into the
 texts, which the result has as :content.  Then give :content only for a new
 file, :original also for one that is to be deleted, and besides these only
-:path, :modified, :delete, :to and :check.
+:path, :modified, :delete, :to, :check and :annotations.
 
 DESCRIPTION, CALLBACK, MODE, NOTES and AGENT are as for
 `agent-q-diff-review'.  If only the lines of one file would change, the

@@ -35,7 +35,8 @@
 (defconst agent-q-diff-input--keys
   '((:path stringp) (:to stringp) (:original stringp) (:modified stringp)
     (:content stringp) (:update functionp) (:diff stringp) (:delete booleanp) (:mode natnump)
-    (:old-mode natnump) (:executable symbolp) (:link stringp) (:old-link stringp) (:check functionp))
+    (:old-mode natnump) (:executable symbolp) (:link stringp) (:old-link stringp) (:check functionp)
+    (:annotations consp))
   "Alist from the properties of a file's proposal to the test of their values.")
 
 (defun agent-q-diff-input--refuse (format &rest arguments)
@@ -79,7 +80,42 @@
     (when (and (plist-get proposal :to)
                (or (plist-get proposal :delete) (plist-get proposal :content)))
       (agent-q-diff-input--refuse "%s cannot be renamed and deleted, or created, at once"
-                                  path))))
+                                  path))
+    (agent-q-diff-input-check-annotations
+     (plist-get proposal :annotations) path
+     (if (plist-get proposal :delete)
+         ""
+       (or (plist-get proposal :modified) (plist-get proposal :content))))))
+
+(defun agent-q-diff-input-check-annotations (annotations path modified)
+  "Signal an error unless ANNOTATIONS are ones of the file PATH.
+They are a list of (LINE . TEXT): LINE is a line, from 0, of the text MODIFIED,
+or nil for the whole file.  If MODIFIED is nil, the text is not known here."
+  (unless (and (proper-list-p annotations)
+               (seq-every-p (lambda (annotation)
+                              (and (consp annotation)
+                                   (or (null (car annotation)) (natnump (car annotation)))
+                                   (stringp (cdr annotation))))
+                            annotations))
+    (agent-q-diff-input--refuse "%s: annotations must be a list of (LINE . TEXT)" path))
+  (when (and annotations modified)
+    (let ((n-lines (length (split-string (string-remove-suffix "\n" modified) "\n"))))
+      (when (string-empty-p modified)
+        (setq n-lines 0))
+      (pcase-dolist (`(,line . ,_) annotations)
+        (when (and line (>= line n-lines))
+          (agent-q-diff-input--refuse
+           (ngettext "%s: a note is on line %d, but the text as it should be has %d line"
+                     "%s: a note is on line %d, but the text as it should be has %d lines"
+                     n-lines)
+           path (1+ line) n-lines))))))
+
+(defun agent-q-diff-input-annotated (file annotations)
+  "Return FILE, a new file change, with ANNOTATIONS, which were checked."
+  (setf (agent-q-diff-file-change-annotations file)
+        (mapcar (pcase-lambda (`(,line . ,text)) (cons line (substring-no-properties text)))
+                annotations))
+  file)
 
 (defun agent-q-diff-input--names (proposal)
   "Return (OLD . NEW), the absolute names of the file of PROPOSAL.
@@ -212,7 +248,7 @@ for tools, whose agents do not know the file's mode."
     (setf (agent-q-diff-file-change-operations file) operations
           (agent-q-diff-file-change-old-path file) old
           (agent-q-diff-file-change-new-path file) new)
-    file))
+    (agent-q-diff-input-annotated file (plist-get proposal :annotations))))
 
 (defun agent-q-diff-input--names-of (file)
   "Return a new list of the names that FILE, a file change, has, before and after."
@@ -251,7 +287,7 @@ They have a name in common then, or are names of one file (hard links)."
         (puthash identity path seen-files)))))
 
 (defconst agent-q-diff-input--detached-keys
-  '(:path :to :original :modified :content :delete :check)
+  '(:path :to :original :modified :content :delete :check :annotations)
   "The properties that the proposal of a file can have if it is not accessed.")
 
 (defun agent-q-diff-input--check-detached (proposal)
@@ -288,7 +324,7 @@ See `agent-q-diff-review-change' for detached changes."
                  (list (list 'delete (encode-coding-string original 'utf-8-emacs-unix))))
                 (content (list (list 'create #o644)))
                 (to (list (list 'rename)))))
-    file))
+    (agent-q-diff-input-annotated file (plist-get proposal :annotations))))
 
 (defun agent-q-diff-input-change (proposals &optional is-detached)
   "Return a new change of the files in PROPOSALS, a list of property lists.

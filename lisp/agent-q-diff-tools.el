@@ -20,9 +20,9 @@
 ;; parsed.
 ;;
 ;; A proposal is the name of its tool and the arguments, an alist: `path',
-;; `original', `modified' and `description' for `propose_file_edit'; `diff',
-;; `description' and perhaps `path' for `propose_patch'; `changes' and
-;; `description' for `propose_changes'.  It may be for a file outside the
+;; `original', `modified', `description' and perhaps `notes' for
+;; `propose_file_edit'; `diff', `description' and perhaps `path' for
+;; `propose_patch'; `changes' and `description' for `propose_changes'.  It may be for a file outside the
 ;; project; the user is warned.  All other checks of the guard hold there as
 ;; well; it then walks from the root of the file system.
 ;;
@@ -56,8 +56,17 @@
 
 ;;;; The tools
 
+(defconst agent-q-diff-tools--notes
+  '(notes (array
+           (line integer nil "Line of the proposed content, from 1; leave it out, or give 0, \
+for the whole file")
+           (text string t "What to say about it"))
+          nil "Notes for the user on lines of the proposed content, shown below these in the \
+diff, and never written to the file")
+  "The parameter with notes on lines.")
+
 (defconst agent-q-diff-tools--table
-  '((:name "edit_file"
+  `((:name "edit_file"
      :description "Make targeted edits to a file using exact string replacement. \
 The old_str must match exactly once in the file. For multiple changes, call \
 multiple times. WARNING: This modifies files. Changes are logged and may require \
@@ -82,7 +91,8 @@ rejected, do not propose them again; do as the answer says."
      ((path string t "File path to edit")
       (original string t "Expected original content")
       (modified string t "Proposed new content")
-      (description string t "What changed and why")))
+      (description string t "What changed and why")
+      ,agent-q-diff-tools--notes))
     (:name "propose_patch"
      :description "Propose changes to a file as a unified diff for user review, without \
 sending the whole file. The user decides about each hunk, and the answer says what is in \
@@ -115,7 +125,8 @@ propose them again; do as the answer says."
                 (content string nil "Whole content of a new file, or of one to be overwritten")
                 (delete boolean nil "True if the file is to be deleted")
                 (rename_to string nil "New path, if the file is to be renamed or moved")
-                (executable boolean nil "Whether the file is to be executable"))
+                (executable boolean nil "Whether the file is to be executable")
+                ,agent-q-diff-tools--notes)
                t "The files, each once")
       (description string t "What changed and why")))
     (:name "review_comments"
@@ -136,7 +147,7 @@ says. Your answer is shown below its lines."
       (answer string t "What you did, or the answer to the question, in a sentence or two"))))
   "The tools.
 A parameter is (NAME TYPE IS-REQUIRED DESCRIPTION . OTHER-NAMES).  TYPE is
-`string', `boolean', or (array . PARAMETERS) for a list of objects.")
+`string', `boolean', `integer', or (array . PARAMETERS) for a list of objects.")
 
 (defun agent-q-diff-tools--json (parameters)
   "Return PARAMETERS as a JSON schema for `json-serialize' and `json-encode'."
@@ -216,6 +227,7 @@ Signal an error if it has another type."
   (pcase (list (nth 1 parameter) value)
     ;; Text properties would take effect in the user's buffers.
     (`(string ,(pred stringp)) (substring-no-properties value))
+    (`(integer ,(pred integerp)) value)
     (`(boolean t) t)
     (`(boolean ,(or 'nil :false :json-false)) nil)
     (`((array . ,parameters) ,(pred agent-q-diff-tools--array-p))
@@ -227,7 +239,8 @@ Signal an error if it has another type."
      (agent-q-diff-tools--refuse "Parameter '%s' must be an array of objects, not %s" key
                                   (agent-q-diff-tools--kind value)))
     (`(,type ,_)
-     (agent-q-diff-tools--refuse "Parameter '%s' must be a %s, not %s" key type
+     (agent-q-diff-tools--refuse "Parameter '%s' must be %s %s, not %s" key
+                                  (if (eq type 'integer) "an" "a") type
                                   (agent-q-diff-tools--kind value)))))
 
 (defun agent-q-diff-tools--element (what parameters element)
@@ -284,7 +297,7 @@ WHAT names their owner, for messages.  The rest is as for
              (name (car parameter)))
         ;; JSON's null means that there is no value.
         (unless (or (memq value '(:null :json-null))
-                    (and (null value) (eq (nth 1 parameter) 'string)))
+                    (and (null value) (memq (nth 1 parameter) '(string integer))))
           (when (assq name checked)
             (agent-q-diff-tools--refuse "Parameter '%s' is given twice" name))
           (push (cons name (agent-q-diff-tools--value parameter key value)) checked))))
@@ -453,6 +466,7 @@ It is nil if the proposal is for the text of the file in the argument `path'.")
          (tool (agent-q-diff-proposal-tool proposal))
          (arguments (agent-q-diff-proposal-arguments proposal))
          (files (agent-q-diff-tools--files arguments)))
+    (agent-q-diff-tools--check-notes arguments)
     (setf (agent-q-diff-proposal-root proposal) root
           (agent-q-diff-proposal-files proposal) files
           (agent-q-diff-proposal-requests proposal)
@@ -514,8 +528,45 @@ one of them."
             (and .content (list :content .content))
             (and .delete (list :delete t))
             (and .rename_to (list :to .rename_to))
+            (and .notes (list :annotations (agent-q-diff-tools--annotations .notes)))
             (when-let ((given (assq 'executable change)))
               (list :executable (if (cdr given) t 'no))))))
+
+(defconst agent-q-diff-tools--max-notes 100
+  "Number of notes that a proposal may have.")
+
+(defconst agent-q-diff-tools--note-length 2000
+  "Number of characters that a note may have.")
+
+(defun agent-q-diff-tools--check-notes (arguments)
+  "Signal an error if a proposal with ARGUMENTS has notes that cannot be shown.
+They may be too many or too long, have no text, or a line below 0."
+  (let ((notes (let-alist arguments
+                 (append .notes
+                         (mapcan (lambda (change) (copy-sequence (alist-get 'notes change)))
+                                 .changes)))))
+    (when (length> notes agent-q-diff-tools--max-notes)
+      (agent-q-diff-tools--refuse
+       "There are %d notes, and %d are the most; leave out what matters least"
+       (length notes) agent-q-diff-tools--max-notes))
+    (dolist (note notes)
+      (let-alist note
+        (when (and .line (< .line 0))
+          (agent-q-diff-tools--refuse
+           "A note is on line %d; give a line from 1, or 0 for the whole file" .line))
+        (when (string-blank-p .text)
+          (agent-q-diff-tools--refuse "A note on line %d has no text" (or .line 0)))
+        (when (length> .text agent-q-diff-tools--note-length)
+          (agent-q-diff-tools--refuse
+           "The note on line %d has %d characters, and %d are the most; shorten it"
+           (or .line 0) (length .text) agent-q-diff-tools--note-length))))))
+
+(defun agent-q-diff-tools--annotations (notes)
+  "Return NOTES of a call, alists with lines from 1, as (LINE . TEXT), from 0."
+  (mapcar (lambda (note)
+            (let-alist note
+              (cons (and .line (< 0 .line) (1- .line)) .text)))
+          notes))
 
 (defun agent-q-diff-tools--logging-refusals (tool path function)
   "Call FUNCTION and return its value.
@@ -560,6 +611,7 @@ AGENT are as for `agent-q-diff-tools-propose'."
         (let* ((request (agent-q-diff-tools-check (car requests)))
                (name (agent-q-diff-request-name request))
                (check (agent-q-diff-request-check request))
+               (annotations (agent-q-diff-tools--annotations .notes))
                (notes (append (agent-q-diff-request-notes request) notes)))
           (cond
            ((and .diff callback)
@@ -570,10 +622,12 @@ AGENT are as for `agent-q-diff-tools-propose'."
                                                 :notes notes :check check))
            (callback
             (agent-q-diff-review name .original .modified .description callback
-                                 :notes notes :agent agent :check check))
+                                 :notes notes :annotations annotations
+                                 :agent agent :check check))
            (t
             (agent-q-diff-review-and-wait name .original .modified .description
-                                          :notes notes :check check))))))))
+                                          :notes notes :annotations annotations
+                                          :check check))))))))
 
 (defun agent-q-diff-tools--message (proposal result)
   "Return the message about RESULT of PROPOSAL, with the name that the agent gave."

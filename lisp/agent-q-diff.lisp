@@ -36,8 +36,11 @@
 (defconstant +octets-beside-value+ 64
   "An upper bound of the octets that a name of *NAMES-OF-CHANGES* takes.")
 
+(defparameter *names-of-notes* '(:line :text)
+  "What a note on a line has, as Emacs names it.")
+
 (defparameter *names-of-changes*
-  '(:path :original :modified :content :delete :rename_to :executable)
+  '(:path :original :modified :content :delete :rename_to :executable :notes)
   "What can be said of a file in PROPOSE-CHANGES, as Emacs names it.
 SLYNK and SWANK print symbols as they are, and Emacs reads them: no symbol may
 be made of what an agent says.")
@@ -65,13 +68,18 @@ VALUE is a string or T."
     ((eql t) 4)
     (t (error "~A must be a string, not ~S" name (type-of value)))))
 
-(defun changes-octets (changes)
-  "Return the number of octets that CHANGES take in a message.
-They are property lists with *NAMES-OF-CHANGES*, whose values may also be NIL."
-  (loop for change in changes
-        sum (loop for (name value) on change by #'cddr
+(defun objects-octets (objects)
+  "Return the number of octets that OBJECTS, property lists, take in a message.
+Their names are those of changes or notes.  Their values may also be NIL; lines
+are integers, and notes such objects."
+  (loop for object in objects
+        sum (loop for (name value) on object by #'cddr
                   sum (+ +octets-beside-value+
-                         (if value (value-octets (string-downcase name) value) 0)))))
+                         (cond ((null value) 0)
+                               ((eq name :notes) (objects-octets value))
+                               ((and (eq name :line) (integerp value))
+                                (length (prin1-to-string value)))
+                               (t (value-octets (string-downcase name) value)))))))
 
 (defun check-arguments (names-and-values)
   "Signal an error unless NAMES-AND-VALUES can be sent.
@@ -80,7 +88,7 @@ the connection."
   (let ((octets +octets-beside-texts+))
     (loop for (name value) on names-and-values by #'cddr
           do (incf octets (if (typep value '(cons (eql quote)))
-                              (changes-octets (second value))
+                              (objects-octets (second value))
                               (value-octets name value))))
     (when (> octets +wire-octets+)
       (error "the texts take ~:D bytes on the way to Emacs, and ~:D are the most"
@@ -206,40 +214,47 @@ agent."
          "diff" diff "description" description
          (when path (list "path" path))))
 
-(defun name-for-emacs (name)
-  "Return that of *NAMES-OF-CHANGES* which NAME, a string or keyword, means."
+(defun name-for-emacs (name what names)
+  "Return that of NAMES, those of a WHAT, which NAME, a string or keyword, means."
   (or (and (typep name '(or string keyword))
-           (find (substitute #\_ #\- (string-upcase name)) *names-of-changes*
-                 :test #'string=))
-      (error "a change has no ~S; it has ~{~(~A~)~^, ~}" name *names-of-changes*)))
+           (find (substitute #\_ #\- (string-upcase name)) names :test #'string=))
+      (error "a ~A has no ~S; it has ~{~(~A~)~^, ~}" what name names)))
 
-(defun pairs-of (change)
-  "Return CHANGE, which says what happens to a file, as an association list."
+(defun pairs-of (object what)
+  "Return OBJECT, which is called a WHAT, as an association list."
   (cond
-    ((hash-table-p change)
-     (loop for name being the hash-keys of change using (hash-value value)
+    ((hash-table-p object)
+     (loop for name being the hash-keys of object using (hash-value value)
            collect (cons name value)))
-    ((not (and (listp change) (ignore-errors (list-length change))))
-     (error "a change must be a property list, not ~S" (type-of change)))
-    ((every #'consp change) change)
-    ((evenp (length change))
-     (loop for (name value) on change by #'cddr
+    ((not (and (listp object) (ignore-errors (list-length object))))
+     (error "a ~A must be a property list, not ~S" what (type-of object)))
+    ((every #'consp object) object)
+    ((evenp (length object))
+     (loop for (name value) on object by #'cddr
            collect (cons name value)))
-    (t (error "a change must be a property list; one has ~D elements"
-              (length change)))))
+    (t (error "a ~A must be a property list; one has ~D elements"
+              what (length object)))))
+
+(defun objects-for-emacs (objects what names)
+  "Return OBJECTS, each a WHAT with some of NAMES, as property lists for Emacs.
+They may also be as JSON is read: hash tables or association lists in a vector."
+  (unless (typep objects '(or list (and vector (not string))))
+    (error "~As must be a list, not ~S" what (type-of objects)))
+  (map 'list
+       (lambda (object)
+         (loop for (given . value) in (pairs-of object what)
+               for name = (name-for-emacs given what names)
+               unless (eq value :null)
+               collect name
+               and collect (cond ((eq value :false) nil)
+                                 ((eq name :notes)
+                                  (objects-for-emacs value "note" *names-of-notes*))
+                                 (t value))))
+       objects))
 
 (defun changes-for-emacs (changes)
-  "Return CHANGES, as for PROPOSE-CHANGES, as property lists for Emacs.
-They may also be objects, as JSON is read: hash tables or association lists."
-  (unless (typep changes '(or list (and vector (not string))))
-    (error "changes must be a list, not ~S" (type-of changes)))
-  (map 'list
-       (lambda (change)
-         (loop for (name . value) in (pairs-of change)
-               unless (eq value :null)
-               collect (name-for-emacs name)
-               and collect (if (eq value :false) nil value)))
-       changes))
+  "Return CHANGES, as for PROPOSE-CHANGES, as property lists for Emacs."
+  (objects-for-emacs changes "change" *names-of-changes*))
 
 (defun propose-changes (&key changes description)
   "Have the user review CHANGES of several files, hunk by hunk.
@@ -252,6 +267,8 @@ CHANGES is a list of property lists, one for each file, with a subset of these:
   :DELETE      T if it is to be deleted
   :RENAME-TO   its new path, if it is to be renamed or moved
   :EXECUTABLE  T or NIL, whether it is to be executable
+  :NOTES       a list of property lists, each with a :TEXT to show below a :LINE,
+               from 1, of its proposed content
 
 DESCRIPTION says what the change is for.  Return the message for the agent."
   (answer-errors
@@ -299,7 +316,7 @@ the edit is for.  Return the message for the agent."
      :handler handle-propose-patch)
     ("propose_changes"
      "Propose changes to several files at once for user review: edits, new, deleted and renamed files that belong together. The user decides about each hunk of each file, and the answer says what became of each file. If the changes are rejected, STOP: do not propose them again."
-     ((:name "changes" :type :array :description "The files, each once; an object each, with path and a subset of these: original and modified, both contents of a file that exists; content, of a new file or one to be overwritten; delete (boolean); rename_to; executable (boolean)")
+     ((:name "changes" :type :array :description "The files, each once; an object each, with path and a subset of these: original and modified, both contents of a file that exists; content, of a new file or one to be overwritten; delete (boolean); rename_to; executable (boolean); notes, an array of objects with line, from 1 in the proposed content, and text, shown below that line in the diff")
       (:name "description" :type :string :description "What changed and why"))
      :required ("changes" "description")
      :safety-level :moderate

@@ -303,6 +303,49 @@ Every third one is renamed as well, and one without OLD is new."
           (should (looking-at-p "-line 25")))
         (agent-q-diff-cancel review)))))
 
+;;; Notes that come with a proposal
+
+(ert-deftest aqd-annotations-of-a-program-s-proposal ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (agent-q-diff-cancel review))
+  (let ((aqd-answers nil))
+    (aqd-with-file aqd-original-of-two
+      (let ((review (aqd-begin-review aqd-original-of-two aqd-modified-of-two
+                                      :annotations '((4 . "Why\nthis") (nil . "All"))
+                                      :notes '("Above") :agent "Claude")))
+        (aqd-in-diff review
+          (should (equal (aqd-annotations-shown)
+                         '(("@@ -2,7 +2,7 @@ line 1" "# > Claude: All")
+                           ("+five" "# > Claude: Why" "#   this")))))
+        (agent-q-diff-accept review 0)
+        (agent-q-diff-end review)
+        (should (equal '(partial) (aqd-answer :status))))
+      ;; They are there when it is shown again.
+      (agent-q-diff-look-again)
+      (with-current-buffer (aqd-diff-buffer)
+        (should (= 2 (length (aqd-annotations-shown))))
+        (agent-q-diff-finish)))))
+
+(ert-deftest aqd-annotations-of-a-program-s-proposal-that-are-wrong-are-refused ()
+  (dolist (annotations '("x" ("x") ((1)) ((1 . x)) ((-1 . "x")) (("1" . "x")) ((30 . "x"))))
+    (aqd-with-file aqd-original-of-two
+      (let ((aqd-answers nil))
+        (aqd-begin-review aqd-original-of-two aqd-modified-of-two :annotations annotations)
+        (should (equal (aqd-answer :status :error) '(error agent-q-diff-bad-arguments)))
+        (should-not (agent-q-diff-open-reviews))
+        (should (equal aqd-original-of-two (decode-coding-string (aqd-disk) 'utf-8)))))))
+
+(ert-deftest aqd-annotations-of-a-proposal-that-is-a-diff ()
+  (aqd-with-file aqd-original-of-two
+    (let* ((default-directory (file-name-directory aqd-file))
+           (review (agent-q-diff-review-change
+                    (list (list :path aqd-file :diff aqd-bare-diff-of-two
+                                :annotations '((999 . "far"))))
+                    "d" #'ignore :agent "Claude")))
+      (aqd-in-diff review
+        (should (equal '("# > Claude (line 1000): far") (cdar (aqd-annotations-shown)))))
+      (agent-q-diff-cancel review))))
+
 ;;; How they are shown
 
 (defun aqd-annotations-of (&rest annotations)

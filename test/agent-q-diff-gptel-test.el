@@ -78,7 +78,10 @@ Return a function that returns the list of the results so far."
       (should (equal "object" (plist-get items :type)))
       (should (equal ["path"] (plist-get items :required)))
       (should (equal "boolean" (plist-get (plist-get (plist-get items :properties) :delete)
-                                          :type))))))
+                                          :type)))
+      (let ((notes (plist-get (plist-get items :properties) :notes)))
+        (should (equal "array" (plist-get notes :type)))
+        (should (equal ["text"] (plist-get (plist-get notes :items) :required)))))))
 
 (ert-deftest aqd-gptel-proposal-is-decided-later ()
   (aqd-gptel-with-tools

@@ -498,6 +498,38 @@ with 2 of 2 hunks, %s created."
         (dolist (file (list renamed new))
           (ignore-errors (delete-file file)))))))
 
+(ert-deftest aqd-lisp-notes-on-lines-are-shown ()
+  (aqd-lisp-with-connection aqd-lisp-original
+    ;; As Lisp has them, and as Agent-Q parses JSON.
+    (dolist (form `((agent-q-diff:propose-changes
+                     :changes '((:path ,aqd-file :original ,aqd-lisp-original
+                                 :modified ,aqd-lisp-modified
+                                 :notes ((:line 2 :text "Why\nnot?") (:text "All"))))
+                     :description "A test.")
+                    (cl:let ((arguments (cl:make-hash-table :test 'cl:equal))
+                             (file (cl:make-hash-table :test 'cl:equal))
+                             (first (cl:make-hash-table :test 'cl:equal))
+                             (second (cl:make-hash-table :test 'cl:equal)))
+                            (cl:setf (cl:gethash "line" first) 2
+                                     (cl:gethash "text" first) "Why\nnot?"
+                                     (cl:gethash "line" second) :null
+                                     (cl:gethash "text" second) "All"
+                                     (cl:gethash "path" file) ,aqd-file
+                                     (cl:gethash "original" file) ,aqd-lisp-original
+                                     (cl:gethash "modified" file) ,aqd-lisp-modified
+                                     (cl:gethash "notes" file) (cl:vector first second)
+                                     (cl:gethash "changes" arguments) (cl:vector file)
+                                     (cl:gethash "description" arguments) "A test.")
+                            (agent-q-diff::handle-propose-changes arguments))))
+      (let* ((answer (aqd-lisp-begin form))
+             (review (car (aqd-lisp-wait-for-reviews 1))))
+        (should (equal '((1 . "Why\nnot?") (nil . "All"))
+                       (agent-q-diff-file-change-annotations
+                        (agent-q-diff-session-file review))))
+        (with-current-buffer (agent-q-diff-session-buffer review)
+          (agent-q-diff-reject-all))
+        (aqd-lisp-end answer)))))
+
 (ert-deftest aqd-lisp-several-files-that-are-none-are-refused ()
   (aqd-lisp-with-connection aqd-lisp-original
     (pcase-dolist (`(,changes ,words)
@@ -510,6 +542,14 @@ with 2 of 2 hunks, %s created."
                      (((:path "a" :b)) "one has 3 elements")
                      (((:path "a" :nonsense "b")) "a change has no :NONSENSE")
                      (((:content "b")) "path")
+                     (((:path "a" :content "b" :notes 7)) "notes must be a list, not")
+                     (((:path "a" :content "b" :notes (7))) "a note must be a property list, not")
+                     (((:path "a" :content "b" :notes ((:line 1 :words "x"))))
+                      "a note has no :WORDS; it has line, text")
+                     (((:path "a" :content "b" :notes ((:line "1" :text "x"))))
+                      "Parameter 'line' must be an integer")
+                     (((:path "a" :content "b" :notes ((:line 1)))) "notes[0] needs text")
+                     (((:path "a" :content ((:line 1)))) "content must be a string")
                      (() "no")))
       (should (string-match-p
                (concat "\\`Error: .*" (regexp-quote words))

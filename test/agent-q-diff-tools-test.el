@@ -274,6 +274,108 @@ gone.txt deleted, old.sh renamed to run.sh and made executable."))
           (when (find-buffer-visiting name)
             (kill-buffer (find-buffer-visiting name))))))))
 
+(defun aqd-tools-annotations ()
+  "Return the notes of the proposal of the open review, (FILE LINE . TEXT) each."
+  (cl-loop for file in (agent-q-diff-change-files
+                        (agent-q-diff-session-change (car (agent-q-diff-open-reviews))))
+           for index from 0
+           append (mapcar (apply-partially #'cons index)
+                          (agent-q-diff-file-change-annotations file))))
+
+(ert-deftest aqd-tools-propose-with-notes-on-lines ()
+  (let ((aqd-policy 'ask)
+        (evil (propertize "Why\n\u202enot" 'display "x")))
+    (dolist (form '(vector list))
+      (aqd-with-project "a\n"
+        (aqd-propose-several-files)
+        (agent-q-diff-tools-call-async
+         "propose_changes"
+         (list :changes (funcall form
+                                 (list :path "target.txt" :original "a\n" :modified "b\nc\n"
+                                       :notes (funcall form (list :line 2 :text evil)
+                                                       (list :line 0 :text "All of it")))
+                                 (list :path "new.txt" :content "made"
+                                       :notes (funcall form (list :line 1 :text "New")))
+                                 (list :path "gone.txt" :delete t
+                                       :notes (funcall form (list :text "Unused")))
+                                 (list :path "old.sh" :rename_to "run.sh" :notes (funcall form)))
+               :description "d")
+         #'ignore)
+        (should (equal-including-properties
+                 (aqd-tools-annotations)
+                 '((0 1 . "Why\n\u202enot") (0 nil . "All of it") (1 0 . "New")
+                   (2 nil . "Unused"))))
+        (aqd-in-diff (car (agent-q-diff-open-reviews))
+          (should (= 4 (length (agent-q-diff-annotations-between (point-min) (point-max)))))
+          (should-not (string-search "Unused" (buffer-string)))
+          (re-search-forward "^\\+c")
+          (should (equal (list evil) (mapcar #'agent-q-diff-annotation-text
+                                             (agent-q-diff-annotations-at-point)))))
+        (agent-q-diff-cancel (car (agent-q-diff-open-reviews)))))))
+
+(ert-deftest aqd-tools-propose-one-file-with-notes-on-lines ()
+  (let ((aqd-policy 'ask)
+        (answer nil))
+    (aqd-with-project "a\n"
+      (agent-q-diff-tools-call-async
+       "propose_file_edit"
+       '((path . "target.txt") (original . "a\n") (modified . "b\n") (description . "d")
+         (notes . [((line . 1) (text . "Why"))]))
+       (lambda (message) (setq answer message)))
+      (should (equal (aqd-tools-annotations) '((0 0 . "Why"))))
+      (agent-q-diff-accept (car (agent-q-diff-open-reviews)) 0)
+      (agent-q-diff-end (car (agent-q-diff-open-reviews)))
+      ;; Notes are the agent's own; the answer and the file do not have them.
+      (should (string-prefix-p "✓ " answer))
+      (should-not (string-search "Why" answer))
+      (should (equal "b\n" (aqd-disk))))))
+
+(ert-deftest aqd-tools-propose-bad-notes-are-refused-in-words ()
+  (let ((aqd-policy 'ask))
+    (aqd-with-project "a\n"
+      (aqd-propose-several-files)
+      (pcase-dolist
+          (`(,notes . ,words)
+           `(("x" . "Parameter 'notes' must be an array of objects, not a string")
+             ([7] . "notes\\[0\\] must be an object, not an integer")
+             ([(:line 1)] . "Missing parameter 'text'. notes\\[0\\] needs text")
+             ([(:line 1 :text 7)] . "Parameter 'text' must be a string, not an integer")
+             ([(:line "1" :text "x")] . "Parameter 'line' must be an integer, not a string")
+             ([(:line 1.5 :text "x")] . "Parameter 'line' must be an integer, not a number")
+             ([(:line -1 :text "x")] . "A note is on line -1; give a line from 1")
+             ([(:line 1 :text " ")] . "A note on line 1 has no text")
+             ([(:line 1 :text "x" :side "old")] . "Unknown parameter 'side'")
+             ([(:line 2 :text "x")] . "target.txt: a note is on line 2, but .* has 1 line")
+             ([(:line 1 :text ,(make-string 2001 ?x))] . "has 2001 characters, and 2000")
+             (,(make-vector 101 '(:line 1 :text "x")) . "There are 101 notes, and 100")))
+        (pcase-dolist (`(,tool . ,arguments)
+                       `(("propose_changes"
+                          :changes [(:path "target.txt" :content "b\n" :notes ,notes)]
+                          :description "d")
+                         ("propose_file_edit" :path "target.txt" :original "a\n"
+                          :modified "b\n" :description "d" :notes ,notes)))
+          (let ((answer nil))
+            (agent-q-diff-tools-call-async tool arguments
+                                           (lambda (message) (setq answer message)))
+            (should (string-match-p (concat "\\`Error\\(.\\|\n\\)*" words) answer))
+            (should-not (agent-q-diff-open-reviews)))))
+      ;; Of several files, all notes count, and a deleted one has no lines.
+      (pcase-dolist (`(,changes . ,words)
+                     `(([(:path "target.txt" :content "b\n"
+                          :notes ,(make-vector 60 '(:line 1 :text "x")))
+                         (:path "new.txt" :content "b\n"
+                          :notes ,(make-vector 60 '(:line 1 :text "x")))]
+                        . "There are 120 notes")
+                       ([(:path "gone.txt" :delete t :notes [(:line 1 :text "x")])]
+                        . "gone.txt: a note is on line 1, but .* has 0 lines")))
+        (let ((answer nil))
+          (agent-q-diff-tools-call-async
+           "propose_changes" (list :changes changes :description "d")
+           (lambda (message) (setq answer message)))
+          (should (string-match-p words answer))
+          (should-not (agent-q-diff-open-reviews))))
+      (should (equal "a\n" (aqd-disk))))))
+
 (ert-deftest aqd-tools-propose-one-refused-path-refuses-all ()
   (let ((aqd-policy 'ask))
     (dolist (path '("../outside.txt" ".git/config" "bad\u202ename"))

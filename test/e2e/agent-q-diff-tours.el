@@ -91,6 +91,40 @@ A list in the place of a line is the lines for it, perhaps none."
   ("described-TAB" agent-q-diff-fold-hunk "TAB")
   ("described-n" agent-q-diff-next-hunk "n"))
 
+;; An agent says something about its lines.
+(defun tours-propose-notes ()
+  "Propose to change two files, with notes on their lines."
+  (e2e-write "calc.py" (tours-lines 40))
+  (e2e-propose
+   'filter 'notes
+   `(let ((default-directory ,(file-name-as-directory e2e--folder))
+          (agent-q-diff-call (agent-q-diff-call-make :agent "Claude")))
+      (agent-q-diff-review-change-and-wait
+       (list (list :path "calc.py" :original ,(tours-lines 40)
+                   :modified ,(tours-lines 40 5 "LINE 5" 20 "LINE 20")
+                   :annotations
+                   '((nil . "Only lines that others read are changed.")
+                     (4 . "Callers compare this line without case, so it can be in capitals. \
+The tests in test_calc.py have both spellings.\nSee the issue.")
+                     (19 . ,(concat "Line 20 has a longer story:\n" (tours-lines 14)))
+                     (29 . "This one stays as it is.")))
+             '(:path "new.py" :content "import os\nos.remove('x')\n"
+                     :annotations ((1 . "Harmless \u202e+ print\e[31m"))))
+       "Shout"))))
+
+(screens-define-tour notes
+  ("notes-opened" nil (tours-propose-notes))
+  ("notes-alone" nil "C-x 1")
+  ("notes-n" agent-q-diff-next-hunk "n")
+  ("notes-x" agent-q-diff-expand-line "C-n C-n C-n C-n C-n x")
+  ("notes-x-again" agent-q-diff-expand-line "x")
+  ("notes-TAB" agent-q-diff-fold-hunk "TAB")
+  (nil agent-q-diff-fold-hunk "TAB")
+  ("notes-M-n" agent-q-diff-next-file "M-n")
+  ("notes-edited" agent-q-diff-edit-hunk "M-p n n e" ("NEW\n") "C-c C-c")
+  ("notes-a" agent-q-diff-accept-hunk "a")
+  ("notes-finished" agent-q-diff-accept-all "C-c C-c"))
+
 ;; Every key by which one moves, folds and decides, in small windows.
 (screens-define-tour keys
   ("keys-opened" nil (tours-propose-demo))

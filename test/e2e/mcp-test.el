@@ -571,6 +571,27 @@ PATH is what the agent calls it."
                    '(("modified" 1 nil) ("deleted" 1 "delete") ("new file" 0 nil))))
     (should-not (file-exists-p (e2e-path "two")))))
 
+(ert-deftest e2e-mcp-notes-are-shown-below-their-lines ()
+  (mcp-with-client '("auto")
+    (e2e-write "one" (e2e-text))
+    (mcp-call "bad" "propose_changes" :description "Shout"
+              :changes (vector (list :path (e2e-path "one") :content "x\n"
+                                     :notes (vector (list :line 2 :text "no")))))
+    (mcp-should-answer "bad" t "one: a note is on line 2, but the text as it should be has 1 line")
+    (should (= 0 (mcp-n-reviews)))
+    (mcp-call "call" "propose_changes" :description "Shout"
+              :changes (vector (list :path (e2e-path "one") :original (e2e-text)
+                                     :modified (e2e-text 5)
+                                     :notes (vector (list :line 5 :text "Louder\u202e")
+                                                    (list :text "Once only")))))
+    (e2e-wait-for (= 1 (mcp-n-reviews)))
+    (mcp-go-to "one")
+    (e2e-see "^# > pythonista: Once only")
+    (e2e-see "^# > pythonista: Louder<U\\+202E>")
+    (e2e-keys "a q")
+    (mcp-should-answer "call" nil "\\`✓ ")
+    (should (equal (e2e-text 5) (e2e-read "one")))))
+
 (ert-deftest e2e-mcp-emacs-is-busy-for-long ()
   (mcp-with-client '("auto" "--timeout" "0.5")
     ;; It listens to nobody until the file is there.

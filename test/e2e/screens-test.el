@@ -180,5 +180,40 @@ The terminal has N-COLORS and BACKGROUND, `light' or `dark'."
     (dolist (background '(light dark))
       (screens-should-have-quiet-headers n-colors background))))
 
+(defun screens-should-have-readable-notes (n-colors background)
+  "Check that notes on lines can be read, and that they have no diff's colors.
+N-COLORS and BACKGROUND are as for `screens-should-have-quiet-headers'."
+  ;; Of a terminal that Emacs does not know, it uses eight colors only.
+  (screens-with-emacs (if (= 256 n-colors) '("TERM=screen-256color") (screens-terminal n-colors))
+    (e2e-eval `(progn (setq frame-background-mode ',background)
+                      (frame-set-background-mode (selected-frame))
+                      (require 'agent-q-diff-annotations)
+                      (add-hook 'agent-q-diff-annotations-functions
+                                (lambda ()
+                                  (list (agent-q-diff-annotation-create
+                                         :side 'old :line 4 :text "An agent's" :who "Claude")
+                                        (agent-q-diff-annotation-create
+                                         :line 4 :text "The user's" :who "You"
+                                         :kind 'comment))))))
+    (e2e-propose 'key 'call (e2e-proposal "target"))
+    (e2e-keys "C-x 1 a")
+    (e2e-see "# > Claude: An agent's" "# > You: The user's")
+    (let ((own (if (eq background 'light) '(0 15) '(15 0))))
+      (dolist (words '("An agent's" "The user's"))
+        (let ((seen (e2e-painted words)))
+          ;; Nothing of the added line above or below.
+          (should-not (cadr seen))
+          (ert-info ((format "%d colors, %s: %S" n-colors background seen))
+            (should (> (apply #'e2e-contrast
+                              (cl-mapcar (lambda (seen default)
+                                           (e2e-terminal-color (or seen default)))
+                                         seen own))
+                       4.5))))))))
+
+(ert-deftest e2e-screens-notes-on-lines-are-read-with-few-colors ()
+  (dolist (n-colors '(8 16 256))
+    (dolist (background '(light dark))
+      (screens-should-have-readable-notes n-colors background))))
+
 (provide 'screens-test)
 ;;; screens-test.el ends here

@@ -51,6 +51,7 @@ fn propose_file_edit() -> Tool {
                 "original": string("The whole content of the file as it is now; empty for a new file"),
                 "modified": string("The whole content of the file as it should be"),
                 "description": string("What changed and why"),
+                "notes": notes(),
             }),
             &["path", "original", "modified", "description"],
         ),
@@ -122,6 +123,7 @@ fn propose_changes() -> Tool {
             "delete": boolean("True if the file is to be deleted"),
             "rename_to": string("The new path, if the file is to be renamed or moved"),
             "executable": boolean("Whether the file is to be executable"),
+            "notes": notes(),
         }),
         &["path"],
     );
@@ -223,9 +225,33 @@ fn waiting() -> ToolAnnotations {
         .open_world(false)
 }
 
+/// Returns the schema of an argument with notes on lines.
+fn notes() -> Value {
+    let note = schema(
+        json!({
+            "line": integer(
+                "The line of the content as it should be, from 1; leave it out, or give 0, for the \
+                 whole file",
+            ),
+            "text": string("What to say about it"),
+        }),
+        &["text"],
+    );
+    array(
+        "Notes for the user on lines of the content as it should be, shown below these in the \
+         diff, and never written to the file",
+        &note,
+    )
+}
+
 /// Returns the schema of an argument that is a string.
 fn string(description: &str) -> Value {
     json!({ "type": "string", "description": description })
+}
+
+/// Returns the schema of an argument that is an integer.
+fn integer(description: &str) -> Value {
+    json!({ "type": "integer", "description": description })
 }
 
 /// Returns the schema of an argument that is true or false.
@@ -245,16 +271,15 @@ fn schema(properties: Value, required: &[&str]) -> JsonObject {
 /// Returns the schema of the structured results: what is in the message, for programs. Some
 /// clients show their model only this, so it has the message, too.
 fn result_schema() -> JsonObject {
-    let count = |description: &str| json!({ "type": "integer", "description": description });
     let counts = json!({
-        "total": count("Number of hunks"),
-        "in_file": count("Number of hunks that are in the file"),
-        "rejected": count("Number of hunks that the user rejected"),
-        "pending": count("Number of hunks that the user left undecided"),
+        "total": integer("Number of hunks"),
+        "in_file": integer("Number of hunks that are in the file"),
+        "rejected": integer("Number of hunks that the user rejected"),
+        "pending": integer("Number of hunks that the user left undecided"),
     });
     let hunk = schema(
         json!({
-            "hunk": count("The hunk's number in its file, from 1; missing for an operation"),
+            "hunk": integer("The hunk's number in its file, from 1; missing for an operation"),
             "operation": choice(
                 "What it does to the file other than to its lines",
                 &["create", "delete", "rename", "mode", "link"],
