@@ -422,8 +422,7 @@ Each function is called there without arguments, and returns a list of
 It is what `agent-q-diff-annotations-functions' find now."
   (mapc #'delete-overlay agent-q-diff-annotations--overlays)
   (setq agent-q-diff-annotations--overlays nil)
-  (when-let ((annotations (and agent-q-diff-buffer-change
-                               (not (agent-q-diff-buffer-ended-p))
+  (when-let ((annotations (and (agent-q-diff-buffer-known-p)
                                (length> agent-q-diff-buffer-positions 0)
                                (agent-q-diff-annotations--found))))
     (setq agent-q-diff-annotations--width (agent-q-diff-annotations--window-width))
@@ -552,10 +551,11 @@ Return nil if none is long."
 (defun agent-q-diff-annotations--resized (window)
   "Have the annotations in the buffer of WINDOW fit its windows again."
   (with-current-buffer (window-buffer window)
-    (unless (or (null agent-q-diff-annotations--overlays)
-                (agent-q-diff-buffer-ended-p)
-                (eql agent-q-diff-annotations--width
-                     (agent-q-diff-annotations--window-width)))
+    (when (and agent-q-diff-annotations--overlays
+               ;; Those of a review that has ended stay as they are.
+               (agent-q-diff-buffer-known-p)
+               (not (eql agent-q-diff-annotations--width
+                         (agent-q-diff-annotations--window-width))))
       (agent-q-diff-annotations-show))))
 
 (defun agent-q-diff-annotations-set-up ()

@@ -22,9 +22,9 @@
 ;; A proposal is the name of its tool and the arguments, an alist: `path',
 ;; `original', `modified', `description' and perhaps `notes' for
 ;; `propose_file_edit'; `diff', `description' and perhaps `path' for
-;; `propose_patch'; `changes' and `description' for `propose_changes'.  It may be for a file outside the
-;; project; the user is warned.  All other checks of the guard hold there as
-;; well; it then walks from the root of the file system.
+;; `propose_patch'; `changes' and `description' for `propose_changes'.  It may
+;; be for a file outside the project; the user is warned.  All other checks of
+;; the guard hold there as well; it then walks from the root of the file system.
 ;;
 ;; A call that asks the user a question must not interrupt another one, nor
 ;; a minibuffer.  So calls wait in a queue for their turn.

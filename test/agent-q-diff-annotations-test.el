@@ -211,7 +211,7 @@ Every third one is renamed as well, and one without OLD is new."
     (let ((buffer (aqd-small-buffer)))
       (with-current-buffer buffer
         (goto-char (point-min))
-        (forward-line (random (count-lines (point-min) (point-max))))
+        (forward-line (random (max 1 (count-lines (point-min) (point-max)))))
         (pcase (random 3)
           (0 (delete-region (point) (line-beginning-position 2)))
           (1 (insert "edited " (number-to-string n)))
@@ -538,6 +538,24 @@ These are as for `aqd-annotations-of', in a list."
       (should (equal '("+line 11") (mapcar #'car (aqd-annotations-shown))))
       (agent-q-diff-expand-line)
       (should-not (aqd-annotations-shown)))))
+
+(ert-deftest aqd-annotations-of-a-diff-that-is-typed-wait-until-it-is-read-again ()
+  (let ((agent-q-diff-annotations-functions (aqd-annotations-of '(6 "here"))))
+    (aqd-with-file (aqd-numbered 20)
+      (aqd-with-diff aqd-bare-diff-of-one
+        (agent-q-diff-mode)
+        (aqd-goto-hunk 1)
+        (agent-q-diff-buffer-current-change)
+        (agent-q-diff-annotations-show)
+        (should (equal '(("+LINE 7" "# > Claude: here")) (aqd-annotations-shown)))
+        (let ((inhibit-read-only t))
+          (goto-char (point-min))
+          (insert "Some words\n"))
+        (agent-q-diff-annotations-show)
+        (should-not (aqd-annotations-shown))
+        (agent-q-diff-buffer-current-change)
+        (agent-q-diff-annotations-show)
+        (should (equal '(("+LINE 7" "# > Claude: here")) (aqd-annotations-shown)))))))
 
 (ert-deftest aqd-annotations-cost-nothing-if-there-are-none ()
   (aqd-annotations-with-review nil
