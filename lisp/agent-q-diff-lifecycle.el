@@ -507,7 +507,11 @@ answer whatever they do."
                  (and (< 0 pending) (format "%d still pending" pending))
                  (and (not (plist-get result :saved)) "not saved")
                  (when-let ((who (agent-q-diff-session-told review)))
-                   (format "%s is told with your next prompt" who))))
+                   ;; An agent that waits goes on with it.
+                   (format (if (agent-q-diff-session-deadline review)
+                               "%s is told now"
+                             "%s is told with your next prompt")
+                           who))))
      ", ")))
 
 (defun agent-q-diff-lifecycle--say-decided (review)

@@ -58,11 +58,11 @@
 ;; "error" is true if there is no decision.
 ;;
 ;; When an agent's turn has ended, the program calls `turn_ended' with the
-;; session, the title of the turn, and can_go_on, true if the agent would read
-;; the answer and go on with it.  If the answer is empty, the agent ends.  It is
-;; empty at once, unless one of `agent-q-diff-turn-ended-functions' has the agent
-;; wait: then Emacs sends progress at once, with 0 of 0 hunks, and the answer
-;; later.  The program waits for 5 seconds if there is neither.
+;; session, and can_go_on, true if the agent can be told something and go on.  It
+;; is answered at once, unless the agent is to wait for a review: then it gets
+;; progress, and is answered when that has ended.  The answer is empty: what the
+;; agent is to be told, the program takes from the project.  It waits for 5
+;; seconds if there is neither answer nor progress.
 ;;
 ;; When Emacs sends, it blocks until there is room in the buffer of the socket:
 ;; forever, if the caller is suspended.  Therefore, after its request, the caller
@@ -88,6 +88,7 @@
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-changes)
 (require 'agent-q-diff-turns)
+(require 'agent-q-diff-turns)
 (require 'agent-q-diff-own-tool)
 (require 'agent-q-diff-own-agent)
 
@@ -99,23 +100,6 @@ agent-q-diff looks there without being told, and needs the option
 --socket for any other."
   :type '(choice (const :tag "The usual one" nil) file)
   :group 'agent-q-diff-agents)
-
-(defvar agent-q-diff-turn-ended-functions (list #'agent-q-diff-turns-ended)
-  "Abnormal hook that is run when the turn of an agent has ended.
-Each function is called with a property list:
-
-  :agent      the name of the agent, a string, or nil
-  :session    the agent's id for its session, a string
-  :title      the first line of the prompt, or the empty string; it is not
-              safe to show before `agent-q-diff-visible'
-  :directory  the directory in which the agent works
-  :wait       nil, or if the agent can be told something and go on, a function
-              without arguments that has it wait.  That returns a function that
-              ends the waiting: called with a string, it has the agent read that
-              and go on; with the empty string, the agent ends.
-
-The agent, and so its user, wait until all functions have returned, so these
-must be quick.")
 
 ;;;; The protocol
 
@@ -571,7 +555,7 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
    ((equal tool "turn_ended")
     (agent-q-diff-own-agent-went-on (agent-q-diff-call-agent agent-q-diff-call)
                                     (gethash "session" arguments))
-    (agent-q-diff-server--turn-ended client arguments))
+    (agent-q-diff-server--turn-ended client (eq t (gethash "can_go_on" arguments))))
    ((equal tool "take_turn")
     (agent-q-diff-server--went-on arguments)
     (agent-q-diff-own-tool-take-turn
@@ -641,24 +625,20 @@ Answer CLIENT at once, or if IS-WAITING is non-nil, when it ends."
        nil))
      (t (agent-q-diff-server--follow client review)))))
 
-(defun agent-q-diff-server--turn-ended (client arguments)
-  "Tell who wants to know it that the turn with ARGUMENTS, a hash table, has ended.
-CLIENT is answered at once, unless its agent is to wait."
-  (let* ((is-waiting nil)
-         (end (apply-partially #'agent-q-diff-server--answer client))
-         (wait (lambda ()
-                 (unless is-waiting
-                   (setq is-waiting t)
-                   (agent-q-diff-server--send-progress client 0 0 0 0))
-                 (lambda (text) (funcall end text nil)))))
-    (run-hook-with-args 'agent-q-diff-turn-ended-functions
-                        (list :agent (agent-q-diff-call-agent agent-q-diff-call)
-                              :session (gethash "session" arguments "")
-                              :title (gethash "title" arguments "")
-                              :directory default-directory
-                              :wait (and (eq t (gethash "can_go_on" arguments)) wait)))
-    (unless is-waiting
-      (funcall end "" nil))))
+(defun agent-q-diff-server--turn-ended (client can-go-on)
+  "Show what is pending now that the agent of CLIENT has ended its turn.
+CLIENT is answered at once, unless its agent waits for a review, and CAN-GO-ON
+is non-nil."
+  (let* ((agent-q-diff-stop-waits (and can-go-on agent-q-diff-stop-waits))
+         (agent (agent-q-diff-call-agent agent-q-diff-call))
+         ;; The review does not end with the connection: it is the user's.
+         (agent-q-diff-call (agent-q-diff-call-with 'caller nil 'agent nil))
+         (review (agent-q-diff-turns-ended
+                  default-directory (or agent "An agent")
+                  (lambda (text)
+                    (agent-q-diff-server--answer client text nil)))))
+    (when review
+      (agent-q-diff-server--follow client review))))
 
 (defun agent-q-diff-server--went-on (arguments)
   "Note a call of a tool with ARGUMENTS, which means that earlier ones have run.

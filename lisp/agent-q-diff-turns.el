@@ -50,30 +50,38 @@ that with your next prompt."
 
 ;;;; The end of a turn
 
-(defun agent-q-diff-turns-ended (event)
-  "Show what is pending where the turn of an agent has ended.
-EVENT is a property list as for `agent-q-diff-turn-ended-functions'."
-  (let* ((default-directory (plist-get event :directory))
-         (agent (or (plist-get event :agent) "An agent"))
-         (wait (plist-get event :wait)))
+(defun agent-q-diff-turns-ended (directory agent answer)
+  "Show what is pending in the project of DIRECTORY after a turn of AGENT.
+ANSWER is called once, with \"\", when the agent need not wait any more; what
+it is to be told is queued by then.  Return the review for which it waits, or
+nil."
+  (let ((default-directory directory))
     (condition-case err
-        (pcase-let ((`(,root ,_ ,files ,_) (agent-q-diff-pending-look-and-note
-                                            default-directory)))
+        (pcase-let ((`(,root ,_ ,files ,_) (agent-q-diff-pending-look-and-note directory)))
           (agent-q-diff-pending-mode)
           (agent-q-diff-pending-count-soon root)
           (cond
-           ((null files))
-           ((and wait agent-q-diff-stop-waits)
-            (agent-q-diff-turns--wait root (funcall wait)))
+           ((null files)
+            (funcall answer "")
+            nil)
+           (agent-q-diff-stop-waits
+            (agent-q-diff-turns--wait root answer))
            (t
+            (funcall answer "")
             (pcase agent-q-diff-when-turn-ends
               ('announce (agent-q-diff-turns--announce agent files))
-              ('review (agent-q-diff-turns--review-soon root))))))
-      ;; That of a folder in no project has nothing to review.
-      (agent-q-diff-no-repository nil)
+              ('review (agent-q-diff-turns--review-soon root)))
+            nil)))
+      ;; What is in no project has nothing to review.
+      (agent-q-diff-no-repository
+       (funcall answer "")
+       nil)
+      ;; Nobody has to be told: it is looked at again.
       (agent-q-diff-error
+       (funcall answer "")
        (message "After the turn of %s: %s" (agent-q-diff-visible agent)
-                (agent-q-diff-visible (agent-q-diff-error-text err)))))))
+                (agent-q-diff-visible (agent-q-diff-error-text err)))
+       nil))))
 
 (defun agent-q-diff-turns--announce (agent files)
   "Say that AGENT has ended its turn, and that FILES are pending."
@@ -91,14 +99,15 @@ EVENT is a property list as for `agent-q-diff-turn-ended-functions'."
        (agent-q-diff-changes-begin root nil)))))
 
 (defun agent-q-diff-turns--wait (root answer)
-  "Begin the review of what is pending in the project at ROOT.
-When it ends, call ANSWER with what the agent is to be told, which counts as
-told then; or with \"\" if that is nothing, or if the review was not finished."
-  (unless (nth 1 (agent-q-diff-changes-begin
-                  root nil
-                  (lambda (_result)
-                    (funcall answer (agent-q-diff-round-tell root)))))
-    (funcall answer "")))
+  "Begin the review of what is pending in the project at ROOT, and return it.
+When it ends, call ANSWER with \"\"."
+  (let ((review (nth 1 (agent-q-diff-changes-begin
+                        root nil
+                        (lambda (_result)
+                          (funcall answer ""))))))
+    (unless review
+      (funcall answer ""))
+    review))
 
 ;;;; The list
 

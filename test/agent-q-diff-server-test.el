@@ -1043,54 +1043,6 @@ The name has no directory.  NUMBER makes it unique."
             (funcall answer "✓ done")
             (should (equal '(nil "✓ done") (aqd-server-answer-to client)))))))))
 
-;;;; The end of an agent's turn
-
-(defmacro aqd-server-at-end (function &rest body)
-  "Evaluate BODY while FUNCTION is called when the turn of an agent has ended."
-  (declare (indent 1) (debug t))
-  `(let ((agent-q-diff-turn-ended-functions (list ,function)))
-     (aqd-server-with ,@body)))
-
-(defun aqd-server-end-turn (can-go-on)
-  "Say that a turn has ended whose agent can go on if CAN-GO-ON is non-nil."
-  (aqd-server-ask (aqd-server-line temporary-file-directory "turn_ended"
-                                   `((session . "s1") (title . "Fix it")
-                                     (can_go_on . ,(if can-go-on t :false)))
-                                   '(agent . "a test"))))
-
-(ert-deftest aqd-server-the-end-of-a-turn-is-told-and-the-agent-ends-at-once ()
-  (let ((turns nil))
-    (aqd-server-at-end (lambda (turn)
-                         (push turn turns))
-      (should (equal '(nil "") (aqd-server-answer-to (aqd-server-end-turn nil))))
-      (should (equal '(nil "") (aqd-server-answer-to (aqd-server-end-turn t))))
-      (dolist (turn turns)
-        (should (equal (mapcar (apply-partially #'plist-get turn)
-                               '(:agent :session :title :directory))
-                       (list "a test" "s1" "Fix it"
-                             (file-name-as-directory temporary-file-directory)))))
-      (should (equal '(t nil) (mapcar (lambda (turn) (functionp (plist-get turn :wait)))
-                                      turns))))))
-
-(ert-deftest aqd-server-an-agent-can-be-had-to-wait-at-the-end-of-its-turn ()
-  (let ((end nil))
-    (aqd-server-at-end (lambda (turn)
-                         (setq end (funcall (plist-get turn :wait))))
-      (dolist (text '("Take line 5 out" ""))
-        (let ((client (aqd-server-end-turn t)))
-          (should (equal '((0 . 0))
-                         (aqd-server-until (aqd-server-progress-of client))))
-          (should (process-live-p client))
-          (funcall end text)
-          (should (equal (list nil text) (aqd-server-answer-to client)))))
-      ;; Nobody waits any more.
-      (funcall end "Too late"))))
-
-(ert-deftest aqd-server-a-failure-at-the-end-of-a-turn-is-answered ()
-  (aqd-server-at-end (lambda (_turn)
-                       (error "No"))
-    (should (car (aqd-server-answer-to (aqd-server-end-turn t))))))
-
 ;;;; What was written already
 
 (defun aqd-server-ask-for-changes (is-waiting)
@@ -1145,6 +1097,47 @@ The name has no directory.  NUMBER makes it unique."
       (should (equal "2 hunks in 1 file are open for review in Emacs"
                      (cadr (aqd-server-answer-to (aqd-server-ask-for-changes nil)))))
       (agent-q-diff-cancel (car (agent-q-diff-open-reviews))))))
+
+;;;; The end of an agent's turn
+
+(defun aqd-server-end-turn (can-go-on)
+  "Say that a turn has ended whose agent can go on if CAN-GO-ON is non-nil."
+  (aqd-server-ask (aqd-server-line default-directory "turn_ended"
+                                   `((session . "s1") (can_go_on . ,(if can-go-on t :false)))
+                                   '(agent . "a test") '(timeout . 3600))))
+
+(ert-deftest aqd-server-at-the-end-of-a-turn-what-is-pending-is-announced ()
+  (aqd-with-repository
+    (aqd-server-with
+      (aqd-pending-put "f.txt" aqd-pending-written)
+      ;; One that cannot go on does not wait.
+      (let ((agent-q-diff-stop-waits t))
+        (should (string-search "a test has ended: 1 file to review"
+                               (aqd-said (should (equal '(nil "")
+                                                        (aqd-server-answer-to
+                                                         (aqd-server-end-turn nil))))))))
+      (let ((agent-q-diff-stop-waits nil))
+        (should (equal '(nil "") (aqd-server-answer-to (aqd-server-end-turn t)))))
+      (should-not (agent-q-diff-open-reviews)))))
+
+(ert-deftest aqd-server-an-agent-waits-at-the-end-of-its-turn-for-its-review ()
+  (aqd-with-repository
+    (aqd-server-with
+      (aqd-pending-put "f.txt" aqd-pending-written)
+      (let* ((agent-q-diff-stop-waits t)
+             (client (aqd-server-end-turn t))
+             (review (aqd-server-only-review)))
+        (aqd-server-until (aqd-server-progress-of client))
+        (should (process-live-p client))
+        (with-current-buffer (agent-q-diff-session-buffer review)
+          (agent-q-diff-comment-hunk "keep the old name" 0)
+          (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+          (should (string-suffix-p "the agent is told now"
+                                   (aqd-said (agent-q-diff-finish nil t)))))
+        (should (equal '(nil "") (aqd-server-answer-to client)))
+        ;; The program takes what is to be told.
+        (should (string-search "keep the old name"
+                               (agent-q-diff-round-message default-directory)))))))
 
 (provide 'agent-q-diff-server-test)
 ;;; agent-q-diff-server-test.el ends here

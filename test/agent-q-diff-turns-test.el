@@ -92,10 +92,9 @@
 
 (defun aqd-turns-end (&optional answer)
   "End a turn of Codex in Emacs, and return the message that is shown.
-ANSWER, if it is not nil, is called with what Codex goes on with."
+ANSWER, if it is not nil, is called when Codex need not wait any more."
   (aqd-said
-   (agent-q-diff-turns-ended (list :agent "Codex" :directory default-directory
-                                   :wait (and answer (lambda () answer))))))
+   (agent-q-diff-turns-ended default-directory "Codex" (or answer #'ignore))))
 
 (ert-deftest aqd-turns-the-end-of-a-turn-is-announced ()
   (aqd-with-repository
@@ -126,24 +125,22 @@ ANSWER, if it is not nil, is called with what Codex goes on with."
       (should (eq selected (selected-window)))
       (agent-q-diff-cancel (car (agent-q-diff-open-reviews))))))
 
-(ert-deftest aqd-turns-an-agent-that-waits-goes-on-with-the-message ()
+;; The agent's program takes the message, and so nothing is lost if the agent is
+;; gone by then.
+(ert-deftest aqd-turns-an-agent-that-waits-need-not-when-the-message-is-queued ()
   (aqd-with-repository
     (aqd-turns-play "one" '((3 . "three")))
     (let ((agent-q-diff-stop-waits t)
           (answers nil))
-      ;; An agent that cannot go on does not wait.
-      (aqd-turns-end)
-      (should-not (agent-q-diff-open-reviews))
       (aqd-turns-end (lambda (text) (push text answers)))
       (should-not answers)
       (with-current-buffer (agent-q-diff-session-buffer (car (agent-q-diff-open-reviews)))
         (agent-q-diff-comment-hunk "keep the old name" 0)
         (aqd-pending-do #'agent-q-diff-reject-hunk 0)
         (agent-q-diff-finish nil t))
-      (should (= 1 (length answers)))
-      (should (string-search "The user says: keep the old name\n    -line 3\n" (car answers))))
-    ;; It is not told again.
-    (should (equal "" (agent-q-diff-round-tell default-directory)))
+      (should (equal '("") answers)))
+    (should (string-search "The user says: keep the old name\n    -line 3\n"
+                           (agent-q-diff-round-tell default-directory)))
     ;; Nothing is to be said.
     (aqd-turns-play "two" '((27 . "x")))
     (let ((agent-q-diff-stop-waits t)

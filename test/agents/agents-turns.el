@@ -25,7 +25,7 @@
        ,@(mapcar #'test-of '(its-turn-is-recorded-from-the-prompt-to-the-end
                              a-message-is-read-beside-the-next-prompt-and-once
                              a-message-of-its-turn-is-read-before-it-ends
-                             it-waits-at-its-end-if-emacs-says-so)))))
+                             it-waits-at-its-end-for-the-review)))))
 
 (defun agents-turns--begin ()
   "Make the project a repository with the file a.txt."
@@ -91,20 +91,19 @@
 
 (defun agents-turns-a-message-is-read-beside-the-next-prompt-and-once (client)
   "Check that CLIENT reads a message beside its next prompt only."
-  (agents-turns--queue client "Rename x (1), please.\nAnd y.")
-  (agents-turns--queue client "A second round.")
-  (agents-turns--start client)
-  (agents-turns--decide)
-  (agents-end)
-  (let ((told (agents-turns--told)))
-    (dolist (text '("Rename x (1), please.\nAnd y." "A second round."))
+  (let ((text "Rename x (1), please.\nAnd y."))
+    (agents-turns--queue client text)
+    (agents-turns--start client)
+    (agents-turns--decide)
+    (agents-end)
+    (let ((told (agents-turns--told)))
       (should (= 1 (agents-turns--count text (car told))))
-      (should (= 1 (agents-turns--count text (car (last told)))))))
-  (agents-put "a.txt" (e2e-text))
-  (agents-turns--start client)
-  (agents-turns--decide)
-  (agents-end)
-  (should (= 0 (agents-turns--count "A second round." (apply #'append (agents-turns--told))))))
+      (should (= 1 (agents-turns--count text (car (last told))))))
+    (agents-put "a.txt" (e2e-text))
+    (agents-turns--start client)
+    (agents-turns--decide)
+    (agents-end)
+    (should (= 0 (agents-turns--count text (apply #'append (agents-turns--told)))))))
 
 (defun agents-turns-a-message-of-its-turn-is-read-before-it-ends (client)
   "Check that CLIENT goes on if a review was finished during its turn.
@@ -134,38 +133,31 @@ opencode reads that beside its next prompt."
   (should (= (if (equal client "opencode") 1 0)
              (agents-turns--count "Take line 7 out." (car (agents-turns--told))))))
 
-(defun agents-turns-it-waits-at-its-end-if-emacs-says-so (client)
-  "Check that CLIENT waits at the end of its turn, and goes on with the answer.
+(defun agents-turns-it-waits-at-its-end-for-the-review (client)
+  "Check that CLIENT waits for the review, and goes on with what is said in it.
 opencode does not wait."
-  (e2e-eval '(ignore
-              (setq agents-turns nil
-                    agents-end nil)
-              (add-hook 'agent-q-diff-turn-ended-functions
-                        (lambda (turn)
-                          (push turn agents-turns)
-                          (when (plist-get turn :wait)
-                            (setq agents-end (funcall (plist-get turn :wait))))))))
+  (e2e-eval '(ignore (setq agent-q-diff-stop-waits t)))
   (agents-turns--start client)
-  (agents-turns--decide)
-  (unless (equal client "opencode")
-    (dolist (text '("Take line 9 out." ""))
-      (e2e-wait-for (e2e-eval '(and agents-end t)))
-      ;; The turn is over, so that what is rejected now is taken out at once.
-      (should (equal t (caddr (car (last (agents-turns--recorded))))))
-      (should (process-live-p agents--client))
-      (e2e-eval `(let ((end agents-end))
-                   (setq agents-end nil)
-                   (funcall end ,text)
-                   nil))))
+  (agents-go "a.txt")
+  ;; That is written in its turn, and nobody was asked.
+  (agents-put "b.txt" "made\n")
+  (e2e-press "C-c C-c")
+  (if (equal client "opencode")
+      (e2e-see "opencode has ended: [12] files? to review")
+    (agents-go "2 files")
+    ;; Its turn is over, so that what is rejected is taken out at once.
+    (should (equal '(t) (mapcar #'caddr (agents-turns--recorded))))
+    (should (process-live-p agents--client))
+    (e2e-press "c")
+    (e2e-type "keep line 5")
+    (e2e-press "RET r a q")
+    (e2e-wait-for (equal (e2e-text) (agents-bytes "a.txt"))))
   (agents-end)
-  (e2e-wait-for (e2e-eval '(and agents-turns t)))
-  (should (equal (agents-name client) (e2e-eval '(plist-get (car agents-turns) :agent))))
-  (should (equal "Begin." (e2e-eval '(plist-get (car agents-turns) :title))))
+  (e2e-wait-for (seq-every-p #'caddr (agents-turns--recorded)))
   (should (equal (if (equal client "opencode") '("Begin.") '("Begin." "Begin."))
                  (mapcar #'cadr (agents-turns--recorded))))
-  (should (= (if (equal client "opencode") 0 1)
-             (min 1 (agents-turns--count "Take line 9 out."
-                                         (car (last (agents-turns--told))))))))
+  (should (eq (not (equal client "opencode"))
+              (< 0 (agents-turns--count "keep line 5" (car (last (agents-turns--told))))))))
 
 (defun agents-turns-should-have-the-subagent (client spawn task)
   "Check that what a subagent of CLIENT writes is written in the agent's turn.

@@ -47,8 +47,8 @@ pub async fn follow(options: &Hook, event: &Event) {
         Moment::Ends => end(options, event).await,
         Moment::Closes => {
             let work = Work::of(options, event);
-            if let Some(Some(title)) = in_time(move || work.close()).await {
-                let told = turn_ended(options, event, &title, false);
+            if in_time(move || work.close()).await == Some(Some(())) {
+                let told = turn_ended(options, event, false);
                 let _ = tokio::time::timeout(TIME_TO_GO_ON, told).await;
             } else {
                 went_on(options, event).await;
@@ -83,33 +83,27 @@ async fn end(options: &Hook, event: &Event) {
         Some(None) => return went_on(options, event).await,
         None => return,
     };
-    let text = turn_ended(options, event, &over.title, over.can_go_on).await;
+    turn_ended(options, event, over.can_go_on).await;
     if over.can_go_on {
         let work = Work::of(options, event);
-        in_time(move || work.go_on_after_all(&over, text)).await;
+        in_time(move || work.go_on_after_all(&over)).await;
     }
 }
 
-/// Tells Emacs that the turn called `title` has ended, and returns what it has to say to the agent, if it
-/// `can_go_on`. While Emacs reports progress, it waits for its user, and so does the agent.
-async fn turn_ended(options: &Hook, event: &Event, title: &str, can_go_on: bool) -> Option<String> {
-    let arguments = json!({
-        "session": event.thread,
-        "title": title,
-        "can_go_on": can_go_on,
-    });
+/// Tells Emacs that the turn has ended. While Emacs reports progress, it waits for its user's review, and
+/// so does the agent, if it `can_go_on` with what comes of that.
+async fn turn_ended(options: &Hook, event: &Event, can_go_on: bool) {
+    let arguments = json!({ "session": event.thread, "can_go_on": can_go_on });
     let call = begin(options, event, "turn_ended", arguments);
     let mut states = call.states();
     let heard = states.wait_for(|state| state.answer.is_some() || state.progress.is_some());
-    let heard = tokio::time::timeout(TIME_FOR_STEP, heard).await;
-    heard.ok()?.ok()?;
+    if tokio::time::timeout(TIME_FOR_STEP, heard).await.is_err() {
+        return;
+    }
     tokio::select! {
-        state = states.wait_for(|state| state.answer.is_some()) => {
-            let answer = state.ok()?.answer.clone()?;
-            (!answer.is_error && !answer.text.is_empty()).then_some(answer.text)
-        }
-        () = time_is_up(options) => None,
-        () = reader_gone() => None,
+        _ = states.wait_for(|state| state.answer.is_some()) => {}
+        () = time_is_up(options) => {}
+        () = reader_gone() => {}
     }
 }
 
@@ -189,7 +183,7 @@ impl Work {
             self.begin_turn(&mut project, &title)
         };
         if let Some(beside_prompt) = self.options.agent.beside_prompt {
-            self.tell(&mut project, beside_prompt, None, None)?;
+            self.tell(&mut project, beside_prompt, None)?;
         }
         begun
     }
@@ -209,7 +203,7 @@ impl Work {
         if let Some(turn) = self.open_turn(&mut project) {
             over.title = turn.title;
             over.since = Some(turn.time);
-            if over.can_go_on && self.go_on(&mut project, over.since, None).unwrap_or(false) {
+            if over.can_go_on && self.go_on(&mut project, over.since).unwrap_or(false) {
                 return None;
             }
             if self.event.has_subagents {
@@ -223,11 +217,11 @@ impl Work {
         Some(over)
     }
 
-    /// Has the agent go on with `text`, which Emacs has answered, and with what the user has said since the
-    /// turn `over` began, if there is anything.
-    fn go_on_after_all(&self, over: &Over, text: Option<String>) -> Result<(), ProjectError> {
+    /// Has the agent go on, in a turn of its own, with what the user has said since the turn `over` began,
+    /// if there is anything.
+    fn go_on_after_all(&self, over: &Over) -> Result<(), ProjectError> {
         let mut project = self.project()?;
-        if self.go_on(&mut project, over.since, text)? {
+        if self.go_on(&mut project, over.since)? {
             self.begin_turn(&mut project, &over.title)
         } else {
             self.held.forget();
@@ -235,59 +229,49 @@ impl Work {
         }
     }
 
-    /// Has the agent go on with `text` and with what the user has said since the time `since`, and returns
-    /// whether there was anything.
-    fn go_on(
-        &self,
-        project: &mut Project,
-        since: Option<u64>,
-        text: Option<String>,
-    ) -> Result<bool, ProjectError> {
-        let Some(going_on) = self.options.agent.going_on else {
+    /// Has the agent go on with what the user has said since the time `since`, that of its turn, and
+    /// returns whether there was anything.
+    fn go_on(&self, project: &mut Project, since: Option<u64>) -> Result<bool, ProjectError> {
+        let (Some(going_on), Some(_)) = (self.options.agent.going_on, since) else {
             return Ok(false);
         };
-        let since = Some(since.unwrap_or(u64::MAX));
         let hold = |text: &str| {
             // Gemini CLI runs the hook for it at once.
             self.held.hold(text);
             going_on(text)
         };
-        self.tell(project, hold, since, text)
+        self.tell(project, hold, since)
     }
 
-    /// Prints the `answer` with `text` and with what the user has said since the time `since`, if there is
-    /// anything, and then records that it was told. Returns whether it was printed.
+    /// Prints the `answer` with what the user has said, if there is anything, and then records that it was
+    /// told; with a time `since`, only what is from then or later. Returns whether it was printed.
     fn tell(
         &self,
         project: &mut Project,
         answer: impl Fn(&str) -> Value,
         since: Option<u64>,
-        text: Option<String>,
     ) -> Result<bool, ProjectError> {
         let messages = project.messages(&self.options.name, since)?;
-        let ids: Vec<u64> = messages.iter().map(|message| message.id).collect();
-        let messages = messages.into_iter().map(|message| message.text);
-        let texts: Vec<String> = text.into_iter().chain(messages).collect();
-        if texts.is_empty() {
+        if messages.is_empty() {
             return Ok(false);
         }
+        let texts: Vec<&str> = messages.iter().map(|message| &*message.text).collect();
         if !(self.print)(&answer(&texts.join("\n\n"))) {
             // The agent is gone, and reads it the next time.
             return Ok(false);
         }
+        let ids: Vec<u64> = messages.iter().map(|message| message.id).collect();
         project.told(Some(&self.options.name), &ids)?;
         Ok(true)
     }
 
-    /// Records that the turn is over, since its session is. Returns its title if it was open.
-    fn close(&self) -> Option<String> {
+    /// Records that the turn is over, since its session is; `None` if none was open.
+    fn close(&self) -> Option<()> {
         self.held.forget();
         let mut project = self.project().ok()?;
-        let title = self.open_turn(&mut project)?.title;
-        project
-            .end_turns(Some((&self.options.name, &self.event.session)))
-            .ok()?;
-        Some(title)
+        self.open_turn(&mut project)?;
+        let this = (&self.options.name[..], &self.event.session[..]);
+        project.end_turns(Some(this)).ok().map(drop)
     }
 }
 
@@ -440,8 +424,7 @@ mod tests {
             (&opencode::AGENT, "chat.message"),
         ] {
             let repository = Repository::new(&format!("prompt-{}", agent.name));
-            repository.queue(agent, "one");
-            repository.queue(agent, "two");
+            repository.queue(agent, "one\ntwo");
             let mut gone = repository.work(agent, event, prompt("\n Fix it\nnow"));
             gone.print = |_| false;
             gone.begin().unwrap();
@@ -454,7 +437,7 @@ mod tests {
             let [answer] = &printed()[..] else {
                 panic!("it was not told once");
             };
-            assert!(answer.contains(r"one\n\ntwo"), "{answer}");
+            assert!(answer.contains(r"one\ntwo"), "{answer}");
             let long = "x".repeat(MAX_TITLE_LEN + 1);
             repository
                 .work(agent, event, prompt(&long))
@@ -499,9 +482,7 @@ mod tests {
         repository.queue(agent, "early");
         // There is no turn, as with settings of an earlier version.
         let over = work("Stop", json!({})).end().unwrap();
-        work("Stop", json!({}))
-            .go_on_after_all(&over, None)
-            .unwrap();
+        work("Stop", json!({})).go_on_after_all(&over).unwrap();
         // Messages and turns have whole seconds.
         let second = || std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
         let queued = second();
@@ -512,32 +493,27 @@ mod tests {
         unread.print = |_| false;
         unread.begin().unwrap();
         let over = work("Stop", json!({})).end().unwrap();
-        work("Stop", json!({}))
-            .go_on_after_all(&over, None)
-            .unwrap();
+        work("Stop", json!({})).go_on_after_all(&over).unwrap();
         assert_eq!(printed(), [""; 0]);
         work("UserPromptSubmit", prompt("More")).begin().unwrap();
         assert!(printed()[0].contains("early"));
     }
 
     #[test]
-    fn what_emacs_answers_begins_a_further_turn_of_that_title() {
+    fn what_is_finished_at_the_end_begins_a_further_turn_of_that_title() {
         let repository = Repository::new("answer");
         let work = |name, rest| repository.work(&codex::AGENT, name, rest);
         work("UserPromptSubmit", prompt("Fix it")).begin().unwrap();
         let stop = work("Stop", json!({}));
         let over = stop.end().unwrap();
-        stop.go_on_after_all(&over, Some("Take it out".to_owned()))
-            .unwrap();
+        repository.queue(&codex::AGENT, "Take it out");
+        stop.go_on_after_all(&over).unwrap();
         assert!(printed()[0].contains(r#""reason":"Take it out""#));
-        let title = "Fix it".to_owned();
-        assert_eq!(
-            repository.turns(),
-            [(title.clone(), true), (title.clone(), false)]
-        );
+        let turn = |is_over| ("Fix it".to_owned(), is_over);
+        assert_eq!(repository.turns(), [turn(true), turn(false)]);
         let over = stop.end().unwrap();
-        stop.go_on_after_all(&over, None).unwrap();
-        assert_eq!(repository.turns(), [(title.clone(), true), (title, true)]);
+        stop.go_on_after_all(&over).unwrap();
+        assert_eq!(repository.turns(), [turn(true), turn(true)]);
     }
 
     #[test]
@@ -552,7 +528,7 @@ mod tests {
         let notified = prompt("<task-notification>\nIt has ended");
         work("UserPromptSubmit", notified.clone()).begin().unwrap();
         assert_eq!(repository.turns(), [("Fix it".to_owned(), false)]);
-        assert_eq!(work("SessionEnd", json!({})).close().unwrap(), "Fix it");
+        assert_eq!(work("SessionEnd", json!({})).close(), Some(()));
         assert_eq!(work("SessionEnd", json!({})).close(), None);
         work("UserPromptSubmit", notified).begin().unwrap();
         assert_eq!(repository.turns()[1], (String::new(), false));
