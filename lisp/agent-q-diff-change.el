@@ -642,7 +642,7 @@ each line is by all of them.")
   (title nil :documentation "What its agent was asked to do, or nil.")
   (round nil :documentation "`agent-q-diff-round', what is known beyond the hunks, or nil.")
   (news #'ignore :documentation "Called with the change when it is first shown.
-It returns a sentence on what is new in it, or nil.")
+It returns sentences on what is new in it, a list.")
   (label #'ignore :documentation "Called with the change and a hunk, by index.
 It returns words about what the user decided of such lines before, or nil."))
 

@@ -252,6 +252,10 @@ what was written already is commented on by the line.")
 
 ;;;; Commands
 
+(defvar agent-q-diff-commands--reason nil
+  "The reason for the rejection that is being carried out, or nil.
+Lines of the region become hunks only then.")
+
 (defun agent-q-diff-commands--do-here (command)
   "Carry out COMMAND on the hunk at point, or on the lines of an active region.
 These lines become hunks of their own first.  Return the message shown, or
@@ -268,6 +272,10 @@ nil if anything could not be done."
            (lambda ()
              (let ((hunks (agent-q-diff-split-pick-region beg end)))
                (deactivate-mark)
+               (when (and agent-q-diff-commands--reason (eq command 'reject))
+                 (mapc (apply-partially #'agent-q-diff-comment-hunk
+                                        agent-q-diff-commands--reason)
+                       hunks))
                (agent-q-diff-commands--do-each command hunks))))
         (agent-q-diff-error
          (message "Cannot use these lines alone: %s" (agent-q-diff-error-text err))
@@ -322,8 +330,10 @@ hunk of their own.  If ADVANCE is non-nil, as by key, move on to the next
 pending hunk.  REASON, a string or nil, becomes the comment on the hunk, which
 the agent reads; interactively, with a prefix argument, it is asked for."
   (interactive (list t (and current-prefix-arg (agent-q-diff-commands--read-reason))))
-  (when reason
-    (agent-q-diff-comment-hunk reason))
+  (setq agent-q-diff-commands--reason reason)
+  (when (and reason (not (use-region-p)))
+    (mapc (apply-partially #'agent-q-diff-comment-hunk reason)
+          (agent-q-diff-commands--hunks-to-reject)))
   (cond
    ((run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions 'reject))
    ((agent-q-diff-commands--file-here) (agent-q-diff-commands--do-file 'reject advance))
@@ -331,6 +341,14 @@ the agent reads; interactively, with a prefix argument, it is asked for."
     (agent-q-diff-commands--reject-shared advance))
    (advance (agent-q-diff-commands--do-and-advance 'reject))
    (t (agent-q-diff-commands--do-here 'reject))))
+
+(defun agent-q-diff-commands--hunks-to-reject ()
+  "Return the hunk at point, or on a heading those of its file that are pending."
+  (if-let ((file (agent-q-diff-commands--file-here)))
+      (seq-remove (lambda (hunk) (aref agent-q-diff-buffer-marks hunk))
+                  (agent-q-diff-change-hunks-of agent-q-diff-buffer-change file))
+    (agent-q-diff-buffer-current-change)
+    (list (agent-q-diff-buffer-hunk-here))))
 
 (defun agent-q-diff-commands--shared-here ()
   "Return non-nil if the hunk at point is pending and has lines of the user's, too.
@@ -809,12 +827,17 @@ rejected, and a key in the prompt makes the comment one on that."
         (cons hunk comment)))))
 
 (defun agent-q-diff-commands--read-reason ()
-  "Ask why the hunk at point is rejected, and return the reason.
-Where there is no hunk, or several, return nil."
-  (unless (or (use-region-p) (agent-q-diff-commands--file-here)
-              (not (or agent-q-diff-buffer-is-made (agent-q-diff-buffer-change-or-nil))))
-    (cdr (agent-q-diff-commands--read-comment (agent-q-diff-buffer-hunk-here)
-                                              "Why is it rejected?  For the agent, on"))))
+  "Ask why what is at point is rejected, and return the reason.
+Where there is no hunk, return nil."
+  (when (or agent-q-diff-buffer-is-made (agent-q-diff-buffer-change-or-nil))
+    (let ((what "Why is it rejected?  For the agent, on"))
+      (cond
+       ((use-region-p) (read-string (concat what " the selected lines: ")))
+       ((agent-q-diff-commands--file-here)
+        (read-string (format "%s all of %s: " what
+                             (agent-q-diff-commands--name agent-q-diff-buffer-change
+                                                          (agent-q-diff-commands--file-here)))))
+       (t (cdr (agent-q-diff-commands--read-comment (agent-q-diff-buffer-hunk-here) what)))))))
 
 (defun agent-q-diff-comment-hunk (comment &optional hunk)
   "Make COMMENT the comment on HUNK; if it is blank, remove that.

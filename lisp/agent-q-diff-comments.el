@@ -252,6 +252,9 @@ If that is nothing, it is closed."
         (line (agent-q-diff-comment-line one)))
     (cond
      ((string-empty-p path) "all of it")
+     ((eq 'old (agent-q-diff-comment-side one))
+      (format "%s, old line %d" (agent-q-diff-visible (agent-q-diff-engine-text path))
+              (1+ (agent-q-diff-comment-was one))))
      (t (concat (agent-q-diff-visible (agent-q-diff-engine-text path))
                 (if line (format ":%d" (1+ line)) ""))))))
 
@@ -312,7 +315,7 @@ Signal an error if its lines cannot be commented on."
 
 (defun agent-q-diff-comments--state (one)
   "Return in words how far ONE, an `agent-q-diff-comment', is."
-  (if (and (agent-q-diff-comment-side one)
+  (if (and (eq 'new (agent-q-diff-comment-side one))
            (null (agent-q-diff-comment-line one))
            (not (eq 'handled (agent-q-diff-comment-state one))))
       "stale"
@@ -340,26 +343,36 @@ Signal an error if its lines cannot be commented on."
   (or (tabulated-list-get-id)
       (user-error "No comment is listed here")))
 
+(defun agent-q-diff-comments--all-of (one)
+  "Return all that is said in ONE, an `agent-q-diff-comment', for the echo area."
+  (concat (format "You: %s" (agent-q-diff-visible
+                             (agent-q-diff-engine-text (agent-q-diff-comment-text one))))
+          (mapconcat (pcase-lambda (`(,who . ,text))
+                       (format "\n%s: %s" (agent-q-diff-visible who)
+                               (agent-q-diff-visible (agent-q-diff-engine-text text))))
+                     (agent-q-diff-comment-replies one) "")))
+
 (defun agent-q-diff-comments-visit ()
-  "Go to the lines of the comment at point."
+  "Go to the lines of the comment at point, and show all that is said in it."
   (interactive)
   (let* ((one (agent-q-diff-comments--listed))
          (path (agent-q-diff-comment-path one))
-         (line (agent-q-diff-comment-line one)))
-    (when (string-empty-p path)
-      (user-error "This comment is on all of it"))
-    (when (eq 'old (agent-q-diff-comment-side one))
-      (user-error "Its lines are not in the file; M-x agent-q-diff-review-changes shows them"))
-    (let ((name (expand-file-name (agent-q-diff-engine-text path))))
-      (unless (file-exists-p name)
-        (user-error "The file %s is not there any more" (agent-q-diff-visible path)))
+         (line (agent-q-diff-comment-line one))
+         (name (expand-file-name (agent-q-diff-engine-text path)))
+         (where (cond
+                 ((string-empty-p path) "")
+                 ((eq 'old (agent-q-diff-comment-side one))
+                  "Its lines were there before the change.  ")
+                 ((not (file-exists-p name)) "Its file is not there any more.  ")
+                 ((and (agent-q-diff-comment-side one) (null line))
+                  "Its lines are not in the file any more.  "))))
+    (when (and (not (string-empty-p path)) (file-exists-p name))
       (find-file-other-window name)
-      (when line
+      (when (and line (not (eq 'old (agent-q-diff-comment-side one))))
         (widen)
         (goto-char (point-min))
-        (forward-line line))
-      (when (and (agent-q-diff-comment-side one) (null line))
-        (message "Its lines are not in the file any more")))))
+        (forward-line line)))
+    (message "%s%s" (or where "") (agent-q-diff-comments--all-of one))))
 
 (defun agent-q-diff-comments-edit ()
   "Change the text of the comment at point; agents are told anew."

@@ -467,7 +467,10 @@ answer whatever they do."
               (n n))
             (plist-get result :total)
             (cond
-             ((plist-get result :detached) "accepted, not yet written")
+             ((plist-get result :detached)
+              (if (= 0 (plist-get result :in-file))
+                  "accepted, nothing is written"
+                "accepted, not yet written"))
              ((plist-get result :files)
               (concat "in the files" (agent-q-diff-lifecycle--unsaved-text result)))
              ((and (< 0 (plist-get result :in-file)) (not (plist-get result :saved)))
@@ -495,6 +498,12 @@ answer whatever they do."
               (length reviews)
               (agent-q-diff-lifecycle--shown-name (car reviews))))))
 
+(defun agent-q-diff-lifecycle--n-waiting (review)
+  "Return the number of hunks of REVIEW whose rejection still waits, or nil."
+  (let ((n (length (agent-q-diff-written-waiting
+                    (agent-q-diff-change-written (agent-q-diff-session-change review))))))
+    (and (< 0 n) n)))
+
 (defun agent-q-diff-lifecycle--reviewed-text (review)
   "Return what became of the hunks of REVIEW, which were written before it."
   (let* ((result (agent-q-diff-session-result review))
@@ -506,12 +515,13 @@ answer whatever they do."
                  (format "%d taken out" (plist-get result :rejected))
                  (and (< 0 pending) (format "%d still pending" pending))
                  (and (not (plist-get result :saved)) "not saved")
-                 (when-let ((who (agent-q-diff-session-told review)))
+                 (when-let ((n (agent-q-diff-lifecycle--n-waiting review)))
+                   (format "%d of these to be taken out in the next review" n))
+                 (when-let ((told (agent-q-diff-session-told review)))
                    ;; An agent that waits goes on with it.
-                   (format (if (agent-q-diff-session-deadline review)
-                               "%s is told now"
-                             "%s is told with your next prompt")
-                           who))))
+                   (if (agent-q-diff-session-deadline review)
+                       "the agent is told now"
+                     told))))
      ", ")))
 
 (defun agent-q-diff-lifecycle--say-decided (review)

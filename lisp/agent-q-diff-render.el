@@ -68,9 +68,9 @@ If it has several files, each note says which it is about."
                            notes)
                  notes)))
            (agent-q-diff-change-files change))
-   (delq nil (list (when-let ((written (agent-q-diff-change-written change)))
-                     (funcall (agent-q-diff-written-news written) change))
-                   (agent-q-diff-render--suspects-note change)
+   (when-let ((written (agent-q-diff-change-written change)))
+     (funcall (agent-q-diff-written-news written) change))
+   (delq nil (list (agent-q-diff-render--suspects-note change)
                    (agent-q-diff-render--differs-note change)))))
 
 (defun agent-q-diff-render--file-notes (file is-written)

@@ -48,7 +48,7 @@ That is [MARK TURNS PATH WORD REASON]; REASON is one that was taken over.")
 
 (cl-defstruct (agent-q-diff-comment (:type vector) (:constructor nil) (:copier nil))
   "A comment, as in `agent-q-diff-module-comments'."
-  id path side line n kind text state replies lines is-unsure)
+  id path side line n kind text state replies lines is-unsure was)
 
 (defun agent-q-diff-round-begin (root files)
   "Return a round of FILES in the project at ROOT.
@@ -180,49 +180,61 @@ CHANGE is that of ROUND.  Remember the label as well."
          (known (gethash id labels)))
     (cond
      ((eq known 'none) nil)
-     (known (cdr known))
+     (known (nth 1 known))
      (t
       (pcase (agent-q-diff-round--find-rejection change round hunk)
         ('nil (ignore (puthash id 'none labels)))
-        (`(,one . ,is-only)
-         (puthash id (cons (agent-q-diff-round--label-words one is-only) one) labels)
+        (`(,one . ,how)
+         (puthash id (list (agent-q-diff-round--label-words one how) one how) labels)
          one))))))
 
 (defun agent-q-diff-round--find-rejection (change round hunk)
-  "Return (REJECTED . IS-ONLY) for HUNK of CHANGE, or nil if nothing is like it.
-If IS-ONLY is nil, several hunks of its file in ROUND have the same lines,
-and it is not the one that was rejected by the lines around it."
+  "Return (REJECTED . HOW) for HUNK of CHANGE, or nil if nothing is like it.
+HOW is t if it is that hunk, `like' if several hunks of its file in ROUND have
+the same lines and it is not the one by the lines around it, and `part' if it
+has other lines, too."
   (when-let ((all (gethash (agent-q-diff-round-path change hunk)
                            (agent-q-diff-round-rejected round))))
-    (pcase-let* ((`(,word . ,context)
-                  (agent-q-diff-round--words (agent-q-diff-round--diff change hunk)))
+    (pcase-let* ((diff (agent-q-diff-round--diff change hunk))
+                 (`(,word . ,context) (agent-q-diff-round--words diff))
                  (alike (seq-filter (lambda (one) (equal word (agent-q-diff-rejected-hunk one)))
                                     all)))
-      (when alike
-        (if-let ((same (seq-find (lambda (one)
-                                   (equal context (agent-q-diff-rejected-context one)))
-                                 alike)))
-            (cons same t)
-          (cons (car alike)
-                (= 1 (seq-count
-                      (lambda (other)
-                        (equal word (car (agent-q-diff-round--words
-                                          (agent-q-diff-round--diff change other)))))
-                      (agent-q-diff-change-hunks-of
-                       change (agent-q-diff-change-file-index change hunk))))))))))
+      (if alike
+          (if-let ((same (seq-find (lambda (one)
+                                     (equal context (agent-q-diff-rejected-context one)))
+                                   alike)))
+              (cons same t)
+            (cons (car alike)
+                  (if (= 1 (seq-count
+                            (lambda (other)
+                              (equal word (car (agent-q-diff-round--words
+                                                (agent-q-diff-round--diff change other)))))
+                            (agent-q-diff-change-hunks-of
+                             change (agent-q-diff-change-file-index change hunk))))
+                      t
+                    'like)))
+        (let ((changed (concat "\n" (agent-q-diff-round--changed diff))))
+          (when-let ((part (seq-find
+                            (lambda (one)
+                              (let ((lines (agent-q-diff-rejected-lines one)))
+                                (and (string-search "\n" lines)
+                                     (string-search (concat "\n" lines) changed))))
+                            all)))
+            (cons part 'part)))))))
 
-(defun agent-q-diff-round--label-words (one is-only)
+(defun agent-q-diff-round--label-words (one how)
   "Return words for ONE, an `agent-q-diff-rejected', as a label of a hunk.
-IS-ONLY is as from `agent-q-diff-round--find-rejection'."
-  (let ((reason (agent-q-diff-rejected-reason one)))
-    (concat (if is-only
-                (format "rejected %s"
-                        (agent-q-diff-round--day (agent-q-diff-rejected-time one)))
-              "like one that you rejected")
+HOW is as from `agent-q-diff-round--find-rejection'."
+  (let ((reason (agent-q-diff-rejected-reason one))
+        (day (agent-q-diff-round--day (agent-q-diff-rejected-time one))))
+    (concat (pcase-exhaustive how
+              ('t (format "rejected %s" day))
+              ('like "like one that you rejected")
+              ('part (format "with lines that you rejected %s" day)))
             (if (string-empty-p reason)
                 ""
               (concat ": " (truncate-string-to-width (agent-q-diff-visible reason)
-                                                     60 nil nil "…"))))))
+                                                     30 nil nil "…"))))))
 
 (defun agent-q-diff-round--day (time)
   "Return words for the day of TIME, in seconds since 1970."
@@ -248,30 +260,53 @@ IS-ONLY is as from `agent-q-diff-round--find-rejection'."
 ;;;; What is new in a round
 
 (defun agent-q-diff-round-news (change)
-  "Return a sentence on what is new in CHANGE since the last round, or nil.
-It is about hunks that are new, those that the user has rejected before, and
-comments that agents have answered."
+  "Return sentences on what is new in CHANGE since the last round, a list.
+They are about hunks that are new, those that the user has rejected before, and
+comments that agents have answered; answers that no file of CHANGE shows are
+among them."
   (let* ((round (agent-q-diff-round-of change))
-         (root (agent-q-diff-round-root round))
-         (finished (agent-q-diff-engine-call #'agent-q-diff-module-finished-round root))
+         (finished (agent-q-diff-engine-call #'agent-q-diff-module-finished-round
+                                             (agent-q-diff-round-root round)))
          (n-again (agent-q-diff-round--n-again change))
-         (n-handled (seq-count (lambda (one) (eq 'handled (agent-q-diff-comment-state one)))
-                               (agent-q-diff-round-comments round)))
+         (handled (seq-filter (lambda (one) (eq 'handled (agent-q-diff-comment-state one)))
+                              (agent-q-diff-round-comments round)))
+         (n-handled (length handled))
          (n-new (and (< 0 finished)
                      (agent-q-diff-round--n-since change finished))))
     (unless (and (null n-new) (= 0 n-again n-handled))
-      (concat
-       (string-join
-        (delq nil
-              (list (and n-new
-                         (let ((n (max 0 (- n-new n-again))))
-                           (format (ngettext "%d new hunk" "%d new hunks" n) n)))
-                    (and (< 0 n-again) (format "%d again" n-again))
-                    (and (< 0 n-handled)
-                         (format (ngettext "%d comment handled" "%d comments handled" n-handled)
-                                 n-handled))))
-        ", ")
-       "."))))
+      (cons
+       (concat
+        (string-join
+         (delq nil
+               (list (and n-new
+                          (let ((n (max 0 (- n-new n-again))))
+                            (format (ngettext "%d new hunk" "%d new hunks" n) n)))
+                     (and (< 0 n-again) (format "%d again" n-again))
+                     (and (< 0 n-handled)
+                          (format (ngettext "%d comment handled" "%d comments handled" n-handled)
+                                  n-handled))))
+         ", ")
+        ".")
+       (mapcan (lambda (one)
+                 (unless (and (assoc (agent-q-diff-comment-path one)
+                                     (agent-q-diff-round-texts round))
+                              (or (agent-q-diff-comment-line one)
+                                  (null (agent-q-diff-comment-side one))))
+                   (list (agent-q-diff-round--answer-words one))))
+               handled)))))
+
+(defun agent-q-diff-round--answer-words (one)
+  "Return a sentence with ONE, an `agent-q-diff-comment', and its last answer."
+  (pcase-let ((`(,who . ,text) (car (last (agent-q-diff-comment-replies one))))
+              (short (lambda (text)
+                       (agent-q-diff-visible (replace-regexp-in-string "[ \t\n]+" " " text)
+                                             200))))
+    (format "You said of %s: \"%s\"; %s has answered: \"%s\""
+            (if (string-empty-p (agent-q-diff-comment-path one))
+                "all of it"
+              (agent-q-diff-visible (agent-q-diff-comment-path one)))
+            (funcall short (agent-q-diff-comment-text one))
+            (agent-q-diff-visible (or who "somebody")) (funcall short (or text "")))))
 
 (defun agent-q-diff-round--n-since (change turn)
   "Return the number of hunks of CHANGE that were written after TURN, a number.
@@ -360,8 +395,14 @@ or nil if there was none to be given."
   (when-let* ((one (and (null (alist-get hunk (agent-q-diff-change-comments change)))
                         (agent-q-diff-round--rejection change round hunk)))
               (reason (agent-q-diff-rejected-reason one)))
-    (unless (string-empty-p reason)
+    (unless (or (string-empty-p reason)
+                (agent-q-diff-round--part-p change round hunk))
       (setf (alist-get hunk (agent-q-diff-change-comments change)) reason))))
+
+(defun agent-q-diff-round--part-p (change round hunk)
+  "Return non-nil if only a part of HUNK of CHANGE, in ROUND, was rejected before."
+  (let ((id (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk))))
+    (eq 'part (nth 2 (gethash id (agent-q-diff-round-labels round))))))
 
 (defun agent-q-diff-round--undo (change round id count)
   "Record that the hunk with ID is not decided any more as it was in ROUND.
@@ -479,9 +520,18 @@ Return words for who will read it, or nil if there is nothing to be told."
     (let ((to (seq-uniq (append (agent-q-diff-round--agents change)
                                 (agent-q-diff-round--untold-agents root)))))
       (agent-q-diff-engine-call #'agent-q-diff-module-queue-message root to (car text) (cdr text))
-      (if to
-          (mapconcat #'agent-q-diff-visible to ", ")
-        "the agent"))))
+      (agent-q-diff-round--who-is-told root to))))
+
+(defun agent-q-diff-round--who-is-told (root to)
+  "Return a clause about when the agents TO are told, in the project at ROOT."
+  (let* ((hooked (mapcan (lambda (turn)
+                           (and (not (string-empty-p (aref turn 8)))
+                                (list (aref turn 1))))
+                         (agent-q-diff-engine-call #'agent-q-diff-module-turns root)))
+         (told (seq-filter (lambda (agent) (member agent hooked)) to)))
+    (if told
+        (format "your next prompt tells %s" (mapconcat #'agent-q-diff-visible told ", "))
+      "M-x agent-q-diff-copy-message copies what to tell the agent")))
 
 (defun agent-q-diff-round--untold-messages (root)
   "Return the messages in the project at ROOT that some agent was not told."
@@ -504,9 +554,18 @@ Return words for who will read it, or nil if there is nothing to be told."
   "Return a clause about how many hunks of CHANGE were kept, and so on."
   (pcase-let ((`(,total ,kept ,taken-out ,_)
                (agent-q-diff-module-counts (agent-q-diff-change-engine change))))
-    (format "%s kept, %d taken out, %d undecided"
-            (format (ngettext "%d hunk" "%d hunks" kept) kept)
-            taken-out (- total kept taken-out))))
+    (string-join
+     (delq nil
+           (list (and (< 0 kept)
+                      (format (ngettext "%d hunk kept" "%d hunks kept" kept) kept))
+                 (and (< 0 taken-out)
+                      (format (ngettext "%d hunk undone" "%d hunks undone" taken-out) taken-out))
+                 (let ((n (- total kept taken-out)))
+                   (and (< 0 n)
+                        (format (ngettext "%d hunk undecided, and still in the files"
+                                          "%d hunks undecided, and still in the files" n)
+                                n)))))
+     ", ")))
 
 (defun agent-q-diff-round--back (change round)
   "Return (PATH . WORD) of what is in files of CHANGE although it was rejected.
@@ -534,7 +593,7 @@ that of CHANGE."
                "")))
 
 (defconst agent-q-diff-round--how-to-answer
-  "When you have handled a comment, call the tool resolve_comment with its id and your \
+  "When you have handled a comment or a question, call the tool resolve_comment with its id and your \
 answer; if you have no such tool, answer in your reply."
   "What agents are told about comments.")
 
@@ -557,15 +616,26 @@ COUNTS is a clause about the review, or nil; BACK is as from
         (delq nil
               (cons
                (format "The user has reviewed in Emacs what was written into %s%s."
-                       (abbreviate-file-name root)
+                       root
                        (if counts (concat ": " counts) ""))
                (cons
                 (agent-q-diff-round--section
-                 "Taken out again. Do not write these lines again unless the user asks for them:"
-                 rejected (apply-partially #'agent-q-diff-round--rejected-text root))
+                 "The user rejected these changes, and they were undone in the files. Do not make them \
+again unless the user asks for it:"
+                 (agent-q-diff-round--in-order rejected) (apply-partially #'agent-q-diff-round--rejected-text root))
                 (agent-q-diff-round--comment-sections open))))
         "\n\n")
        (mapcar #'agent-q-diff-comment-id open)))))
+
+(defun agent-q-diff-round--in-order (rejected)
+  "Return REJECTED, a list of `agent-q-diff-rejected', by path and line."
+  (sort rejected
+        (lambda (one other)
+          (let ((path (agent-q-diff-rejected-path one))
+                (other-path (agent-q-diff-rejected-path other)))
+            (if (equal path other-path)
+                (< (agent-q-diff-rejected-line one) (agent-q-diff-rejected-line other))
+              (string< path other-path))))))
 
 (defun agent-q-diff-round--in-state (root states)
   "Return the comments of the project at ROOT whose state is one of STATES."
@@ -612,7 +682,7 @@ ONE is an `agent-q-diff-rejected'."
     (concat "- " path
             (if (< 0 line) (format ", line %d" line) "")
             (if (agent-q-diff-reviewed-unsaved (expand-file-name path root))
-                " (in Emacs; the file still has them, since it is not saved yet)"
+                " (only in Emacs so far: the file still has the change, since it is not saved yet)"
               "")
             (if (string-empty-p reason) "" (format ". The user says: %s" reason))
             "\n"
@@ -620,21 +690,30 @@ ONE is an `agent-q-diff-rejected'."
 
 (defun agent-q-diff-round--comment-text (one)
   "Return what agents read about ONE, an `agent-q-diff-comment'."
-  (let ((path (agent-q-diff-comment-path one))
-        (side (agent-q-diff-comment-side one))
-        (line (agent-q-diff-comment-line one)))
+  (let ((path (agent-q-diff-comment-path one)))
     (concat (format "- [%d] %s" (agent-q-diff-comment-id one)
                     (if (string-empty-p path) "all of it" path))
-            (cond
-             ((null side) "")
-             ((null line) ", lines that are not there any more")
-             (t (concat ", " (agent-q-diff-round-lines-words side line
-                                                              (agent-q-diff-comment-n one))
-                        (if (agent-q-diff-comment-is-unsure one) ", place unsure" ""))))
+            (agent-q-diff-round--comment-place one)
             (format ": %s\n" (agent-q-diff-comment-text one))
-            (if side
+            (if (agent-q-diff-comment-side one)
                 (agent-q-diff-round--quoted (agent-q-diff-comment-lines one) "    > ")
               ""))))
+
+(defun agent-q-diff-round--comment-place (one)
+  "Return words to append to the path of ONE, an `agent-q-diff-comment'."
+  (let ((side (agent-q-diff-comment-side one))
+        (line (agent-q-diff-comment-line one))
+        (was (agent-q-diff-comment-was one))
+        (n (agent-q-diff-comment-n one)))
+    (pcase side
+      ('nil "")
+      ;; Its number in what was reviewed since would say nothing to an agent.
+      ('old (concat ", " (agent-q-diff-round-lines-words 'old was n)))
+      ((guard line)
+       (concat ", " (agent-q-diff-round-lines-words 'new line n)
+               (if (agent-q-diff-comment-is-unsure one) ", place unsure" "")))
+      (_ (format ", %s then, not there any more"
+                 (agent-q-diff-round-lines-words 'new was n))))))
 
 (defun agent-q-diff-round-lines-words (side line n)
   "Return words for N lines from LINE on, from 0, of SIDE."
@@ -718,7 +797,9 @@ it."
                             (or (agent-q-diff-call-agent agent-q-diff-call) "An agent")
                             answer)
   (run-hook-with-args 'agent-q-diff-round-changed-functions default-directory)
-  (format "Comment %s is handled, and the user sees your answer below its lines." id))
+  (message "%s has answered comment %s; M-x agent-q-diff-comments"
+           (agent-q-diff-visible (or (agent-q-diff-call-agent agent-q-diff-call) "An agent")) id)
+  (format "Comment %s is handled, and the user is shown your answer." id))
 
 (defun agent-q-diff-round-tell (root)
   "Return the text that agents of the project at ROOT are to be told, or \"\".

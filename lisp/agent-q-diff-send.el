@@ -428,17 +428,22 @@ says what was done.  If that fails, copy TEXT to the kill ring and signal a
                   (agent-q-diff-visible (abbreviate-file-name root)))))
 
 (defun agent-q-diff-send--told (root)
-  "Record that agents of the project at ROOT need not be told again."
+  "Record that agents of the project at ROOT need not be told again.
+Return words to append to what is said about that."
   ;; Nobody else can say what is told there if it is no project.
-  (ignore-error agent-q-diff-error
-    (agent-q-diff-round-tell root)))
+  (let ((told (ignore-error agent-q-diff-error
+                (agent-q-diff-round-tell root))))
+    (pcase told
+      ('nil "")
+      ("" "; it was told before")
+      (_ "; it counts as told, so no hook tells it again"))))
 
 (defun agent-q-diff-send--report-copy (text root)
   "Copy TEXT, the message about the project at ROOT, and say so."
-  (agent-q-diff-send--told root)
-  (let ((n (length (split-string (agent-q-diff-send--clean text) "\n"))))
-    (message "The message (%d %s) is in %s"
-             n (ngettext "line" "lines" n) (agent-q-diff-send--copy text))))
+  (let ((n (length (split-string (agent-q-diff-send--clean text) "\n")))
+        (where (agent-q-diff-send--copy text)))
+    (message "The message (%d %s) is in %s%s"
+             n (ngettext "line" "lines" n) where (agent-q-diff-send--told root))))
 
 ;;;###autoload
 (defun agent-q-diff-copy-message ()
@@ -461,8 +466,7 @@ project.  If there is none, offer to copy the message instead."
     (cond
      (buffer
       (let ((said (agent-q-diff-send-text text buffer)))
-        (agent-q-diff-send--told root)
-        (message "%s" said)))
+        (message "%s%s" said (agent-q-diff-send--told root))))
      ((y-or-n-p "No buffer is chosen (M-x agent-q-diff-send-here).  Copy the message? ")
       (agent-q-diff-send--report-copy text root))
      (t (user-error "The message was neither sent nor copied")))))

@@ -89,8 +89,9 @@ Return non-nil if any was added."
       (agent-q-diff-waiting--look-later (current-buffer)))
     (agent-q-diff-signs-show-all)
     (let ((n (length hunks)))
-      (message (ngettext "%s waits until %s has ended; the same key again takes it out"
-                         "%s wait until %s has ended; the same key again takes them out" n)
+      (message (ngettext "%s will be taken out when %s has ended; the same key on it again: now"
+                         "%s will be taken out when %s has ended; the same key on them again: now"
+                         n)
                (if (= 1 n)
                    (agent-q-diff-buffer-hunk-words (car hunks) 'first)
                  (format "%d hunks" n))

@@ -44,7 +44,7 @@
     (aqd-rounds-write '((3 . "three") (27 . "x")))
     (aqd-pending-put "new.txt" "1\n2\n")
     (should
-     (equal "do it · 2 files: 1 kept, 1 taken out, 1 still pending, Codex is told with your next prompt"
+     (equal "do it · 2 files: 1 kept, 1 taken out, 1 still pending, your next prompt tells Codex"
             (aqd-rounds-play
               (agent-q-diff-comment-hunk "keep the old name" 0)
               (aqd-pending-do #'agent-q-diff-reject-hunk 0)
@@ -52,10 +52,11 @@
               (aqd-pending-do #'agent-q-diff-accept-hunk 1)
               (agent-q-diff-comment "well done"))))
     (should (equal (format "The user has reviewed in Emacs what was written into %s: \
-1 hunk kept, 1 taken out, 1 undecided."
-                           (abbreviate-file-name default-directory))
+1 hunk kept, 1 hunk undone, 1 hunk undecided, and still in the files."
+                           default-directory)
                    (car (split-string (agent-q-diff-round-message default-directory) "\n"))))
-    (should (equal "Taken out again. Do not write these lines again unless the user asks for them:
+    (should (equal "The user rejected these changes, and they were undone in the files. \
+Do not make them again unless the user asks for it:
 
 - f.txt, line 3. The user says: keep the old name
     -line 3
@@ -68,7 +69,7 @@ The user's comments; do what they say:
 
 - [2] all of it: well done
 
-When you have handled a comment, call the tool resolve_comment with its id and your answer; if you have no such tool, answer in your reply."
+When you have handled a comment or a question, call the tool resolve_comment with its id and your answer; if you have no such tool, answer in your reply."
                    (aqd-rounds-message)))
     (should (aqd-rounds-read))
     (should-not (aqd-rounds-read))
@@ -90,7 +91,7 @@ When you have handled a comment, call the tool resolve_comment with its id and y
     (agent-q-diff-module-end-turns default-directory)
     (should
      (equal
-      "again · f.txt: 1 kept, 1 taken out, Codex is told with your next prompt"
+      "again · f.txt: 1 kept, 1 taken out, your next prompt tells Codex"
       (aqd-rounds-play
          (should (string-search "# Note: 1 new hunk, 1 again." (buffer-string)))
          (let ((signs (mapcar #'cdr (aqd-pending-signs))))
@@ -176,7 +177,8 @@ When you have handled a comment, call the tool resolve_comment with its id and y
       (aqd-rounds-play (aqd-pending-do #'agent-q-diff-reject-hunk 0))
       (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))
       (should (string-search
-               "- f.txt, line 3 (in Emacs; the file still has them, since it is not saved yet)\n"
+               "- f.txt, line 3 (only in Emacs so far: the file still has the change, since it is not \
+saved yet)\n"
                (aqd-rounds-message))))))
 
 (ert-deftest aqd-rounds-selected-lines-and-undo-are-counted-once ()
@@ -279,8 +281,14 @@ lines that were inserted, as a whole, in part or twice."
             (cl-loop for content in contents
                      for hunk from 0
                      do (should-not (seq-intersection content kept))
-                     do (should (eq (and (member content rejected) t)
-                                    (and (agent-q-diff-round-label change hunk) t))))
+                     do (let ((label (agent-q-diff-round-label change hunk)))
+                          (should (eq (and (member content rejected) t)
+                                      (and label (not (string-prefix-p "with lines" label)))))
+                          (when (and label (string-prefix-p "with lines" label))
+                            (should (seq-some (lambda (one)
+                                                (cl-every (lambda (line) (member line content))
+                                                          one))
+                                              rejected)))))
             (cl-loop for content in contents
                      for hunk from 0
                      do (pcase (random 3)
@@ -326,7 +334,7 @@ lines that were inserted, as a whole, in part or twice."
                                                         'id id 'answer "?"))))
     (let (changed)
       (let ((agent-q-diff-round-changed-functions (list (lambda (root) (push root changed)))))
-        (should (equal "Comment 1 is handled, and the user sees your answer below its lines."
+        (should (equal "Comment 1 is handled, and the user is shown your answer."
                        (aqd-rounds-call "resolve_comment" 'id "1" 'answer "It is shorter."))))
       (should (equal (list default-directory) changed)))
     (should (equal "The user has said nothing that is not handled."

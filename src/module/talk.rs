@@ -123,11 +123,11 @@ fn answer_comment(env: &Env, folder: Value, id: u64, who: String, reply: String)
 
 /// Return the comments in the project of FOLDER that are not closed, by their ids.
 ///
-/// That is a list of [ID PATH SIDE LINE N KIND COMMENT STATE REPLIES LINES UNSURE].
+/// That is a list of [ID PATH SIDE LINE N KIND COMMENT STATE REPLIES LINES UNSURE WAS].
 /// SIDE is as for `agent-q-diff-module-comment', or nil if it is about the whole
 /// file.  LINE is the first of its N lines, from 0, or nil if they are not
 /// there any more, and LINES is what they were.  UNSURE is non-nil if such
-/// lines are in several places.  REPLIES is a list of (WHO . REPLY).
+/// lines are in several places.  WAS is where the first was then, from 0.  REPLIES is a list of (WHO . REPLY).
 ///
 /// TEXTS is a list of [PATH OLD NEW], the names of the texts of PATH in which
 /// the lines are looked for; of others, that is what is there now.
@@ -155,9 +155,12 @@ fn comment_for_lisp<'e>(env: &'e Env, placed: &Placed) -> Result<Value<'e>> {
         lines,
     } = placed;
     let nil = env.intern("nil")?;
-    let (side, n) = match &comment.place {
-        None => (nil, 0),
-        Some(place) => (word(env, &SIDES, place.side)?, place.lines.len()),
+    let (side, n, was) = match &comment.place {
+        None => (nil, 0, 0),
+        Some(place) => {
+            let side = word(env, &SIDES, place.side)?;
+            (side, place.lines.len(), place.lines.start)
+        }
     };
     let (line, is_unsure) = match line {
         None => (nil, false),
@@ -179,6 +182,7 @@ fn comment_for_lisp<'e>(env: &'e Env, placed: &Placed) -> Result<Value<'e>> {
         list(env, replies.collect::<Result<Vec<_>>>()?)?,
         text(env, lines)?,
         is_unsure.into_lisp(env)?,
+        was.into_lisp(env)?,
     ];
     vector(env, found)
 }
@@ -356,10 +360,11 @@ fn count_decided(env: &Env, folder: Value, turn: u64, n_kept: i64, n_taken_out: 
 
 /// Return the latest turns of agents in the project of FOLDER, the latest last.
 ///
-/// That is a list of [ID AGENT TITLE TIME IS-OVER N-KEPT N-TAKEN-OUT PATHS].  The
-/// first five are as in `agent-q-diff-module-pending', and the next two as
+/// That is a list of [ID AGENT TITLE TIME IS-OVER N-KEPT N-TAKEN-OUT PATHS SESSION].
+/// The first five are as in `agent-q-diff-module-pending', and the next two as
 /// recorded by `agent-q-diff-module-count-decided'.  PATHS are the files that
-/// it has written, or t if that is not known.
+/// it has written, or t if that is not known.  SESSION is the agent's name for
+/// its session, or empty if not the agent has said that the turn begins.
 #[defun]
 fn turns<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -382,6 +387,7 @@ fn turns<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
                     outcome.n_kept.into_lisp(env)?,
                     outcome.n_taken_out.into_lisp(env)?,
                     wrote,
+                    text(env, turn.session.as_bytes())?,
                 ];
                 vector(env, turn)
             });

@@ -76,7 +76,7 @@ pub enum ProjectError {
     #[error("there is no open comment with id {0}")]
     NoComment(u64),
     /// It is not known any more what a turn has written.
-    #[error("what turn {0} has written is not known any more")]
+    #[error("what turn {0} has written is not known yet, or not any more")]
     NoTurn(u64),
     /// A file cannot be read.
     #[error("{}: {error}", path.display())]

@@ -387,16 +387,18 @@ impl Rounds {
 /// Returns where `lines` of `then` are in `now`, from 0, and whether that is unsure; `None` if they are not
 /// there any more.
 ///
-/// Lines that nobody has touched are where the comparison of both texts has them. Others are looked for; of
-/// several equal places the nearest one is taken, and is unsure.
+/// Lines that nobody has touched are where the comparison of both texts has them. Others are looked for among
+/// those that are new in `now`: an equal line that was there before is another one. Of several equal places
+/// the nearest one is taken, and is unsure.
 pub fn place(then: &Text, lines: &Range<usize>, now: &Text) -> Option<(usize, bool)> {
     let Range { start, end } = *lines;
     if start > end || end > then.len() {
         return None;
     }
+    let edits = edits(then, now);
     let mut at = start;
     let mut is_touched = false;
-    for edit in edits(then, now) {
+    for edit in &edits {
         if edit.before.end <= start {
             at = edit.after.end + (start - edit.before.end);
         } else {
@@ -406,10 +408,11 @@ pub fn place(then: &Text, lines: &Range<usize>, now: &Text) -> Option<(usize, bo
     if !is_touched {
         return Some((at, false));
     }
-    let is_here =
-        |at: &usize| (start..end).all(|line| then.line(line) == now.line(at + line - start));
-    let n = (now.len() + 1).saturating_sub(end - start);
-    let places: Vec<usize> = (0..n).filter(is_here).collect();
+    let n = end - start;
+    let is_here = |at: &usize| (0..n).all(|line| then.line(start + line) == now.line(at + line));
+    let new = edits.iter().map(|edit| edit.after.clone());
+    let new = new.flat_map(|Range { start, end }| start..(end + 1).saturating_sub(n).max(start));
+    let places: Vec<usize> = new.filter(is_here).collect();
     let nearest = places.iter().min_by_key(|place| place.abs_diff(at))?;
     Some((*nearest, places.len() > 1))
 }
@@ -829,6 +832,8 @@ mod tests {
         assert_eq!(found(2..4, "a\nb\nx\nc\n"), None);
         // Something was written between them.
         assert_eq!(found(2..4, "a\nb\nx\nnew\nb\nc\n"), None);
+        // Another line like it stays.
+        assert_eq!(found(1..2, "a\nx\nb\nc\n"), None);
         // They were moved.
         assert_eq!(found(2..3, "x\na\nb\nb\nc\n"), Some((0, false)));
         // One is there twice, and the other is gone.

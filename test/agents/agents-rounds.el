@@ -8,7 +8,8 @@
 ;; after its turn, by keys; what is rejected is taken out, and the model reads
 ;; why, and what is asked, in its next request.  What comes again says that it
 ;; was rejected, also after Emacs was killed.  A suite defines these tests for its
-;; client by `agents-define-rounds'.
+;; client by `agents-define-rounds'.  The commands are such as clients that accept
+;; edits run without a question.
 
 ;;; Code:
 
@@ -25,6 +26,7 @@
                      (,(intern (format "agents-rounds-%s" name)) ,client))))))
     `(progn
        ,@(mapcar #'test-of '(three-of-them
+                             its-edits-pass-and-are-reviewed-after-the-turn
                              what-it-commits-is-pending-all-the-same)))))
 
 (defun agents-rounds--shell (client command)
@@ -43,7 +45,7 @@
 Return what it was told at its first request, one string."
   (apply #'agents-start client
          (mapcar (apply-partially #'agents-rounds--shell client) commands))
-  (agents-end)
+  (message "DBG %S" (agents-end))
   (should-not (e2e-eval '(agent-q-diff-open-reviews)))
   (e2e-wait-for (seq-every-p #'caddr (agents-turns--recorded)))
   (string-join (car (agents-turns--told)) "\n"))
@@ -71,16 +73,17 @@ Return what it was told at its first request, one string."
                "reviewed"
                (agents-rounds--play
                 client
-                "sed -i 's/^line 5$/LINE 5/; s/^line 20$/LINE 20/' a.txt"
-                "cat > b.txt <<EOT\none\ntwo\nEOT")))
+                "sed -i 's/^line 5$/LINE 5/' a.txt"
+                "sed -i 's/^line 20$/LINE 20/' a.txt"
+                "cat > b.txt <<'EOT'\none\ntwo\nEOT")))
   (agents-rounds--review "^ a\\.txt: hunk 1/2 ")
   (e2e-press "C-u r")
   (e2e-see "Why is it rejected")
   (e2e-type "keep it quiet")
   (e2e-keys "RET")
   (e2e-see "^Hunk 1 of a\\.txt taken out")
-  (e2e-press "a M-n Q")
-  (e2e-see "^Question on b\\.txt")
+  (e2e-press "a Q")
+  (e2e-see "^Question on lines 1 to 2 of b\\.txt")
   (e2e-type "why not in a.txt?")
   (e2e-press "RET q")
   (e2e-see (format "%s is told with your next prompt" (agents-name client)))
@@ -88,11 +91,12 @@ Return what it was told at its first request, one string."
   ;; The next turn begins with just that.
   (let ((told (agents-rounds--play
                client
-               "sed -i 's/^line 5$/LINE 5/; s/^line 35$/LINE 35/' a.txt")))
+               "sed -i 's/^line 5$/LINE 5/' a.txt"
+               "sed -i 's/^line 35$/LINE 35/' a.txt")))
     (should (string-search "1 hunk kept, 1 taken out, 1 undecided" told))
     (should (string-search "- a.txt, line 5. The user says: keep it quiet\n    -line 5\n    +LINE 5"
                            told))
-    (should (string-search "- [1] b.txt: why not in a.txt?" told)))
+    (should (string-search "- [1] b.txt, lines 1 to 2: why not in a.txt?" told)))
   (e2e-eval `(let* ((default-directory ,(file-name-as-directory (e2e-path "project")))
                     (agent-q-diff-call (agent-q-diff-call-with 'agent ,client)))
                (agent-q-diff-tools-call "resolve_comment" '(id "1" answer "It is another list."))))
@@ -114,13 +118,45 @@ Return what it was told at its first request, one string."
                                  (string-replace "line 35" "LINE 35" (e2e-text)))))
   (should-not (e2e-eval `(aref (agent-q-diff-module-pending ,(e2e-path "project") nil) 2))))
 
+(defun agents-rounds-its-edits-pass-and-are-reviewed-after-the-turn (client)
+  "Check that edits by the own tool of CLIENT pass, where that was chosen.
+The user is asked nothing during the turn, and the next turn begins with what
+was said after it."
+  (e2e-eval '(ignore (setq agent-q-diff-decide-when '((t . after)))))
+  (apply #'agents-start client
+         (append (agents-edit client "a.txt" "line 5\n" "LINE 5\n")
+                 (agents-edit client "a.txt" "line 20\n" "LINE 20\n")))
+  (let ((told (agents-end)))
+    (agents-should-be-told
+     told "The edit of %s was made, and is not reviewed yet: the user \
+reviews it after your turn, and may take parts of it out then." "a.txt"))
+  (should-not (e2e-eval '(agent-q-diff-open-reviews)))
+  (should (equal (agents-bytes "a.txt") (e2e-text 5 20)))
+  (e2e-see (format "%s has ended: 1 file to review" (agents-name client)))
+  (agents-rounds--review "^ hunk 1/2 .*Begin\\. · a\\.txt")
+  (dolist (reason '("keep it quiet" "this one, too"))
+    (e2e-press "C-u r")
+    (e2e-see "Why is it rejected")
+    (e2e-type reason)
+    (e2e-press "RET"))
+  (e2e-press "q")
+  (e2e-see "is told with your next prompt")
+  (should (equal (agents-bytes "a.txt") (e2e-text)))
+  (let ((told (agents-rounds--play client "true")))
+    (should (string-search "- a.txt, line 5. The user says: keep it quiet\n" told))
+    (should (string-search "- a.txt, line 20. The user says: this one, too\n" told))))
+
 (defun agents-rounds-what-it-commits-is-pending-all-the-same (client)
   "Check that what CLIENT commits by itself is reviewed after its turn."
-  (agents-rounds--play
-   client
-   "sed -i 's/^line 5$/LINE 5/' a.txt"
-   "git -c user.name=a -c user.email=a commit -qam its")
-  (agents-rounds--review "^ a\\.txt: hunk 1/1 ")
+  (let ((default-directory (file-name-as-directory (e2e-path "project"))))
+    (dolist (name '("user.name" "user.email"))
+      (should (= 0 (call-process "git" nil nil nil "config" name "its")))))
+  (let ((agents-claude-options '("--allowedTools" "Bash(git commit:*)")))
+    (agents-rounds--play client
+                         "sed -i 's/^line 5$/LINE 5/' a.txt"
+                         "git commit -qam its"))
+  (should (equal (agents-bytes "a.txt") (e2e-text 5)))
+  (agents-rounds--review "^ hunk 1/1 ")
   (e2e-press "r")
   (e2e-see "^Hunk 1 taken out")
   (e2e-press "q")

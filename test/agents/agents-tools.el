@@ -111,6 +111,9 @@ mode: they write scripts that call tools.")
 (defvar agents-codex-sandbox "danger-full-access"
   "Sandbox of Codex; this one is none.")
 
+(defvar agents-claude-options nil
+  "Further options of Claude Code.")
+
 (defvar agents-gemini-mode "auto_edit"
   "The approval mode of Gemini CLI; in \"yolo\", its shell runs without a question.")
 
@@ -246,7 +249,8 @@ What is typed while it starts is lost."
   "Return the command that has CLIENT answer a prompt with the model at URL."
   (cons (expand-file-name (concat "node_modules/.bin/" client) (agents-directory))
         (pcase-exhaustive client
-          ("claude" `("-p" ,agents-prompt "--permission-mode" "acceptEdits"))
+          ("claude" `("-p" ,agents-prompt "--permission-mode" "acceptEdits"
+                      ,@agents-claude-options))
           ("claude-agent-acp" '())
           ("opencode" `("run" ,agents-prompt))
           ("codex" `("exec" "--skip-git-repo-check" "-s" ,agents-codex-sandbox
