@@ -202,7 +202,14 @@ decided."
   "Record what agents are told of the decisions on CHANGE.
 The decisions stand even if that cannot be stored."
   (condition-case err
-      (agent-q-diff-round-note change)
+      (progn
+        (agent-q-diff-round-note change)
+        ;; After its end, as when it is looked at again, nothing else queues it.
+        (unless (seq-some (lambda (review)
+                            (eq change (agent-q-diff-session-change review)))
+                          (agent-q-diff-open-reviews))
+          (agent-q-diff-round-queue-now
+           (agent-q-diff-round-root (agent-q-diff-round-of change)))))
     (error
      (agent-q-diff-base-warn
       (format "The decision is recorded, but what the agent is told of it is not: %s"

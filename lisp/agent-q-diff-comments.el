@@ -286,17 +286,17 @@ Agents that work in its project read it like a comment in a review.  KIND is
                                                       (file-truename root))
                                   (vector 'new start n nil) (or kind 'comment) text))
       (deactivate-mark)
-      (agent-q-diff-round-queue-now root)
-      (run-hook-with-args 'agent-q-diff-round-changed-functions root)
-      (message "The agent reads it with your next prompt"))))
+      (let ((when (agent-q-diff-round-queue-now root)))
+        (run-hook-with-args 'agent-q-diff-round-changed-functions root)
+        (message "Said; %s" when)))))
 
 (defun agent-q-diff-comments--check-file ()
   "Return the root of the project of this buffer's file.
 Signal an error if its lines cannot be commented on."
   (unless buffer-file-name
     (user-error "This buffer visits no file"))
-  (when (buffer-modified-p)
-    (user-error "Save the file first: its lines are not as in this buffer"))
+  (when (or (buffer-modified-p) (not (verify-visited-file-modtime)))
+    (user-error "Save or revert this buffer first: the lines of the file are others"))
   (car (agent-q-diff-pending-look default-directory)))
 
 (defun agent-q-diff-comments--lines-of-file ()
@@ -325,7 +325,7 @@ Signal an error if its lines cannot be commented on."
   "Return the entries of the list of this buffer's project."
   (mapcar
    (lambda (one)
-     (list one
+     (list (agent-q-diff-comment-id one)
            (vector (number-to-string (agent-q-diff-comment-id one))
                    (agent-q-diff-comments--state one)
                    (concat (agent-q-diff-comments--name one)
@@ -340,8 +340,11 @@ Signal an error if its lines cannot be commented on."
 
 (defun agent-q-diff-comments--listed ()
   "Return the comment at point in the list, or signal that there is none."
-  (or (tabulated-list-get-id)
-      (user-error "No comment is listed here")))
+  (let ((id (tabulated-list-get-id)))
+    (or (seq-find (lambda (one) (eql id (agent-q-diff-comment-id one)))
+                  (agent-q-diff-engine-call #'agent-q-diff-module-comments
+                                            default-directory nil))
+        (user-error "No comment is listed here"))))
 
 (defun agent-q-diff-comments--all-of (one)
   "Return all that is said in ONE, an `agent-q-diff-comment', for the echo area."
@@ -382,7 +385,11 @@ Signal an error if its lines cannot be commented on."
 (defun agent-q-diff-comments-close ()
   "Close the comment at point: it is not shown, nor told, any more."
   (interactive)
-  (agent-q-diff-comments--close default-directory (agent-q-diff-comments--listed)))
+  (let ((line (line-number-at-pos)))
+    (agent-q-diff-comments--close default-directory (agent-q-diff-comments--listed))
+    ;; The list has a line less.
+    (goto-char (point-min))
+    (forward-line (1- line))))
 
 (defvar agent-q-diff-comments-mode-map
   (let ((map (make-sparse-keymap)))
@@ -406,7 +413,7 @@ handled until you close it; it is stale if its lines are gone."
 
 (defun agent-q-diff-comments--before-p (one other)
   "Return non-nil if ONE, an entry of the list, was made before OTHER."
-  (< (agent-q-diff-comment-id (car one)) (agent-q-diff-comment-id (car other))))
+  (< (car one) (car other)))
 
 ;;;###autoload
 (defun agent-q-diff-comments ()

@@ -39,7 +39,10 @@ These are the names of the texts that are compared.")
 That is a list of `agent-q-diff-rejected'.")
   (marks nil :documentation "The marks of all hunks after the last decision, a vector.")
   (decided (make-hash-table) :documentation "Table from ids of decided hunks to how.
-That is [MARK TURNS PATH WORD REASON]; REASON is one that was taken over.")
+That is [MARK TURNS REJECTED REASON]; REJECTED is an `agent-q-diff-rejected' or
+nil, and REASON one that was taken over.")
+  (counts (make-hash-table) :documentation "Table from indices of files to tables.
+Each is from the word for the lines of a hunk to the number of such hunks.")
   (labels (make-hash-table) :documentation "Table from ids of hunks to their labels, or `none'."))
 
 (cl-defstruct (agent-q-diff-rejected (:type vector) (:copier nil))
@@ -77,6 +80,13 @@ FILES are a list of `agent-q-diff-pending-file'."
    (agent-q-diff-round-root (agent-q-diff-round-of change))))
 
 ;;;; The lines of a hunk
+
+(defun agent-q-diff-round--plain (text)
+  "Return TEXT as characters; bytes that are none are shown by their numbers."
+  (replace-regexp-in-string
+   "[\x3fff80-\x3fffff]"
+   (lambda (byte) (format "\\%o" (logand #xff (aref byte 0))))
+   (substring-no-properties (agent-q-diff-engine-text text)) t t))
 
 (defun agent-q-diff-round--diff (change hunk)
   "Return HUNK of CHANGE as text: a header and lines as in a diff.
@@ -205,12 +215,7 @@ has other lines, too."
                                    alike)))
               (cons same t)
             (cons (car alike)
-                  (if (= 1 (seq-count
-                            (lambda (other)
-                              (equal word (car (agent-q-diff-round--words
-                                                (agent-q-diff-round--diff change other)))))
-                            (agent-q-diff-change-hunks-of
-                             change (agent-q-diff-change-file-index change hunk))))
+                  (if (= 1 (agent-q-diff-round--n-equal change round hunk word))
                       t
                     'like)))
         (let ((changed (concat "\n" (agent-q-diff-round--changed diff))))
@@ -221,6 +226,20 @@ has other lines, too."
                                      (string-search (concat "\n" lines) changed))))
                             all)))
             (cons part 'part)))))))
+
+(defun agent-q-diff-round--n-equal (change round hunk word)
+  "Return how many hunks of the file of HUNK of CHANGE have WORD for their lines.
+They were counted when that was first asked in ROUND."
+  (let* ((file (agent-q-diff-change-file-index change hunk))
+         (counts (gethash file (agent-q-diff-round-counts round))))
+    (unless counts
+      (setq counts (make-hash-table :test #'equal))
+      (puthash file counts (agent-q-diff-round-counts round))
+      (dolist (other (agent-q-diff-change-hunks-of change file))
+        (cl-incf (gethash (car (agent-q-diff-round--words
+                                (agent-q-diff-round--diff change other)))
+                          counts 0))))
+    (gethash word counts 1)))
 
 (defun agent-q-diff-round--label-words (one how)
   "Return words for ONE, an `agent-q-diff-rejected', as a label of a hunk.
@@ -365,28 +384,51 @@ much that changes."
       (when before
         (agent-q-diff-round--undo change round id count))
       (when mark
-        (let* ((path (agent-q-diff-round-path change hunk))
-               (turns (agent-q-diff-change-hunk-turns change hunk))
-               (diff (and (eq mark 'rejected) (agent-q-diff-round--diff change hunk)))
-               (words (and diff (agent-q-diff-round--words diff)))
-               (reason (and diff (agent-q-diff-round--take-over-reason change round hunk))))
-          (puthash id (vector mark turns path (car words) reason) decided)
-          (funcall count turns (if diff 1 0) 1)
-          (when diff
-            (funcall reject
-                     (agent-q-diff-round--rejected change path hunk diff words))))))))
+        (let* ((turns (agent-q-diff-change-hunk-turns change hunk))
+               (reason (and (eq mark 'rejected)
+                            (agent-q-diff-round--take-over-reason change round hunk)))
+               (one (and (eq mark 'rejected)
+                         (agent-q-diff-round--rejected change hunk))))
+          (puthash id (vector mark turns one reason) decided)
+          (funcall count turns (if one 1 0) 1)
+          (if one
+              (funcall reject one)
+            (agent-q-diff-round--forget-kept change round hunk)))))))
 
-(defun agent-q-diff-round--rejected (change path hunk diff words)
-  "Return the `agent-q-diff-rejected' for HUNK of CHANGE, a hunk of PATH.
-DIFF and WORDS are its text and the words for that."
-  (make-agent-q-diff-rejected
-   :path path :hunk (car words) :context (cdr words)
+(defun agent-q-diff-round--forget (round one)
+  "Record that ONE, a rejection in ROUND, does not hold any more.
+ONE is an `agent-q-diff-rejected'."
+  (agent-q-diff-engine-call
+   #'agent-q-diff-module-forget-rejected (agent-q-diff-round-root round)
+   (agent-q-diff-rejected-path one) (agent-q-diff-rejected-hunk one)
+   (agent-q-diff-rejected-context one) (agent-q-diff-rejected-line one)))
+
+(defun agent-q-diff-round--forget-kept (change round hunk)
+  "Forget that HUNK of CHANGE, in ROUND, was rejected before: now it is kept."
+  (when-let ((one (agent-q-diff-round--rejection change round hunk)))
+    (unless (agent-q-diff-round--part-p change round hunk)
+      (agent-q-diff-round--forget round one))))
+
+(defun agent-q-diff-round--rejected (change hunk)
+  "Return the `agent-q-diff-rejected' for HUNK of CHANGE."
+  (let* ((diff (agent-q-diff-round--diff change hunk))
+         (words (agent-q-diff-round--words diff)))
+    (make-agent-q-diff-rejected
+     :path (agent-q-diff-round-path change hunk) :hunk (car words) :context (cdr words)
    :time (truncate (float-time))
-   :reason (or (agent-q-diff-change-comment change (agent-q-diff-change-hunk change hunk)) "")
-   :line (pcase (agent-q-diff-round--lines diff)
-           (`(,_ ,start ,_) (1+ start))
-           (_ 0))
-   :lines (if (string-search "\n" diff) (agent-q-diff-round--changed diff) diff)))
+   :reason (agent-q-diff-round--plain
+            (or (agent-q-diff-change-comment change (agent-q-diff-change-hunk change hunk)) ""))
+   :line (agent-q-diff-round--old-line diff)
+   :lines (agent-q-diff-round--plain
+           (if (string-search "\n" diff) (agent-q-diff-round--changed diff) diff)))))
+
+(defun agent-q-diff-round--old-line (diff)
+  "Return the first line of the old text, from 1, that DIFF is about, or 0."
+  (if-let ((starts (agent-q-diff-round--starts diff)))
+      (+ 1 (car starts)
+         (length (seq-take-while (lambda (line) (string-prefix-p " " line))
+                                 (cdr (split-string diff "\n")))))
+    0))
 
 (defun agent-q-diff-round--take-over-reason (change round hunk)
   "Give HUNK of CHANGE, just rejected, the reason of its rejection before.
@@ -407,17 +449,15 @@ or nil if there was none to be given."
 (defun agent-q-diff-round--undo (change round id count)
   "Record that the hunk with ID is not decided any more as it was in ROUND.
 CHANGE is that of ROUND, and COUNT is as for `agent-q-diff-round--note-hunk'."
-  (pcase-let ((`[,mark ,turns ,path ,word ,reason]
-               (gethash id (agent-q-diff-round-decided round)))
+  (pcase-let ((`[,mark ,turns ,one ,reason] (gethash id (agent-q-diff-round-decided round)))
               (hunk (agent-q-diff-module-hunk-with-id (agent-q-diff-change-engine change) id)))
     (remhash id (agent-q-diff-round-decided round))
     (funcall count turns (if (eq mark 'rejected) 1 0) -1)
-    (when (eq mark 'rejected)
+    (when one
       (when (and hunk reason
                  (equal reason (alist-get hunk (agent-q-diff-change-comments change))))
         (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil))
-      (agent-q-diff-engine-call #'agent-q-diff-module-forget-rejected
-                                (agent-q-diff-round-root round) path word))))
+      (agent-q-diff-round--forget round one))))
 
 (defun agent-q-diff-round--note-gone (change round count)
   "Record which decided hunks of CHANGE, in ROUND, are pending or gone.
@@ -436,7 +476,7 @@ COUNT is as for `agent-q-diff-round--note-hunk'."
 
 (defun agent-q-diff-round-finished-p (review)
   "Return non-nil if the user has ended REVIEW, whatever was decided."
-  (and (memq (agent-q-diff-session-outcome review) '(decided undecided))
+  (and (memq (agent-q-diff-session-outcome review) '(decided undecided killed))
        (not agent-q-diff-round-is-replacing)))
 
 (defun agent-q-diff-round--finish (review)
@@ -444,31 +484,46 @@ COUNT is as for `agent-q-diff-round--note-hunk'."
 Note in REVIEW who will read it."
   (when-let* ((change (agent-q-diff-session-change review))
               (round (agent-q-diff-round-of change)))
-    (agent-q-diff-round--note-reasons change round)
-    (when (agent-q-diff-round-finished-p review)
-      (agent-q-diff-engine-call #'agent-q-diff-module-finish-round
-                                (agent-q-diff-round-root round))
-      (unless (funcall (agent-q-diff-written-awaited-p (agent-q-diff-change-written change)))
-        (agent-q-diff-round--keep-comments review round)
-        (setf (agent-q-diff-session-told review) (agent-q-diff-round--queue change round))))))
+    (condition-case err
+        (let ((is-awaited (funcall (agent-q-diff-written-awaited-p
+                                    (agent-q-diff-change-written change)))))
+          (agent-q-diff-round--note-reasons change round is-awaited)
+          (when (agent-q-diff-round-finished-p review)
+            (agent-q-diff-engine-call #'agent-q-diff-module-finish-round
+                                      (agent-q-diff-round-root round))
+            (unless is-awaited
+              (agent-q-diff-round--keep-comments review round)
+              (setf (agent-q-diff-session-told review)
+                    (agent-q-diff-round--queue change round)))))
+      (error
+       (setf (agent-q-diff-session-told review)
+             (format "the agent is not told, since that failed: %s"
+                     (agent-q-diff-visible (agent-q-diff-error-text err))))))))
 
 (add-hook 'agent-q-diff-lifecycle-ending-functions #'agent-q-diff-round--finish)
 
-(defun agent-q-diff-round--note-reasons (change round)
-  "Record the comments on rejected hunks of CHANGE of ROUND.
-They may be newer than the rejections."
-  (let ((rejected
-         (cl-loop for (hunk . comment) in (agent-q-diff-change-comments change)
-                  when (and comment
-                            (eq 'rejected (agent-q-diff-engine-hunk-mark
-                                           (agent-q-diff-change-hunk change hunk))))
-                  collect (let ((diff (agent-q-diff-round--diff change hunk)))
-                            (agent-q-diff-round--rejected
-                             change (agent-q-diff-round-path change hunk) hunk diff
-                             (agent-q-diff-round--words diff))))))
-    (when rejected
+(defun agent-q-diff-round--note-reasons (change round is-told)
+  "Record the reasons for rejections in CHANGE of ROUND as they are now.
+If IS-TOLD is non-nil, an agent reads them in another way."
+  (let ((changed nil))
+    (maphash
+     (lambda (id decided)
+       (when-let* ((one (aref decided 2))
+                   (hunk (agent-q-diff-module-hunk-with-id
+                          (agent-q-diff-change-engine change) id)))
+         (let ((reason (agent-q-diff-round--plain
+                        (or (agent-q-diff-change-comment
+                             change (agent-q-diff-change-hunk change hunk))
+                            ""))))
+           (unless (and (equal reason (agent-q-diff-rejected-reason one))
+                        (not is-told))
+             (setf (agent-q-diff-rejected-reason one) reason
+                   (agent-q-diff-rejected-is-told one) (and is-told t))
+             (push one changed)))))
+     (agent-q-diff-round-decided round))
+    (when changed
       (agent-q-diff-engine-call #'agent-q-diff-module-note-rejected
-                                (agent-q-diff-round-root round) rejected))))
+                                (agent-q-diff-round-root round) changed))))
 
 (defun agent-q-diff-round--keep-comments (review round)
   "Make comments on lines of those on hunks of REVIEW that are not rejected.
@@ -482,9 +537,14 @@ REVIEW."
         (when (and comment
                    (not (eq 'rejected (agent-q-diff-engine-hunk-mark snapshot)))
                    (not (memql (agent-q-diff-engine-hunk-id snapshot) waiting)))
-          (agent-q-diff-round-comment round (agent-q-diff-round-path change hunk)
-                                      (agent-q-diff-round-hunk-lines change hunk)
-                                      'comment comment)
+          (let ((path (agent-q-diff-round-path change hunk)))
+            ;; Its lines may be others than those of the texts that were compared.
+            (condition-case nil
+                (agent-q-diff-round-comment round path
+                                            (agent-q-diff-round-hunk-lines change hunk)
+                                            'comment comment)
+              (agent-q-diff-error
+               (agent-q-diff-round-comment round path nil 'comment comment))))
           (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil))))
     (when-let ((comment (agent-q-diff-session-comment review)))
       (agent-q-diff-round-comment round "" nil 'comment comment))))
@@ -514,13 +574,28 @@ Their lines are those of the texts of ROUND."
 (defun agent-q-diff-round--queue (change round)
   "Queue the message about CHANGE of ROUND.
 Return words for who will read it, or nil if there is nothing to be told."
-  (when-let* ((root (agent-q-diff-round-root round))
-              (text (agent-q-diff-round--text root (agent-q-diff-round--counts change)
-                                              (agent-q-diff-round--back change round))))
-    (let ((to (seq-uniq (append (agent-q-diff-round--agents change)
-                                (agent-q-diff-round--untold-agents root)))))
+  (agent-q-diff-round--queue-text
+   (agent-q-diff-round-root round)
+   (agent-q-diff-round--text (agent-q-diff-round-root round)
+                             (agent-q-diff-round--counts change)
+                             (agent-q-diff-round--back change round))
+   (agent-q-diff-round--agents change)))
+
+(defun agent-q-diff-round--queue-text (root text to)
+  "Queue TEXT, (TEXT . IDS) or nil, in the project at ROOT, for the agents TO.
+Who was to read what nobody has read yet reads this instead.  If TEXT is nil,
+nobody has to read anything any more.  Return words for who will read it."
+  (let* ((untold (agent-q-diff-round--untold-messages root))
+         (to (seq-uniq (append to (mapcan (lambda (message) (copy-sequence (aref message 2)))
+                                          untold)))))
+    (cond
+     (text
       (agent-q-diff-engine-call #'agent-q-diff-module-queue-message root to (car text) (cdr text))
-      (agent-q-diff-round--who-is-told root to))))
+      (agent-q-diff-round--who-is-told root to))
+     (untold
+      (agent-q-diff-engine-call #'agent-q-diff-module-told root
+                                (mapcar (lambda (message) (aref message 0)) untold) nil)
+      nil))))
 
 (defun agent-q-diff-round--who-is-told (root to)
   "Return a clause about when the agents TO are told, in the project at ROOT."
@@ -529,19 +604,15 @@ Return words for who will read it, or nil if there is nothing to be told."
                                 (list (aref turn 1))))
                          (agent-q-diff-engine-call #'agent-q-diff-module-turns root)))
          (told (seq-filter (lambda (agent) (member agent hooked)) to)))
-    (if told
-        (format "your next prompt tells %s" (mapconcat #'agent-q-diff-visible told ", "))
-      "M-x agent-q-diff-copy-message copies what to tell the agent")))
+    (cond
+     (told (format "your next prompt tells %s" (mapconcat #'agent-q-diff-visible told ", ")))
+     ((and hooked (member "" to)) "your next prompt tells the agent")
+     (t "M-x agent-q-diff-copy-message copies what to tell the agent"))))
 
 (defun agent-q-diff-round--untold-messages (root)
   "Return the messages in the project at ROOT that some agent was not told."
   (seq-remove (lambda (message) (eq t (aref message 2)))
               (agent-q-diff-engine-call #'agent-q-diff-module-messages root)))
-
-(defun agent-q-diff-round--untold-agents (root)
-  "Return the names of the agents that have a message in the project at ROOT."
-  (mapcan (lambda (message) (copy-sequence (aref message 2)))
-          (agent-q-diff-round--untold-messages root)))
 
 (defun agent-q-diff-round--agents (change)
   "Return the names of the agents that wrote what is in CHANGE."
@@ -580,14 +651,25 @@ that of CHANGE."
                            (agent-q-diff-rejected-hunk
                             (agent-q-diff-round--rejection change round hunk))))))
 
-(defconst agent-q-diff-round--max-lines 40
+(defconst agent-q-diff-round--max-length 8000
+  "Most characters of a message in which many lines are quoted.")
+
+(defvar agent-q-diff-round--max-lines 40
   "Most lines of a hunk, or of what is commented on, that agents are told.")
+
+(defconst agent-q-diff-round--max-width 300
+  "Most characters of a line that agents are told.")
 
 (defun agent-q-diff-round--quoted (text prefix)
   "Return the lines of TEXT with PREFIX, those after the first ones only counted."
-  (let* ((lines (split-string (string-remove-suffix "\n" text) "\n"))
+  (let* ((lines (split-string (string-remove-suffix "\n" (agent-q-diff-round--plain text)) "\n"))
          (more (- (length lines) agent-q-diff-round--max-lines)))
-    (mapconcat (lambda (line) (concat prefix line "\n"))
+    (mapconcat (lambda (line)
+                 (concat prefix
+                         (if (length< line agent-q-diff-round--max-width)
+                             line
+                           (concat (substring line 0 agent-q-diff-round--max-width) "…"))
+                         "\n"))
                (append (seq-take lines agent-q-diff-round--max-lines)
                        (and (< 0 more) (list (format "… (%d more lines)" more))))
                "")))
@@ -612,20 +694,31 @@ COUNTS is a clause about the review, or nil; BACK is as from
         (open (agent-q-diff-round--in-state root '(open))))
     (when (or rejected open)
       (cons
-       (string-join
+       (agent-q-diff-round--shortened
+        (lambda ()
+          (string-join
         (delq nil
               (cons
-               (format "The user has reviewed in Emacs what was written into %s%s."
-                       root
-                       (if counts (concat ": " counts) ""))
+               (if counts
+                   (format "The user has reviewed in Emacs what was written into %s: %s."
+                           root counts)
+                 (format "This is what the user says in Emacs about %s." root))
                (cons
                 (agent-q-diff-round--section
                  "The user rejected these changes, and they were undone in the files. Do not make them \
 again unless the user asks for it:"
                  (agent-q-diff-round--in-order rejected) (apply-partially #'agent-q-diff-round--rejected-text root))
                 (agent-q-diff-round--comment-sections open))))
-        "\n\n")
+        "\n\n")))
        (mapcar #'agent-q-diff-comment-id open)))))
+
+(defun agent-q-diff-round--shortened (function)
+  "Call FUNCTION for a text; if that is long, again, with few lines quoted."
+  (let ((text (funcall function)))
+    (if (length< text agent-q-diff-round--max-length)
+        text
+      (let ((agent-q-diff-round--max-lines 4))
+        (funcall function)))))
 
 (defun agent-q-diff-round--in-order (rejected)
   "Return REJECTED, a list of `agent-q-diff-rejected', by path and line."
@@ -673,15 +766,35 @@ They count as told."
        (concat heading "\n\n"
                (string-trim-right (mapconcat text-of all "\n")))))
 
+(defun agent-q-diff-round--unsaved-p (file lines)
+  "Return non-nil if LINES were undone in the buffer of FILE, but not on disk.
+LINES are those of a hunk, with their signs."
+  (when-let ((unsaved (agent-q-diff-reviewed-unsaved file)))
+    (pcase-let* ((`(,_ ,_ (,_ . ,saved) . (,_ . ,new)) unsaved)
+                 (added (mapconcat (lambda (line) (concat (substring line 1) "\n"))
+                                   (seq-filter (lambda (line) (string-prefix-p "+" line))
+                                               (split-string lines "\n"))
+                                   ""))
+                 (times (lambda (bytes)
+                          (let ((regexp (regexp-quote (encode-coding-string added 'utf-8))))
+                            (with-temp-buffer
+                              (set-buffer-multibyte nil)
+                              (insert bytes)
+                              (how-many regexp (point-min) (point-max)))))))
+      ;; Of lines that were only removed, nobody can say more.
+      (or (string-empty-p added)
+          (> (funcall times saved) (funcall times new))))))
+
 (defun agent-q-diff-round--rejected-text (root one)
   "Return what agents read about ONE in the project at ROOT.
 ONE is an `agent-q-diff-rejected'."
   (let ((path (agent-q-diff-rejected-path one))
         (line (agent-q-diff-rejected-line one))
         (reason (agent-q-diff-rejected-reason one)))
-    (concat "- " path
+    (concat "- " (agent-q-diff-visible path)
             (if (< 0 line) (format ", line %d" line) "")
-            (if (agent-q-diff-reviewed-unsaved (expand-file-name path root))
+            (if (agent-q-diff-round--unsaved-p (expand-file-name path root)
+                                               (agent-q-diff-rejected-lines one))
                 " (only in Emacs so far: the file still has the change, since it is not saved yet)"
               "")
             (if (string-empty-p reason) "" (format ". The user says: %s" reason))
@@ -692,9 +805,9 @@ ONE is an `agent-q-diff-rejected'."
   "Return what agents read about ONE, an `agent-q-diff-comment'."
   (let ((path (agent-q-diff-comment-path one)))
     (concat (format "- [%d] %s" (agent-q-diff-comment-id one)
-                    (if (string-empty-p path) "all of it" path))
+                    (if (string-empty-p path) "all of it" (agent-q-diff-visible path)))
             (agent-q-diff-round--comment-place one)
-            (format ": %s\n" (agent-q-diff-comment-text one))
+            (format ": %s\n" (agent-q-diff-round--plain (agent-q-diff-comment-text one)))
             (if (agent-q-diff-comment-side one)
                 (agent-q-diff-round--quoted (agent-q-diff-comment-lines one) "    > ")
               ""))))
@@ -722,22 +835,30 @@ ONE is an `agent-q-diff-rejected'."
             (format "lines %d to %d" (1+ line) (+ line n)))
           (if (eq side 'old) " before the change" "")))
 
+(defun agent-q-diff-round--open-p (root)
+  "Return non-nil if a review of what was written in the project at ROOT is open.
+What is said there is told when it is finished."
+  (seq-some (lambda (review)
+              (when-let ((round (agent-q-diff-round-of (agent-q-diff-session-change review))))
+                (equal (file-name-as-directory root)
+                       (file-name-as-directory (agent-q-diff-round-root round)))))
+            (agent-q-diff-open-reviews)))
+
 (defun agent-q-diff-round-queue-again (root)
   "Queue the message in the project at ROOT again, if one waits.
-A comment has changed since."
-  (when (agent-q-diff-round--untold-messages root)
-    (agent-q-diff-round-queue-now root)))
+Something in it has changed since."
+  (when (and (agent-q-diff-round--untold-messages root)
+             (not (agent-q-diff-round--open-p root)))
+    (agent-q-diff-round--queue-text root (agent-q-diff-round--text root nil nil) nil)))
 
 (defun agent-q-diff-round-queue-now (root)
-  "Queue what is to be told in the project at ROOT, for who was to read a message.
-If nobody was, it is for whichever agent asks first."
-  (let ((untold (agent-q-diff-round--untold-messages root))
-        (text (agent-q-diff-round--text root nil nil)))
-    (when (or untold text)
-      (agent-q-diff-engine-call #'agent-q-diff-module-queue-message root
-                                (seq-uniq (agent-q-diff-round--untold-agents root))
-                                (or (car text) "The user has nothing to say any more.")
-                                (cdr text)))))
+  "Queue what is to be told in the project at ROOT, for any agent.
+Return words about when it is told."
+  (if (agent-q-diff-round--open-p root)
+      "the agent reads it when you have finished the review"
+    (agent-q-diff-round--queue-text root (agent-q-diff-round--text root nil nil) '(""))))
+
+(add-hook 'agent-q-diff-reviewed-noted-functions #'agent-q-diff-round-queue-again)
 
 ;;;; What agents ask for, and answer
 
@@ -762,22 +883,53 @@ only the comments and questions on that file."
   (let* ((path (file-relative-name
                 (expand-file-name path)
                 (car (agent-q-diff-pending-look default-directory))))
-         (all (seq-filter (lambda (one) (equal path (agent-q-diff-comment-path one)))
+         ;; What is said in an open review is told when that is finished.
+         (told (mapcan (lambda (message) (append (aref message 4) nil))
+                       (agent-q-diff-round--untold-messages default-directory)))
+         (all (seq-filter (lambda (one)
+                            (and (equal path (agent-q-diff-comment-path one))
+                                 (or (eq 'sent (agent-q-diff-comment-state one))
+                                     (memql (agent-q-diff-comment-id one) told))))
                           (agent-q-diff-round--in-state default-directory '(open sent)))))
     (or (agent-q-diff-round--section
          (format "What the user says about %s:" path) all #'agent-q-diff-round--comment-text)
         agent-q-diff-round--nothing)))
 
+(defun agent-q-diff-round--names-of (agent to)
+  "Return those of the names TO that AGENT may have, \"\" among them.
+Over MCP, agents have other names than their hooks, such as \"claude-code\".  An
+agent that asks and has none of the names may have any."
+  (let* ((words (lambda (name)
+                  (replace-regexp-in-string "[^a-z]+" " " (downcase (or name "")))))
+         (first (lambda (name) (car (split-string (funcall words name)))))
+         (mine (seq-filter (lambda (name)
+                             (or (string-empty-p name)
+                                 (equal (funcall first name) (funcall first agent))))
+                           to)))
+    (or mine
+        (and (not (seq-some (lambda (turn)
+                              (equal (funcall first (aref turn 1)) (funcall first agent)))
+                            (agent-q-diff-engine-call #'agent-q-diff-module-turns
+                                                      default-directory)))
+             to))))
+
+(defun agent-q-diff-round--untold-for (agent)
+  "Return the messages in the current project that AGENT was not told."
+  (seq-filter (lambda (message)
+                (agent-q-diff-round--names-of agent (aref message 2)))
+              (agent-q-diff-round--untold-messages default-directory)))
+
 (defun agent-q-diff-round--open-text ()
   "Return all that is open in the project of `default-directory', for its agent."
-  (let* ((untold (agent-q-diff-round--untold-messages default-directory))
+  (let* ((untold (agent-q-diff-round--untold-for (agent-q-diff-call-agent agent-q-diff-call)))
          (told (mapcan (lambda (message) (append (aref message 4) nil)) untold))
          (sent (seq-remove (lambda (one) (memql (agent-q-diff-comment-id one) told))
                            (agent-q-diff-round--in-state default-directory '(sent))))
          (before (agent-q-diff-round--section "Told before, and not handled yet:"
                                               sent #'agent-q-diff-round--comment-text)))
-    (agent-q-diff-engine-call #'agent-q-diff-module-told default-directory
-                              (mapcar (lambda (message) (aref message 0)) untold))
+    (pcase-dolist (`[,id ,_ ,to ,_ ,_] untold)
+      (dolist (name (agent-q-diff-round--names-of (agent-q-diff-call-agent agent-q-diff-call) to))
+        (agent-q-diff-engine-call #'agent-q-diff-module-told default-directory (list id) name)))
     (when untold
       (run-hook-with-args 'agent-q-diff-round-changed-functions default-directory))
     (string-join (or (append (mapcar (lambda (message) (aref message 3)) untold)
@@ -785,17 +937,27 @@ only the comments and questions on that file."
                      (list agent-q-diff-round--nothing))
                  "\n\n")))
 
+(defconst agent-q-diff-round--max-answer 4000
+  "Most characters of an agent's answer to a comment.")
+
 (defun agent-q-diff-round-answer (id answer)
   "Record ANSWER to the comment ID in the project of `default-directory'.
 ID is a string.  It is by the agent of the current call.  Return a message for
 it."
-  (unless (string-match-p "\\`[0-9]+\\'" id)
+  (unless (string-match-p "\\`[0-9]\\{1,9\\}\\'" id)
     (signal 'agent-q-diff-bad-arguments
             (list (format "\"%s\" is no id of a comment; it is a number such as 3" id))))
+  (when (string-blank-p answer)
+    (signal 'agent-q-diff-bad-arguments '("the answer must say something")))
+  (when (length> answer agent-q-diff-round--max-answer)
+    (signal 'agent-q-diff-bad-arguments
+            (list (format "the answer must have at most %d characters"
+                          agent-q-diff-round--max-answer))))
   (agent-q-diff-engine-call #'agent-q-diff-module-answer-comment default-directory
                             (string-to-number id)
                             (or (agent-q-diff-call-agent agent-q-diff-call) "An agent")
-                            answer)
+                            (agent-q-diff-round--plain answer))
+  (agent-q-diff-round-queue-again default-directory)
   (run-hook-with-args 'agent-q-diff-round-changed-functions default-directory)
   (message "%s has answered comment %s; M-x agent-q-diff-comments"
            (agent-q-diff-visible (or (agent-q-diff-call-agent agent-q-diff-call) "An agent")) id)
@@ -806,7 +968,7 @@ it."
 It counts as told."
   (let ((untold (agent-q-diff-round--untold-messages root)))
     (agent-q-diff-engine-call #'agent-q-diff-module-told root
-                              (mapcar (lambda (message) (aref message 0)) untold))
+                              (mapcar (lambda (message) (aref message 0)) untold) nil)
     (mapconcat (lambda (message) (aref message 3)) untold "\n\n")))
 
 (defun agent-q-diff-round-message (root)

@@ -218,16 +218,15 @@ fn ids(list: Value) -> Result<Vec<u64>> {
 ///
 /// That is a list of [ID TIME TO MESSAGE COMMENTS], the latest last.  TIME is when
 /// the review was finished, in seconds since 1970; the others are as for
-/// `agent-q-diff-module-queue-message'.  If all were told, return the last one,
-/// with t as TO.
+/// `agent-q-diff-module-queue-message', but that "" stands for any agent.  If all
+/// were told, return the last one, with t as TO.
 #[defun]
 fn messages<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
         with_project(env, folder, false, |project| {
             let all = answer(env, project.untold())?;
             let all = all.iter().map(|message| {
-                let to = message.to.iter().filter(|to| !to.is_empty());
-                let to: Vec<&str> = to.map(String::as_str).collect();
+                let to: Vec<&str> = message.to.iter().map(String::as_str).collect();
                 let message = [
                     message.id.into_lisp(env)?,
                     message.time.into_lisp(env)?,
@@ -245,13 +244,15 @@ fn messages<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-/// Record that the messages IDS in the project of FOLDER were told to all of their agents.
+/// Record that the messages IDS in the project of FOLDER were told to AGENT.
+///
+/// If that is nil, they were told to all of their agents.
 #[defun]
-fn told(env: &Env, folder: Value, ids: Value) -> Result<()> {
+fn told(env: &Env, folder: Value, ids: Value, agent: Option<String>) -> Result<()> {
     catching_panics(env, || {
         let ids = self::ids(ids)?;
         with_project(env, folder, false, |project| {
-            answer(env, project.told(None, &ids))
+            answer(env, project.told(agent.as_deref(), &ids))
         })
     })
 }
@@ -286,15 +287,23 @@ fn note_rejected(env: &Env, folder: Value, hunks: Value) -> Result<()> {
     })
 }
 
-/// Record that the user has not rejected after all what is HUNK in PATH.
+/// Record that the user has not rejected after all HUNK in PATH, with CONTEXT, at LINE.
 ///
-/// FOLDER and HUNK are as for `agent-q-diff-module-note-rejected'.
+/// FOLDER and the others are as for `agent-q-diff-module-note-rejected'.
 #[defun]
-fn forget_rejected(env: &Env, folder: Value, path: Value, hunk: String) -> Result<()> {
+fn forget_rejected(
+    env: &Env,
+    folder: Value,
+    path: Value,
+    hunk: String,
+    context: String,
+    line: u64,
+) -> Result<()> {
     catching_panics(env, || {
         let path = path.clone_string_contents()?;
         with_project(env, folder, false, |project| {
-            answer(env, project.forget_rejected(&path, &hunk))
+            let forgotten = project.forget_rejected(&path, (&hunk, &context), line);
+            answer(env, forgotten)
         })
     })
 }

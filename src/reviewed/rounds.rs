@@ -154,8 +154,8 @@ pub enum RoundRecord {
     Reply(u64, Reply),
     /// A hunk was rejected.
     Rejected(Rejected),
-    /// A hunk of this path is not rejected after all.
-    Unrejected(Path, String),
+    /// The hunk of this path, with these lines and those around it, at this line, is not rejected after all.
+    Unrejected(Path, String, String, u64),
     /// The user has finished a review; the number is that of the last turn that was over by then.
     Finished(u64),
     /// There is something to be told, instead of what nobody was told yet.
@@ -250,17 +250,19 @@ impl Rounds {
             }
             RoundRecord::Rejected(one) => {
                 self.rejected.retain(|other| {
-                    (&other.path, &other.hunk, &other.context)
-                        != (&one.path, &one.hunk, &one.context)
+                    (&other.path, &other.hunk, &other.context, other.line)
+                        != (&one.path, &one.hunk, &one.context, one.line)
                 });
                 self.rejected.push_back(one);
                 while self.rejected.len() > N_REJECTED {
                     self.rejected.pop_front();
                 }
             }
-            RoundRecord::Unrejected(path, hunk) => {
-                self.rejected
-                    .retain(|other| other.path != path || other.hunk != hunk);
+            RoundRecord::Unrejected(path, hunk, context, line) => {
+                self.rejected.retain(|other| {
+                    (&other.path, &other.hunk, &other.context, other.line)
+                        != (&path, &hunk, &context, line)
+                });
             }
             RoundRecord::Finished(turn) => self.finished = turn,
             RoundRecord::Message(message) => {
@@ -465,9 +467,12 @@ pub(crate) fn line(record: &RoundRecord) -> String {
             if one.is_told { "told" } else { "-" }
         ),
         RoundRecord::Finished(turn) => format!("finished {turn}"),
-        RoundRecord::Unrejected(path, hunk) => {
-            format!("unrejected {} {}", text_word(hunk), escaped(path))
-        }
+        RoundRecord::Unrejected(path, hunk, context, line) => format!(
+            "unrejected {} {} {} {line}",
+            text_word(hunk),
+            text_word(context),
+            escaped(path)
+        ),
         RoundRecord::Message(message) => {
             let to: String = message
                 .to
@@ -576,7 +581,12 @@ pub(crate) fn parse(words: &[&str]) -> Option<RoundRecord> {
             is_told: told == "told",
         }),
         ["finished", turn] => RoundRecord::Finished(turn.parse().ok()?),
-        ["unrejected", hunk, path] => RoundRecord::Unrejected(unescaped(path)?, text_of(hunk)?),
+        ["unrejected", hunk, context, path, line] => RoundRecord::Unrejected(
+            unescaped(path)?,
+            text_of(hunk)?,
+            text_of(context)?,
+            line.parse().ok()?,
+        ),
         [
             "message",
             id,
@@ -707,7 +717,7 @@ mod tests {
                 is_told: true,
             }),
             RoundRecord::Finished(12),
-            RoundRecord::Unrejected(path.clone(), "h2".to_owned()),
+            RoundRecord::Unrejected(path.clone(), "h2".to_owned(), "c".to_owned(), 3),
             RoundRecord::Message(message(&["Claude Code", ""])),
             RoundRecord::Message(Message {
                 id: 5,

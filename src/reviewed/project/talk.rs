@@ -280,14 +280,25 @@ impl Project {
         })
     }
 
-    /// Records that the user has not rejected after all what is `hunk` in `path`; see [`Rejected::hunk`].
+    /// Records that the user has not rejected after all what is `hunk` in `path`, with `context` around it, at
+    /// `line`; see [`Rejected`].
     ///
     /// # Errors
     ///
     /// [`ProjectError::Store`].
-    pub fn forget_rejected(&mut self, path: &[u8], hunk: &str) -> Result<(), ProjectError> {
+    pub fn forget_rejected(
+        &mut self,
+        path: &[u8],
+        (hunk, context): (&str, &str),
+        line: u64,
+    ) -> Result<(), ProjectError> {
         self.store.change(|ledger, _| {
-            ledger.note_round(RoundRecord::Unrejected(path.to_vec(), hunk.to_owned()));
+            ledger.note_round(RoundRecord::Unrejected(
+                path.to_vec(),
+                hunk.to_owned(),
+                context.to_owned(),
+                line,
+            ));
             Ok(())
         })
     }
