@@ -45,7 +45,7 @@
 Return what it was told at its first request, one string."
   (apply #'agents-start client
          (mapcar (apply-partially #'agents-rounds--shell client) commands))
-  (message "DBG %S" (agents-end))
+  (agents-end)
   (should-not (e2e-eval '(agent-q-diff-open-reviews)))
   (e2e-wait-for (seq-every-p #'caddr (agents-turns--recorded)))
   (string-join (car (agents-turns--told)) "\n"))
@@ -86,14 +86,14 @@ Return what it was told at its first request, one string."
   (e2e-see "^Question on lines 1 to 2 of b\\.txt")
   (e2e-type "why not in a.txt?")
   (e2e-press "RET q")
-  (e2e-see (format "%s is told with your next prompt" (agents-name client)))
+  (e2e-see "your next prompt")
   (should (equal (agents-bytes "a.txt") (string-replace "line 20" "LINE 20" (e2e-text))))
   ;; The next turn begins with just that.
   (let ((told (agents-rounds--play
                client
                "sed -i 's/^line 5$/LINE 5/' a.txt"
                "sed -i 's/^line 35$/LINE 35/' a.txt")))
-    (should (string-search "1 hunk kept, 1 taken out, 1 undecided" told))
+    (should (string-search "1 hunk kept, 1 hunk undone, 1 hunk undecided, and still in the files" told))
     (should (string-search "- a.txt, line 5. The user says: keep it quiet\n    -line 5\n    +LINE 5"
                            told))
     (should (string-search "- [1] b.txt, lines 1 to 2: why not in a.txt?" told)))
@@ -109,7 +109,7 @@ Return what it was told at its first request, one string."
   (e2e-press "r")
   (e2e-see "^Hunk 1 of a\\.txt taken out")
   (e2e-press "a a q")
-  (e2e-see "is told with your next prompt")
+  (e2e-see "your next prompt")
   (let ((told (agents-rounds--play client "true")))
     (should (string-search "The user says: keep it quiet" told))
     (should-not (string-search "why not in a.txt?" told)))
@@ -140,7 +140,7 @@ reviews it after your turn, and may take parts of it out then." "a.txt"))
     (e2e-type reason)
     (e2e-press "RET"))
   (e2e-press "q")
-  (e2e-see "is told with your next prompt")
+  (e2e-see "your next prompt")
   (should (equal (agents-bytes "a.txt") (e2e-text)))
   (let ((told (agents-rounds--play client "true")))
     (should (string-search "- a.txt, line 5. The user says: keep it quiet\n" told))
@@ -160,7 +160,7 @@ reviews it after your turn, and may take parts of it out then." "a.txt"))
   (e2e-press "r")
   (e2e-see "^Hunk 1 taken out")
   (e2e-press "q")
-  (e2e-see "is told with your next prompt")
+  (e2e-see "your next prompt")
   (should (equal (agents-bytes "a.txt") (e2e-text)))
   (should (string-search "-line 5\n" (agents-rounds--play client "true"))))
 

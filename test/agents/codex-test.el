@@ -73,6 +73,12 @@ In it, p is a patch of a line of a file."
        (agents-put "b.txt" (e2e-text))
        ,@body)))
 
+(ert-deftest agents-codex-rounds-three-of-them-in-code-mode ()
+  (let ((agents-codex-model "gpt-6.1-sol"))
+    (agents-with-emacs "codex"
+      (agents-turns--begin)
+      (agents-rounds-three-of-them "codex"))))
+
 (ert-deftest agents-codex-a-script-goes-on-after-each-edit ()
   (agents-codex-in-code-mode
     (agents-start "codex" (agents-codex-script
