@@ -89,9 +89,8 @@ Return non-nil if any was added."
       (agent-q-diff-waiting--look-later (current-buffer)))
     (agent-q-diff-signs-show-all)
     (let ((n (length hunks)))
-      (message (ngettext "%s will be taken out when %s has ended; the same key on it again: now"
-                         "%s will be taken out when %s has ended; the same key on them again: now"
-                         n)
+      (message (ngettext "%s is taken out when %s has ended; once more on it: now"
+                         "%s are taken out when %s has ended; once more on them: now" n)
                (if (= 1 n)
                    (agent-q-diff-buffer-hunk-words (car hunks) 'first)
                  (format "%d hunks" n))

@@ -61,7 +61,8 @@ Return a function that returns the list of the results so far."
 (ert-deftest aqd-gptel-all-tools-are-registered ()
   (aqd-gptel-with-tools
     (should (equal (mapcar (lambda (tool) (plist-get tool :name)) tools)
-                   '("edit_file" "propose_file_edit" "propose_patch" "propose_changes")))
+                   '("edit_file" "propose_file_edit" "propose_patch" "propose_changes"
+                     "review_comments" "resolve_comment")))
     (dolist (tool tools)
       (should (plist-get tool :async))
       (should-not (plist-get tool :confirm)))

@@ -346,8 +346,8 @@ them:\n\n- [1] f.txt, line 27: why?\n    > line 27\n\n" message)))
 
 (defun aqd-rounds-agent-edits (lines rejected number)
   "Return LINES after an agent has edited them in the round with NUMBER.
-It inserts new lines, changes others, and writes again some of REJECTED, lists of
-lines that were inserted, as a whole, in part or twice."
+It inserts new lines, and writes again some of REJECTED, lists of lines that
+were inserted, as a whole, in part or twice."
   (let ((insert (lambda (new)
                   (let ((at (random (1+ (length lines)))))
                     (setq lines (append (seq-take lines at) new (seq-drop lines at)))))))
