@@ -639,17 +639,15 @@ nobody has to read anything any more.  Return words for who will read it."
      ", ")))
 
 (defun agent-q-diff-round--back (change round)
-  "Return (PATH . WORD) of what is in files of CHANGE although it was rejected.
-The agent has written it again, or the user has changed their mind.  ROUND is
-that of CHANGE."
+  "Return what was rejected and is in files of CHANGE all the same.
+That is a list as from `agent-q-diff-round--key' each.  The agent has written it
+again, or the user has changed their mind.  ROUND is that of CHANGE."
   (unless (= 0 (hash-table-count (agent-q-diff-round-rejected round)))
     (cl-loop for mark in (agent-q-diff-module-marks (agent-q-diff-change-engine change))
              for hunk from 0
-             when (and (not (eq mark 'rejected))
-                       (agent-q-diff-round--rejection change round hunk))
-             collect (cons (agent-q-diff-round-path change hunk)
-                           (agent-q-diff-rejected-hunk
-                            (agent-q-diff-round--rejection change round hunk))))))
+             for one = (and (not (eq mark 'rejected))
+                            (agent-q-diff-round--rejection change round hunk))
+             when one collect (agent-q-diff-round--key one))))
 
 (defconst agent-q-diff-round--max-length 8000
   "Most characters of a message in which many lines are quoted.")
@@ -687,30 +685,39 @@ COUNTS is a clause about the review, or nil; BACK is as from
   (let ((rejected (seq-remove
                    (lambda (one)
                      (or (agent-q-diff-rejected-is-told one)
-                         (member (cons (agent-q-diff-rejected-path one)
-                                       (agent-q-diff-rejected-hunk one))
-                                 back)))
+                         (member (agent-q-diff-round--key one) back)))
                    (agent-q-diff-engine-call #'agent-q-diff-module-rejected root)))
         (open (agent-q-diff-round--in-state root '(open))))
     (when (or rejected open)
-      (cons
-       (agent-q-diff-round--shortened
-        (lambda ()
-          (string-join
-        (delq nil
-              (cons
-               (if counts
-                   (format "The user has reviewed in Emacs what was written into %s: %s."
-                           root counts)
-                 (format "This is what the user says in Emacs about %s." root))
-               (cons
-                (agent-q-diff-round--section
-                 "The user rejected these changes, and they were undone in the files. Do not make them \
-again unless the user asks for it:"
-                 (agent-q-diff-round--in-order rejected) (apply-partially #'agent-q-diff-round--rejected-text root))
-                (agent-q-diff-round--comment-sections open))))
-        "\n\n")))
-       (mapcar #'agent-q-diff-comment-id open)))))
+      (cons (agent-q-diff-round--shortened
+             (lambda ()
+               (string-join (agent-q-diff-round--paragraphs
+                             root counts (agent-q-diff-round--in-order rejected) open)
+                            "\n\n")))
+            (mapcar #'agent-q-diff-comment-id open)))))
+
+(defun agent-q-diff-round--paragraphs (root counts rejected open)
+  "Return the paragraphs of a message about the project at ROOT.
+It is about REJECTED and OPEN, lists of rejections and comments; COUNTS is as
+for `agent-q-diff-round--text'."
+  (delq nil
+        (append
+         (list
+          (if counts
+              (format "The user has reviewed in Emacs what was written into %s: %s."
+                      (agent-q-diff-visible root) counts)
+            (format "This is what the user says in Emacs about %s."
+                    (agent-q-diff-visible root)))
+          (agent-q-diff-round--section
+           "The user rejected these changes, and they were undone in the files. \
+Do not make them again unless the user asks for it:"
+           rejected (apply-partially #'agent-q-diff-round--rejected-text root)))
+         (agent-q-diff-round--comment-sections open))))
+
+(defun agent-q-diff-round--key (one)
+  "Return a key for ONE, an `agent-q-diff-rejected', that no other has."
+  (list (agent-q-diff-rejected-path one) (agent-q-diff-rejected-hunk one)
+        (agent-q-diff-rejected-context one) (agent-q-diff-rejected-line one)))
 
 (defun agent-q-diff-round--shortened (function)
   "Call FUNCTION for a text; if that is long, again, with few lines quoted."
