@@ -362,12 +362,38 @@ were inserted, as a whole, in part or twice."
            (funcall insert new))))
     lines))
 
+(defun aqd-rounds-should-be-true (undone lines)
+  "Check the message of the last round, in which UNDONE was rejected, by the bytes.
+UNDONE is a list of lists of changed lines; the file had LINES before."
+  (let ((text (and (aqd-rounds-waits-p) (agent-q-diff-round-message default-directory)))
+        (now (split-string (aqd-pending-has "f.txt") "\n" t))
+        (n-in (lambda (line list) (seq-count (apply-partially #'equal line) list))))
+    (should (eq (and undone t) (and text t)))
+    (when undone
+      (should (string-match-p (format " %d hunks? undone" (length undone)) text))
+      (should (= (length undone)
+                 (length (seq-filter (lambda (line)
+                                       (string-match-p "\\`- f\\.txt, line [0-9]+\\'" line))
+                                     (split-string text "\n"))))))
+    (dolist (content undone)
+      (should (string-search (mapconcat (lambda (line) (concat "    " line)) content "\n")
+                             text)))
+    ;; What it says was undone is not in the file, and nothing else is missing.
+    (dolist (line (seq-uniq lines))
+      (should (= (funcall n-in line now)
+                 (- (funcall n-in line lines)
+                    (funcall n-in (concat "+" line) (apply #'append undone))))))))
+
 (defun aqd-rounds-walk ()
   "Play six random rounds, and check what is shown in each."
   (aqd-with-repository
     (let ((lines (mapcar #'number-to-string (number-sequence 1 200)))
           (kept nil)
+          (accepted nil)
+          (undone nil)
           (rejected nil))
+      (aqd-pending-put "f.txt" (concat (string-join lines "\n") "\n"))
+      (agent-q-diff-module-mark-reviewed default-directory '("f.txt"))
       (dotimes (number 6)
         (setq lines (aqd-rounds-agent-edits
                      lines
@@ -383,6 +409,7 @@ were inserted, as a whole, in part or twice."
                                                  lines)))
                                kept))
         (aqd-pending-put "f.txt" (concat (string-join lines "\n") "\n"))
+        (setq undone nil)
         (aqd-rounds-play
           (let ((change agent-q-diff-buffer-change)
                 (contents (mapcar #'aqd-rounds-content
@@ -391,8 +418,11 @@ were inserted, as a whole, in part or twice."
                      for hunk from 0
                      do (should-not (seq-intersection content kept))
                      do (let ((label (agent-q-diff-round-label change hunk)))
-                          (should (eq (and (member content rejected) t)
-                                      (and label (not (string-prefix-p "with lines" label)))))
+                          ;; If the same lines were kept as well, either may be said.
+                          (unless (member content accepted)
+                            (should (eq (and (member content rejected) t)
+                                        (and label
+                                             (not (string-prefix-p "with lines" label))))))
                           (when (and label (string-prefix-p "with lines" label))
                             (should (seq-some (lambda (one)
                                                 (cl-every (lambda (line) (member line content))
@@ -402,9 +432,13 @@ were inserted, as a whole, in part or twice."
                      for hunk from 0
                      do (pcase (random 3)
                           (0 (aqd-pending-do #'agent-q-diff-accept-hunk hunk)
+                             (push content accepted)
                              (setq kept (append content kept)))
                           (1 (aqd-pending-do #'agent-q-diff-reject-hunk hunk)
-                             (push content rejected))))))
+                             (push content rejected)
+                             (push content undone))))))
+        (aqd-rounds-should-be-true undone lines)
+        (aqd-rounds-read)
         (setq lines (split-string (aqd-pending-has "f.txt") "\n" t))))))
 
 (ert-deftest aqd-rounds-random-rounds-show-only-what-is-new ()
