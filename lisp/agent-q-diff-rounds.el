@@ -598,7 +598,8 @@ nobody has to read anything any more.  Return words for who will read it."
       nil))))
 
 (defun agent-q-diff-round--who-is-told (root to)
-  "Return a clause about when the agents TO are told, in the project at ROOT."
+  "Return a clause about when the agents TO are told, or nil.
+They are those of the project at ROOT."
   (let* ((hooked (mapcan (lambda (turn)
                            (and (not (string-empty-p (aref turn 8)))
                                 (list (aref turn 1))))
@@ -607,7 +608,8 @@ nobody has to read anything any more.  Return words for who will read it."
     (cond
      (told (format "your next prompt tells %s" (mapconcat #'agent-q-diff-visible told ", ")))
      ((and hooked (member "" to)) "your next prompt tells the agent")
-     (t "M-x agent-q-diff-copy-message copies what to tell the agent"))))
+     ;; If nobody is known to have written it, there may be no agent.
+     (to "M-x agent-q-diff-copy-message copies what to tell the agent"))))
 
 (defun agent-q-diff-round--untold-messages (root)
   "Return the messages in the project at ROOT that some agent was not told."

@@ -352,6 +352,7 @@ No Emacs serves it."
                    '(("propose_file_edit" :false :false "object") ("edit_file" :false t nil)
                      ("propose_patch" :false :false "object")
                      ("propose_changes" :false :false "object")
+                     ("review_comments" t nil nil) ("resolve_comment" :false :false nil)
                      ("review_result" t nil "object"))))))
 
 (ert-deftest e2e-mcp-large-messages-that-are-no-proposals ()
