@@ -597,6 +597,10 @@ nobody has to read anything any more.  Return words for who will read it."
                                 (mapcar (lambda (message) (aref message 0)) untold) nil)
       nil))))
 
+(defconst agent-q-diff-round--how-to-tell
+  "M-x agent-q-diff-copy-message copies what to tell the agent"
+  "What the user is told if no hook tells the agent.")
+
 (defun agent-q-diff-round--who-is-told (root to)
   "Return a clause about when the agents TO are told, or nil.
 They are those of the project at ROOT."
@@ -609,7 +613,7 @@ They are those of the project at ROOT."
      (told (format "your next prompt tells %s" (mapconcat #'agent-q-diff-visible told ", ")))
      ((and hooked (member "" to)) "your next prompt tells the agent")
      ;; If nobody is known to have written it, there may be no agent.
-     (to "M-x agent-q-diff-copy-message copies what to tell the agent"))))
+     ((remove "" to) agent-q-diff-round--how-to-tell))))
 
 (defun agent-q-diff-round--untold-messages (root)
   "Return the messages in the project at ROOT that some agent was not told."
@@ -865,7 +869,8 @@ Something in it has changed since."
 Return words about when it is told."
   (if (agent-q-diff-round--open-p root)
       "the agent reads it when you have finished the review"
-    (agent-q-diff-round--queue-text root (agent-q-diff-round--text root nil nil) '(""))))
+    (or (agent-q-diff-round--queue-text root (agent-q-diff-round--text root nil nil) '(""))
+        agent-q-diff-round--how-to-tell)))
 
 (add-hook 'agent-q-diff-reviewed-noted-functions #'agent-q-diff-round-queue-again)
 
