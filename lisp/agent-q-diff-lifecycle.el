@@ -521,7 +521,7 @@ answer whatever they do."
                    ;; An agent that waits goes on with it.
                    (if (agent-q-diff-session-deadline review)
                        "the agent is told now"
-                     told))))
+                     (and (not (string-empty-p told)) told)))))
      ", ")))
 
 (defun agent-q-diff-lifecycle--say-decided (review)

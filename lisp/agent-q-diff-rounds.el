@@ -602,7 +602,7 @@ nobody has to read anything any more.  Return words for who will read it."
   "What the user is told if no hook tells the agent.")
 
 (defun agent-q-diff-round--who-is-told (root to)
-  "Return a clause about when the agents TO are told, or nil.
+  "Return a clause about when the agents TO are told, or an empty string.
 They are those of the project at ROOT."
   (let* ((hooked (mapcan (lambda (turn)
                            (and (not (string-empty-p (aref turn 8)))
@@ -612,8 +612,9 @@ They are those of the project at ROOT."
     (cond
      (told (format "your next prompt tells %s" (mapconcat #'agent-q-diff-visible told ", ")))
      ((and hooked (member "" to)) "your next prompt tells the agent")
+     ((remove "" to) agent-q-diff-round--how-to-tell)
      ;; If nobody is known to have written it, there may be no agent.
-     ((remove "" to) agent-q-diff-round--how-to-tell))))
+     (t ""))))
 
 (defun agent-q-diff-round--untold-messages (root)
   "Return the messages in the project at ROOT that some agent was not told."
@@ -869,8 +870,9 @@ Something in it has changed since."
 Return words about when it is told."
   (if (agent-q-diff-round--open-p root)
       "the agent reads it when you have finished the review"
-    (or (agent-q-diff-round--queue-text root (agent-q-diff-round--text root nil nil) '(""))
-        agent-q-diff-round--how-to-tell)))
+    (pcase (agent-q-diff-round--queue-text root (agent-q-diff-round--text root nil nil) '(""))
+      ((or 'nil "") agent-q-diff-round--how-to-tell)
+      (words words))))
 
 (add-hook 'agent-q-diff-reviewed-noted-functions #'agent-q-diff-round-queue-again)
 

@@ -39,7 +39,8 @@ The short slots come first, since `eval-expression' prints no more of it."
   (root nil :documentation "Directory that the names of several files are shown from, or nil.")
   (comment nil :documentation "The user's comment on the whole proposal, or nil.")
   (warning nil :documentation "What the user is warned about when the review ends, or nil.")
-  (told nil :documentation "A clause about who reads the message of the review later, or nil.")
+  (told nil :documentation "A clause about who reads the message of the review later, perhaps empty.
+If there is no message, nil.")
   (begun (current-time) :documentation "Time at which the review began.")
   (change nil :documentation "The `agent-q-diff-change' that is decided.")
   (description nil :documentation "What the agent says about the proposal, a string.")
