@@ -89,10 +89,12 @@ Return what it was told at its first request, one string."
   (e2e-see "your next prompt")
   (should (equal (agents-bytes "a.txt") (string-replace "line 20" "LINE 20" (e2e-text))))
   ;; The next turn begins with just that.
-  (let ((told (agents-rounds--play
-               client
-               "sed -i 's/^line 5$/LINE 5/' a.txt"
-               "sed -i 's/^line 35$/LINE 35/' a.txt")))
+  (let* ((agents-claude-options '("--allowedTools" "Bash(awk:*)" "Bash(mv:*)"))
+         (told (agents-rounds--play
+                client
+                "sed -i 's/^line 5$/LINE 5/' a.txt"
+                ;; A generator: it writes the file anew.
+                "awk 'NR == 35 { $0 = \"LINE 35\" } { print }' a.txt > a.new; mv a.new a.txt")))
     (should (string-search "1 hunk kept, 1 hunk undone, 1 hunk undecided, and still in the files" told))
     (should (string-search "- a.txt, line 5. The user says: keep it quiet\n    -line 5\n    +LINE 5"
                            told))
