@@ -415,12 +415,16 @@ ONE is an `agent-q-diff-rejected'."
          (words (agent-q-diff-round--words diff)))
     (make-agent-q-diff-rejected
      :path (agent-q-diff-round-path change hunk) :hunk (car words) :context (cdr words)
-   :time (truncate (float-time))
-   :reason (agent-q-diff-round--plain
-            (or (agent-q-diff-change-comment change (agent-q-diff-change-hunk change hunk)) ""))
-   :line (agent-q-diff-round--old-line diff)
-   :lines (agent-q-diff-round--plain
-           (if (string-search "\n" diff) (agent-q-diff-round--changed diff) diff)))))
+     :time (truncate (float-time))
+     :reason (agent-q-diff-round--reason change hunk)
+     :line (agent-q-diff-round--old-line diff)
+     :lines (agent-q-diff-round--plain
+             (if (string-search "\n" diff) (agent-q-diff-round--changed diff) diff)))))
+
+(defun agent-q-diff-round--reason (change hunk)
+  "Return the comment on HUNK of CHANGE, the reason if it is rejected, or \"\"."
+  (agent-q-diff-round--plain
+   (or (agent-q-diff-change-comment change (agent-q-diff-change-hunk change hunk)) "")))
 
 (defun agent-q-diff-round--old-line (diff)
   "Return the first line of the old text, from 1, that DIFF is about, or 0."
@@ -511,10 +515,7 @@ If IS-TOLD is non-nil, an agent reads them in another way."
        (when-let* ((one (aref decided 2))
                    (hunk (agent-q-diff-module-hunk-with-id
                           (agent-q-diff-change-engine change) id)))
-         (let ((reason (agent-q-diff-round--plain
-                        (or (agent-q-diff-change-comment
-                             change (agent-q-diff-change-hunk change hunk))
-                            ""))))
+         (let ((reason (agent-q-diff-round--reason change hunk)))
            (unless (and (equal reason (agent-q-diff-rejected-reason one))
                         (not is-told))
              (setf (agent-q-diff-rejected-reason one) reason
