@@ -563,13 +563,14 @@ The latest is the first."
                                   (copy-sequence (agent-q-diff-pending-file-authors file)))
                                 files)))
     (cl-loop for turn in (reverse turns)
-             for id = (aref turn 0)
+             for id = (agent-q-diff-turn-id turn)
              when (memql id pending)
              collect (cons (agent-q-diff-visible
                             (string-join
-                             (remove "" (list (aref turn 1)
-                                              (format-time-string "%F %T" (aref turn 3))
-                                              (aref turn 2)))
+                             (remove "" (list (agent-q-diff-turn-agent turn)
+                                              (format-time-string "%F %T"
+                                                                  (agent-q-diff-turn-time turn))
+                                              (agent-q-diff-turn-title turn)))
                              ", "))
                            id))))
 
@@ -675,9 +676,9 @@ the project at ROOT."
                                           (car (agent-q-diff-pending-file-turns file))))
                                        files)))
               (latest (apply #'max ids))
-              (turn (seq-find (lambda (turn) (= latest (aref turn 0)))
+              (turn (seq-find (lambda (turn) (= latest (agent-q-diff-turn-id turn)))
                               (agent-q-diff-engine-call #'agent-q-diff-module-turns root)))
-              (title (aref turn 2)))
+              (title (agent-q-diff-turn-title turn)))
     (and (not (string-empty-p title)) title)))
 
 (defun agent-q-diff-changes--with-comments (root result)

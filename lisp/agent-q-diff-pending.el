@@ -43,6 +43,11 @@ the slots of these names, their agents have names."
   path mode text new-mode new-text authors lines
   now-mode now-text from from-text turns)
 
+(cl-defstruct (agent-q-diff-turn (:type vector) (:constructor nil) (:copier nil))
+  "A turn, as in `agent-q-diff-module-turns'.
+Those in `agent-q-diff-module-pending' end with IS-OVER."
+  id agent title time is-over n-kept n-taken-out paths session)
+
 (defun agent-q-diff-pending-paths (files)
   "Return the paths of FILES, a list of `agent-q-diff-pending-file'.
 Those that files had before they were renamed are among them."
@@ -99,8 +104,8 @@ WHO and TURNS are as in `agent-q-diff-module-pending'."
    (mapcar (lambda (author)
              (cond
               ((integerp author)
-               (if-let ((turn (seq-find (lambda (turn) (eql author (aref turn 0))) turns)))
-                   (aref turn 1)
+               (if-let ((turn (seq-find (lambda (turn) (eql author (agent-q-diff-turn-id turn))) turns)))
+                   (agent-q-diff-turn-agent turn)
                  "an agent"))
               ;; Where no turn is known, nothing is outside one.
               ((and (eq author 'outside) (null turns)) 'somebody)

@@ -53,6 +53,10 @@ Each is from the word for the lines of a hunk to the number of such hunks.")
   "A comment, as in `agent-q-diff-module-comments'."
   id path side line n kind text state replies lines is-unsure was)
 
+(cl-defstruct (agent-q-diff-queued (:type vector) (:constructor nil) (:copier nil))
+  "A message to agents, as in `agent-q-diff-module-messages'."
+  id time to text comments)
+
 (defun agent-q-diff-round-begin (root files)
   "Return a round of FILES in the project at ROOT.
 FILES are a list of `agent-q-diff-pending-file'."
@@ -102,10 +106,7 @@ An operation has only words for itself."
 DIFF is as from `agent-q-diff-round--diff'."
   (let* ((lines (split-string diff "\n"))
          (others (seq-filter (lambda (line) (string-prefix-p " " line)) lines)))
-    (cons (agent-q-diff-module-hash
-           (if (cdr lines)
-               (agent-q-diff-round--changed diff)
-             diff))
+    (cons (agent-q-diff-module-hash (if (cdr lines) (agent-q-diff-round--changed diff) diff))
           (agent-q-diff-module-hash (string-join others "\n")))))
 
 (defun agent-q-diff-round--changed (diff)
@@ -178,9 +179,8 @@ CHANGE is one that was written before its review."
          (snapshot (agent-q-diff-change-hunk change hunk)))
     (and (null (agent-q-diff-engine-hunk-mark snapshot))
          (agent-q-diff-round--rejection change round hunk)
-         (let ((known (gethash (agent-q-diff-engine-hunk-id snapshot)
-                               (agent-q-diff-round-labels round))))
-           (car known)))))
+         (car (gethash (agent-q-diff-engine-hunk-id snapshot)
+                       (agent-q-diff-round-labels round))))))
 
 (defun agent-q-diff-round--rejection (change round hunk)
   "Return the `agent-q-diff-rejected' of earlier reviews that is like HUNK, or nil.
@@ -587,15 +587,13 @@ Return words for who will read it, or nil if there is nothing to be told."
 Who was to read what nobody has read yet reads this instead.  If TEXT is nil,
 nobody has to read anything any more.  Return words for who will read it."
   (let* ((untold (agent-q-diff-round--untold-messages root))
-         (to (seq-uniq (append to (mapcan (lambda (message) (copy-sequence (aref message 2)))
-                                          untold)))))
+         (to (seq-uniq (append to (seq-mapcat #'agent-q-diff-queued-to untold)))))
     (cond
      (text
       (agent-q-diff-engine-call #'agent-q-diff-module-queue-message root to (car text) (cdr text))
       (agent-q-diff-round--who-is-told root to))
      (untold
-      (agent-q-diff-engine-call #'agent-q-diff-module-told root
-                                (mapcar (lambda (message) (aref message 0)) untold) nil)
+      (agent-q-diff-round--note-told root untold)
       nil))))
 
 (defconst agent-q-diff-round--how-to-tell
@@ -605,10 +603,10 @@ nobody has to read anything any more.  Return words for who will read it."
 (defun agent-q-diff-round--who-is-told (root to)
   "Return a clause about when the agents TO are told, or an empty string.
 They are those of the project at ROOT."
-  (let* ((hooked (mapcan (lambda (turn)
-                           (and (not (string-empty-p (aref turn 8)))
-                                (list (aref turn 1))))
-                         (agent-q-diff-engine-call #'agent-q-diff-module-turns root)))
+  (let* ((hooked (mapcar #'agent-q-diff-turn-agent
+                         (seq-remove (lambda (turn)
+                                       (string-empty-p (agent-q-diff-turn-session turn)))
+                                     (agent-q-diff-engine-call #'agent-q-diff-module-turns root))))
          (told (seq-filter (lambda (agent) (member agent hooked)) to)))
     (cond
      (told (format "your next prompt tells %s" (mapconcat #'agent-q-diff-visible told ", ")))
@@ -619,8 +617,17 @@ They are those of the project at ROOT."
 
 (defun agent-q-diff-round--untold-messages (root)
   "Return the messages in the project at ROOT that some agent was not told."
-  (seq-remove (lambda (message) (eq t (aref message 2)))
+  (seq-remove (lambda (message) (eq t (agent-q-diff-queued-to message)))
               (agent-q-diff-engine-call #'agent-q-diff-module-messages root)))
+
+(defun agent-q-diff-round--note-told (root messages)
+  "Record that all agents of MESSAGES, in the project at ROOT, were told them."
+  (agent-q-diff-engine-call #'agent-q-diff-module-told root
+                            (mapcar #'agent-q-diff-queued-id messages) nil))
+
+(defun agent-q-diff-round--joined (messages)
+  "Return the texts of MESSAGES, a list of `agent-q-diff-queued', as one."
+  (mapconcat #'agent-q-diff-queued-text messages "\n\n"))
 
 (defun agent-q-diff-round--agents (change)
   "Return the names of the agents that wrote what is in CHANGE."
@@ -901,8 +908,8 @@ only the comments and questions on that file."
                 (expand-file-name path)
                 (car (agent-q-diff-pending-look default-directory))))
          ;; What is said in an open review is told when that is finished.
-         (told (mapcan (lambda (message) (append (aref message 4) nil))
-                       (agent-q-diff-round--untold-messages default-directory)))
+         (told (seq-mapcat #'agent-q-diff-queued-comments
+                           (agent-q-diff-round--untold-messages default-directory)))
          (all (seq-filter (lambda (one)
                             (and (equal path (agent-q-diff-comment-path one))
                                  (or (eq 'sent (agent-q-diff-comment-state one))
@@ -916,40 +923,36 @@ only the comments and questions on that file."
   "Return those of the names TO that AGENT may have, \"\" among them.
 Over MCP, agents have other names than their hooks, such as \"claude-code\".  An
 agent that asks and has none of the names may have any."
-  (let* ((words (lambda (name)
-                  (replace-regexp-in-string "[^a-z]+" " " (downcase (or name "")))))
-         (first (lambda (name) (car (split-string (funcall words name)))))
+  (let* ((first (lambda (name) (car (split-string (downcase (or name "")) "[^a-z]+" t))))
          (mine (seq-filter (lambda (name)
                              (or (string-empty-p name)
                                  (equal (funcall first name) (funcall first agent))))
                            to)))
     (or mine
-        (and (not (seq-some (lambda (turn)
-                              (equal (funcall first (aref turn 1)) (funcall first agent)))
-                            (agent-q-diff-engine-call #'agent-q-diff-module-turns
-                                                      default-directory)))
+        (and (not (member (funcall first agent)
+                          (mapcar (lambda (turn) (funcall first (agent-q-diff-turn-agent turn)))
+                                  (agent-q-diff-engine-call #'agent-q-diff-module-turns
+                                                            default-directory))))
              to))))
-
-(defun agent-q-diff-round--untold-for (agent)
-  "Return the messages in the current project that AGENT was not told."
-  (seq-filter (lambda (message)
-                (agent-q-diff-round--names-of agent (aref message 2)))
-              (agent-q-diff-round--untold-messages default-directory)))
 
 (defun agent-q-diff-round--open-text ()
   "Return all that is open in the project of `default-directory', for its agent."
-  (let* ((untold (agent-q-diff-round--untold-for (agent-q-diff-call-agent agent-q-diff-call)))
-         (told (mapcan (lambda (message) (append (aref message 4) nil)) untold))
+  (let* ((agent (agent-q-diff-call-agent agent-q-diff-call))
+         (names-of (lambda (message)
+                     (agent-q-diff-round--names-of agent (agent-q-diff-queued-to message))))
+         (untold (seq-filter names-of (agent-q-diff-round--untold-messages default-directory)))
+         (told (seq-mapcat #'agent-q-diff-queued-comments untold))
          (sent (seq-remove (lambda (one) (memql (agent-q-diff-comment-id one) told))
                            (agent-q-diff-round--in-state default-directory '(sent))))
          (before (agent-q-diff-round--section "Told before, and not handled yet:"
                                               sent #'agent-q-diff-round--comment-text)))
-    (pcase-dolist (`[,id ,_ ,to ,_ ,_] untold)
-      (dolist (name (agent-q-diff-round--names-of (agent-q-diff-call-agent agent-q-diff-call) to))
-        (agent-q-diff-engine-call #'agent-q-diff-module-told default-directory (list id) name)))
+    (dolist (message untold)
+      (dolist (name (funcall names-of message))
+        (agent-q-diff-engine-call #'agent-q-diff-module-told default-directory
+                                  (list (agent-q-diff-queued-id message)) name)))
     (when untold
       (run-hook-with-args 'agent-q-diff-round-changed-functions default-directory))
-    (string-join (or (append (mapcar (lambda (message) (aref message 3)) untold)
+    (string-join (or (append (mapcar #'agent-q-diff-queued-text untold)
                              (and before (list before)))
                      (list agent-q-diff-round--nothing))
                  "\n\n")))
@@ -984,15 +987,14 @@ it."
   "Return the text that agents of the project at ROOT are to be told, or \"\".
 It counts as told."
   (let ((untold (agent-q-diff-round--untold-messages root)))
-    (agent-q-diff-engine-call #'agent-q-diff-module-told root
-                              (mapcar (lambda (message) (aref message 0)) untold) nil)
-    (mapconcat (lambda (message) (aref message 3)) untold "\n\n")))
+    (agent-q-diff-round--note-told root untold)
+    (agent-q-diff-round--joined untold)))
 
 (defun agent-q-diff-round-message (root)
   "Return the text that agents of the project at ROOT are told next, or nil.
 If they were told everything, that is what they were told last."
   (when-let ((messages (agent-q-diff-engine-call #'agent-q-diff-module-messages root)))
-    (mapconcat (lambda (message) (aref message 3)) messages "\n\n")))
+    (agent-q-diff-round--joined messages)))
 
 (provide 'agent-q-diff-rounds)
 ;;; agent-q-diff-rounds.el ends here

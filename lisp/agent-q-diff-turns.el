@@ -111,10 +111,6 @@ When it ends, call ANSWER with \"\"."
 
 ;;;; The list
 
-(cl-defstruct (agent-q-diff-turn (:type vector) (:constructor nil) (:copier nil))
-  "A turn, as in `agent-q-diff-module-turns'."
-  id agent title time is-over n-kept n-taken-out paths)
-
 (defun agent-q-diff-turns--undecided (turn found)
   "Return (N-FILES . N-HUNKS), how much of TURN is undecided.
 FOUND is as from `agent-q-diff-pending-look'."
