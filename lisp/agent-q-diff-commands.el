@@ -291,26 +291,23 @@ undo step of the target, and one decision for `agent-q-diff-undo'."
     (dolist (hunk hunks)
       (ignore-error error
         (agent-q-diff-decide-visit agent-q-diff-buffer-change hunk))))
-  (agent-q-diff-decide-as-one
+  (agent-q-diff-decide-in-one-step
    agent-q-diff-buffer-change
    (lambda ()
-     (agent-q-diff-change-as-one-step
-      agent-q-diff-buffer-change
-      (lambda ()
-        (let ((said nil)
-              (n (length hunks)))
-          (while (and hunks
-                      (progn
-                        (agent-q-diff-buffer-goto-hunk (pop hunks))
-                        (setq said (agent-q-diff-commands--do command)))))
-          (when (and said (< 1 n))
-            (setq said (concat (format "%d hunks" n)
-                               (string-remove-prefix
-                                (agent-q-diff-buffer-hunk-words
-                                 (agent-q-diff-buffer-hunk-here) 'first)
-                                said)))
-            (message "%s" said))
-          said))))))
+     (let ((said nil)
+           (n (length hunks)))
+       (while (and hunks
+                   (progn
+                     (agent-q-diff-buffer-goto-hunk (pop hunks))
+                     (setq said (agent-q-diff-commands--do command)))))
+       (when (and said (< 1 n))
+         (setq said (concat (format "%d hunks" n)
+                            (string-remove-prefix
+                             (agent-q-diff-buffer-hunk-words
+                              (agent-q-diff-buffer-hunk-here) 'first)
+                             said)))
+         (message "%s" said))
+       said))))
 
 (defun agent-q-diff-accept-hunk (&optional advance)
   "Apply the hunk at point to the target.

@@ -454,14 +454,7 @@ those for which it returns VALUE.  If FILE is not nil, only that file is meant."
   "Accept the pending hunks of CHANGE one by one, except those in EXCEPT.
 This is one undo step all the same.  Return a list of (HUNK . REASON):
 those that could not be applied."
-  (agent-q-diff-decide-as-one
-   change
-   (lambda ()
-     (agent-q-diff-decide--accept-one-by-one change except))))
-
-(defun agent-q-diff-decide--accept-one-by-one (change except)
-  "Do what `agent-q-diff-decide--accept-each' does with CHANGE and EXCEPT."
-  (agent-q-diff-change-as-one-step
+  (agent-q-diff-decide-in-one-step
    change
    (lambda ()
      (let ((failed nil))
@@ -547,6 +540,14 @@ signal an error that says why, and nothing has changed."
       (let ((n (- (agent-q-diff-module-n-decisions engine) before)))
         (when (> n 1)
           (agent-q-diff-module-join-decisions engine n))))))
+
+(defun agent-q-diff-decide-in-one-step (change function)
+  "Call FUNCTION and return its value; its decisions on CHANGE become one.
+In each target, the edits that it makes are one undo step."
+  (agent-q-diff-decide-as-one
+   change
+   (lambda ()
+     (agent-q-diff-change-as-one-step change function))))
 
 (provide 'agent-q-diff-decide)
 ;;; agent-q-diff-decide.el ends here

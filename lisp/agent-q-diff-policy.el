@@ -204,15 +204,12 @@ asked for, unless that is of what was written already."
 MEANT is as from `agent-q-diff-policy--meant'."
   (let* ((change (agent-q-diff-session-change review))
          (done nil))
-    (agent-q-diff-decide-as-one
+    (agent-q-diff-decide-in-one-step
      change
      (lambda ()
-       (agent-q-diff-change-as-one-step
-        change
-        (lambda ()
-          (pcase-dolist (`(,id . ,rule) meant)
-            (when-let ((did (agent-q-diff-policy--decide-one change id (cdr rule))))
-              (push (cons did (car rule)) done)))))))
+       (pcase-dolist (`(,id . ,rule) meant)
+         (when-let ((did (agent-q-diff-policy--decide-one change id (cdr rule))))
+           (push (cons did (car rule)) done)))))
     (agent-q-diff-buffer-write-states)
     (if (and (not (agent-q-diff-change-written change))
              (zerop (nth 3 (agent-q-diff-change-tally change))))

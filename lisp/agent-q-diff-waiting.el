@@ -161,31 +161,28 @@ stay pending."
          (n-done 0)
          (failed nil))
     (setf (agent-q-diff-written-waiting written) nil)
-    (agent-q-diff-decide-as-one
+    (agent-q-diff-decide-in-one-step
      change
      (lambda ()
-       (agent-q-diff-change-as-one-step
-        change
-        (lambda ()
-          (dolist (id waiting)
-            (let ((hunk (agent-q-diff-module-hunk-with-id
-                         (agent-q-diff-change-engine change) id)))
-              (condition-case err
-                  (cond
-                   ((null hunk)
-                    (push "one that is not there any more" failed))
-                   ((agent-q-diff-engine-hunk-mark (agent-q-diff-change-hunk change hunk)))
-                   ((not (memq (agent-q-diff-change-file-of change hunk) fresh))
-                    (push (format "%s, since something was reviewed there meanwhile"
-                                  (agent-q-diff-buffer-hunk-words hunk))
-                          failed))
-                   (t
-                    (agent-q-diff-decide-hunk change 'reject hunk)
-                    (cl-incf n-done)))
-                (error
-                 (push (format "%s: %s" (agent-q-diff-buffer-hunk-words hunk)
-                               (agent-q-diff-error-text err))
-                       failed)))))))))
+       (dolist (id waiting)
+         (let ((hunk (agent-q-diff-module-hunk-with-id
+                      (agent-q-diff-change-engine change) id)))
+           (condition-case err
+               (cond
+                ((null hunk)
+                 (push "one that is not there any more" failed))
+                ((agent-q-diff-engine-hunk-mark (agent-q-diff-change-hunk change hunk)))
+                ((not (memq (agent-q-diff-change-file-of change hunk) fresh))
+                 (push (format "%s, since something was reviewed there meanwhile"
+                               (agent-q-diff-buffer-hunk-words hunk))
+                       failed))
+                (t
+                 (agent-q-diff-decide-hunk change 'reject hunk)
+                 (cl-incf n-done)))
+             (error
+              (push (format "%s: %s" (agent-q-diff-buffer-hunk-words hunk)
+                            (agent-q-diff-error-text err))
+                    failed)))))))
     (agent-q-diff-buffer-write-states)
     (agent-q-diff-signs-show-all)
     (agent-q-diff-waiting--note-after-command)
