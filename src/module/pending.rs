@@ -299,17 +299,21 @@ fn lines<'e>(env: &'e Env, lines: &[(Range<usize>, Authors)]) -> Result<Value<'e
 
 /// Returns `turns` for Lisp.
 fn turns<'e>(env: &'e Env, turns: &VecDeque<Turn>) -> Result<Value<'e>> {
-    let turns = turns.iter().map(|turn| {
-        let turn = [
-            turn.id.into_lisp(env)?,
-            text(env, turn.agent.as_bytes())?,
-            text(env, turn.title.as_bytes())?,
-            turn.time.into_lisp(env)?,
-            turn.is_over.into_lisp(env)?,
-        ];
-        vector(env, turn)
-    });
+    let turns = turns
+        .iter()
+        .map(|turn| vector(env, turn_members(env, turn)?));
     list(env, turns.collect::<Result<Vec<_>>>()?)
+}
+
+/// Returns the members of `turn` for Lisp: id, agent, title, time, and whether it is over.
+pub fn turn_members<'e>(env: &'e Env, turn: &Turn) -> Result<[Value<'e>; 5]> {
+    Ok([
+        turn.id.into_lisp(env)?,
+        text(env, turn.agent.as_bytes())?,
+        text(env, turn.title.as_bytes())?,
+        turn.time.into_lisp(env)?,
+        turn.is_over.into_lisp(env)?,
+    ])
 }
 
 /// Record that AGENT begins a turn in SESSION, with TITLE, in the project of FOLDER.

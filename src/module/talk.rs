@@ -7,7 +7,7 @@ use agent_q_diff_reviewed::{Digest, Placed};
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 
 use crate::lisp::{answer, catching_panics, elements, list, text, vector};
-use crate::pending::{since_for_lisp, with_project};
+use crate::pending::{since_for_lisp, turn_members, with_project};
 
 /// The words for the sides of a comparison.
 const SIDES: [(&str, Side); 2] = [("old", Side::Old), ("new", Side::New)];
@@ -387,16 +387,20 @@ fn turns<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
                         list(env, paths.collect::<Result<Vec<_>>>()?)?
                     }
                 };
+                let [id, agent, title, time, is_over] = turn_members(env, turn)?;
+                let n_kept = outcome.n_kept.into_lisp(env)?;
+                let n_taken_out = outcome.n_taken_out.into_lisp(env)?;
+                let session = text(env, turn.session.as_bytes())?;
                 let turn = [
-                    turn.id.into_lisp(env)?,
-                    text(env, turn.agent.as_bytes())?,
-                    text(env, turn.title.as_bytes())?,
-                    turn.time.into_lisp(env)?,
-                    turn.is_over.into_lisp(env)?,
-                    outcome.n_kept.into_lisp(env)?,
-                    outcome.n_taken_out.into_lisp(env)?,
+                    id,
+                    agent,
+                    title,
+                    time,
+                    is_over,
+                    n_kept,
+                    n_taken_out,
                     wrote,
-                    text(env, turn.session.as_bytes())?,
+                    session,
                 ];
                 vector(env, turn)
             });
