@@ -29,6 +29,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
@@ -73,13 +74,8 @@ none, or is not in this buffer yet."
     (save-excursion
       (goto-char (agent-q-diff-buffer-position hunk))
       (cond
-       ((looking-at "@@ -\\([0-9]+\\)\\(?:,\\([0-9]+\\)\\)? \\+\\([0-9]+\\)\\(?:,\\([0-9]+\\)\\)? @@")
-        (cl-flet ((side (start n)
-                    (let ((start (string-to-number (match-string start)))
-                          (n (string-to-number (or (match-string n) "1"))))
-                      ;; Of no lines, the number is that of the line before.
-                      (list (if (zerop n) start (1- start)) n))))
-          (append (side 1 2) (side 3 4))))
+       ((agent-q-diff-engine-hunk-lines
+         (buffer-substring-no-properties (point) (line-end-position))))
        ;; The lines of a file that is to be deleted.
        ((eq 'delete (car (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk)))
         (forward-line)

@@ -157,6 +157,21 @@
 
 ;;;; What the module returns
 
+(defun agent-q-diff-engine-hunk-lines (header)
+  "Return (OLD N-OLD NEW N-NEW), the lines of both sides of a hunk, by HEADER.
+HEADER is a string that begins with the header of a hunk in a unified diff.
+OLD and NEW are the numbers of the first lines, from 0.  Return nil if it is no
+header."
+  (when (string-match
+         "\\`@@ -\\([0-9]+\\)\\(?:,\\([0-9]+\\)\\)? \\+\\([0-9]+\\)\\(?:,\\([0-9]+\\)\\)? @@"
+         header)
+    (cl-flet ((side (start n)
+                (let ((start (string-to-number (match-string start header)))
+                      (n (string-to-number (or (match-string n header) "1"))))
+                  ;; Of no lines, the number is that of the line before.
+                  (list (if (zerop n) start (1- start)) n))))
+      (append (side 1 2) (side 3 4)))))
+
 (cl-defstruct (agent-q-diff-engine-hunk (:type vector) (:constructor nil) (:copier nil))
   "A hunk, as returned by `agent-q-diff-module-hunk'."
   index id mark fact reason place line offset fuzz places was-in is-edited)

@@ -124,13 +124,8 @@ Return nil if it has none."
 
 (defun agent-q-diff-round--starts (diff)
   "Return (OLD . NEW), the first line of each side in DIFF, from 0, or nil."
-  (when (string-match "\\`@@ -\\([0-9]+\\)\\(?:,\\([0-9]+\\)\\)? \\+\\([0-9]+\\)\\(?:,\\([0-9]+\\)\\)?"
-                      diff)
-    (cl-flet ((start (line n)
-                (let ((line (string-to-number (match-string line diff))))
-                  ;; Without lines, the number is that of the line above.
-                  (if (equal "0" (match-string n diff)) line (1- line)))))
-      (cons (start 1 2) (start 3 4)))))
+  (pcase (agent-q-diff-engine-hunk-lines diff)
+    (`(,old ,_ ,new ,_) (cons old new))))
 
 (defun agent-q-diff-round--lines (diff)
   "Return the changed lines of DIFF: (SIDE START N), or nil if it has none.
