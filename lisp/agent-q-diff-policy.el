@@ -260,22 +260,21 @@ then the hunk says why."
 
 (defun agent-q-diff-policy--forget (&rest _)
   "Forget the rules of those hunks that the user has decided otherwise."
-  (when-let* ((change agent-q-diff-buffer-change)
-              (engine (agent-q-diff-change-engine change))
-              (written (or (agent-q-diff-change-written change) t)))
-    (cl-callf2 seq-filter
-        (pcase-lambda (`(,id . (,mark . ,_)))
-          (or (and (agent-q-diff-written-p written)
-                   (memql id (agent-q-diff-written-waiting written)))
-              (when-let ((hunk (agent-q-diff-module-hunk-with-id engine id)))
-                (eq mark (agent-q-diff-engine-hunk-mark
-                          (agent-q-diff-change-hunk change hunk))))))
-        (agent-q-diff-change-by-policy change))))
+  (when-let ((change agent-q-diff-buffer-change))
+    (let ((waiting (when-let ((written (agent-q-diff-change-written change)))
+                     (agent-q-diff-written-waiting written))))
+      (cl-callf2 seq-filter
+          (pcase-lambda (`(,id . (,mark . ,_)))
+            (or (memql id waiting)
+                (when-let ((hunk (agent-q-diff-module-hunk-with-id
+                                  (agent-q-diff-change-engine change) id)))
+                  (eq mark (agent-q-diff-engine-hunk-mark
+                            (agent-q-diff-change-hunk change hunk))))))
+          (agent-q-diff-change-by-policy change)))))
 
 (defun agent-q-diff-policy--words (done)
   "Return words about DONE, a list of (DID . CLASS), what rules have decided."
-  (mapconcat
-   #'identity
+  (string-join
    (cl-loop for (did one . more)
             in '((keep "%d hunk kept by your rules (%s)"
                        . "%d hunks kept by your rules (%s)")
