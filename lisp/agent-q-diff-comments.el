@@ -421,8 +421,7 @@ handled until you close it; it is stale if its lines are gone."
 They are those that you have not closed, over all files, with what agents have
 answered."
   (interactive)
-  (let ((root (file-name-as-directory
-               (car (agent-q-diff-pending-look default-directory)))))
+  (let ((root (car (agent-q-diff-pending-look default-directory))))
     (pop-to-buffer (get-buffer-create agent-q-diff-comments--list-name))
     (agent-q-diff-comments-mode)
     (setq default-directory root)

@@ -73,11 +73,6 @@ variables of files and directories cannot set it."
 ;; A chat that is a file must not choose itself, even if all else in it is trusted.
 (add-to-list 'ignored-local-variables 'agent-q-diff-send-to-agent)
 
-(defvar agent-q-diff-send--message-function #'agent-q-diff-round-message
-  "Function that returns the message of the last finished review of a project.
-It is called with the project's root, an absolute directory name, and returns
-a string, or nil if there is no message.")
-
 (defvar-local agent-q-diff-send--program 'unknown
   "The program that was in front in this buffer's terminal when it was chosen.
 See `agent-q-diff-send--program-in-front'.")
@@ -423,7 +418,7 @@ says what was done.  If that fails, copy TEXT to the kill ring and signal a
 (defun agent-q-diff-send--message (root)
   "Return the message of the last finished review of the project at ROOT."
   (or (ignore-error agent-q-diff-no-repository
-        (funcall agent-q-diff-send--message-function root))
+        (agent-q-diff-round-message root))
       (user-error "There is no message for an agent about %s"
                   (agent-q-diff-visible (abbreviate-file-name root)))))
 

@@ -192,8 +192,7 @@ Hunks that you decided before the write are not counted."
 For each, it has how many hunks it has written, and how many of them you
 have kept, taken out, and not decided yet."
   (interactive)
-  (let ((root (file-name-as-directory
-               (car (agent-q-diff-pending-look default-directory)))))
+  (let ((root (car (agent-q-diff-pending-look default-directory))))
     (pop-to-buffer (get-buffer-create "*agent-q-diff turns*"))
     (agent-q-diff-turns-mode)
     (setq default-directory root)

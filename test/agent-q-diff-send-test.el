@@ -117,10 +117,10 @@ It is the shell's SCRIPT, by default `aqd-send-script'."
 (defmacro aqd-send-with-message (text &rest body)
   "Run BODY while TEXT is the message of the last finished review."
   (declare (indent 1) (debug t))
-  `(let ((agent-q-diff-send--message-function
-          (lambda (root)
-            (should (equal aqd-send-root root))
-            ,text)))
+  `(cl-letf (((symbol-function 'agent-q-diff-round-message)
+              (lambda (root)
+                (should (equal aqd-send-root root))
+                ,text)))
      ,@body))
 
 ;;;; The text
@@ -612,11 +612,12 @@ and got no RET; it is in the kill ring"
 
 (ert-deftest aqd-send-commands-say-that-there-is-no-message ()
   (aqd-send-with-project
-    (dolist (agent-q-diff-send--message-function (list #'ignore agent-q-diff-send--message-function))
-      (dolist (command '(agent-q-diff-copy-message agent-q-diff-send-message))
-        (should (equal (format "There is no message for an agent about %s"
-                               (abbreviate-file-name aqd-send-root))
-                       (aqd-send-error command)))))
+    (dolist (function (list #'ignore #'agent-q-diff-round-message))
+      (cl-letf (((symbol-function 'agent-q-diff-round-message) (indirect-function function)))
+        (dolist (command '(agent-q-diff-copy-message agent-q-diff-send-message))
+          (should (equal (format "There is no message for an agent about %s"
+                                 (abbreviate-file-name aqd-send-root))
+                         (aqd-send-error command))))))
     (should-not kill-ring)))
 
 (ert-deftest aqd-send-message-puts-it-into-the-chosen-buffer ()

@@ -698,7 +698,8 @@ A question about calc.py, line 31: why \"more\"?
 (defun tours-agent-with-prompt ()
   "Begin an agent that reads lines, in the repository, with a message for it."
   (e2e-eval `(let ((default-directory ,(file-name-as-directory (e2e-path "p"))))
-               (setq agent-q-diff-send--message-function (lambda (_root) ,tours-message))
+               (advice-add 'agent-q-diff-round-message :override
+                           (lambda (_root) ,tours-message))
                (require 'comint)
                (set-process-query-on-exit-flag
                 (get-buffer-process

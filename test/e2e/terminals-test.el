@@ -38,9 +38,9 @@ It shows them as well, unless its argument is \"-echo\".")
        (e2e-eval `(ignore
                    (setq vterm-shell ,,command
                          default-directory ,e2e--folder
-                         project-find-functions nil
-                         agent-q-diff-send--message-function
-                         (lambda (_root) ,terminals-message))
+                         project-find-functions nil)
+                   (advice-add 'agent-q-diff-round-message :override
+                               (lambda (_root) ,terminals-message))
                    (with-current-buffer "*scratch*"
                      (setq default-directory ,e2e--folder))))
        (terminals-call "vterm")
