@@ -2,26 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use agent_q_diff_reviewed::rounds::{Kind, Rejected, Side, State};
+use agent_q_diff_reviewed::rounds::{KINDS, Rejected, SIDES, STATES, word};
 use agent_q_diff_reviewed::{Digest, Placed};
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 
 use crate::lisp::{answer, catching_panics, elements, list, text, vector};
 use crate::pending::{since_for_lisp, turn_members, with_project};
-
-/// The words for the sides of a comparison.
-const SIDES: [(&str, Side); 2] = [("old", Side::Old), ("new", Side::New)];
-
-/// The words for the kinds of comments.
-const KINDS: [(&str, Kind); 2] = [("comment", Kind::Comment), ("question", Kind::Question)];
-
-/// The words for how far comments are.
-const STATES: [(&str, State); 4] = [
-    ("open", State::Open),
-    ("sent", State::Sent),
-    ("handled", State::Handled),
-    ("closed", State::Closed),
-];
 
 /// Returns which of `words` the symbol `value` is.
 fn meaning<T: Copy>(env: &Env, words: &[(&str, T)], value: Value) -> Result<T> {
@@ -35,12 +21,6 @@ fn meaning<T: Copy>(env: &Env, words: &[(&str, T)], value: Value) -> Result<T> {
         env.intern("wrong-type-argument")?,
         [list(env, wanted)?, value],
     )
-}
-
-/// Returns the symbol for `meaning` among `words`.
-fn word<'e, T: PartialEq>(env: &'e Env, words: &[(&str, T)], meaning: T) -> Result<Value<'e>> {
-    let known = words.iter().find(|(_, other)| *other == meaning);
-    env.intern(known.map_or("nil", |(word, _)| word))
 }
 
 fn digest(name: Value) -> Result<Option<Digest>> {
@@ -127,7 +107,8 @@ fn answer_comment(env: &Env, folder: Value, id: u64, who: String, reply: String)
 /// SIDE is as for `agent-q-diff-module-comment', or nil if it is about the whole
 /// file.  LINE is the first of its N lines, from 0, or nil if they are not
 /// there any more, and LINES is what they were.  UNSURE is non-nil if such
-/// lines are in several places.  WAS is where the first was then, from 0.  REPLIES is a list of (WHO . REPLY).
+/// lines are in several places.  WAS is where the first was then, from 0.
+/// REPLIES is a list of (WHO . REPLY).
 ///
 /// TEXTS is a list of [PATH OLD NEW], the names of the texts of PATH in which
 /// the lines are looked for; of others, that is what is there now.
@@ -158,7 +139,7 @@ fn comment_for_lisp<'e>(env: &'e Env, placed: &Placed) -> Result<Value<'e>> {
     let (side, n, was) = match &comment.place {
         None => (nil, 0, 0),
         Some(place) => {
-            let side = word(env, &SIDES, place.side)?;
+            let side = env.intern(word(&SIDES, place.side))?;
             (side, place.lines.len(), place.lines.start)
         }
     };
@@ -176,9 +157,9 @@ fn comment_for_lisp<'e>(env: &'e Env, placed: &Placed) -> Result<Value<'e>> {
         side,
         line,
         n.into_lisp(env)?,
-        word(env, &KINDS, comment.kind)?,
+        env.intern(word(&KINDS, comment.kind))?,
         text(env, comment.text.as_bytes())?,
-        word(env, &STATES, comment.state)?,
+        env.intern(word(&STATES, comment.state))?,
         list(env, replies.collect::<Result<Vec<_>>>()?)?,
         text(env, lines)?,
         is_unsure.into_lisp(env)?,

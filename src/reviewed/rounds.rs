@@ -57,6 +57,32 @@ pub enum State {
     Closed,
 }
 
+/// The words for the sides of a comparison, in the ledger and for the editor.
+pub const SIDES: [(&str, Side); 2] = [("old", Side::Old), ("new", Side::New)];
+
+/// The words for what the user wants, likewise.
+pub const KINDS: [(&str, Kind); 2] = [("comment", Kind::Comment), ("question", Kind::Question)];
+
+/// The words for how far comments are, likewise.
+pub const STATES: [(&str, State); 4] = [
+    ("open", State::Open),
+    ("sent", State::Sent),
+    ("handled", State::Handled),
+    ("closed", State::Closed),
+];
+
+/// Returns the word for `meaning` in `words`, which have one for each.
+pub fn word<T: PartialEq>(words: &[(&'static str, T)], meaning: T) -> &'static str {
+    let known = words.iter().find(|(_, other)| *other == meaning);
+    known.map_or("", |(word, _)| word)
+}
+
+/// Returns what `word` means among `words`, or `None` if it is not one of them.
+pub fn meaning<T: Copy>(words: &[(&str, T)], word: &str) -> Option<T> {
+    let known = words.iter().find(|(other, _)| *other == word);
+    known.map(|(_, meaning)| *meaning)
+}
+
 /// What somebody has answered to a [`Comment`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
@@ -249,20 +275,14 @@ impl Rounds {
                 }
             }
             RoundRecord::Rejected(one) => {
-                self.rejected.retain(|other| {
-                    (&other.path, &other.hunk, &other.context, other.line)
-                        != (&one.path, &one.hunk, &one.context, one.line)
-                });
+                self.forget_rejected(&one.path, &one.hunk, &one.context, one.line);
                 self.rejected.push_back(one);
                 while self.rejected.len() > N_REJECTED {
                     self.rejected.pop_front();
                 }
             }
             RoundRecord::Unrejected(path, hunk, context, line) => {
-                self.rejected.retain(|other| {
-                    (&other.path, &other.hunk, &other.context, other.line)
-                        != (&path, &hunk, &context, line)
-                });
+                self.forget_rejected(&path, &hunk, &context, line);
             }
             RoundRecord::Finished(turn) => self.finished = turn,
             RoundRecord::Message(message) => {
@@ -293,6 +313,12 @@ impl Rounds {
                 }
             }
         }
+    }
+
+    fn forget_rejected(&mut self, path: &[u8], hunk: &str, context: &str, line: u64) {
+        self.rejected.retain(|one| {
+            (&*one.path, &*one.hunk, &*one.context, one.line) != (path, hunk, context, line)
+        });
     }
 
     fn tell(&mut self, id: u64, agent: Option<&str>) {
@@ -426,11 +452,7 @@ pub(crate) fn line(record: &RoundRecord) -> String {
             let place = comment.place.as_ref().map_or_else(
                 || "- - - -".to_owned(),
                 |place| {
-                    let side = if place.side == Side::Old {
-                        "old"
-                    } else {
-                        "new"
-                    };
+                    let side = word(&SIDES, place.side);
                     let Range { start, end } = place.lines;
                     format!("{side} {start} {end} {}", place.text)
                 },
@@ -439,16 +461,13 @@ pub(crate) fn line(record: &RoundRecord) -> String {
                 "comment {} {} {} {} {place} {} {}",
                 comment.id,
                 comment.time,
-                match comment.kind {
-                    Kind::Comment => "comment",
-                    Kind::Question => "question",
-                },
-                state_word(comment.state),
+                word(&KINDS, comment.kind),
+                word(&STATES, comment.state),
                 escaped(&comment.path),
                 text_word(&comment.text)
             )
         }
-        RoundRecord::State(id, state) => format!("comment-is {id} {}", state_word(*state)),
+        RoundRecord::State(id, state) => format!("comment-is {id} {}", word(&STATES, *state)),
         RoundRecord::Reply(id, reply) => format!(
             "reply {id} {} {} {}",
             reply.time,
@@ -533,25 +552,17 @@ pub(crate) fn parse(words: &[&str]) -> Option<RoundRecord> {
             place: match side {
                 "-" => None,
                 _ => Some(Place {
-                    side: match side {
-                        "old" => Side::Old,
-                        "new" => Side::New,
-                        _ => return None,
-                    },
+                    side: meaning(&SIDES, side)?,
                     lines: start.parse().ok()?..end.parse().ok()?,
                     text: Digest::parse(digest)?,
                 }),
             },
-            kind: match kind {
-                "comment" => Kind::Comment,
-                "question" => Kind::Question,
-                _ => return None,
-            },
+            kind: meaning(&KINDS, kind)?,
             text: text_of(text)?,
-            state: state_of(state)?,
+            state: meaning(&STATES, state)?,
             replies: Vec::new(),
         }),
-        ["comment-is", id, state] => RoundRecord::State(id.parse().ok()?, state_of(state)?),
+        ["comment-is", id, state] => RoundRecord::State(id.parse().ok()?, meaning(&STATES, state)?),
         ["reply", id, time, who, text] => RoundRecord::Reply(
             id.parse().ok()?,
             Reply {
@@ -629,20 +640,6 @@ pub(crate) fn parse(words: &[&str]) -> Option<RoundRecord> {
         }
         _ => return None,
     })
-}
-
-fn state_word(state: State) -> &'static str {
-    match state {
-        State::Open => "open",
-        State::Sent => "sent",
-        State::Handled => "handled",
-        State::Closed => "closed",
-    }
-}
-
-fn state_of(word: &str) -> Option<State> {
-    let all = [State::Open, State::Sent, State::Handled, State::Closed];
-    all.into_iter().find(|state| state_word(*state) == word)
 }
 
 #[cfg(test)]
