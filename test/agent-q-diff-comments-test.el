@@ -40,7 +40,7 @@
      (cl-letf (((symbol-function 'read-string)
                 (lambda (prompt &rest _) (push prompt prompts) ,text)))
        ,@body)
-     (nreverse prompts)))
+     (setq prompts (nreverse prompts))))
 
 (defun aqd-comments-on (line text &optional key)
   "Say TEXT by KEY, by default \"c\", on the LINE of this diff buffer."

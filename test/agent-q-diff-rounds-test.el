@@ -37,7 +37,7 @@
   `(save-current-buffer
      (aqd-with-pending
        ,@body
-       (substring-no-properties (aqd-said (agent-q-diff-finish nil t))))))
+       (aqd-said (agent-q-diff-finish nil t)))))
 
 (ert-deftest aqd-rounds-one-message-has-what-was-taken-out-and-the-comments ()
   (aqd-with-repository

@@ -81,10 +81,10 @@
     (should (equal (agents-name client) agent))
     (should (equal "Begin." (string-remove-prefix "\"" title)))
     (should-not is-over))
+  ;; claude-agent-acp chooses a mode that accepts edits, unless settings say otherwise.
   (should (equal (e2e-eval 'agents-mode)
                  (pcase client
-                   ((or "claude" "codex") "accepts")
-                   ("claude-agent-acp" "asks"))))
+                   ((or "claude" "claude-agent-acp" "codex") "accepts"))))
   (agents-turns--decide)
   (agents-end)
   (e2e-wait-for (equal '(t) (mapcar #'caddr (agents-turns--recorded)))))
