@@ -30,6 +30,7 @@
 (require 'agent-q-diff-reviewed)
 (require 'agent-q-diff-pending)
 (require 'agent-q-diff-rounds)
+(require 'agent-q-diff-told)
 (require 'agent-q-diff-comments)
 
 (declare-function vc-git-branches "vc-git" ())
@@ -208,7 +209,7 @@ The decisions stand even if that cannot be stored."
         (unless (seq-some (lambda (review)
                             (eq change (agent-q-diff-session-change review)))
                           (agent-q-diff-open-reviews))
-          (agent-q-diff-round-queue-now
+          (agent-q-diff-told-queue-now
            (agent-q-diff-round-root (agent-q-diff-round-of change)))))
     (error
      (agent-q-diff-base-warn
@@ -684,7 +685,7 @@ the project at ROOT."
 (defun agent-q-diff-changes--with-comments (root result)
   "Return RESULT with the comments on lines in the project at ROOT in its message."
   (if-let ((comments (and (plist-get result :message)
-                          (agent-q-diff-round-tell-comments root))))
+                          (agent-q-diff-told-take-comments root))))
       (plist-put (copy-sequence result)
                  :message (concat (plist-get result :message) "\n\n" comments))
     result))

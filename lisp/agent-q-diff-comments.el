@@ -28,6 +28,7 @@
 (require 'agent-q-diff-reviewed)
 (require 'agent-q-diff-pending)
 (require 'agent-q-diff-rounds)
+(require 'agent-q-diff-told)
 
 (defconst agent-q-diff-comments--list-name "*agent-q-diff comments*"
   "Name of the buffer with the list of comments.")
@@ -114,12 +115,12 @@ The paths are those in ROUND."
       (when (file-equal-p root default-directory)
         (tabulated-list-print t)))))
 
-(add-hook 'agent-q-diff-round-changed-functions #'agent-q-diff-comments--show)
+(add-hook 'agent-q-diff-told-changed-functions #'agent-q-diff-comments--show)
 
 (defun agent-q-diff-comments--changed (root)
   "Have what is said in the project at ROOT shown, and told, as it is now."
-  (agent-q-diff-round-queue-again root)
-  (run-hook-with-args 'agent-q-diff-round-changed-functions root))
+  (agent-q-diff-told-queue-again root)
+  (run-hook-with-args 'agent-q-diff-told-changed-functions root))
 
 ;;;; Making them
 
@@ -286,8 +287,8 @@ Agents that work in its project read it like a comment in a review.  KIND is
                                                       (file-truename root))
                                   (vector 'new start n nil) (or kind 'comment) text))
       (deactivate-mark)
-      (let ((when (agent-q-diff-round-queue-now root)))
-        (run-hook-with-args 'agent-q-diff-round-changed-functions root)
+      (let ((when (agent-q-diff-told-queue-now root)))
+        (run-hook-with-args 'agent-q-diff-told-changed-functions root)
         (message "Said; %s" when)))))
 
 (defun agent-q-diff-comments--check-file ()

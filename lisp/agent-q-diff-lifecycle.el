@@ -438,6 +438,8 @@ says of each what is in it."
       (agent-q-diff-change-follow change))
     (when (and (eq 'decided (agent-q-diff-session-outcome review))
                (not (agent-q-diff-change-is-compound change))
+               ;; Of what was written before, the decisions hold all the same.
+               (not (agent-q-diff-change-written change))
                (agent-q-diff-file-change-is-lost file)
                (< 0 (agent-q-diff-change-in-target change)))
       (setf (agent-q-diff-session-outcome review) 'lost
@@ -508,11 +510,16 @@ answer whatever they do."
   "Return what became of the hunks of REVIEW, which were written before it."
   (let* ((result (agent-q-diff-session-result review))
          (pending (- (plist-get result :total) (plist-get result :applied)
-                     (plist-get result :rejected))))
+                     (plist-get result :rejected)))
+         (n-again (seq-count (lambda (hunk)
+                               (and (eq 'rejected (plist-get hunk :state))
+                                    (plist-get hunk :in-file)))
+                             (plist-get result :hunks))))
     (string-join
      (delq nil
            (list (format "%d kept" (plist-get result :applied))
-                 (format "%d taken out" (plist-get result :rejected))
+                 (concat (format "%d taken out" (plist-get result :rejected))
+                         (and (< 0 n-again) (format " (%d written again)" n-again)))
                  (and (< 0 pending) (format "%d still pending" pending))
                  (and (not (plist-get result :saved)) "not saved")
                  (when-let ((n (agent-q-diff-lifecycle--n-waiting review)))

@@ -132,7 +132,9 @@ their files."
                (file (agent-q-diff-session-file review))
                (target (agent-q-diff-file-change-target file))
                (`(,counts ,side . ,hunks) (agent-q-diff-result--report file))
-               (is-lost (eq 'lost (agent-q-diff-session-outcome review)))
+               (is-lost (or (eq 'lost (agent-q-diff-session-outcome review))
+                            (and (agent-q-diff-change-written change)
+                                 (agent-q-diff-file-change-is-lost file))))
                (in-target (nth 3 counts))
                (results (agent-q-diff-result--hunk-results change hunks is-lost))
                (in-file (cond

@@ -33,7 +33,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-guard)
 (require 'agent-q-diff-reviewed)
-(require 'agent-q-diff-rounds)
+(require 'agent-q-diff-told)
 
 (defvar eat-terminal)
 (defvar ghostel--term)
@@ -418,7 +418,7 @@ says what was done.  If that fails, copy TEXT to the kill ring and signal a
 (defun agent-q-diff-send--message (root)
   "Return the message of the last finished review of the project at ROOT."
   (or (ignore-error agent-q-diff-no-repository
-        (agent-q-diff-round-message root))
+        (agent-q-diff-told-message root))
       (user-error "There is no message for an agent about %s"
                   (agent-q-diff-visible (abbreviate-file-name root)))))
 
@@ -427,7 +427,7 @@ says what was done.  If that fails, copy TEXT to the kill ring and signal a
 Return words to append to what is said about that."
   ;; Nobody else can say what is told there if it is no project.
   (let ((told (ignore-error agent-q-diff-error
-                (agent-q-diff-round-tell root))))
+                (agent-q-diff-told-take root))))
     (pcase told
       ('nil "")
       ("" "; it was told before")

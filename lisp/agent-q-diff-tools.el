@@ -52,7 +52,7 @@
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-edit-file)
-(require 'agent-q-diff-rounds)
+(require 'agent-q-diff-told)
 
 ;;;; The tools
 
@@ -899,8 +899,8 @@ in it."
       (let ((checked (agent-q-diff-tools-arguments tool arguments)))
         (pcase-exhaustive tool
           ("edit_file" (agent-q-diff-edit-file checked))
-          ("review_comments" (agent-q-diff-round-open-text (alist-get 'path checked)))
-          ("resolve_comment" (agent-q-diff-round-answer (alist-get 'id checked)
+          ("review_comments" (agent-q-diff-told-open-text (alist-get 'path checked)))
+          ("resolve_comment" (agent-q-diff-told-answer (alist-get 'id checked)
                                                         (alist-get 'answer checked)))
           ((or "propose_file_edit" "propose_patch" "propose_changes")
            (agent-q-diff-tools--propose-and-wait tool checked))))

@@ -24,6 +24,7 @@
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-pending)
 (require 'agent-q-diff-rounds)
+(require 'agent-q-diff-told)
 (require 'agent-q-diff-changes)
 
 ;;;; Options

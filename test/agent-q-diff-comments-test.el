@@ -113,9 +113,9 @@
     ;; Of equal lines, it is not known which was meant.
     (aqd-pending-put "f.txt" (concat "x\n" aqd-pending-text "x\n"))
     (should (equal "f.txt:32?" (nth 2 (car (aqd-comments-all)))))
-    (agent-q-diff-round-queue-now default-directory)
+    (agent-q-diff-told-queue-now default-directory)
     (should (string-search "f.txt, line 32, place unsure: why x?"
-                           (agent-q-diff-round-message default-directory)))))
+                           (agent-q-diff-told-message default-directory)))))
 
 (ert-deftest aqd-comments-answers-are-shown-in-the-open-review ()
   (aqd-with-repository
@@ -139,13 +139,13 @@
         (aqd-comments-on "+x" "why x?" "Q")
         (aqd-comments-on "+three" "no" "c")
         (aqd-said (agent-q-diff-finish nil t))))
-    (should (string-search "why x?" (agent-q-diff-round-message default-directory)))
+    (should (string-search "why x?" (agent-q-diff-told-message default-directory)))
     (agent-q-diff-comments)
     (goto-char (point-min))
     (aqd-comments-saying "why not y?" (agent-q-diff-comments-edit))
     (should (= 1 (length (agent-q-diff-module-messages default-directory))))
-    (should (string-search "why not y?" (agent-q-diff-round-message default-directory)))
-    (should-not (string-search "why x?" (agent-q-diff-round-message default-directory)))
+    (should (string-search "why not y?" (agent-q-diff-told-message default-directory)))
+    (should-not (string-search "why x?" (agent-q-diff-told-message default-directory)))
     (goto-char (point-min))
     (aqd-said (agent-q-diff-comments-close))
     (goto-char (point-min))
@@ -172,7 +172,7 @@
       (kill-buffer))
     (should (equal '(("1" "open" "f.txt:5" "(question) why 5?") ("2" "open" "f.txt:5" "shorter"))
                    (aqd-comments-all)))
-    (let ((text (agent-q-diff-round-message default-directory)))
+    (let ((text (agent-q-diff-told-message default-directory)))
       (should (string-search "- [1] f.txt, line 5: why 5?\n    > line 5\n" text))
       (should (string-search "- [2] f.txt, lines 5 to 6: shorter\n    > line 5\n    > line 6\n"
                              text)))

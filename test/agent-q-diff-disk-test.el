@@ -7,14 +7,16 @@
 ;; Another program changes the file before the review, before a key, or
 ;; before the end.  A table has every combination of the buffer's state, the
 ;; change on disk, its time, and the tool; the checks below it hold in every
-;; row.
+;; row.  So does another one, of reviews of what was written already.
 
 ;;; Code:
 
 (require 'ert-x)
+(require 'agent-q-diff-git-help)
 (require 'agent-q-diff-project-help)
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-transcript)
+(require 'agent-q-diff-told)
 
 (defconst aqd-disk-foreign "LINE 18\n"
   "A line that another program writes instead of line 18.")
@@ -378,6 +380,168 @@ HERE the state of the file afterwards.")
 
 (ert-deftest aqd-disk-edit-file ()
   (aqd-disk-check aqd-disk-table-of-edits "edit_file"))
+
+;;;; Reviews after the write
+
+(defun aqd-disk-change-written (how)
+  "Change what an agent has written into the test's file as HOW says.
+`again' writes all of it again, and `other' has a line of another program, too."
+  (pcase how
+    ('again (aqd-disk-put aqd-twenty-proposed))
+    ('other (aqd-disk-put (aqd-disk-with-foreign aqd-twenty-proposed)))
+    (_ (aqd-disk-change how))))
+
+(defun aqd-disk-reject-both (change moment)
+  "Reject both hunks of what is pending, one by one, and finish.
+CHANGE is called at MOMENT.  A key that is refused is no error here."
+  (when (eq moment 'opening)
+    (funcall change))
+  (when-let ((review (agent-q-diff-review-changes)))
+    (with-current-buffer (agent-q-diff-session-buffer review)
+      (aqd-goto-hunk 1)
+      (agent-q-diff-reject-hunk)
+      (when (eq moment 'key)
+        (funcall change))
+      (when (< 1 (length agent-q-diff-buffer-marks))
+        (aqd-goto-hunk 2)
+        (agent-q-diff-reject-hunk))
+      (when (eq moment 'finish)
+        (funcall change))
+      (agent-q-diff-finish))))
+
+(defun aqd-disk-run-round (buffer disk moment)
+  "Return (TOLD HERE) for BUFFER, DISK and MOMENT.
+TOLD is what the agent is told about all hunks.  Also check what it is told
+about each by the bytes."
+  (aqd-with-git-folder
+    (let* ((default-directory aqd-pending-root)
+           (aqd-file (aqd-pending-name "target.txt"))
+           (aqd-disk-outside (make-temp-file "agent-q-diff-outside" nil nil "outside\n"))
+           (agent-q-diff-display 'announce)
+           (make-backup-files nil))
+      (unwind-protect
+          (with-timeout (20 (ert-fail (list 'hangs buffer disk moment)))
+            (aqd-pending-git "init" "-q")
+            (aqd-write aqd-twenty-original)
+            (aqd-pending-git "add" ".")
+            (aqd-pending-git "commit" "-qm" "first")
+            (agent-q-diff-review-changes)
+            (aqd-write aqd-twenty-proposed)
+            (aqd-disk-visit buffer nil nil)
+            (aqd-disk-reject-both (lambda () (aqd-disk-change-written disk)) moment)
+            (let ((told (agent-q-diff-told-message default-directory))
+                  (here (aqd-disk-here)))
+              (aqd-disk-check-told told here)
+              (list (and told
+                         (string-match "was written into .*: \\(.*\\)\\.$" told)
+                         (match-string 1 told))
+                    here)))
+        (when-let ((visitor (get-file-buffer aqd-file)))
+          (with-current-buffer visitor
+            (set-buffer-modified-p nil)))
+        (should (equal "outside\n" (aqd-bytes-of aqd-disk-outside)))
+        (delete-file aqd-disk-outside)
+        (aqd-pending--clean-up)))))
+
+(defun aqd-disk-check-told (told here)
+  "Check what TOLD says of each hunk by the bytes; the file's state is HERE."
+  (let ((n-there 0)
+        (n-gone 0)
+        (has (lambda (line)
+               (and (not (memq here '(deleted directory link fifo)))
+                    (string-search (concat "\n" line "\n") (aqd-disk))
+                    t))))
+    (dolist (entry (cdr (split-string (or told "") "\n- ")))
+      (when (string-match "\\`target\\.txt, line [0-9]+\\( (.*)\\)?\n.*\n +\\+\\(.*\\)" entry)
+        (let ((is-there (and (match-string 1 entry) t)))
+          (if is-there (cl-incf n-there) (cl-incf n-gone))
+          (should (eq is-there (funcall has (match-string 2 entry)))))))
+    ;; The sum agrees with that, and what it says of undecided hunks with the bytes.
+    (let ((n (lambda (regexp)
+               (if (and told (string-match (concat "\\([0-9]+\\) hunks? " regexp) told))
+                   (string-to-number (match-string 1 told))
+                 0))))
+      (unless (string-search "- target.txt\n" (or told ""))
+        (should (= n-gone (funcall n "undone[,.]")))
+        (should (= n-there (+ (funcall n "undone (in Emacs only") (funcall n "undone (but"))))
+        (when told
+          (should (= (+ n-there (funcall n "undecided (still"))
+                     (seq-count has '("three" "twelve")))))))))
+
+(defconst aqd-disk-table-of-rounds
+  '(
+    (opening (none clean)
+             (same "2 hunks undone" original)
+             (original nil original)
+             (other "2 hunks undone" original)
+             (again "2 hunks undone" original)
+             (deleted "1 hunk undone" original)
+             (directory nil directory)
+             ;; That there is no file is another hunk, of the next review.
+             (link "1 hunk undone" deleted)
+             (fifo nil fifo))
+    (opening (modified)
+             (same nil both)
+             (original nil original)
+             (other nil foreign+both)
+             (again nil both)
+             (deleted "1 hunk undone" original)
+             (directory nil directory)
+             (link "1 hunk undone" deleted)
+             (fifo nil fifo))
+    (key (none clean)
+         (same "2 hunks undone" original)
+         (original "2 hunks undone" original)
+         (other "1 hunk undone, 1 hunk undone (but in the files again)" foreign+first)
+         (again "1 hunk undone, 1 hunk undone (but in the files again)" first)
+         (deleted "1 hunk undone, 1 hunk undecided (not in the files any more)" deleted)
+         (directory "1 hunk undone, 1 hunk undecided (not in the files any more)" directory)
+         (link "1 hunk undone, 1 hunk undecided (not in the files any more)" link)
+         (fifo "1 hunk undone, 1 hunk undecided (not in the files any more)" fifo))
+    (key (modified)
+         (same "1 hunk undone (in Emacs only, not saved yet), 1 hunk undecided (still in the files)"
+               both)
+         (original "1 hunk undone, 1 hunk undecided (not in the files any more)" original)
+         (other "1 hunk undone (in Emacs only, not saved yet), 1 hunk undecided (still in the files)"
+                foreign+both)
+         (again "1 hunk undone (in Emacs only, not saved yet), 1 hunk undecided (still in the files)"
+                both)
+         (deleted "1 hunk undone, 1 hunk undecided (not in the files any more)" deleted)
+         (directory "1 hunk undone, 1 hunk undecided (not in the files any more)" directory)
+         (link "1 hunk undone, 1 hunk undecided (not in the files any more)" link)
+         (fifo "1 hunk undone, 1 hunk undecided (not in the files any more)" fifo))
+    (finish (none clean)
+            (same "2 hunks undone" original)
+            (original "2 hunks undone" original)
+            (other "2 hunks undone (but in the files again)" foreign+both)
+            (again "2 hunks undone (but in the files again)" both)
+            (deleted "2 hunks undone" deleted)
+            (directory "2 hunks undone" directory)
+            (link "2 hunks undone" link)
+            (fifo "2 hunks undone" fifo))
+    (finish (modified)
+            (same "2 hunks undone (in Emacs only, not saved yet)" both)
+            (original "2 hunks undone" original)
+            (other "2 hunks undone (in Emacs only, not saved yet)" foreign+both)
+            (again "2 hunks undone (in Emacs only, not saved yet)" both)
+            (deleted "2 hunks undone" deleted)
+            (directory "2 hunks undone" directory)
+            (link "2 hunks undone" link)
+            (fifo "2 hunks undone" fifo)))
+  "What an agent is told of two hunks that it has written and the user rejects.
+Each entry is (MOMENT BUFFERS (DISK TOLD HERE)...).  TOLD is nil if nothing
+was taken out.")
+
+(ert-deftest aqd-disk-what-agents-are-told-of-a-round-is-in-the-file ()
+  (let ((inhibit-message t)
+        (n 0))
+    (pcase-dolist (`(,moment ,buffers . ,rows) aqd-disk-table-of-rounds)
+      (dolist (buffer buffers)
+        (pcase-dolist (`(,disk . ,expected) rows)
+          (should (equal (list moment buffer disk expected)
+                         (list moment buffer disk (aqd-disk-run-round buffer disk moment))))
+          (setq n (1+ n)))))
+    (should (= n 72))))
 
 ;;;; Messages, and what following the file keeps
 

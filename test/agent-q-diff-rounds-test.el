@@ -21,7 +21,7 @@
 
 (defun aqd-rounds-message ()
   "Return the message that waits, or was told last, without its first paragraph."
-  (when-let ((text (agent-q-diff-round-message default-directory)))
+  (when-let ((text (agent-q-diff-told-message default-directory)))
     (string-join (cdr (split-string text "\n\n")) "\n\n")))
 
 (defun aqd-rounds-read ()
@@ -52,9 +52,9 @@
               (aqd-pending-do #'agent-q-diff-accept-hunk 1)
               (agent-q-diff-comment "well done"))))
     (should (equal (format "The user has reviewed in Emacs what was written into %s: \
-1 hunk kept, 1 hunk undone, 1 hunk undecided, and still in the files."
+1 hunk kept, 1 hunk undone, 1 hunk undecided (still in the files)."
                            default-directory)
-                   (car (split-string (agent-q-diff-round-message default-directory) "\n"))))
+                   (car (split-string (agent-q-diff-told-message default-directory) "\n"))))
     (should (equal "The user rejected these changes, and they were undone in the files. \
 Do not make them again unless the user asks for it:
 
@@ -162,7 +162,7 @@ When you have handled a comment or a question, call the tool resolve_comment wit
     (aqd-rounds-write '((3 . "three")))
     (aqd-rounds-play (aqd-pending-do #'agent-q-diff-reject-hunk 0))
     (let ((kill-ring nil)
-          (text (agent-q-diff-round-message default-directory)))
+          (text (agent-q-diff-told-message default-directory)))
       (aqd-said (agent-q-diff-copy-message))
       (should (equal text (current-kill 0)))
       (should-not (aqd-rounds-read))
@@ -365,7 +365,7 @@ were inserted, as a whole, in part or twice."
 (defun aqd-rounds-should-be-true (undone lines)
   "Check the message of the last round, in which UNDONE was rejected, by the bytes.
 UNDONE is a list of lists of changed lines; the file had LINES before."
-  (let ((text (and (aqd-rounds-waits-p) (agent-q-diff-round-message default-directory)))
+  (let ((text (and (aqd-rounds-waits-p) (agent-q-diff-told-message default-directory)))
         (now (split-string (aqd-pending-has "f.txt") "\n" t))
         (n-in (lambda (line list) (seq-count (apply-partially #'equal line) list))))
     (should (eq (and undone t) (and text t)))
@@ -476,7 +476,7 @@ UNDONE is a list of lists of changed lines; the file had LINES before."
       (should (string-prefix-p "Error" (aqd-rounds-call "resolve_comment"
                                                         'id id 'answer "?"))))
     (let (changed)
-      (let ((agent-q-diff-round-changed-functions (list (lambda (root) (push root changed)))))
+      (let ((agent-q-diff-told-changed-functions (list (lambda (root) (push root changed)))))
         (should (equal "Comment 1 is handled, and the user is shown your answer."
                        (aqd-rounds-call "resolve_comment" 'id "1" 'answer "It is shorter."))))
       (should (equal (list default-directory) changed)))

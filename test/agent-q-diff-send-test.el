@@ -117,7 +117,7 @@ It is the shell's SCRIPT, by default `aqd-send-script'."
 (defmacro aqd-send-with-message (text &rest body)
   "Run BODY while TEXT is the message of the last finished review."
   (declare (indent 1) (debug t))
-  `(cl-letf (((symbol-function 'agent-q-diff-round-message)
+  `(cl-letf (((symbol-function 'agent-q-diff-told-message)
               (lambda (root)
                 (should (equal aqd-send-root root))
                 ,text)))
@@ -612,8 +612,8 @@ and got no RET; it is in the kill ring"
 
 (ert-deftest aqd-send-commands-say-that-there-is-no-message ()
   (aqd-send-with-project
-    (dolist (function (list #'ignore #'agent-q-diff-round-message))
-      (cl-letf (((symbol-function 'agent-q-diff-round-message) (indirect-function function)))
+    (dolist (function (list #'ignore #'agent-q-diff-told-message))
+      (cl-letf (((symbol-function 'agent-q-diff-told-message) (indirect-function function)))
         (dolist (command '(agent-q-diff-copy-message agent-q-diff-send-message))
           (should (equal (format "There is no message for an agent about %s"
                                  (abbreviate-file-name aqd-send-root))

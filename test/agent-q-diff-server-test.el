@@ -1137,7 +1137,7 @@ The name has no directory.  NUMBER makes it unique."
         (should (equal '(nil "") (aqd-server-answer-to client)))
         ;; The program takes what is to be told.
         (should (string-search "keep the old name"
-                               (agent-q-diff-round-message default-directory)))))))
+                               (agent-q-diff-told-message default-directory)))))))
 
 (provide 'agent-q-diff-server-test)
 ;;; agent-q-diff-server-test.el ends here

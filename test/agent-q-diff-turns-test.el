@@ -140,7 +140,7 @@ ANSWER, if it is not nil, is called when Codex need not wait any more."
         (agent-q-diff-finish nil t))
       (should (equal '("") answers)))
     (should (string-search "The user says: keep the old name\n    -line 3\n"
-                           (agent-q-diff-round-tell default-directory)))
+                           (agent-q-diff-told-take default-directory)))
     ;; Nothing is to be said.
     (aqd-turns-play "two" '((27 . "x")))
     (let ((agent-q-diff-stop-waits t)

@@ -95,7 +95,7 @@ Return what it was told at its first request, one string."
                 "sed -i 's/^line 5$/LINE 5/' a.txt"
                 ;; A generator: it writes the file anew.
                 "awk 'NR == 35 { $0 = \"LINE 35\" } { print }' a.txt > a.new; mv a.new a.txt")))
-    (should (string-search "1 hunk kept, 1 hunk undone, 1 hunk undecided, and still in the files" told))
+    (should (string-search "1 hunk kept, 1 hunk undone, 1 hunk undecided (still in the files)" told))
     (should (string-search "- a.txt, line 5. The user says: keep it quiet\n    -line 5\n    +LINE 5"
                            told))
     (should (string-search "- [1] b.txt, lines 1 to 2: why not in a.txt?" told)))

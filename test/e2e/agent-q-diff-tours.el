@@ -698,7 +698,7 @@ A question about calc.py, line 31: why \"more\"?
 (defun tours-agent-with-prompt ()
   "Begin an agent that reads lines, in the repository, with a message for it."
   (e2e-eval `(let ((default-directory ,(file-name-as-directory (e2e-path "p"))))
-               (advice-add 'agent-q-diff-round-message :override
+               (advice-add 'agent-q-diff-told-message :override
                            (lambda (_root) ,tours-message))
                (require 'comint)
                (set-process-query-on-exit-flag

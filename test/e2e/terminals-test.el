@@ -39,7 +39,7 @@ It shows them as well, unless its argument is \"-echo\".")
                    (setq vterm-shell ,,command
                          default-directory ,e2e--folder
                          project-find-functions nil)
-                   (advice-add 'agent-q-diff-round-message :override
+                   (advice-add 'agent-q-diff-told-message :override
                                (lambda (_root) ,terminals-message))
                    (with-current-buffer "*scratch*"
                      (setq default-directory ,e2e--folder))))

@@ -1,0 +1,587 @@
+;;; agent-q-diff-told.el --- What agents are told of a review after the write  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; When the user has finished a review of what agents have written, what was
+;; taken out, with the reasons, and all open comments and questions become one
+;; message, which the agent reads with its next prompt, or when it asks.  The
+;; message is recorded in the project, so that it waits there also if neither
+;; Emacs nor the agent runs.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-change)
+(require 'agent-q-diff-session)
+(require 'agent-q-diff-lifecycle)
+(require 'agent-q-diff-reviewed)
+(require 'agent-q-diff-pending)
+(require 'agent-q-diff-rounds)
+
+;;;; The end of a round
+
+(defun agent-q-diff-told--finish (review)
+  "If REVIEW, which is ending, is a finished round, queue its message.
+Note in REVIEW who will read it."
+  (when-let* ((change (agent-q-diff-session-change review))
+              (round (agent-q-diff-round-of change)))
+    (condition-case err
+        (let ((is-awaited (funcall (agent-q-diff-written-awaited-p
+                                    (agent-q-diff-change-written change)))))
+          (agent-q-diff-told--note-reasons change round is-awaited)
+          (when (agent-q-diff-round-finished-p review)
+            (agent-q-diff-engine-call #'agent-q-diff-module-finish-round
+                                      (agent-q-diff-round-root round))
+            (unless is-awaited
+              (agent-q-diff-told--keep-comments review round)
+              (setf (agent-q-diff-session-told review)
+                    (agent-q-diff-told--queue change round)))))
+      (error
+       (setf (agent-q-diff-session-told review)
+             (format "the agent is not told, since that failed: %s"
+                     (agent-q-diff-visible (agent-q-diff-error-text err))))))))
+
+(add-hook 'agent-q-diff-lifecycle-ending-functions #'agent-q-diff-told--finish)
+
+(defun agent-q-diff-told--note-reasons (change round is-told)
+  "Record the reasons for rejections in CHANGE of ROUND as they are now.
+If IS-TOLD is non-nil, an agent reads them in another way."
+  (let ((changed nil))
+    (maphash
+     (lambda (id decided)
+       (when-let* ((one (aref decided 2))
+                   (hunk (agent-q-diff-module-hunk-with-id
+                          (agent-q-diff-change-engine change) id)))
+         (let ((reason (agent-q-diff-round-reason change hunk)))
+           (unless (and (equal reason (agent-q-diff-rejected-reason one))
+                        (not is-told))
+             (setf (agent-q-diff-rejected-reason one) reason
+                   (agent-q-diff-rejected-is-told one) (and is-told t))
+             (push one changed)))))
+     (agent-q-diff-round-decided round))
+    (when changed
+      (agent-q-diff-engine-call #'agent-q-diff-module-note-rejected
+                                (agent-q-diff-round-root round) changed))))
+
+(defun agent-q-diff-told--keep-comments (review round)
+  "Make comments on lines of those on hunks of REVIEW that are not rejected.
+They have ids then, so that agents can answer them; likewise the comment on all
+of it.  Those on hunks whose rejection waits are its reasons.  ROUND is that of
+REVIEW."
+  (let* ((change (agent-q-diff-session-change review))
+         (waiting (agent-q-diff-written-waiting (agent-q-diff-change-written change))))
+    (pcase-dolist (`(,hunk . ,comment) (copy-sequence (agent-q-diff-change-comments change)))
+      (let ((snapshot (agent-q-diff-change-hunk change hunk)))
+        (when (and comment
+                   (not (eq 'rejected (agent-q-diff-engine-hunk-mark snapshot)))
+                   (not (memql (agent-q-diff-engine-hunk-id snapshot) waiting)))
+          (let ((path (agent-q-diff-round-path change hunk)))
+            ;; Its lines may be others than those of the texts that were compared.
+            (condition-case nil
+                (agent-q-diff-round-comment round path
+                                            (agent-q-diff-round-hunk-lines change hunk)
+                                            'comment comment)
+              (agent-q-diff-error
+               (agent-q-diff-round-comment round path nil 'comment comment))))
+          (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil))))
+    (when-let ((comment (agent-q-diff-session-comment review)))
+      (agent-q-diff-round-comment round "" nil 'comment comment))))
+
+;;;; The message
+
+(defun agent-q-diff-told--queue (change round)
+  "Queue the message about CHANGE of ROUND.
+Return words for who will read it, or nil if there is nothing to be told."
+  (let ((in-files (agent-q-diff-told--in-files change)))
+    (agent-q-diff-told--queue-text
+     (agent-q-diff-round-root round)
+     (agent-q-diff-told--text (agent-q-diff-round-root round)
+                              (agent-q-diff-told--counts change in-files)
+                              (agent-q-diff-told--back change round)
+                              (agent-q-diff-told--again change round in-files))
+     (agent-q-diff-told--agents change))))
+
+(defun agent-q-diff-told--queue-text (root text to)
+  "Queue TEXT, (TEXT . IDS) or nil, in the project at ROOT, for the agents TO.
+Who was to read what nobody has read yet reads this instead.  If TEXT is nil,
+nobody has to read anything any more.  Return words for who will read it."
+  (let* ((untold (agent-q-diff-told--untold-messages root))
+         (to (seq-uniq (append to (seq-mapcat #'agent-q-diff-queued-to untold)))))
+    (cond
+     (text
+      (agent-q-diff-engine-call #'agent-q-diff-module-queue-message root to (car text) (cdr text))
+      (agent-q-diff-told--who-is-told root to))
+     (untold
+      (agent-q-diff-told--note-told root untold)
+      nil))))
+
+(defconst agent-q-diff-told--how-to-tell
+  "M-x agent-q-diff-copy-message copies what to tell the agent"
+  "What the user is told if no hook tells the agent.")
+
+(defun agent-q-diff-told--who-is-told (root to)
+  "Return a clause about when the agents TO are told, or an empty string.
+They are those of the project at ROOT."
+  (let* ((hooked (mapcar #'agent-q-diff-turn-agent
+                         (seq-remove (lambda (turn)
+                                       (string-empty-p (agent-q-diff-turn-session turn)))
+                                     (agent-q-diff-engine-call #'agent-q-diff-module-turns root))))
+         (told (seq-filter (lambda (agent) (member agent hooked)) to)))
+    (cond
+     (told (format "your next prompt tells %s" (mapconcat #'agent-q-diff-visible told ", ")))
+     ((and hooked (member "" to)) "your next prompt tells the agent")
+     ((remove "" to) agent-q-diff-told--how-to-tell)
+     ;; If nobody is known to have written it, there may be no agent.
+     (t ""))))
+
+(defun agent-q-diff-told--untold-messages (root)
+  "Return the messages in the project at ROOT that some agent was not told."
+  (seq-remove (lambda (message) (eq t (agent-q-diff-queued-to message)))
+              (agent-q-diff-engine-call #'agent-q-diff-module-messages root)))
+
+(defun agent-q-diff-told--note-told (root messages)
+  "Record that all agents of MESSAGES, in the project at ROOT, were told them."
+  (agent-q-diff-engine-call #'agent-q-diff-module-told root
+                            (mapcar #'agent-q-diff-queued-id messages) nil))
+
+(defun agent-q-diff-told--joined (messages)
+  "Return the texts of MESSAGES, a list of `agent-q-diff-queued', as one."
+  (mapconcat #'agent-q-diff-queued-text messages "\n\n"))
+
+(defun agent-q-diff-told--agents (change)
+  "Return the names of the agents that wrote what is in CHANGE."
+  (seq-uniq
+   (mapcan (lambda (file)
+             (seq-filter #'stringp (car (agent-q-diff-change-authors change file))))
+           (agent-q-diff-change-files change))))
+
+(defun agent-q-diff-told--counts (change in-files)
+  "Return a clause about how many hunks of CHANGE were kept, and so on.
+IN-FILES is as from `agent-q-diff-told--in-files'."
+  (let ((marks (agent-q-diff-module-marks (agent-q-diff-change-engine change))))
+    (cl-flet ((clause (mark in-file one many)
+                (let ((n (cl-loop for this-mark in marks
+                                  for this-in-file in in-files
+                                  count (and (eq mark this-mark)
+                                             (memq this-in-file in-file)))))
+                  (and (< 0 n) (list (format (ngettext one many n) n))))))
+      (string-join
+       (append (clause 'applied '(t nil unsaved) "%d hunk kept" "%d hunks kept")
+               (clause 'rejected '(nil) "%d hunk undone" "%d hunks undone")
+               (clause 'rejected '(unsaved) "%d hunk undone (in Emacs only, not saved yet)"
+                       "%d hunks undone (in Emacs only, not saved yet)")
+               (clause 'rejected '(t) "%d hunk undone (but in the files again)"
+                       "%d hunks undone (but in the files again)")
+               (clause nil '(t unsaved) "%d hunk undecided (still in the files)"
+                       "%d hunks undecided (still in the files)")
+               (clause nil '(nil) "%d hunk undecided (not in the files any more)"
+                       "%d hunks undecided (not in the files any more)"))
+       ", "))))
+
+(defun agent-q-diff-told--in-files (change)
+  "Return for each hunk of CHANGE if the file on disk has it, a list.
+The values are t, nil, and `unsaved' if the file has it, but the buffer, which
+is not saved, does not."
+  (cl-loop with all-edits = (vconcat
+                             (mapcar (lambda (file)
+                                       (agent-q-diff-told--unsaved
+                                        (agent-q-diff-file-change-path file)))
+                                     (agent-q-diff-change-files change)))
+           for hunk below (length (agent-q-diff-module-marks (agent-q-diff-change-engine change)))
+           for file = (agent-q-diff-change-file-of change hunk)
+           for edits = (aref all-edits (agent-q-diff-change-file-index change hunk))
+           for is-in = (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change hunk))
+           collect (cond
+                    ((agent-q-diff-change-operation-of change hunk) (and is-in t))
+                    ((or (agent-q-diff-file-change-is-lost file)
+                         (not (agent-q-diff-told--file-p (agent-q-diff-file-change-path file))))
+                     nil)
+                    (edits
+                     (let ((more (agent-q-diff-told--more (agent-q-diff-round-diff change hunk)
+                                                          edits)))
+                       (cond
+                        (is-in (<= 0 more))
+                        ((< 0 more) 'unsaved))))
+                    (t (and is-in t)))))
+
+(defun agent-q-diff-told--file-p (path)
+  "Return non-nil if PATH is a regular file, and no link."
+  (and (file-regular-p path)
+       (not (file-symlink-p path))))
+
+(defun agent-q-diff-told--unsaved (path)
+  "Return (SAVED . NEW), bytes, if a buffer has unsaved edits of the file PATH.
+Return nil if it has none, or PATH is no file any more."
+  (and (agent-q-diff-told--file-p path)
+       (pcase (agent-q-diff-reviewed-unsaved path)
+         (`(,_ ,_ (,_ . ,saved) . (,_ . ,new)) (cons saved new)))))
+
+(defun agent-q-diff-told--more (lines unsaved)
+  "Return how many more times a file has the change LINES than its buffer.
+LINES are those of a hunk, with their signs, and UNSAVED is as from
+`agent-q-diff-told--unsaved'.  If LINES only remove, the value is how many fewer
+times the file has these.  If no line has a sign, it is 0."
+  (cl-flet* ((with-sign (sign)
+               (mapconcat (lambda (line) (concat (substring line 1) "\n"))
+                          (seq-filter (lambda (line) (string-prefix-p sign line))
+                                      (cdr (split-string (concat "\n" lines) "\n")))
+                          ""))
+             (times (text bytes)
+               (let ((regexp (regexp-quote (encode-coding-string text 'utf-8))))
+                 (with-temp-buffer
+                   (set-buffer-multibyte nil)
+                   (insert bytes)
+                   (how-many regexp (point-min) (point-max)))))
+             (more (text)
+               (if (string-empty-p text)
+                   0
+                 (- (times text (car unsaved)) (times text (cdr unsaved))))))
+    (let ((added (with-sign "+")))
+      (if (string-empty-p added)
+          (- (more (with-sign "-")))
+        (more added)))))
+
+(defun agent-q-diff-told--back (change round)
+  "Return what earlier rounds rejected that is in files of CHANGE all the same.
+That is a list as from `agent-q-diff-told--key' each.  The agent has written it
+again, or the user has changed their mind.  ROUND is that of CHANGE."
+  (unless (= 0 (hash-table-count (agent-q-diff-round-rejected round)))
+    (cl-loop for mark in (agent-q-diff-module-marks (agent-q-diff-change-engine change))
+             for hunk from 0
+             for one = (and (not (eq mark 'rejected))
+                            (agent-q-diff-round-rejection change round hunk))
+             when one collect (agent-q-diff-told--key one))))
+
+(defun agent-q-diff-told--again (change round in-files)
+  "Return what was rejected in CHANGE, and was written again in the same ROUND.
+That is a list as from `agent-q-diff-told--key' each.  IN-FILES is as from
+`agent-q-diff-told--in-files'."
+  (cl-loop for mark in (agent-q-diff-module-marks (agent-q-diff-change-engine change))
+           for is-in in in-files
+           for hunk from 0
+           for one = (and (eq mark 'rejected)
+                          (eq is-in t)
+                          (agent-q-diff-round-rejected-now change round hunk))
+           when one collect (agent-q-diff-told--key one)))
+
+(defconst agent-q-diff-told--max-length 8000
+  "Most characters of a message in which many lines are quoted.")
+
+(defvar agent-q-diff-told--max-lines 40
+  "Most lines of a hunk, or of what is commented on, that agents are told.")
+
+(defconst agent-q-diff-told--max-width 300
+  "Most characters of a line that agents are told.")
+
+(defun agent-q-diff-told--quoted (text prefix)
+  "Return the lines of TEXT with PREFIX, those after the first ones only counted."
+  (let* ((lines (split-string (string-remove-suffix "\n" (agent-q-diff-round-plain text)) "\n"))
+         (more (- (length lines) agent-q-diff-told--max-lines)))
+    (mapconcat (lambda (line)
+                 (concat prefix
+                         (if (length< line agent-q-diff-told--max-width)
+                             line
+                           (concat (substring line 0 agent-q-diff-told--max-width) "…"))
+                         "\n"))
+               (append (seq-take lines agent-q-diff-told--max-lines)
+                       (and (< 0 more) (list (format "… (%d more lines)" more))))
+               "")))
+
+(defconst agent-q-diff-told--how-to-answer
+  "When you have handled a comment or a question, call the tool resolve_comment with its id and your \
+answer; if you have no such tool, answer in your reply."
+  "What agents are told about comments.")
+
+(defun agent-q-diff-told--text (root &optional counts back again)
+  "Return (TEXT . IDS) of the message about what waits in the project at ROOT.
+IDS are those of the comments in it.  Return nil if there is nothing to be told.
+COUNTS is a clause about the review, or nil; BACK and AGAIN are as from
+`agent-q-diff-told--back' and `agent-q-diff-told--again'."
+  (let ((rejected (seq-remove
+                   (lambda (one)
+                     (or (agent-q-diff-rejected-is-told one)
+                         (member (agent-q-diff-told--key one) back)))
+                   (agent-q-diff-engine-call #'agent-q-diff-module-rejected root)))
+        (open (agent-q-diff-told--in-state root '(open))))
+    (when (or rejected open)
+      (cons (agent-q-diff-told--shortened
+             (lambda ()
+               (string-join (agent-q-diff-told--paragraphs
+                             root counts (agent-q-diff-told--in-order rejected) again open)
+                            "\n\n")))
+            (mapcar #'agent-q-diff-comment-id open)))))
+
+(defun agent-q-diff-told--paragraphs (root counts rejected again open)
+  "Return the paragraphs of a message about the project at ROOT.
+It is about REJECTED and OPEN, lists of rejections and comments; COUNTS and
+AGAIN are as for `agent-q-diff-told--text'."
+  (delq nil
+        (append
+         (list
+          (if counts
+              (format "The user has reviewed in Emacs what was written into %s: %s."
+                      (agent-q-diff-visible root) counts)
+            (format "This is what the user says in Emacs about %s."
+                    (agent-q-diff-visible root)))
+          (agent-q-diff-told--section
+           "The user rejected these changes, and they were undone in the files. \
+Do not make them again unless the user asks for it:"
+           rejected (apply-partially #'agent-q-diff-told--rejected-text root again)))
+         (agent-q-diff-told--comment-sections open))))
+
+(defun agent-q-diff-told--key (one)
+  "Return a key for ONE, an `agent-q-diff-rejected', that no other has."
+  (list (agent-q-diff-rejected-path one) (agent-q-diff-rejected-hunk one)
+        (agent-q-diff-rejected-context one) (agent-q-diff-rejected-line one)))
+
+(defun agent-q-diff-told--shortened (function)
+  "Call FUNCTION for a text; if that is long, again, with few lines quoted."
+  (let ((text (funcall function)))
+    (if (length< text agent-q-diff-told--max-length)
+        text
+      (let ((agent-q-diff-told--max-lines 4))
+        (funcall function)))))
+
+(defun agent-q-diff-told--in-order (rejected)
+  "Return REJECTED, a list of `agent-q-diff-rejected', by path and line."
+  (sort rejected
+        (lambda (one other)
+          (let ((path (agent-q-diff-rejected-path one))
+                (other-path (agent-q-diff-rejected-path other)))
+            (if (equal path other-path)
+                (< (agent-q-diff-rejected-line one) (agent-q-diff-rejected-line other))
+              (string< path other-path))))))
+
+(defun agent-q-diff-told--in-state (root states)
+  "Return the comments of the project at ROOT whose state is one of STATES."
+  (seq-filter (lambda (one) (memq (agent-q-diff-comment-state one) states))
+              (agent-q-diff-engine-call #'agent-q-diff-module-comments root nil)))
+
+(defun agent-q-diff-told--comment-sections (comments)
+  "Return what agents read about COMMENTS, a list of paragraphs."
+  (when comments
+    (let ((of-kind (lambda (kind)
+                     (seq-filter (lambda (one) (eq kind (agent-q-diff-comment-kind one)))
+                                 comments))))
+      (delq nil
+            (list
+             (agent-q-diff-told--section
+              "The user's comments; do what they say:"
+              (funcall of-kind 'comment) #'agent-q-diff-told--comment-text)
+             (agent-q-diff-told--section
+              "The user's questions; answer them, and change nothing for them:"
+              (funcall of-kind 'question) #'agent-q-diff-told--comment-text)
+             agent-q-diff-told--how-to-answer)))))
+
+(defun agent-q-diff-told-take-comments (root)
+  "Return what agents read about the open comments in the project at ROOT, or nil.
+They count as told."
+  (when-let ((open (agent-q-diff-told--in-state root '(open))))
+    (dolist (one open)
+      (agent-q-diff-engine-call #'agent-q-diff-module-set-comment root
+                                (agent-q-diff-comment-id one) 'sent))
+    (string-join (agent-q-diff-told--comment-sections open) "\n\n")))
+
+(defun agent-q-diff-told--section (heading all text-of)
+  "Return HEADING and the text of each of ALL by TEXT-OF, or nil if there is none."
+  (and all
+       (concat heading "\n\n"
+               (string-trim-right (mapconcat text-of all "\n")))))
+
+(defun agent-q-diff-told--rejected-text (root again one)
+  "Return what agents read about ONE in the project at ROOT.
+ONE is an `agent-q-diff-rejected'; AGAIN is as from `agent-q-diff-told--again'."
+  (let* ((path (agent-q-diff-rejected-path one))
+         (line (agent-q-diff-rejected-line one))
+         (reason (agent-q-diff-rejected-reason one))
+         (unsaved (agent-q-diff-told--unsaved (expand-file-name path root))))
+    (concat "- " (agent-q-diff-visible path)
+            (if (< 0 line) (format ", line %d" line) "")
+            (cond
+             ((and unsaved
+                   (< 0 (agent-q-diff-told--more (agent-q-diff-rejected-lines one) unsaved)))
+              " (only in Emacs so far: the file still has the change, since it is not saved yet)")
+             ((member (agent-q-diff-told--key one) again)
+              " (but the file has it again now)")
+             (t ""))
+            (if (string-empty-p reason) "" (format ". The user says: %s" reason))
+            "\n"
+            (agent-q-diff-told--quoted (agent-q-diff-rejected-lines one) "    "))))
+
+(defun agent-q-diff-told--comment-text (one)
+  "Return what agents read about ONE, an `agent-q-diff-comment'."
+  (let ((path (agent-q-diff-comment-path one)))
+    (concat (format "- [%d] %s" (agent-q-diff-comment-id one)
+                    (if (string-empty-p path) "all of it" (agent-q-diff-visible path)))
+            (agent-q-diff-told--comment-place one)
+            (format ": %s\n" (agent-q-diff-round-plain (agent-q-diff-comment-text one)))
+            (if (agent-q-diff-comment-side one)
+                (agent-q-diff-told--quoted (agent-q-diff-comment-lines one) "    > ")
+              ""))))
+
+(defun agent-q-diff-told--comment-place (one)
+  "Return words to append to the path of ONE, an `agent-q-diff-comment'."
+  (let ((side (agent-q-diff-comment-side one))
+        (line (agent-q-diff-comment-line one))
+        (was (agent-q-diff-comment-was one))
+        (n (agent-q-diff-comment-n one)))
+    (pcase side
+      ('nil "")
+      ;; Its number in what was reviewed since would say nothing to an agent.
+      ('old (concat ", " (agent-q-diff-round-lines-words 'old was n)))
+      ((guard line)
+       (concat ", " (agent-q-diff-round-lines-words 'new line n)
+               (if (agent-q-diff-comment-is-unsure one) ", place unsure" "")))
+      (_ (format ", %s then, not there any more"
+                 (agent-q-diff-round-lines-words 'new was n))))))
+
+(defun agent-q-diff-told--open-p (root)
+  "Return non-nil if a review of what was written in the project at ROOT is open.
+What is said there is told when it is finished."
+  (seq-some (lambda (review)
+              (when-let ((round (agent-q-diff-round-of (agent-q-diff-session-change review))))
+                (equal (file-name-as-directory root)
+                       (file-name-as-directory (agent-q-diff-round-root round)))))
+            (agent-q-diff-open-reviews)))
+
+(defun agent-q-diff-told-queue-again (root)
+  "Queue the message in the project at ROOT again, if one waits.
+Something in it has changed since."
+  (when (and (agent-q-diff-told--untold-messages root)
+             (not (agent-q-diff-told--open-p root)))
+    (agent-q-diff-told--queue-text root (agent-q-diff-told--text root) nil)))
+
+(defun agent-q-diff-told-queue-now (root)
+  "Queue what is to be told in the project at ROOT, for any agent.
+Return words about when it is told."
+  (if (agent-q-diff-told--open-p root)
+      "the agent reads it when you have finished the review"
+    (pcase (agent-q-diff-told--queue-text root (agent-q-diff-told--text root) '(""))
+      ((or 'nil "") agent-q-diff-told--how-to-tell)
+      (words words))))
+
+(add-hook 'agent-q-diff-reviewed-noted-functions #'agent-q-diff-told-queue-again)
+
+;;;; What agents ask for, and answer
+
+(defvar agent-q-diff-told-changed-functions nil
+  "Functions to call with the root of a project when comments there have changed.")
+
+(defconst agent-q-diff-told--nothing "The user has said nothing that is not handled."
+  "What agents are told if there is nothing to be told.")
+
+(defun agent-q-diff-told-open-text (&optional path)
+  "Return what is open in the project of `default-directory', for its agent.
+What was not told yet is told by that.  With PATH, the name of a file, return
+only the comments and questions on that file."
+  (condition-case nil
+      (if path
+          (agent-q-diff-told--open-text-of path)
+        (agent-q-diff-told--open-text))
+    (agent-q-diff-no-repository agent-q-diff-told--nothing)))
+
+(defun agent-q-diff-told--open-text-of (path)
+  "Return the comments on the file PATH that are not handled, for its agent."
+  (let* ((path (file-relative-name
+                (expand-file-name path)
+                (car (agent-q-diff-pending-look default-directory))))
+         ;; What is said in an open review is told when that is finished.
+         (told (seq-mapcat #'agent-q-diff-queued-comments
+                           (agent-q-diff-told--untold-messages default-directory)))
+         (all (seq-filter (lambda (one)
+                            (and (equal path (agent-q-diff-comment-path one))
+                                 (or (eq 'sent (agent-q-diff-comment-state one))
+                                     (memql (agent-q-diff-comment-id one) told))))
+                          (agent-q-diff-told--in-state default-directory '(open sent)))))
+    (or (agent-q-diff-told--section
+         (format "What the user says about %s:" path) all #'agent-q-diff-told--comment-text)
+        agent-q-diff-told--nothing)))
+
+(defun agent-q-diff-told--names-of (agent to)
+  "Return those of the names TO that AGENT may have, \"\" among them.
+Over MCP, agents have other names than their hooks, such as \"claude-code\".  An
+agent that asks and has none of the names may have any."
+  (let* ((first (lambda (name) (car (split-string (downcase (or name "")) "[^a-z]+" t))))
+         (mine (seq-filter (lambda (name)
+                             (or (string-empty-p name)
+                                 (equal (funcall first name) (funcall first agent))))
+                           to)))
+    (or mine
+        (and (not (member (funcall first agent)
+                          (mapcar (lambda (turn) (funcall first (agent-q-diff-turn-agent turn)))
+                                  (agent-q-diff-engine-call #'agent-q-diff-module-turns
+                                                            default-directory))))
+             to))))
+
+(defun agent-q-diff-told--open-text ()
+  "Return all that is open in the project of `default-directory', for its agent."
+  (let* ((agent (agent-q-diff-call-agent agent-q-diff-call))
+         (names-of (lambda (message)
+                     (agent-q-diff-told--names-of agent (agent-q-diff-queued-to message))))
+         (untold (seq-filter names-of (agent-q-diff-told--untold-messages default-directory)))
+         (told (seq-mapcat #'agent-q-diff-queued-comments untold))
+         (sent (seq-remove (lambda (one) (memql (agent-q-diff-comment-id one) told))
+                           (agent-q-diff-told--in-state default-directory '(sent))))
+         (before (agent-q-diff-told--section "Told before, and not handled yet:"
+                                              sent #'agent-q-diff-told--comment-text)))
+    (dolist (message untold)
+      (dolist (name (funcall names-of message))
+        (agent-q-diff-engine-call #'agent-q-diff-module-told default-directory
+                                  (list (agent-q-diff-queued-id message)) name)))
+    (when untold
+      (run-hook-with-args 'agent-q-diff-told-changed-functions default-directory))
+    (string-join (or (append (mapcar #'agent-q-diff-queued-text untold)
+                             (and before (list before)))
+                     (list agent-q-diff-told--nothing))
+                 "\n\n")))
+
+(defconst agent-q-diff-told--max-answer 4000
+  "Most characters of an agent's answer to a comment.")
+
+(defun agent-q-diff-told-answer (id answer)
+  "Record ANSWER to the comment ID in the project of `default-directory'.
+ID is a string.  It is by the agent of the current call.  Return a message for
+it."
+  (unless (string-match-p "\\`[0-9]\\{1,9\\}\\'" id)
+    (signal 'agent-q-diff-bad-arguments
+            (list (format "\"%s\" is no id of a comment; it is a number such as 3" id))))
+  (when (string-blank-p answer)
+    (signal 'agent-q-diff-bad-arguments '("the answer must say something")))
+  (when (length> answer agent-q-diff-told--max-answer)
+    (signal 'agent-q-diff-bad-arguments
+            (list (format "the answer must have at most %d characters"
+                          agent-q-diff-told--max-answer))))
+  (agent-q-diff-engine-call #'agent-q-diff-module-answer-comment default-directory
+                            (string-to-number id)
+                            (or (agent-q-diff-call-agent agent-q-diff-call) "An agent")
+                            (agent-q-diff-round-plain answer))
+  (agent-q-diff-told-queue-again default-directory)
+  (run-hook-with-args 'agent-q-diff-told-changed-functions default-directory)
+  (message "%s has answered comment %s; M-x agent-q-diff-comments"
+           (agent-q-diff-visible (or (agent-q-diff-call-agent agent-q-diff-call) "An agent")) id)
+  (format "Comment %s is handled, and the user is shown your answer." id))
+
+(defun agent-q-diff-told-take (root)
+  "Return the text that agents of the project at ROOT are to be told, or \"\".
+It counts as told."
+  (let ((untold (agent-q-diff-told--untold-messages root)))
+    (agent-q-diff-told--note-told root untold)
+    (agent-q-diff-told--joined untold)))
+
+(defun agent-q-diff-told-message (root)
+  "Return the text that agents of the project at ROOT are told next, or nil.
+If they were told everything, that is what they were told last."
+  (when-let ((messages (agent-q-diff-engine-call #'agent-q-diff-module-messages root)))
+    (agent-q-diff-told--joined messages)))
+
+(provide 'agent-q-diff-told)
+;;; agent-q-diff-told.el ends here
