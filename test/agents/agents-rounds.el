@@ -27,7 +27,8 @@
     `(progn
        ,@(mapcar #'test-of '(three-of-them
                              its-edits-pass-and-are-reviewed-after-the-turn
-                             what-it-commits-is-pending-all-the-same)))))
+                             what-it-commits-is-pending-all-the-same
+                             what-a-file-server-writes-is-pending)))))
 
 (defun agents-rounds--shell (client command)
   "Return the call by which the model of CLIENT runs COMMAND in a shell."
@@ -165,6 +166,74 @@ reviews it after your turn, and may take parts of it out then." "a.txt"))
   (e2e-see "your next prompt")
   (should (equal (agents-bytes "a.txt") (e2e-text)))
   (should (string-search "-line 5\n" (agents-rounds--play client "true"))))
+
+;; The server for files of the Model Context Protocol's own project.
+
+(defun agents-rounds--add-file-server (client)
+  "Let CLIENT have the file server.
+Some clients read of it in variables, which are to be local."
+  (let ((server (list :command "mcp-server-filesystem" :args (vector (e2e-path "project")))))
+    (pcase-exhaustive client
+      ("claude"
+       (setq agents-claude-options
+             (list "--mcp-config" (json-serialize (list :mcpServers (list :files server)))
+                   "--allowedTools" "mcp__files__edit_file")))
+      ("gemini"
+       (let ((settings (json-parse-string (e2e-read "home/.gemini/settings.json")
+                                          :object-type 'plist)))
+         (agents-write-in-home
+          ".gemini/settings.json"
+          (json-serialize (plist-put settings :mcpServers (list :files server))))))
+      ("opencode"
+       (setq agents-opencode-settings
+             (string-replace
+              "{\"model\""
+              (format "{\"mcp\": {\"files\": {\"type\": \"local\", \"command\": [%S, %S]}}, \"model\""
+                      (plist-get server :command) (e2e-path "project"))
+              agents-opencode-settings)))
+      ("codex"
+       ;; In code mode, the model need not search for the tool first.
+       (setq agents-codex-model "gpt-6.1-sol")
+       (setq agents-codex-options
+             (list "-c" (format "mcp_servers.files.command=%S" (plist-get server :command))
+                   "-c" (format "mcp_servers.files.args=[%S]" (e2e-path "project"))))))))
+
+(defun agents-rounds--edit-by-server (client name &rest edits)
+  "Return calls by which CLIENT has the server make EDITS, (OLD . NEW), in NAME."
+  (let ((input `((path . ,(agents-project name))
+                 (edits . ,(vconcat (mapcar (pcase-lambda (`(,old . ,new))
+                                              `((oldText . ,old) (newText . ,new)))
+                                            edits))))))
+    (pcase-exhaustive client
+      ("claude" `(("ToolSearch" (query . "select:mcp__files__edit_file") (max_results . 1))
+                  ("mcp__files__edit_file" ,@input)))
+      ("gemini" `(("mcp_files_edit_file" ,@input)))
+      ("opencode" `(("files_edit_file" ,@input)))
+      ("codex" `(("exec" . ,(format "text(await tools.mcp__files__edit_file(%s))"
+                                    (json-serialize input))))))))
+
+(defun agents-rounds-what-a-file-server-writes-is-pending (client)
+  "Check that what CLIENT has an MCP server write is reviewed after its turn."
+  (let ((agents-claude-options nil)
+        (agents-codex-options nil)
+        (agents-codex-model agents-codex-model)
+        (agents-opencode-settings agents-opencode-settings))
+    (agents-rounds--add-file-server client)
+    (apply #'agents-start client
+           (agents-rounds--edit-by-server client "a.txt"
+                                          '("line 5\n" . "LINE 5\n") '("line 20\n" . "LINE 20\n")))
+    (agents-end))
+  (should (equal (agents-bytes "a.txt") (e2e-text 5 20)))
+  (e2e-see (format "%s has ended: 1 file to review" (agents-name client)))
+  (agents-rounds--review "^ hunk 1/2 .*Begin\\. · a\\.txt")
+  (e2e-press "C-u r")
+  (e2e-see "Why is it rejected")
+  (e2e-type "keep it quiet")
+  (e2e-press "RET a q")
+  (e2e-see "your next prompt")
+  (should (equal (agents-bytes "a.txt") (e2e-text 20)))
+  (should (string-search "- a.txt, line 5. The user says: keep it quiet\n    -line 5\n    +LINE 5"
+                         (agents-rounds--play client "true"))))
 
 (provide 'agents-rounds)
 ;;; agents-rounds.el ends here

@@ -114,6 +114,9 @@ mode: they write scripts that call tools.")
 (defvar agents-claude-options nil
   "Further options of Claude Code.")
 
+(defvar agents-codex-options nil
+  "Further options of Codex.")
+
 (defvar agents-gemini-mode "auto_edit"
   "The approval mode of Gemini CLI; in \"yolo\", its shell runs without a question.")
 
@@ -256,6 +259,7 @@ What is typed while it starts is lost."
           ("codex" `("exec" "--skip-git-repo-check" "-s" ,agents-codex-sandbox
                      "-c" ,(format "model=\"%s\"" agents-codex-model)
                      "-c" ,(format "model_providers.scripted.base_url=\"%s/v1\"" url)
+                     ,@agents-codex-options
                      ,agents-prompt))
           ("gemini" `("-p" ,agents-prompt "--approval-mode" ,agents-gemini-mode))
           ("copilot" `("-p" ,agents-prompt "--allow-all-tools"))
