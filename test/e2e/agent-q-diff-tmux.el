@@ -389,7 +389,8 @@ WAY and TAG are as in `e2e-call'."
 
 (defun e2e-answers ()
   "Return the answers that callers got so far, each (TAG :ok VALUE) or alike."
-  (mapcar #'read (split-string (or (e2e-read "answers") "") "\n" t)))
+  ;; After the last line there can be one that is not wholly written yet.
+  (mapcar #'read (butlast (split-string (or (e2e-read "answers") "") "\n"))))
 
 (defun e2e-answer (tag)
   "Wait for the answer to the call TAG and return it.
