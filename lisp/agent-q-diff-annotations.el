@@ -126,26 +126,29 @@ if POSITION is on no line of a text."
             (cons (agent-q-diff-buffer-file-index hunk)
                   (if (equal step '(1 . 0)) (list 'old old) (list 'new new)))))))))
 
-(defun agent-q-diff-annotations-position (file side line)
+(defun agent-q-diff-annotations-position (file side line &optional ranges)
   "Return the position in the diff of LINE of SIDE of the file with index FILE.
 LINE counts from 0.  The position is the beginning of the diff line; it is nil
-if no hunk in this buffer shows that line."
+if no hunk in this buffer shows that line.  RANGES is as from
+`agent-q-diff-annotations-ranges', for who asks more than once."
   (save-restriction
     (widen)
     (agent-q-diff-annotations--position
-     (agent-q-diff-annotations--ranges file) side line)))
+     (or ranges (agent-q-diff-annotations-ranges file)) side line)))
 
-(defun agent-q-diff-annotations--ranges (file)
+(defun agent-q-diff-annotations-ranges (file)
   "Return (HUNK . RANGE) for each hunk of the file with the index FILE.
 Those that are not in this buffer yet, or show no lines, are left out.  For
 RANGE, see `agent-q-diff-annotations--range'."
-  (cl-loop for hunk in (agent-q-diff-annotations--hunks file)
-           for range = (agent-q-diff-annotations--range hunk)
-           when range collect (cons hunk range)))
+  (save-restriction
+    (widen)
+    (cl-loop for hunk in (agent-q-diff-annotations--hunks file)
+             for range = (agent-q-diff-annotations--range hunk)
+             when range collect (cons hunk range))))
 
 (defun agent-q-diff-annotations--position (ranges side line)
   "Return the position of LINE of SIDE in a hunk of RANGES, or nil.
-RANGES is as from `agent-q-diff-annotations--ranges'."
+RANGES is as from `agent-q-diff-annotations-ranges'."
   (let* ((is-old (eq side 'old))
          (found (seq-find (pcase-lambda (`(,_ ,old ,n-old ,new ,n-new))
                             (if is-old
@@ -438,7 +441,7 @@ reverse order.  Those of hunks that are not in this buffer yet are left out."
     (dolist (annotation annotations)
       (let* ((file (agent-q-diff-annotation-file annotation))
              (known (or (assq file ranges)
-                        (car (push (cons file (agent-q-diff-annotations--ranges file))
+                        (car (push (cons file (agent-q-diff-annotations-ranges file))
                                    ranges))))
              (at (agent-q-diff-annotations--last-shown annotation (cdr known)))
              (place (cond

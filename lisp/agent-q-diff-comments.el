@@ -73,7 +73,8 @@ The paths are those in ROUND."
   "Return annotations for the comments on lines in this buffer."
   (when-let* ((round (agent-q-diff-comments--round))
               (comments (agent-q-diff-round-comments round)))
-    (let ((files (agent-q-diff-comments--files round)))
+    (let ((files (agent-q-diff-comments--files round))
+          (ranges (make-hash-table)))
       (delq nil
             (mapcar
              (lambda (one)
@@ -85,7 +86,11 @@ The paths are those in ROUND."
                  (when (and file
                             (or (null side)
                                 (and line
-                                     (agent-q-diff-annotations-position file side line))))
+                                     (agent-q-diff-annotations-position
+                                      file side line
+                                      (or (gethash file ranges)
+                                          (puthash file (agent-q-diff-annotations-ranges file)
+                                                   ranges))))))
                    (agent-q-diff-annotation-create
                     :file file :side (or side 'new) :line line
                     :n-lines (max 1 (agent-q-diff-comment-n one))

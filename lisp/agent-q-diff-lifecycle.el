@@ -112,11 +112,17 @@ message."
 (defun agent-q-diff-finish--pending-text (pending)
   "Return what becomes of the PENDING hunks if the review is finished now."
   (format
-   (if (agent-q-diff-finish--pending-in-p)
-       (ngettext "%d undecided hunk stays as it is."
-                 "%d undecided hunks stay as they are." pending)
+   (cond
+    ((agent-q-diff-finish--pending-in-p)
+     (ngettext "%d undecided hunk stays as it is."
+               "%d undecided hunks stay as they are." pending))
+    ((when-let ((change (agent-q-diff-buffer-change-or-nil)))
+       (agent-q-diff-change-is-compound change))
+     (ngettext "%d undecided hunk stays out of the files."
+               "%d undecided hunks stay out of the files." pending))
+    (t
      (ngettext "%d undecided hunk stays out of the file."
-               "%d undecided hunks stay out of the file." pending))
+               "%d undecided hunks stay out of the file." pending)))
    pending))
 
 (defun agent-q-diff-finish--pending-in-p ()

@@ -559,7 +559,7 @@ These are as for `aqd-annotations-of', in a list."
 
 (ert-deftest aqd-annotations-cost-nothing-if-there-are-none ()
   (aqd-annotations-with-review nil
-    (cl-letf (((symbol-function 'agent-q-diff-annotations--ranges) #'error))
+    (cl-letf (((symbol-function 'agent-q-diff-annotations-ranges) #'error))
       (agent-q-diff-annotations-show)
       (agent-q-diff-split-hunk)
       (should-not (aqd-annotations-shown)))))
