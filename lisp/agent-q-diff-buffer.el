@@ -504,6 +504,10 @@ In a buffer made for a proposal it is where the next hunk or heading begins."
 
 ;;;; Where point is
 
+(defun agent-q-diff-buffer-headings-p ()
+  "Return non-nil if the files of this buffer have headings."
+  (length> agent-q-diff-buffer-headings 0))
+
 (defun agent-q-diff-buffer-hunk-at-point (&optional position)
   "Return the index of the hunk at POSITION, by default at point.
 Before the first hunk, and on the heading of a file, return nil."

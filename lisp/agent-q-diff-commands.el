@@ -77,7 +77,7 @@ format for `format-spec'."
     (`(unchanged . nil)        "%n pending already")
     (`(already-out . rejected) "%n taken out; somebody had done that already")))
 
-(defun agent-q-diff-commands--counts-words (change)
+(defun agent-q-diff-commands-counts-words (change)
   "Return words to append about how far the review of CHANGE has come."
   (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-change-tally change)))
     (if (zerop pending)
@@ -119,7 +119,7 @@ has changed."
                              (agent-q-diff-commands--follow-hooks change index is-aimed)
                              (agent-q-diff-commands--unsaved-words file note)
                              (agent-q-diff-commands--followed-words change)
-                             (agent-q-diff-commands--counts-words change)))
+                             (agent-q-diff-commands-counts-words change)))
           (message "%s" said)
           said))
     (user-error (signal (car err) (cdr err)))
@@ -517,7 +517,7 @@ whole file."
                  "C-x C-s there saves it"
                "accept the hunk again"))))
 
-(defun agent-q-diff-commands--show-many (change)
+(defun agent-q-diff-commands-show-many (change)
   "Show the effect of a command on several hunks of CHANGE.
 If a hook changed the target on saving, show that as well."
   (if (or (and (seq-some #'agent-q-diff-file-change-hook-changed
@@ -539,7 +539,7 @@ BY-KEY is as for `agent-q-diff-accept-all'."
     (if (zerop (nth 3 (agent-q-diff-buffer-counts change)))
         (agent-q-diff-finish nil by-key)
       (let ((failed (agent-q-diff-decide-accept-all change)))
-        (agent-q-diff-commands--show-many change)
+        (agent-q-diff-commands-show-many change)
         (cond
          ((null failed) (agent-q-diff-finish-decided "accepted" by-key))
          ((agent-q-diff-buffer-awaited-p)
@@ -578,7 +578,7 @@ since stay in it; a message shows which, and why.  Return them as a list of
          (place (if (cdr (agent-q-diff-change-files change))
                     "files"
                   (agent-q-diff-buffer-target-word))))
-    (agent-q-diff-commands--show-many change)
+    (agent-q-diff-commands-show-many change)
     (cond
      ((and (agent-q-diff-change-written change) (null failed))
       (message "Everything is in the %s, and pending" place))
@@ -637,6 +637,23 @@ called this."
           (agent-q-diff-commands--say-failures failed "Not taken out")
         (agent-q-diff-finish-decided "rejected" by-key)))))
 
+;;;; Several hunks
+
+(defun agent-q-diff-commands-move-on (command)
+  "Move to the next pending hunk after COMMAND was carried out on several.
+After `unapply', stay.  If nothing is pending, and the user wants that, finish."
+  (unless (or (eq command 'unapply)
+              (agent-q-diff-commands--goto-next-pending))
+    (when (and agent-q-diff-finish-when-decided (agent-q-diff-buffer-awaited-p))
+      (agent-q-diff-finish nil t))))
+
+(defun agent-q-diff-commands-wait-p (hunk)
+  "Have the rejection of HUNK wait if it has to; return non-nil if it does."
+  (when (agent-q-diff-buffer-written-p)
+    (agent-q-diff-buffer-goto-hunk hunk)
+    (let ((inhibit-message t))
+      (run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions 'reject))))
+
 ;;;; All hunks of a file
 
 (defun agent-q-diff-commands--file-here ()
@@ -660,14 +677,13 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
                          ('unapply (agent-q-diff-decide-unapply-all change index))
                          ('reject (agent-q-diff-decide-reject-all change index))))))
         (setq agent-q-diff-commands--decided nil)
-        (agent-q-diff-commands--show-many change)
+        (agent-q-diff-commands-show-many change)
         (if failed
             (agent-q-diff-commands--say-failures
              failed (if (eq command 'accept) "Not applied" "Not taken out"))
           (agent-q-diff-commands--say-file command change index)
-          (when (and advance (not (agent-q-diff-commands--goto-next-pending))
-                     agent-q-diff-finish-when-decided (agent-q-diff-buffer-awaited-p))
-            (agent-q-diff-finish nil t))))
+          (when advance
+            (agent-q-diff-commands-move-on command))))
     (user-error (signal (car err) (cdr err)))
     (error
      (when (eq command 'accept)
@@ -710,7 +726,7 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
            (agent-q-diff-commands--unsaved-words
             (nth index (agent-q-diff-change-files change))
             (if (eq command 'reject) 'marked 'edited))
-           (agent-q-diff-commands--counts-words change)))
+           (agent-q-diff-commands-counts-words change)))
 
 ;;;; Staging
 
@@ -751,7 +767,7 @@ command that needs the file."
   (let ((change (agent-q-diff-signs-follow)))
     (agent-q-diff-signs-show-all)
     (message "Up to date%s%s"
-             (agent-q-diff-commands--counts-words change)
+             (agent-q-diff-commands-counts-words change)
              (agent-q-diff-commands--followed-words change))))
 
 (defun agent-q-diff-select-line ()

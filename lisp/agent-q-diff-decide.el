@@ -344,16 +344,18 @@ and the tick of its buffer after the edits."
 
 ;;;; All hunks
 
-(defun agent-q-diff-decide-accept-all (change &optional file)
+(defun agent-q-diff-decide-accept-all (change &optional file only)
   "Accept every pending hunk of CHANGE, as one edit of each target.
-If FILE is not nil, only those of the file with that index.  Return a list
-of (HUNK . REASON): those that could not be applied.
+If FILE is not nil, only those of the file with that index; if ONLY is not nil,
+only the hunks in that list.  Return a list of (HUNK . REASON): those that could
+not be applied.
 
 If the hunks of one file cannot be applied together, accept them one by
 one, as far as possible.  If something cannot be carried out in one of
 several files, signal an error; then nothing has changed in any."
-  (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-mark nil)
-  (pcase-let* ((`(,planned . ,left-out) (agent-q-diff-decide-plan-all change file))
+  (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-mark nil only)
+  (pcase-let* ((others (agent-q-diff-decide--others change only))
+               (`(,planned . ,left-out) (agent-q-diff-decide-plan-all change file others))
                (refused (append left-out (agent-q-diff-engine-planned-refused planned))))
     (condition-case err
         (progn
@@ -364,24 +366,36 @@ several files, signal an error; then nothing has changed in any."
          (signal (car err) (cdr err)))
        (setq refused (append refused
                              (agent-q-diff-decide--accept-each
-                              change (mapcar #'car refused))))))
+                              change (append others (mapcar #'car refused)))))))
     (setq refused (agent-q-diff-decide--told change refused))
     (pcase-dolist (`(,hunk . ,reason) refused)
       (agent-q-diff-decide-note-failure change hunk reason))
     refused))
 
-(defun agent-q-diff-decide-plan-all (change &optional file)
+(defun agent-q-diff-decide--others (change only)
+  "Return the hunks of CHANGE that are not in the list ONLY; none if that is nil."
+  (when only
+    (let ((is-meant (make-bool-vector (car (agent-q-diff-change-tally change)) nil)))
+      (dolist (hunk only)
+        (aset is-meant hunk t))
+      (cl-loop for each across is-meant
+               for hunk from 0
+               unless each collect hunk))))
+
+(defun agent-q-diff-decide-plan-all (change &optional file others)
   "Plan to accept the pending hunks of CHANGE that can be written.
-If FILE is not nil, only those of the file with that index.  Return (PLANNED
-. LEFT-OUT): an `agent-q-diff-engine-planned', and a list of (HUNK . REASON).
+If FILE is not nil, only those of the file with that index, and none of the
+list OTHERS.  Return (PLANNED . LEFT-OUT): an `agent-q-diff-engine-planned', and
+a list of (HUNK . REASON).
 Those are hunks with characters that the coding system of their file lacks,
 and hunks of files whose names have no file now, or lead to another."
   (let* ((engine (agent-q-diff-change-engine change))
-         (planned (agent-q-diff-engine-plan-all engine 'accept file))
+         (planned (agent-q-diff-engine-plan-all engine 'accept file others))
          (left-out (mapcan (apply-partially #'agent-q-diff-decide--unwritable change)
                            (agent-q-diff-engine-planned-parts planned))))
     (cons (if left-out
-              (agent-q-diff-engine-plan-all engine 'accept file (mapcar #'car left-out))
+              (agent-q-diff-engine-plan-all engine 'accept file
+                                            (append (mapcar #'car left-out) others))
             planned)
           left-out)))
 
@@ -434,11 +448,16 @@ If the name of a file has no file now, or leads to another, that is the reason."
                 refused)
         (lambda (one other) (< (car one) (car other)))))
 
-(defun agent-q-diff-decide--visit-with (change file accessor value)
+(defun agent-q-diff-decide--visit-with (change file accessor value &optional only)
   "Visit the files of CHANGE that were put off and have certain hunks.
 ACCESSOR is a function of an `agent-q-diff-engine-hunk'; the hunks meant are
-those for which it returns VALUE.  If FILE is not nil, only that file is meant."
-  (when (agent-q-diff-change-has-put-off change)
+those for which it returns VALUE.  If FILE is not nil, only that file is meant,
+and if ONLY is not nil, the files of the hunks in that list."
+  (cond
+   ((not (agent-q-diff-change-has-put-off change)))
+   (only (dolist (hunk only)
+           (agent-q-diff-decide-visit change hunk)))
+   (t
     (cl-loop for target in (mapcar #'agent-q-diff-file-change-target
                                    (agent-q-diff-change-files change))
              for index from 0
@@ -448,7 +467,7 @@ those for which it returns VALUE.  If FILE is not nil, only that file is meant."
                                    (eq value (funcall accessor
                                                       (agent-q-diff-change-hunk change hunk))))
                                  (agent-q-diff-change-hunks-of change index)))
-             do (agent-q-diff-change-visit change index))))
+             do (agent-q-diff-change-visit change index)))))
 
 (defun agent-q-diff-decide--accept-each (change except)
   "Accept the pending hunks of CHANGE one by one, except those in EXCEPT.
@@ -497,6 +516,10 @@ If FILE is not nil, only those of the file with that index."
                      (agent-q-diff-change-shared-p change hunk))
            collect hunk))
 
+(defun agent-q-diff-decide--shared-told (shared)
+  "Return SHARED, hunks with lines of the user's, each as (HUNK . REASON)."
+  (mapcar (lambda (hunk) (cons hunk "it has lines of yours")) shared))
+
 (defun agent-q-diff-decide-reject-all (change &optional file)
   "Reject every pending hunk of CHANGE.
 If FILE is not nil, only those of the file with that index.  Return a list
@@ -512,10 +535,35 @@ before its review, and those that have lines of the user's, which stay pending."
       (let ((shared (agent-q-diff-decide--shared change file)))
         (agent-q-diff-decide--visit-with change file #'agent-q-diff-engine-hunk-mark nil)
         (append (agent-q-diff-decide--all change 'reject file shared)
-                (mapcar (lambda (hunk) (cons hunk "it has lines of yours"))
-                        shared)))
+                (agent-q-diff-decide--shared-told shared)))
     (agent-q-diff-module-reject-all (agent-q-diff-change-engine change) file)
     nil))
+
+(defun agent-q-diff-decide-these (change command hunks)
+  "Carry out COMMAND on HUNKS of CHANGE, as one decision.
+COMMAND is `accept' or `reject', for those that are pending, or `unapply'.
+Return a list of (HUNK . REASON): those with which it could not be done; hunks
+that have lines of the user's, too, are not taken out."
+  (agent-q-diff-decide-in-one-step
+   change
+   (lambda ()
+     (cond
+      ((eq command 'accept) (agent-q-diff-decide-accept-all change nil hunks))
+      ((and (eq command 'reject) (agent-q-diff-change-written change))
+       (let ((shared (seq-filter (apply-partially #'agent-q-diff-change-shared-p change)
+                                 hunks)))
+         (agent-q-diff-decide--visit-with change nil #'ignore nil hunks)
+         (append (agent-q-diff-decide--all change 'reject nil
+                                           (append shared
+                                                   (agent-q-diff-decide--others change hunks)))
+                 (agent-q-diff-decide--shared-told shared))))
+      (t
+       (let ((failed nil))
+         (dolist (hunk hunks (nreverse failed))
+           (condition-case err
+               (agent-q-diff-decide-hunk change command hunk)
+             (agent-q-diff-error
+              (push (cons hunk (agent-q-diff-error-text err)) failed))))))))))
 
 ;;;; Several decisions
 

@@ -530,6 +530,10 @@ HUNK is an `agent-q-diff-engine-hunk'."
      (cons nth (length shown)))
     (_ (cons 0 (length (agent-q-diff-engine-hunk-places hunk))))))
 
+(defvar agent-q-diff-signs-note-functions nil
+  "Abnormal hook of functions that return a note for the sign of a hunk.
+Each is called with the index of the hunk, and returns a string or nil.")
+
 (defun agent-q-diff-signs--notes-on (hunk comment)
   "Return further notes on HUNK, a string or nil.
 HUNK is an `agent-q-diff-engine-hunk'.  The notes are the number of outer
@@ -547,6 +551,9 @@ deciding it; COMMENT is the user's comment on it, or nil."
                                      (funcall (agent-q-diff-written-label written)
                                               agent-q-diff-buffer-change
                                               (agent-q-diff-engine-hunk-index hunk)))
+                                (run-hook-with-args-until-success
+                                 'agent-q-diff-signs-note-functions
+                                 (agent-q-diff-engine-hunk-index hunk))
                                 (and (> fuzz 0) (format "fuzz %d" fuzz))
                                 (and (agent-q-diff-engine-hunk-is-edited hunk) "edited")
                                 (and comment "commented")))))

@@ -120,7 +120,7 @@ Each of them inherits the failure and the comment of HUNK."
           (agent-q-diff-change-comments change)
           (parted (agent-q-diff-change-comments change)))))
 
-(defun agent-q-diff-split--show-parts (change hunk n)
+(defun agent-q-diff-split-show-parts (change hunk n)
   "Show that HUNK of CHANGE is now N hunks."
   (unless (= n 1)
     (agent-q-diff-edit--note-parts change hunk n)
@@ -170,7 +170,7 @@ non-nil if it was made for the decision that can be redone next."
   (pcase (and (agent-q-diff-change-n-extra change)
               (agent-q-diff-module-redo-split (agent-q-diff-change-engine change)))
     (`(,hunk ,n . ,is-for-next)
-     (agent-q-diff-split--show-parts change hunk n)
+     (agent-q-diff-split-show-parts change hunk n)
      (cons hunk is-for-next))))
 
 ;;;; Splitting
@@ -193,7 +193,7 @@ reject them."
   (let* ((change (agent-q-diff-split-change))
          (hunk (agent-q-diff-edit--hunk-with-lines))
          (n (agent-q-diff-module-split (agent-q-diff-change-engine change) hunk)))
-    (agent-q-diff-split--show-parts change hunk n)
+    (agent-q-diff-split-show-parts change hunk n)
     (if (= n 1)
         (message (substitute-command-keys
                   "This hunk is one change; \\<agent-q-diff-mode-map>\\[agent-q-diff-select-line] selects lines to decide only those"))
@@ -201,7 +201,7 @@ reject them."
 
 ;;;; The lines in the region
 
-(defun agent-q-diff-split--lines-between (beg end hunk)
+(defun agent-q-diff-split-lines-between (beg end hunk)
   "Return (FROM . TO), the changed lines of HUNK between BEG and END, or nil.
 They are counted from 0 in the order of the diff; TO is not included.  A
 line counts if any part of it is between BEG and END, unless END is at its
@@ -223,11 +223,11 @@ beginning."
 (defun agent-q-diff-split--chosen-lines (beg end)
   "Return a list of (HUNK FROM TO) for the changed lines between BEG and END.
 The last hunk comes first.  FROM and TO are as from
-`agent-q-diff-split--lines-between'."
+`agent-q-diff-split-lines-between'."
   (let (chosen)
     (dotimes (hunk (length agent-q-diff-buffer-positions))
       (when (< (agent-q-diff-buffer-position hunk) end)
-        (pcase (agent-q-diff-split--lines-between beg end hunk)
+        (pcase (agent-q-diff-split-lines-between beg end hunk)
           (`(,from . ,to) (push (list hunk from to) chosen)))))
     (or chosen
         (user-error "There is no changed line in the region"))))
@@ -244,7 +244,7 @@ separated from others, signal an error that says why."
         (pcase-let ((`(,n . ,index)
                      (agent-q-diff-module-pick
                       (agent-q-diff-change-engine change) hunk from to)))
-          (agent-q-diff-split--show-parts change hunk n)
+          (agent-q-diff-split-show-parts change hunk n)
           (setq picked (cons (+ hunk index)
                              (mapcar (apply-partially #'+ (1- n)) picked)))))
       picked)))

@@ -57,6 +57,7 @@
                   first-hunks
                   follow
                   free
+                  groups
                   hash
                   header-lines
                   hunk

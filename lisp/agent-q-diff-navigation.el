@@ -450,13 +450,14 @@ Before point is first moved in the target, its position becomes the mark."
 
 ;;; Hiding and folding hunks
 
-(defvar agent-q-diff-hide-decided-mode)
-(defvar agent-q-diff-fold-white-space-mode)
+(defvar-local agent-q-diff-filter--functions nil
+  "Functions that hide hunks of this buffer; see `agent-q-diff-filter-use'.")
 
 ;;;; Overlays
 
-(defun agent-q-diff-filter--hide (beg end text)
-  "Hide the text from BEG to END, and show TEXT, a string or nil, instead."
+(defun agent-q-diff-filter-hide (beg end &optional text)
+  "Hide the text from BEG to END, and show TEXT, a string or nil, instead.
+This is for functions that `agent-q-diff-filter-use' was called with."
   (let ((overlay (make-overlay beg end)))
     (overlay-put overlay 'agent-q-diff-filter t)
     (overlay-put overlay 'evaporate t)
@@ -467,20 +468,18 @@ Before point is first moved in the target, its position becomes the mark."
   "Show everything that the filters hid in this buffer."
   (remove-overlays nil nil 'agent-q-diff-filter t))
 
-(defun agent-q-diff-filter--update (&rest _)
+(defun agent-q-diff-filter-update (&rest _)
   "Hide what the filters that are on hide, and show everything else."
   (save-restriction
     (widen)
     (agent-q-diff-filter--unhide)
-    (when agent-q-diff-hide-decided-mode
-      (agent-q-diff-filter--hide-decided))
-    (when agent-q-diff-fold-white-space-mode
-      (agent-q-diff-filter--fold))
+    (unless (agent-q-diff-buffer-ended-p)
+      (agent-q-diff-buffer-current-change)
+      (mapc #'funcall agent-q-diff-filter--functions))
     (run-hooks 'agent-q-diff-buffer-folds-hook)))
 
 (defun agent-q-diff-filter--hide-decided ()
   "Hide the decided hunks, adjacent ones together."
-  (agent-q-diff-buffer-current-change)
   (let ((n (length agent-q-diff-buffer-positions))
         (hunk 0))
     (cl-flet ((is-decided (hunk) (aref agent-q-diff-buffer-marks hunk)))
@@ -490,10 +489,9 @@ Before point is first moved in the target, its position becomes the mark."
           (let ((first hunk))
             (while (and (< hunk n) (is-decided hunk))
               (cl-incf hunk))
-            (agent-q-diff-filter--hide
+            (agent-q-diff-filter-hide
              (agent-q-diff-buffer-position first)
-             (agent-q-diff-buffer-hunk-end (1- hunk))
-             nil)))))))
+             (agent-q-diff-buffer-hunk-end (1- hunk)))))))))
 
 (defun agent-q-diff-filter--fold ()
   "Fold the hunks that change only whitespace into their headers."
@@ -501,7 +499,7 @@ Before point is first moved in the target, its position becomes the mark."
                  (agent-q-diff-change-engine (agent-q-diff-buffer-current-change))))
     (save-excursion
       (goto-char (agent-q-diff-buffer-position hunk))
-      (agent-q-diff-filter--hide
+      (agent-q-diff-filter-hide
        (line-end-position) (1- (agent-q-diff-buffer-hunk-end hunk))
        (propertize "  [WHITESPACE ONLY]" 'face 'agent-q-diff-pending)))))
 
@@ -514,18 +512,23 @@ Before point is first moved in the target, its position becomes the mark."
                (memq 'agent-q-diff buffer-invisibility-spec))
     (add-to-invisibility-spec 'agent-q-diff)))
 
-(defun agent-q-diff-filter--changed ()
-  "Update what is hidden after a filter was turned on or off."
+(defun agent-q-diff-filter-use (function is-on)
+  "Have FUNCTION hide hunks of this buffer if IS-ON is non-nil, else not any more.
+It is called now, and whenever hunks may have been decided, with no arguments;
+it hides by `agent-q-diff-filter-hide'."
   (agent-q-diff-filter--can-hide)
-  (if (or agent-q-diff-hide-decided-mode agent-q-diff-fold-white-space-mode)
-      (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-filter--update 90 t)
-    (remove-hook 'agent-q-diff-progress-functions #'agent-q-diff-filter--update t))
-  (agent-q-diff-filter--update))
+  (cl-callf2 remq function agent-q-diff-filter--functions)
+  (when is-on
+    (push function agent-q-diff-filter--functions))
+  (if agent-q-diff-filter--functions
+      (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-filter-update 90 t)
+    (remove-hook 'agent-q-diff-progress-functions #'agent-q-diff-filter-update t))
+  (agent-q-diff-filter-update))
 
 (define-minor-mode agent-q-diff-hide-decided-mode
   "Hide the hunks that are accepted or rejected."
   :lighter " Undecided"
-  (agent-q-diff-filter--changed)
+  (agent-q-diff-filter-use #'agent-q-diff-filter--hide-decided agent-q-diff-hide-decided-mode)
   (when (called-interactively-p 'any)
     (pcase-let ((`(,total ,_ ,_ ,pending) (agent-q-diff-buffer-counts)))
       (if agent-q-diff-hide-decided-mode
@@ -535,7 +538,7 @@ Before point is first moved in the target, its position becomes the mark."
 (define-minor-mode agent-q-diff-fold-white-space-mode
   "Fold each hunk that changes only whitespace into one line."
   :lighter " Fold"
-  (agent-q-diff-filter--changed)
+  (agent-q-diff-filter-use #'agent-q-diff-filter--fold agent-q-diff-fold-white-space-mode)
   (when (called-interactively-p 'any)
     (message (if agent-q-diff-fold-white-space-mode
                  "Whitespace-only hunks are folded"

@@ -243,7 +243,7 @@ then the hunk says why."
     (when-let ((did (cond
                      ((null hunk) nil)
                      ((and reason (agent-q-diff-change-written change)
-                           (agent-q-diff-policy--waits-p hunk))
+                           (agent-q-diff-commands-wait-p hunk))
                       'wait)
                      ((condition-case nil
                           (agent-q-diff-decide-hunk change (if reason 'reject 'accept) hunk)
@@ -251,12 +251,6 @@ then the hunk says why."
                       (if reason 'reject 'keep)))))
       (push (cons id (cons mark reason)) (agent-q-diff-change-by-policy change))
       did)))
-
-(defun agent-q-diff-policy--waits-p (hunk)
-  "Have the rejection of HUNK wait if it has to; return non-nil if it does."
-  (agent-q-diff-buffer-goto-hunk hunk)
-  (let ((inhibit-message t))
-    (run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions 'reject)))
 
 (defun agent-q-diff-policy--forget (&rest _)
   "Forget the rules of those hunks that the user has decided otherwise."

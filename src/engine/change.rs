@@ -89,7 +89,7 @@ pub enum Presence {
 }
 
 /// Something that is decided in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Entry {
     /// The operation with this index.
     Operation(usize),
@@ -252,12 +252,12 @@ impl FileChange {
     fn steps(
         &self,
         command: Command,
-        is_meant: impl Fn(&Decided) -> bool,
+        is_meant: impl Fn(usize, &Decided) -> bool,
         refused: &mut Vec<(Entry, Unable)>,
     ) -> Vec<(usize, Step)> {
         let mut steps = Vec::new();
         let decided = self.n_implied..self.operations.len();
-        for at in decided.filter(|&at| is_meant(&self.operations[at])) {
+        for at in decided.filter(|&at| is_meant(at, &self.operations[at])) {
             match self.operation_step(at, command) {
                 Ok(step) => steps.push((at, step)),
                 Err(why) => refused.push((Entry::Operation(at), why)),
@@ -540,22 +540,24 @@ impl Change {
         self.plan_accept_except(files, |_, _| false)
     }
 
-    /// Plans what [`Change::plan_accept`] does, without the hunks that cannot be edited in, for a
-    /// reason that only the caller knows: `is_left_out` gets the number of a file, and that of a
-    /// hunk among those of its lines.
+    /// Plans what [`Change::plan_accept`] does, without the entries of files for which `is_left_out`
+    /// holds.
     pub fn plan_accept_except(
         &self,
         files: impl IntoIterator<Item = usize>,
-        is_left_out: impl Fn(usize, usize) -> bool,
+        is_left_out: impl Fn(usize, Entry) -> bool,
     ) -> (ChangePlan, Refused) {
         self.plan_files(files, |file, refused| {
             let change = &self.files[file];
-            let is_pending = |decided: &Decided| decided.mark == Mark::Pending;
+            let is_pending = |at, decided: &Decided| {
+                decided.mark == Mark::Pending && !is_left_out(file, Entry::Operation(at))
+            };
             let mut operations = change.steps(Command::Accept, is_pending, refused);
             let Some(review) = change.review() else {
                 return (operations, None);
             };
-            let (plan, unable) = review.plan_all_except(|hunk| is_left_out(file, hunk));
+            let (plan, unable) =
+                review.plan_all_except(|hunk| is_left_out(file, Entry::Hunk(hunk)));
             match change.steps_with_lines(&plan) {
                 Ok(steps) => {
                     operations.splice(0..0, steps);
@@ -564,7 +566,9 @@ impl Change {
                 }
                 Err(why) => {
                     let hunks = change.entries().filter(|entry| {
-                        matches!(entry, Entry::Hunk(_)) && change.mark(*entry) == Mark::Pending
+                        matches!(entry, Entry::Hunk(_))
+                            && change.mark(*entry) == Mark::Pending
+                            && !is_left_out(file, *entry)
                     });
                     refused.extend(hunks.map(|entry| (entry, why.clone())));
                     (operations, None)
@@ -579,18 +583,22 @@ impl Change {
         self.plan_reject_except(files, |_, _| false)
     }
 
-    /// Plans what [`Change::plan_reject`] does, without the hunks of files for which `is_left_out` holds.
+    /// Plans what [`Change::plan_reject`] does, without the entries of files for which `is_left_out`
+    /// holds.
     pub fn plan_reject_except(
         &self,
         files: impl IntoIterator<Item = usize>,
-        is_left_out: impl Fn(usize, usize) -> bool,
+        is_left_out: impl Fn(usize, Entry) -> bool,
     ) -> (ChangePlan, Refused) {
         self.plan_files(files, |file, refused| {
             let change = &self.files[file];
-            let is_pending = |decided: &Decided| decided.mark == Mark::Pending;
+            let is_pending = |at, decided: &Decided| {
+                decided.mark == Mark::Pending && !is_left_out(file, Entry::Operation(at))
+            };
             let mut operations = change.steps(Command::Reject, is_pending, refused);
             let text = change.review().and_then(|review| {
-                let (plan, unable) = review.plan_rejection_except(|hunk| is_left_out(file, hunk));
+                let (plan, unable) =
+                    review.plan_rejection_except(|hunk| is_left_out(file, Entry::Hunk(hunk)));
                 change.text_part(plan, unable, &mut operations, refused)
             });
             (operations, text)
@@ -603,7 +611,7 @@ impl Change {
         self.plan_files(files, |file, refused| {
             let change = &self.files[file];
             // Of what others have changed since, the user must read that it stays.
-            let is_in = |decided: &Decided| match decided.presence {
+            let is_in = |_, decided: &Decided| match decided.presence {
                 _ if change.stage == Stage::Written => decided.mark != Mark::Pending,
                 Presence::In => true,
                 Presence::Out => false,

@@ -428,9 +428,9 @@ fn plan_all<'e>(
         let files = files(env, &ongoing.change, file)?;
         let hunks = elements(left_out)?.into_iter();
         let left_out = hunks
-            .map(|hunk| ongoing.lines(env, hunk.into_rust()?))
+            .map(|hunk| ongoing.entry(env, hunk.into_rust()?))
             .collect::<Result<HashSet<_>>>()?;
-        let is_left_out = |file, hunk| left_out.contains(&(file, hunk));
+        let is_left_out = |file, entry| left_out.contains(&(file, entry));
         let (plan, refused) = match command_named(env, command)? {
             Command::Unapply => ongoing.change.plan_unapply(files),
             Command::Reject => ongoing.change.plan_reject_except(files, is_left_out),

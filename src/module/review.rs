@@ -11,6 +11,7 @@ use agent_q_diff_engine::patch::hunk;
 use agent_q_diff_engine::patch::parse::{self, FileDiff};
 use agent_q_diff_engine::proposal::{Proposal, ProposalError};
 use agent_q_diff_engine::review::{Refusal, Review};
+use agent_q_diff_engine::show::alike::{self, Kind};
 use agent_q_diff_engine::show::{confusables, words};
 use agent_q_diff_engine::text::Decoding;
 use emacs::{Env, IntoLisp, Result, Value, defun};
@@ -454,6 +455,51 @@ fn blank_hunks<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
             blank.extend(here.map(|hunk| first + hunk));
         }
         list(env, blank)
+    })
+}
+
+/// Return the changes that REVIEW makes in several places, a list of
+/// [KIND BEFORE AFTER PLACES].
+///
+/// KIND is one of the symbols `words', `added', `removed', `lines' and `indent';
+/// BEFORE and AFTER are the texts that go and come.  PLACES is a list of
+/// [HUNK FROM TO IS-WHOLE], where the change is the changed lines of HUNK from
+/// FROM up to but not including TO, as for `agent-q-diff-module-pick';
+/// IS-WHOLE is non-nil if these are all.
+#[defun]
+fn groups<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let ongoing = ongoing(env, session)?;
+        let (mut hunks, mut numbers) = (Vec::new(), Vec::new());
+        for (file, change) in ongoing.change.files().iter().enumerate() {
+            let Some(review) = change.review() else {
+                continue;
+            };
+            let first = ongoing.change.number(file, Entry::Hunk(0));
+            let here = review.proposal().hunks(HeadingRule::Default);
+            numbers.extend(first..first + here.len());
+            hunks.extend(here);
+        }
+        let groups = alike::groups(hunks).into_iter().map(|group| {
+            let kind = env.intern(match group.kind {
+                Kind::Words => "words",
+                Kind::Added => "added",
+                Kind::Removed => "removed",
+                Kind::Lines => "lines",
+                Kind::Indent => "indent",
+            })?;
+            let places = group.places.iter().map(|place| {
+                env.vector((
+                    numbers[place.hunk],
+                    place.lines.start,
+                    place.lines.end,
+                    place.is_whole,
+                ))
+            });
+            let places = list(env, places.collect::<Result<Vec<_>>>()?)?;
+            env.vector((kind, group.before, group.after, places))
+        });
+        list(env, groups.collect::<Result<Vec<_>>>()?)
     })
 }
 

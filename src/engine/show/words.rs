@@ -12,10 +12,10 @@ use std::ops::Range;
 use imara_diff::{Algorithm, Diff, InternedInput};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::patch::hunk::{Hunk, LineKind};
+use crate::patch::hunk::{Hunk, Line, LineKind};
 
 /// Most tokens on one side of a change. If there are more, the change is not marked.
-const MAX_TOKENS: usize = 20_000;
+pub(super) const MAX_TOKENS: usize = 20_000;
 
 /// Most bytes compared in one hunk, over all its changes. A change that exceeds what is left of
 /// them is not marked.
@@ -47,7 +47,7 @@ pub struct Span {
 pub fn changed_words(hunk: &Hunk) -> Vec<Span> {
     let mut spans = Vec::new();
     let (mut at, mut n_left) = (0, MAX_LEN);
-    for run in hunk.lines.chunk_by(|a, b| !begins_run(a.kind, b.kind)) {
+    for run in runs(&hunk.lines) {
         let n_removed = run
             .iter()
             .filter(|line| line.kind == LineKind::Removed)
@@ -79,6 +79,12 @@ pub fn is_white_space_only(hunk: &Hunk) -> bool {
             .filter(|byte| !byte.is_ascii_whitespace())
     };
     side(LineKind::Removed).eq(side(LineKind::Added))
+}
+
+/// Cuts `lines` of a hunk into runs: each is a change, removed lines and then added ones, or the
+/// unchanged lines between two.
+pub(super) fn runs<'a, 'b>(lines: &'a [Line<'b>]) -> impl Iterator<Item = &'a [Line<'b>]> {
+    lines.chunk_by(|a, b| !begins_run(a.kind, b.kind))
 }
 
 /// Returns whether a line of kind `next` after one of kind `last` begins a new run: another change,
@@ -190,7 +196,6 @@ fn spans(tokens: &[Token], is_changed: impl Fn(u32) -> bool) -> Vec<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::patch::hunk::Line;
 
     /// Returns the lines of `diff`, each with its sign, and the changed words in brackets.
     fn shown(diff: &str) -> String {

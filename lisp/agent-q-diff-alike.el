@@ -1,0 +1,356 @@
+;;; agent-q-diff-alike.el --- Equal changes, decided as one  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Hunks, and parts of hunks, that make the same change are a group: the same
+;; words replaced by the same words, the same lines added or removed, the same
+;; indentation.  `src/engine/show/alike.rs' has the rules.  A key decides all of
+;; a group, moves in it, or folds it to its first hunk.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-change)
+(require 'agent-q-diff-decide)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-display)
+(require 'agent-q-diff-navigation)
+(require 'agent-q-diff-edit)
+(require 'agent-q-diff-lifecycle)
+(require 'agent-q-diff-commands)
+
+(cl-defstruct (agent-q-diff-alike (:type vector) (:constructor nil) (:copier nil))
+  "A change that is made in several places, as in `agent-q-diff-module-groups'."
+  kind before after places)
+
+(cl-defstruct (agent-q-diff-alike-place (:type vector) (:constructor nil) (:copier nil))
+  "One of these places: the changed lines of HUNK from FROM to before TO.
+IS-WHOLE is non-nil if these are all."
+  hunk from to is-whole)
+
+;;;; Which there are
+
+(defvar-local agent-q-diff-alike--known nil
+  "What is known of this buffer, (POSITIONS GROUPS . TABLE), or nil.
+POSITIONS are `agent-q-diff-buffer-positions' when it was found.  TABLE is from
+hunks to lists of (PLACE NTH . GROUP): PLACE is the place with the index NTH.")
+
+(defun agent-q-diff-alike--know ()
+  "Return what is known of this buffer, as in `agent-q-diff-alike--known'."
+  (if (eq agent-q-diff-buffer-positions (car agent-q-diff-alike--known))
+      agent-q-diff-alike--known
+    (let ((groups (and (agent-q-diff-buffer-known-p)
+                       (agent-q-diff-module-groups
+                        (agent-q-diff-change-engine agent-q-diff-buffer-change))))
+          (table (make-hash-table)))
+      (dolist (group groups)
+        (cl-loop for place in (agent-q-diff-alike-places group)
+                 for nth from 0
+                 do (push (cons place (cons nth group))
+                          (gethash (agent-q-diff-alike-place-hunk place) table))))
+      (setq agent-q-diff-alike--known
+            (cons agent-q-diff-buffer-positions (cons groups table))))))
+
+(defun agent-q-diff-alike-groups ()
+  "Return the changes that this review makes in several places.
+They are a list of `agent-q-diff-alike', in the order of their first places."
+  (cadr (agent-q-diff-alike--know)))
+
+(defun agent-q-diff-alike--in (hunk)
+  "Return what HUNK has of groups, a list of (PLACE NTH . GROUP), in order."
+  (reverse (gethash hunk (cddr (agent-q-diff-alike--know)))))
+
+(defun agent-q-diff-alike--at-point ()
+  "Return (PLACE NTH . GROUP) for the change at point, or nil.
+If only parts of the hunk are like others, and point is on none of them, that
+is the first."
+  (when-let* ((hunk (agent-q-diff-buffer-hunk-at-point))
+              (all (agent-q-diff-alike--in hunk)))
+    (or (pcase (agent-q-diff-split-lines-between (line-beginning-position)
+                                                 (line-beginning-position 2) hunk)
+          (`(,line . ,_)
+           (seq-find (pcase-lambda (`(,place . ,_))
+                       (< (1- (agent-q-diff-alike-place-from place)) line
+                          (agent-q-diff-alike-place-to place)))
+                     all)))
+        (car all))))
+
+(defun agent-q-diff-alike--group-here ()
+  "Return the group of the change at point, or signal that there is none."
+  (agent-q-diff-buffer-hunk-here)
+  (or (cddr (agent-q-diff-alike--at-point))
+      (user-error "No other change is like this one")))
+
+;;;; Words
+
+(defconst agent-q-diff-alike--width 30
+  "Number of columns that the words for either side of a change have at most.")
+
+(defun agent-q-diff-alike--side (text)
+  "Return TEXT, one side of a change, as words."
+  (let* ((lines (split-string text "\n"))
+         (more (length (cdr lines))))
+    (concat (truncate-string-to-width (agent-q-diff-visible (car lines))
+                                      agent-q-diff-alike--width nil nil "…")
+            (cond
+             ((= 0 more) "")
+             (t (format (ngettext " and %d line" " and %d lines" more) more))))))
+
+(defun agent-q-diff-alike--indentation (space)
+  "Return words for SPACE, white space at the beginning of lines."
+  (let ((n (length space)))
+    (pcase (seq-uniq space)
+      ('(?\s) (format (ngettext "%d space" "%d spaces" n) n))
+      ('(?\t) (format (ngettext "%d tab" "%d tabs" n) n))
+      (_ "white space"))))
+
+(defun agent-q-diff-alike-words (group)
+  "Return words for what GROUP does, such as \"old → new\"."
+  (let ((before (agent-q-diff-alike-before group))
+        (after (agent-q-diff-alike-after group)))
+    (pcase-exhaustive (agent-q-diff-alike-kind group)
+      ('indent (if (string-empty-p before)
+                   (concat "indented by " (agent-q-diff-alike--indentation after))
+                 (concat "outdented by " (agent-q-diff-alike--indentation before))))
+      ((guard (string-empty-p before)) (concat "+ " (agent-q-diff-alike--side after)))
+      ((guard (string-empty-p after)) (concat "- " (agent-q-diff-alike--side before)))
+      (_ (format "%s → %s" (agent-q-diff-alike--side before)
+                 (agent-q-diff-alike--side after))))))
+
+(defun agent-q-diff-alike-hunks (group)
+  "Return the hunks that GROUP is in, each once, in order."
+  (seq-uniq (mapcar #'agent-q-diff-alike-place-hunk (agent-q-diff-alike-places group))))
+
+(defun agent-q-diff-alike-where-words (group)
+  "Return in how many places and files GROUP is, such as \"60 in 12 files\"."
+  (let ((n-files (length (seq-uniq (mapcar #'agent-q-diff-buffer-file-index
+                                           (agent-q-diff-alike-hunks group))))))
+    (concat (number-to-string (length (agent-q-diff-alike-places group)))
+            (if (agent-q-diff-buffer-headings-p)
+                (format (ngettext " in %d file" " in %d files" n-files) n-files)
+              ""))))
+
+(defun agent-q-diff-alike--note (hunk)
+  "Return a note for the sign of HUNK: which one of how many it is, or nil."
+  (pcase (agent-q-diff-alike--in hunk)
+    (`((,place ,nth . ,group) . ,_)
+     (format (if (agent-q-diff-alike-place-is-whole place)
+                 "%d of %d like this"
+               "has %d of %d alike")
+             (1+ nth) (length (agent-q-diff-alike-places group))))))
+
+(add-hook 'agent-q-diff-signs-note-functions #'agent-q-diff-alike--note)
+
+;;;; Deciding
+
+(defun agent-q-diff-alike--meant-p (command place)
+  "Return non-nil if COMMAND is for the hunk of PLACE.
+COMMAND is `accept' or `reject', for what is pending, or `unapply'."
+  (let* ((hunk (agent-q-diff-alike-place-hunk place))
+         (mark (aref agent-q-diff-buffer-marks hunk)))
+    (if (eq command 'unapply)
+        (or mark
+            (and (not (agent-q-diff-buffer-written-p))
+                 (agent-q-diff-engine-hunk-fact
+                  (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk))))
+      (null mark))))
+
+(defun agent-q-diff-alike--pick (places)
+  "Make hunks of their own of PLACES, and return these hunks, in order."
+  (let ((change agent-q-diff-buffer-change)
+        (picked nil))
+    ;; From the last one on, since the others stay where they are.
+    (dolist (place (reverse places) picked)
+      (pcase-let ((`[,hunk ,from ,to ,is-whole] place))
+        (if is-whole
+            (push hunk picked)
+          (pcase-let ((`(,n . ,index) (agent-q-diff-module-pick
+                                       (agent-q-diff-change-engine change) hunk from to)))
+            (agent-q-diff-split-show-parts change hunk n)
+            (setq picked (cons (+ hunk index)
+                               (mapcar (apply-partially #'+ (1- n)) picked)))))))))
+
+(defun agent-q-diff-alike--decide (command group &optional reason)
+  "Carry out COMMAND on all of GROUP, and show a message.
+COMMAND is `accept' or `reject', for what is pending, or `unapply'.  REASON, a
+string or nil, becomes the comment on what is rejected.  Return non-nil unless
+some of it could not be done."
+  (let* ((change (agent-q-diff-signs-follow))
+         (places (seq-filter (apply-partially #'agent-q-diff-alike--meant-p command)
+                             (agent-q-diff-alike-places group)))
+         (here (agent-q-diff-engine-hunk-id
+                (agent-q-diff-change-hunk change (or (agent-q-diff-buffer-hunk-before) 0))))
+         (n-waiting 0)
+         (n 0)
+         (failed nil))
+    (unless places
+      (user-error (if (eq command 'unapply)
+                      "None of these is decided"
+                    "None of these is pending; press the key on a hunk to change what you decided")))
+    (agent-q-diff-decide-as-one
+     change
+     (lambda ()
+       (let ((hunks (agent-q-diff-alike--pick places)))
+         (when (eq command 'reject)
+           (when reason
+             (dolist (hunk hunks)
+               (agent-q-diff-comment-hunk reason hunk)))
+           (let ((others (seq-remove #'agent-q-diff-commands-wait-p hunks)))
+             (setq n-waiting (- (length hunks) (length others))
+                   hunks others)))
+         (when hunks
+           (setq failed (agent-q-diff-decide-these change command hunks)
+                 n (- (length hunks) (length failed)))))))
+    (agent-q-diff-commands-show-many change)
+    ;; It may have become several.
+    (when-let ((hunk (agent-q-diff-module-hunk-with-id
+                      (agent-q-diff-change-engine change) here)))
+      (agent-q-diff-buffer-goto-hunk hunk))
+    (agent-q-diff-alike--say command n n-waiting failed)
+    (null failed)))
+
+(defun agent-q-diff-alike--say (command n n-waiting failed)
+  "Show a message that COMMAND was carried out on N hunks that are alike.
+N-WAITING rejections wait, and FAILED are those that could not be decided, a
+list of (HUNK . REASON)."
+  (message
+   "%s%s"
+   (string-join
+    (delq nil
+          (list
+           (when (or (< 0 n) (= 0 n-waiting))
+             (format (ngettext "%d hunk %s" "%d hunks alike %s" n) n
+                     (pcase-exhaustive command
+                       ('accept (agent-q-diff-buffer-applied-word))
+                       ('reject (agent-q-diff-buffer-mark-word 'rejected))
+                       ('unapply (if (agent-q-diff-buffer-written-p) "pending" "taken out")))))
+           (when (< 0 n-waiting)
+             (format (ngettext "%d rejection waits until the agent has ended"
+                               "%d rejections wait until the agent has ended" n-waiting)
+                     n-waiting))
+           (when failed
+             (format "%d not: %s, %s" (length failed)
+                     (agent-q-diff-buffer-hunk-words (caar failed)) (cdar failed)))))
+    "; ")
+   (agent-q-diff-commands-counts-words agent-q-diff-buffer-change)))
+
+(defun agent-q-diff-alike-decide-here (command group &optional reason)
+  "Carry out COMMAND on GROUP, and move on; see `agent-q-diff-alike--decide'.
+REASON is as there."
+  (condition-case err
+      (when (agent-q-diff-alike--decide command group reason)
+        (agent-q-diff-commands-move-on command))
+    (user-error (signal (car err) (cdr err)))
+    (agent-q-diff-error
+     (message "Nothing was changed: %s" (agent-q-diff-error-text err)))))
+
+(defun agent-q-diff-accept-alike ()
+  "Accept the pending hunks, and parts of hunks, that make the same change.
+It is that of the hunk at point, or of the part that point is on."
+  (interactive)
+  (agent-q-diff-alike-decide-here 'accept (agent-q-diff-alike--group-here)))
+
+(defun agent-q-diff-reject-alike (&optional reason)
+  "Reject the pending hunks, and parts of hunks, that make the same change.
+It is that of the hunk at point, or of the part that point is on.  REASON
+becomes the comment on each; interactively, with a prefix argument, it is asked
+for."
+  (interactive
+   (list (and current-prefix-arg
+              (let ((group (agent-q-diff-alike--group-here)))
+                (read-string (format "Why is it rejected?  For the agent, on all %d: "
+                                     (length (agent-q-diff-alike-places group))))))))
+  (agent-q-diff-alike-decide-here 'reject (agent-q-diff-alike--group-here) reason))
+
+(defun agent-q-diff-unapply-alike ()
+  "Take all hunks that make the same change as the one at point out again.
+In a review of what was written already, make them pending."
+  (interactive)
+  (agent-q-diff-alike-decide-here 'unapply (agent-q-diff-alike--group-here)))
+
+;;;; Moving
+
+(defun agent-q-diff-next-alike (&optional n)
+  "Move to the Nth next hunk that makes the same change as the one at point.
+Wrap around after the last one."
+  (interactive "p")
+  (let* ((group (agent-q-diff-alike--group-here))
+         (here (agent-q-diff-buffer-hunk-here))
+         (hunks (agent-q-diff-alike-hunks group))
+         (at (+ (seq-position hunks here) (or n 1))))
+    (agent-q-diff-buffer-goto-hunk (nth (mod at (length hunks)) hunks))
+    (message "%s (%d of %d)%s" (agent-q-diff-alike-words group)
+             (1+ (mod at (length hunks))) (length hunks)
+             (if (< -1 at (length hunks)) "" "; wrapped around"))))
+
+(defun agent-q-diff-previous-alike (&optional n)
+  "Move to the Nth previous hunk that makes the same change."
+  (interactive "p")
+  (agent-q-diff-next-alike (- (or n 1))))
+
+;;;; Folding
+
+(defvar agent-q-diff-fold-alike-mode)
+
+(defun agent-q-diff-alike--fold ()
+  "Hide the hunks that are like one that is shown.
+That is the one at point, or else the first one that is pending."
+  (let ((here (agent-q-diff-buffer-hunk-at-point)))
+    (dolist (group (agent-q-diff-alike-groups))
+      (let* ((hunks (mapcar #'agent-q-diff-alike-place-hunk
+                            (seq-filter #'agent-q-diff-alike-place-is-whole
+                                        (agent-q-diff-alike-places group))))
+             (shown (or (car (memql here hunks))
+                        (seq-find (lambda (hunk) (null (aref agent-q-diff-buffer-marks hunk)))
+                                  hunks)
+                        (car hunks))))
+        (dolist (hunk hunks)
+          (unless (eql hunk shown)
+            (agent-q-diff-filter-hide (agent-q-diff-buffer-position hunk)
+                                      (agent-q-diff-buffer-hunk-end hunk))))))))
+
+(defun agent-q-diff-alike--show-here ()
+  "Show the hunk at point, if it is hidden since another one like it is shown."
+  (when-let ((hunk (and (not (agent-q-diff-buffer-ended-p))
+                        (agent-q-diff-buffer-hunk-at-point))))
+    (when (and (agent-q-diff-alike--in hunk)
+               (invisible-p (agent-q-diff-buffer-position hunk)))
+      (agent-q-diff-filter-update))))
+
+(define-minor-mode agent-q-diff-fold-alike-mode
+  "Of hunks that make the same change, show only one."
+  :lighter " Alike"
+  (agent-q-diff-buffer-complete)
+  (agent-q-diff-filter-use #'agent-q-diff-alike--fold agent-q-diff-fold-alike-mode)
+  (if agent-q-diff-fold-alike-mode
+      (add-hook 'post-command-hook #'agent-q-diff-alike--show-here nil t)
+    (remove-hook 'post-command-hook #'agent-q-diff-alike--show-here t))
+  (when (called-interactively-p 'any)
+    (message (if agent-q-diff-fold-alike-mode
+                 "Of equal hunks, one is shown"
+               "All hunks are shown"))))
+
+;;;; Keys
+
+(defvar agent-q-diff-alike-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "a" #'agent-q-diff-accept-alike)
+    (define-key map "r" #'agent-q-diff-reject-alike)
+    (define-key map "u" #'agent-q-diff-unapply-alike)
+    (define-key map "n" #'agent-q-diff-next-alike)
+    (define-key map "p" #'agent-q-diff-previous-alike)
+    (define-key map "l" #'agent-q-diff-fold-alike-mode)
+    map)
+  "Keys for what is like the hunk at point, after the key `l' of a diff buffer.")
+(fset 'agent-q-diff-alike-map agent-q-diff-alike-map)
+
+(provide 'agent-q-diff-alike)
+;;; agent-q-diff-alike.el ends here

@@ -1,0 +1,231 @@
+;;; agent-q-diff-alike-test.el --- Equal changes, decided as one  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-git-help)
+(require 'agent-q-diff-alike)
+
+(defun aqd-alike-text (k edits)
+  "Return the text of file K, 60 lines, with EDITS, an alist from lines to texts."
+  (mapconcat (lambda (n)
+               (concat (or (alist-get n edits)
+                           (if (= 0 (% n 10)) "  call(old);" (format "line %d %d;" k n)))
+                       "\n"))
+             (number-sequence 1 60) ""))
+
+(defun aqd-alike-renamed (&rest more)
+  "Return edits that rename in lines 10, 20, 30, and MORE."
+  (append more (mapcar (lambda (n) (cons n "  call(new);")) '(10 20 30))))
+
+(defvar aqd-alike-result nil
+  "The result of the last review.")
+
+(defmacro aqd-alike-with-tree (proposals &rest body)
+  "Run BODY in the review of files \"0\", \"1\" and so on with PROPOSALS, edits each.
+`aqd-alike-has' returns what a file has."
+  (declare (indent 1) (debug t))
+  `(let* ((tree (file-name-as-directory (make-temp-file "aqd-alike" t)))
+          (default-directory tree)
+          (create-lockfiles nil)
+          (backup-inhibited t)
+          (files (cl-loop for edits in ,proposals
+                          for k from 0
+                          collect (list (number-to-string k)
+                                        (aqd-alike-text k nil) (aqd-alike-text k edits)))))
+     (setq aqd-alike-result nil)
+     (unwind-protect
+         (progn
+           (pcase-dolist (`(,name ,text ,_) files)
+             (aqd-put-bytes text (expand-file-name name tree)))
+           (let ((review (agent-q-diff-review-change
+                          (mapcar (pcase-lambda (`(,name ,original ,modified))
+                                    (list :path name :original original :modified modified))
+                                  files)
+                          "Rename" (lambda (result) (setq aqd-alike-result result)))))
+             (aqd-in-diff review
+               (pop-to-buffer (current-buffer))
+               ,@body)))
+       (dolist (review (agent-q-diff-open-reviews))
+         (agent-q-diff-cancel review))
+       (aqd-remove-tree tree))))
+
+(defun aqd-alike-signs ()
+  "Return the notes of the signs in this diff buffer."
+  (mapcar #'cdr (aqd-pending-signs)))
+
+(defun aqd-alike-file (k)
+  "Return the bytes of file K."
+  (aqd-bytes-of (expand-file-name (number-to-string k))))
+
+(ert-deftest aqd-alike-one-key-accepts-all-in-all-files-and-nothing-else ()
+  (aqd-alike-with-tree (list (aqd-alike-renamed '(45 . "other 0"))
+                             (aqd-alike-renamed '(45 . "other 1"))
+                             '((10 . "  call(new, 1);")))
+    (should (equal (agent-q-diff-alike-where-words (car (agent-q-diff-alike-groups)))
+                   "6 in 2 files"))
+    (should (equal "old → new" (agent-q-diff-alike-words (car (agent-q-diff-alike-groups)))))
+    (should (= 1 (length (agent-q-diff-alike-groups))))
+    (should (equal "[PENDING, 2 of 6 like this]" (nth 1 (aqd-alike-signs))))
+    (agent-q-diff-buffer-goto-hunk 1)
+    (should (equal "6 hunks alike applied; 6 of 9 decided, 3 pending"
+                   (aqd-said (agent-q-diff-accept-alike))))
+    ;; On the next one that is pending.
+    (should (= 3 (agent-q-diff-buffer-hunk-at-point)))
+    (should (equal (aqd-alike-file 0) (aqd-alike-text 0 (aqd-alike-renamed))))
+    (should (equal (aqd-alike-file 1) (aqd-alike-text 1 (aqd-alike-renamed))))
+    (should (equal (aqd-alike-file 2) (aqd-alike-text 2 nil)))
+    ;; It is one decision.
+    (agent-q-diff-undo)
+    (should (equal (aqd-alike-file 0) (aqd-alike-text 0 nil)))
+    (should (equal (agent-q-diff-buffer-counts) '(9 0 0 9)))
+    (agent-q-diff-redo)
+    (should (equal (aqd-alike-file 1) (aqd-alike-text 1 (aqd-alike-renamed))))
+    (agent-q-diff-buffer-goto-hunk 0)
+    (should (equal "6 hunks alike taken out; 0 of 9 decided, 9 pending"
+                   (aqd-said (agent-q-diff-unapply-alike))))
+    (should (equal (aqd-alike-file 1) (aqd-alike-text 1 nil)))
+    (should (equal "6 hunks alike rejected; 6 of 9 decided, 3 pending"
+                   (aqd-said (agent-q-diff-reject-alike "keep the name"))))
+    (should-error (agent-q-diff-accept-alike) :type 'user-error)
+    (agent-q-diff-buffer-goto-hunk 0)
+    (should-error (agent-q-diff-accept-alike) :type 'user-error)
+    (agent-q-diff-accept-all)
+    (should (equal (aqd-alike-file 0) (aqd-alike-text 0 '((45 . "other 0")))))
+    (should (equal "keep the name"
+                   (plist-get (nth 0 (plist-get aqd-alike-result :hunks)) :comment)))))
+
+(ert-deftest aqd-alike-a-part-of-a-hunk-is-decided-alone ()
+  (aqd-alike-with-tree (list (aqd-alike-renamed '(12 . "other 0") '(28 . "other 28")))
+    (should (equal '("[PENDING, has 1 of 3 alike]" "[PENDING, 2 of 3 like this]"
+                     "[PENDING, has 3 of 3 alike]")
+                   (aqd-alike-signs)))
+    (goto-char (point-min))
+    (search-forward "+other 0")
+    ;; The only part that is like others is meant.
+    (should (equal "3 hunks alike applied; 3 of 5 decided, 2 pending"
+                   (aqd-said (agent-q-diff-accept-alike))))
+    (should (equal (aqd-alike-file 0) (aqd-alike-text 0 (aqd-alike-renamed))))
+    (should (equal (agent-q-diff-buffer-counts) '(5 3 0 2)))
+    ;; Undoing it joins the parts again.
+    (agent-q-diff-undo)
+    (should (equal (agent-q-diff-buffer-counts) '(3 0 0 3)))
+    (should (equal (aqd-alike-file 0) (aqd-alike-text 0 nil)))))
+
+(ert-deftest aqd-alike-moving-and-folding ()
+  (aqd-alike-with-tree (list (aqd-alike-renamed '(45 . "other 0")) (aqd-alike-renamed))
+    (agent-q-diff-buffer-goto-hunk 1)
+    (should (equal "old → new (3 of 6)" (aqd-said (agent-q-diff-next-alike))))
+    (aqd-press "C-u 2 l n")
+    (should (= 5 (agent-q-diff-buffer-hunk-at-point)))
+    (should (equal "old → new (1 of 6); wrapped around"
+                   (aqd-said (agent-q-diff-next-alike 2))))
+    (aqd-press "l p")
+    (should (= 6 (agent-q-diff-buffer-hunk-at-point)))
+    (agent-q-diff-buffer-goto-hunk 1)
+    (cl-flet ((shown ()
+                (cl-loop for hunk from 0
+                         for position across agent-q-diff-buffer-positions
+                         unless (invisible-p position) collect hunk)))
+      (aqd-press "l l")
+      (should (equal '(1 3) (shown)))
+      (aqd-press "n")
+      (should (= 3 (agent-q-diff-buffer-hunk-at-point)))
+      ;; A key decides only what is shown, and then another one is.
+      (aqd-press "p a")
+      (should (equal (agent-q-diff-buffer-counts) '(7 1 0 6)))
+      (should (memql (agent-q-diff-buffer-hunk-at-point) (shown)))
+      (aqd-press "l n")
+      (should (memql (agent-q-diff-buffer-hunk-at-point) (shown)))
+      (aqd-press "l l")
+      (should (equal '(0 1 2 3 4 5 6) (shown))))))
+
+(ert-deftest aqd-alike-where-nothing-is-alike-the-keys-say-so ()
+  (aqd-alike-with-tree (list '((5 . "x") (45 . "y")))
+    (should-not (aqd-alike-signs))
+    (agent-q-diff-buffer-goto-hunk 0)
+    (should (equal "No other change is like this one"
+                   (cadr (should-error (agent-q-diff-accept-alike) :type 'user-error))))
+    (should (equal (agent-q-diff-buffer-counts) '(2 0 0 2)))))
+
+(ert-deftest aqd-alike-what-was-written-already-is-taken-out-without-the-user-s-lines ()
+  (aqd-with-repository
+    (aqd-pending-put "0" (aqd-alike-text 0 nil))
+    (agent-q-diff-module-mark-reviewed default-directory '("0"))
+    (agent-q-diff-module-begin-turn default-directory "Codex" "s" "do it")
+    (aqd-pending-put "0" (aqd-alike-text 0 (aqd-alike-renamed '(45 . "other"))))
+    (agent-q-diff-module-end-turns default-directory)
+    (aqd-with-pending
+      (should (equal "[PENDING, 1 of 3 like this]" (car (aqd-alike-signs))))
+      (agent-q-diff-buffer-goto-hunk 0)
+      (should (equal "3 hunks alike taken out; 3 of 4 decided, 1 pending"
+                     (aqd-said (agent-q-diff-reject-alike "no"))))
+      (should (equal (aqd-pending-has "0") (aqd-alike-text 0 '((45 . "other")))))
+      (agent-q-diff-buffer-goto-hunk 0)
+      (agent-q-diff-unapply-alike)
+      (should (equal (aqd-pending-has "0")
+                     (aqd-alike-text 0 (aqd-alike-renamed '(45 . "other")))))
+      (agent-q-diff-accept-alike)
+      (should (equal (agent-q-diff-buffer-counts) '(4 3 0 1))))))
+
+(ert-deftest aqd-alike-the-words-say-what-is-done ()
+  (cl-flet ((words (kind before after)
+              (agent-q-diff-alike-words (vector kind before after nil))))
+    (should (equal "+ use a;" (words 'added "" "use a;")))
+    (should (equal "- a and 1 line" (words 'removed "a\nb" "")))
+    (should (equal "a → b" (words 'lines "a" "b")))
+    (should (equal "indented by 2 spaces" (words 'indent "" "  ")))
+    (should (equal "outdented by 1 tab" (words 'indent "\t" "")))
+    (should (equal "indented by white space" (words 'indent "" "\t ")))
+    (should (equal (concat (make-string 29 ?x) "… → y")
+                   (words 'words (make-string 50 ?x) "y")))))
+
+;;;; Whatever is decided, the file has exactly that
+
+(ert-deftest aqd-alike-random-decisions-leave-exactly-what-was-accepted ()
+  (random "alike")
+  (dotimes (_ 30)
+    (let* ((edits (cl-loop for n from 2 to 58
+                           when (= 0 (random 4))
+                           collect (cons n (if (= 0 (% n 10))
+                                               (nth (random 3) '("  call(new);" "  call(old2);"
+                                                                 "call(old);"))
+                                             (nth (random 3) '("same" "  same" "another"))))))
+           (accepted nil))
+      (when edits
+        (aqd-alike-with-tree (list edits)
+          (while (< 0 (nth 3 (agent-q-diff-buffer-counts)))
+            (agent-q-diff-buffer-goto-hunk (random (length agent-q-diff-buffer-marks)))
+            (agent-q-diff-next-pending)
+            (goto-char (min (1- (agent-q-diff-buffer-hunk-end (agent-q-diff-buffer-hunk-at-point)))
+                            (line-beginning-position (1+ (random 8)))))
+            (let ((is-accepted (= 0 (random 2))))
+              (condition-case nil
+                  (if is-accepted (agent-q-diff-accept-alike) (agent-q-diff-reject-alike))
+                (user-error
+                 (if is-accepted (agent-q-diff-accept-hunk) (agent-q-diff-reject-hunk))))))
+          ;; What the hunks that are accepted say.
+          (save-excursion
+            (cl-loop for mark across agent-q-diff-buffer-marks
+                     for hunk from 0
+                     when (eq mark 'applied)
+                     do (pcase-let ((`(,old ,_ ,_ ,_)
+                                     (agent-q-diff-engine-hunk-lines
+                                      (progn
+                                        (goto-char (agent-q-diff-buffer-position hunk))
+                                        (buffer-substring-no-properties (point)
+                                                                        (line-end-position))))))
+                          (forward-line)
+                          (while (< (point) (agent-q-diff-buffer-hunk-end hunk))
+                            (pcase (char-after)
+                              (?\s (cl-incf old))
+                              (?- (push (1+ old) accepted) (cl-incf old)))
+                            (forward-line)))))
+          (should (equal (aqd-alike-file 0)
+                         (aqd-alike-text 0 (seq-filter (lambda (edit) (memql (car edit) accepted))
+                                                       edits)))))))))
+
+(provide 'agent-q-diff-alike-test)
+;;; agent-q-diff-alike-test.el ends here
