@@ -62,7 +62,7 @@
 
 (ert-deftest aqd-alike-one-key-accepts-all-in-all-files-and-nothing-else ()
   (aqd-alike-with-tree (list (aqd-alike-renamed '(45 . "other 0"))
-                             (aqd-alike-renamed '(45 . "other 1"))
+                             (aqd-alike-renamed '(45 . "different 1"))
                              '((10 . "  call(new, 1);")))
     (should (equal (agent-q-diff-alike-where-words (car (agent-q-diff-alike-groups)))
                    "6 in 2 files"))
