@@ -120,6 +120,12 @@ is the first."
       ('indent (if (string-empty-p before)
                    (concat "indented by " (agent-q-diff-alike--indentation after))
                  (concat "outdented by " (agent-q-diff-alike--indentation before))))
+      ((and 'words (guard (string-search "\x1f" (concat before after))))
+       (string-join
+        (cl-mapcar (lambda (before after)
+                     (agent-q-diff-alike-words (vector 'words before after nil)))
+                   (split-string before "\x1f") (split-string after "\x1f"))
+        ", "))
       ((guard (string-empty-p before)) (concat "+ " (agent-q-diff-alike--side after)))
       ((guard (string-empty-p after)) (concat "- " (agent-q-diff-alike--side before)))
       (_ (format "%s → %s" (agent-q-diff-alike--side before)
@@ -151,11 +157,10 @@ is the first."
 
 ;;;; Deciding
 
-(defun agent-q-diff-alike--meant-p (command place)
-  "Return non-nil if COMMAND is for the hunk of PLACE.
+(defun agent-q-diff-alike--meant-p (command hunk)
+  "Return non-nil if COMMAND is for HUNK.
 COMMAND is `accept' or `reject', for what is pending, or `unapply'."
-  (let* ((hunk (agent-q-diff-alike-place-hunk place))
-         (mark (aref agent-q-diff-buffer-marks hunk)))
+  (let ((mark (aref agent-q-diff-buffer-marks hunk)))
     (if (eq command 'unapply)
         (or mark
             (and (not (agent-q-diff-buffer-written-p))
@@ -178,56 +183,61 @@ COMMAND is `accept' or `reject', for what is pending, or `unapply'."
             (setq picked (cons (+ hunk index)
                                (mapcar (apply-partially #'+ (1- n)) picked)))))))))
 
-(defun agent-q-diff-alike--decide (command group &optional reason)
-  "Carry out COMMAND on all of GROUP, and show a message.
-COMMAND is `accept' or `reject', for what is pending, or `unapply'.  REASON, a
-string or nil, becomes the comment on what is rejected.  Return non-nil unless
-some of it could not be done."
-  (let* ((change (agent-q-diff-signs-follow))
-         (places (seq-filter (apply-partially #'agent-q-diff-alike--meant-p command)
-                             (agent-q-diff-alike-places group)))
-         (here (agent-q-diff-engine-hunk-id
-                (agent-q-diff-change-hunk change (or (agent-q-diff-buffer-hunk-before) 0))))
-         (n-waiting 0)
-         (n 0)
-         (failed nil))
-    (unless places
-      (user-error (if (eq command 'unapply)
-                      "None of these is decided"
-                    "None of these is pending; press the key on a hunk to change what you decided")))
-    (agent-q-diff-decide-as-one
-     change
-     (lambda ()
-       (let ((hunks (agent-q-diff-alike--pick places)))
-         (when (eq command 'reject)
-           (when reason
-             (dolist (hunk hunks)
-               (agent-q-diff-comment-hunk reason hunk)))
-           (let ((others (seq-remove #'agent-q-diff-commands-wait-p hunks)))
-             (setq n-waiting (- (length hunks) (length others))
-                   hunks others)))
-         (when hunks
-           (setq failed (agent-q-diff-decide-these change command hunks)
-                 n (- (length hunks) (length failed)))))))
-    (agent-q-diff-commands-show-many change)
-    ;; It may have become several.
-    (when-let ((hunk (agent-q-diff-module-hunk-with-id
-                      (agent-q-diff-change-engine change) here)))
-      (agent-q-diff-buffer-goto-hunk hunk))
-    (agent-q-diff-alike--say command n n-waiting failed)
-    (null failed)))
+(defun agent-q-diff-alike--decide (command get-hunks words reason)
+  "Carry out COMMAND on the hunks that GET-HUNKS returns, and move on.
+COMMAND is `accept' or `reject', for what is pending, or `unapply'.
+GET-HUNKS is called when this buffer is up to date; it may split hunks,
+which is undone with the decision.  WORDS are as for `agent-q-diff-alike--say'.  REASON, a string or
+nil, becomes the comment on what is rejected."
+  (condition-case err
+      (let* ((change (agent-q-diff-signs-follow))
+             (here (agent-q-diff-engine-hunk-id
+                    (agent-q-diff-change-hunk change (or (agent-q-diff-buffer-hunk-before) 0))))
+             (n-waiting 0)
+             (n 0)
+             (failed nil))
+        (agent-q-diff-decide-as-one
+         change
+         (lambda ()
+           (let ((hunks (or (funcall get-hunks)
+                            (user-error
+                             (if (eq command 'unapply)
+                                 "None of these is decided"
+                               "None of these is pending; a key on a hunk changes what you decided")))))
+             (when (eq command 'reject)
+               (when reason
+                 (dolist (hunk hunks)
+                   (agent-q-diff-comment-hunk reason hunk)))
+               (let ((others (seq-remove #'agent-q-diff-commands-wait-p hunks)))
+                 (setq n-waiting (- (length hunks) (length others))
+                       hunks others)))
+             (when hunks
+               (setq failed (agent-q-diff-decide-these change command hunks)
+                     n (- (length hunks) (length failed)))))))
+        (agent-q-diff-commands-show-many change)
+        ;; It may have become several.
+        (when-let ((hunk (agent-q-diff-module-hunk-with-id
+                          (agent-q-diff-change-engine change) here)))
+          (agent-q-diff-buffer-goto-hunk hunk))
+        (agent-q-diff-alike--say command n words n-waiting failed)
+        (unless failed
+          (agent-q-diff-commands-move-on command)))
+    (user-error (signal (car err) (cdr err)))
+    (agent-q-diff-error
+     (message "Nothing was changed: %s" (agent-q-diff-error-text err)))))
 
-(defun agent-q-diff-alike--say (command n n-waiting failed)
-  "Show a message that COMMAND was carried out on N hunks that are alike.
-N-WAITING rejections wait, and FAILED are those that could not be decided, a
-list of (HUNK . REASON)."
+(defun agent-q-diff-alike--say (command n words n-waiting failed)
+  "Show a message that COMMAND was carried out on N hunks.
+WORDS are formats for their number, (ONE . MANY).  N-WAITING rejections wait,
+and FAILED are those that could not be decided, a list of (HUNK . REASON)."
   (message
    "%s%s"
    (string-join
     (delq nil
           (list
            (when (or (< 0 n) (= 0 n-waiting))
-             (format (ngettext "%d hunk %s" "%d hunks alike %s" n) n
+             (concat (format (ngettext (car words) (cdr words) n) n)
+                     " "
                      (pcase-exhaustive command
                        ('accept (agent-q-diff-buffer-applied-word))
                        ('reject (agent-q-diff-buffer-mark-word 'rejected))
@@ -242,21 +252,32 @@ list of (HUNK . REASON)."
     "; ")
    (agent-q-diff-commands-counts-words agent-q-diff-buffer-change)))
 
-(defun agent-q-diff-alike-decide-here (command group &optional reason)
-  "Carry out COMMAND on GROUP, and move on; see `agent-q-diff-alike--decide'.
-REASON is as there."
-  (condition-case err
-      (when (agent-q-diff-alike--decide command group reason)
-        (agent-q-diff-commands-move-on command))
-    (user-error (signal (car err) (cdr err)))
-    (agent-q-diff-error
-     (message "Nothing was changed: %s" (agent-q-diff-error-text err)))))
+(defun agent-q-diff-alike-decide-hunks (command hunks &optional reason)
+  "Carry out COMMAND on those of HUNKS that it is for, and move on.
+COMMAND is `accept' or `reject', for what is pending, or `unapply'.  REASON, a
+string or nil, becomes the comment on what is rejected."
+  (agent-q-diff-alike--decide
+   command
+   (lambda () (seq-filter (apply-partially #'agent-q-diff-alike--meant-p command) hunks))
+   '("%d hunk" . "%d hunks") reason))
+
+(defun agent-q-diff-alike-decide-group (command group &optional reason)
+  "Carry out COMMAND on all of GROUP that it is for, and move on.
+COMMAND and REASON are as for `agent-q-diff-alike-decide-hunks'."
+  (agent-q-diff-alike--decide
+   command
+   (lambda ()
+     (agent-q-diff-alike--pick
+      (seq-filter (lambda (place)
+                    (agent-q-diff-alike--meant-p command (agent-q-diff-alike-place-hunk place)))
+                  (agent-q-diff-alike-places group))))
+   '("%d hunk" . "%d hunks alike") reason))
 
 (defun agent-q-diff-accept-alike ()
   "Accept the pending hunks, and parts of hunks, that make the same change.
 It is that of the hunk at point, or of the part that point is on."
   (interactive)
-  (agent-q-diff-alike-decide-here 'accept (agent-q-diff-alike--group-here)))
+  (agent-q-diff-alike-decide-group 'accept (agent-q-diff-alike--group-here)))
 
 (defun agent-q-diff-reject-alike (&optional reason)
   "Reject the pending hunks, and parts of hunks, that make the same change.
@@ -268,13 +289,13 @@ for."
               (let ((group (agent-q-diff-alike--group-here)))
                 (read-string (format "Why is it rejected?  For the agent, on all %d: "
                                      (length (agent-q-diff-alike-places group))))))))
-  (agent-q-diff-alike-decide-here 'reject (agent-q-diff-alike--group-here) reason))
+  (agent-q-diff-alike-decide-group 'reject (agent-q-diff-alike--group-here) reason))
 
 (defun agent-q-diff-unapply-alike ()
   "Take all hunks that make the same change as the one at point out again.
 In a review of what was written already, make them pending."
   (interactive)
-  (agent-q-diff-alike-decide-here 'unapply (agent-q-diff-alike--group-here)))
+  (agent-q-diff-alike-decide-group 'unapply (agent-q-diff-alike--group-here)))
 
 ;;;; Moving
 

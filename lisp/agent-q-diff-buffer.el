@@ -590,6 +590,41 @@ Return non-nil if they were."
 
 ;;;; Other windows
 
+;;; Lines added and removed
+
+(defvar-local agent-q-diff-buffer--line-counts nil
+  "What `agent-q-diff-buffer-line-counts' has returned, (POSITIONS . COUNTS), or nil.
+POSITIONS are `agent-q-diff-buffer-positions' then.")
+
+(defun agent-q-diff-buffer-line-counts ()
+  "Return (ADDED . REMOVED), numbers of lines, for each file of this review.
+The value is a vector.  The lines of a file that is to be deleted count."
+  (if (or (eq agent-q-diff-buffer-positions (car agent-q-diff-buffer--line-counts))
+          (agent-q-diff-buffer-ended-p))
+      (cdr agent-q-diff-buffer--line-counts)
+    (let* ((change agent-q-diff-buffer-change)
+           (counts (vconcat
+                    (cl-mapcar
+                     (pcase-lambda (file `(,added . ,removed))
+                       (cons added (+ removed (agent-q-diff-buffer--n-deleted file))))
+                     (agent-q-diff-change-files change)
+                     (agent-q-diff-module-line-counts (agent-q-diff-change-engine change))))))
+      (setq agent-q-diff-buffer--line-counts (cons agent-q-diff-buffer-positions counts))
+      counts)))
+
+(defun agent-q-diff-buffer--n-deleted (file)
+  "Return the number of lines of FILE if it is to be deleted, else 0."
+  (cl-loop for operation in (agent-q-diff-file-change-operations file)
+           sum (pcase operation
+                 (`(delete ,bytes)
+                  (+ (seq-count (apply-partially #'eq ?\n) bytes)
+                     (if (member (substring bytes (max 0 (1- (length bytes)))) '("\n" "")) 0 1)))
+                 (_ 0))))
+
+(defun agent-q-diff-buffer-lines-words (counts)
+  "Return words for COUNTS, a list of (ADDED . REMOVED): \"+12 -3\" for all."
+  (format "+%d -%d" (apply #'+ (mapcar #'car counts)) (apply #'+ (mapcar #'cdr counts))))
+
 ;;; The files of a change, each under a heading
 
 ;;;; Writing
@@ -730,6 +765,8 @@ If that were several, each hunk says whose it is."
          (end (agent-q-diff-change-end-of change index))
          (total (- end first))
          (file (nth index (agent-q-diff-change-files change)))
+         (lines (aref (agent-q-diff-buffer-line-counts) index))
+         (lines (and (not (equal '(0 . 0) lines)) lines))
          (applied 0)
          (rejected 0))
     (cl-loop for hunk from first below end
@@ -739,6 +776,7 @@ If that were several, each hunk says whose it is."
     (string-join
      (delq nil
            (list
+            (and lines (agent-q-diff-buffer-lines-words (list lines)))
             (cond
              ((= applied total) (if (agent-q-diff-buffer-written-p) "kept" "accepted"))
              ((= rejected total) (agent-q-diff-buffer-mark-word 'rejected))

@@ -74,6 +74,13 @@ Return non-nil if there is one."
 
 (defun agent-q-diff-display-add-note (text)
   "Insert TEXT, a line, as a note above the diff and the other notes."
+  (agent-q-diff-display-add-lines
+   (list (propertize (concat "# Note: " (agent-q-diff-visible text most-positive-fixnum) "\n")
+                     'font-lock-face 'agent-q-diff-warning
+                     'agent-q-diff-note t))))
+
+(defun agent-q-diff-display-add-lines (lines)
+  "Insert LINES, strings with line breaks, above the diff and the notes."
   (save-excursion
     (save-restriction
       (widen)
@@ -87,11 +94,7 @@ Return non-nil if there is one."
              (headings (seq-filter (lambda (heading) (= at heading))
                                    agent-q-diff-buffer-headings)))
         (agent-q-diff-display--moving-positions
-         (lambda ()
-           (insert (propertize (concat "# Note: " (agent-q-diff-visible text most-positive-fixnum))
-                               'font-lock-face 'agent-q-diff-warning
-                               'agent-q-diff-note t)
-                   "\n")))
+         (lambda () (mapc #'insert lines)))
         (dolist (heading headings)
           (set-marker heading (point)))))))
 
@@ -175,11 +178,12 @@ This runs after every command here, so it must take constant time."
                 (when agent-q-diff-buffer-is-past
                   (propertize " ended, the agent was told ·"
                               'face 'agent-q-diff-warning))
-                (cond
-                 ((length> agent-q-diff-buffer-headings 0)
-                  (agent-q-diff-progress--in-file hunk below))
-                 (hunk (format " hunk %d/%d%s · " (1+ hunk) total below))
-                 (t (format (ngettext " %d hunk · " " %d hunks · " total) total)))
+                (if (agent-q-diff-buffer-headings-p)
+                    (agent-q-diff-progress--in-file hunk below)
+                  (format " %s%s · "
+                          (agent-q-diff-progress--name
+                           (agent-q-diff-file-change-name (agent-q-diff-buffer-file)))
+                          (agent-q-diff-progress--nth hunk total below)))
                 agent-q-diff-progress--header-end)))
     (setq line (concat line (agent-q-diff-progress--in-directory line)))
     (unless (equal line header-line-format)
@@ -191,6 +195,19 @@ Of a longer one, the end is shown.  In a narrow window, the counts need room."
   (max 24 (min 40 (- (agent-q-diff-progress--width)
                      (string-width agent-q-diff-progress--header-end)
                      (length ": hunk 10/10 · file 10/10 · ")))))
+
+(defun agent-q-diff-progress--name (name)
+  "Return NAME, of the file at point, as it is shown in the header line."
+  (agent-q-diff-progress--literal
+   (agent-q-diff-visible-end name (agent-q-diff-progress--name-width))))
+
+(defun agent-q-diff-progress--nth (nth total below)
+  "Return which one of TOTAL hunks that with the index NTH is, after a file's name.
+If NTH is nil, point is on none.  BELOW is as for
+`agent-q-diff-progress--in-file'."
+  (if nth
+      (format ": hunk %d/%d%s" (1+ nth) total below)
+    (format (ngettext ": %d hunk" ": %d hunks" total) total)))
 
 (defun agent-q-diff-progress--in-file (hunk below)
   "Return which file point is in, and which of its hunks HUNK is, if not nil.
@@ -209,15 +226,13 @@ on how many of its lines are below the window, or \"\"."
          (nth (and hunk (- hunk first)))
          (name (get-text-property heading 'agent-q-diff-heading)))
     (format " %s%s%s · "
-            (agent-q-diff-progress--literal
-             (agent-q-diff-visible-end name (agent-q-diff-progress--name-width)))
+            (agent-q-diff-progress--name name)
             (cond
-             ((null nth)
-              (format (ngettext ": %d hunk" ": %d hunks" (- end first)) (- end first)))
+             ((null nth) (agent-q-diff-progress--nth nil (- end first) below))
              ((< nth n-operations)
               (concat ": " (agent-q-diff-progress--literal
                             (agent-q-diff-operation-words (nth nth operations)))))
-             (t (format ": hunk %d/%d%s" (1+ (- nth n-operations)) total below)))
+             (t (agent-q-diff-progress--nth (- nth n-operations) total below)))
             (if (length> agent-q-diff-buffer-headings 1)
                 (format " · file %d/%d" (1+ index) (length agent-q-diff-buffer-headings))
               ""))))
@@ -257,26 +272,29 @@ is as for `agent-q-diff-buffer-counts'."
     (apply #'run-hook-with-args 'agent-q-diff-progress-functions counts)
     (run-hooks 'agent-q-diff-session-changed-hook)))
 
+(defun agent-q-diff-progress--some (n words)
+  "Return N and WORDS for the header line, or \"\" if N is 0."
+  (if (zerop n) "" (format "%d %s · " n words)))
+
 (defun agent-q-diff-progress--of-review (review counts)
   "Return the words on REVIEW for the header line, after the hunk at point.
 COUNTS is as from `agent-q-diff-buffer-counts'."
   (pcase-let* ((`(,_ ,applied ,rejected ,pending) counts)
                (`(,conflicts . ,ambiguous) (agent-q-diff-change-unplaced
                                             (agent-q-diff-session-change review)))
-               (agent (agent-q-diff-session-agent review)))
-    (format "%d %s · %d %s · %d pending%s%s%s%s%s"
-            applied (agent-q-diff-buffer-applied-word)
-            rejected (agent-q-diff-buffer-mark-word 'rejected)
+               (agent (agent-q-diff-session-agent review))
+               (title (agent-q-diff-session-title review)))
+    (format "%s · %s%s%d pending%s%s%s%s%s"
+            (agent-q-diff-buffer-lines-words (append (agent-q-diff-buffer-line-counts) nil))
+            (agent-q-diff-progress--some applied (agent-q-diff-buffer-applied-word))
+            (agent-q-diff-progress--some rejected (agent-q-diff-buffer-mark-word 'rejected))
             pending
             (if (zerop conflicts)
                 ""
               (format (ngettext " · %d conflict" " · %d conflicts" conflicts) conflicts))
             (if (zerop ambiguous) "" (format " · %d ambiguous" ambiguous))
             (if (agent-q-diff-session-comment review) " · commented" "")
-            ;; Of several files, the name of the one at point comes first.
-            (if agent-q-diff-buffer-headings
-                ""
-              (concat " · " (agent-q-diff-progress--literal (agent-q-diff-session-name review))))
+            (if title (concat " · " (agent-q-diff-progress--literal title)) "")
             (if agent
                 (concat " · " (agent-q-diff-progress--literal (agent-q-diff-visible agent)))
               ""))))
@@ -937,7 +955,7 @@ This holds if one of Emacs's own commands has only moved point in the hunk."
                 (equal state agent-q-diff-current--counted))
       (setq agent-q-diff-current--counted state))))
 
-(defun agent-q-diff-current--after-command ()
+(defun agent-q-diff-current-after-command ()
   "Mark the hunk at point; show it if the command moved to it or decided it.
 Also show it if a command has made the window smaller, for example by showing
 the file."
@@ -1014,7 +1032,7 @@ Emacs calls this with any buffer current."
   (setq-local wrap-prefix agent-q-diff-current--no-bar)
   (setq agent-q-diff-current--marked nil)
   (add-hook 'pre-command-hook #'agent-q-diff-current--expect-move nil t)
-  (add-hook 'post-command-hook #'agent-q-diff-current--after-command nil t)
+  (add-hook 'post-command-hook #'agent-q-diff-current-after-command nil t)
   (add-hook 'window-buffer-change-functions #'agent-q-diff-current-appear nil t))
 
 (provide 'agent-q-diff-display)

@@ -66,6 +66,7 @@
                   is-idle
                   join
                   join-decisions
+                  line-counts
                   live-lines
                   mark-reviewed
                   marks

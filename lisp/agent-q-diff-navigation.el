@@ -243,7 +243,7 @@ In a review of one file's text, move to the Nth previous hunk."
 
 ;;;; The hunk at point
 
-(defun agent-q-diff-navigation--header (hunk)
+(defun agent-q-diff-navigation-header (hunk)
   "Return the header of HUNK, as it stands in this buffer."
   (save-excursion
     (save-restriction
@@ -251,9 +251,9 @@ In a review of one file's text, move to the Nth previous hunk."
       (goto-char (agent-q-diff-buffer-position hunk))
       (buffer-substring-no-properties (point) (line-end-position)))))
 
-(defun agent-q-diff-navigation--heading (hunk)
+(defun agent-q-diff-navigation-heading (hunk)
   "Return the section heading of HUNK, or nil if it has none."
-  (let ((header (agent-q-diff-navigation--header hunk)))
+  (let ((header (agent-q-diff-navigation-header hunk)))
     (and (string-match "\\`@@ [^@]*@@ \\(.+\\)" header)
          (agent-q-diff-visible (match-string 1 header)))))
 
@@ -287,7 +287,7 @@ In a review of one file's text, move to the Nth previous hunk."
                                    (1+ hunk))
                                  (or mark 'pending)
                                  (agent-q-diff-visible
-                                  (agent-q-diff-navigation--header hunk)))
+                                  (agent-q-diff-navigation-header hunk)))
                          position)))
 
 (defun agent-q-diff-navigation--defun ()
@@ -295,7 +295,7 @@ In a review of one file's text, move to the Nth previous hunk."
 In a change of several files the name of the hunk's file comes first.  The
 function of `diff-mode' would open the file that a header names."
   (let* ((hunk (agent-q-diff-buffer-hunk-at-point))
-         (heading (and hunk (agent-q-diff-navigation--heading hunk)))
+         (heading (and hunk (agent-q-diff-navigation-heading hunk)))
          (file (and agent-q-diff-buffer-headings
                     (or hunk (agent-q-diff-buffer-heading-at-point))
                     (agent-q-diff-navigation--file-name (agent-q-diff-buffer-file-index)))))
@@ -313,6 +313,68 @@ If RESET is non-nil, count from the first hunk."
       (user-error "No more hunks"))
     (agent-q-diff-buffer-goto-hunk (+ here n))
     (agent-q-diff-preview-hunk)))
+
+;;;; Finding in changed lines
+
+(defun agent-q-diff-navigation--changed-p (beg end)
+  "Return non-nil if BEG to END is in a line that is added or removed."
+  (save-excursion
+    (goto-char beg)
+    (beginning-of-line)
+    (and (memq (char-after) '(?+ ?-))
+         (< (point) beg)
+         (<= end (line-end-position))
+         (agent-q-diff-buffer-hunk-at-point)
+         t)))
+
+(defun agent-q-diff-navigation--search-all-lines ()
+  "Let searches find text in all lines again."
+  (remove-hook 'isearch-mode-end-hook #'agent-q-diff-navigation--search-all-lines t)
+  (remove-function (local 'isearch-filter-predicate) #'agent-q-diff-navigation--changed-p))
+
+(defun agent-q-diff-find ()
+  "Search for text in the lines that are added or removed, and in no others.
+This is incremental search, with all its keys."
+  (interactive)
+  (agent-q-diff-buffer-complete)
+  (add-function :after-while (local 'isearch-filter-predicate)
+                #'agent-q-diff-navigation--changed-p
+                '((isearch-message-prefix . "changed lines ")))
+  (add-hook 'isearch-mode-end-hook #'agent-q-diff-navigation--search-all-lines nil t)
+  (isearch-forward))
+
+;;;; By definition
+
+(defun agent-q-diff-navigation--definitions ()
+  "Return an alist from names of hunks, with their definitions, to hunks."
+  (cl-loop for hunk from 0 below (length agent-q-diff-buffer-positions)
+           collect (cons (format "%s (%s, %s)"
+                                 (or (agent-q-diff-navigation-heading hunk)
+                                     (agent-q-diff-navigation-header hunk))
+                                 (agent-q-diff-buffer-hunk-words hunk)
+                                 (agent-q-diff-buffer-mark-word
+                                  (aref agent-q-diff-buffer-marks hunk)))
+                         hunk)))
+
+(defun agent-q-diff-goto-definition (hunk)
+  "Move to HUNK, which is chosen by the definition that it is in, with completion."
+  (interactive
+   (list (let* ((all (progn
+                       (agent-q-diff-buffer-complete)
+                       (agent-q-diff-buffer-current-change)
+                       (agent-q-diff-navigation--definitions)))
+                (in-order (lambda (names) names))
+                (name (completing-read
+                       "Hunk in: "
+                       (lambda (string predicate action)
+                         (if (eq action 'metadata)
+                             `(metadata (display-sort-function . ,in-order)
+                                        (cycle-sort-function . ,in-order))
+                           (complete-with-action action all string predicate)))
+                       nil t)))
+           (or (cdr (assoc name all)) (user-error "No hunk was chosen")))))
+  (agent-q-diff-buffer-goto-hunk hunk)
+  (agent-q-diff-navigation--say-state))
 
 ;;;; Eldoc
 

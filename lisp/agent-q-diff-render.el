@@ -26,6 +26,7 @@
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-outcome)
 (require 'agent-q-diff-lifecycle)
+(require 'agent-q-diff-overview)
 
 ;;;; Showing a proposal
 
@@ -204,6 +205,7 @@ it must not begin another line."
     (agent-q-diff-signs-watch change)
     (agent-q-diff-render--take-over-marks change)
     (setq agent-q-diff-buffer-is-made t)
+    (agent-q-diff-overview-insert-summary)
     (set-buffer-modified-p nil)))
 
 (defun agent-q-diff-render--insert-diff (review)

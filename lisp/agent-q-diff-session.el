@@ -73,19 +73,20 @@ SLOTS are further slots, keywords and values."
 (defconst agent-q-diff-session--title-width 30
   "Most columns of the title of a review.")
 
+(defun agent-q-diff-session-title (review)
+  "Return the title of REVIEW, what its agent was asked to do, for display, or nil."
+  (when-let* ((written (agent-q-diff-change-written (agent-q-diff-session-change review)))
+              (title (agent-q-diff-written-title written)))
+    (truncate-string-to-width (agent-q-diff-visible title) agent-q-diff-session--title-width
+                              nil nil "…")))
+
 (defun agent-q-diff-session-name (review)
   "Return the subject of REVIEW for display: its file's name, or a number of files.
 Its title, if it has one, comes before that."
   (let* ((change (agent-q-diff-session-change review))
          (files (agent-q-diff-change-files change))
-         (written (agent-q-diff-change-written change))
-         (title (and written (agent-q-diff-written-title written))))
-    (concat (if title
-                (concat (truncate-string-to-width
-                         (agent-q-diff-visible title) agent-q-diff-session--title-width
-                         nil nil "…")
-                        " · ")
-              "")
+         (title (agent-q-diff-session-title review)))
+    (concat (if title (concat title " · ") "")
             (if (cdr files)
                 (format "%d files" (length files))
               (agent-q-diff-file-change-name (car files))))))

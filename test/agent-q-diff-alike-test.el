@@ -20,15 +20,18 @@
   "Return edits that rename in lines 10, 20, 30, and MORE."
   (append more (mapcar (lambda (n) (cons n "  call(new);")) '(10 20 30))))
 
+(defvar aqd-alike-tree nil
+  "The folder of the files of the current test.")
+
 (defvar aqd-alike-result nil
   "The result of the last review.")
 
 (defmacro aqd-alike-with-tree (proposals &rest body)
   "Run BODY in the review of files \"0\", \"1\" and so on with PROPOSALS, edits each.
-`aqd-alike-has' returns what a file has."
+`aqd-alike-file' returns what a file has."
   (declare (indent 1) (debug t))
-  `(let* ((tree (file-name-as-directory (make-temp-file "aqd-alike" t)))
-          (default-directory tree)
+  `(let* ((aqd-alike-tree (file-name-as-directory (make-temp-file "aqd-alike" t)))
+          (default-directory aqd-alike-tree)
           (create-lockfiles nil)
           (backup-inhibited t)
           (files (cl-loop for edits in ,proposals
@@ -39,7 +42,7 @@
      (unwind-protect
          (progn
            (pcase-dolist (`(,name ,text ,_) files)
-             (aqd-put-bytes text (expand-file-name name tree)))
+             (aqd-put-bytes text (expand-file-name name aqd-alike-tree)))
            (let ((review (agent-q-diff-review-change
                           (mapcar (pcase-lambda (`(,name ,original ,modified))
                                     (list :path name :original original :modified modified))
@@ -50,7 +53,7 @@
                ,@body)))
        (dolist (review (agent-q-diff-open-reviews))
          (agent-q-diff-cancel review))
-       (aqd-remove-tree tree))))
+       (aqd-remove-tree aqd-alike-tree))))
 
 (defun aqd-alike-signs ()
   "Return the notes of the signs in this diff buffer."
@@ -58,7 +61,7 @@
 
 (defun aqd-alike-file (k)
   "Return the bytes of file K."
-  (aqd-bytes-of (expand-file-name (number-to-string k))))
+  (aqd-bytes-of (expand-file-name (number-to-string k) aqd-alike-tree)))
 
 (ert-deftest aqd-alike-one-key-accepts-all-in-all-files-and-nothing-else ()
   (aqd-alike-with-tree (list (aqd-alike-renamed '(45 . "other 0"))

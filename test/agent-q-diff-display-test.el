@@ -95,16 +95,16 @@
   (aqd-with-file "a\n"
     (aqd-call "a\n" "b\n"
               (lambda ()
-                (should (string-match-p "0 applied · 0 rejected · 1 pending"
+                (should (string-match-p " · \\+1 -1 · 1 pending"
                                         header-line-format))
-                (should (string-prefix-p " hunk 1/1 · " header-line-format))
-                (should (string-suffix-p " · target.txt · Agent-Q" header-line-format))
+                (should (string-prefix-p " target.txt: hunk 1/1 · " header-line-format))
+                (should (string-suffix-p " · 1 pending · Agent-Q" header-line-format))
                 (goto-char (point-min))
                 (run-hooks 'post-command-hook)
-                (should (string-prefix-p " 1 hunk · " header-line-format))
+                (should (string-prefix-p " target.txt: 1 hunk · " header-line-format))
                 (aqd-goto-hunk 1)
                 (agent-q-diff-reject-hunk)
-                (should (string-match-p "0 applied · 1 rejected · 0 pending · target"
+                (should (string-match-p " · 1 rejected · 0 pending · Agent-Q"
                                         header-line-format))
                 (should (string-match-p "The agent will read this"
                                         (aqd-said (agent-q-diff-comment "Why?"))))
@@ -117,7 +117,7 @@
   (aqd-with-open-review (aqd-numbered 40) (aqd-numbered 40 '((5 . "five") (30 . "thirty")))
     ;; No command has moved there.
     (aqd-in-diff review
-      (should (string-prefix-p " hunk 1/2 · " header-line-format)))
+      (should (string-prefix-p " target.txt: hunk 1/2 · " header-line-format)))
     (agent-q-diff-cancel review)))
 
 ;;; Signs

@@ -337,12 +337,12 @@ That is its progress line up to the bar, or the same from its header line."
                          header-line-format))
       (let ((total (or (match-string 1 header-line-format)
                        (match-string 2 header-line-format))))
-        (string-match "\\([0-9]+\\) applied · \\([0-9]+\\) rejected · \\([0-9]+\\) pending"
-                      header-line-format)
-        (format "%s/%s applied, %s rejected, %s pending"
-                (match-string 1 header-line-format) total
-                (match-string 2 header-line-format)
-                (match-string 3 header-line-format)))))))
+        (cl-flet ((count (word)
+                    (if (string-match (format "\\([0-9]+\\) %s" word) header-line-format)
+                        (match-string 1 header-line-format)
+                      "0")))
+          (format "%s/%s applied, %s rejected, %s pending"
+                  (count "applied") total (count "rejected") (count "pending"))))))))
 
 ;;;; Windows
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use agent_q_diff_engine::change::{self, Described, Doubt, Entry, Operation, Reading, Unable};
 use agent_q_diff_engine::diff::{Budget, HeadingRule};
 use agent_q_diff_engine::patch::codex::{self, Action, FilePatch};
-use agent_q_diff_engine::patch::hunk;
+use agent_q_diff_engine::patch::hunk::{self, LineKind};
 use agent_q_diff_engine::patch::parse::{self, FileDiff};
 use agent_q_diff_engine::proposal::{Proposal, ProposalError};
 use agent_q_diff_engine::review::{Refusal, Review};
@@ -458,11 +458,37 @@ fn blank_hunks<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     })
 }
 
+/// Return how many lines the hunks of each file of REVIEW add and remove.
+///
+/// That is a list of (ADDED . REMOVED).
+#[defun]
+fn line_counts<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let ongoing = ongoing(env, session)?;
+        let counts = ongoing.change.files().iter().map(|change| {
+            let (mut added, mut removed) = (0, 0);
+            let hunks = change
+                .review()
+                .map(|review| review.proposal().hunks(HeadingRule::Default));
+            for line in hunks.iter().flatten().flat_map(|hunk| &hunk.lines) {
+                match line.kind {
+                    LineKind::Added => added += 1,
+                    LineKind::Removed => removed += 1,
+                    LineKind::Context => {}
+                }
+            }
+            env.cons(added, removed)
+        });
+        list(env, counts.collect::<Result<Vec<_>>>()?)
+    })
+}
+
 /// Return the changes that REVIEW makes in several places, a list of
 /// [KIND BEFORE AFTER PLACES].
 ///
 /// KIND is one of the symbols `words', `added', `removed', `lines' and `indent';
-/// BEFORE and AFTER are the texts that go and come.  PLACES is a list of
+/// BEFORE and AFTER are the texts that go and come, of `words' perhaps several,
+/// with a character 31 between them.  PLACES is a list of
 /// [HUNK FROM TO IS-WHOLE], where the change is the changed lines of HUNK from
 /// FROM up to but not including TO, as for `agent-q-diff-module-pick';
 /// IS-WHOLE is non-nil if these are all.

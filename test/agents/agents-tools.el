@@ -485,7 +485,7 @@ it is; Codex cannot do that."
   "Wait for the review of the file NAME, or of \"N files\", and go to it."
   (e2e-see (if (string-match "\\`\\([0-9]+\\) files\\'" name)
                (format " hunk 1/[0-9]+ · file 1/%s · " (match-string 1 name))
-             (format " hunk 1/[0-9]+.* %s · " (regexp-quote name))))
+             (format " %s: hunk 1/[0-9]+" (regexp-quote name))))
   ;; The screen can still show the review before.
   (e2e-wait-for
    (e2e-eval '(bufferp (setq agents-review

@@ -104,7 +104,7 @@ Emacs's own locks of files do not count."
       (e2e-see-cursor-at "^@@ -24,7")
       (should-not (aqd-pending-has "a.lock"))
       (e2e-keys "C-/")
-      (e2e-see "0 kept · 0 taken out · 3 pending")
+      (e2e-see "\\+[0-9]+ -[0-9]+ · 3 pending")
       (should (equal "x\n" (aqd-pending-has "a.lock")))
       (e2e-keys "q")
       (should (equal written (aqd-pending-has "f.txt"))))))
@@ -128,14 +128,14 @@ Emacs's own locks of files do not count."
   (after-with-emacs
     (after-save-own-line)
     (aqd-pending-put "f.txt" (after-written 3 15 27))
-    (after-review "^ hunk 1/3 ")
+    (after-review "^ [^ ]+: hunk 1/3 ")
     (e2e-keys "a r")
     (e2e-see "^Hunk 2 taken out; 2 of 3 decided")
     (e2e-kill)
     (should (equal (after-written 3 27) (aqd-pending-has "f.txt")))
     (after-should-be-whole)
     (after-start-again)
-    (after-review "^ hunk 1/1 .* f\\.txt")
+    (after-review "^ f\\.txt: hunk 1/1 ")
     (e2e-see "^-line 27\n[+]much")
     (after-see-taken-out "f\\.txt +-1 line +fifteen")
     (should (equal (concat (aqd-numbered 3) "mine\n") (aqd-pending-has "g.txt")))))
@@ -146,14 +146,14 @@ Emacs's own locks of files do not count."
     (after-visit "f.txt")
     (e2e-keys "ESC >")
     (e2e-type "mine")
-    (after-review "^ hunk 1/3 ")
+    (after-review "^ [^ ]+: hunk 1/3 ")
     (e2e-keys "a r")
     (e2e-see "^Hunk 2 taken out; not saved, since f.txt has unsaved edits")
     (e2e-kill)
     ;; What was kept was in the file, what was taken out was so in the buffer only.
     (should (equal (after-written 3 15 27) (aqd-pending-has "f.txt")))
     (after-start-again)
-    (after-review "^ hunk 1/2 .* f\\.txt")
+    (after-review "^ f\\.txt: hunk 1/2 ")
     (e2e-see "^-line 15\n[+]fifteen" "^-line 27\n[+]much")))
 
 (defun after-kill-at (where function)
@@ -170,11 +170,11 @@ then has TEXT."
   (after-start-again)
   (cond
    ((equal text (after-written 3 15 27))
-    (after-review "^ hunk 1/2 .* f\\.txt")
+    (after-review "^ f\\.txt: hunk 1/2 ")
     (e2e-see "^-line 15\n[+]fifteen")
     (after-see-taken-out))
    (t
-    (after-review "^ hunk 1/1 .* f\\.txt")
+    (after-review "^ f\\.txt: hunk 1/1 ")
     (after-see-taken-out "f\\.txt +-1 line +fifteen")))
   (after-should-be-whole))
 
@@ -189,7 +189,7 @@ then has TEXT."
     (ert-info ((format "%s %s: " where function) :prefix "Killed ")
       (after-with-emacs
         (aqd-pending-put "f.txt" (after-written 3 15 27))
-        (after-review "^ hunk 1/3 ")
+        (after-review "^ [^ ]+: hunk 1/3 ")
         (e2e-keys "a")
         (e2e-see "^Hunk 1 kept")
         (after-kill-at where function)
@@ -198,10 +198,10 @@ then has TEXT."
         (after-should-go-on (apply #'after-written left))))))
 
 (ert-deftest e2e-after-kill-while-a-hunk-is-kept ()
-  (pcase-dolist (`(,where ,pending) '((:before "^ hunk 1/3 ") (:after "^ hunk 1/2 ")))
+  (pcase-dolist (`(,where ,pending) '((:before "^ [^ ]+: hunk 1/3 ") (:after "^ [^ ]+: hunk 1/2 ")))
     (after-with-emacs
       (aqd-pending-put "f.txt" (after-written 3 15 27))
-      (after-review "^ hunk 1/3 ")
+      (after-review "^ [^ ]+: hunk 1/3 ")
       (after-kill-at where 'agent-q-diff-module-note-reviewed)
       (e2e-keys "a")
       (e2e-wait-for (e2e--gone-p e2e--pid))
@@ -215,7 +215,7 @@ then has TEXT."
                 (after-ended (after-run (list "review" option "--agent" "aider")))))
       (turn "--turn-begins")
       (aqd-pending-put "f.txt" (after-written 3 15 27))
-      (after-review "^ hunk 1/3 ")
+      (after-review "^ [^ ]+: hunk 1/3 ")
       (e2e-keys "r")
       (e2e-see "^Hunk 1 is taken out when aider has")
       (e2e-keys "c")
@@ -241,7 +241,7 @@ then has TEXT."
   (dotimes (_ 3)
     (after-with-emacs
       (aqd-pending-put "f.txt" (after-written 3 15 27))
-      (after-review "^ hunk 1/3 ")
+      (after-review "^ [^ ]+: hunk 1/3 ")
       (e2e-keys "a")
       (e2e-see "^Hunk 1 kept")
       (e2e-keys "r")
@@ -267,11 +267,11 @@ then has TEXT."
 (ert-deftest e2e-after-another-emacs-sees-what-was-decided ()
   (after-with-emacs
     (aqd-pending-put "f.txt" (after-written 3 15 27))
-    (after-review "^ hunk 1/3 ")
+    (after-review "^ [^ ]+: hunk 1/3 ")
     (let ((first (after-emacs)))
       (e2e-with-emacs
         (after-visit "g.txt")
-        (after-review "^ hunk 1/3 ")
+        (after-review "^ [^ ]+: hunk 1/3 ")
         (after-in first
           (e2e-keys "a r")
           (e2e-see "^Hunk 2 taken out; 2 of 3 decided"))
@@ -280,7 +280,7 @@ then has TEXT."
                  "^\\[PENDING, but not in the file\\] @@ -12,7")
         (e2e-keys "q")
         (e2e-see "^f.txt: 0 kept, 0 taken out, 3 still pending")
-        (after-review "^ hunk 1/1 ")
+        (after-review "^ [^ ]+: hunk 1/1 ")
         (e2e-keys "a")
         (e2e-see "^Hunk 1 kept; nothing is pending")
         (after-see-taken-out "f\\.txt +-1 line +fifteen"))
@@ -293,11 +293,11 @@ then has TEXT."
 (ert-deftest e2e-after-two-emacs-take-out-of-one-file ()
   (after-with-emacs
     (aqd-pending-put "f.txt" (after-written 3 15 27))
-    (after-review "^ hunk 1/3 ")
+    (after-review "^ [^ ]+: hunk 1/3 ")
     (let ((first (after-emacs)))
       (e2e-with-emacs
         (after-visit "g.txt")
-        (after-review "^ hunk 1/3 ")
+        (after-review "^ [^ ]+: hunk 1/3 ")
         (after-in first
           (e2e-keys "r")
           (e2e-see "^Hunk 1 taken out"))
@@ -307,7 +307,7 @@ then has TEXT."
         (should (equal (after-written 15) (aqd-pending-has "f.txt"))))
       (e2e-keys "q")
       (after-see-taken-out "f\\.txt +-1 line +much" "f\\.txt +-1 line +three")
-      (after-review "^ hunk 1/1 ")
+      (after-review "^ [^ ]+: hunk 1/1 ")
       (e2e-see "^-line 15\n[+]fifteen"))))
 
 ;;;; Another process has the lock
@@ -331,7 +331,7 @@ then has TEXT."
 (ert-deftest e2e-after-reading-needs-no-lock ()
   (after-with-emacs
     (aqd-pending-put "f.txt" (after-written 3 15 27))
-    (after-review "^ hunk 1/3 ")
+    (after-review "^ [^ ]+: hunk 1/3 ")
     (e2e-keys "r")
     (e2e-see "^Hunk 1 taken out")
     (after-with-lock
@@ -347,7 +347,7 @@ then has TEXT."
     (after-with-lock
       (after-call 'agent-q-diff-review-changes)
       (e2e-see "another program is using "))
-    (after-review "^ hunk 1/3 ")
+    (after-review "^ [^ ]+: hunk 1/3 ")
     (after-with-lock
       (e2e-keys "r")
       (e2e-see "^Failed to take the hunk out: nothing is taken out, since it could not be stored")
@@ -356,7 +356,7 @@ then has TEXT."
       (should (equal (after-written 3 15 27) (aqd-pending-has "f.txt"))))
     (e2e-keys "q")
     (after-see-taken-out)
-    (after-review "^ hunk 1/3 ")
+    (after-review "^ [^ ]+: hunk 1/3 ")
     (e2e-keys "r a")
     (e2e-see "^Hunk 2 kept; 2 of 3 decided")))
 
@@ -396,30 +396,30 @@ Only the superuser can mount one."
   (after-with-emacs
     (aqd-pending-put "f.txt" (after-written 3 15 27))
     (after-with-small-disk
-      (after-review "^ hunk 1/3 ")
+      (after-review "^ [^ ]+: hunk 1/3 ")
       (after-fill)
       (e2e-keys "r")
       (e2e-see "^Failed to take the hunk out: ")
       (should (equal (after-written 3 15 27) (aqd-pending-has "f.txt")))
       (e2e-keys "n a")
       (e2e-see "^Failed to keep the hunk: "
-               "^ hunk 2/3 · 0 kept · 0 taken out · 3 pending ")
+               (e2e-header "2/3" 0 0 3))
       (should (equal (after-written 3 15 27) (aqd-pending-has "f.txt")))
       (e2e-keys "q")
       (e2e-see "^f.txt: 0 kept, 0 taken out, 3 still pending")
       (delete-file (after-ballast))
-      (after-review "^ hunk 1/3 ")
+      (after-review "^ [^ ]+: hunk 1/3 ")
       (e2e-keys "r a")
       (e2e-see "^Hunk 2 kept; 2 of 3 decided")
       (e2e-keys "q")
       (after-see-taken-out "f\\.txt +-1 line +three")
-      (after-review "^ hunk 1/1 "))))
+      (after-review "^ [^ ]+: hunk 1/1 "))))
 
 (ert-deftest e2e-after-full-disk-saves-what-the-user-types ()
   (after-with-emacs
     (after-with-small-disk
       (aqd-pending-put "f.txt" (after-written 15))
-      (after-review "^ hunk 1/1 ")
+      (after-review "^ [^ ]+: hunk 1/1 ")
       (e2e-keys "q")
       (e2e-see "still pending")
       ;; It looks once more by itself.
@@ -443,7 +443,7 @@ Only the superuser can mount one."
 (ert-deftest e2e-after-reject-all-spares-what-was-kept-and-what-is-the-users ()
   (after-with-emacs
     (aqd-pending-put "f.txt" (after-written 3))
-    (after-review "^ hunk 1/1 ")
+    (after-review "^ [^ ]+: hunk 1/1 ")
     (e2e-keys "a q")
     (e2e-see "^f.txt: 1 kept, 0 taken out")
     (after-save-own-line)
@@ -464,7 +464,7 @@ Only the superuser can mount one."
     (after-visit "f.txt")
     (e2e-keys "ESC >")
     (e2e-type "not saved")
-    (after-review "^ hunk 1/2 ")
+    (after-review "^ [^ ]+: hunk 1/2 ")
     (e2e-keys "C-c C-k")
     (e2e-see "^f.txt: 0 kept, 2 taken out" "^line 30\nnot saved")
     (should (equal (concat after-text "not saved")
@@ -479,7 +479,7 @@ Only the superuser can mount one."
     (e2e-type "mine")
     (e2e-keys "RET C-x C-s")
     (e2e-see "^Wrote ")
-    (after-review "^ hunk 1/1 ")
+    (after-review "^ [^ ]+: hunk 1/1 ")
     (e2e-keys "C-c C-k")
     (e2e-see "^new.txt: 0 kept, 1 taken out")
     (should (equal "mine\n" (aqd-pending-has "new.txt")))
@@ -489,7 +489,7 @@ Only the superuser can mount one."
 (ert-deftest e2e-after-undo-leaves-what-was-committed-since ()
   (after-with-emacs
     (aqd-pending-put "f.txt" (after-written 3 15 27))
-    (after-review "^ hunk 1/3 ")
+    (after-review "^ [^ ]+: hunk 1/3 ")
     (e2e-keys "a r")
     (e2e-see "^Hunk 2 taken out; 2 of 3 decided")
     (after-visit "f.txt")
@@ -502,7 +502,7 @@ Only the superuser can mount one."
                     (aqd-pending-git "commit" "-qam" "Mine")
                     t))
     (e2e-keys "C-x b RET")
-    (e2e-see "^ hunk 3/3 ")
+    (e2e-see "^ [^ ]+: hunk 3/3 ")
     (e2e-keys "C-/")
     (e2e-see "^Undid the decision on hunk 2")
     (e2e-keys "C-/")
@@ -514,7 +514,7 @@ Only the superuser can mount one."
     (e2e-see "^Since the last look, HEAD has got [0-9a-f]+ Mine\\.  Yours, and so reviewed\\? ")
     (e2e-keys "y")
     ;; What was committed is reviewed, what undoing brought back is not.
-    (e2e-see "^ hunk 1/1 " "^-line 15\n[+]fifteen")))
+    (e2e-see "^ [^ ]+: hunk 1/1 " "^-line 15\n[+]fifteen")))
 
 ;;;; The program
 
@@ -560,7 +560,7 @@ INPUT, a string, is its standard input.  What it prints is in its buffer."
     (aqd-pending-put "f.txt" (after-written 3 15))
     (should (equal '(0 . "") (after-ended (after-run '("review" "--turn-ends")))))
     (let ((program (after-run '("review" "--wait"))))
-      (e2e-see "^ hunk 1/2 " "^# Note: Written by aider\\.")
+      (e2e-see "^ [^ ]+: hunk 1/2 " "^# Note: Written by aider\\.")
       (e2e-keys "C-x o")
       (e2e-press "a r q")
       (should (equal (cons 1 (format "%s: 1 kept, 1 taken out\n" (aqd-pending-name "f.txt")))

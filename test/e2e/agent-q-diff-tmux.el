@@ -376,16 +376,28 @@ WAY is `key', `filter' or `timer'.  The answer will be that of TAG."
     ('filter (e2e-eval '(inside-call-by-filter)))
     ('timer (e2e-eval '(ignore (inside-call-by-timer))))))
 
+(defun e2e-header (hunk &optional applied rejected pending)
+  "Return a regexp for the header line of a diff buffer on HUNK, such as \"1/3\".
+APPLIED, REJECTED and PENDING are numbers of hunks; if nil, any will do."
+  (cl-flet ((count (n words)
+              (cond
+               ((null n) (format "\\(?:[0-9]+ \\(?:%s\\) · \\)?" words))
+               ((= n 0) "")
+               (t (format "%d \\(?:%s\\) · " n words)))))
+    ;; A wide screen has it beside the other window.
+    (concat "\\(?:^\\||\\) .+: hunk " hunk "\\(?:, [0-9]+ lines? below\\)?"
+            "\\(?: · file [0-9]+/[0-9]+\\)? · \\+[0-9]+ -[0-9]+ · "
+            (count applied "applied\\|accepted\\|kept")
+            (count rejected "rejected\\|taken out")
+            (if pending (format "%d pending" pending) ""))))
+
 (defun e2e-propose (way tag form)
   "Have the caller evaluate FORM and wait until its diff buffer is selected.
 WAY and TAG are as in `e2e-call'."
   (let ((depth (e2e-eval '(recursion-depth))))
     (e2e-call way tag form)
     (e2e-wait-for (> (e2e-eval '(recursion-depth)) depth))
-    ;; A wide screen has it beside the other window.
-    (e2e-see (concat "\\(?:^\\||\\) \\(?:.+: \\)?hunk 1/[0-9]+\\(?:, [0-9]+ lines? below\\)?"
-                     "\\(?: · file 1/[0-9]+\\)? · 0 applied · ")
-             "Agent-Q Diff")))
+    (e2e-see (e2e-header "1/[0-9]+" 0) "Agent-Q Diff")))
 
 (defun e2e-answers ()
   "Return the answers that callers got so far, each (TAG :ok VALUE) or alike."

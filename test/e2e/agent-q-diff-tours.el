@@ -521,7 +521,7 @@ The tests in test_calc.py have both spellings.\nSee the issue.")
 (screens-define-tour own-tool
   ("own-tool-opened" nil (tours-own-tool "one.txt") (e2e-see "one\\.txt · Claud"))
   ("own-tool-time-left" nil (tours-leave-seconds 595) (e2e-see "10 min left"))
-  (nil nil (tours-leave-seconds nil) (e2e-see "^ hunk 1/3"))
+  (nil nil (tours-leave-seconds nil) (e2e-see "^ [^ ]+: hunk 1/3"))
   ("own-tool-part" agent-q-diff-reject-hunk "C-x o a r a")
   ("own-tool-part-q" agent-q-diff-finish "q")
   (nil nil (tours-own-tool "two.txt") (e2e-see "two\\.txt · Claud") "C-x o")

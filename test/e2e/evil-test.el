@@ -28,7 +28,7 @@
 
 (defun evil-test-decided (n-applied n-rejected)
   "Wait until the header line counts N-APPLIED and N-REJECTED hunks of 3."
-  (e2e-see (format "^ hunk [1-3]/[0-9]+.* · %d applied · %d rejected · " n-applied n-rejected)))
+  (e2e-see (e2e-header "[1-3]/[0-9]+" n-applied n-rejected)))
 
 (ert-deftest e2e-evil-single-keys-decide-hunks ()
   (evil-test-with-emacs

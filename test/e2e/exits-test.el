@@ -193,7 +193,7 @@ are as for `exits-by'; the diff buffer is selected before LEAVE is called."
                           (inside-write (list 'unwaited (plist-get result :status)
                                               (plist-get result :reason))
                                         "answers" t)))))
-    (e2e-see " hunk [1-9]/3 · 0 applied · ")
+    (e2e-see (e2e-header "[1-9]/3" 0))
     (e2e-keys "C-x o")
     (e2e-see-cursor-at "^@@ -2,")
     (funcall leave)
@@ -257,7 +257,7 @@ are as for `exits-by'; the diff buffer is selected before LEAVE is called."
   (exits-by '(:ok "accepted") '(5)
             (lambda ()
               (e2e-keys "a ESC ESC ESC r")
-              (e2e-see " hunk [1-9]/3 · 1 applied · 1 rejected · 1 pending")
+              (e2e-see (e2e-header "[1-9]/3" 1 1 1))
               (should (= (e2e-eval '(recursion-depth)) 1))
               (e2e-keys "r q"))))
 

@@ -223,7 +223,7 @@ COLORS is an alist from faces to their backgrounds there."
         (should (> (graphical-contrast face) 4.5))))
     ;; The header line is there, and all of the third hunk's beginning.
     (should (string-match-p
-             (concat "\\` hunk 3/9 · 1 applied · 1 rejected · 7 pending · inventory.lisp · Agent-Q"
+             (concat "\\` inventory\\.lisp: hunk 3/9 · \\+[0-9]+ -[0-9]+ · 1 applied · 1 rejected · 7 pending · Agent-Q"
                      " · in .*/\\'")
              (e2e-eval '(format-mode-line header-line-format))))
     (should (> (e2e-eval '(window-header-line-height)) 10))

@@ -13,8 +13,7 @@
 
 (defun keys-progress (applied rejected pending)
   "Wait until the screen shows APPLIED, REJECTED and PENDING hunks of 3."
-  (e2e-see (format "^ hunk [123]/3 · %d applied · %d rejected · %d pending · "
-                   applied rejected pending)))
+  (e2e-see (e2e-header "[123]/3" applied rejected pending)))
 
 (defun keys-press (key &rest regexps)
   "Type KEY and wait until the screen shows a match of each of REGEXPS."
@@ -37,7 +36,7 @@
   (e2e-with-emacs
     (e2e-propose 'key 'call (e2e-proposal "target"))
     (keys-progress 0 0 3)
-    (e2e-see (concat "^ hunk 1/3 · .* · target · Agent-Q *\n # Description: Shout\n"
+    (e2e-see (concat "^ target: hunk 1/3 · .* · Agent-Q *\n # Description: Shout\n"
                      " Progress: 0/3 applied, 0 rejected, 3 pending  |  \\[a]ccept.*\n *\n"
                      ;; No lines that name the file twice.
                      "▌@@ -2,7 "))
@@ -151,14 +150,14 @@
     (e2e-propose 'key 'call (e2e-proposal "target" :modified
                                           (string-replace "line 20\n" "  line 20\n"
                                                           (e2e-text 5 35))))
-    (e2e-see "^ hunk 1/3 · ")
+    (e2e-see "^ [^ ]+: hunk 1/3 · ")
     (keys-press "W" "^@@ -17,7 \\+17,7 @@ .*\\[WHITESPACE ONLY\\]")
     (e2e-see-gone "^\\+  line 20")
     (keys-press "W" "^\\+  line 20")
     (keys-press "w" (keys-echo "Accepted 1 whitespace-only hunk") "\\[APPLIED\\] @@ -17,7 ")
     (e2e-keys "h")
     (e2e-see-gone "\\[APPLIED\\]")
-    (keys-press "n" "^ hunk 3/3 · " (keys-echo "Hunk pending (3 of 3)"))
+    (keys-press "n" "^ [^ ]+: hunk 3/3 · " (keys-echo "Hunk pending (3 of 3)"))
     (keys-press "h" "\\[APPLIED\\] @@ -17,7 ")
     (keys-press "r" (keys-did "rejected"))
     (keys-press "." (keys-echo "Hunk pending (1 of 3); no other hunk is pending"))
@@ -211,7 +210,7 @@
     (e2e-see-cursor-at "^-line 5")
     (e2e-keys "C-SPC C-n")
     (keys-press "a" (keys-did "applied") "^\\[APPLIED\\] @@ -2,4 "
-                "^ hunk [1-4]/4 · 1 applied · 0 rejected · 3 pending · ")
+                (e2e-header "[1-4]/4" 1 0 3))
     (should (equal (e2e-read "target") (string-replace "line 5\n" "" (e2e-text))))
     (e2e-see-cursor-at "^@@ -6,3 ")
     (e2e-keys "C-n C-SPC C-n")
@@ -563,7 +562,7 @@ C-c C-c = accept"))
     (keys-press "p" (keys-echo "No previous hunk"))
     (e2e-see-cursor-at "^@@ -2,7 ")
     ;; An error drops what is typed before it is said.
-    (keys-press "M-< a" "^ 3 hunks · 0 applied · "
+    (keys-press "M-< a" "^ target: 3 hunks · \\+[0-9]+ -[0-9]+ · 3 pending"
                 (keys-echo "Point is before the first hunk"))
     (e2e-keys "C-c C-c")
     (should (equal (e2e-answer 'call) '(:ok "accepted")))

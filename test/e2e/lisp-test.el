@@ -57,7 +57,7 @@
 
 (defun lisp-go-to-review ()
   "Go to the window with the diff buffer, which is not taken."
-  (e2e-see " hunk [1-9]/3 · 0 applied · ")
+  (e2e-see (e2e-header "[1-9]/3" 0))
   (should (equal (e2e-eval '(buffer-name (window-buffer))) "*scratch*"))
   (while (not (string-prefix-p "*Agent-Q Diff" (e2e-eval '(buffer-name (window-buffer)))))
     (e2e-press "C-x o")))
@@ -112,14 +112,14 @@ hunk 1, not in the file:
   (lisp-with-emacs
     (e2e-eval '(setq agent-q-diff-lisp-wait-in-recursive-edit t))
     (lisp-propose 'call (lisp-agent-q "target"))
-    (e2e-see " hunk [1-9]/3 · 0 applied · ")
+    (e2e-see (e2e-header "[1-9]/3" 0))
     (e2e-wait-for (= 1 (e2e-eval '(recursion-depth))))
     (e2e-keys "a r r q")
     (should (equal (e2e-answer 'call) '(:ok "accepted")))
     (should (equal (e2e-read "target") (e2e-text 5)))
     (e2e-should-be-as-found)
     (lisp-propose 'cancelled (lisp-tool "other"))
-    (e2e-see " hunk [1-9]/3 · 0 applied · ")
+    (e2e-see (e2e-header "[1-9]/3" 0))
     (e2e-wait-for (= 1 (e2e-eval '(recursion-depth))))
     (e2e-keys "C-]")
     (pcase-exhaustive (e2e-answer 'cancelled)

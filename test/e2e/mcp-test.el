@@ -207,7 +207,7 @@ One more only waits for what another one began."
     (mcp-propose "file")
     (mcp-go-to "file")
     (e2e-keys "a")
-    (e2e-see " hunk [1-9]/[1-9] · 1 applied")
+    (e2e-see (e2e-header "[1-9]/[1-9]" 1))
     (e2e-wait-for (string-search "1 of 3 hunks"
                                  (or (car (mcp-words "file.call" :message)) "")))
     (e2e-keys "c")

@@ -81,7 +81,7 @@ ANSWER is a regexp of the message, CHANGED the list of changed lines."
     (e2e-call 'key 'call (permission-call "target" "line 20" "LINE 20"))
     (permission-see "target")
     (e2e-keys "f")
-    (e2e-see " hunk [1-9]/1 · 0 applied · " "You asked for the full review")
+    (e2e-see (e2e-header "[1-9]/1" 0) "You asked for the full review")
     (e2e-keys "a q")
     (should (string-prefix-p "✓ Accepted: " (cadr (e2e-answer 'call))))
     (should (equal (e2e-read "target") (e2e-text 20)))

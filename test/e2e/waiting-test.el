@@ -80,7 +80,7 @@
     (e2e-see "^M-x")
     (e2e-propose 'filter 'call (e2e-proposal "target"))
     (e2e-keys "a ESC ESC ESC r")
-    (e2e-see " hunk [1-9]/3 · 1 applied · 1 rejected · 1 pending")
+    (e2e-see (e2e-header "[1-9]/3" 1 1 1))
     (e2e-keys "r q")
     (should (equal (e2e-answer 'call) '(:ok "accepted")))
     (should (equal (e2e-read "target") (e2e-text 5)))
@@ -220,7 +220,7 @@
 (ert-deftest e2e-proposal-where-input-interrupts ()
   (e2e-with-emacs
     (e2e-call 'key 'call `(while-no-input ,(e2e-proposal "target")))
-    (e2e-see " hunk [1-9]/3 · 0 applied · ")
+    (e2e-see (e2e-header "[1-9]/3" 0))
     (waiting-decide-and-check)
     (e2e-should-be-as-found)))
 
@@ -241,7 +241,7 @@
     (e2e-see "^M-x")
     (e2e-type "call-last-kbd-macro")
     (e2e-keys "RET")
-    (e2e-see " hunk [1-9]/3 · 1 applied · ")
+    (e2e-see (e2e-header "[1-9]/3" 1))
     (e2e-keys "r r q")
     (should (equal (e2e-answer 'call) '(:ok "accepted")))
     (should (equal (e2e-read "target") (e2e-text 5)))
@@ -427,7 +427,7 @@
     (e2e-with-emacs
       (e2e-propose way 'call (e2e-proposal "target"))
       (e2e-keys "a")
-      (e2e-see " hunk [1-9]/3 · 1 applied · ")
+      (e2e-see (e2e-header "[1-9]/3" 1))
       (e2e-eval '(kill-buffer "target"))
       (e2e-keys "a r q")
       (should (equal (e2e-answer 'call) '(:ok "accepted")))
@@ -440,7 +440,7 @@
     (delete-file (e2e-path "target"))
     (e2e-keys "a")
     (e2e-see "Failed to apply hunk: .*/target was deleted on disk"
-             " hunk [1-9]/3 · 0 applied · 0 rejected · 3 pending")
+             (e2e-header "[1-9]/3" 0 0 3))
     (e2e-keys "q")
     (e2e-see "3 undecided hunks stay out of the file.  Finish\\? ")
     (e2e-keys "y")

@@ -12,22 +12,26 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::patch::hunk::{Hunk, Line, LineKind};
 
-use super::words::{MAX_TOKENS, runs};
+use super::words::{MAX_TOKENS, is_replacement, n_chars, runs};
 
 /// Most bytes of changed lines that are looked at, over all hunks. What comes after them is like
 /// nothing.
 const MAX_LEN: usize = 1 << 20;
 
+/// What is between two words in the texts of [`Kind::Words`].
+pub const BETWEEN: &str = "\u{1f}";
+
 /// What a change does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// It replaces words by others. The texts are these words; several are joined by `, `.
+    /// It replaces words by others. The texts are these words, in pairs, with [`BETWEEN`] after each
+    /// but the last.
     Words,
     /// It adds lines. The second text has them, without the white space around each.
     Added,
     /// It removes lines. The first text has them, as in [`Kind::Added`].
     Removed,
-    /// It replaces lines by others that have no word in common with them. Both texts are as in
+    /// It replaces lines by others that have little in common with them. Both texts are as in
     /// [`Kind::Added`].
     Lines,
     /// It moves lines to the right or left. The second text has the white space that each line gets
@@ -185,22 +189,26 @@ fn replaced(removed: &[&str], added: &[&str]) -> Option<Does> {
     input.update_after(after.iter().copied());
     let mut diff = Diff::compute(Algorithm::Myers, &input);
     diff.postprocess_no_heuristic(&input);
-    let is_word = |token: &str| token.contains(char::is_alphanumeric);
-    let has_common = (0_u32..)
-        .zip(&before)
-        .any(|(at, token)| is_word(token) && !diff.is_removed(at));
-    if !has_common {
-        return Some((Kind::Lines, trimmed(removed), trimmed(added)));
-    }
-    let mut all = BTreeSet::new();
+    let mut all = Vec::new();
     for hunk in diff.hunks() {
         let side = |tokens: &[&str], range: Range<u32>| {
             tokens[range.start as usize..range.end as usize].concat()
         };
-        all.insert((side(&before, hunk.before), side(&after, hunk.after)));
+        let pair = (side(&before, hunk.before), side(&after, hunk.after));
+        if !all.contains(&pair) {
+            all.push(pair);
+        }
+    }
+    // Of several words, some may be the same in unrelated lines, too.
+    let kept = (0_u32..)
+        .zip(&before)
+        .filter(|(at, _)| !diff.is_removed(*at));
+    let n_same: usize = kept.map(|(_, token)| n_chars(&[*token])).sum();
+    if all.len() > 1 && is_replacement(n_same, n_chars(removed).min(n_chars(added))) {
+        return Some((Kind::Lines, trimmed(removed), trimmed(added)));
     }
     let (before, after): (Vec<String>, Vec<String>) = all.into_iter().unzip();
-    Some((Kind::Words, before.join(", "), after.join(", ")))
+    Some((Kind::Words, before.join(BETWEEN), after.join(BETWEEN)))
 }
 
 /// Cuts `lines` into words, found by [UAX #29](https://www.unicode.org/reports/tr29/), and what is
@@ -297,15 +305,15 @@ mod tests {
                 "+\tuse a;\r\n",
                 "-  use a;\n",
                 "-use a;\n",
-                "-one\n+two\n",
-                "-  one\n+  two\n",
+                "-one thing\n+two more\n",
+                "-  one thing\n+  two more\n",
                 "+\n",
                 "+\n",
             ]),
             [
                 r#"Added "" "use a;" 0:0..1 2:0..1"#,
                 r#"Removed "use a;" "" 3:0..1 4:0..1"#,
-                r#"Lines "one" "two" 5:0..2 6:0..2"#
+                r#"Lines "one thing" "two more" 5:0..2 6:0..2"#
             ]
         );
     }

@@ -130,8 +130,7 @@ fn compare(removed: &[&str], added: &[&str]) -> Option<[Vec<Span>; 2]> {
     };
     let n_same = is_same(&before, &|at| diff.is_removed(at));
     let smaller = n_chars(removed).min(n_chars(added));
-    // With less than a third in common, the lines were replaced rather than changed.
-    if n_same * 3 < smaller || n_same == 0 {
+    if is_replacement(n_same, smaller) {
         return None;
     }
     Some([
@@ -140,7 +139,14 @@ fn compare(removed: &[&str], added: &[&str]) -> Option<[Vec<Span>; 2]> {
     ])
 }
 
-fn n_chars(lines: &[&str]) -> usize {
+/// Returns whether lines were replaced rather than changed: with less than a third of the characters of
+/// the `smaller` side in common.
+pub(super) fn is_replacement(n_same: usize, smaller: usize) -> bool {
+    n_same * 3 < smaller || n_same == 0
+}
+
+/// Returns the number of characters of `lines`, but for white space around each.
+pub(super) fn n_chars(lines: &[&str]) -> usize {
     lines.iter().map(|line| line.trim().chars().count()).sum()
 }
 
