@@ -32,6 +32,8 @@
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-decide)
 (require 'agent-q-diff-grace)
+(require 'agent-q-diff-navigation)
+(require 'agent-q-diff-fontify)
 
 ;;; Splitting hunks and picking lines
 
@@ -52,7 +54,7 @@ Point is then at the first of them."
   ;; In a narrowed buffer, the end of a hunk cannot be found.
   (widen)
   (pcase-let* ((`(,diff . ,header-lines)
-                (agent-q-diff-engine-print-hunks
+                (agent-q-diff-engine-print-shown
                  (agent-q-diff-change-engine agent-q-diff-buffer-change)
                  from (+ from n-new)
                  (agent-q-diff-file-change-path (agent-q-diff-buffer-file from))))
@@ -248,6 +250,123 @@ separated from others, signal an error that says why."
           (setq picked (cons (+ hunk index)
                              (mapcar (apply-partially #'+ (1- n)) picked)))))
       picked)))
+
+;;; How much context is shown
+
+(defvar-local agent-q-diff-context--more nil
+  "Alist from ids of hunks to (UP . DOWN): what is shown besides the usual context.")
+
+(defun agent-q-diff-context--of (hunk)
+  "Return (ID UP . DOWN) for HUNK, as in `agent-q-diff-context--more'."
+  (let ((id (agent-q-diff-engine-hunk-id
+             (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk))))
+    (or (assq id agent-q-diff-context--more)
+        (cons id (cons 0 0)))))
+
+(defun agent-q-diff-context--show (hunk up down)
+  "Show UP lines more than the usual context above HUNK, and DOWN below it.
+Point stays on its line.  Return non-nil if that has changed anything."
+  (pcase-let* ((`(,id . ,(and was `(,old-up . ,_))) (agent-q-diff-context--of hunk))
+               (now (agent-q-diff-module-show-context
+                     (agent-q-diff-change-engine agent-q-diff-buffer-change) hunk up down))
+               (is-here (eql hunk (agent-q-diff-buffer-hunk-at-point)))
+               (line (if is-here
+                         (count-lines (agent-q-diff-buffer-position hunk)
+                                      (line-beginning-position))
+                       0)))
+    (unless (equal was now)
+      (setf (alist-get id agent-q-diff-context--more nil t)
+            (and (not (equal now '(0 . 0))) now))
+      (save-excursion
+        (agent-q-diff-split--print-anew hunk 1 1))
+      (when is-here
+        (agent-q-diff-buffer-goto-hunk hunk)
+        ;; On a header, point stays there.
+        (unless (= 0 line)
+          (forward-line (max 1 (+ line (- (car now) old-up))))))
+      t)))
+
+(defun agent-q-diff-context--hunks-here ()
+  "Return the hunks that a command about context is for, the last one first.
+That is the one at point; on the heading of a file, those of the file; and above
+the first hunk, all.  Only those that change lines count."
+  (agent-q-diff-buffer-complete)
+  (agent-q-diff-buffer-current-change)
+  (let ((file (agent-q-diff-buffer-heading-at-point))
+        (hunk (agent-q-diff-buffer-hunk-at-point)))
+    (seq-remove (lambda (hunk)
+                  (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk))
+                (nreverse
+                 (cond
+                  (file (append (agent-q-diff-change-hunks-of agent-q-diff-buffer-change file)
+                                nil))
+                  (hunk (list hunk))
+                  (t (number-sequence 0 (1- (length agent-q-diff-buffer-positions)))))))))
+
+(defconst agent-q-diff-context--step 5
+  "Number of lines by which more context is shown, on each side.")
+
+(defun agent-q-diff-context--grow (n said)
+  "Show N lines more on each side of the hunks here; if none could be, show SAID."
+  (let ((has-changed nil))
+    (dolist (hunk (agent-q-diff-context--hunks-here))
+      (pcase-let ((`(,_ ,up . ,down) (agent-q-diff-context--of hunk)))
+        (when (agent-q-diff-context--show hunk (+ up n) (+ down n))
+          (setq has-changed t))))
+    (unless has-changed
+      (message "%s" said))))
+
+(defun agent-q-diff-more-context (&optional n)
+  "Show N more lines of context above and below the hunk at point, by default 5.
+On the heading of a file, do so for all its hunks, and above the first hunk for
+all.  A hunk grows up to the next one.  Where hunks apply does not change."
+  (interactive "P")
+  (agent-q-diff-context--grow (if n (prefix-numeric-value n) agent-q-diff-context--step)
+                              "There are no more lines up to the next hunks"))
+
+(defun agent-q-diff-less-context (&optional n)
+  "Show N lines of context less above and below the hunk at point, by default 5.
+On the heading of a file, do so for all its hunks, and above the first hunk for
+all."
+  (interactive "P")
+  (agent-q-diff-context--grow (- (if n (prefix-numeric-value n) agent-q-diff-context--step))
+                              "No context is shown here"))
+
+(defun agent-q-diff-context--definition (hunk)
+  "Return (BEG . END), the lines of the definition around HUNK, from 0, or nil.
+They are those of its original text, and of what `beginning-of-defun' finds in
+the major mode of its file."
+  (when-let* ((original (agent-q-diff-file-change-original (agent-q-diff-buffer-file hunk)))
+              (mode (agent-q-diff-fontify-mode hunk))
+              (range (agent-q-diff-engine-hunk-lines (agent-q-diff-navigation-header hunk))))
+    (with-current-buffer (agent-q-diff-fontify-buffer mode)
+      (let ((inhibit-read-only t))
+        (erase-buffer)
+        (insert original)
+        (goto-char (point-min))
+        (forward-line (+ (car range) (/ (nth 1 range) 2)))
+        (end-of-line)
+        (prog1 (when (ignore-errors (beginning-of-defun))
+                 (let ((beg (1- (line-number-at-pos))))
+                   (ignore-errors (end-of-defun))
+                   (cons beg (1- (line-number-at-pos)))))
+          (erase-buffer))))))
+
+(defun agent-q-diff-show-definition ()
+  "Show all of the definition that the hunk at point is in, or as much as before.
+It ends at the next hunk."
+  (interactive)
+  (agent-q-diff-context--hunks-here)
+  (let ((hunk (agent-q-diff-edit--hunk-with-lines)))
+    (if (not (equal '(0 . 0) (cdr (agent-q-diff-context--of hunk))))
+        (agent-q-diff-context--show hunk 0 0)
+      (pcase-let ((`(,beg . ,end)
+                   (or (agent-q-diff-context--definition hunk)
+                       (user-error "No definition is found around this hunk")))
+                  (`(,start ,n . ,_)
+                   (agent-q-diff-engine-hunk-lines (agent-q-diff-navigation-header hunk))))
+        (unless (agent-q-diff-context--show hunk (max 0 (- start beg)) (max 0 (- end start n)))
+          (message "All of it is shown"))))))
 
 ;;; Editing and merging
 

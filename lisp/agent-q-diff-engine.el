@@ -131,6 +131,7 @@
                   review-diff
                   reviewed
                   set-mark
+                  show-context
                   split
                   stage
                   standing
@@ -296,9 +297,19 @@ from 0."
 TO is not included.  DIFF is their text without a file header; LINES are
 the line numbers of their headers in it, from 0.  PATH is the target's, or
 nil."
+  (agent-q-diff-engine--print review from to path nil))
+
+(defun agent-q-diff-engine-print-shown (review from to path)
+  "Return what `agent-q-diff-engine-print-hunks' does, with the context shown.
+See `agent-q-diff-module-show-context'."
+  (agent-q-diff-engine--print review from to path t))
+
+(defun agent-q-diff-engine--print (review from to path is-shown)
+  "Return the text of hunks as `agent-q-diff-engine-print-hunks' does.
+IS-SHOWN is non-nil if it is to be shown."
   (pcase-let ((`(,diff . ,lines)
                (agent-q-diff-module-print-hunks
-                review from to (agent-q-diff-engine--lisp-p path))))
+                review from to (agent-q-diff-engine--lisp-p path) is-shown)))
     (cons (agent-q-diff-engine-text diff) lines)))
 
 (defun agent-q-diff-engine-follow (review)

@@ -94,7 +94,7 @@ An operation has only words for itself."
       (agent-q-diff-operation-words operation)
     (agent-q-diff-engine-text
      (car (agent-q-diff-module-print-hunks (agent-q-diff-change-engine change)
-                                           hunk (1+ hunk) nil)))))
+                                           hunk (1+ hunk) nil nil)))))
 
 (defun agent-q-diff-round--words (diff)
   "Return (HUNK . CONTEXT), words for the changed and the other lines of DIFF.

@@ -1006,5 +1006,110 @@
     (should-not (seq-some (lambda (hunk) (plist-get hunk :part))
                           (car (aqd-answer :hunks))))))
 
+;;;; How much context is shown
+
+(defun aqd-context-of (n)
+  "Return the context lines of the Nth hunk, counted from 1: (HEADER ABOVE BELOW)."
+  (save-excursion
+    (aqd-goto-hunk n)
+    (let ((header (buffer-substring-no-properties (point) (line-end-position)))
+          (end (agent-q-diff-buffer-hunk-end (agent-q-diff-buffer-hunk-at-point)))
+          (above 0)
+          (below 0))
+      (forward-line)
+      (while (eq (char-after) ?\s)
+        (cl-incf above)
+        (forward-line))
+      (goto-char end)
+      (forward-line -1)
+      (while (eq (char-after) ?\s)
+        (cl-incf below)
+        (forward-line -1))
+      (list header above below))))
+
+(ert-deftest aqd-context-grows-up-to-the-next-hunk-and-shrinks-to-the-change ()
+  (aqd-with-review (car aqd-three) (cdr aqd-three)
+    (pop-to-buffer (current-buffer))
+    (should (equal (aqd-context-of 2) '("@@ -17,7 +17,7 @@ line 16" 3 3)))
+    (aqd-goto-hunk 2)
+    (forward-line 5)
+    (aqd-press "+")
+    ;; Point is on the same line, and the file is as it was.
+    (should (looking-at "\\+LINE 20"))
+    (should (equal (aqd-context-of 2) '("@@ -12,17 +12,17 @@ line 11" 8 8)))
+    (should (equal (aqd-context-of 1) '("@@ -2,7 +2,7 @@ line 1" 3 3)))
+    (aqd-press "9 +")
+    (should (equal (aqd-context-of 2) '("@@ -9,23 +9,23 @@ line 8" 11 11)))
+    (should (equal "There are no more lines up to the next hunks"
+                   (aqd-said (agent-q-diff-more-context))))
+    ;; The others stop where it begins.
+    (aqd-goto-hunk 1)
+    (aqd-press "1 2 +")
+    (should (equal (aqd-context-of 1) '("@@ -1,8 +1,8 @@" 4 3)))
+    (aqd-goto-hunk 2)
+    (aqd-press "3 0 -")
+    (should (equal (aqd-context-of 2) '("@@ -20 +20 @@ line 19" 0 0)))
+    (should (equal "No context is shown here" (aqd-said (agent-q-diff-less-context))))
+    (aqd-press "a")
+    (should (equal (aqd-target) (aqd-three-with 2)))
+    (aqd-goto-hunk 2)
+    (aqd-press "3 + u")
+    (should (equal (aqd-context-of 2) '("@@ -17,7 +17,7 @@ line 16" 3 3)))
+    (should (equal (aqd-target) (car aqd-three)))
+    ;; Above the first hunk, all are meant.
+    (goto-char (point-min))
+    (aqd-press "1 -")
+    (should (equal '(2 2) (cdr (aqd-context-of 3))))
+    (should (equal '(2 2) (cdr (aqd-context-of 2))))
+    (let ((current-prefix-arg '-))
+      (should (equal '- (progn (aqd-press "C-u -") prefix-arg))))))
+
+(ert-deftest aqd-context-shows-the-whole-definition ()
+  (let* ((original (concat ";;; a.el\n\n"
+                           (mapconcat (lambda (n)
+                                        (concat (format "(defun f%d (x)\n" n)
+                                                (aqd-numbered 10)
+                                                (format "  (list x %d))\n\n" n)))
+                                      '(1 2 3) "")))
+         (modified (string-replace "(list x 2)" "(list x 22)" original)))
+    (aqd-with-file original
+      (let ((aqd-file (concat aqd-file ".el")))
+        (aqd-write original)
+        (aqd-call original modified
+                  (lambda ()
+                    (aqd-goto-hunk 1)
+                    (agent-q-diff-show-definition)
+                    (should (equal (aqd-context-of 1) '("@@ -16,15 +16,15 @@ (defun f1 (x)" 11 3)))
+                    (aqd-goto-hunk 1)
+                    (agent-q-diff-show-definition)
+                    (should (equal '(3 3) (cdr (aqd-context-of 1))))
+                    (agent-q-diff-reject-all)))))))
+
+(ert-deftest aqd-context-changes-nothing-but-what-is-shown ()
+  "Random walks with and without it leave the same bytes."
+  (random "context")
+  (dotimes (_ 20)
+    (let* ((steps (cl-loop repeat 8
+                           collect (list (random 100)
+                                         (nth (random 5) '(agent-q-diff-accept-hunk
+                                                           agent-q-diff-reject-hunk
+                                                           agent-q-diff-unapply-hunk
+                                                           agent-q-diff-split-hunk
+                                                           agent-q-diff-undo))
+                                         (- (random 30) 15))))
+           (walk (lambda (is-with)
+                   (aqd-with-file (car aqd-three)
+                     (aqd-call (car aqd-three) (cdr aqd-three)
+                               (lambda ()
+                                 (pcase-dolist (`(,hunk ,command ,n) steps)
+                                   (agent-q-diff-buffer-goto-hunk
+                                    (% hunk (length agent-q-diff-buffer-marks)))
+                                   (when is-with
+                                     (agent-q-diff-more-context n))
+                                   (ignore-errors (funcall command)))
+                                 (agent-q-diff-finish)))
+                     (aqd-bytes-of aqd-file)))))
+      (should (equal (funcall walk nil) (funcall walk t))))))
+
 (provide 'agent-q-diff-edit-test)
 ;;; agent-q-diff-edit-test.el ends here

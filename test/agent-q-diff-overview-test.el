@@ -34,7 +34,6 @@
      (setq aqd-overview-result nil)
      (unwind-protect
          (aqd-with-frame 100 40
-           (delete-other-windows)
            (cl-loop for name in aqd-overview-names
                     for k from 0
                     do (make-directory (file-name-directory (expand-file-name name)) t)
@@ -47,6 +46,7 @@
                                                  :modified (aqd-overview-text k edits)))
                           "All" (lambda (result) (setq aqd-overview-result result)))))
              (switch-to-buffer (agent-q-diff-session-buffer review))
+             (delete-other-windows)
              ,@body))
        (dolist (review (agent-q-diff-open-reviews))
          (agent-q-diff-cancel review))

@@ -146,6 +146,11 @@ impl Review {
         self.n_ids - n..self.n_ids
     }
 
+    /// Has more or less context of `hunk` shown; see [`Proposal::show_context`].
+    pub fn show_context(&mut self, hunk: usize, more: [isize; 2]) -> [isize; 2] {
+        self.proposal.show_context(hunk, more)
+    }
+
     /// The proposal, which knows where its hunks are.
     pub fn proposal(&self) -> &Proposal {
         &self.proposal

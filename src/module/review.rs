@@ -232,7 +232,8 @@ fn print<'e>(
 ///
 /// These are the hunks from FROM up to but not including TO, which are all of
 /// one file.  DIFF has no file header.  LINES are the lines of the hunk headers in DIFF, from 0.
-/// IS-LISP is as for `agent-q-diff-module-print'.
+/// IS-LISP is as for `agent-q-diff-module-print'.  If IS-SHOWN is non-nil, they have the
+/// context of `agent-q-diff-module-show-context'.
 #[defun]
 fn print_hunks<'e>(
     env: &'e Env,
@@ -240,6 +241,7 @@ fn print_hunks<'e>(
     from: usize,
     to: usize,
     is_lisp: Value<'e>,
+    is_shown: Option<Value<'e>>,
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
         let mut ongoing = ongoing(env, session)?;
@@ -255,10 +257,35 @@ fn print_hunks<'e>(
         let Some(first) = (last + 1).checked_sub(to - from) else {
             return answer(env, Err(Unable::NoLines));
         };
-        let hunks = review.proposal().hunks_in(first..last + 1, rule(is_lisp));
+        let (proposal, hunks) = (review.proposal(), first..last + 1);
+        let hunks = match is_shown {
+            Some(_) => proposal.shown_hunks_in(hunks, rule(is_lisp)),
+            None => proposal.hunks_in(hunks, rule(is_lisp)),
+        };
         let printed = hunk::print_hunks(&hunks);
         let lines = list(env, printed.header_lines)?;
         env.cons(text(env, &printed.bytes)?, lines)
+    })
+}
+
+/// Have UP lines of context more than usual shown above hunk HUNK of REVIEW, and DOWN below it.
+///
+/// If they are negative, as many fewer are shown.  Return (UP . DOWN), how many that
+/// are now: a hunk does not grow beyond its text, nor into others, and keeps its changes.
+#[defun]
+fn show_context<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    hunk: usize,
+    up: i64,
+    down: i64,
+) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let mut ongoing = ongoing(env, session)?;
+        let (review, hunk) = ongoing.review(env, hunk)?;
+        let more = [up, down].map(|lines| isize::try_from(lines).unwrap_or_default());
+        let [up, down] = review.show_context(hunk, more);
+        env.cons(up as i64, down as i64)
     })
 }
 
@@ -418,7 +445,7 @@ fn changed_words<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result
         let (review, hunk) = ongoing.review(env, hunk)?;
         let hunks = review
             .proposal()
-            .hunks_in(hunk..hunk + 1, HeadingRule::Default);
+            .shown_hunks_in(hunk..hunk + 1, HeadingRule::Default);
         let spans = hunks.iter().flat_map(words::changed_words);
         let spans = spans.map(|span| env.list((span.line, span.columns.start, span.columns.end)));
         list(env, spans.collect::<Result<Vec<_>>>()?)

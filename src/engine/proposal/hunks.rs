@@ -20,16 +20,26 @@ pub(super) struct Hunks {
     /// For each hunk the line of the diff (0-based) that holds its header; empty if the proposal
     /// was made from two texts.
     header_lines: Vec<usize>,
+    /// For each hunk, how many lines of context more than its group has are shown above and below it;
+    /// negative for fewer. Nothing but what is shown depends on them.
+    more: Vec<[isize; 2]>,
 }
 
 impl Hunks {
     /// Makes hunks from `groups`. If there is a diff, `header_lines` are the lines of their headers
     /// in it.
     pub fn new(groups: Vec<Group>, header_lines: Vec<usize>) -> Hunks {
+        let more = vec![[0, 0]; groups.len()];
         Hunks {
             groups,
             header_lines,
+            more,
         }
+    }
+
+    /// Returns how much more context of `hunk` is shown; see [`Proposal::show_context`].
+    fn more(&self, hunk: usize) -> [isize; 2] {
+        self.more[hunk]
     }
 
     pub fn len(&self) -> usize {
@@ -94,6 +104,11 @@ impl Hunks {
             self.header_lines
                 .splice(hunk..=hunk, vec![line; parts.len()]);
         }
+        let [up, down] = self.more[hunk];
+        let mut more = vec![[0, 0]; parts.len()];
+        more[0][0] = up;
+        more[parts.len() - 1][1] = down;
+        self.more.splice(hunk..=hunk, more);
         self.groups.splice(hunk..=hunk, parts);
     }
 
@@ -108,6 +123,8 @@ impl Hunks {
         whole.edits.end = last.edits.end;
         whole.before.end = last.before.end;
         whole.after.end = last.after.end;
+        self.more[hunk][1] = self.more[hunks.end - 1][1];
+        self.more.drain(hunk + 1..hunks.end);
         self.groups.drain(hunk + 1..hunks.end);
     }
 
@@ -334,6 +351,58 @@ impl Proposal {
         self.hunks_in(0..self.n_hunks(), rule)
     }
 
+    /// Has `more[0]` lines of context more than usual shown above `hunk`, and `more[1]` below it; if
+    /// negative, as many fewer. Returns how many that are, since a hunk does not grow beyond the text, nor
+    /// into others, and keeps its changes. Of a bare diff, no more is known.
+    pub fn show_context(&mut self, hunk: usize, more: [isize; 2]) -> [isize; 2] {
+        let group = self.hunks.group(hunk);
+        let [above, below] = self.lines_of(hunk).context_lens();
+        let fewest = |len: usize| -isize::try_from(len).unwrap_or(isize::MAX);
+        let room = |lines: Range<usize>| isize::try_from(lines.len()).unwrap_or(isize::MAX);
+        let start = hunk
+            .checked_sub(1)
+            .map_or(0, |other| self.shown_lines(other).end);
+        let end = if hunk + 1 < self.n_hunks() {
+            self.shown_lines(hunk + 1).start
+        } else {
+            self.weave.original().len()
+        };
+        let most = match self.bare {
+            None => [room(start..group.before.start), room(group.before.end..end)],
+            Some(_) => [0, 0],
+        };
+        let fewest = [fewest(above), fewest(below)];
+        let is = [0, 1].map(|side| more[side].clamp(fewest[side].min(most[side]), most[side]));
+        self.hunks.more[hunk] = is;
+        is
+    }
+
+    /// Returns the lines of the original that are shown of `hunk`.
+    fn shown_lines(&self, hunk: usize) -> Range<usize> {
+        self.shown(hunk).before
+    }
+
+    /// Returns the group of `hunk` with the context that is shown; see [`Proposal::show_context`].
+    fn shown(&self, hunk: usize) -> Group {
+        let group = self.hunks.group(hunk);
+        let [up, down] = self.hunks.more(hunk);
+        let grown = |lines: &Range<usize>| {
+            lines.start.saturating_add_signed(-up)..lines.end.saturating_add_signed(down)
+        };
+        Group {
+            edits: group.edits.clone(),
+            before: grown(&group.before),
+            after: grown(&group.after),
+        }
+    }
+
+    /// Returns the hunks in `range` as [`Proposal::hunks_in`] does, with the context that is to be shown;
+    /// see [`Proposal::show_context`].
+    pub fn shown_hunks_in(&self, range: Range<usize>, rule: HeadingRule) -> Vec<Hunk<'_>> {
+        let groups: Vec<_> = range.clone().map(|hunk| self.shown(hunk)).collect();
+        self.hunks_of(range, &groups, rule)
+    }
+
     /// Returns the hunks in `range` as a diff shows them; `rule` says which lines are section
     /// headings.
     ///
@@ -341,6 +410,11 @@ impl Proposal {
     /// Each line is read at most once in all.
     pub fn hunks_in(&self, range: Range<usize>, rule: HeadingRule) -> Vec<Hunk<'_>> {
         let groups = &self.hunks.groups()[range.clone()];
+        self.hunks_of(range, groups, rule)
+    }
+
+    /// Returns the hunks in `range`, whose lines are `groups`.
+    fn hunks_of(&self, range: Range<usize>, groups: &[Group], rule: HeadingRule) -> Vec<Hunk<'_>> {
         let headings = match &self.bare {
             None => diff::section_headings(self.weave.original(), groups, rule),
             Some(_) => vec![&b""[..]; groups.len()],
@@ -348,8 +422,8 @@ impl Proposal {
         let above = 0..range.start;
         let mut added: isize = above.map(|hunk| self.hunks.delta(hunk)).sum();
         let mut hunks = Vec::with_capacity(groups.len());
-        for (hunk, heading) in range.zip(headings) {
-            hunks.push(self.hunk(hunk, heading, added));
+        for ((hunk, heading), group) in range.zip(headings).zip(groups) {
+            hunks.push(self.hunk(hunk, group, heading, added));
             added += self.hunks.delta(hunk);
         }
         hunks
@@ -413,10 +487,9 @@ impl Proposal {
         first.after.start..last.after.end
     }
 
-    /// Returns hunk `hunk` with the section heading `heading`; the hunks above it add `added`
-    /// lines.
-    fn hunk<'a>(&'a self, hunk: usize, heading: &'a [u8], added: isize) -> Hunk<'a> {
-        let group = self.hunks.group(hunk);
+    /// Returns hunk `hunk`, whose lines are `group`, with the section heading `heading`; the hunks above
+    /// it add `added` lines.
+    fn hunk<'a>(&'a self, hunk: usize, group: &Group, heading: &'a [u8], added: isize) -> Hunk<'a> {
         let (original, modified) = (self.weave.original(), self.weave.modified());
         let edits: Vec<_> = self.lines_of(hunk).atoms().iter().map(edit_of).collect();
         let shown = Group {
