@@ -144,16 +144,46 @@ is the first."
                 (format (ngettext " in %d file" " in %d files" n-files) n-files)
               ""))))
 
-(defun agent-q-diff-alike--note (hunk)
-  "Return a note for the sign of HUNK: which one of how many it is, or nil."
+;;;; In the headers of hunks
+
+(defun agent-q-diff-alike-note (hunk)
+  "Return which one of how many HUNK is, words for its header, or nil."
   (pcase (agent-q-diff-alike--in hunk)
     (`((,place ,nth . ,group) . ,_)
      (format (if (agent-q-diff-alike-place-is-whole place)
                  "%d of %d like this"
-               "has %d of %d alike")
+               "a part is %d of %d alike")
              (1+ nth) (length (agent-q-diff-alike-places group))))))
 
-(add-hook 'agent-q-diff-signs-note-functions #'agent-q-diff-alike--note)
+(defun agent-q-diff-alike--show-between (beg end)
+  "Show the notes on hunks in the headers between BEG and END."
+  (remove-overlays beg end 'agent-q-diff-alike t)
+  (when (agent-q-diff-buffer-known-p)
+    (save-excursion
+      (goto-char beg)
+      (cl-loop for hunk from (or (agent-q-diff-buffer-hunk-before) 0)
+               below (agent-q-diff-buffer-n-inserted)
+               for position = (agent-q-diff-buffer-position hunk)
+               while (< position end)
+               do (when-let ((note (and (<= beg position) (agent-q-diff-alike-note hunk))))
+                    (goto-char position)
+                    (let ((overlay (make-overlay position (line-end-position))))
+                      (overlay-put overlay 'agent-q-diff-alike t)
+                      (overlay-put overlay 'evaporate t)
+                      (overlay-put overlay 'after-string
+                                   (propertize (concat "  · " note)
+                                               'face 'agent-q-diff-pending))))))))
+
+(defun agent-q-diff-alike--show-anew ()
+  "Have the notes shown that are right now that hunks have changed."
+  (when (bound-and-true-p jit-lock-mode)
+    (jit-lock-refontify)))
+
+(defun agent-q-diff-alike-set-up ()
+  "Show in this buffer on which hunks others make the same change."
+  (when agent-q-diff-buffer-is-made
+    (jit-lock-register #'agent-q-diff-alike--show-between)
+    (add-hook 'agent-q-diff-buffer-hunks-hook #'agent-q-diff-alike--show-anew nil t)))
 
 ;;;; Deciding
 

@@ -593,15 +593,16 @@ Return non-nil if they were."
 ;;; Lines added and removed
 
 (defvar-local agent-q-diff-buffer--line-counts nil
-  "What `agent-q-diff-buffer-line-counts' has returned, (POSITIONS . COUNTS), or nil.
-POSITIONS are `agent-q-diff-buffer-positions' then.")
+  "What is known of lines added and removed, (POSITIONS COUNTS . WORDS), or nil.
+POSITIONS were `agent-q-diff-buffer-positions' then; COUNTS are as from
+`agent-q-diff-buffer-line-counts', and WORDS for all of them.")
 
 (defun agent-q-diff-buffer-line-counts ()
   "Return (ADDED . REMOVED), numbers of lines, for each file of this review.
 The value is a vector.  The lines of a file that is to be deleted count."
   (if (or (eq agent-q-diff-buffer-positions (car agent-q-diff-buffer--line-counts))
           (agent-q-diff-buffer-ended-p))
-      (cdr agent-q-diff-buffer--line-counts)
+      (cadr agent-q-diff-buffer--line-counts)
     (let* ((change agent-q-diff-buffer-change)
            (counts (vconcat
                     (cl-mapcar
@@ -609,8 +610,16 @@ The value is a vector.  The lines of a file that is to be deleted count."
                        (cons added (+ removed (agent-q-diff-buffer--n-deleted file))))
                      (agent-q-diff-change-files change)
                      (agent-q-diff-module-line-counts (agent-q-diff-change-engine change))))))
-      (setq agent-q-diff-buffer--line-counts (cons agent-q-diff-buffer-positions counts))
+      (setq agent-q-diff-buffer--line-counts
+            (cons agent-q-diff-buffer-positions
+                  (cons counts (agent-q-diff-buffer-lines-words (append counts nil)))))
       counts)))
+
+(defun agent-q-diff-buffer-all-lines-words ()
+  "Return how many lines this review adds and removes in all, words."
+  (unless (eq agent-q-diff-buffer-positions (car agent-q-diff-buffer--line-counts))
+    (agent-q-diff-buffer-line-counts))
+  (or (cddr agent-q-diff-buffer--line-counts) ""))
 
 (defun agent-q-diff-buffer--n-deleted (file)
   "Return the number of lines of FILE if it is to be deleted, else 0."

@@ -25,6 +25,7 @@
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-outcome)
+(require 'agent-q-diff-navigation)
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-lifecycle)
 
@@ -394,8 +395,24 @@ that is known."
                                (agent-q-diff-change-hunk agent-q-diff-buffer-change from)))
                         from))))
     (when next
+      (setq next (agent-q-diff-commands--shown-pending next))
       (agent-q-diff-buffer-goto-hunk next here)
       next)))
+
+(defun agent-q-diff-commands--shown-pending (hunk)
+  "Return HUNK, which is pending, or if it is hidden, the next one that is not.
+If all pending hunks are hidden, return HUNK."
+  (let ((there hunk)
+        (n 0))
+    (while (and there
+                (agent-q-diff-filter-hidden-p there)
+                (< n (length agent-q-diff-buffer-marks)))
+      (cl-incf n)
+      (setq there (agent-q-diff-module-next-pending
+                   (agent-q-diff-change-engine agent-q-diff-buffer-change) there)))
+    (if (and there (not (agent-q-diff-filter-hidden-p there)))
+        there
+      hunk)))
 
 (defun agent-q-diff-commands--do-and-advance (command)
   "Carry out COMMAND here, and move to the next pending hunk.
@@ -492,6 +509,29 @@ This is one undo step of the target."
     (agent-q-diff-commands--accept-these
      hunks (ngettext "Accepted %d whitespace-only hunk"
                      "Accepted %d whitespace-only hunks" (length hunks)))))
+
+(defun agent-q-diff-accept-words ()
+  "Accept the hunk at point without its changes of white space, and move on.
+A line that replaces another keeps the white space around that, and lines that
+differ in nothing else stay as they are.  If lines replace more or fewer others,
+signal an error, and change nothing."
+  (interactive)
+  (let* ((change (agent-q-diff-split-change))
+         (hunk (agent-q-diff-edit-hunk-with-lines))
+         (engine (agent-q-diff-change-engine change))
+         (text (or (agent-q-diff-engine-call #'agent-q-diff-module-without-white-space
+                                             engine hunk)
+                   (user-error "%s replaces lines by more or fewer others, so which white space is meant is not defined; e edits it"
+                               (agent-q-diff-buffer-hunk-words hunk 'first)))))
+    (when (memql hunk (agent-q-diff-module-blank-hunks engine))
+      (user-error "This hunk changes only white space; r rejects it"))
+    (if (equal text (agent-q-diff-engine-text (agent-q-diff-module-proposed engine hunk)))
+        (agent-q-diff-accept-hunk t)
+      (agent-q-diff-decide-as-one
+       change
+       (lambda ()
+         (agent-q-diff-edit-take hunk text nil)
+         (agent-q-diff-accept-hunk t))))))
 
 (defun agent-q-diff-recode-target ()
   "Have the target saved in the coding system that it declares, or else in UTF-8.

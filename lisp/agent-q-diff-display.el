@@ -133,6 +133,13 @@ and pending.")
   "The directory for the end of the header line, if there is room, or nil.")
 (put 'agent-q-diff-progress--directory 'permanent-local t)
 
+(defvar-local agent-q-diff-progress--file nil
+  "The name of the only file as the header line shows it, (PATH . NAME), or nil.")
+(put 'agent-q-diff-progress--file 'permanent-local t)
+
+(defconst agent-q-diff-progress--most-columns 40
+  "Most columns of a file's name in the header line.")
+
 (defun agent-q-diff-progress--width ()
   "Return the number of columns of a window of this buffer, or 0 without one."
   (let ((window (if (eq (window-buffer) (current-buffer))
@@ -180,10 +187,9 @@ This runs after every command here, so it must take constant time."
                               'face 'agent-q-diff-warning))
                 (if (agent-q-diff-buffer-headings-p)
                     (agent-q-diff-progress--in-file hunk below)
-                  (format " %s%s · "
-                          (agent-q-diff-progress--name
-                           (agent-q-diff-file-change-name (agent-q-diff-buffer-file)))
-                          (agent-q-diff-progress--nth hunk total below)))
+                  (format (if hunk " %s: hunk %d/%d%s · " (ngettext " %s: %3$d hunk · "
+                                                                    " %s: %3$d hunks · " total))
+                          (cdr agent-q-diff-progress--file) (1+ (or hunk 0)) total below))
                 agent-q-diff-progress--header-end)))
     (setq line (concat line (agent-q-diff-progress--in-directory line)))
     (unless (equal line header-line-format)
@@ -192,22 +198,13 @@ This runs after every command here, so it must take constant time."
 (defun agent-q-diff-progress--name-width ()
   "Return the number of columns that a file's name has in the header line.
 Of a longer one, the end is shown.  In a narrow window, the counts need room."
-  (max 24 (min 40 (- (agent-q-diff-progress--width)
-                     (string-width agent-q-diff-progress--header-end)
-                     (length ": hunk 10/10 · file 10/10 · ")))))
-
-(defun agent-q-diff-progress--name (name)
-  "Return NAME, of the file at point, as it is shown in the header line."
-  (agent-q-diff-progress--literal
-   (agent-q-diff-visible-end name (agent-q-diff-progress--name-width))))
-
-(defun agent-q-diff-progress--nth (nth total below)
-  "Return which one of TOTAL hunks that with the index NTH is, after a file's name.
-If NTH is nil, point is on none.  BELOW is as for
-`agent-q-diff-progress--in-file'."
-  (if nth
-      (format ": hunk %d/%d%s" (1+ nth) total below)
-    (format (ngettext ": %d hunk" ": %d hunks" total) total)))
+  (let ((width (agent-q-diff-progress--width)))
+    (if (= 0 width)
+        agent-q-diff-progress--most-columns
+      (max 24 (min agent-q-diff-progress--most-columns
+                   (- width
+                         (string-width agent-q-diff-progress--header-end)
+                         (length ": hunk 10/10 · file 10/10 · ")))))))
 
 (defun agent-q-diff-progress--in-file (hunk below)
   "Return which file point is in, and which of its hunks HUNK is, if not nil.
@@ -226,13 +223,15 @@ on how many of its lines are below the window, or \"\"."
          (nth (and hunk (- hunk first)))
          (name (get-text-property heading 'agent-q-diff-heading)))
     (format " %s%s%s · "
-            (agent-q-diff-progress--name name)
+            (agent-q-diff-progress--literal
+             (agent-q-diff-visible-end name (agent-q-diff-progress--name-width)))
             (cond
-             ((null nth) (agent-q-diff-progress--nth nil (- end first) below))
+             ((null nth)
+              (format (ngettext ": %d hunk" ": %d hunks" (- end first)) (- end first)))
              ((< nth n-operations)
               (concat ": " (agent-q-diff-progress--literal
                             (agent-q-diff-operation-words (nth nth operations)))))
-             (t (agent-q-diff-progress--nth (- nth n-operations) total below)))
+             (t (format ": hunk %d/%d%s" (1+ (- nth n-operations)) total below)))
             (if (length> agent-q-diff-buffer-headings 1)
                 (format " · file %d/%d" (1+ index) (length agent-q-diff-buffer-headings))
               ""))))
@@ -248,6 +247,15 @@ is as for `agent-q-diff-buffer-counts'."
   (let ((counts (agent-q-diff-buffer-counts change))
         (review agent-q-diff-buffer-review))
     (when agent-q-diff-buffer-is-made
+      (unless (or agent-q-diff-buffer-headings
+                  (equal agent-q-diff-buffer-path (car agent-q-diff-progress--file)))
+        (setq agent-q-diff-progress--file
+              (cons agent-q-diff-buffer-path
+                    (agent-q-diff-progress--literal
+                     (agent-q-diff-visible-end
+                      (agent-q-diff-file-change-name
+                       (car (agent-q-diff-change-files (agent-q-diff-session-change review))))
+                      agent-q-diff-progress--most-columns)))))
       (setq agent-q-diff-progress--header-end
             (agent-q-diff-progress--of-review review counts)
             ;; In Agent-Q's buffer, a line of its own names the file; of several
@@ -272,10 +280,6 @@ is as for `agent-q-diff-buffer-counts'."
     (apply #'run-hook-with-args 'agent-q-diff-progress-functions counts)
     (run-hooks 'agent-q-diff-session-changed-hook)))
 
-(defun agent-q-diff-progress--some (n words)
-  "Return N and WORDS for the header line, or \"\" if N is 0."
-  (if (zerop n) "" (format "%d %s · " n words)))
-
 (defun agent-q-diff-progress--of-review (review counts)
   "Return the words on REVIEW for the header line, after the hunk at point.
 COUNTS is as from `agent-q-diff-buffer-counts'."
@@ -283,11 +287,16 @@ COUNTS is as from `agent-q-diff-buffer-counts'."
                (`(,conflicts . ,ambiguous) (agent-q-diff-change-unplaced
                                             (agent-q-diff-session-change review)))
                (agent (agent-q-diff-session-agent review))
-               (title (agent-q-diff-session-title review)))
+               (title (and (agent-q-diff-change-written (agent-q-diff-session-change review))
+                           (agent-q-diff-session-title review))))
     (format "%s · %s%s%d pending%s%s%s%s%s"
-            (agent-q-diff-buffer-lines-words (append (agent-q-diff-buffer-line-counts) nil))
-            (agent-q-diff-progress--some applied (agent-q-diff-buffer-applied-word))
-            (agent-q-diff-progress--some rejected (agent-q-diff-buffer-mark-word 'rejected))
+            (agent-q-diff-buffer-all-lines-words)
+            (if (zerop applied)
+                ""
+              (format "%d %s · " applied (agent-q-diff-buffer-applied-word)))
+            (if (zerop rejected)
+                ""
+              (format "%d %s · " rejected (agent-q-diff-buffer-mark-word 'rejected)))
             pending
             (if (zerop conflicts)
                 ""
@@ -548,10 +557,6 @@ HUNK is an `agent-q-diff-engine-hunk'."
      (cons nth (length shown)))
     (_ (cons 0 (length (agent-q-diff-engine-hunk-places hunk))))))
 
-(defvar agent-q-diff-signs-note-functions nil
-  "Abnormal hook of functions that return a note for the sign of a hunk.
-Each is called with the index of the hunk, and returns a string or nil.")
-
 (defun agent-q-diff-signs--notes-on (hunk comment)
   "Return further notes on HUNK, a string or nil.
 HUNK is an `agent-q-diff-engine-hunk'.  The notes are the number of outer
@@ -569,9 +574,6 @@ deciding it; COMMENT is the user's comment on it, or nil."
                                      (funcall (agent-q-diff-written-label written)
                                               agent-q-diff-buffer-change
                                               (agent-q-diff-engine-hunk-index hunk)))
-                                (run-hook-with-args-until-success
-                                 'agent-q-diff-signs-note-functions
-                                 (agent-q-diff-engine-hunk-index hunk))
                                 (and (> fuzz 0) (format "fuzz %d" fuzz))
                                 (and (agent-q-diff-engine-hunk-is-edited hunk) "edited")
                                 (and comment "commented")))))

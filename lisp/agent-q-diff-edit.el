@@ -177,7 +177,7 @@ non-nil if it was made for the decision that can be redone next."
 
 ;;;; Splitting
 
-(defun agent-q-diff-edit--hunk-with-lines ()
+(defun agent-q-diff-edit-hunk-with-lines ()
   "Return the hunk at point; refuse one without changed lines."
   (let ((hunk (agent-q-diff-buffer-hunk-here)))
     (when (and agent-q-diff-buffer-change
@@ -193,7 +193,7 @@ of the whole.  To decide single lines, select them (\\<agent-q-diff-mode-map>\\[
 reject them."
   (interactive)
   (let* ((change (agent-q-diff-split-change))
-         (hunk (agent-q-diff-edit--hunk-with-lines))
+         (hunk (agent-q-diff-edit-hunk-with-lines))
          (n (agent-q-diff-module-split (agent-q-diff-change-engine change) hunk)))
     (agent-q-diff-split-show-parts change hunk n)
     (if (= n 1)
@@ -357,7 +357,7 @@ the major mode of its file."
 It ends at the next hunk."
   (interactive)
   (agent-q-diff-context--hunks-here)
-  (let ((hunk (agent-q-diff-edit--hunk-with-lines)))
+  (let ((hunk (agent-q-diff-edit-hunk-with-lines)))
     (if (not (equal '(0 . 0) (cdr (agent-q-diff-context--of hunk))))
         (agent-q-diff-context--show hunk 0 0)
       (pcase-let ((`(,beg . ,end)
@@ -367,6 +367,122 @@ It ends at the next hunk."
                    (agent-q-diff-engine-hunk-lines (agent-q-diff-navigation-header hunk))))
         (unless (agent-q-diff-context--show hunk (max 0 (- start beg)) (max 0 (- end start n)))
           (message "All of it is shown"))))))
+
+;;; White space as context
+
+(defun agent-q-diff-white-space--split ()
+  "Make hunks of their own of lines that change only in white space.
+Decided hunks stay as they are, and so do those whose lines others have changed."
+  (let ((change (agent-q-diff-split-change)))
+    (save-excursion
+      (cl-loop for hunk from (1- (length agent-q-diff-buffer-positions)) downto 0
+               unless (or (agent-q-diff-change-operation-of change hunk)
+                          (aref agent-q-diff-buffer-marks hunk))
+               do (ignore-error agent-q-diff-error
+                    (agent-q-diff-split-show-parts
+                     change hunk
+                     (agent-q-diff-module-split-white-space
+                      (agent-q-diff-change-engine change) hunk)))))))
+
+(defun agent-q-diff-white-space--lines (hunk sign)
+  "Return the lines of HUNK that have SIGN, a list of strings without it."
+  (save-excursion
+    (goto-char (agent-q-diff-buffer-position hunk))
+    (forward-line)
+    (cl-loop with end = (agent-q-diff-buffer-hunk-end hunk)
+             while (< (point) end)
+             when (eq sign (char-after))
+             collect (buffer-substring-no-properties (1+ (point)) (line-end-position))
+             do (forward-line))))
+
+(defconst agent-q-diff-white-space--n-context 3
+  "Number of lines of a folded hunk that are shown next to another hunk.")
+
+(defun agent-q-diff-white-space--adjacent-p (hunk other)
+  "Return non-nil if no unchanged line is between HUNK and OTHER, the next one."
+  (and (<= 0 hunk)
+       (< other (length agent-q-diff-buffer-positions))
+       (= (agent-q-diff-buffer-file-index hunk) (agent-q-diff-buffer-file-index other))
+       (pcase (agent-q-diff-engine-hunk-lines (agent-q-diff-navigation-header hunk))
+         (`(,start ,n . ,_)
+          (eql (+ start n)
+               (car (agent-q-diff-engine-hunk-lines
+                     (agent-q-diff-navigation-header other))))))))
+
+(defun agent-q-diff-white-space--context (lines)
+  "Return LINES, strings, as they are shown as context."
+  (mapconcat (lambda (line) (propertize (concat "\n " line) 'face 'diff-context)) lines ""))
+
+(defun agent-q-diff-white-space--fold ()
+  "Fold the hunks that change only white space into their headers.
+Next to other hunks, their lines are shown as context, as they are now."
+  (let ((blank (agent-q-diff-module-blank-hunks
+                (agent-q-diff-change-engine agent-q-diff-buffer-change))))
+    (dolist (hunk blank)
+      (let* ((mark (aref agent-q-diff-buffer-marks hunk))
+             (is-in (if (agent-q-diff-buffer-written-p)
+                        (not (eq mark 'rejected))
+                      (eq mark 'applied)))
+             (removed (agent-q-diff-white-space--lines hunk ?-))
+             (added (agent-q-diff-white-space--lines hunk ?+))
+             (lines (if is-in added removed))
+             (n agent-q-diff-white-space--n-context)
+             (n-lines (max (length removed) (length added))))
+        (save-excursion
+          (goto-char (agent-q-diff-buffer-position hunk))
+          (when (and (agent-q-diff-white-space--adjacent-p (1- hunk) hunk)
+                     (not (memql (1- hunk) blank)))
+            (let ((overlay (make-overlay (point) (1+ (point)))))
+              (overlay-put overlay 'agent-q-diff-filter t)
+              (overlay-put overlay 'evaporate t)
+              (overlay-put overlay 'before-string
+                           (concat (string-remove-prefix
+                                    "\n" (agent-q-diff-white-space--context (seq-take lines n)))
+                                   "\n"))))
+          (agent-q-diff-filter-hide
+           (line-end-position) (1- (agent-q-diff-buffer-hunk-end hunk))
+           (concat (propertize (format (ngettext "  [WHITE SPACE ONLY, %d line]"
+                                                 "  [WHITE SPACE ONLY, %d lines]" n-lines)
+                                       n-lines)
+                               'face 'agent-q-diff-pending)
+                   (if (and (agent-q-diff-white-space--adjacent-p hunk (1+ hunk))
+                            (not (memql (1+ hunk) blank)))
+                       (agent-q-diff-white-space--context (last lines n))
+                     ""))))))))
+
+(define-minor-mode agent-q-diff-fold-white-space-mode
+  "Show white space as context, so that only real edits are left to read.
+Lines that change only in white space become hunks of their own, each folded
+into one line."
+  :lighter " White"
+  (when agent-q-diff-fold-white-space-mode
+    (agent-q-diff-white-space--split))
+  (agent-q-diff-filter-use #'agent-q-diff-white-space--fold agent-q-diff-fold-white-space-mode)
+  (when (called-interactively-p 'any)
+    (if (not agent-q-diff-fold-white-space-mode)
+        (message "Whitespace-only hunks are shown")
+      (let ((hunk (agent-q-diff-buffer-hunk-at-point))
+            (n (length (agent-q-diff-module-blank-hunks
+                        (agent-q-diff-change-engine agent-q-diff-buffer-change)))))
+        (when (and hunk (agent-q-diff-white-space--folded-p hunk))
+          (agent-q-diff-white-space--goto-other))
+        (message (ngettext "%d whitespace-only hunk is folded" "%d whitespace-only hunks are folded" n)
+                 n)))))
+
+(defun agent-q-diff-white-space--folded-p (hunk)
+  "Return non-nil if HUNK is folded since it changes only white space."
+  (memql hunk (agent-q-diff-module-blank-hunks
+               (agent-q-diff-change-engine agent-q-diff-buffer-change))))
+
+(defun agent-q-diff-white-space--goto-other ()
+  "Move to the first pending hunk that changes more than white space, if any."
+  (when-let ((other (cl-loop with blank = (agent-q-diff-module-blank-hunks
+                                           (agent-q-diff-change-engine
+                                            agent-q-diff-buffer-change))
+                             for mark across agent-q-diff-buffer-marks
+                             for hunk from 0
+                             when (and (null mark) (not (memql hunk blank))) return hunk)))
+    (agent-q-diff-buffer-goto-hunk other)))
 
 ;;; Editing and merging
 
@@ -515,7 +631,7 @@ becomes the hunk, which is then marked as edited.  A hunk that is applied
 is changed in the target at once."
   (interactive)
   (let* ((change (agent-q-diff-split-change))
-         (hunk (agent-q-diff-edit--hunk-with-lines)))
+         (hunk (agent-q-diff-edit-hunk-with-lines)))
     (unless (agent-q-diff-edit--show-open change hunk nil)
       (agent-q-diff-edit--refuse-conflict change hunk)
       (agent-q-diff-edit--open
@@ -546,7 +662,7 @@ than necessary.  Nothing is lost."
   (interactive)
   (condition-case err
       (let* ((change (agent-q-diff-signs-follow (agent-q-diff-buffer-file-index)))
-             (hunk (agent-q-diff-edit--hunk-with-lines))
+             (hunk (agent-q-diff-edit-hunk-with-lines))
              (engine (agent-q-diff-change-engine change)))
         (unless (agent-q-diff-engine-hunk-reason (agent-q-diff-change-hunk change hunk))
           (user-error "Nothing to merge: the hunk applies; accept it or edit it"))
@@ -630,13 +746,13 @@ than necessary.  Nothing is lost."
                 (buffer-substring-no-properties (point-min) (point-max)))))
     (with-current-buffer agent-q-diff-edit--diff-buffer
       (condition-case err
-          (agent-q-diff-edit--take hunk text is-merged)
+          (agent-q-diff-edit-take hunk text is-merged)
         (agent-q-diff-error
          (user-error "Not used, your text is kept here: %s"
                      (agent-q-diff-error-text err)))))
     (agent-q-diff-edit--leave buffer)))
 
-(defun agent-q-diff-edit--take (hunk text is-merged)
+(defun agent-q-diff-edit-take (hunk text is-merged)
   "Make TEXT the post-image of HUNK of the current diff buffer, and show that.
 IS-MERGED is as for `agent-q-diff-engine-plan-text'."
   (let* ((change (agent-q-diff-split-change))

@@ -133,6 +133,8 @@
                   set-mark
                   show-context
                   split
+                  split-white-space
+                  without-white-space
                   stage
                   standing
                   suspects

@@ -526,6 +526,17 @@ This is for functions that `agent-q-diff-filter-use' was called with."
     (overlay-put overlay 'invisible 'agent-q-diff)
     (overlay-put overlay 'after-string text)))
 
+(defun agent-q-diff-filter-hidden-p (hunk)
+  "Return non-nil if a filter hides the lines of HUNK."
+  (and agent-q-diff-filter--functions
+       (let ((end (save-excursion
+                    (goto-char (agent-q-diff-buffer-position hunk))
+                    (line-end-position))))
+         (seq-some (lambda (overlay)
+                     (and (overlay-get overlay 'agent-q-diff-filter)
+                          (overlay-get overlay 'invisible)))
+                   (overlays-in end (1+ end))))))
+
 (defun agent-q-diff-filter--unhide ()
   "Show everything that the filters hid in this buffer."
   (remove-overlays nil nil 'agent-q-diff-filter t))
@@ -554,16 +565,6 @@ This is for functions that `agent-q-diff-filter-use' was called with."
             (agent-q-diff-filter-hide
              (agent-q-diff-buffer-position first)
              (agent-q-diff-buffer-hunk-end (1- hunk)))))))))
-
-(defun agent-q-diff-filter--fold ()
-  "Fold the hunks that change only whitespace into their headers."
-  (dolist (hunk (agent-q-diff-module-blank-hunks
-                 (agent-q-diff-change-engine (agent-q-diff-buffer-current-change))))
-    (save-excursion
-      (goto-char (agent-q-diff-buffer-position hunk))
-      (agent-q-diff-filter-hide
-       (line-end-position) (1- (agent-q-diff-buffer-hunk-end hunk))
-       (propertize "  [WHITESPACE ONLY]" 'face 'agent-q-diff-pending)))))
 
 ;;;; Modes
 
@@ -596,15 +597,6 @@ it hides by `agent-q-diff-filter-hide'."
       (if agent-q-diff-hide-decided-mode
           (message "Showing %d undecided of %d" pending total)
         (message "Showing all %d" total)))))
-
-(define-minor-mode agent-q-diff-fold-white-space-mode
-  "Fold each hunk that changes only whitespace into one line."
-  :lighter " Fold"
-  (agent-q-diff-filter-use #'agent-q-diff-filter--fold agent-q-diff-fold-white-space-mode)
-  (when (called-interactively-p 'any)
-    (message (if agent-q-diff-fold-white-space-mode
-                 "Whitespace-only hunks are folded"
-               "Whitespace-only hunks are shown"))))
 
 ;;;; Folding by hand
 

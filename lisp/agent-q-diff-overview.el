@@ -189,7 +189,6 @@ ITEM stands for all files of the class, and ITEMS for each."
 (defvar agent-q-diff-overview-summary-map
   (let ((map (make-sparse-keymap)))
     (define-key map "\r" #'agent-q-diff-overview-follow)
-    (define-key map [mouse-2] #'agent-q-diff-overview-follow)
     map)
   "Keys on a line of the summary.")
 
@@ -205,8 +204,7 @@ ITEM stands for all files of the class, and ITEMS for each."
             (format "%d files, %s, %s; \\<agent-q-diff-mode-map>\\[agent-q-diff-overview] lists them"
                     n
                     (format (ngettext "%d hunk" "%d hunks" total) total)
-                    (agent-q-diff-buffer-lines-words
-                     (append (agent-q-diff-buffer-line-counts) nil))))
+                    (agent-q-diff-buffer-all-lines-words)))
            nil)
           (mapcar (lambda (item)
                     (agent-q-diff-overview--summary-line
@@ -224,11 +222,9 @@ ITEM stands for all files of the class, and ITEMS for each."
               'keymap agent-q-diff-overview-summary-map
               'help-echo "RET: go there"))
 
-(defun agent-q-diff-overview-follow (&optional event)
-  "Go to what the line of the summary at point, or of EVENT, is about."
-  (interactive (list last-nonmenu-event))
-  (when (mouse-event-p event)
-    (mouse-set-point event))
+(defun agent-q-diff-overview-follow ()
+  "Go to what the line of the summary at point is about."
+  (interactive)
   (let* ((key (get-text-property (point) 'agent-q-diff-summary))
          (item (seq-find (lambda (item) (equal key (agent-q-diff-overview-item-key item)))
                          (append (agent-q-diff-overview--summary)
@@ -254,7 +250,6 @@ ITEM stands for all files of the class, and ITEMS for each."
 (defvar agent-q-diff-overview-mode-map
   (let ((map (make-sparse-keymap)))
     (define-key map "\r" #'agent-q-diff-overview-go)
-    (define-key map [mouse-2] #'agent-q-diff-overview-go)
     (define-key map "n" #'agent-q-diff-overview-next)
     (define-key map "p" #'agent-q-diff-overview-previous)
     (define-key map "a" #'agent-q-diff-overview-accept)
@@ -271,6 +266,7 @@ ITEM stands for all files of the class, and ITEMS for each."
   "Major mode for the list of all that a review has.
 
 \\{agent-q-diff-overview-mode-map}"
+  :interactive nil
   (setq truncate-lines t)
   (setq-local revert-buffer-function #'agent-q-diff-overview-refresh)
   (hl-line-mode))
@@ -312,8 +308,7 @@ nil."
                         "  "
                         (propertize state 'face 'agent-q-diff-pending)
                         "\n")
-                'agent-q-diff-overview-item item
-                'mouse-face 'highlight))))))
+                'agent-q-diff-overview-item item))))))
 
 (defun agent-q-diff-overview--item-here ()
   "Return the item at point, or signal that there is none."
@@ -347,7 +342,7 @@ nil."
      (delq nil
            (list (and (< 0 n-files) (format (ngettext "%d file" "%d files" n-files) n-files))
                  (format (ngettext "%d hunk" "%d hunks" total) total)
-                 (agent-q-diff-buffer-lines-words (append (agent-q-diff-buffer-line-counts) nil))
+                 (agent-q-diff-buffer-all-lines-words)
                  (and (< 0 applied) (format "%d %s" applied (agent-q-diff-buffer-applied-word)))
                  (and (< 0 rejected)
                       (format "%d %s" rejected (agent-q-diff-buffer-mark-word 'rejected)))
@@ -455,12 +450,10 @@ Then bring the overview up to date."
       (with-current-buffer diff
         (funcall function)))))
 
-(defun agent-q-diff-overview-go (&optional event)
-  "Go to what the item at point, or of EVENT, is about, in the diff.
+(defun agent-q-diff-overview-go ()
+  "Go to what the item at point is about, in the diff.
 That is its first hunk that is pending, or the heading of a file."
-  (interactive (list last-nonmenu-event))
-  (when (mouse-event-p event)
-    (mouse-set-point event))
+  (interactive)
   (let ((item (agent-q-diff-overview--item-here))
         (diff agent-q-diff-overview--diff))
     (pop-to-buffer diff '((display-buffer-reuse-window display-buffer-use-some-window)))

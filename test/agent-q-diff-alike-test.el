@@ -55,9 +55,15 @@
          (agent-q-diff-cancel review))
        (aqd-remove-tree aqd-alike-tree))))
 
-(defun aqd-alike-signs ()
-  "Return the notes of the signs in this diff buffer."
-  (mapcar #'cdr (aqd-pending-signs)))
+(defun aqd-alike-notes ()
+  "Return what the headers in this diff buffer say, in order."
+  (agent-q-diff-alike--show-between (point-min) (point-max))
+  (mapcar (lambda (overlay)
+            (string-remove-prefix "  · " (substring-no-properties
+                                          (overlay-get overlay 'after-string))))
+          (sort (seq-filter (lambda (overlay) (overlay-get overlay 'agent-q-diff-alike))
+                            (overlays-in (point-min) (point-max)))
+                (lambda (one other) (< (overlay-start one) (overlay-start other))))))
 
 (defun aqd-alike-file (k)
   "Return the bytes of file K."
@@ -71,7 +77,7 @@
                    "6 in 2 files"))
     (should (equal "old → new" (agent-q-diff-alike-words (car (agent-q-diff-alike-groups)))))
     (should (= 1 (length (agent-q-diff-alike-groups))))
-    (should (equal "[PENDING, 2 of 6 like this]" (nth 1 (aqd-alike-signs))))
+    (should (equal "2 of 6 like this" (nth 1 (aqd-alike-notes))))
     (agent-q-diff-buffer-goto-hunk 1)
     (should (equal "6 hunks alike applied; 6 of 9 decided, 3 pending"
                    (aqd-said (agent-q-diff-accept-alike))))
@@ -102,9 +108,8 @@
 
 (ert-deftest aqd-alike-a-part-of-a-hunk-is-decided-alone ()
   (aqd-alike-with-tree (list (aqd-alike-renamed '(12 . "other 0") '(28 . "other 28")))
-    (should (equal '("[PENDING, has 1 of 3 alike]" "[PENDING, 2 of 3 like this]"
-                     "[PENDING, has 3 of 3 alike]")
-                   (aqd-alike-signs)))
+    (should (equal '("a part is 1 of 3 alike" "2 of 3 like this" "a part is 3 of 3 alike")
+                   (aqd-alike-notes)))
     (goto-char (point-min))
     (search-forward "+other 0")
     ;; The only part that is like others is meant.
@@ -140,14 +145,17 @@
       (aqd-press "p a")
       (should (equal (agent-q-diff-buffer-counts) '(7 1 0 6)))
       (should (memql (agent-q-diff-buffer-hunk-at-point) (shown)))
-      (aqd-press "l n")
-      (should (memql (agent-q-diff-buffer-hunk-at-point) (shown)))
+      ;; Moving to a hidden one shows it.
+      (agent-q-diff-buffer-goto-hunk 0)
+      (aqd-press "l n l n")
+      (should (= 2 (agent-q-diff-buffer-hunk-at-point)))
+      (should (memql 2 (shown)))
       (aqd-press "l l")
       (should (equal '(0 1 2 3 4 5 6) (shown))))))
 
 (ert-deftest aqd-alike-where-nothing-is-alike-the-keys-say-so ()
   (aqd-alike-with-tree (list '((5 . "x") (45 . "y")))
-    (should-not (aqd-alike-signs))
+    (should-not (aqd-alike-notes))
     (agent-q-diff-buffer-goto-hunk 0)
     (should (equal "No other change is like this one"
                    (cadr (should-error (agent-q-diff-accept-alike) :type 'user-error))))
@@ -161,7 +169,7 @@
     (aqd-pending-put "0" (aqd-alike-text 0 (aqd-alike-renamed '(45 . "other"))))
     (agent-q-diff-module-end-turns default-directory)
     (aqd-with-pending
-      (should (equal "[PENDING, 1 of 3 like this]" (car (aqd-alike-signs))))
+      (should (equal "1 of 3 like this" (car (aqd-alike-notes))))
       (agent-q-diff-buffer-goto-hunk 0)
       (should (equal "3 hunks alike taken out; 3 of 4 decided, 1 pending"
                      (aqd-said (agent-q-diff-reject-alike "no"))))

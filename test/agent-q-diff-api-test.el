@@ -264,7 +264,7 @@ no keys left to read; the change is in the file")
   (let* ((default-directory (file-name-directory aqd-file))
          (review (save-window-excursion (agent-q-diff-review-diff diff))))
     (prog1 (aqd-in-diff review
-             (seq-remove (lambda (line) (string-match-p "\\`\\(?:# D\\|[-+ ]\\|@@ -\\|\\'\\)" line))
+             (seq-remove (lambda (line) (string-match-p "\\`\\(?:#\\|[-+ ]\\|@@ -\\|\\'\\)" line))
                          (split-string (buffer-string) "\n")))
       (agent-q-diff-cancel review))))
 

@@ -1111,5 +1111,133 @@
                      (aqd-bytes-of aqd-file)))))
       (should (equal (funcall walk nil) (funcall walk t))))))
 
+;;;; White space as context
+
+(defun aqd-white-space-lines (space edits)
+  "Return 40 lines, each after SPACE, with EDITS, an alist from numbers to texts."
+  (mapconcat (lambda (n)
+               (concat (if (= 0 (% n 20)) "" space)
+                       (or (alist-get n edits) (format "call(%d);" n))
+                       "\n"))
+             (number-sequence 1 40) ""))
+
+(defun aqd-white-space-decided (original)
+  "Return ORIGINAL with the hunks of this diff buffer that are marked applied."
+  (let ((lines (vconcat (split-string original "\n")))
+        (before (make-hash-table)))
+    (save-excursion
+      (cl-loop for mark across agent-q-diff-buffer-marks
+               for hunk from 0
+               when (eq mark 'applied)
+               do (goto-char (agent-q-diff-buffer-position hunk))
+               and do (pcase-let ((`(,old . ,_) (agent-q-diff-engine-hunk-lines
+                                             (buffer-substring-no-properties
+                                              (point) (line-end-position))))
+                              (end (agent-q-diff-buffer-hunk-end hunk)))
+                    (forward-line)
+                    (while (< (point) end)
+                      (pcase (char-after)
+                        (?- (aset lines old nil) (cl-incf old))
+                        (?+ (push (buffer-substring-no-properties (1+ (point))
+                                                                  (line-end-position))
+                                  (gethash old before)))
+                        (_ (cl-incf old)))
+                      (forward-line)))))
+    (string-join (cl-loop for line across lines
+                          for n from 0
+                          append (reverse (gethash n before))
+                          when line collect line)
+                 "\n")))
+
+(ert-deftest aqd-white-space-real-edits-are-hunks-of-their-own ()
+  (let* ((original (aqd-white-space-lines "  " nil))
+         (both '((7 . "other(7);") (33 . "other(33);")))
+         (modified (aqd-white-space-lines "    " both)))
+    (aqd-with-review original modified
+      (pop-to-buffer (current-buffer))
+      (should (equal (aqd-progress) "0/1 applied, 0 rejected, 1 pending"))
+      (aqd-goto-hunk 1)
+      (aqd-press "W")
+      (should (equal (aqd-progress) "0/5 applied, 0 rejected, 5 pending"))
+      ;; On the first real edit, with the lines around it as they are now.
+      (should (= 1 (agent-q-diff-buffer-hunk-at-point)))
+      (should (equal '("  call(7);") (agent-q-diff-white-space--lines 1 ?-)))
+      (should (seq-find (lambda (overlay)
+                          (equal "  [WHITE SPACE ONLY, 6 lines]\n   call(4);\n   call(5);\n   call(6);"
+                                 (substring-no-properties
+                                  (or (overlay-get overlay 'after-string) ""))))
+                        (overlays-in (point-min) (point-max))))
+      ;; What is applied is exact.
+      (aqd-press "a")
+      (should (equal (aqd-target) (string-replace "  call(7);" "    other(7);" original)))
+      (aqd-press "a w")
+      (should (equal (aqd-target) modified))
+      (aqd-press "C-/ C-/ C-/")
+      (should (equal (aqd-target) original))
+      ;; Off again, hunks stay, and all lines are shown.
+      (aqd-press "W")
+      (should-not (seq-some (lambda (overlay) (overlay-get overlay 'agent-q-diff-filter))
+                            (overlays-in (point-min) (point-max))))
+      (aqd-press "C-/")
+      (should (equal (aqd-progress) "0/1 applied, 0 rejected, 1 pending")))))
+
+(ert-deftest aqd-white-space-words-are-accepted-without-it ()
+  (let* ((original (aqd-white-space-lines "  " nil))
+         (modified (aqd-white-space-lines "\t" '((7 . "other(7);") (33 . "one(33);\n\ttwo(33);")))))
+    (aqd-with-review original modified
+      (aqd-goto-hunk 1)
+      (should-error (agent-q-diff-accept-words) :type 'user-error)
+      (agent-q-diff-fold-white-space-mode)
+      (aqd-goto-hunk 2)
+      (agent-q-diff-accept-words)
+      (should (equal (aqd-target) (string-replace "call(7)" "other(7)" original)))
+      (aqd-goto-hunk 4)
+      (should (string-match-p "not defined; e edits it"
+                              (cadr (should-error (agent-q-diff-accept-words) :type 'user-error))))
+      (aqd-goto-hunk 3)
+      (should (string-match-p "changes only white space"
+                              (cadr (should-error (agent-q-diff-accept-words) :type 'user-error))))
+      (should (equal (aqd-target) (string-replace "call(7)" "other(7)" original)))))
+  ;; Also of a hunk that has both.
+  (let ((original (aqd-white-space-lines "  " nil)))
+    (aqd-with-review original (aqd-white-space-lines "\t" '((7 . "other(7);")))
+      (aqd-goto-hunk 1)
+      (agent-q-diff-accept-words)
+      (should (equal (aqd-target) (string-replace "call(7)" "other(7)" original))))))
+
+(ert-deftest aqd-white-space-random-decisions-leave-exactly-what-was-accepted ()
+  (random "white space")
+  (dotimes (_ 30)
+    (let* ((change (lambda (n)
+                     (pcase (random 8)
+                       ((or 0 1 2) (format "   call(%d);" n))
+                       (3 (format "call(%d );" n))
+                       (4 (format "other(%d);" n))
+                       (5 (format "call(%d);\n\n" n))
+                       (6 (format "call(\n%d);" n))
+                       (7 (format "call(%d);" n)))))
+           (original (aqd-white-space-lines "" nil))
+           (modified (aqd-white-space-lines
+                      "" (mapcar (lambda (n) (cons n (funcall change n)))
+                                 (number-sequence 5 (+ 6 (random 30)))))))
+      (unless (equal original modified)
+        (aqd-with-file original
+          (aqd-call original modified
+                    (lambda ()
+                      (agent-q-diff-fold-white-space-mode)
+                      (dotimes (_ 6)
+                        (agent-q-diff-buffer-goto-hunk
+                         (random (length agent-q-diff-buffer-marks)))
+                        (unless (aref agent-q-diff-buffer-marks
+                                      (agent-q-diff-buffer-hunk-at-point))
+                          (if (= 0 (random 3))
+                              (agent-q-diff-reject-hunk)
+                            (agent-q-diff-accept-hunk))))
+                      (should (equal (aqd-bytes-of aqd-file)
+                                     (aqd-white-space-decided original)))
+                      (agent-q-diff-accept-all)))
+          (unless (equal modified (aqd-bytes-of aqd-file))
+            (should (< 0 (length (aqd-bytes-of aqd-file))))))))))
+
 (provide 'agent-q-diff-edit-test)
 ;;; agent-q-diff-edit-test.el ends here

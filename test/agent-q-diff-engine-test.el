@@ -141,7 +141,10 @@ The edits are made in a temporary buffer."
 (declare-function agent-q-diff-module-recognize "ext:agent-q-diff-module")
 
 (defconst aqd-engine-hunk-functions
-  '(
+  '((agent-q-diff-module-show-context review hunk 2 most-negative-fixnum)
+    (agent-q-diff-module-split-white-space review hunk)
+    (agent-q-diff-module-without-white-space review hunk)
+    
     (agent-q-diff-module-set-mark      review hunk 'rejected)
     (agent-q-diff-module-next-pending  review hunk)
     (agent-q-diff-module-proposed      review hunk)
@@ -153,7 +156,8 @@ The edits are made in a temporary buffer."
     (agent-q-diff-module-candidates    review hunk)
     (agent-q-diff-module-plan-text     review hunk "x\n" nil)
     (agent-q-diff-module-plan-text     review hunk "x\n" t)
-    (agent-q-diff-module-print-hunks   review hunk (1+ hunk) nil)
+    (agent-q-diff-module-print-hunks   review hunk (1+ hunk) nil nil)
+    (agent-q-diff-module-print-hunks   review hunk (1+ hunk) nil t)
     (agent-q-diff-module-fail          review hunk)
     (agent-q-diff-module-pick          review hunk 0 1)
     (agent-q-diff-module-hunk          review hunk)
@@ -207,7 +211,8 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-join-decisions agent-q-diff-module-commit
     agent-q-diff-module-reject-all agent-q-diff-module-decision
     agent-q-diff-module-matches agent-q-diff-module-replace
-    agent-q-diff-module-typed-lines)
+    agent-q-diff-module-typed-lines agent-q-diff-module-groups
+    agent-q-diff-module-line-counts)
   "All other functions of the module.")
 
 (defun aqd-engine-three-hunks ()
@@ -249,8 +254,8 @@ The edits are made in a temporary buffer."
         (should-error (agent-q-diff-module-pick review 0 from to)
                       :type 'agent-q-diff-no-hunk)
         (if (<= from to 3)
-            (agent-q-diff-module-print-hunks review from to nil)
-          (should-error (agent-q-diff-module-print-hunks review from to nil)
+            (agent-q-diff-module-print-hunks review from to nil nil)
+          (should-error (agent-q-diff-module-print-hunks review from to nil nil)
                         :type 'agent-q-diff-no-hunk))
         ;; Numbers that cannot be are no news, and no panic.
         (should-not (agent-q-diff-module-edit-outside review from to 7 "x\n" nil))

@@ -210,6 +210,10 @@ typed for are left out, and so is what says that a key means nothing."
            (cond
             ((memq event '(remap menu-bar agent-q-diff-permit-wake)))
             ((keymapp binding) (walk binding key))
+            ;; What depends on the buffer.
+            ((and (eq 'menu-item (car-safe binding)) (equal "" (nth 1 binding))
+                  (string-prefix-p "agent-q-" (format "%s" (nth 2 binding))))
+             (push (key-description key) keys))
             ((and (symbolp binding)
                   (string-match-p "\\`\\(?:sly-\\)?agent-q-" (symbol-name binding))
                   (not (eq binding 'agent-q-diff-permit-ignore)))

@@ -30,6 +30,7 @@ mod outside_edits;
 mod placing;
 mod rewrite;
 mod search;
+mod white_space;
 
 use thiserror::Error;
 

@@ -304,6 +304,31 @@ impl Review {
         Ok(n_parts)
     }
 
+    /// Splits hunk `hunk` where lines that differ only in white space are next to others, and returns the
+    /// number of its parts, which keep its mark; 1 if it has only one kind of lines, or if it is a bare
+    /// diff's, whose lines are not known.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`] says why its lines cannot be separated. Then nothing has changed.
+    pub fn split_white_space(&mut self, hunk: usize) -> Result<usize, Refusal> {
+        self.check_hunk(hunk)?;
+        let n_parts = self.proposal.split_white_space(hunk)?;
+        self.become_parts(hunk, n_parts);
+        Ok(n_parts)
+    }
+
+    /// Returns the lines that hunk `hunk` would leave without its changes of white space; `None` if that is
+    /// not defined, since it replaces lines by more or fewer others.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::NoSuchHunk`].
+    pub fn without_white_space(&self, hunk: usize) -> Result<Option<Vec<u8>>, Refusal> {
+        self.check_hunk(hunk)?;
+        Ok(self.proposal.without_white_space(hunk))
+    }
+
     /// Makes a separate hunk of the changed lines `lines` of hunk `hunk`, which count its removed
     /// and added lines from 0 in the order of the diff. All parts keep its mark.
     ///

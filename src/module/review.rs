@@ -556,6 +556,35 @@ fn groups<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     })
 }
 
+/// Split hunk HUNK of REVIEW where lines that differ only in white space are next to others.
+///
+/// Return the number of its parts; 1 if it has only one kind of lines.
+#[defun]
+fn split_white_space(env: &Env, session: &mut Session, hunk: usize) -> Result<usize> {
+    catching_panics(env, || {
+        let mut ongoing = ongoing(env, session)?;
+        ongoing.leave_off();
+        let (file, hunk) = ongoing.lines(env, hunk)?;
+        answer(env, ongoing.change.split_white_space(file, hunk))
+    })
+}
+
+/// Return the lines that hunk HUNK of REVIEW would leave without its changes of white space.
+///
+/// Context is among them.  Return nil if that is not defined: if it replaces lines by more
+/// or fewer others.
+#[defun]
+fn without_white_space<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let mut ongoing = ongoing(env, session)?;
+        let (review, hunk) = ongoing.review(env, hunk)?;
+        match answer(env, review.without_white_space(hunk))? {
+            Some(bytes) => text(env, &bytes),
+            None => env.intern("nil"),
+        }
+    })
+}
+
 /// Return the number of misleading characters in the hunks of REVIEW.
 #[defun]
 fn n_suspects(env: &Env, session: &mut Session) -> Result<usize> {

@@ -121,6 +121,19 @@ impl Change {
         Ok(n_parts)
     }
 
+    /// Splits a hunk where lines that differ only in white space are next to others; see
+    /// [`Review::split_white_space`](crate::review::Review::split_white_space).
+    ///
+    /// # Errors
+    ///
+    /// [`Unable`] says why these lines cannot be separated.
+    pub fn split_white_space(&mut self, file: usize, hunk: usize) -> Result<usize, Unable> {
+        let review = self.review_mut(file).ok_or(Unable::NoSuchEntry)?;
+        let n_parts = review.split_white_space(hunk)?;
+        self.note_split(file, n_parts);
+        Ok(n_parts)
+    }
+
     /// Makes a separate hunk of some lines; see [`Review::pick`](crate::review::Review::pick).
     ///
     /// # Errors

@@ -100,7 +100,11 @@ impl Proposal {
 
     /// Returns the lines of the target where `group` of `hunk` is, provided that nobody else
     /// changed them; `None` if it has no place.
-    fn untouched(&self, hunk: usize, group: &Group) -> Result<Option<Stretch>, Obstacle> {
+    pub(super) fn untouched(
+        &self,
+        hunk: usize,
+        group: &Group,
+    ) -> Result<Option<Stretch>, Obstacle> {
         let Some(stretch) = self.weave.stretch(group) else {
             return Ok(None);
         };
@@ -275,7 +279,7 @@ fn core(hunk: HunkLines, edits: &[Edit]) -> Option<Range<usize>> {
     Some(changed.start.min(first.before.start)..changed.end.max(last.before.end))
 }
 
-fn original_lines(weave: &Weave, range: Range<usize>) -> Text {
+pub(super) fn original_lines(weave: &Weave, range: Range<usize>) -> Text {
     Text::new(weave.original().lines_bytes(range).to_vec())
 }
 
@@ -474,8 +478,31 @@ impl Proposal {
         atom + 1
     }
 
+    /// Makes the atoms of hunk `hunk`, which has `group`, of `edits`; its lines in both `texts` stay, and so
+    /// does whether it is in the target, which `is_applied` says.
+    pub(super) fn divide(
+        &mut self,
+        hunk: usize,
+        group: &Group,
+        texts: (&Text, &Text),
+        edits: &[Edit],
+        is_applied: bool,
+    ) {
+        let is_edited = self.is_edited(hunk);
+        let is_doubted = self.doubts.is_any(group.edits.clone());
+        self.weave.rewrite(group, texts, edits, is_applied);
+        let first = group.edits.start;
+        for atom in first..first + edits.len() {
+            self.weave.set_edited(atom, is_edited);
+        }
+        self.doubts
+            .replace(group.edits.clone(), edits.len(), is_doubted);
+        let (n_old, n_new) = (texts.0.len(), texts.1.len());
+        self.hunks.resize(hunk, group, (edits.len(), n_old, n_new));
+    }
+
     /// Splits `hunk` before each of the atoms `firsts`.
-    fn regroup(&mut self, hunk: usize, firsts: &[usize]) {
+    pub(super) fn regroup(&mut self, hunk: usize, firsts: &[usize]) {
         let parts = self.hunks.parts(self.weave.atoms(), hunk, firsts);
         let (n_parts, was_lost) = (parts.len(), self.offset(hunk).is_err());
         let is_cut = is_cut(self.weave.atoms(), &parts);
