@@ -60,7 +60,7 @@ hunks to lists of (PLACE NTH . GROUP): PLACE is the place with the index NTH.")
             (cons agent-q-diff-buffer-positions (cons groups table))))))
 
 (defun agent-q-diff-alike-groups ()
-  "Return the changes that this review makes in several places.
+  "Return what this review does in several places.
 They are a list of `agent-q-diff-alike', in the order of their first places."
   (cadr (agent-q-diff-alike--know)))
 
@@ -214,11 +214,12 @@ COMMAND is `accept' or `reject', for what is pending, or `unapply'."
                                (mapcar (apply-partially #'+ (1- n)) picked)))))))))
 
 (defun agent-q-diff-alike--decide (command get-hunks words reason)
-  "Carry out COMMAND on the hunks that GET-HUNKS returns, and move on.
+  "Carry out COMMAND on hunks, and move on.
 COMMAND is `accept' or `reject', for what is pending, or `unapply'.
-GET-HUNKS is called when this buffer is up to date; it may split hunks,
-which is undone with the decision.  WORDS are as for `agent-q-diff-alike--say'.  REASON, a string or
-nil, becomes the comment on what is rejected."
+GET-HUNKS is called for the hunks when this buffer is up to date; it may
+split some, which is undone with the decision.  WORDS are as for
+`agent-q-diff-alike--say'.  REASON, a string or nil, becomes the comment on
+what is rejected."
   (condition-case err
       (let* ((change (agent-q-diff-signs-follow))
              (here (agent-q-diff-engine-hunk-id
@@ -330,7 +331,7 @@ In a review of what was written already, make them pending."
 ;;;; Moving
 
 (defun agent-q-diff-next-alike (&optional n)
-  "Move to the Nth next hunk that makes the same change as the one at point.
+  "Move to the Nth next hunk of those that do the same as the one at point.
 Wrap around after the last one."
   (interactive "p")
   (let* ((group (agent-q-diff-alike--group-here))
@@ -343,7 +344,7 @@ Wrap around after the last one."
              (if (< -1 at (length hunks)) "" "; wrapped around"))))
 
 (defun agent-q-diff-previous-alike (&optional n)
-  "Move to the Nth previous hunk that makes the same change."
+  "Move to the Nth previous hunk of those that do the same."
   (interactive "p")
   (agent-q-diff-next-alike (- (or n 1))))
 

@@ -616,7 +616,7 @@ The value is a vector.  The lines of a file that is to be deleted count."
       counts)))
 
 (defun agent-q-diff-buffer-all-lines-words ()
-  "Return how many lines this review adds and removes in all, words."
+  "Return the number of lines added and removed in this review, as words."
   (unless (eq agent-q-diff-buffer-positions (car agent-q-diff-buffer--line-counts))
     (agent-q-diff-buffer-line-counts))
   (or (cddr agent-q-diff-buffer--line-counts) ""))

@@ -511,7 +511,7 @@ This is one undo step of the target."
                      "Accepted %d whitespace-only hunks" (length hunks)))))
 
 (defun agent-q-diff-accept-words ()
-  "Accept the hunk at point without its changes of white space, and move on.
+  "Accept the hunk at point, leave white space as it is, and move on.
 A line that replaces another keeps the white space around that, and lines that
 differ in nothing else stay as they are.  If lines replace more or fewer others,
 signal an error, and change nothing."

@@ -470,12 +470,12 @@ into one line."
                  n)))))
 
 (defun agent-q-diff-white-space--folded-p (hunk)
-  "Return non-nil if HUNK is folded since it changes only white space."
+  "Return non-nil if HUNK is folded, since only white space differs in it."
   (memql hunk (agent-q-diff-module-blank-hunks
                (agent-q-diff-change-engine agent-q-diff-buffer-change))))
 
 (defun agent-q-diff-white-space--goto-other ()
-  "Move to the first pending hunk that changes more than white space, if any."
+  "Move to the first pending hunk with more than white space, if any."
   (when-let ((other (cl-loop with blank = (agent-q-diff-module-blank-hunks
                                            (agent-q-diff-change-engine
                                             agent-q-diff-buffer-change))

@@ -302,13 +302,14 @@ nil."
   (agent-q-diff-engine--print review from to path nil))
 
 (defun agent-q-diff-engine-print-shown (review from to path)
-  "Return what `agent-q-diff-engine-print-hunks' does, with the context shown.
-See `agent-q-diff-module-show-context'."
+  "Return hunks of REVIEW from FROM up to TO with the context that is shown.
+PATH and the value are as for `agent-q-diff-engine-print-hunks'; for the
+context, see `agent-q-diff-module-show-context'."
   (agent-q-diff-engine--print review from to path t))
 
 (defun agent-q-diff-engine--print (review from to path is-shown)
-  "Return the text of hunks as `agent-q-diff-engine-print-hunks' does.
-IS-SHOWN is non-nil if it is to be shown."
+  "Return hunks of REVIEW from FROM up to TO; PATH is as above.
+IS-SHOWN is non-nil if they get the context that is shown."
   (pcase-let ((`(,diff . ,lines)
                (agent-q-diff-module-print-hunks
                 review from to (agent-q-diff-engine--lisp-p path) is-shown)))

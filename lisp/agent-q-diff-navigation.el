@@ -328,7 +328,7 @@ If RESET is non-nil, count from the first hunk."
          t)))
 
 (defun agent-q-diff-navigation--search-all-lines ()
-  "Let searches find text in all lines again."
+  "Let a search find text in all lines again."
   (remove-hook 'isearch-mode-end-hook #'agent-q-diff-navigation--search-all-lines t)
   (remove-function (local 'isearch-filter-predicate) #'agent-q-diff-navigation--changed-p))
 

@@ -82,7 +82,7 @@ It is matched against the name below the root of the project."
   "Number of places from which on a change is listed.")
 
 (defun agent-q-diff-overview--groups ()
-  "Return items for the changes that are made in several places, largest first."
+  "Return items for what is done in several places, the most frequent first."
   (mapcar #'agent-q-diff-overview--group-item
           (seq-sort-by (lambda (group) (- (length (agent-q-diff-alike-places group)))) #'<
                        (seq-filter (lambda (group)
@@ -335,7 +335,7 @@ nil."
       (forward-line (1- line)))))
 
 (defun agent-q-diff-overview--title ()
-  "Return what the header line of the overview of this diff buffer shows."
+  "Return the header line for the overview of this diff buffer."
   (pcase-let ((`(,total ,applied ,rejected ,pending) (agent-q-diff-buffer-counts))
               (n-files (length agent-q-diff-buffer-headings)))
     (string-join
