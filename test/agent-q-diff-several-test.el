@@ -141,10 +141,10 @@ CONTENT is the bytes of a file, or (link TARGET)."
 (ert-deftest aqd-several-shows-each-file-under-a-heading ()
   (aqd-several-with-review
     (should (equal (aqd-several-headings)
-                   '("modified   a.txt  3 hunks"
-                     "renamed    old.txt → sub/new.txt  2 hunks"
-                     "deleted    gone.txt  1 hunk"
-                     "new file   deep/made.txt  1 hunk"
+                   '("modified   a.txt  +3 -3 · 3 hunks"
+                     "renamed    old.txt → sub/new.txt  +1 -1 · 2 hunks"
+                     "deleted    gone.txt  +0 -2 · 1 hunk"
+                     "new file   deep/made.txt  +1 -0 · 1 hunk"
                      "mode       run.sh  1 hunk"
                      "link       link  1 hunk")))
     (should (= 9 (agent-q-diff-count-hunks)))
@@ -442,17 +442,17 @@ character →; .*agent-q-diff-recode-target.*; r rejects\\'"
     (should (= 3 (agent-q-diff-buffer-heading-at-point)))
     (aqd-press "r")
     (should (equal (aqd-several-headings)
-                   '("modified   a.txt  1 of 3 applied, 1 rejected, 1 pending"
-                     "renamed    old.txt → sub/new.txt  accepted"
-                     "deleted    gone.txt  1 hunk"
-                     "new file   deep/made.txt  rejected"
+                   '("modified   a.txt  +3 -3 · 1 of 3 applied, 1 rejected, 1 pending"
+                     "renamed    old.txt → sub/new.txt  +1 -1 · accepted"
+                     "deleted    gone.txt  +0 -2 · 1 hunk"
+                     "new file   deep/made.txt  +1 -0 · rejected"
                      "mode       run.sh  1 hunk"
                      "link       link  1 hunk")))
     (should (equal (mapcar #'car (aqd-several-disk))
                    '("a.txt" "gone.txt" "link" "run.sh" "sub/new.txt")))
     (aqd-press "M-p M-p M-p M-p u")
     (should (equal (nth 1 (aqd-several-headings))
-                   "renamed    old.txt → sub/new.txt  2 hunks"))
+                   "renamed    old.txt → sub/new.txt  +1 -1 · 2 hunks"))
     (should (equal "one\ntwo\n" (aqd-bytes-of (aqd-several-name "old.txt"))))
     (should-not (file-exists-p (aqd-several-name "sub")))))
 
@@ -500,11 +500,11 @@ character →; .*agent-q-diff-recode-target.*; r rejects\\'"
     (agent-q-diff-buffer-goto-hunk 6)
     (should (string-prefix-p "Hunk 1 of made.txt applied" (aqd-said (aqd-press "a"))))
     (should (equal "made\n" (aqd-bytes-of (aqd-several-name "deep/made.txt"))))
-    (should (equal (nth 3 (aqd-several-headings)) "new file   deep/made.txt  accepted"))
+    (should (equal (nth 3 (aqd-several-headings)) "new file   deep/made.txt  +1 -0 · accepted"))
     (agent-q-diff-unapply review 6)
     (should-not (file-exists-p (aqd-several-name "deep")))
     (agent-q-diff-reject review 6)
-    (should (equal (nth 3 (aqd-several-headings)) "new file   deep/made.txt  rejected"))
+    (should (equal (nth 3 (aqd-several-headings)) "new file   deep/made.txt  +1 -0 · rejected"))
     (agent-q-diff-undo)
     (agent-q-diff-undo)
     (should (equal "made\n" (aqd-bytes-of (aqd-several-name "deep/made.txt"))))
@@ -545,7 +545,7 @@ character →; .*agent-q-diff-recode-target.*; r rejects\\'"
   (aqd-several-with-tree
     (aqd-several-with-proposal '((:path "go.sh" :content "#!/bin/sh\n" :mode #o755)
                                  (:path "run.sh" :mode #o755))
-      (should (equal "new file   go.sh (executable)  1 hunk" (car (aqd-several-headings))))
+      (should (equal "new file   go.sh (executable)  +1 -0 · 1 hunk" (car (aqd-several-headings))))
       (agent-q-diff-accept review 0)
       (should (file-executable-p (aqd-several-name "go.sh"))))))
 
@@ -603,9 +603,9 @@ character →; .*agent-q-diff-recode-target.*; r rejects\\'"
         (should (equal (aqd-bytes-of (aqd-several-name "a.txt")) (aqd-numbered 30 '((5 . "five")))))
         (should (equal (aqd-bytes-of (aqd-several-name "run.sh")) "#!/bin/sh\nls\n"))
         (should (equal (aqd-several-headings)
-                       '("deleted    gone.txt  1 hunk"
-                         "modified   a.txt  1 of 2 applied, 1 pending"
-                         "modified   run.sh  accepted")))
+                       '("deleted    gone.txt  +0 -2 · 1 hunk"
+                         "modified   a.txt  +2 -2 · 1 of 2 applied, 1 pending"
+                         "modified   run.sh  +1 -0 · accepted")))
         (agent-q-diff-undo)
         (agent-q-diff-undo)
         (agent-q-diff-undo)
@@ -1246,10 +1246,10 @@ diff --git a/old.txt b/old.txt
         (should (agent-q-diff-target-put-off
                  (agent-q-diff-file-change-target (agent-q-diff-session-file review))))
         (should (equal (aqd-several-headings)
-                       '("renamed    old.txt → sub/new.txt  2 hunks"
-                         "new file   deep/made.txt  1 hunk"
-                         "deleted    gone.txt  1 hunk"
-                         "modified   run.sh  1 hunk")))
+                       '("renamed    old.txt → sub/new.txt  +1 -1 · 2 hunks"
+                         "new file   deep/made.txt  +1 -0 · 1 hunk"
+                         "deleted    gone.txt  +0 -2 · 1 hunk"
+                         "modified   run.sh  +1 -0 · 1 hunk")))
         (agent-q-diff-accept-all))
       (should (equal (aqd-several-disk)
                      `(("a.txt" 0 . ,aqd-several-a)
@@ -1543,7 +1543,7 @@ diff --git a/old.txt b/old.txt
   (aqd-several-with-tree
     (aqd-in-diff (aqd-several-begin-detached)
       (agent-q-diff-accept-hunk)
-      (should (equal "modified   a.txt  1 of 3 accepted, 2 pending"
+      (should (equal "modified   a.txt  +3 -3 · 1 of 3 accepted, 2 pending"
                      (car (aqd-several-headings)))))))
 
 (ert-deftest aqd-several-texts-are-decided-in-part-and-taken-back ()
