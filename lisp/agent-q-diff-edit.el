@@ -432,17 +432,18 @@ Next to other hunks, their lines are shown as context, as they are now."
           (goto-char (agent-q-diff-buffer-position hunk))
           (when (and (agent-q-diff-white-space--adjacent-p (1- hunk) hunk)
                      (not (memql (1- hunk) blank)))
-            (let ((overlay (make-overlay (point) (1+ (point)))))
+            ;; After the other hunk, and so before the sign of this one.
+            (let ((overlay (make-overlay (1- (point)) (point))))
               (overlay-put overlay 'agent-q-diff-filter t)
               (overlay-put overlay 'evaporate t)
-              (overlay-put overlay 'before-string
+              (overlay-put overlay 'after-string
                            (concat (string-remove-prefix
                                     "\n" (agent-q-diff-white-space--context (seq-take lines n)))
                                    "\n"))))
           (agent-q-diff-filter-hide
            (line-end-position) (1- (agent-q-diff-buffer-hunk-end hunk))
-           (concat (propertize (format (ngettext "  [WHITE SPACE ONLY, %d line]"
-                                                 "  [WHITE SPACE ONLY, %d lines]" n-lines)
+           (concat (propertize (format (ngettext "  [%d line of white space]"
+                                                 "  [%d lines of white space]" n-lines)
                                        n-lines)
                                'face 'agent-q-diff-pending)
                    (if (and (agent-q-diff-white-space--adjacent-p hunk (1+ hunk))

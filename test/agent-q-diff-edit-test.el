@@ -1163,7 +1163,7 @@
       (should (= 1 (agent-q-diff-buffer-hunk-at-point)))
       (should (equal '("  call(7);") (agent-q-diff-white-space--lines 1 ?-)))
       (should (seq-find (lambda (overlay)
-                          (equal "  [WHITE SPACE ONLY, 6 lines]\n   call(4);\n   call(5);\n   call(6);"
+                          (equal "  [6 lines of white space]\n   call(4);\n   call(5);\n   call(6);"
                                  (substring-no-properties
                                   (or (overlay-get overlay 'after-string) ""))))
                         (overlays-in (point-min) (point-max))))

@@ -257,6 +257,99 @@ The tests in test_calc.py have both spellings.\nSee the issue.")
   ("ambiguous-a" agent-q-diff-accept-hunk "a")
   ("ambiguous-a-again" agent-q-diff-accept-hunk "a"))
 
+(defun tours-module (n is-renamed &rest changes)
+  "Return the text of module N, in which a name is used in four lines.
+If IS-RENAMED is non-nil, it is another name; CHANGES are as for `tours-lines'."
+  (replace-regexp-in-string
+   "^line \\([134]5\\|65\\)$"
+   (format "  total += %s(\\\\1);" (if is-renamed "new_price" "old_price"))
+   (apply #'tours-lines 70 1 (format "// module %d" n) changes)))
+
+(defun tours-propose-modules ()
+  "Propose to rename something in twelve files, with five other edits."
+  (let ((files (mapcar (lambda (n)
+                         (list (format "%s/module%d.c" (if (< n 9) "src" "test") n)
+                               (tours-module n nil)
+                               (if (< n 6)
+                                   (tours-module n t 55 (format "edit %d" (* n n n)))
+                                 (tours-module n t))))
+                       (number-sequence 1 12))))
+    (make-directory (e2e-path "src"))
+    (make-directory (e2e-path "test"))
+    (pcase-dolist (`(,name ,original ,_) files)
+      (e2e-write name original))
+    (e2e-propose
+     'filter 'modules
+     `(let ((default-directory ,(file-name-as-directory e2e--folder)))
+        (agent-q-diff-review-change-and-wait
+         (list ,@(mapcar (pcase-lambda (`(,name ,original ,modified))
+                           `(list :path ,name :original ,original :modified ,modified))
+                         files))
+         "Rename old_price to new_price.")))))
+
+(screens-define-tour alike
+  ("alike-opened" nil (tours-propose-modules) "C-x 1")
+  ("alike-next" agent-q-diff-next-alike "l n")
+  ("alike-previous" agent-q-diff-previous-alike "l p")
+  ("alike-folded" agent-q-diff-fold-alike-mode "l l")
+  (nil agent-q-diff-fold-alike-mode "l l")
+  ("alike-accepted" agent-q-diff-accept-alike "l a")
+  (nil nil "C-/")
+  ("alike-unapplied" agent-q-diff-unapply-alike "l a M-< n l u")
+  ("alike-rejected" agent-q-diff-reject-alike "l r")
+  ("alike-find" agent-q-diff-find "M-< / e d i t")
+  (nil nil "RET")
+  ("alike-definition" agent-q-diff-goto-definition "d TAB")
+  (nil nil "C-g")
+  ("alike-q-asks" agent-q-diff-finish "q"))
+
+(screens-define-tour overview
+  ("overview-opened" agent-q-diff-overview (tours-propose-modules) "C-x 1 o")
+  ("overview-n" agent-q-diff-overview-next "n")
+  ("overview-p" agent-q-diff-overview-previous "p")
+  ("overview-a" agent-q-diff-overview-accept "a")
+  ("overview-undo" agent-q-diff-overview-undo "C-/")
+  ("overview-r" agent-q-diff-overview-reject "n r")
+  ("overview-u" agent-q-diff-overview-unapply "u")
+  ("overview-g" agent-q-diff-overview-refresh "g")
+  ("overview-RET" agent-q-diff-overview-go "RET")
+  ("overview-q" agent-q-diff-overview-quit "o q")
+  ("overview-summary" agent-q-diff-overview-follow "M-< C-n RET"))
+
+(defun tours-reformatted (margin &rest changes)
+  "Return a function of 40 lines after MARGIN, with CHANGES as for `tours-lines'."
+  (concat "static int compute(int x)\n{\n"
+          (replace-regexp-in-string "^" margin
+                                    (string-remove-suffix "\n" (apply #'tours-lines 40 changes)))
+          "\n}\n"))
+
+(screens-define-tour reformat
+  ("reformat-opened" nil
+   (tours-propose "compute.c" (tours-reformatted "  ")
+                  (tours-reformatted "    " 12 "edit 12" 30 "edit 30") "Indent by four")
+   "C-x 1")
+  ("reformat-W" agent-q-diff-fold-white-space-mode "W")
+  ("reformat-a" agent-q-diff-accept-hunk "a")
+  ("reformat-i" agent-q-diff-accept-words "i")
+  ("reformat-w" agent-q-diff-accept-white-space "w")
+  (nil nil "q"))
+
+(defun tours-functions (&rest changes)
+  "Return three functions in Lisp, with CHANGES as for `tours-lines'."
+  (replace-regexp-in-string
+   "^line \\([0-9]+\\)$" "  (message \"%d\" \\1)"
+   (replace-regexp-in-string "^line \\(1\\|20\\|35\\)$" "\n(defun f\\1 ()"
+                             (apply #'tours-lines 45 19 "  nil)" 34 "  nil)" 45 "  nil)" changes))))
+
+(screens-define-tour context
+  ("context-more" agent-q-diff-more-context
+   (tours-propose "functions.el" (tours-functions) (tours-functions 9 "(edit)" 30 "(edit)") "Edit")
+   "C-x 1 +")
+  ("context-less" agent-q-diff-less-context "- - ")
+  ("context-definition" agent-q-diff-show-definition "C-u 3 + D")
+  ("context-all" agent-q-diff-more-context "M-< +")
+  (nil nil "C-c C-k"))
+
 (defun tours-blocks (n &optional changed)
   "Return N equal blocks, but for the one with the number CHANGED."
   (mapconcat (lambda (number)
@@ -519,12 +612,12 @@ The tests in test_calc.py have both spellings.\nSee the issue.")
   ("own-patch-part-q" agent-q-diff-finish "a a q q"))
 
 (screens-define-tour own-tool
-  ("own-tool-opened" nil (tours-own-tool "one.txt") (e2e-see "one\\.txt · Claud"))
+  ("own-tool-opened" nil (tours-own-tool "one.txt") (e2e-see " one\\.txt: hunk "))
   ("own-tool-time-left" nil (tours-leave-seconds 595) (e2e-see "10 min left"))
   (nil nil (tours-leave-seconds nil) (e2e-see "^ [^ ]+: hunk 1/3"))
   ("own-tool-part" agent-q-diff-reject-hunk "C-x o a r a")
   ("own-tool-part-q" agent-q-diff-finish "q")
-  (nil nil (tours-own-tool "two.txt") (e2e-see "two\\.txt · Claud") "C-x o")
+  (nil nil (tours-own-tool "two.txt") (e2e-see " two\\.txt: hunk ") "C-x o")
   ("own-tool-A-asks" agent-q-diff-allow-agent "A")
   ("own-tool-A" nil "y")
   ("own-tool-grants" agent-q-diff-grants agent-q-diff-grants))
