@@ -8,12 +8,12 @@
 (require 'agent-q-diff-overview)
 
 (defun aqd-overview-text (k edits)
-  "Return the text of file K, 40 lines, with EDITS, an alist from lines to texts."
+  "Return the text of file K, 50 lines, with EDITS, an alist from lines to texts."
   (mapconcat (lambda (n)
                (concat (or (alist-get n edits)
                            (if (= 0 (% n 10)) "  call(old);" (format "line %d %d;" k n)))
                        "\n"))
-             (number-sequence 1 40) ""))
+             (number-sequence 1 50) ""))
 
 (defconst aqd-overview-names '("src/a.c" "src/b.c" "tests/a.c" "Cargo.lock")
   "Names of the files of a review.")
@@ -198,6 +198,35 @@ Equal changes
     (should (string-match-p agent-q-diff-generated-file-regexp name)))
   (dolist (name '("lock.c" "distance.c" "clock" "mapping.c"))
     (should-not (string-match-p agent-q-diff-generated-file-regexp name))))
+
+;;;; How many keys it takes
+
+(defun aqd-overview-keys (keys)
+  "Press KEYS, in the syntax of `kbd', and return how many that are."
+  (aqd-press keys)
+  (length (kbd keys)))
+
+(ert-deftest aqd-overview-a-reformatting-with-two-real-edits-takes-six-keys-at-most ()
+  (let ((text (lambda (margin words)
+                (mapconcat (lambda (n)
+                             (format "%scall(%d, %s);\n" margin n
+                                     (if (memq n '(120 333)) words "x")))
+                           (number-sequence 1 500) ""))))
+    (aqd-with-review (funcall text "  " "x") (funcall text "\t" "y")
+      (pop-to-buffer (current-buffer))
+      (aqd-goto-hunk 1)
+      (should (>= 5 (aqd-overview-keys "W a a w")))
+      ;; And one to finish.
+      (should (equal (aqd-target) (funcall text "\t" "y"))))))
+
+(ert-deftest aqd-overview-sixty-equal-edits-in-twelve-files-take-four-keys-at-most ()
+  (let* ((aqd-overview-names (mapcar (lambda (k) (format "f%d.c" k)) (number-sequence 1 12)))
+         (edits '((10 . "  call(new);") (20 . "  call(new);") (30 . "  call(new);")
+                  (40 . "  call(new);") (50 . "  call(new);"))))
+    (aqd-overview-with-review (make-list 12 edits)
+      (should (>= 4 (aqd-overview-keys "l a q")))
+      (should (equal 60 (plist-get aqd-overview-result :applied)))
+      (should (equal (aqd-overview-file "f12.c") (aqd-overview-text 11 edits))))))
 
 (provide 'agent-q-diff-overview-test)
 ;;; agent-q-diff-overview-test.el ends here
