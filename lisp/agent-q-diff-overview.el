@@ -33,7 +33,7 @@
 
 ;;;; Options
 
-(defcustom agent-q-diff-summary-files 4
+(defcustom agent-q-diff-summary-files 8
   "Number of files from which on a review begins with a summary, or nil for never."
   :type '(choice (natnum :tag "Files") (const :tag "Never" nil))
   :group 'agent-q-diff-review)
