@@ -8,7 +8,8 @@
 
 ;; Hunks, and parts of hunks, that make the same change are a group: the same
 ;; words replaced by the same words, the same lines added or removed, the same
-;; indentation.  `src/engine/show/alike.rs' has the rules.  A key decides all of
+;; indentation; or a block of lines was removed here and added there.
+;; `src/engine/show/alike.rs' and `moved.rs' have the rules.  A key decides all of
 ;; a group, moves in it, or folds it to its first hunk.
 
 ;;; Code:
@@ -18,6 +19,7 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-decide)
 (require 'agent-q-diff-buffer)
@@ -33,8 +35,8 @@
 
 (cl-defstruct (agent-q-diff-alike-place (:type vector) (:constructor nil) (:copier nil))
   "One of these places: the changed lines of HUNK from FROM to before TO.
-IS-WHOLE is non-nil if these are all."
-  hunk from to is-whole)
+IS-WHOLE is non-nil if these are all.  LINE is where they begin, from 0."
+  hunk from to is-whole line)
 
 ;;;; Which there are
 
@@ -112,11 +114,47 @@ is the first."
       ('(?\t) (format (ngettext "%d tab" "%d tabs" n) n))
       (_ "white space"))))
 
+(defun agent-q-diff-alike--n-lines (place)
+  "Return the number of changed lines of PLACE."
+  (- (agent-q-diff-alike-place-to place) (agent-q-diff-alike-place-from place)))
+
+(defun agent-q-diff-alike--line-words (place &optional other)
+  "Return words for the line where PLACE begins.
+Its file is named unless it is that of OTHER, a place or nil."
+  (let* ((hunk (agent-q-diff-alike-place-hunk place))
+         (index (agent-q-diff-buffer-file-index hunk)))
+    (concat (format "line %d" (1+ (agent-q-diff-alike-place-line place)))
+            (if (or (not (agent-q-diff-buffer-headings-p))
+                    (and other
+                         (= index (agent-q-diff-buffer-file-index
+                                   (agent-q-diff-alike-place-hunk other)))))
+                ""
+              (concat " of " (agent-q-diff-file-change-name (agent-q-diff-buffer-file hunk)))))))
+
+(defun agent-q-diff-alike--moved-words (group)
+  "Return words for GROUP, lines that moved."
+  (pcase-let ((`(,from ,to) (agent-q-diff-alike-places group)))
+    (format (ngettext "%d line moved from %s to %s" "%d lines moved from %s to %s"
+                      (agent-q-diff-alike--n-lines to))
+            (agent-q-diff-alike--n-lines to)
+            (agent-q-diff-alike--line-words from to) (agent-q-diff-alike--line-words to))))
+
+(defun agent-q-diff-alike--moved-note (place group)
+  "Return words on where the lines of PLACE in GROUP moved, or came from."
+  (pcase-let ((`(,from ,to) (agent-q-diff-alike-places group)))
+    (format (ngettext "%d line moved %s" "%d lines moved %s"
+                      (agent-q-diff-alike--n-lines place))
+            (agent-q-diff-alike--n-lines place)
+            (if (eq place from)
+                (concat "to " (agent-q-diff-alike--line-words to from))
+              (concat "from " (agent-q-diff-alike--line-words from to))))))
+
 (defun agent-q-diff-alike-words (group)
   "Return words for what GROUP does, such as \"old → new\"."
   (let ((before (agent-q-diff-alike-before group))
         (after (agent-q-diff-alike-after group)))
     (pcase-exhaustive (agent-q-diff-alike-kind group)
+      ('moved (agent-q-diff-alike--moved-words group))
       ('indent (if (string-empty-p before)
                    (concat "indented by " (agent-q-diff-alike--indentation after))
                  (concat "outdented by " (agent-q-diff-alike--indentation before))))
@@ -149,6 +187,9 @@ is the first."
 (defun agent-q-diff-alike-note (hunk)
   "Return which one of how many HUNK is, words for its header, or nil."
   (pcase (agent-q-diff-alike--in hunk)
+    ((and `((,place ,_ . ,group) . ,_)
+          (guard (eq 'moved (agent-q-diff-alike-kind group))))
+     (agent-q-diff-alike--moved-note place group))
     (`((,place ,nth . ,group) . ,_)
      (format (if (agent-q-diff-alike-place-is-whole place)
                  "%d of %d like this"
@@ -165,6 +206,7 @@ is the first."
                below (agent-q-diff-buffer-n-inserted)
                for position = (agent-q-diff-buffer-position hunk)
                while (< position end)
+               do (agent-q-diff-alike--show-moved hunk beg end)
                do (when-let ((note (and (<= beg position) (agent-q-diff-alike-note hunk))))
                     (goto-char position)
                     (let ((overlay (make-overlay position (line-end-position))))
@@ -173,6 +215,39 @@ is the first."
                       (overlay-put overlay 'after-string
                                    (propertize (concat "  · " note)
                                                'face 'agent-q-diff-pending))))))))
+
+(defun agent-q-diff-alike--region (place)
+  "Return (BEG . END), where the lines of PLACE are in this buffer."
+  (let ((n 0)
+        (beg nil)
+        (hunk (agent-q-diff-alike-place-hunk place)))
+    (save-excursion
+      (goto-char (agent-q-diff-buffer-position hunk))
+      (forward-line)
+      (cl-loop with end = (agent-q-diff-buffer-hunk-end hunk)
+               while (and (< n (agent-q-diff-alike-place-to place)) (< (point) end))
+               do (when (memq (char-after) '(?+ ?-))
+                    (when (= n (agent-q-diff-alike-place-from place))
+                      (setq beg (point)))
+                    (cl-incf n))
+               do (forward-line))
+      (cons beg (point)))))
+
+(defun agent-q-diff-alike--moved-places (hunk)
+  "Return what of HUNK moved, a list of (PLACE . GROUP)."
+  (cl-loop for (place _ . group) in (agent-q-diff-alike--in hunk)
+           when (eq 'moved (agent-q-diff-alike-kind group))
+           collect (cons place group)))
+
+(defun agent-q-diff-alike--show-moved (hunk beg end)
+  "Show the lines of HUNK between BEG and END that moved in a face of their own."
+  (pcase-dolist (`(,place . ,_) (agent-q-diff-alike--moved-places hunk))
+    (pcase-let ((`(,from . ,to) (agent-q-diff-alike--region place)))
+      (when (and from (< from end) (< beg to))
+        (let ((overlay (make-overlay (max from beg) (min to end))))
+          (overlay-put overlay 'agent-q-diff-alike t)
+          (overlay-put overlay 'evaporate t)
+          (overlay-put overlay 'face 'agent-q-diff-moved))))))
 
 (defun agent-q-diff-alike--show-anew ()
   "Have the notes shown that are right now that hunks have changed."
@@ -204,7 +279,7 @@ COMMAND is `accept' or `reject', for what is pending, or `unapply'."
         (picked nil))
     ;; From the last one on, since the others stay where they are.
     (dolist (place (reverse places) picked)
-      (pcase-let ((`[,hunk ,from ,to ,is-whole] place))
+      (pcase-let ((`[,hunk ,from ,to ,is-whole ,_] place))
         (if is-whole
             (push hunk picked)
           (pcase-let ((`(,n . ,index) (agent-q-diff-module-pick
@@ -335,13 +410,16 @@ In a review of what was written already, make them pending."
 Wrap around after the last one."
   (interactive "p")
   (let* ((group (agent-q-diff-alike--group-here))
-         (here (agent-q-diff-buffer-hunk-here))
-         (hunks (agent-q-diff-alike-hunks group))
-         (at (+ (seq-position hunks here) (or n 1))))
-    (agent-q-diff-buffer-goto-hunk (nth (mod at (length hunks)) hunks))
+         (places (agent-q-diff-alike-places group))
+         (n-places (length places))
+         (at (+ (cadr (agent-q-diff-alike--at-point)) (or n 1)))
+         (place (nth (mod at n-places) places)))
+    (agent-q-diff-buffer-goto-hunk (agent-q-diff-alike-place-hunk place))
+    (unless (agent-q-diff-alike-place-is-whole place)
+      (goto-char (car (agent-q-diff-alike--region place))))
     (message "%s (%d of %d)%s" (agent-q-diff-alike-words group)
-             (1+ (mod at (length hunks))) (length hunks)
-             (if (< -1 at (length hunks)) "" "; wrapped around"))))
+             (1+ (mod at n-places)) n-places
+             (if (< -1 at n-places) "" "; wrapped around"))))
 
 (defun agent-q-diff-previous-alike (&optional n)
   "Move to the Nth previous hunk of those that do the same."
@@ -353,13 +431,22 @@ Wrap around after the last one."
 (defvar agent-q-diff-fold-alike-mode)
 
 (defun agent-q-diff-alike--fold ()
-  "Hide the hunks that are like one that is shown.
-That is the one at point, or else the first one that is pending."
+  "Hide the hunks that are like one that is shown, and what moved.
+The one that is shown is the one at point, or else the first that is pending.
+Of lines that moved, one says where."
   (let ((here (agent-q-diff-buffer-hunk-at-point)))
     (dolist (group (agent-q-diff-alike-groups))
+      (when (eq 'moved (agent-q-diff-alike-kind group))
+        (dolist (place (agent-q-diff-alike-places group))
+          (pcase-let ((`(,beg . ,end) (agent-q-diff-alike--region place)))
+            (agent-q-diff-filter-hide
+             beg (1- end)
+             (propertize (concat "  " (agent-q-diff-alike--moved-note place group))
+                         'face 'agent-q-diff-moved)))))
       (let* ((hunks (mapcar #'agent-q-diff-alike-place-hunk
                             (seq-filter #'agent-q-diff-alike-place-is-whole
-                                        (agent-q-diff-alike-places group))))
+                                        (and (not (eq 'moved (agent-q-diff-alike-kind group)))
+                                             (agent-q-diff-alike-places group)))))
              (shown (or (car (memql here hunks))
                         (seq-find (lambda (hunk) (null (aref agent-q-diff-buffer-marks hunk)))
                                   hunks)
@@ -378,7 +465,7 @@ That is the one at point, or else the first one that is pending."
       (agent-q-diff-filter-update))))
 
 (define-minor-mode agent-q-diff-fold-alike-mode
-  "Of hunks that make the same change, show only one."
+  "Of hunks that make the same change, show only one, and of what moved, a line."
   :lighter " Alike"
   (agent-q-diff-buffer-complete)
   (agent-q-diff-filter-use #'agent-q-diff-alike--fold agent-q-diff-fold-alike-mode)

@@ -248,6 +248,10 @@ there is no project."
   '((t :inherit shadow))
   "Face of the sign on a pending hunk, if the sign only informs.")
 
+(defface agent-q-diff-moved
+  '((t :inherit shadow))
+  "Face of lines that moved, where they were and where they are.")
+
 (defface agent-q-diff-decided
   '((t :inherit shadow :extend t))
   "Face of the lines of a decided hunk.")

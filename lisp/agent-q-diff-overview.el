@@ -33,7 +33,7 @@
 
 ;;;; Options
 
-(defcustom agent-q-diff-summary-files 4
+(defcustom agent-q-diff-summary-files 8
   "Number of files from which on a review begins with a summary, or nil for never."
   :type '(choice (natnum :tag "Files") (const :tag "Never" nil))
   :group 'agent-q-diff-review)
@@ -72,9 +72,13 @@ It is matched against the name below the root of the project."
   "Return the item for GROUP."
   (agent-q-diff-overview--item
    :key (list (agent-q-diff-alike-kind group) (agent-q-diff-alike-before group)
-              (agent-q-diff-alike-after group))
-   :words (format "%s: %s" (agent-q-diff-alike-where-words group)
-                  (agent-q-diff-alike-words group))
+              (agent-q-diff-alike-after group)
+              (and (eq 'moved (agent-q-diff-alike-kind group))
+                   (mapcar #'agent-q-diff-alike-place-line (agent-q-diff-alike-places group))))
+   :words (if (eq 'moved (agent-q-diff-alike-kind group))
+              (agent-q-diff-alike-words group)
+            (format "%s: %s" (agent-q-diff-alike-where-words group)
+                    (agent-q-diff-alike-words group)))
    :hunks (agent-q-diff-alike-hunks group)
    :group group))
 
@@ -86,8 +90,9 @@ It is matched against the name below the root of the project."
   (mapcar #'agent-q-diff-overview--group-item
           (seq-sort-by (lambda (group) (- (length (agent-q-diff-alike-places group)))) #'<
                        (seq-filter (lambda (group)
-                                     (length> (agent-q-diff-alike-places group)
-                                              (1- agent-q-diff-overview--least-alike)))
+                                     (or (eq 'moved (agent-q-diff-alike-kind group))
+                                         (length> (agent-q-diff-alike-places group)
+                                                  (1- agent-q-diff-overview--least-alike))))
                                    (agent-q-diff-alike-groups)))))
 
 (defun agent-q-diff-overview--blank ()

@@ -61,7 +61,9 @@
   (mapcar (lambda (overlay)
             (string-remove-prefix "  · " (substring-no-properties
                                           (overlay-get overlay 'after-string))))
-          (sort (seq-filter (lambda (overlay) (overlay-get overlay 'agent-q-diff-alike))
+          (sort (seq-filter (lambda (overlay)
+                              (and (overlay-get overlay 'agent-q-diff-alike)
+                                   (overlay-get overlay 'after-string)))
                             (overlays-in (point-min) (point-max)))
                 (lambda (one other) (< (overlay-start one) (overlay-start other))))))
 
@@ -192,6 +194,123 @@
     (should (equal "indented by white space" (words 'indent "" "\t ")))
     (should (equal (concat (make-string 29 ?x) "… → y")
                    (words 'words (make-string 50 ?x) "y")))))
+
+;;;; What moved
+
+(defun aqd-alike-block (margin)
+  "Return a block of ten lines after MARGIN."
+  (mapconcat (lambda (n) (format "%ssome_code(%d);\n" margin n)) (number-sequence 1 10) ""))
+
+(ert-deftest aqd-alike-a-block-that-moved-is-a-pair ()
+  (let* ((lines (lambda (from to)
+                  (mapconcat (lambda (n) (format "line %d\n" n)) (number-sequence from to) "")))
+         (original (concat (funcall lines 1 20) (aqd-alike-block "") (funcall lines 21 50)))
+         (modified (concat (funcall lines 1 20) (funcall lines 21 40) "new\n"
+                           (aqd-alike-block "  ") (funcall lines 41 50))))
+    (aqd-with-review original modified
+      (pop-to-buffer (current-buffer))
+      (should (equal '("10 lines moved to line 42" "10 lines moved from line 21")
+                     (aqd-alike-notes)))
+      ;; Its lines are in a face of their own.
+      (goto-char (point-min))
+      (search-forward "+  some_code(3)")
+      (should (memq 'agent-q-diff-moved (mapcar (lambda (overlay) (overlay-get overlay 'face))
+                                                (overlays-at (line-beginning-position)))))
+      (search-backward "+new")
+      (should-not (memq 'agent-q-diff-moved (mapcar (lambda (overlay) (overlay-get overlay 'face))
+                                                    (overlays-at (line-beginning-position)))))
+      ;; Jumping between its ends.
+      (should (equal "10 lines moved from line 21 to line 42 (1 of 2); wrapped around"
+                     (aqd-said (agent-q-diff-next-alike))))
+      (should (= 0 (agent-q-diff-buffer-hunk-at-point)))
+      (agent-q-diff-next-alike)
+      (should (looking-at "\\+  some_code(1)"))
+      ;; Folded, it is a line at each end.
+      (aqd-press "l l")
+      (should (= 2 (seq-count (lambda (overlay)
+                                (and (overlay-get overlay 'agent-q-diff-filter)
+                                     (string-match-p "10 lines moved"
+                                                     (or (overlay-get overlay 'after-string)
+                                                         ""))))
+                              (overlays-in (point-min) (point-max)))))
+      (aqd-press "l l")
+      ;; As a pair, and singly.
+      (goto-char (point-min))
+      (search-forward "+  some_code(3)")
+      (aqd-press "l a")
+      (should (equal (aqd-target) (string-replace "new\n" "" modified)))
+      (aqd-press "C-/")
+      (should (equal (aqd-target) original))
+      (aqd-goto-hunk 1)
+      (aqd-press "a")
+      (should (equal (aqd-target) (string-replace (aqd-alike-block "") "" original))))))
+
+;;;; What git calls moved
+
+(defun aqd-alike-git-lines (original modified)
+  "Return the changed lines between ORIGINAL and MODIFIED as git shows them.
+Each is (LINE . HAS-MOVED), with its sign, in git's order."
+  (let* ((folder (make-temp-file "aqd-moved" t))
+         (default-directory (file-name-as-directory folder))
+         (colors '("old=red" "new=red" "oldMoved=blue" "newMoved=blue"
+                   "oldMovedAlternative=blue" "newMovedAlternative=blue")))
+    (unwind-protect
+        (progn
+          (aqd-put-bytes original (expand-file-name "a"))
+          (aqd-put-bytes modified (expand-file-name "b"))
+          (with-temp-buffer
+            (apply #'call-process "git" nil t nil
+                   (append (mapcan (lambda (color) (list "-c" (concat "color.diff." color))) colors)
+                           '("diff" "--no-index" "--color=always" "--color-moved=zebra"
+                             "--color-moved-ws=ignore-all-space" "a" "b")))
+            (goto-char (point-min))
+            (cl-loop while (re-search-forward "^\e\\[3\\([14]\\)m\\([-+]\\)\\(.*\\)$" nil t)
+                     collect (cons (concat (match-string 2)
+                                           (replace-regexp-in-string
+                                            "\e\\[[0-9;]*m" "" (match-string 3)))
+                                   (equal "4" (match-string 1))))))
+      (delete-directory folder t))))
+
+(defun aqd-alike-lines ()
+  "Return the changed lines in this diff buffer, as `aqd-alike-git-lines' does."
+  (agent-q-diff-alike--show-between (point-min) (point-max))
+  (save-excursion
+    (goto-char (agent-q-diff-buffer-position 0))
+    (cl-loop while (not (eobp))
+             when (looking-at "[-+].*")
+             collect (cons (match-string-no-properties 0)
+                           (and (memq 'agent-q-diff-moved
+                                      (mapcar (lambda (overlay) (overlay-get overlay 'face))
+                                              (overlays-at (point))))
+                                t))
+             do (forward-line))))
+
+(ert-deftest aqd-alike-what-moved-is-what-git-says ()
+  (random "moved")
+  (let ((n 0))
+    (dotimes (_ 40)
+      (let* ((lines (mapcar (lambda (k) (format "code(%d, %d);" k (random 100000)))
+                            (number-sequence 1 60)))
+             (from (random 40))
+             (len (+ 4 (random 8)))
+             (block (seq-subseq lines from (+ from len)))
+             (rest (append (seq-take lines from) (seq-drop lines (+ from len))))
+             (to (random (length rest)))
+             (margin (nth (random 2) '("" "    ")))
+             (moved (append (seq-take rest to)
+                            (mapcar (lambda (line) (concat margin line)) block)
+                            (when (= 0 (random 3)) (list "a_new_line_of_code();"))
+                            (seq-drop rest to)))
+             (text (lambda (lines) (mapconcat (lambda (line) (concat line "\n")) lines "")))
+             (by-git (aqd-alike-git-lines (funcall text lines) (funcall text moved))))
+        (unless (equal lines moved)
+          (aqd-with-review (funcall text lines) (funcall text moved)
+            (let ((ours (aqd-alike-lines)))
+              ;; If the two chose other lines, they cannot be compared.
+              (when (equal (mapcar #'car ours) (mapcar #'car by-git))
+                (cl-incf n)
+                (should (equal ours by-git))))))))
+    (should (< 25 n))))
 
 ;;;; Whatever is decided, the file has exactly that
 

@@ -161,31 +161,32 @@ Equal changes
      beg (text-property-any beg (point-max) 'agent-q-diff-summary nil))))
 
 (ert-deftest aqd-overview-many-files-begin-with-a-summary ()
-  (aqd-overview-with-review aqd-overview-edits
-    (should (equal "\
+  (let ((agent-q-diff-summary-files 4))
+    (aqd-overview-with-review aqd-overview-edits
+      (should (equal "\
 # 4 files, 7 hunks, +9 -8; o lists them
 #   4 in 3 files: old → new
 #   1 hunk changes only white space
 #   1 file with tests, +1 -1
 #   1 generated file, +3 -2
 "
-                   (aqd-overview-summary)))
-    ;; Point is on the first hunk all the same, and keys decide it.
-    (should (= 0 (agent-q-diff-buffer-hunk-at-point)))
-    (aqd-press "a")
-    (should (equal (aqd-overview-file "src/a.c")
-                   (aqd-overview-text 0 '((10 . "  call(new);")))))
-    (goto-char (point-min))
-    (search-forward "white space")
-    (aqd-press "RET")
-    (should (= 2 (agent-q-diff-buffer-hunk-at-point)))
-    (goto-char (point-min))
-    (search-forward "lists them")
-    (aqd-press "RET")
-    (should (derived-mode-p 'agent-q-diff-overview-mode)))
-  (aqd-overview-with-review (seq-take aqd-overview-edits 3)
-    (should-not (aqd-overview-summary)))
-  (let ((agent-q-diff-summary-files nil))
+                     (aqd-overview-summary)))
+      ;; Point is on the first hunk all the same, and keys decide it.
+      (should (= 0 (agent-q-diff-buffer-hunk-at-point)))
+      (aqd-press "a")
+      (should (equal (aqd-overview-file "src/a.c")
+                     (aqd-overview-text 0 '((10 . "  call(new);")))))
+      (goto-char (point-min))
+      (search-forward "white space")
+      (aqd-press "RET")
+      (should (= 2 (agent-q-diff-buffer-hunk-at-point)))
+      (goto-char (point-min))
+      (search-forward "lists them")
+      (aqd-press "RET")
+      (should (derived-mode-p 'agent-q-diff-overview-mode)))
+    (aqd-overview-with-review (seq-take aqd-overview-edits 3)
+      (should-not (aqd-overview-summary))))
+  (dolist (agent-q-diff-summary-files '(nil 5))
     (aqd-overview-with-review aqd-overview-edits
       (should-not (aqd-overview-summary)))))
 

@@ -1,9 +1,11 @@
 //! Markings that help a person to read a hunk.
 //!
 //! - [`alike`]: which changes are equal
+//! - [`moved`]: code that moved
 //! - [`words`]: changed words inside changed lines
 //! - [`confusables`]: misleading characters
 
 pub mod alike;
 pub mod confusables;
+pub mod moved;
 pub mod words;

@@ -513,12 +513,14 @@ fn line_counts<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
 /// Return the changes that REVIEW makes in several places, a list of
 /// [KIND BEFORE AFTER PLACES].
 ///
-/// KIND is one of the symbols `words', `added', `removed', `lines' and `indent';
+/// KIND is one of the symbols `words', `added', `removed', `lines', `indent' and `moved';
 /// BEFORE and AFTER are the texts that go and come, of `words' perhaps several,
 /// with a character 31 between them.  PLACES is a list of
-/// [HUNK FROM TO IS-WHOLE], where the change is the changed lines of HUNK from
+/// [HUNK FROM TO IS-WHOLE LINE], where the change is the changed lines of HUNK from
 /// FROM up to but not including TO, as for `agent-q-diff-module-pick';
-/// IS-WHOLE is non-nil if these are all.
+/// IS-WHOLE is non-nil if these are all, and LINE is where they begin, from 0: of the original if
+/// the first of them is removed, else of the modified text.  Of what moved, the first place is
+/// where it was removed, and the second where it was added.
 #[defun]
 fn groups<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -540,6 +542,7 @@ fn groups<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
                 Kind::Removed => "removed",
                 Kind::Lines => "lines",
                 Kind::Indent => "indent",
+                Kind::Moved => "moved",
             })?;
             let places = group.places.iter().map(|place| {
                 env.vector((
@@ -547,6 +550,7 @@ fn groups<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
                     place.lines.start,
                     place.lines.end,
                     place.is_whole,
+                    place.line,
                 ))
             });
             let places = list(env, places.collect::<Result<Vec<_>>>()?)?;

@@ -12,6 +12,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::patch::hunk::{Hunk, Line, LineKind};
 
+use super::moved;
 use super::words::{MAX_TOKENS, is_replacement, n_chars, runs};
 
 /// Most bytes of changed lines that are looked at, over all hunks. What comes after them is like
@@ -34,6 +35,9 @@ pub enum Kind {
     /// It replaces lines by others that have little in common with them. Both texts are as in
     /// [`Kind::Added`].
     Lines,
+    /// It moves lines to another place, which [`super::moved`] finds: the first place is where they were
+    /// removed, and the second where they were added. Both texts are empty.
+    Moved,
     /// It moves lines to the right or left. The second text has the white space that each line gets
     /// there, or the first one what it loses.
     Indent,
@@ -48,6 +52,9 @@ pub struct Place {
     pub lines: Range<usize>,
     /// Whether these are all the lines that the hunk changes.
     pub is_whole: bool,
+    /// The line, from 0, at which they begin: of the original if the first of them is removed, else of
+    /// the modified text.
+    pub line: usize,
 }
 
 /// A change that is made in several places.
@@ -64,21 +71,34 @@ pub struct Group {
 }
 
 /// Returns the changes that `hunks` make in more than one place, in the order of their first places.
+/// What moved is no other change besides.
 pub fn groups<'a>(hunks: impl IntoIterator<Item = Hunk<'a>>) -> Vec<Group> {
+    let mut n_left = MAX_LEN;
+    let fits = |hunk: &Hunk| {
+        let changes = hunk.lines.iter();
+        let changes = changes.filter(|line| line.kind != LineKind::Context);
+        let len: usize = changes.map(|line| line.text.len()).sum();
+        n_left = n_left.checked_sub(len)?;
+        Some(())
+    };
+    let mut fits = fits;
+    let hunks: Vec<Hunk> = hunks
+        .into_iter()
+        .map_while(|hunk| fits(&hunk).map(|()| hunk))
+        .collect();
+    let blocks = moved::blocks(&hunks);
+    let has_moved = |hunk: usize, lines: &Range<usize>| {
+        blocks.iter().flatten().any(|place| {
+            place.hunk == hunk && place.lines.start < lines.end && lines.start < place.lines.end
+        })
+    };
     let mut groups: Vec<Group> = Vec::new();
     let mut known: HashMap<(Kind, String, String), usize> = HashMap::new();
-    let mut n_left = MAX_LEN;
-    for (index, hunk) in hunks.into_iter().enumerate() {
-        let changes = hunk
-            .lines
-            .iter()
-            .filter(|line| line.kind != LineKind::Context);
-        let len: usize = changes.map(|line| line.text.len()).sum();
-        if len > n_left {
-            break;
-        }
-        n_left -= len;
-        for (lines, is_whole, (kind, before, after)) in changes_of(&hunk) {
+    for (index, hunk) in hunks.iter().enumerate() {
+        for (place, (kind, before, after)) in changes_of(index, hunk) {
+            if has_moved(index, &place.lines) {
+                continue;
+            }
             let key = (kind, before, after);
             let at = *known
                 .entry(key)
@@ -91,35 +111,55 @@ pub fn groups<'a>(hunks: impl IntoIterator<Item = Hunk<'a>>) -> Vec<Group> {
                     });
                     groups.len() - 1
                 });
-            groups[at].places.push(Place {
-                hunk: index,
-                lines,
-                is_whole,
-            });
+            groups[at].places.push(place);
         }
     }
     groups.retain(|group| group.places.len() > 1);
+    groups.extend(blocks.into_iter().map(|places| Group {
+        kind: Kind::Moved,
+        before: String::new(),
+        after: String::new(),
+        places: places.into(),
+    }));
+    groups.sort_by_key(|group| {
+        let places = group.places.iter();
+        places.map(|place| (place.hunk, place.lines.start)).min()
+    });
     groups
 }
 
 type Does = (Kind, String, String);
 
-/// Returns the lines of `hunk` that each of its changes has, whether these are all, and what it does.
-/// If all its runs do the same, they are one change.
-fn changes_of(hunk: &Hunk) -> Vec<(Range<usize>, bool, Does)> {
-    let mut found: Vec<(Range<usize>, Option<Does>)> = Vec::new();
-    let mut at = 0;
-    for run in runs(&hunk.lines).filter(|run| run[0].kind != LineKind::Context) {
-        found.push((at..at + run.len(), what(run)));
-        at += run.len();
+/// Returns the place of each change of `hunk`, which has the index `index`, and what it does. If all
+/// its runs do the same, they are one change.
+fn changes_of(index: usize, hunk: &Hunk) -> Vec<(Place, Does)> {
+    let mut found: Vec<(Place, Option<Does>)> = Vec::new();
+    let (mut at, mut old, mut new) = (0, hunk.before.start, hunk.after.start);
+    for run in runs(&hunk.lines) {
+        let n_of = |kind| run.iter().filter(|line| line.kind == kind).count();
+        let (n_context, n_removed) = (n_of(LineKind::Context), n_of(LineKind::Removed));
+        if n_context == 0 {
+            let place = Place {
+                hunk: index,
+                lines: at..at + run.len(),
+                is_whole: false,
+                line: if n_removed > 0 { old } else { new },
+            };
+            found.push((place, what(run)));
+            at += run.len();
+        }
+        old += n_context + n_removed;
+        new += run.len() - n_removed;
     }
     let is_one = found.windows(2).all(|two| two[0].1 == two[1].1);
     if is_one {
         found.truncate(1);
     }
-    let changes = found.into_iter().filter_map(|(lines, does)| {
-        let lines = if is_one { 0..at } else { lines };
-        does.map(|does| (lines, is_one, does))
+    let changes = found.into_iter().filter_map(|(mut place, does)| {
+        if is_one {
+            (place.lines, place.is_whole) = (0..at, true);
+        }
+        does.map(|does| (place, does))
     });
     changes.collect()
 }

@@ -1,0 +1,239 @@
+//! Code that moved: blocks of lines that are removed in one place and added in another.
+//!
+//! Two lines are the same if they differ only in white space. A block is a run of added lines that
+//! equals a run of removed ones, as long as possible; blocks that few other lines divide, on both
+//! sides, are one, which has small changes. As in `git diff --color-moved=zebra`, a block counts
+//! only if it has at least 20 letters and digits, so that closing brackets are not said to move.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use crate::patch::hunk::{Hunk, LineKind};
+
+use super::alike::Place;
+
+/// Fewest letters and digits of a block, as in git's `diff.c` (`COLOR_MOVED_MIN_ALNUM_COUNT`).
+const MIN_ALNUM: usize = 20;
+
+/// Most lines between two blocks that are one with small changes.
+const MAX_GAP: usize = 2;
+
+/// Most places of the same line that are tried as the beginning of a block.
+const MAX_TRIED: usize = 50;
+
+/// A line that is added or removed.
+struct Changed<'a> {
+    text: &'a [u8],
+    hunk: usize,
+    /// Which of the changed lines of the hunk it is.
+    at: usize,
+    /// Its line in its text.
+    line: usize,
+}
+
+/// Returns the blocks that moved, each with the place where it was removed and the one where it was
+/// added, in the order of the latter. `files` are the hunks of each file, counted through all.
+pub fn blocks(hunks: &[Hunk]) -> Vec<[Place; 2]> {
+    let removed = changed(hunks, LineKind::Removed);
+    let added = changed(hunks, LineKind::Added);
+    let mut where_removed: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
+    for (at, line) in removed.iter().enumerate() {
+        where_removed.entry(key(line.text)).or_default().push(at);
+    }
+    let mut taken = HashSet::new();
+    let mut found: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+    let mut at = 0;
+    while at < added.len() {
+        let key = key(added[at].text);
+        let starts = if key.is_empty() {
+            None
+        } else {
+            where_removed.get(&key)
+        };
+        let starts = starts.into_iter().flatten().take(MAX_TRIED);
+        let lens = starts
+            .filter(|start| !taken.contains(*start))
+            .map(|&start| (len_of(&removed, start, &added, at, &taken), start));
+        // Of several, the first longest.
+        let longest = lens.max_by_key(|&(len, start)| (len, std::cmp::Reverse(start)));
+        let Some((len, start)) = longest.filter(|&(len, _)| len > 0) else {
+            at += 1;
+            continue;
+        };
+        taken.extend(start..start + len);
+        found.push((start..start + len, at..at + len));
+        at += len;
+    }
+    let found = joined(found, &removed, &added);
+    let counts = found.into_iter().filter(|(_, new)| {
+        let lines = &added[new.clone()];
+        let n_alnum = lines.iter().flat_map(|line| line.text);
+        let n_alnum = n_alnum.filter(|byte| byte.is_ascii_alphanumeric()).count();
+        n_alnum >= MIN_ALNUM
+    });
+    let blocks = counts.map(|(old, new)| [place(hunks, &removed[old]), place(hunks, &added[new])]);
+    blocks.collect()
+}
+
+fn changed<'a>(hunks: &[Hunk<'a>], kind: LineKind) -> Vec<Changed<'a>> {
+    let mut changed = Vec::new();
+    for (index, hunk) in hunks.iter().enumerate() {
+        let start = if kind == LineKind::Removed {
+            hunk.before.start
+        } else {
+            hunk.after.start
+        };
+        let (mut line, mut at) = (start, 0);
+        for each in &hunk.lines {
+            if each.kind == kind {
+                changed.push(Changed {
+                    text: each.text,
+                    hunk: index,
+                    at,
+                    line,
+                });
+            }
+            line += usize::from(each.kind == kind || each.kind == LineKind::Context);
+            at += usize::from(each.kind != LineKind::Context);
+        }
+    }
+    changed
+}
+
+/// Returns `line` without ASCII white space.
+fn key(line: &[u8]) -> Vec<u8> {
+    let is_other = |byte: &u8| !byte.is_ascii_whitespace();
+    line.iter().copied().filter(is_other).collect()
+}
+
+/// Returns whether the line `at` follows the one before it in the same run of `lines`.
+fn follows(lines: &[Changed], at: usize) -> bool {
+    let (above, line) = (&lines[at - 1], &lines[at]);
+    (above.hunk, above.at + 1, above.line + 1) == (line.hunk, line.at, line.line)
+}
+
+/// Returns how many lines of `removed` from `start` on equal those of `added` from `at` on.
+fn len_of(
+    removed: &[Changed],
+    start: usize,
+    added: &[Changed],
+    at: usize,
+    taken: &HashSet<usize>,
+) -> usize {
+    let mut len = 0;
+    while start + len < removed.len()
+        && at + len < added.len()
+        && !taken.contains(&(start + len))
+        && (len == 0 || follows(removed, start + len) && follows(added, at + len))
+        && key(removed[start + len].text) == key(added[at + len].text)
+    {
+        len += 1;
+    }
+    len
+}
+
+/// Joins those of `found`, in order, that at most [`MAX_GAP`] other lines divide on either side.
+fn joined(
+    found: Vec<(Range<usize>, Range<usize>)>,
+    removed: &[Changed],
+    added: &[Changed],
+) -> Vec<(Range<usize>, Range<usize>)> {
+    let mut joined: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+    for (old, new) in found {
+        let is_near = |last: &Range<usize>, next: &Range<usize>, lines: &[Changed]| {
+            last.end <= next.start
+                && next.start - last.end <= MAX_GAP
+                && (last.end..=next.start).all(|at| follows(lines, at))
+        };
+        match joined.last_mut() {
+            Some((last_old, last_new))
+                if is_near(last_old, &old, removed) && is_near(last_new, &new, added) =>
+            {
+                last_old.end = old.end;
+                last_new.end = new.end;
+            }
+            _ => joined.push((old, new)),
+        }
+    }
+    joined
+}
+
+fn place(hunks: &[Hunk], lines: &[Changed]) -> Place {
+    let (first, last) = (&lines[0], &lines[lines.len() - 1]);
+    let changes = hunks[first.hunk].lines.iter();
+    let n_changed = changes
+        .filter(|line| line.kind != LineKind::Context)
+        .count();
+    Place {
+        hunk: first.hunk,
+        lines: first.at..last.at + 1,
+        is_whole: last.at + 1 - first.at == n_changed,
+        line: first.line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::HeadingRule;
+    use crate::proposal::Proposal;
+
+    /// Returns the blocks that move between `old` and `new`: (line, lines) removed and added.
+    fn shown(old: &str, new: &str) -> Vec<String> {
+        let proposal =
+            Proposal::from_texts(old.as_bytes().to_vec(), new.as_bytes().to_vec(), 3).unwrap();
+        let hunks = proposal.hunks(HeadingRule::Default);
+        let shown = blocks(&hunks).into_iter().map(|[old, new]| {
+            format!(
+                "{}+{} to {}+{}",
+                old.line,
+                old.lines.len(),
+                new.line,
+                new.lines.len()
+            )
+        });
+        shown.collect()
+    }
+
+    fn lines(range: Range<usize>) -> String {
+        range.map(|n| format!("some code on line {n};\n")).collect()
+    }
+
+    #[test]
+    fn a_block_moves_also_with_another_margin() {
+        let block = "fn f() {\n    one();\n    another();\n    third(1, 2);\n}\n";
+        let old = format!("{}{block}{}", lines(0..20), lines(20..40));
+        let new = format!("{}{}{block}", lines(0..20), lines(20..40));
+        assert_eq!(shown(&old, &new), ["20+5 to 40+5"]);
+        let indented: String = block.lines().map(|line| format!("  {line}\n")).collect();
+        let new = format!("{}{}{indented}", lines(0..20), lines(20..40));
+        assert_eq!(shown(&old, &new), ["20+5 to 40+5"]);
+    }
+
+    #[test]
+    fn small_changes_do_not_divide_a_block() {
+        let block = lines(100..110);
+        let old = format!("{block}{}", lines(0..30));
+        let changed = block.replace("line 104", "row 104");
+        let new = format!("{}{changed}", lines(0..30));
+        assert_eq!(shown(&old, &new), ["0+10 to 30+10"]);
+    }
+
+    #[test]
+    fn brackets_do_not_move_but_a_long_line_does() {
+        let old = format!("}}\n\n}}\n);\n{}", lines(0..30));
+        let new = format!("{}}}\n\n}}\n);\n", lines(0..30));
+        assert!(shown(&old, &new).is_empty());
+        let old = format!("a line of its own, quite long\n{}", lines(0..30));
+        let new = format!("{}a line of its own, quite long\n", lines(0..30));
+        assert_eq!(shown(&old, &new), ["0+1 to 30+1"]);
+    }
+
+    #[test]
+    fn a_block_among_other_changed_lines_is_found() {
+        let block = lines(100..105);
+        let old = format!("gone\n{block}gone too\n{}", lines(0..30));
+        let new = format!("{}new\n{block}", lines(0..30));
+        assert_eq!(shown(&old, &new), ["1+5 to 31+5"]);
+    }
+}
