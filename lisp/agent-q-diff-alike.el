@@ -265,20 +265,27 @@ Its file is named unless it is that of OTHER, a place or nil."
 (defun agent-q-diff-alike--meant-p (command hunk)
   "Return non-nil if COMMAND is for HUNK.
 COMMAND is `accept' or `reject', for what is pending, or `unapply'."
-  (let ((mark (aref agent-q-diff-buffer-marks hunk)))
-    (if (eq command 'unapply)
-        (or mark
-            (and (not (agent-q-diff-buffer-written-p))
-                 (agent-q-diff-engine-hunk-fact
-                  (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk))))
-      (null mark))))
+  (cond
+   ((not (eq command 'unapply)) (null (aref agent-q-diff-buffer-marks hunk)))
+   ((agent-q-diff-buffer-written-p) (aref agent-q-diff-buffer-marks hunk))
+   (t (agent-q-diff-engine-hunk-fact
+       (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))))
 
 (defun agent-q-diff-alike--pick (places)
   "Make hunks of their own of PLACES, and return these hunks, in order."
   (let ((change agent-q-diff-buffer-change)
         (picked nil))
-    ;; From the last one on, since the others stay where they are.
-    (dolist (place (reverse places) picked)
+    ;; From the last one on, since the others stay where they are.  What moved up
+    ;; was removed below.
+    (dolist (place (sort (copy-sequence places)
+                         (lambda (one other)
+                           (let ((hunk (agent-q-diff-alike-place-hunk one))
+                                 (other-hunk (agent-q-diff-alike-place-hunk other)))
+                             (if (= hunk other-hunk)
+                                 (> (agent-q-diff-alike-place-from one)
+                                    (agent-q-diff-alike-place-from other))
+                               (> hunk other-hunk)))))
+                   picked)
       (pcase-let ((`[,hunk ,from ,to ,is-whole ,_] place))
         (if is-whole
             (push hunk picked)
@@ -287,6 +294,18 @@ COMMAND is `accept' or `reject', for what is pending, or `unapply'."
             (agent-q-diff-split-show-parts change hunk n)
             (setq picked (cons (+ hunk index)
                                (mapcar (apply-partially #'+ (1- n)) picked)))))))))
+
+(defun agent-q-diff-alike--all-or-nothing (change function)
+  "Call FUNCTION; its decisions on CHANGE become one.
+If it signals an error, the hunks that it has split are joined again."
+  (let* ((engine (agent-q-diff-change-engine change))
+         (before (agent-q-diff-module-n-decisions engine)))
+    (condition-case err
+        (agent-q-diff-decide-as-one change function)
+      (error
+       (while (and (< before (agent-q-diff-module-n-decisions engine))
+                   (agent-q-diff-split-undo change nil)))
+       (signal (car err) (cdr err))))))
 
 (defun agent-q-diff-alike--decide (command get-hunks words reason)
   "Carry out COMMAND on hunks, and move on.
@@ -302,13 +321,15 @@ what is rejected."
              (n-waiting 0)
              (n 0)
              (failed nil))
-        (agent-q-diff-decide-as-one
+        (agent-q-diff-alike--all-or-nothing
          change
          (lambda ()
            (let ((hunks (or (funcall get-hunks)
                             (user-error
                              (if (eq command 'unapply)
-                                 "None of these is decided"
+                                 (if (agent-q-diff-buffer-written-p)
+                                     "None of these is decided"
+                                   "None of these is in a file")
                                "None of these is pending; a key on a hunk changes what you decided")))))
              (when (eq command 'reject)
                (when reason

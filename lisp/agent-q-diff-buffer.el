@@ -490,8 +490,11 @@ In a buffer made for a proposal it is where the next hunk or heading begins."
                       (aref agent-q-diff-buffer-positions (1+ hunk))
                     (point-max))))
         (if agent-q-diff-buffer-headings
+            ;; By the text alone: the engine may have joined hunks already.
             (min next (agent-q-diff-buffer-section-end
-                       (agent-q-diff-change-file-index agent-q-diff-buffer-change hunk)))
+                       (agent-q-diff-base-last-at-most
+                        agent-q-diff-buffer-headings
+                        (aref agent-q-diff-buffer-positions hunk))))
           next)))))
 
 (defun agent-q-diff-buffer-typed-end (position)

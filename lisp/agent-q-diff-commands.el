@@ -523,6 +523,8 @@ signal an error, and change nothing."
                                              engine hunk)
                    (user-error "%s replaces lines by more or fewer others, so which white space is meant is not defined; e edits it"
                                (agent-q-diff-buffer-hunk-words hunk 'first)))))
+    (when (aref agent-q-diff-buffer-marks hunk)
+      (user-error "This hunk is decided already; make it pending first"))
     (when (memql hunk (agent-q-diff-module-blank-hunks engine))
       (user-error "This hunk changes only white space; r rejects it"))
     (if (equal text (agent-q-diff-engine-text (agent-q-diff-module-proposed engine hunk)))
@@ -530,7 +532,7 @@ signal an error, and change nothing."
       (agent-q-diff-decide-as-one
        change
        (lambda ()
-         (agent-q-diff-edit-take hunk text nil)
+         (agent-q-diff-edit-take-until-undone hunk text)
          (agent-q-diff-accept-hunk t))))))
 
 (defun agent-q-diff-recode-target ()

@@ -152,7 +152,7 @@ It has the failure and the comment of the first of them that has any."
           (agent-q-diff-change-comments change)
           (joined (agent-q-diff-change-comments change)))))
 
-(defun agent-q-diff-split--undo (change is-for-decision)
+(defun agent-q-diff-split-undo (change is-for-decision)
   "Undo the latest split of a hunk of CHANGE, if that can be undone next.
 If IS-FOR-DECISION is non-nil, undo it only if it was made for the decision
 that was undone just now.  Return the hunk, or nil if nothing was undone.
@@ -731,6 +731,29 @@ than necessary.  Nothing is lost."
     (goto-char (point-min))
     (re-search-forward smerge-begin-re nil t)))
 
+(defvar-local agent-q-diff-edit--until-undone nil
+  "Alist from ids of hunks to the texts that they get again.
+That is when the decision is undone for which they were rewritten.")
+
+(defun agent-q-diff-edit-take-until-undone (hunk text)
+  "Make TEXT the post-image of HUNK until its next decision is undone."
+  (let* ((change (agent-q-diff-split-change))
+         (original (agent-q-diff-engine-text
+                    (agent-q-diff-module-proposed (agent-q-diff-change-engine change) hunk))))
+    (agent-q-diff-edit-take hunk text nil)
+    ;; It has another id now.
+    (push (cons (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk)) original)
+          agent-q-diff-edit--until-undone)))
+
+(defun agent-q-diff-edit--restore (hunk)
+  "Give HUNK, whose decision was undone, the text that it had before, if any."
+  (let* ((id (agent-q-diff-engine-hunk-id
+              (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
+         (text (alist-get id agent-q-diff-edit--until-undone)))
+    (when text
+      (setf (alist-get id agent-q-diff-edit--until-undone nil t) nil)
+      (agent-q-diff-edit-take hunk text nil))))
+
 (defun agent-q-diff-edit-finish ()
   "Use the text of this buffer as the hunk, and go back to the diff buffer."
   (interactive nil agent-q-diff-edit-mode)
@@ -807,6 +830,8 @@ Return its hunks."
     (agent-q-diff-signs-show-committed)
     (when (agent-q-diff-change-follow change)
       (agent-q-diff-signs-show-all))
+    (unless is-redo
+      (mapc #'agent-q-diff-edit--restore hunks))
     hunks))
 
 (defun agent-q-diff-undo--say (what hunks)
@@ -822,14 +847,14 @@ Return its hunks."
 A split that was made for a decision, as for lines of the region, is undone
 along with it."
   (let* ((change (agent-q-diff-signs-follow))
-         (hunk (agent-q-diff-split--undo change nil)))
+         (hunk (agent-q-diff-split-undo change nil)))
     (if hunk
         (agent-q-diff-undo--say "Undid the split of" (list hunk))
       (let ((hunks (agent-q-diff-undo--decision change nil))
             joined)
         ;; Parts that cannot be joined any more stay.
         (ignore-error agent-q-diff-conflict
-          (while (setq hunk (agent-q-diff-split--undo change t))
+          (while (setq hunk (agent-q-diff-split-undo change t))
             (setq joined hunk)))
         (if joined
             (agent-q-diff-undo--say "Undid the decision on lines of" (list joined))

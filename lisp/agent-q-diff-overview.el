@@ -201,23 +201,20 @@ ITEM stands for all files of the class, and ITEMS for each."
   "Insert the summary of this buffer's review above its diff, if it has many files."
   (let ((n (length agent-q-diff-buffer-headings)))
     (when (and agent-q-diff-summary-files (<= agent-q-diff-summary-files n))
-      (let ((total (length agent-q-diff-buffer-positions)))
-        (agent-q-diff-display-add-lines
-         (cons
-          (agent-q-diff-overview--summary-line
-           (substitute-command-keys
-            (format "%d files, %s, %s; \\<agent-q-diff-mode-map>\\[agent-q-diff-overview] lists them"
-                    n
-                    (format (ngettext "%d hunk" "%d hunks" total) total)
-                    (agent-q-diff-buffer-all-lines-words)))
-           nil)
-          (mapcar (lambda (item)
-                    (agent-q-diff-overview--summary-line
-                     (concat "  " (agent-q-diff-overview-item-words item)
-                             (when-let ((counts (agent-q-diff-overview-item-counts item)))
-                               (concat ", " (agent-q-diff-buffer-lines-words counts))))
-                     (agent-q-diff-overview-item-key item)))
-                  (agent-q-diff-overview--summary))))))))
+      (agent-q-diff-display-add-lines
+       (cons
+        (agent-q-diff-overview--summary-line
+         (substitute-command-keys
+          (format "%d files, %s; \\<agent-q-diff-mode-map>\\[agent-q-diff-overview] lists them"
+                  n (agent-q-diff-buffer-all-lines-words)))
+         nil)
+        (mapcar (lambda (item)
+                  (agent-q-diff-overview--summary-line
+                   (concat "  " (agent-q-diff-overview-item-words item)
+                           (when-let ((counts (agent-q-diff-overview-item-counts item)))
+                             (concat ", " (agent-q-diff-buffer-lines-words counts))))
+                   (agent-q-diff-overview-item-key item)))
+                (agent-q-diff-overview--summary)))))))
 
 (defun agent-q-diff-overview--summary-line (words key)
   "Return WORDS as a line of the summary; KEY is that of their item, or nil."

@@ -12,6 +12,7 @@
 (require 'seq)
 (require 'smerge-mode)
 (require 'agent-q-diff-test-help)
+(require 'agent-q-diff-git-help)
 
 ;;; Splitting hunks and picking lines
 
@@ -1111,6 +1112,33 @@
                      (aqd-bytes-of aqd-file)))))
       (should (equal (funcall walk nil) (funcall walk t))))))
 
+;;;; Undoing splits
+
+(ert-deftest aqd-edit-undoing-a-split-leaves-the-heading-below ()
+  (let* ((folder (file-name-as-directory (make-temp-file "aqd-split" t)))
+         (default-directory folder)
+         (text (aqd-numbered 40)))
+    (unwind-protect
+        (progn
+          (dolist (name '("a" "b"))
+            (aqd-put-bytes text (expand-file-name name folder)))
+          (let ((review (agent-q-diff-review-change
+                         (list (list :path "a" :original text
+                                     :modified (aqd-numbered 40 '((5 . "A") (8 . "B"))))
+                               (list :path "b" :original text
+                                     :modified (aqd-numbered 40 '((20 . "x")))))
+                         "Two" #'ignore)))
+            (aqd-in-diff review
+              (let ((before (buffer-string)))
+                (agent-q-diff-buffer-goto-hunk 0)
+                (agent-q-diff-split-hunk)
+                (agent-q-diff-undo)
+                (should (equal before (buffer-string)))
+                (agent-q-diff-buffer-goto-hunk 1)
+                (should (agent-q-diff-accept-hunk))))
+            (agent-q-diff-cancel review)))
+      (aqd-remove-tree folder))))
+
 ;;;; White space as context
 
 (defun aqd-white-space-lines (space edits)
@@ -1204,6 +1232,46 @@
       (aqd-goto-hunk 1)
       (agent-q-diff-accept-words)
       (should (equal (aqd-target) (string-replace "call(7)" "other(7)" original))))))
+
+(ert-deftest aqd-white-space-words-are-undone-with-their-decision ()
+  (let ((original "a\nb\nc\n")
+        (modified "  a\n  x\n  c\n"))
+    (aqd-with-review original modified
+      (aqd-goto-hunk 1)
+      (agent-q-diff-accept-words)
+      (should (equal (aqd-target) "a\nx\nc\n"))
+      (aqd-goto-hunk 1)
+      (should (string-match-p "decided already"
+                              (cadr (should-error (agent-q-diff-accept-words) :type 'user-error))))
+      (agent-q-diff-undo)
+      (should (equal (aqd-target) original))
+      ;; It is the agent's again.
+      (aqd-goto-hunk 1)
+      (agent-q-diff-accept-hunk)
+      (should (equal (aqd-target) modified))))
+  ;; After the write, the file gets the agent's lines again.
+  (aqd-with-repository
+    (aqd-pending-put "0" "a\nb\nc\n")
+    (agent-q-diff-module-mark-reviewed default-directory '("0"))
+    (agent-q-diff-module-begin-turn default-directory "Codex" "s" "do it")
+    (aqd-pending-put "0" "  a\n  x\n  c\n")
+    (agent-q-diff-module-end-turns default-directory)
+    (aqd-with-pending
+      (agent-q-diff-buffer-goto-hunk 0)
+      (agent-q-diff-accept-words)
+      (should (equal (aqd-pending-has "0") "a\nx\nc\n"))
+      (agent-q-diff-undo)
+      (should (equal (aqd-pending-has "0") "  a\n  x\n  c\n")))))
+
+(ert-deftest aqd-white-space-a-last-line-without-line-end-is-not-joined ()
+  (pcase-dolist (`(,modified . ,expected)
+                 '(("1\n2\n3\n  a\n  b\n" . "1\n2\n3\na\n  b\n")
+                   ("1\n2\n3\n  a\n  b" . "1\n2\n3\na\n  b")
+                   ("1\n2\n3\n  x" . "1\n2\n3\nx")))
+    (aqd-with-review "1\n2\n3\na" modified
+      (aqd-goto-hunk 1)
+      (agent-q-diff-accept-words)
+      (should (equal (aqd-target) expected)))))
 
 (ert-deftest aqd-white-space-random-decisions-leave-exactly-what-was-accepted ()
   (random "white space")

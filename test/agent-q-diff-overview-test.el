@@ -164,7 +164,7 @@ Equal changes
   (let ((agent-q-diff-summary-files 4))
     (aqd-overview-with-review aqd-overview-edits
       (should (equal "\
-# 4 files, 7 hunks, +9 -8; o lists them
+# 4 files, +9 -8; o lists them
 #   4 in 3 files: old → new
 #   1 hunk changes only white space
 #   1 file with tests, +1 -1

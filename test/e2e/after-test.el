@@ -630,7 +630,7 @@ INPUT, a string, is its standard input.  What it prints is in its buffer."
             (aqd-pending-put "sub/new.txt" "x\n")
             (should (equal '(0 . "") (after-ended (after-run '("review" "--turn-ends" "sub")))))
             (after-review "^ .*hunk 1/2 .* file 1/2 ")
-            (e2e-see "f\\.txt  2 hunks · aider")
+            (e2e-see "f\\.txt  \\+2 -2 · 2 hunks · aider")
             (e2e-press "a r")
             (e2e-see "· 1 kept · 1 taken out · 1 pending")
             (e2e-kill)
@@ -663,7 +663,7 @@ INPUT, a string, is its standard input.  What it prints is in its buffer."
       (event "Stop")
       (aqd-pending-put "new.txt" "x\n")
       (after-review "^ .*hunk 1/1 .* file 1/2 ")
-      (e2e-see "f\\.txt  1 hunk · Claude Code" "new\\.txt  1 hunk · outside any turn"))))
+      (e2e-see "f\\.txt  \\+1 -1 · 1 hunk · Claude Code" "new\\.txt  \\+1 -0 · 1 hunk · outside any turn"))))
 
 (provide 'after-test)
 ;;; after-test.el ends here

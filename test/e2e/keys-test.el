@@ -151,7 +151,7 @@
                                           (string-replace "line 20\n" "  line 20\n"
                                                           (e2e-text 5 35))))
     (e2e-see "^ [^ ]+: hunk 1/3 · ")
-    (keys-press "W" "^@@ -17,7 \\+17,7 @@ .*\\[WHITESPACE ONLY\\]")
+    (keys-press "W" "^@@ -17,7 \\+17,7 @@ .*\\[1 line of white space\\]")
     (e2e-see-gone "^\\+  line 20")
     (keys-press "W" "^\\+  line 20")
     (keys-press "w" (keys-echo "Accepted 1 whitespace-only hunk") "\\[APPLIED\\] @@ -17,7 ")
@@ -395,9 +395,9 @@ When it is left, each window is as high as it was."
         (e2e-propose way 'files (keys-files 80))
         (e2e-wait-for (e2e-eval '(with-current-buffer (window-buffer)
                                    (null agent-q-diff-buffer-rest))))
-        (e2e-see "^modified   f10  1 hunk\n▌@@ -2,7 ")
+        (e2e-see "^modified   f10  \\+1 -1 · 1 hunk\n▌@@ -2,7 ")
         (e2e-see-cursor-at "^@@ -2,7 ")
-        (keys-press "M->" "^ f89: hunk 1/1 · file 80/80 · " "^modified   f89  1 hunk\n▌@@ -2,7 ")
+        (keys-press "M->" "^ f89: hunk 1/1 · file 80/80 · " "^modified   f89  \\+1 -1 · 1 hunk\n▌@@ -2,7 ")
         (e2e-keys "C-c C-k")
         (should (eq 'rejected (plist-get (cadr (e2e-answer 'files)) :status)))))))
 
@@ -405,7 +405,7 @@ When it is left, each window is as high as it was."
   (e2e-with-emacs
     (e2e-call 'key 'files (keys-files 80))
     (e2e-keys "M->")
-    (e2e-see "^ f89: hunk 1/1 · file 80/80 · " "^modified   f89  1 hunk\n▌@@ -2,7 ")
+    (e2e-see "^ f89: hunk 1/1 · file 80/80 · " "^modified   f89  \\+1 -1 · 1 hunk\n▌@@ -2,7 ")
     (keys-press "a" "^ f[0-9]+: hunk 1/1 · file 1/80 · 1 applied")
     (should (equal (e2e-read "f89") (e2e-text 5)))
     (e2e-keys "C-c C-c")

@@ -10,7 +10,7 @@ use std::ops::Range;
 use imara_diff::{Algorithm, Diff, InternedInput};
 
 use crate::diff::{Edit, Group};
-use crate::text::Text;
+use crate::text::{Text, is_unterminated};
 
 use super::rewrite::original_lines;
 use super::{Obstacle, Proposal};
@@ -71,6 +71,15 @@ impl Proposal {
         let mut text = Vec::new();
         for Piece { edit, kind } in pieces(&old, &new) {
             let Edit { before, after } = edit;
+            // The last line of the original may have no line end, and get others below.
+            let goes_on = match kind {
+                Kind::Other => !after.is_empty(),
+                _ => !before.is_empty(),
+            };
+            if goes_on && !text.is_empty() && is_unterminated(&text) {
+                let has_cr = new.bytes().ends_with(b"\r\n") || text.contains(&b'\r');
+                text.extend_from_slice(if has_cr { b"\r\n" } else { b"\n" });
+            }
             match kind {
                 Kind::Same | Kind::White => text.extend_from_slice(old.lines_bytes(before)),
                 Kind::Other if before.is_empty() || after.is_empty() => {

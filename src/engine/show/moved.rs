@@ -2,7 +2,7 @@
 //!
 //! Two lines are the same if they differ only in white space. A block is a run of added lines that
 //! equals a run of removed ones, as long as possible; blocks that few other lines divide, on both
-//! sides, are one, which has small changes. As in `git diff --color-moved=zebra`, a block counts
+//! sides, are one, which has small changes. Lines that replace themselves do not move. As in `git diff --color-moved=zebra`, a block counts
 //! only if it has at least 20 letters and digits, so that closing brackets are not said to move.
 
 use std::collections::{HashMap, HashSet};
@@ -29,6 +29,8 @@ struct Changed<'a> {
     at: usize,
     /// Its line in its text.
     line: usize,
+    /// Which run of changed lines of the hunk it is in.
+    run: usize,
 }
 
 /// Returns the blocks that moved, each with the place where it was removed and the one where it was
@@ -51,8 +53,13 @@ pub fn blocks(hunks: &[Hunk]) -> Vec<[Place; 2]> {
             where_removed.get(&key)
         };
         let starts = starts.into_iter().flatten().take(MAX_TRIED);
+        // Lines that replace themselves have another margin, and stay.
+        let is_here = |start: &usize| {
+            let (old, new) = (&removed[*start], &added[at]);
+            (old.hunk, old.run) == (new.hunk, new.run)
+        };
         let lens = starts
-            .filter(|start| !taken.contains(*start))
+            .filter(|start| !taken.contains(*start) && !is_here(start))
             .map(|&start| (len_of(&removed, start, &added, at, &taken), start));
         // Of several, the first longest.
         let longest = lens.max_by_key(|&(len, start)| (len, std::cmp::Reverse(start)));
@@ -83,14 +90,16 @@ fn changed<'a>(hunks: &[Hunk<'a>], kind: LineKind) -> Vec<Changed<'a>> {
         } else {
             hunk.after.start
         };
-        let (mut line, mut at) = (start, 0);
+        let (mut line, mut at, mut run) = (start, 0, 0);
         for each in &hunk.lines {
+            run += usize::from(each.kind == LineKind::Context);
             if each.kind == kind {
                 changed.push(Changed {
                     text: each.text,
                     hunk: index,
                     at,
                     line,
+                    run,
                 });
             }
             line += usize::from(each.kind == kind || each.kind == LineKind::Context);
@@ -208,6 +217,15 @@ mod tests {
         let indented: String = block.lines().map(|line| format!("  {line}\n")).collect();
         let new = format!("{}{}{indented}", lines(0..20), lines(20..40));
         assert_eq!(shown(&old, &new), ["20+5 to 40+5"]);
+    }
+
+    #[test]
+    fn lines_that_are_only_indented_do_not_move() {
+        let indented: String = lines(0..10)
+            .lines()
+            .map(|line| format!("  {line}\n"))
+            .collect();
+        assert!(shown(&lines(0..10), &indented).is_empty());
     }
 
     #[test]
