@@ -72,18 +72,17 @@ They are a list of `agent-q-diff-alike', in the order of their first places."
 
 (defun agent-q-diff-alike--at-point ()
   "Return (PLACE NTH . GROUP) for the change at point, or nil.
-If only parts of the hunk are like others, and point is on none of them, that
-is the first."
+On a line that does not change, that is the first of the hunk."
   (when-let* ((hunk (agent-q-diff-buffer-hunk-at-point))
               (all (agent-q-diff-alike--in hunk)))
-    (or (pcase (agent-q-diff-split-lines-between (line-beginning-position)
-                                                 (line-beginning-position 2) hunk)
-          (`(,line . ,_)
-           (seq-find (pcase-lambda (`(,place . ,_))
-                       (< (1- (agent-q-diff-alike-place-from place)) line
-                          (agent-q-diff-alike-place-to place)))
-                     all)))
-        (car all))))
+    (pcase (agent-q-diff-split-lines-between (line-beginning-position)
+                                             (line-beginning-position 2) hunk)
+      (`(,line . ,_)
+       (seq-find (pcase-lambda (`(,place . ,_))
+                   (< (1- (agent-q-diff-alike-place-from place)) line
+                      (agent-q-diff-alike-place-to place)))
+                 all))
+      (_ (car all)))))
 
 (defun agent-q-diff-alike--group-here ()
   "Return the group of the change at point, or signal that there is none."

@@ -114,7 +114,8 @@
                    (aqd-alike-notes)))
     (goto-char (point-min))
     (search-forward "+other 0")
-    ;; The only part that is like others is meant.
+    (should-error (agent-q-diff-accept-alike) :type 'user-error)
+    (search-backward "+  call(new)")
     (should (equal "3 hunks alike applied; 3 of 5 decided, 2 pending"
                    (aqd-said (agent-q-diff-accept-alike))))
     (should (equal (aqd-alike-file 0) (aqd-alike-text 0 (aqd-alike-renamed))))
