@@ -221,6 +221,8 @@
       (should-not (memq 'agent-q-diff-moved (mapcar (lambda (overlay) (overlay-get overlay 'face))
                                                     (overlays-at (line-beginning-position)))))
       ;; Jumping between its ends.
+      (should-error (agent-q-diff-next-alike) :type 'user-error)
+      (aqd-goto-hunk 2)
       (should (equal "10 lines moved from line 21 to line 42 (1 of 2); wrapped around"
                      (aqd-said (agent-q-diff-next-alike))))
       (should (= 0 (agent-q-diff-buffer-hunk-at-point)))
