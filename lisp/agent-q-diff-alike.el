@@ -509,7 +509,6 @@ Of lines that moved, one says where."
     (define-key map "l" #'agent-q-diff-fold-alike-mode)
     map)
   "Keys for what is like the hunk at point, after the key `l' of a diff buffer.")
-(fset 'agent-q-diff-alike-map agent-q-diff-alike-map)
 
 (provide 'agent-q-diff-alike)
 ;;; agent-q-diff-alike.el ends here

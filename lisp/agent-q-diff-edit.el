@@ -830,7 +830,7 @@ Return its hunks."
     (agent-q-diff-signs-show-committed)
     (when (agent-q-diff-change-follow change)
       (agent-q-diff-signs-show-all))
-    (unless is-redo
+    (unless (or is-redo (null agent-q-diff-edit--until-undone))
       (mapc #'agent-q-diff-edit--restore hunks))
     hunks))
 

@@ -373,7 +373,7 @@ In a diff that was not made from a review, carry it out."
     (define-key map "O" #'agent-q-diff-keep-outside)
     (define-key map "." #'agent-q-diff-next-pending)
     (define-key map "R" #'agent-q-diff-next-rejected)
-    (define-key map "l" 'agent-q-diff-alike-map)
+    (define-key map "l" agent-q-diff-alike-map)
     (define-key map "o" #'agent-q-diff-overview)
     (define-key map "/" #'agent-q-diff-find)
     (define-key map "d" #'agent-q-diff-goto-definition)
