@@ -328,10 +328,10 @@ If IS-RENAMED is non-nil, it is another name; CHANGES are as for `tours-lines'."
    (tours-propose "compute.c" (tours-reformatted "  ")
                   (tours-reformatted "    " 12 "edit 12" 30 "edit 30") "Indent by four")
    "C-x 1")
-  ("reformat-W" agent-q-diff-fold-white-space-mode "W")
+  ("reformat-folded" agent-q-diff-fold-white-space-mode "W")
   ("reformat-a" agent-q-diff-accept-hunk "a")
   ("reformat-i" agent-q-diff-accept-words "i")
-  ("reformat-w" agent-q-diff-accept-white-space "w")
+  ("reformat-white-space" agent-q-diff-accept-white-space "w")
   (nil nil "q"))
 
 (defun tours-functions (&rest changes)

@@ -406,7 +406,7 @@ When it is left, each window is as high as it was."
     (e2e-call 'key 'files (keys-files 80))
     (e2e-keys "M->")
     (e2e-see "^ f89: hunk 1/1 · file 80/80 · " "^modified   f89  \\+1 -1 · 1 hunk\n▌@@ -2,7 ")
-    (keys-press "a" "^ f[0-9]+: hunk 1/1 · file 1/80 · 1 applied")
+    (keys-press "a" "^ f[0-9]+: hunk 1/1 · file 1/80 · \\+80 -80 · 1 applied")
     (should (equal (e2e-read "f89") (e2e-text 5)))
     (e2e-keys "C-c C-c")
     (should (eq 'accepted (plist-get (cadr (e2e-answer 'files)) :status)))))
