@@ -89,13 +89,13 @@ The event has MORE, conses."
 
 (defun own-tool-go (name)
   "Wait for the review of the file NAME, and go to it."
-  (e2e-see (format "hunk 1/[0-9]+ .* %s · " (regexp-quote name)))
+  (e2e-see (format " %s: hunk 1/[0-9]+" (regexp-quote name)))
   (unless (string-prefix-p "*Agent-Q Diff" (e2e-eval '(buffer-name (window-buffer))))
     (e2e-press "C-x o")))
 
 (defun own-tool-see-review ()
   "Wait for the review, and go to it."
-  (e2e-see "hunk 1/3 .* a\\.txt · Claude Code" "^# Note: You decide what Claude Code's tool Edit .session 0f1e2d3c. writes")
+  (e2e-see " a\\.txt: hunk 1/3 .* · Claude Code" "^# Note: You decide what Claude Code's tool Edit .session 0f1e2d3c. writes")
   (e2e-press "C-x o")
   (e2e-see-cursor-at "^@@ -2,7"))
 
@@ -152,7 +152,7 @@ Hunk 2 of 3 is rejected.  Return the agent's process."
   (let ((before (own-tool-claude "PreToolUse" "Write"
                                  `((file_path . ,(e2e-path "a.txt"))
                                    (content . ,(own-tool-long 5 20 35))))))
-    (e2e-see "hunk 1/3 .* a\\.txt · Claude Code")
+    (e2e-see " a\\.txt: hunk 1/3 .* · Claude Code")
     (signal-process before 'SIGSTOP)
     (e2e-press "C-x o a k a q")
     before))
@@ -407,7 +407,7 @@ The number of decisions follows, if it is more than one.")
                        (tool_name . "write_file") (tool_input . ,input)))))
            (input '((file_path . "a.txt") (content . "A\nb\n")))
            (before (own-tool-run '("hook" "gemini") (funcall event "BeforeTool" input))))
-      (e2e-see "hunk 1/1 .* a\\.txt · Gemini CLI")
+      (e2e-see " a\\.txt: hunk 1/1 .* · Gemini CLI")
       (e2e-press "C-x o C-c C-c")
       ;; The name is made whole, so that it means the same to all.
       (let-alist (own-tool-answer before)
@@ -442,7 +442,7 @@ To block would be an exception in a script of its model, which then ends."
     (let* ((patch "*** Begin Patch\n*** Update File: a.txt\n@@\n-line 5\n+LINE 5\n@@\n-line 20\n\
 +LINE 20\n*** End Patch\n")
            (before (own-tool-codex "PreToolUse" "apply_patch" patch)))
-      (e2e-see "hunk 1/2 .* a\\.txt · Codex")
+      (e2e-see " a\\.txt: hunk 1/2 .* · Codex")
       (e2e-press "C-x o r a q")
       (let-alist (own-tool-output before)
         (should (equal .permissionDecision "allow"))
@@ -455,7 +455,7 @@ line 19\n-line 20\n+LINE 20\n line 21\n line 22\n line 23\n*** End Patch\n"))
       ;; Codex takes no consent without an input.
       (let ((before (own-tool-codex "PreToolUse" "apply_patch"
                                     (string-replace "20" "30" (string-replace "5" "6" patch)))))
-        (e2e-see "hunk 1/2 .* a\\.txt · Codex")
+        (e2e-see " a\\.txt: hunk 1/2 .* · Codex")
         (e2e-press "C-x o C-c C-c")
         (let-alist (own-tool-output before)
           (should (equal .permissionDecision "allow"))
@@ -584,7 +584,7 @@ Return what its model reads of that."
     (e2e-write "a.txt" (e2e-text))
     (make-symbolic-link "a.txt" (e2e-path "link.txt"))
     (let ((one (own-tool-opencode "tool.execute.before" "c1" "a.txt" "line 5\n" "LINE 5\n")))
-      (e2e-see "hunk 1/1 .* a\\.txt · opencode")
+      (e2e-see " a\\.txt: hunk 1/1 .* · opencode")
       ;; Another name of the file, and a line that only the first edit makes.
       (let ((two (own-tool-opencode "tool.execute.before" "c2" "link.txt"
                                     "LINE 5\nline 6\n" "LINE 5\nLINE 6\n")))
@@ -595,7 +595,7 @@ Return what its model reads of that."
         (should-not (e2e-eval '(agent-q-diff-open-reviews)))
         (should (string-prefix-p "✓ Accepted: " (own-tool-opencode-make
                                                  "c1" "a.txt" "line 5\n" "LINE 5\n")))
-        (e2e-see "hunk 1/1 .* link\\.txt · opencode" "\\[1 review\\]")
+        (e2e-see " link\\.txt: hunk 1/1 .* · opencode" "\\[1 review\\]")
         (should (equal "allow" (alist-get 'decision (own-tool-decide two "link.txt" "C-c C-c"))))
         (should (string-prefix-p "✓ Accepted: "
                                  (own-tool-opencode-make "c2" "link.txt" "LINE 5\nline 6\n"
@@ -606,11 +606,11 @@ Return what its model reads of that."
   (own-tool-with-emacs
     (e2e-write "a.txt" (e2e-text))
     (let ((one (own-tool-opencode "tool.execute.before" "c1" "a.txt" "line 5\n" "LINE 5\n")))
-      (e2e-see "hunk 1/1 .* a\\.txt · opencode")
+      (e2e-see " a\\.txt: hunk 1/1 .* · opencode")
       (let ((two (own-tool-opencode "tool.execute.before" "c2" "a.txt" "line 6\n" "LINE 6\n")))
         (own-tool-see-waiting 1)
         (should (equal "deny" (alist-get 'decision (own-tool-decide one "a.txt" "C-c C-k"))))
-        (e2e-see "hunk 1/1 .* a\\.txt · opencode" "^.-line 6$")
+        (e2e-see " a\\.txt: hunk 1/1 .* · opencode" "^.-line 6$")
         (own-tool-decide two "a.txt" "C-c C-c")
         (own-tool-opencode-make "c2" "a.txt" "line 6\n" "LINE 6\n")
         (should (equal (e2e-read "a.txt") (e2e-text 6)))))))
@@ -619,7 +619,7 @@ Return what its model reads of that."
   (own-tool-with-emacs
     (e2e-write "a.txt" (e2e-text))
     (let ((one (own-tool-opencode "tool.execute.before" "c1" "a.txt" "line 5\n" "LINE 5\n")))
-      (e2e-see "hunk 1/1 .* a\\.txt · opencode")
+      (e2e-see " a\\.txt: hunk 1/1 .* · opencode")
       (let ((two (own-tool-opencode "tool.execute.before" "c2" "a.txt" "line 5\n" "Line 5\n")))
         (own-tool-see-waiting 1)
         (own-tool-decide one "a.txt" "C-c C-c")
@@ -636,7 +636,7 @@ your edit anew" .reason)))
   (own-tool-with-emacs
     (e2e-write "a.txt" (e2e-text))
     (let ((one (own-tool-opencode "tool.execute.before" "c1" "a.txt" "line 5\n" "LINE 5\n")))
-      (e2e-see "hunk 1/1 .* a\\.txt · opencode")
+      (e2e-see " a\\.txt: hunk 1/1 .* · opencode")
       (let ((gone (own-tool-opencode "tool.execute.before" "c2" "a.txt" "line 6\n" "LINE 6\n"))
             (late (own-tool-opencode "tool.execute.before" "c3" "a.txt" "line 6\n" "LINE 6\n"
                                      "--timeout" "0.5")))
@@ -653,7 +653,7 @@ your edit anew" .reason)))
           (own-tool-see-waiting 1)
           ;; So does one whose review is open.
           (delete-process one)
-          (e2e-see "hunk 1/1 .* a\\.txt · opencode" "^.-line 7$")
+          (e2e-see " a\\.txt: hunk 1/1 .* · opencode" "^.-line 7$")
           (should (equal "allow" (alist-get 'decision (own-tool-decide last "a.txt" "C-c C-c")))))))))
 
 (ert-deftest e2e-own-tool-of-several-files-each-is-changed-in-order ()
@@ -661,7 +661,7 @@ your edit anew" .reason)))
     (e2e-write "a.txt" (e2e-text))
     (e2e-write "b.txt" (e2e-text))
     (let ((one (own-tool-opencode "tool.execute.before" "c1" "b.txt" "line 5\n" "LINE 5\n")))
-      (e2e-see "hunk 1/1 .* b\\.txt · opencode")
+      (e2e-see " b\\.txt: hunk 1/1 .* · opencode")
       (let ((two (own-tool-codex
                   "PreToolUse" "apply_patch"
                   "*** Begin Patch\n*** Update File: a.txt\n@@\n-line 6\n+LINE 6\n\
@@ -675,7 +675,7 @@ your edit anew" .reason)))
           (e2e-see "file 1/2 .* · Codex" "\\[1 review, 1 waiting\\]")
           (e2e-eval '(progn (agent-q-diff-cancel (car (agent-q-diff-open-reviews))) t))
           (e2e-wait-for (not (process-live-p two)))
-          (e2e-see "hunk 1/1 .* a\\.txt · opencode" "\\[1 review\\]")
+          (e2e-see " a\\.txt: hunk 1/1 .* · opencode" "\\[1 review\\]")
           (delete-process three))))))
 
 ;;;; Setting it up
@@ -849,7 +849,7 @@ not run the hook" found)))
     (let* ((input `((path . ,(e2e-path "a.txt")) (old_str . ,(e2e-text))
                     (new_str . ,(e2e-text 5 20 35))))
            (before (own-tool-other "claude" "PreToolUse" input)))
-      (e2e-see "hunk 1/3 .* a\\.txt · Another")
+      (e2e-see " a\\.txt: hunk 1/3 .* · Another")
       (e2e-press "C-x o C-c C-c")
       (should (equal (own-tool-output before)
                      '((permissionDecision . "allow") (hookEventName . "PreToolUse"))))
@@ -862,7 +862,7 @@ not run the hook" found)))
       ;; What it would do with another input, nobody knows.
       (e2e-write "a.txt" (e2e-text))
       (setq before (own-tool-other "claude" "PreToolUse" input))
-      (e2e-see "hunk 1/3 .* a\\.txt · Another")
+      (e2e-see " a\\.txt: hunk 1/3 .* · Another")
       (unless (string-prefix-p "*Agent-Q Diff" (e2e-eval '(buffer-name (window-buffer))))
         (e2e-press "C-x o"))
       (e2e-press "a r a q")
@@ -882,7 +882,7 @@ Emacs wrote it\\.\n✓ Accepted in part: 2 of 3 hunks are in"
                                                 (old_str . "line 5\n") (new_str . "LINE 5\n")))
                                    ,@more)))))
            (before (funcall run)))
-      (e2e-see "hunk 1/1 .* a\\.txt · Copilot CLI")
+      (e2e-see " a\\.txt: hunk 1/1 .* · Copilot CLI")
       (e2e-press "C-x o C-c C-k")
       (let-alist (own-tool-answer before)
         (should (equal "deny" .permissionDecision))
@@ -910,7 +910,7 @@ Emacs wrote it\\.\n✓ Accepted in part: 2 of 3 hunks are in"
     (e2e-write "a.txt" (e2e-text))
     (let ((before (own-tool-claude "PreToolUse" "Edit"
                                    (own-tool-edit "line 5\n" "LINE 5\n"))))
-      (e2e-see "hunk 1/1 .* a\\.txt · Claude Code")
+      (e2e-see " a\\.txt: hunk 1/1 .* · Claude Code")
       ;; The agent's own time is up: it ends its hook, and edits.
       (delete-process before)
       (e2e-see "Claude Code no longer waits for the review of a\\.txt")
@@ -924,7 +924,7 @@ Emacs wrote it\\.\n✓ Accepted in part: 2 of 3 hunks are in"
     (e2e-write "a.txt" (e2e-text))
     (let ((input (own-tool-edit "line 5\n" "LINE 5\n")))
       (let ((before (own-tool-claude "PreToolUse" "Edit" input)))
-        (e2e-see "hunk 1/1 .* a\\.txt · Claude Code")
+        (e2e-see " a\\.txt: hunk 1/1 .* · Claude Code")
         (delete-process before)
         (e2e-see "Claude Code no longer waits for the review of a\\.txt"))
       (let ((before (own-tool-claude "PreToolUse" "Edit" input)))
