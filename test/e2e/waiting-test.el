@@ -299,7 +299,7 @@
   "Let a proposal arrive by WAY, and a second one during the first."
   (e2e-propose way 'outer (e2e-proposal "outer"))
   (e2e-propose way 'inner (e2e-proposal "inner" :description "Within"))
-  (e2e-see "\\*Agent-Q Diff\\*<2>" " · inner · Agent-Q")
+  (e2e-see "\\*Agent-Q Diff\\*<2>" " inner: hunk 1/3 · .* · Agent-Q")
   (waiting-see-selected "*Agent-Q Diff*<2>"))
 
 (ert-deftest e2e-second-proposal-has-its-own-answer ()
@@ -410,7 +410,7 @@
     (e2e-keys "a q")
     (e2e-see "Finish\\? ")
     (e2e-propose 'filter 'inner (e2e-proposal "inner" :description "Within"))
-    (e2e-see " · inner · Agent-Q")
+    (e2e-see " inner: hunk 1/3 · .* · Agent-Q")
     (e2e-keys "r r r q")
     (should (equal (e2e-answer 'inner) '(:ok "rejected")))
     (e2e-see "Finish\\? ")
