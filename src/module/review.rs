@@ -7,7 +7,7 @@ use std::path::Path;
 use agent_q_diff_engine::change::{self, Described, Doubt, Entry, Operation, Reading, Unable};
 use agent_q_diff_engine::diff::{Budget, HeadingRule};
 use agent_q_diff_engine::patch::codex::{self, Action, FilePatch};
-use agent_q_diff_engine::patch::hunk::{self, LineKind};
+use agent_q_diff_engine::patch::hunk;
 use agent_q_diff_engine::patch::parse::{self, FileDiff};
 use agent_q_diff_engine::proposal::{Proposal, ProposalError};
 use agent_q_diff_engine::review::{Refusal, Review};
@@ -493,17 +493,8 @@ fn line_counts<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     catching_panics(env, || {
         let ongoing = ongoing(env, session)?;
         let counts = ongoing.change.files().iter().map(|change| {
-            let (mut added, mut removed) = (0, 0);
-            let hunks = change
-                .review()
-                .map(|review| review.proposal().hunks(HeadingRule::Default));
-            for line in hunks.iter().flatten().flat_map(|hunk| &hunk.lines) {
-                match line.kind {
-                    LineKind::Added => added += 1,
-                    LineKind::Removed => removed += 1,
-                    LineKind::Context => {}
-                }
-            }
+            let review = change.review();
+            let (added, removed) = review.map_or((0, 0), |review| review.proposal().line_counts());
             env.cons(added, removed)
         });
         list(env, counts.collect::<Result<Vec<_>>>()?)

@@ -351,6 +351,15 @@ impl Proposal {
         self.hunks_in(0..self.n_hunks(), rule)
     }
 
+    /// Returns how many lines all hunks add, and how many they remove.
+    pub fn line_counts(&self) -> (usize, usize) {
+        let hunks = 0..self.n_hunks();
+        let of_hunks = hunks.flat_map(|hunk| self.lines_of(hunk).atoms());
+        of_hunks.fold((0, 0), |(added, removed), atom| {
+            (added + atom.new.len(), removed + atom.old.len())
+        })
+    }
+
     /// Has `more[0]` lines of context more than usual shown above `hunk`, and `more[1]` below it; if
     /// negative, as many fewer. Returns how many that are, since a hunk does not grow beyond the text, nor
     /// into others, and keeps its changes. Of a bare diff, no more is known.
