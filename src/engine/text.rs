@@ -227,5 +227,11 @@ pub fn is_unterminated(line: &[u8]) -> bool {
     !line.ends_with(b"\n")
 }
 
+/// Returns the bytes of `text` that are not ASCII white space.
+pub fn without_white_space(text: &[u8]) -> impl Iterator<Item = u8> {
+    let is_other = |byte: &u8| !byte.is_ascii_whitespace();
+    text.iter().copied().filter(is_other)
+}
+
 #[cfg(test)]
 mod tests;

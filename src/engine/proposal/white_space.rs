@@ -10,7 +10,7 @@ use std::ops::Range;
 use imara_diff::{Algorithm, Diff, InternedInput};
 
 use crate::diff::{Edit, Group};
-use crate::text::{Text, is_unterminated};
+use crate::text::{Text, is_unterminated, without_white_space};
 
 use super::rewrite::original_lines;
 use super::{Obstacle, Proposal};
@@ -105,10 +105,10 @@ impl Proposal {
 
 /// Returns the stretches of `old` and `new`, in order; together they have all lines of both.
 fn pieces(old: &Text, new: &Text) -> Vec<Piece> {
-    let keys = |text: &Text| text.lines(0..text.len()).map(bare).collect::<Vec<_>>();
+    let key = |line| without_white_space(line).collect::<Vec<u8>>();
     let mut input = InternedInput::<Vec<u8>>::default();
-    input.update_before(keys(old).into_iter());
-    input.update_after(keys(new).into_iter());
+    input.update_before(old.lines(0..old.len()).map(key));
+    input.update_after(new.lines(0..new.len()).map(key));
     let mut diff = Diff::compute(Algorithm::Myers, &input);
     diff.postprocess_no_heuristic(&input);
     let mut pieces = Vec::new();
@@ -128,8 +128,9 @@ fn pieces(old: &Text, new: &Text) -> Vec<Piece> {
             (at, new_at) = (at + 1, new_at + 1);
         }
         if !before.is_empty() || !after.is_empty() {
-            let all = |text: &Text, lines: Range<usize>| bare(text.lines_bytes(lines));
-            let is_white = all(old, before.clone()) == all(new, after.clone());
+            let removed = without_white_space(old.lines_bytes(before.clone()));
+            let added = without_white_space(new.lines_bytes(after.clone()));
+            let is_white = removed.eq(added);
             let kind = if is_white { Kind::White } else { Kind::Other };
             (at, new_at) = (before.end, after.end);
             push(&mut pieces, kind, before, after);
@@ -152,26 +153,13 @@ fn push(pieces: &mut Vec<Piece>, kind: Kind, before: Range<usize>, after: Range<
     }
 }
 
-/// Returns `text` without ASCII white space.
-fn bare(text: &[u8]) -> Vec<u8> {
-    let is_other = |byte: &u8| !byte.is_ascii_whitespace();
-    text.iter().copied().filter(is_other).collect()
-}
-
-/// Returns the line `new` with the white space that is around `old`.
+/// Returns the line `new` with the white space that is around `old`; with its own if `old` is blank.
 fn with_margins(old: &[u8], new: &[u8]) -> Vec<u8> {
-    let n_before = old.len() - old.trim_ascii_start().len();
-    let n_after = old.len() - old.trim_ascii_end().len();
-    let tail = if n_before == old.len() {
-        &new[new.trim_ascii_end().len()..]
-    } else {
-        &old[old.len() - n_after..]
-    };
-    let head = if n_before == old.len() {
-        &new[..new.len() - new.trim_ascii_start().len()]
-    } else {
-        &old[..n_before]
-    };
+    if old.trim_ascii().is_empty() {
+        return new.to_vec();
+    }
+    let head = &old[..old.len() - old.trim_ascii_start().len()];
+    let tail = &old[old.trim_ascii_end().len()..];
     [head, new.trim_ascii(), tail].concat()
 }
 

@@ -74,23 +74,25 @@ pub struct Group {
 /// What moved is no other change besides.
 pub fn groups<'a>(hunks: impl IntoIterator<Item = Hunk<'a>>) -> Vec<Group> {
     let mut n_left = MAX_LEN;
-    let fits = |hunk: &Hunk| {
+    let mut fits = |hunk: &Hunk| {
         let changes = hunk.lines.iter();
         let changes = changes.filter(|line| line.kind != LineKind::Context);
         let len: usize = changes.map(|line| line.text.len()).sum();
         n_left = n_left.checked_sub(len)?;
         Some(())
     };
-    let mut fits = fits;
     let hunks: Vec<Hunk> = hunks
         .into_iter()
         .map_while(|hunk| fits(&hunk).map(|()| hunk))
         .collect();
     let blocks = moved::blocks(&hunks);
+    let mut moved: HashMap<usize, Vec<&Range<usize>>> = HashMap::new();
+    for place in blocks.iter().flatten() {
+        moved.entry(place.hunk).or_default().push(&place.lines);
+    }
     let has_moved = |hunk: usize, lines: &Range<usize>| {
-        blocks.iter().flatten().any(|place| {
-            place.hunk == hunk && place.lines.start < lines.end && lines.start < place.lines.end
-        })
+        let mut here = moved.get(&hunk).into_iter().flatten();
+        here.any(|moved| moved.start < lines.end && lines.start < moved.end)
     };
     let mut groups: Vec<Group> = Vec::new();
     let mut known: HashMap<(Kind, String, String), usize> = HashMap::new();

@@ -2,13 +2,15 @@
 //!
 //! Two lines are the same if they differ only in white space. A block is a run of added lines that
 //! equals a run of removed ones, as long as possible; blocks that few other lines divide, on both
-//! sides, are one, which has small changes. Lines that replace themselves do not move. As in `git diff --color-moved=zebra`, a block counts
-//! only if it has at least 20 letters and digits, so that closing brackets are not said to move.
+//! sides, are one, which has small changes. Lines that replace themselves do not move. As in
+//! `git diff --color-moved=zebra`, a block counts only if it has at least 20 letters and digits, so
+//! that closing brackets are not said to move.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::patch::hunk::{Hunk, LineKind};
+use crate::text::without_white_space;
 
 use super::alike::Place;
 
@@ -22,8 +24,9 @@ const MAX_GAP: usize = 2;
 const MAX_TRIED: usize = 50;
 
 /// A line that is added or removed.
-struct Changed<'a> {
-    text: &'a [u8],
+struct Changed {
+    /// Its text without white space.
+    key: Vec<u8>,
     hunk: usize,
     /// Which of the changed lines of the hunk it is.
     at: usize,
@@ -34,24 +37,20 @@ struct Changed<'a> {
 }
 
 /// Returns the blocks that moved, each with the place where it was removed and the one where it was
-/// added, in the order of the latter. `files` are the hunks of each file, counted through all.
+/// added, in the order of the latter.
 pub fn blocks(hunks: &[Hunk]) -> Vec<[Place; 2]> {
     let removed = changed(hunks, LineKind::Removed);
     let added = changed(hunks, LineKind::Added);
-    let mut where_removed: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
+    let mut where_removed: HashMap<&[u8], Vec<usize>> = HashMap::new();
     for (at, line) in removed.iter().enumerate() {
-        where_removed.entry(key(line.text)).or_default().push(at);
+        where_removed.entry(&line.key).or_default().push(at);
     }
     let mut taken = HashSet::new();
     let mut found: Vec<(Range<usize>, Range<usize>)> = Vec::new();
     let mut at = 0;
     while at < added.len() {
-        let key = key(added[at].text);
-        let starts = if key.is_empty() {
-            None
-        } else {
-            where_removed.get(&key)
-        };
+        let key = &added[at].key[..];
+        let starts = where_removed.get(key).filter(|_| !key.is_empty());
         let starts = starts.into_iter().flatten().take(MAX_TRIED);
         // Lines that replace themselves have another margin, and stay.
         let is_here = |start: &usize| {
@@ -74,7 +73,7 @@ pub fn blocks(hunks: &[Hunk]) -> Vec<[Place; 2]> {
     let found = joined(found, &removed, &added);
     let counts = found.into_iter().filter(|(_, new)| {
         let lines = &added[new.clone()];
-        let n_alnum = lines.iter().flat_map(|line| line.text);
+        let n_alnum = lines.iter().flat_map(|line| &line.key);
         let n_alnum = n_alnum.filter(|byte| byte.is_ascii_alphanumeric()).count();
         n_alnum >= MIN_ALNUM
     });
@@ -82,7 +81,7 @@ pub fn blocks(hunks: &[Hunk]) -> Vec<[Place; 2]> {
     blocks.collect()
 }
 
-fn changed<'a>(hunks: &[Hunk<'a>], kind: LineKind) -> Vec<Changed<'a>> {
+fn changed(hunks: &[Hunk], kind: LineKind) -> Vec<Changed> {
     let mut changed = Vec::new();
     for (index, hunk) in hunks.iter().enumerate() {
         let start = if kind == LineKind::Removed {
@@ -95,7 +94,7 @@ fn changed<'a>(hunks: &[Hunk<'a>], kind: LineKind) -> Vec<Changed<'a>> {
             run += usize::from(each.kind == LineKind::Context);
             if each.kind == kind {
                 changed.push(Changed {
-                    text: each.text,
+                    key: without_white_space(each.text).collect(),
                     hunk: index,
                     at,
                     line,
@@ -107,12 +106,6 @@ fn changed<'a>(hunks: &[Hunk<'a>], kind: LineKind) -> Vec<Changed<'a>> {
         }
     }
     changed
-}
-
-/// Returns `line` without ASCII white space.
-fn key(line: &[u8]) -> Vec<u8> {
-    let is_other = |byte: &u8| !byte.is_ascii_whitespace();
-    line.iter().copied().filter(is_other).collect()
 }
 
 /// Returns whether the line `at` follows the one before it in the same run of `lines`.
@@ -134,7 +127,7 @@ fn len_of(
         && at + len < added.len()
         && !taken.contains(&(start + len))
         && (len == 0 || follows(removed, start + len) && follows(added, at + len))
-        && key(removed[start + len].text) == key(added[at + len].text)
+        && removed[start + len].key == added[at + len].key
     {
         len += 1;
     }

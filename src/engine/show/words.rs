@@ -13,6 +13,7 @@ use imara_diff::{Algorithm, Diff, InternedInput};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::patch::hunk::{Hunk, Line, LineKind};
+use crate::text::without_white_space;
 
 /// Most tokens on one side of a change. If there are more, the change is not marked.
 pub(super) const MAX_TOKENS: usize = 20_000;
@@ -74,9 +75,7 @@ pub fn changed_words(hunk: &Hunk) -> Vec<Span> {
 pub fn is_white_space_only(hunk: &Hunk) -> bool {
     let side = |kind| {
         let lines = hunk.lines.iter().filter(move |line| line.kind == kind);
-        lines
-            .flat_map(|line| line.text)
-            .filter(|byte| !byte.is_ascii_whitespace())
+        lines.flat_map(|line| without_white_space(line.text))
     };
     side(LineKind::Removed).eq(side(LineKind::Added))
 }
