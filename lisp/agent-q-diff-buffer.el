@@ -511,6 +511,11 @@ In a buffer made for a proposal it is where the next hunk or heading begins."
   "Return non-nil if the files of this buffer have headings."
   (length> agent-q-diff-buffer-headings 0))
 
+(defun agent-q-diff-buffer-first-pending (hunks)
+  "Return the first of HUNKS, a list, that is pending, or else the first."
+  (or (seq-find (lambda (hunk) (null (aref agent-q-diff-buffer-marks hunk))) hunks)
+      (car hunks)))
+
 (defun agent-q-diff-buffer-hunk-at-point (&optional position)
   "Return the index of the hunk at POSITION, by default at point.
 Before the first hunk, and on the heading of a file, return nil."
@@ -591,9 +596,7 @@ Return non-nil if they were."
   (seq-filter (lambda (overlay) (overlay-get overlay 'agent-q-diff-folded-file))
               (overlays-in beg end)))
 
-;;;; Other windows
-
-;;; Lines added and removed
+;;; Lines added and removed, and hunks decided
 
 (defvar-local agent-q-diff-buffer--line-counts nil
   "What is known of lines added and removed, (POSITIONS COUNTS . WORDS), or nil.
@@ -636,6 +639,25 @@ The value is a vector.  The lines of a file that is to be deleted count."
 (defun agent-q-diff-buffer-lines-words (counts)
   "Return words for COUNTS, a list of (ADDED . REMOVED): \"+12 -3\" for all."
   (format "+%d -%d" (apply #'+ (mapcar #'car counts)) (apply #'+ (mapcar #'cdr counts))))
+
+(defun agent-q-diff-buffer-decided-words (applied rejected &optional total)
+  "Return words for APPLIED and REJECTED, numbers of hunks, a list without zeros.
+If TOTAL is not nil, those applied are so many of it."
+  (delq nil
+        (list (and (< 0 applied)
+                   (format "%d%s %s" applied (if total (format " of %d" total) "")
+                           (agent-q-diff-buffer-applied-word)))
+              (and (< 0 rejected)
+                   (format "%d %s" rejected (agent-q-diff-buffer-mark-word 'rejected))))))
+
+(defun agent-q-diff-buffer-counts-words (applied rejected pending)
+  "Return words for the lines of this review, and how far its hunks are decided.
+APPLIED, REJECTED and PENDING are numbers of hunks."
+  (string-join
+   `(,(agent-q-diff-buffer-all-lines-words)
+     ,@(agent-q-diff-buffer-decided-words applied rejected)
+     ,(format "%d pending" pending))
+   " · "))
 
 ;;; The files of a change, each under a heading
 
@@ -795,15 +817,9 @@ If that were several, each hunk says whose it is."
              ((= 0 applied rejected)
               (format (ngettext "%d hunk" "%d hunks" total) total))
              (t (string-join
-                 (delq nil
-                       (list (and (< 0 applied)
-                                  (format "%d of %d %s" applied total
-                                          (agent-q-diff-buffer-applied-word)))
-                             (and (< 0 rejected)
-                                  (format "%d %s" rejected
-                                          (agent-q-diff-buffer-mark-word 'rejected)))
-                             (and (< (+ applied rejected) total)
-                                  (format "%d pending" (- total applied rejected)))))
+                 (append (agent-q-diff-buffer-decided-words applied rejected total)
+                         (and (< (+ applied rejected) total)
+                              (list (format "%d pending" (- total applied rejected)))))
                  ", ")))
             (agent-q-diff-section--author-words change file)
             (and (agent-q-diff-file-change-unsaved-p file) "unsaved edits")))

@@ -203,8 +203,8 @@ Of a longer one, the end is shown.  In a narrow window, the counts need room."
         agent-q-diff-progress--most-columns
       (max 24 (min agent-q-diff-progress--most-columns
                    (- width
-                         (string-width agent-q-diff-progress--header-end)
-                         (length ": hunk 10/10 · file 10/10 · ")))))))
+                      (string-width agent-q-diff-progress--header-end)
+                      (length ": hunk 10/10 · file 10/10 · ")))))))
 
 (defun agent-q-diff-progress--in-file (hunk below)
   "Return which file point is in, and which of its hunks HUNK is, if not nil.
@@ -289,15 +289,8 @@ COUNTS is as from `agent-q-diff-buffer-counts'."
                (agent (agent-q-diff-session-agent review))
                (title (and (agent-q-diff-change-written (agent-q-diff-session-change review))
                            (agent-q-diff-session-title review))))
-    (format "%s · %s%s%d pending%s%s%s%s%s"
-            (agent-q-diff-buffer-all-lines-words)
-            (if (zerop applied)
-                ""
-              (format "%d %s · " applied (agent-q-diff-buffer-applied-word)))
-            (if (zerop rejected)
-                ""
-              (format "%d %s · " rejected (agent-q-diff-buffer-mark-word 'rejected)))
-            pending
+    (format "%s%s%s%s%s%s"
+            (agent-q-diff-buffer-counts-words applied rejected pending)
             (if (zerop conflicts)
                 ""
               (format (ngettext " · %d conflict" " · %d conflicts" conflicts) conflicts))

@@ -174,12 +174,9 @@ ITEM stands for all files of the class, and ITEMS for each."
          (applied (funcall count 'applied))
          (rejected (funcall count 'rejected)))
     (string-join
-     (delq nil
-           (list (and (< 0 applied) (format "%d %s" applied (agent-q-diff-buffer-applied-word)))
-                 (and (< 0 rejected)
-                      (format "%d %s" rejected (agent-q-diff-buffer-mark-word 'rejected)))
-                 (and (< (+ applied rejected) total)
-                      (format "%d pending" (- total applied rejected)))))
+     (append (agent-q-diff-buffer-decided-words applied rejected)
+             (and (< (+ applied rejected) total)
+                  (list (format "%d pending" (- total applied rejected)))))
      ", ")))
 
 ;;;; The summary above a diff
@@ -237,9 +234,7 @@ ITEM stands for all files of the class, and ITEMS for each."
 
 (defun agent-q-diff-overview--first (item)
   "Return the first hunk of ITEM that is pending, or else the first."
-  (let ((hunks (agent-q-diff-overview-item-hunks item)))
-    (or (seq-find (lambda (hunk) (null (aref agent-q-diff-buffer-marks hunk))) hunks)
-        (car hunks))))
+  (agent-q-diff-buffer-first-pending (agent-q-diff-overview-item-hunks item)))
 
 ;;;; The list
 
@@ -344,11 +339,7 @@ nil."
      (delq nil
            (list (and (< 0 n-files) (format (ngettext "%d file" "%d files" n-files) n-files))
                  (format (ngettext "%d hunk" "%d hunks" total) total)
-                 (agent-q-diff-buffer-all-lines-words)
-                 (and (< 0 applied) (format "%d %s" applied (agent-q-diff-buffer-applied-word)))
-                 (and (< 0 rejected)
-                      (format "%d %s" rejected (agent-q-diff-buffer-mark-word 'rejected)))
-                 (format "%d pending" pending)))
+                 (agent-q-diff-buffer-counts-words applied rejected pending)))
      " · ")))
 
 (defun agent-q-diff-overview--update (&rest _)
