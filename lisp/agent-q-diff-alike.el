@@ -272,27 +272,19 @@ COMMAND is `accept' or `reject', for what is pending, or `unapply'."
 
 (defun agent-q-diff-alike--pick (places)
   "Make hunks of their own of PLACES, and return these hunks, in order."
-  (let ((change agent-q-diff-buffer-change)
-        (picked nil))
-    ;; From the last one on, since the others stay where they are.  What moved up
-    ;; was removed below.
-    (dolist (place (sort (copy-sequence places)
-                         (lambda (one other)
-                           (let ((hunk (agent-q-diff-alike-place-hunk one))
-                                 (other-hunk (agent-q-diff-alike-place-hunk other)))
-                             (if (= hunk other-hunk)
-                                 (> (agent-q-diff-alike-place-from one)
-                                    (agent-q-diff-alike-place-from other))
-                               (> hunk other-hunk)))))
-                   picked)
-      (pcase-let ((`[,hunk ,from ,to ,is-whole ,_] place))
-        (if is-whole
-            (push hunk picked)
-          (pcase-let ((`(,n . ,index) (agent-q-diff-module-pick
-                                       (agent-q-diff-change-engine change) hunk from to)))
-            (agent-q-diff-split-show-parts change hunk n)
-            (setq picked (cons (+ hunk index)
-                               (mapcar (apply-partially #'+ (1- n)) picked)))))))))
+  (agent-q-diff-split-pick
+   agent-q-diff-buffer-change
+   (mapcar (pcase-lambda (`[,hunk ,from ,to ,is-whole ,_])
+             (if is-whole (list hunk nil nil) (list hunk from to)))
+           ;; The last one first.  What moved up was removed below.
+           (sort (copy-sequence places)
+                 (lambda (one other)
+                   (let ((hunk (agent-q-diff-alike-place-hunk one))
+                         (other-hunk (agent-q-diff-alike-place-hunk other)))
+                     (if (= hunk other-hunk)
+                         (> (agent-q-diff-alike-place-from one)
+                            (agent-q-diff-alike-place-from other))
+                       (> hunk other-hunk))))))))
 
 (defun agent-q-diff-alike--all-or-nothing (change function)
   "Call FUNCTION; its decisions on CHANGE become one.

@@ -234,22 +234,30 @@ The last hunk comes first.  FROM and TO are as from
     (or chosen
         (user-error "There is no changed line in the region"))))
 
+(defun agent-q-diff-split-pick (change chosen)
+  "Turn changed lines of CHANGE into hunks of their own; return these, in order.
+CHOSEN is a list of (HUNK FROM TO), the last lines first, since the others stay
+where they are.  FROM and TO are as from `agent-q-diff-split-lines-between', or
+nil for all of HUNK."
+  (let ((picked nil))
+    (pcase-dolist (`(,hunk ,from ,to) chosen picked)
+      (pcase-let ((`(,n . ,index)
+                   (if from
+                       (agent-q-diff-module-pick (agent-q-diff-change-engine change)
+                                                 hunk from to)
+                     '(1 . 0))))
+        (agent-q-diff-split-show-parts change hunk n)
+        (setq picked (cons (+ hunk index)
+                           (mapcar (apply-partially #'+ (1- n)) picked)))))))
+
 (defun agent-q-diff-split-pick-region (beg end)
   "Turn the changed lines between BEG and END into hunks of their own.
 Return a list of these hunks, the first one first.  If the lines cannot be
 separated from others, signal an error that says why."
   (save-restriction
     (widen)
-    (let* ((change (agent-q-diff-split-change))
-           (picked nil))
-      (pcase-dolist (`(,hunk ,from ,to) (agent-q-diff-split--chosen-lines beg end))
-        (pcase-let ((`(,n . ,index)
-                     (agent-q-diff-module-pick
-                      (agent-q-diff-change-engine change) hunk from to)))
-          (agent-q-diff-split-show-parts change hunk n)
-          (setq picked (cons (+ hunk index)
-                             (mapcar (apply-partially #'+ (1- n)) picked)))))
-      picked)))
+    (agent-q-diff-split-pick (agent-q-diff-split-change)
+                             (agent-q-diff-split--chosen-lines beg end))))
 
 ;;; How much context is shown
 
