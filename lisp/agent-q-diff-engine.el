@@ -113,6 +113,7 @@
                   observe
                   pending
                   pick
+                  pick-rows
                   plan
                   plan-all
                   plan-back
@@ -132,6 +133,7 @@
                   reviewed
                   set-mark
                   show-context
+                  side-rows
                   split
                   split-white-space
                   without-white-space

@@ -349,6 +349,36 @@ impl Review {
         Ok((n_parts, picked))
     }
 
+    /// Makes a separate hunk of some rows of hunk `hunk`, in which its lines stand side by side: of the
+    /// lines `removed` and `added`, which count its removed and its added lines from 0. All parts keep
+    /// its mark. An empty range is where these lines would be.
+    ///
+    /// Returns what [`Review::pick`] does; `None` if a change would have to be cut that cannot be: one
+    /// of a bare diff, or one that is in the target in part.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`] says why these lines cannot be separated from the others. Then nothing has
+    /// changed.
+    pub fn pick_rows(
+        &mut self,
+        hunk: usize,
+        removed: Range<usize>,
+        added: Range<usize>,
+    ) -> Result<Option<(usize, usize)>, Refusal> {
+        self.check_hunk(hunk)?;
+        let is_order = removed.start <= removed.end && added.start <= added.end;
+        let n_chosen = removed.len() + added.len();
+        if !is_order || n_chosen == 0 || n_chosen > self.proposal.n_changed_lines(hunk) {
+            return Err(Refusal::NoSuchLines);
+        }
+        let picked = self.proposal.pick_rows(hunk, removed, added)?;
+        if let Some((n_parts, _)) = picked {
+            self.become_parts(hunk, n_parts);
+        }
+        Ok(picked)
+    }
+
     /// Gives the state of hunk `hunk` to the `n_parts` hunks that replace it.
     fn repeat_state(&mut self, hunk: usize, n_parts: usize) {
         let (mark, has_failed) = (self.marks[hunk], self.has_failed[hunk]);

@@ -12,7 +12,7 @@ use agent_q_diff_engine::patch::parse::{self, FileDiff};
 use agent_q_diff_engine::proposal::{Proposal, ProposalError};
 use agent_q_diff_engine::review::{Refusal, Review};
 use agent_q_diff_engine::show::alike::{self, Kind};
-use agent_q_diff_engine::show::{confusables, words};
+use agent_q_diff_engine::show::{confusables, rows, words};
 use agent_q_diff_engine::text::Decoding;
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
@@ -343,6 +343,36 @@ fn pick<'e>(
     })
 }
 
+/// Make a separate hunk of some rows of hunk HUNK of REVIEW, whose lines stand side by side.
+///
+/// These are its removed lines from OLD up to but not including OLD-END, and its
+/// added lines from NEW up to NEW-END, each counted from 0.  Return as
+/// `agent-q-diff-module-pick' does, or nil if a change cannot be cut there: in a
+/// diff without its original, or if the target has part of it.
+#[defun]
+fn pick_rows<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    hunk: usize,
+    old: usize,
+    old_end: usize,
+    new: usize,
+    new_end: usize,
+) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let mut ongoing = ongoing(env, session)?;
+        ongoing.leave_off();
+        let (file, hunk) = ongoing.lines(env, hunk)?;
+        let picked = ongoing
+            .change
+            .pick_rows(file, hunk, old..old_end, new..new_end);
+        match answer(env, picked)? {
+            Some((n_parts, index)) => env.cons(n_parts, index),
+            None => env.intern("nil"),
+        }
+    })
+}
+
 /// Undo the split of a hunk of REVIEW, if that is what can be undone next.
 ///
 /// Return (HUNK . N): HUNK replaces its N parts; or nil if something else is
@@ -449,6 +479,31 @@ fn changed_words<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result
         let spans = hunks.iter().flat_map(words::changed_words);
         let spans = spans.map(|span| env.list((span.line, span.columns.start, span.columns.end)));
         list(env, spans.collect::<Result<Vec<_>>>()?)
+    })
+}
+
+/// Return the changes of hunk HUNK of REVIEW side by side, a list of (FIRST REMOVED ADDED).
+///
+/// Each is a run of removed lines and of the added ones that follow.  FIRST is its
+/// first line, of the lines of the hunk from 0, without its header.  REMOVED and
+/// ADDED are lists with the row of each line, ascending, counted from 0 in the run.
+#[defun]
+fn side_rows<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let mut ongoing = ongoing(env, session)?;
+        let (review, hunk) = ongoing.review(env, hunk)?;
+        let hunks = review
+            .proposal()
+            .shown_hunks_in(hunk..hunk + 1, HeadingRule::Default);
+        let blocks = hunks.iter().flat_map(rows::blocks);
+        let blocks = blocks.map(|block| {
+            let side = |rows: Vec<usize>| {
+                let rows = rows.into_iter().map(|row| row.into_lisp(env));
+                list(env, rows.collect::<Result<Vec<_>>>()?)
+            };
+            env.list((block.first, side(block.removed)?, side(block.added)?))
+        });
+        list(env, blocks.collect::<Result<Vec<_>>>()?)
     })
 }
 

@@ -151,6 +151,26 @@ impl Change {
         Ok((n_parts, picked))
     }
 
+    /// Makes a separate hunk of some rows; see [`Review::pick_rows`](crate::review::Review::pick_rows).
+    ///
+    /// # Errors
+    ///
+    /// [`Unable`] says why these lines cannot be separated from the others.
+    pub fn pick_rows(
+        &mut self,
+        file: usize,
+        hunk: usize,
+        removed: Range<usize>,
+        added: Range<usize>,
+    ) -> Result<Option<(usize, usize)>, Unable> {
+        let review = self.review_mut(file).ok_or(Unable::NoSuchEntry)?;
+        let picked = review.pick_rows(hunk, removed, added)?;
+        if let Some((n_parts, _)) = picked {
+            self.note_split(file, n_parts);
+        }
+        Ok(picked)
+    }
+
     /// Joins the latest `n` decisions and splits into one decision, to be undone together. Without
     /// any decision among them, the splits stay separate.
     pub fn join_decisions(&mut self, n: usize) {

@@ -404,6 +404,74 @@ impl Proposal {
         Ok((firsts.len(), usize::from(picked > start)))
     }
 
+    /// Makes a separate hunk of the lines of hunk `hunk` that it removes, `removed`, and adds, `added`;
+    /// see `Review::pick_rows`. `None` if a change would have to be cut in a bare diff, or in one that
+    /// is in the target in part.
+    ///
+    /// # Errors
+    ///
+    /// If a change would have to be cut whose lines others have changed. Then nothing has changed.
+    pub(crate) fn pick_rows(
+        &mut self,
+        hunk: usize,
+        removed: Range<usize>,
+        added: Range<usize>,
+    ) -> Result<Option<(usize, usize)>, Obstacle> {
+        let group = self.hunks.group(hunk).clone();
+        let atoms = &self.weave.atoms()[group.edits.clone()];
+        let mut is_cut = false;
+        // The edits of the three parts: above the lines, these, and below them.
+        let mut parts: Vec<(usize, Edit)> = Vec::new();
+        let (mut n_removed, mut n_added) = (0, 0);
+        for (index, atom) in group.edits.clone().zip(atoms) {
+            let n_known = parts.len();
+            let old = atom.old.start - group.before.start;
+            let new = atom.new.start - group.after.start;
+            let cut =
+                |line: usize, n_before: usize, len: usize| line.saturating_sub(n_before).min(len);
+            let olds =
+                [removed.start, removed.end].map(|line| cut(line, n_removed, atom.old.len()));
+            let news = [added.start, added.end].map(|line| cut(line, n_added, atom.new.len()));
+            let olds = [0, olds[0], olds[1], atom.old.len()];
+            let news = [0, news[0], news[1], atom.new.len()];
+            for part in 0..3 {
+                let edit = Edit {
+                    before: old + olds[part]..old + olds[part + 1],
+                    after: new + news[part]..new + news[part + 1],
+                };
+                if !edit.before.is_empty() || !edit.after.is_empty() {
+                    parts.push((part, edit));
+                }
+            }
+            if parts.len() > n_known + 1 {
+                self.weave.check(index)?;
+                is_cut = true;
+            }
+            (n_removed, n_added) = (n_removed + atom.old.len(), n_added + atom.new.len());
+        }
+        let begins = |at: &usize| *at == 0 || parts[at - 1].0 != parts[*at].0;
+        let firsts: Vec<usize> = (0..parts.len()).filter(begins).collect();
+        let picked = firsts.iter().position(|at| parts[*at].0 == 1);
+        let Some(picked) = picked else {
+            return Ok(None);
+        };
+        if is_cut {
+            let (is_in, is_out) = (self.is_in(hunk), self.is_out(hunk));
+            if self.bare.is_some() || is_in == is_out || self.untouched(hunk, &group)?.is_none() {
+                return Ok(None);
+            }
+            let old = original_lines(&self.weave, group.before.clone());
+            let new = self.weave.modified().lines_bytes(group.after.clone());
+            let new = Text::new(new.to_vec());
+            let edits: Vec<Edit> = parts.into_iter().map(|(_, edit)| edit).collect();
+            self.divide(hunk, &group, (&old, &new), &edits, is_in);
+        }
+        let first = group.edits.start;
+        let firsts: Vec<usize> = firsts.iter().map(|at| first + at).collect();
+        self.regroup(hunk, &firsts);
+        Ok(Some((firsts.len(), picked)))
+    }
+
     /// Returns for each of the `n` hunks from `hunk` on, but the first, how many changed lines the
     /// ones before it have.
     pub(crate) fn cuts(&self, hunk: usize, n: usize) -> Vec<usize> {

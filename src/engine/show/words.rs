@@ -149,6 +149,15 @@ pub(super) fn n_chars(lines: &[&str]) -> usize {
     lines.iter().map(|line| line.trim().chars().count()).sum()
 }
 
+/// Returns the tokens of `line` that are not white space.
+pub(super) fn words(line: &str) -> Vec<&str> {
+    let tokens = line.split_word_bounds().flat_map(|word| {
+        let is_word = word.contains(char::is_alphanumeric);
+        pieces(word, is_word)
+    });
+    tokens.filter(|token| !token.trim().is_empty()).collect()
+}
+
 /// Cuts `lines` into tokens; `None` if there are more than [`MAX_TOKENS`].
 fn tokens<'a>(lines: &[&'a str]) -> Option<Vec<Token<'a>>> {
     let mut tokens = Vec::new();

@@ -5,11 +5,12 @@ use agent_q_diff_engine::patch::locate::NotPlaced;
 use agent_q_diff_engine::proposal::Proposal;
 use agent_q_diff_engine::review::Command::{Accept, Reject, Unapply};
 use agent_q_diff_engine::review::{Fact, Mark, Refusal};
+use agent_q_diff_engine::show::rows::{self, Block};
 use agent_q_diff_engine::text::Text;
 use agent_q_diff_engine::weave::FlipError;
 
 use crate::common::compared::{compare, patched};
-use crate::common::desk::Desk;
+use crate::common::desk::{Desk, lines_of};
 use crate::common::dice::Dice;
 use crate::common::pairs::for_each_pair;
 
@@ -291,5 +292,101 @@ fn whatever_is_split_the_parts_together_are_the_proposal() {
             desk.act(hunk, Accept).expect("every part has a place");
         }
         assert_eq!(desk.live, pair.modified);
+    });
+}
+
+#[test]
+fn rows_are_picked_with_both_of_their_sides() {
+    let mut desk = Desk::of_texts("1\n.b\n.c\n.d\n2\n", "1\n.b2\n.c2\n.d2\n2\n");
+    assert_eq!(desk.review.pick_rows(0, 1..2, 1..2), Ok(Some((3, 1))));
+    desk.act(1, Accept).unwrap();
+    assert_eq!(desk.text(), "1\n.b\n.c2\n.d\n2\n");
+    desk.act(2, Accept).unwrap();
+    assert_eq!(desk.text(), "1\n.b\n.c2\n.d2\n2\n");
+    desk.act(1, Unapply).unwrap();
+    assert_eq!(desk.text(), "1\n.b\n.c\n.d2\n2\n");
+}
+
+#[test]
+fn rows_that_cannot_be_cut_out_are_refused() {
+    let mut desk = Desk::of_texts("1\na\nb\n2\n", "1\nx\ny\n2\n");
+    assert_eq!(
+        desk.review.pick_rows(0, 1..1, 0..0),
+        Err(Refusal::NoSuchLines)
+    );
+    assert_eq!(
+        desk.review.pick_rows(0, 0..3, 0..2),
+        Err(Refusal::NoSuchLines)
+    );
+    desk.edit_outside(2, 0, b"typed\n", false);
+    let refusal = desk.review.pick_rows(0, 0..1, 0..1).unwrap_err();
+    let line = 1;
+    assert_eq!(refusal, Refusal::Flip(FlipError::ChangedByUser { line }));
+    let diff = "@@ -1,4 +1,4 @@\n 1\n-a\n-b\n+x\n+y\n 2\n";
+    let mut desk = Desk::of_diff(diff, "1\na\nb\n2\n");
+    assert_eq!(desk.review.pick_rows(0, 0..1, 0..1), Ok(None));
+    assert_eq!(desk.review.pick_rows(0, 0..2, 0..2), Ok(Some((1, 0))));
+}
+
+#[test]
+fn whatever_rows_are_picked_just_they_are_applied() {
+    for_each_pair(2_000, |pair| {
+        let Ok(proposal) = Proposal::from_texts(pair.original.to_vec(), pair.modified.to_vec(), 3)
+        else {
+            return;
+        };
+        let mut dice = Dice::of(&pair.original, &pair.modified);
+        let mut desk = Desk::open(proposal, &pair.original);
+        let hunks = desk
+            .review
+            .proposal()
+            .shown_hunks_in(0..1, HeadingRule::Default);
+        let blocks = rows::blocks(&hunks[0]);
+        let chosen = dice.roll(blocks.len());
+        let Block { removed, added, .. } = &blocks[chosen];
+        let n_rows = removed.last().max(added.last()).unwrap() + 1;
+        let first = dice.roll(n_rows);
+        let last = first + dice.roll(n_rows - first);
+        let above = |rows: &[usize], row: usize| rows.iter().filter(|at| **at < row).count();
+        let cut = |rows: &[usize]| above(rows, first)..above(rows, last + 1);
+        let (picked_old, picked_new) = (cut(removed), cut(added));
+        let mut expected = lines_of(&pair.original)[..hunks[0].before.start].concat();
+        let mut at = 0;
+        for (nth, block) in blocks.iter().enumerate() {
+            let lines = &hunks[0].lines;
+            let old_end = block.first + block.removed.len();
+            expected.extend(lines[at..block.first].iter().flat_map(|line| line.text));
+            let old = &lines[block.first..old_end];
+            let new = &lines[old_end..old_end + block.added.len()];
+            let (olds, news) = if nth == chosen {
+                (picked_old.clone(), picked_new.clone())
+            } else {
+                (0..0, 0..0)
+            };
+            for line in [&old[..olds.start], &new[news], &old[olds.end..]].concat() {
+                expected.extend(line.text);
+            }
+            at = old_end + block.added.len();
+        }
+        expected.extend(hunks[0].lines[at..].iter().flat_map(|line| line.text));
+        expected.extend(lines_of(&pair.original)[hunks[0].before.end..].concat());
+        let n_above = |side: fn(&Block) -> &Vec<usize>| -> usize {
+            blocks[..chosen].iter().map(|block| side(block).len()).sum()
+        };
+        let (old_at, new_at) = (
+            n_above(|block| &block.removed),
+            n_above(|block| &block.added),
+        );
+        let picked = desk.review.pick_rows(
+            0,
+            old_at + picked_old.start..old_at + picked_old.end,
+            new_at + picked_new.start..new_at + picked_new.end,
+        );
+        let (_, index) = picked.unwrap().unwrap();
+        if desk.act(index, Accept) == Err(Refusal::Flip(FlipError::Glued)) {
+            return;
+        }
+        let shown = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+        assert_eq!(shown(&desk.live), shown(&expected));
     });
 }
