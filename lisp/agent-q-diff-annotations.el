@@ -416,6 +416,9 @@ Each function is called there without arguments, and returns a list of
                         nil))
     found))
 
+(defvar agent-q-diff-annotations-shown-hook nil
+  "Hook run in the diff buffer after annotations were shown in it anew.")
+
 (defun agent-q-diff-annotations-show ()
   "Show what is said about the lines of this diff buffer, and nothing older.
 It is what `agent-q-diff-annotations-functions' find now."
@@ -429,7 +432,8 @@ It is what `agent-q-diff-annotations-functions' find now."
       (save-restriction
         (widen)
         (pcase-dolist (`(,place . ,group) (agent-q-diff-annotations--by-place annotations))
-          (agent-q-diff-annotations--put place (nreverse group)))))))
+          (agent-q-diff-annotations--put place (nreverse group))))))
+  (run-hooks 'agent-q-diff-annotations-shown-hook))
 
 (defun agent-q-diff-annotations--by-place (annotations)
   "Return ANNOTATIONS by where they are shown, lists (PLACE . GROUP).

@@ -886,6 +886,17 @@ Return non-nil if it does so already."
           (set-window-start window (point))
           nil))))
 
+(defun agent-q-diff-current--n-lines (beg end window)
+  "Return how many lines WINDOW would show of those from BEG to END.
+Some have the property `agent-q-diff-hidden' there, as side by side."
+  (let ((n 0))
+    (while (< beg end)
+      (let ((next (next-single-char-property-change beg 'agent-q-diff-hidden nil end)))
+        (unless (get-char-property beg 'agent-q-diff-hidden window)
+          (cl-incf n (count-lines beg next)))
+        (setq beg next)))
+    n))
+
 (defun agent-q-diff-current--show-below (window hunk end bottom)
   "Show in the header line how many lines of HUNK are below WINDOW.
 HUNK is the one at point, or nil, and END is where it ends.  BOTTOM is the
@@ -897,7 +908,7 @@ Return nil if redisplay must scroll WINDOW to point first."
              (let ((bottom (or bottom
                                (agent-q-diff-current--lines-below
                                 (window-start window) (window-body-height window) window))))
-               (if (< bottom end) (count-lines bottom end) 0))))))
+               (agent-q-diff-current--n-lines bottom end window))))))
     (setq agent-q-diff-buffer-n-below (or n 0))
     (agent-q-diff-progress-update-header-line hunk)
     n))

@@ -222,14 +222,32 @@ beginning."
           (forward-line))))
     (and from (< from line) (cons from line))))
 
+(defvar-local agent-q-diff-split-rows-function nil
+  "Function that finds the rows of a hunk in a region, or nil if there are no rows.
+It is called with BEG, END and HUNK, as `agent-q-diff-split-lines-between'.
+It returns (FROM . TO), each (OLD . NEW): how many of the hunk's removed and
+added lines are above it; nil if the region has none; or t if HUNK is not shown
+in rows.")
+
+(defun agent-q-diff-split--chosen-in (beg end hunk)
+  "Return (FROM . TO) for the changed lines of HUNK between BEG and END, or nil.
+They are as from `agent-q-diff-split-lines-between', or in rows as from
+`agent-q-diff-split-rows-function'."
+  (let ((rows (if agent-q-diff-split-rows-function
+                  (funcall agent-q-diff-split-rows-function beg end hunk)
+                t)))
+    (if (eq t rows)
+        (agent-q-diff-split-lines-between beg end hunk)
+      rows)))
+
 (defun agent-q-diff-split--chosen-lines (beg end)
   "Return a list of (HUNK FROM TO) for the changed lines between BEG and END.
 The last hunk comes first.  FROM and TO are as from
-`agent-q-diff-split-lines-between'."
+`agent-q-diff-split--chosen-in'."
   (let (chosen)
     (dotimes (hunk (length agent-q-diff-buffer-positions))
       (when (< (agent-q-diff-buffer-position hunk) end)
-        (pcase (agent-q-diff-split-lines-between beg end hunk)
+        (pcase (agent-q-diff-split--chosen-in beg end hunk)
           (`(,from . ,to) (push (list hunk from to) chosen)))))
     (or chosen
         (user-error "There is no changed line in the region"))))
@@ -237,15 +255,18 @@ The last hunk comes first.  FROM and TO are as from
 (defun agent-q-diff-split-pick (change chosen)
   "Turn changed lines of CHANGE into hunks of their own; return these, in order.
 CHOSEN is a list of (HUNK FROM TO), the last lines first, since the others stay
-where they are.  FROM and TO are as from `agent-q-diff-split-lines-between', or
-nil for all of HUNK."
-  (let ((picked nil))
+where they are.  FROM and TO are as from `agent-q-diff-split--chosen-in', or nil
+for all of HUNK."
+  (let ((picked nil)
+        (engine (agent-q-diff-change-engine change)))
     (pcase-dolist (`(,hunk ,from ,to) chosen picked)
       (pcase-let ((`(,n . ,index)
-                   (if from
-                       (agent-q-diff-module-pick (agent-q-diff-change-engine change)
-                                                 hunk from to)
-                     '(1 . 0))))
+                   (pcase from
+                     ('nil '(1 . 0))
+                     ((pred integerp) (agent-q-diff-module-pick engine hunk from to))
+                     (`(,old . ,new)
+                      (or (agent-q-diff-module-pick-rows engine hunk old (car to) new (cdr to))
+                          (user-error "These rows cannot be separated from those around; in one window, lines can"))))))
         (agent-q-diff-split-show-parts change hunk n)
         (setq picked (cons (+ hunk index)
                            (mapcar (apply-partially #'+ (1- n)) picked)))))))

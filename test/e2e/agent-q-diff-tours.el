@@ -350,6 +350,20 @@ If IS-RENAMED is non-nil, it is another name; CHANGES are as for `tours-lines'."
   ("context-all" agent-q-diff-more-context "M-< +")
   (nil nil "C-c C-k"))
 
+(screens-define-tour side
+  ("side-opened" agent-q-diff-side-by-side-mode
+   (tours-propose "steps" (tours-lines 70)
+                  (tours-lines 70 3 "line three" 4 '("line 4" "new 4") 7 nil 8 nil
+                               40 (mapcar (lambda (n) (format "added %d" n))
+                                          (number-sequence 1 30)))
+                  "Steps")
+   "C-x 1 |")
+  ("side-a" nil "a")
+  ("side-scrolled" nil "C-v")
+  ("side-left" nil "C-x o M-v r")
+  ("side-ended" agent-q-diff-side-by-side-mode "|")
+  (nil nil "q"))
+
 (defun tours-blocks (n &optional changed)
   "Return N equal blocks, but for the one with the number CHANGED."
   (mapconcat (lambda (number)

@@ -659,4 +659,56 @@ C-c C-c = accept"))
     (e2e-wait-for (equal "two\n" (e2e-read "p/s/x")))))
 
 (provide 'keys-test)
+;;;; Side by side
+
+(defun keys-side-rows ()
+  "Return the rows of the screen in two windows, (LEFT . RIGHT), without bars."
+  (cl-loop for line in (split-string (e2e-screen) "\n")
+           when (string-match "\\`[▌ ]\\([^|]*?\\) *|[▌ ]\\(.*?\\) *\\'" line)
+           collect (cons (match-string 1 line) (match-string 2 line))))
+
+(defun keys-side-p ()
+  "Return non-nil if each row of the screen shows old and new of the same line."
+  (let ((rows (cddr (keys-side-rows))))
+    (and rows
+         (seq-every-p (pcase-lambda (`(,old . ,new))
+                        (and (not (string-prefix-p "+" old))
+                             (not (string-prefix-p "-" new))
+                             (or (not (seq-some (lambda (row) (string-match-p "\\`[ @]" row))
+                                                (list old new)))
+                                 ;; One of the windows is wider, and may show more.
+                                 (let ((n (min (length old) (length new))))
+                                   (equal (substring old 0 (max 0 (- n 2)))
+                                          (substring new 0 (max 0 (- n 2))))))))
+                      ;; The mode lines.
+                      (seq-remove (lambda (row) (string-search "Agent-Q" (car row))) rows)))))
+
+(ert-deftest e2e-keys-side-by-side-rows-stay-together-however-one-scrolls ()
+  (random "side")
+  (let* ((e2e-size '(90 . 24))
+         (lines (cl-loop for n below 120 collect (format "line %d\n" n)))
+         (new (mapcan (lambda (line)
+                        (pcase (random 9)
+                          (0 nil)
+                          (1 (cons line (cl-loop repeat (random 25) collect "new\n")))
+                          (2 (list (concat "x " line)))
+                          (_ (list line))))
+                      (append (seq-take lines 40) (seq-drop lines 75)))))
+    (e2e-with-emacs
+      (e2e-propose 'key 'call (e2e-proposal "target" :original (apply #'concat lines)
+                                            :modified (apply #'concat new)))
+      (e2e-see "hunk 1/")
+      (e2e-keys "C-x 1 |")
+      (e2e-wait-for (keys-side-p))
+      (dolist (keys '("C-n C-n C-n" "C-v" "C-v" "C-n C-n" "C-p C-p C-p" "C-x o C-v" "n" "M-v"
+                      "C-p C-p C-p C-p" "C-x o C-n" "C-v C-v" "p" "a" "C-l" "C-l" "C-n" ">"
+                      "M-v" "C-x o M-v" "C-n C-n C-n C-n" "<" "C-v C-n C-n C-n C-n C-n"))
+        (e2e-keys keys)
+        (ert-info (keys)
+          (e2e-wait-for (keys-side-p))))
+      (e2e-keys "|")
+      (e2e-see-gone "|[▌ ]")
+      (e2e-keys "C-]")
+      (e2e-answer 'call))))
+
 ;;; keys-test.el ends here
