@@ -353,15 +353,18 @@ See `agent-q-diff-refresh-delay'."
     (cancel-timer agent-q-diff-signs--refresh-timer)
     (setq agent-q-diff-signs--refresh-timer nil)))
 
+(defvar-local agent-q-diff-signs-is-drawn nil
+  "Non-nil if the review of this buffer is drawn elsewhere as well.")
+
 (defun agent-q-diff-signs--refresh (buffer)
-  "Update the signs in the diff buffer BUFFER, if it is visible."
+  "Update the signs in the diff buffer BUFFER, if it or its drawing is visible."
   (when (buffer-live-p buffer)
     (with-current-buffer buffer
       (setq agent-q-diff-signs--refresh-timer nil)
       (when (and agent-q-diff-buffer-review
                  (not (agent-q-diff-buffer-ended-p))
                  (null agent-q-diff-change-in-progress)
-                 (get-buffer-window buffer t))
+                 (or agent-q-diff-signs-is-drawn (get-buffer-window buffer t)))
         ;; Problems with the target are reported when it is needed.
         (ignore-error agent-q-diff-error
           (agent-q-diff-signs-follow))))))

@@ -49,6 +49,7 @@
                   counts
                   decision
                   describe
+                  drawn
                   edit-outside
                   end-turns
                   fail
@@ -439,6 +440,14 @@ TEXT is the target's text there, whether HUNK is applied or not.  If the
 place is not known, signal an error that says why."
   (pcase-let ((`(,line . ,text) (agent-q-diff-module-live-lines review hunk)))
     (cons line (agent-q-diff-engine-text text))))
+
+(defun agent-q-diff-engine-drawn (review file from to)
+  "Return what can be drawn in FILE of REVIEW at lines from FROM up to TO.
+See `agent-q-diff-module-drawn'; the texts are decoded."
+  (mapcar (pcase-lambda (`(,hunk ,line ,is-in ,old ,new))
+            (list hunk line is-in
+                  (agent-q-diff-engine-text old) (agent-q-diff-engine-text new)))
+          (agent-q-diff-module-drawn review file from to)))
 
 (defun agent-q-diff-engine-report (review n-chars n-now path)
   "Return (COUNTS SIDE . HUNKS) for REVIEW; see `agent-q-diff-module-report'.

@@ -347,7 +347,7 @@ END is where the next line begins.  A no-newline marker is part of its line."
   (seq-count (apply-partially #'eq ?\n) (overlay-get overlay 'after-string)))
 
 (defun agent-q-diff-side--cut-to (n position window)
-  "Have only the last N rows of all strings above POSITION in WINDOW, which begins there."
+  "Leave the last N rows of all strings above POSITION, where WINDOW begins."
   (let* ((overlays (agent-q-diff-side--strings position window))
          (n-cut (- (apply #'+ (mapcar #'agent-q-diff-side--n-rows overlays)) n)))
     (dolist (overlay overlays)
@@ -485,7 +485,8 @@ Only lines that the selected window shows count."
 ;;;; What a window does not show
 
 (defun agent-q-diff-side--hidden-p (position &optional window)
-  "Return non-nil if WINDOW, by default the selected one, hides the line at POSITION."
+  "Return non-nil if the line at POSITION is hidden in WINDOW.
+By default, that is the selected window."
   (get-char-property position 'agent-q-diff-hidden (or window (selected-window))))
 
 (defun agent-q-diff-side--found-p (beg _end)
@@ -493,7 +494,7 @@ Only lines that the selected window shows count."
   (not (agent-q-diff-side--hidden-p beg)))
 
 (defun agent-q-diff-side--copy (beg end &optional delete)
-  "Return the text from BEG to END that is to be seen in the selected window.
+  "Return the text from BEG to END that is seen in the selected window.
 DELETE is as for `filter-buffer-substring-function'."
   (if (or delete (not (eq (current-buffer) (window-buffer))))
       (funcall (default-value 'filter-buffer-substring-function) beg end delete)
@@ -604,7 +605,7 @@ All keys work in both windows, which scroll together."
 ;;;; By itself
 
 (defun agent-q-diff-side--appear (window)
-  "Show old and new lines side by side if WINDOW, of the diff buffer, is wide enough."
+  "Show old and new lines side by side if WINDOW is wide enough for that."
   (with-current-buffer (window-buffer window)
     (when (and agent-q-diff-side-by-side-width
                (<= agent-q-diff-side-by-side-width (window-total-width window))

@@ -27,7 +27,7 @@ KEYWORDS are further arguments of `agent-q-diff-review', a list."
 ;;;; What a window shows
 
 (defun aqd-side-strings (position window)
-  "Return the rows that strings show above POSITION in WINDOW, a list of strings."
+  "Return the rows of strings above POSITION in WINDOW, a list of strings."
   (let ((overlays (seq-filter (lambda (overlay)
                                 (and (= position (overlay-end overlay))
                                      (overlay-get overlay 'after-string)

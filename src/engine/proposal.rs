@@ -85,6 +85,19 @@ pub enum Obstacle {
     Flip(#[from] FlipError),
 }
 
+/// A change in its place in the target, where it can be drawn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Drawn<'a> {
+    /// The line of the target (0-based) at which it is or would be.
+    pub line: usize,
+    /// Whether the target holds the new lines instead of the old ones.
+    pub is_in: bool,
+    /// The lines that it removes.
+    pub old: &'a [u8],
+    /// The lines that it adds.
+    pub new: &'a [u8],
+}
+
 /// A proposal: its hunks, woven with the target.
 #[derive(Debug, Clone)]
 pub struct Proposal {
@@ -258,6 +271,28 @@ impl Proposal {
     /// `hunk`, certain or not; `None` if it has none.
     pub fn line(&self, hunk: usize) -> Option<usize> {
         self.weave.line_of(self.hunks.atoms(hunk).start)
+    }
+
+    /// Returns the changes of hunk `hunk` that can be drawn in the target, in order: those that could
+    /// be made there, or undone. If its place is not certain, there are none.
+    pub fn drawn(&self, hunk: usize) -> Vec<Drawn<'_>> {
+        if self.place(hunk).is_err() {
+            return Vec::new();
+        }
+        let drawn = self.hunks.atoms(hunk).filter_map(|index| {
+            self.weave.check(index).ok()?;
+            let line = self.weave.line_of(index)?;
+            let atom = &self.weave.atoms()[index];
+            let [old, new] = [false, true].map(|is_new| self.weave.side(atom, is_new));
+            let is_in = atom.is_applied;
+            Some(Drawn {
+                line,
+                is_in,
+                old,
+                new,
+            })
+        });
+        drawn.collect()
     }
 
     /// Records that somebody confirmed the weave's place for hunk `hunk`.

@@ -507,6 +507,44 @@ fn side_rows<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Val
     })
 }
 
+/// Return the changes of file FILE of REVIEW that can be drawn in its target, in order.
+///
+/// They are those at its lines from FROM up to TO, both counted from 0.  Each is (HUNK
+/// LINE IS-IN OLD NEW): a change of HUNK is, or would be, at LINE, and the target has
+/// the lines NEW if IS-IN is non-nil, and otherwise the lines OLD.  A hunk without a
+/// certain place has none, nor are there changes that others have changed.
+#[defun]
+fn drawn<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    file: usize,
+    from: usize,
+    to: usize,
+) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let ongoing = ongoing(env, session)?;
+        let mut all = Vec::new();
+        let review = ongoing
+            .change
+            .files()
+            .get(file)
+            .and_then(|file| file.review());
+        if let Some(review) = review {
+            let proposal = review.proposal();
+            for hunk in 0..proposal.n_hunks() {
+                let number = ongoing.change.number(file, Entry::Hunk(hunk));
+                let mut drawn = proposal.drawn(hunk);
+                drawn.retain(|drawn| (from..to).contains(&drawn.line));
+                for drawn in drawn {
+                    let (old, new) = (text(env, drawn.old)?, text(env, drawn.new)?);
+                    all.push(env.list((number, drawn.line, drawn.is_in, old, new))?);
+                }
+            }
+        }
+        list(env, all)
+    })
+}
+
 /// Return (START . END), the lines that hunk HUNK of REVIEW changes.
 ///
 /// They are lines of the modified text, from 0, without the one at END and

@@ -364,6 +364,37 @@ If IS-RENAMED is non-nil, it is another name; CHANGES are as for `tours-lines'."
   ("side-ended" agent-q-diff-side-by-side-mode "|")
   (nil nil "q"))
 
+(screens-define-tour in-file
+  ("in-file-opened" agent-q-diff-in-file
+   (tours-propose "steps" (tours-lines 70)
+                  (tours-lines 70 3 "line three" 4 '("line 4" "new 4") 7 nil 8 nil
+                               26 '("added before" "line 26") 40 "forty" 42 nil
+                               60 (mapcar (lambda (n) (format "added %d" n))
+                                          (number-sequence 1 30)))
+                  "Steps")
+   "C-x 1 F")
+  ("in-file-next" agent-q-diff-in-file-next "C-c \" n")
+  ("in-file-previous" agent-q-diff-in-file-previous "C-c \" p")
+  ("in-file-accepted" agent-q-diff-in-file-accept "C-c \" a")
+  ("in-file-rejected" agent-q-diff-in-file-reject "C-c \" r")
+  ("in-file-undo" agent-q-diff-in-file-undo "C-c \" /")
+  ("in-file-redo" agent-q-diff-in-file-redo "C-c \" ?")
+  ("in-file-split" agent-q-diff-in-file-split "C-c \" n C-c \" s")
+  ("in-file-pending" agent-q-diff-in-file-next-pending "C-c \" .")
+  ("in-file-comment" agent-q-diff-in-file-comment "C-c \" c" )
+  (nil nil ("Why?") "RET")
+  ("in-file-accepted-alike" agent-q-diff-in-file-accept-alike "C-c \" l a")
+  ("in-file-unapplied" agent-q-diff-in-file-unapply "C-c \" p C-c \" u")
+  ("in-file-rejected-alike" agent-q-diff-in-file-reject-alike "C-c \" l r")
+  ("in-file-typed" nil "M-< t y p e d RET")
+  ("in-file-diff" agent-q-diff-in-file-diff "C-c \" F")
+  ("in-file-q" agent-q-diff-in-file-finish "F C-c \" q")
+  (nil nil "n")
+  ("in-file-reject-all" agent-q-diff-in-file-reject-all "C-c \" C-k"))
+
+(screens-define-tour in-file-all
+  ("in-file-all" agent-q-diff-in-file-accept-all (tours-propose-demo) "C-x 1 F C-c \" C-c"))
+
 (defun tours-blocks (n &optional changed)
   "Return N equal blocks, but for the one with the number CHANGED."
   (mapconcat (lambda (number)

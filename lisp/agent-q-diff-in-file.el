@@ -1,0 +1,591 @@
+;;; agent-q-diff-in-file.el --- A review drawn in the file's own buffer  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The file's own buffer shows what is proposed for it: lines that would go are struck
+;; through, and what would come stands below them.  All of it is drawn by overlays, so
+;; the buffer's text, its undo list and the file know nothing of it; you edit and search
+;; as ever.  Keys after a prefix decide: each runs its command in the diff buffer, on the
+;; hunk at point, so marks, undoing and messages are the same there and here.
+;;
+;; Only the lines that windows show are drawn.  A change that could not be made where it
+;; is, because somebody has edited its lines, is not drawn; the diff buffer says why.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
+(require 'agent-q-diff-text)
+(require 'agent-q-diff-file-change)
+(require 'agent-q-diff-change)
+(require 'agent-q-diff-decide)
+(require 'agent-q-diff-session)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-display)
+(require 'agent-q-diff-navigation)
+(require 'agent-q-diff-edit)
+(require 'agent-q-diff-lifecycle)
+(require 'agent-q-diff-commands)
+(require 'agent-q-diff-alike)
+
+(defvar agent-q-diff-in-file-mode)
+
+(defcustom agent-q-diff-begin-in-file nil
+  "Non-nil if a review that gets a window shows the file in it, not the diff.
+See `agent-q-diff-in-file'.  Where no file has the text yet, the diff is shown."
+  :type 'boolean
+  :group 'agent-q-diff-review)
+
+(defcustom agent-q-diff-in-file-lines 30
+  "Number of proposed lines in a row that are drawn in the file's buffer.
+Of more, the rest is counted; the diff buffer has all."
+  :type 'natnum
+  :group 'agent-q-diff-review)
+
+(defface agent-q-diff-in-file-old
+  '((t :inherit diff-removed :strike-through t :extend t))
+  "Face of lines in a file's buffer that a change removes, or has removed."
+  :group 'agent-q-diff-faces)
+
+(defface agent-q-diff-in-file-new
+  '((t :inherit diff-added :extend t))
+  "Face of lines in a file's buffer that a change adds, or has added."
+  :group 'agent-q-diff-faces)
+
+;;;; State
+
+(defvar-local agent-q-diff-in-file--diff nil
+  "In the buffer of a file: the diff buffer of the review that is drawn.")
+
+(defvar-local agent-q-diff-in-file--overlays nil
+  "The overlays that draw the review in this buffer.")
+
+(defvar-local agent-q-diff-in-file--range nil
+  "The lines that are drawn, (FROM . TO) from 0, of the text with a given tick.
+The value is (TICK FROM . TO).")
+
+(defvar-local agent-q-diff-in-file--buffers nil
+  "In a diff buffer: the buffers of files in which its review is drawn.")
+
+;; Another major mode, as after `revert-buffer', changes nothing about the review.
+(dolist (variable '(agent-q-diff-in-file-mode agent-q-diff-in-file--diff
+                    agent-q-diff-in-file--overlays agent-q-diff-in-file--range
+                    agent-q-diff-in-file--buffers))
+  (put variable 'permanent-local t))
+(dolist (function '(agent-q-diff-in-file--scrolled agent-q-diff-in-file--appear
+                    agent-q-diff-in-file--erase))
+  (put function 'permanent-local-hook t))
+
+(defun agent-q-diff-in-file--diff-or-nil ()
+  "Return the diff buffer whose open review is drawn in this buffer, or nil."
+  (let ((diff agent-q-diff-in-file--diff))
+    (and (buffer-live-p diff)
+         (with-current-buffer diff
+           (and agent-q-diff-buffer-is-made (not (agent-q-diff-buffer-ended-p))))
+         diff)))
+
+(defun agent-q-diff-in-file--index (diff)
+  "Return the index of this buffer's file in the change of the buffer DIFF, or nil."
+  (let ((buffer (current-buffer)))
+    (with-current-buffer diff
+      (seq-position (agent-q-diff-change-files agent-q-diff-buffer-change) buffer
+                    (lambda (file buffer)
+                      (eq buffer (agent-q-diff-file-change-buffer file)))))))
+
+;;;; Drawing
+
+(defun agent-q-diff-in-file--line (text)
+  "Return TEXT, a line of a proposal, so that no character in it misleads."
+  (agent-q-diff-visible text most-positive-fixnum '(?\t)))
+
+(defun agent-q-diff-in-file--n-lines ()
+  "Return how many lines in a row are drawn: no more than fit, with some around.
+One cannot scroll in what is drawn."
+  (apply #'min agent-q-diff-in-file-lines
+         (mapcar (lambda (window) (max 5 (- (window-body-height window) 8)))
+                 (get-buffer-window-list nil nil t))))
+
+(defun agent-q-diff-in-file--string (text face)
+  "Return TEXT, lines, as a string with FACE; of too many, only the first ones."
+  (let* ((lines (split-string (string-remove-suffix "\n" text) "\n"))
+         (n-shown (agent-q-diff-in-file--n-lines))
+         (n-more (- (length lines) n-shown))
+         (shown (mapconcat (lambda (line) (concat (agent-q-diff-in-file--line line) "\n"))
+                           (if (< 1 n-more) (seq-take lines n-shown) lines)
+                           "")))
+    (concat (propertize shown 'face face)
+            (and (< 1 n-more)
+                 (propertize (substitute-command-keys
+                              (format "… %d more lines; \\<agent-q-diff-in-file-mode-map>\\[agent-q-diff-in-file-diff] shows the diff\n"
+                                      n-more))
+                             'face 'agent-q-diff-warning)))))
+
+(defun agent-q-diff-in-file--put (hunk beg end &rest properties)
+  "Put an overlay of HUNK with PROPERTIES from BEG to END."
+  (let ((overlay (make-overlay beg end)))
+    (overlay-put overlay 'agent-q-diff-in-file hunk)
+    (while properties
+      (overlay-put overlay (pop properties) (pop properties)))
+    (push overlay agent-q-diff-in-file--overlays)))
+
+(defun agent-q-diff-in-file--end (beg text)
+  "Return where TEXT, lines that are in this buffer from BEG on, ends."
+  (save-excursion
+    (goto-char beg)
+    (forward-line (+ (seq-count (apply-partially #'eq ?\n) text)
+                     (if (string-match-p "[^\n]\\'" text) 1 0)))
+    (point)))
+
+(defun agent-q-diff-in-file--put-lines (hunk position text face &optional is-above)
+  "Draw TEXT, lines that are not in this buffer, with FACE at POSITION, for HUNK.
+If IS-ABOVE is non-nil, it is above the line there."
+  (let* ((string (agent-q-diff-in-file--string text face))
+         (is-after-end (and (= position (point-max))
+                            (/= position (point-min))
+                            (/= ?\n (char-before position)))))
+    (when is-after-end
+      (setq string (concat "\n" (string-remove-suffix "\n" string))))
+    (agent-q-diff-in-file--put hunk position position
+                               (if is-above 'before-string 'after-string) string
+                               'priority (if is-above 1 0))))
+
+(defun agent-q-diff-in-file--put-label (hunk beg mark)
+  "Say at the end of the line at BEG what HUNK, which has MARK, is."
+  (let ((word (with-current-buffer agent-q-diff-in-file--diff
+                (agent-q-diff-buffer-mark-word mark)))
+        (end (save-excursion (goto-char beg) (line-end-position))))
+    (agent-q-diff-in-file--put
+     hunk end end
+     'after-string (propertize (format "  [%s]" word)
+                               'face (if (eq mark 'applied)
+                                         'agent-q-diff-applied
+                                       'agent-q-diff-rejected)))))
+
+(defun agent-q-diff-in-file--draw-change (change mark)
+  "Draw CHANGE, (HUNK LINE IS-IN OLD NEW), of a hunk with MARK."
+  (pcase-let* ((`(,hunk ,line ,is-in ,old ,new) change)
+               (beg (save-excursion
+                      (goto-char (point-min))
+                      (forward-line line)
+                      (point)))
+               (here (if is-in new old))
+               (end (agent-q-diff-in-file--end beg here)))
+    (cond
+     (is-in
+      (agent-q-diff-in-file--put hunk beg end 'face 'agent-q-diff-in-file-new)
+      (when (and (null mark) (not (string-empty-p old)))
+        (agent-q-diff-in-file--put-lines hunk beg old 'agent-q-diff-in-file-old t)))
+     ((eq mark 'rejected)
+      (agent-q-diff-in-file--put hunk beg end))
+     (t
+      (agent-q-diff-in-file--put hunk beg end 'face 'agent-q-diff-in-file-old)
+      (unless (string-empty-p new)
+        (agent-q-diff-in-file--put-lines hunk end new 'agent-q-diff-in-file-new))))
+    (when mark
+      (agent-q-diff-in-file--put-label
+       hunk (if (string-empty-p here) (max (point-min) (1- beg)) beg) mark))))
+
+(defun agent-q-diff-in-file--erase ()
+  "Remove all that is drawn in this buffer."
+  (mapc #'delete-overlay agent-q-diff-in-file--overlays)
+  (setq agent-q-diff-in-file--overlays nil
+        agent-q-diff-in-file--range nil))
+
+(defun agent-q-diff-in-file--seen ()
+  "Return (FROM . TO), the lines from 0 that are in windows, and some more."
+  (let ((lines (mapcan (lambda (window)
+                         (let ((line (1- (line-number-at-pos (window-start window) t)))
+                               (height (window-total-height window)))
+                           (list (max 0 (- line height)) (+ line (* 3 height)))))
+                       (get-buffer-window-list nil nil t))))
+    (if lines
+        (cons (apply #'min lines) (apply #'max lines))
+      '(0 . 0))))
+
+(defun agent-q-diff-in-file--draw (&optional range)
+  "Draw what is proposed for this buffer's file at the lines of RANGE.
+That is (FROM . TO), by default for the lines that windows show."
+  (agent-q-diff-in-file--erase)
+  (when-let* ((diff (agent-q-diff-in-file--diff-or-nil))
+              (index (agent-q-diff-in-file--index diff)))
+    (let* ((range (or range (save-restriction (widen) (agent-q-diff-in-file--seen))))
+           (marks (buffer-local-value 'agent-q-diff-buffer-marks diff))
+           (changes (with-current-buffer diff
+                      (agent-q-diff-engine-drawn
+                       (agent-q-diff-change-engine agent-q-diff-buffer-change)
+                       index (car range) (cdr range)))))
+      (setq agent-q-diff-in-file--range (cons (buffer-chars-modified-tick) range))
+      (save-match-data
+        (save-restriction
+          (widen)
+          (dolist (change changes)
+            (when (< (car change) (length marks))
+              (agent-q-diff-in-file--draw-change change (aref marks (car change))))))))))
+
+(defun agent-q-diff-in-file--draw-seen ()
+  "Draw the lines that are in windows, unless they are drawn.
+After an edit, what is drawn moves with its lines until the review has followed."
+  (pcase agent-q-diff-in-file--range
+    (`(,tick ,from . ,to)
+     (pcase-let ((`(,first . ,last)
+                  (save-restriction (widen) (agent-q-diff-in-file--seen))))
+       (unless (or (/= tick (buffer-chars-modified-tick))
+                   (and (<= from first)
+                        (<= (min last (line-number-at-pos (point-max) t)) to)))
+         (agent-q-diff-in-file--draw))))))
+
+(defun agent-q-diff-in-file--scrolled (window _start)
+  "Draw what is in WINDOW now."
+  (let ((buffer (window-buffer window)))
+    (run-with-timer 0 nil (lambda ()
+                            (when (buffer-live-p buffer)
+                              (with-current-buffer buffer
+                                (agent-q-diff-in-file--draw-seen)))))))
+
+(defun agent-q-diff-in-file--refresh (&rest _)
+  "Draw the review of this diff buffer again, wherever it is drawn."
+  (dolist (buffer agent-q-diff-in-file--buffers)
+    (when (buffer-live-p buffer)
+      (with-current-buffer buffer
+        (agent-q-diff-in-file--draw)))))
+
+;;;; The hunk at point
+
+(defun agent-q-diff-in-file--hunk-here ()
+  "Return the hunk that is drawn at the line at point, or nil."
+  (let ((found nil))
+    (dolist (overlay (overlays-in (line-beginning-position) (1+ (line-end-position))))
+      (when-let ((hunk (overlay-get overlay 'agent-q-diff-in-file)))
+        (when (or (null found) (< hunk found))
+          (setq found hunk))))
+    found))
+
+(defun agent-q-diff-in-file--line-of (diff hunk)
+  "Return the line, from 0, of HUNK of the buffer DIFF in its target, or nil."
+  (with-current-buffer diff
+    (agent-q-diff-engine-hunk-line (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk))))
+
+(defun agent-q-diff-in-file--hunk-before (diff index)
+  "Return the last hunk of file INDEX of the buffer DIFF up to point, or nil."
+  (let ((line (1- (line-number-at-pos nil t))))
+    (seq-find (lambda (hunk)
+                (when-let ((at (agent-q-diff-in-file--line-of diff hunk)))
+                  (<= at line)))
+              (nreverse (append (with-current-buffer diff
+                                  (agent-q-diff-change-hunks-of agent-q-diff-buffer-change
+                                                                index))
+                                nil)))))
+
+(defun agent-q-diff-in-file--goto (hunk)
+  "Move to HUNK of this diff buffer in its file's buffer, in this window."
+  (let ((target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk)))
+        (line (agent-q-diff-in-file--line-of (current-buffer) hunk)))
+    (cond
+     ((not (buffer-live-p target))
+      (message "The file of the next hunk is not visited; the diff shows it"))
+     (t
+      (agent-q-diff-in-file--turn-on target (current-buffer))
+      (unless (eq target (window-buffer))
+        (switch-to-buffer target nil t))
+      (set-buffer target)
+      (when line
+        (when (buffer-narrowed-p)
+          (widen))
+        (goto-char (agent-q-diff-text-position target line))
+        (when (eq target (window-buffer))
+          ;; What is drawn below needs room.
+          (recenter (min 5 (/ (window-body-height) 4)))))
+      (agent-q-diff-in-file--draw-seen)))))
+
+;;;; Commands
+
+(defun agent-q-diff-in-file--run (command &optional needs-hunk)
+  "Run COMMAND in the diff buffer on the hunk at point; show the next one here.
+If NEEDS-HUNK is non-nil, refuse it where no hunk is drawn.  COMMAND does not
+see a region of this buffer."
+  (let* ((target (current-buffer))
+         (diff (or (agent-q-diff-in-file--diff-or-nil)
+                   (user-error "No open review is drawn here")))
+         (index (agent-q-diff-in-file--index diff))
+         (here (agent-q-diff-in-file--hunk-here)))
+    (when (and needs-hunk (null here))
+      (user-error
+       (substitute-command-keys
+        "No change is drawn on this line; \\<agent-q-diff-in-file-mode-map>\\[agent-q-diff-in-file-next] goes to the next")))
+    (let ((at (or here (and index (agent-q-diff-in-file--hunk-before diff index)))))
+      (with-current-buffer diff
+        (agent-q-diff-buffer-complete)
+        (when at
+          (agent-q-diff-buffer-goto-hunk at))
+        (deactivate-mark)
+        (call-interactively command)
+        (when (and (buffer-live-p diff)
+                   (not (agent-q-diff-buffer-ended-p)))
+          (let ((said (current-message))
+                (next (agent-q-diff-buffer-hunk-at-point)))
+            ;; What was inserted above point has moved it.
+            (unless (or (null next)
+                        (and (buffer-live-p target)
+                             (eql next (with-current-buffer target
+                                         (agent-q-diff-in-file--hunk-here)))))
+              (agent-q-diff-in-file--goto next))
+            (when said
+              (message "%s" said))))))
+    (set-buffer (window-buffer))))
+
+(defmacro agent-q-diff-in-file--define (name command needs-hunk docstring)
+  "Define the command NAME, to run COMMAND on the hunk at point.
+NEEDS-HUNK is as for `agent-q-diff-in-file--run'.  DOCSTRING is that of NAME."
+  (declare (indent 3) (doc-string 4))
+  `(defun ,name ()
+     ,docstring
+     (interactive)
+     (agent-q-diff-in-file--run #',command ,needs-hunk)))
+
+(agent-q-diff-in-file--define agent-q-diff-in-file-accept agent-q-diff-accept-hunk t
+  "Accept the hunk that is drawn at point, and go to the next pending one.")
+
+(agent-q-diff-in-file--define agent-q-diff-in-file-reject agent-q-diff-reject-hunk t
+  "Reject the hunk that is drawn at point, and go to the next pending one.")
+
+(agent-q-diff-in-file--define agent-q-diff-in-file-unapply agent-q-diff-unapply-hunk t
+  "Take the hunk that is drawn at point out of the file again.")
+
+(agent-q-diff-in-file--define agent-q-diff-in-file-comment agent-q-diff-comment-here t
+  "Comment on the hunk that is drawn at point; the agent reads it.")
+
+(agent-q-diff-in-file--define agent-q-diff-in-file-split agent-q-diff-split-hunk t
+  "Split the hunk that is drawn at point into its smallest parts.")
+
+(agent-q-diff-in-file--define agent-q-diff-in-file-accept-alike agent-q-diff-accept-alike t
+  "Accept all hunks that make the same change as the one that is drawn at point.")
+
+(agent-q-diff-in-file--define agent-q-diff-in-file-reject-alike agent-q-diff-reject-alike t
+  "Reject all hunks that make the same change as the one that is drawn at point.")
+
+(agent-q-diff-in-file--define agent-q-diff-in-file-next-pending agent-q-diff-next-pending nil
+  "Go to the next hunk that is pending, in whatever file.")
+
+(agent-q-diff-in-file--define agent-q-diff-in-file-undo agent-q-diff-undo nil
+  "Undo the last decision of the review, in the file as well.")
+
+(agent-q-diff-in-file--define agent-q-diff-in-file-redo agent-q-diff-redo nil
+  "Redo the decision that was undone last.")
+
+(agent-q-diff-in-file--define agent-q-diff-in-file-finish agent-q-diff-finish nil
+  "Finish the review that is drawn here.")
+
+(agent-q-diff-in-file--define agent-q-diff-in-file-accept-all agent-q-diff-accept-all nil
+  "Accept all pending hunks of the review that is drawn here, and finish it.")
+
+(agent-q-diff-in-file--define agent-q-diff-in-file-reject-all agent-q-diff-reject-all nil
+  "Reject all pending hunks of the review that is drawn here, and finish it.")
+
+(defun agent-q-diff-in-file-next (&optional n)
+  "Go to the Nth next hunk of the review that is drawn here, in whatever file."
+  (interactive "p")
+  (let ((n (or n 1)))
+    ;; Between two hunks, the one above counts as the one at point.
+    (agent-q-diff-in-file--run
+     (lambda ()
+       (interactive)
+       (if (< 0 n)
+           (agent-q-diff-next-hunk n)
+         (agent-q-diff-previous-hunk (- n)))))))
+
+(defun agent-q-diff-in-file-previous (&optional n)
+  "Go to the Nth previous hunk of the review that is drawn here."
+  (interactive "p")
+  (agent-q-diff-in-file-next (- (or n 1))))
+
+(defun agent-q-diff-in-file-diff ()
+  "Show the diff buffer in this window, at the hunk at point."
+  (interactive)
+  (let* ((diff (or (agent-q-diff-in-file--diff-or-nil)
+                   (user-error "No open review is drawn here")))
+         (index (agent-q-diff-in-file--index diff))
+         (hunk (or (agent-q-diff-in-file--hunk-here)
+                   (and index (agent-q-diff-in-file--hunk-before diff index)))))
+    (with-current-buffer diff
+      (agent-q-diff-in-file--leave)
+      (switch-to-buffer diff nil t)
+      (when hunk
+        (agent-q-diff-buffer-goto-hunk hunk)))
+    (set-buffer (window-buffer))))
+
+;;;; The mode
+
+(defvar agent-q-diff-in-file-command-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "n" #'agent-q-diff-in-file-next)
+    (define-key map "p" #'agent-q-diff-in-file-previous)
+    (define-key map "." #'agent-q-diff-in-file-next-pending)
+    (define-key map "a" #'agent-q-diff-in-file-accept)
+    (define-key map "r" #'agent-q-diff-in-file-reject)
+    (define-key map "u" #'agent-q-diff-in-file-unapply)
+    (define-key map "c" #'agent-q-diff-in-file-comment)
+    (define-key map "s" #'agent-q-diff-in-file-split)
+    (define-key map "la" #'agent-q-diff-in-file-accept-alike)
+    (define-key map "lr" #'agent-q-diff-in-file-reject-alike)
+    (define-key map "/" #'agent-q-diff-in-file-undo)
+    (define-key map "?" #'agent-q-diff-in-file-redo)
+    (define-key map "q" #'agent-q-diff-in-file-finish)
+    (define-key map "\C-c" #'agent-q-diff-in-file-accept-all)
+    (define-key map "\C-k" #'agent-q-diff-in-file-reject-all)
+    (define-key map "F" #'agent-q-diff-in-file-diff)
+    map)
+  "Keys for a review that is drawn in a file's buffer, after a prefix.
+With `repeat-mode', they need the prefix only once.")
+
+(map-keymap (lambda (_event command)
+              (when (symbolp command)
+                (put command 'repeat-map 'agent-q-diff-in-file-command-map)))
+            agent-q-diff-in-file-command-map)
+
+(defvar agent-q-diff-in-file-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "C-c \"") agent-q-diff-in-file-command-map)
+    map)
+  "Keymap of `agent-q-diff-in-file-mode'.")
+
+(define-minor-mode agent-q-diff-in-file-mode
+  "Draw the review of this buffer's file in it, as far as it is placed.
+The text of the buffer stays as it is.
+
+\\{agent-q-diff-in-file-mode-map}"
+  :lighter " Review"
+  :interactive nil
+  (if agent-q-diff-in-file-mode
+      (progn
+        (add-hook 'window-scroll-functions #'agent-q-diff-in-file--scrolled nil t)
+        (add-hook 'window-buffer-change-functions #'agent-q-diff-in-file--appear nil t)
+        (add-hook 'kill-buffer-hook #'agent-q-diff-in-file--erase nil t)
+        (agent-q-diff-in-file--draw))
+    (remove-hook 'window-scroll-functions #'agent-q-diff-in-file--scrolled t)
+    (remove-hook 'window-buffer-change-functions #'agent-q-diff-in-file--appear t)
+    (remove-hook 'kill-buffer-hook #'agent-q-diff-in-file--erase t)
+    (agent-q-diff-in-file--erase)
+    (setq agent-q-diff-in-file--diff nil)))
+
+(defun agent-q-diff-in-file--appear (window)
+  "Draw what is in WINDOW, where the buffer of a file has appeared."
+  (agent-q-diff-in-file--scrolled window nil))
+
+(defun agent-q-diff-in-file--turn-on (target diff)
+  "Draw the review of the buffer DIFF in the buffer TARGET."
+  (with-current-buffer target
+    (unless (and agent-q-diff-in-file-mode (eq diff agent-q-diff-in-file--diff))
+      (setq agent-q-diff-in-file--diff diff)
+      (agent-q-diff-in-file-mode)
+      (with-current-buffer diff
+        (cl-pushnew target agent-q-diff-in-file--buffers)))))
+
+(defun agent-q-diff-in-file--leave ()
+  "Draw the review of this diff buffer in no file's buffer any more."
+  (let ((buffers agent-q-diff-in-file--buffers))
+    (setq agent-q-diff-in-file--buffers nil
+          agent-q-diff-signs-is-drawn nil)
+    (remove-hook 'agent-q-diff-progress-functions #'agent-q-diff-in-file--refresh t)
+    (dolist (buffer buffers)
+      (when (buffer-live-p buffer)
+        (with-current-buffer buffer
+          (agent-q-diff-in-file-mode -1))))))
+
+(defun agent-q-diff-in-file--review ()
+  "Return the diff buffer to draw: this one, or that of a review of this file."
+  (if (derived-mode-p 'agent-q-diff-mode)
+      (current-buffer)
+    (let ((target (current-buffer)))
+      (or (seq-some (lambda (review)
+                      (and (seq-some (lambda (file)
+                                       (eq target (agent-q-diff-file-change-buffer file)))
+                                     (agent-q-diff-change-files
+                                      (agent-q-diff-session-change review)))
+                           (agent-q-diff-session-buffer review)))
+                    (agent-q-diff-open-reviews))
+          (user-error "No open review changes this buffer")))))
+
+(defun agent-q-diff-in-file ()
+  "Show a file in this window, with what is proposed for it.
+It is that of the hunk at point in a diff buffer, or the current buffer's.
+Lines that would go are struck through, and those that would come are below;
+none of that is in the buffer.
+\\<agent-q-diff-in-file-mode-map>\\[agent-q-diff-in-file-next] goes to the next hunk, \\[agent-q-diff-in-file-accept] and \\[agent-q-diff-in-file-reject] decide, and
+\\[agent-q-diff-in-file-diff] shows the diff again."
+  (interactive)
+  (let ((target (current-buffer)))
+    (with-current-buffer (agent-q-diff-in-file--review)
+      (when (agent-q-diff-buffer-ended-p)
+        (user-error "The review has ended"))
+      (let* ((change (agent-q-diff-signs-follow))
+             (hunk (agent-q-diff-in-file--hunk-to-show target)))
+        (when (agent-q-diff-change-is-detached change)
+          (user-error "The text is in no file yet; it can only be reviewed as a diff"))
+        (agent-q-diff-decide-visit change hunk)
+        (unless (buffer-live-p (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk)))
+          (user-error "This hunk has no lines in a file yet; accept or reject it in the diff"))
+        (setq agent-q-diff-signs-is-drawn t)
+        (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-in-file--refresh 96 t)
+        (add-hook 'kill-buffer-hook #'agent-q-diff-in-file--leave nil t)
+        (agent-q-diff-in-file--goto hunk)
+        (message "%s" (substitute-command-keys
+                       "\\<agent-q-diff-in-file-mode-map>\\[agent-q-diff-in-file-accept] accepts, \\[agent-q-diff-in-file-reject] rejects, \\[agent-q-diff-in-file-diff] shows the diff again"))))
+    (set-buffer (window-buffer))))
+
+(defun agent-q-diff-in-file--hunk-to-show (target)
+  "Return the hunk of this diff buffer to begin with in the buffer TARGET.
+If TARGET is this diff buffer, that is the hunk at point."
+  (if (eq target (current-buffer))
+      (or (agent-q-diff-buffer-hunk-at-point) (agent-q-diff-buffer-hunk-before) 0)
+    (let* ((diff (current-buffer))
+           (index (with-current-buffer target
+                    (agent-q-diff-in-file--index diff))))
+      (agent-q-diff-buffer-first-pending
+       (append (agent-q-diff-change-hunks-of agent-q-diff-buffer-change index) nil)))))
+
+(defun agent-q-diff-in-file--end-of (review)
+  "Draw REVIEW, which is ending, nowhere any more."
+  (let ((buffer (agent-q-diff-session-buffer review)))
+    (when (buffer-live-p buffer)
+      (with-current-buffer buffer
+        (agent-q-diff-in-file--leave)))))
+
+(add-hook 'agent-q-diff-lifecycle-ending-functions #'agent-q-diff-in-file--end-of)
+
+;;;; To begin with
+
+(defvar-local agent-q-diff-in-file--has-begun nil
+  "Non-nil if this diff buffer has been in a window.")
+
+(defun agent-q-diff-in-file--begin (window)
+  "If the user wants that, show the file in WINDOW, where its diff has appeared."
+  (let ((buffer (window-buffer window)))
+    (unless (buffer-local-value 'agent-q-diff-in-file--has-begun buffer)
+      (with-current-buffer buffer
+        (setq agent-q-diff-in-file--has-begun t)
+        (when (and agent-q-diff-begin-in-file
+                   (eq window (selected-window))
+                   (not (agent-q-diff-buffer-ended-p)))
+          ;; Windows do not change their buffers while they are drawn.
+          (run-with-timer 0 nil
+                          (lambda ()
+                            (when (and (eq window (selected-window))
+                                       (eq buffer (window-buffer window)))
+                              (with-current-buffer buffer
+                                (ignore-error user-error
+                                  (agent-q-diff-in-file)))))))))))
+
+(defun agent-q-diff-in-file-set-up ()
+  "Have the review of this diff buffer begin in the file, if the user wants that."
+  (setq agent-q-diff-in-file--has-begun nil)
+  (add-hook 'window-buffer-change-functions #'agent-q-diff-in-file--begin nil t))
+
+(provide 'agent-q-diff-in-file)
+;;; agent-q-diff-in-file.el ends here

@@ -1,0 +1,282 @@
+;;; agent-q-diff-in-file-test.el --- A review drawn in the file's own buffer  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-in-file)
+
+(defconst aqd-in-file-old (mapconcat (lambda (n) (format "line %d\n" n))
+                                     (number-sequence 1 40) ""))
+
+(defun aqd-in-file-new (&rest edits)
+  "Return `aqd-in-file-old' with EDITS, of numbers and texts for their lines."
+  (mapconcat (lambda (n) (or (plist-get edits n) (format "line %d\n" n)))
+             (number-sequence 1 40) ""))
+
+(defvar aqd-in-file-result nil
+  "The result of the last review.")
+
+(defmacro aqd-in-file-with-review (original modified keywords &rest body)
+  "Run BODY in a file's buffer with ORIGINAL, for which MODIFIED is proposed.
+The review is drawn there.  DIFF is its diff buffer, and KEYWORDS are further
+arguments of `agent-q-diff-review', a list."
+  (declare (indent 3) (debug t))
+  `(aqd-with-file ,original
+     (setq aqd-in-file-result nil)
+     (aqd-with-frame 100 30
+       (let* ((review (apply #'agent-q-diff-review aqd-file ,original ,modified "Why"
+                             (lambda (result) (setq aqd-in-file-result result))
+                             ,keywords))
+              (diff (agent-q-diff-session-buffer review)))
+         (unwind-protect
+             (progn
+               (switch-to-buffer diff)
+               (delete-other-windows)
+               (agent-q-diff-in-file)
+               ,@body)
+           (when (memq review (agent-q-diff-open-reviews))
+             (agent-q-diff-cancel review)))))))
+
+;;;; What is drawn
+
+(defun aqd-in-file-drawn ()
+  "Return what is drawn here: the text with the lines and signs of overlays.
+Each line that is struck through begins with \"-\", and each new one with \"+\"."
+  (let ((overlays (seq-filter (lambda (overlay) (overlay-get overlay 'agent-q-diff-in-file))
+                              (overlays-in (point-min) (point-max))))
+        (drawn ""))
+    (cl-flet ((marked (string)
+                (mapconcat (lambda (line)
+                             (pcase (get-text-property 0 'face line)
+                               ('agent-q-diff-in-file-old (concat "-" line))
+                               ('agent-q-diff-in-file-new (concat "+" line))
+                               (_ line)))
+                           (split-string string "^" t) "")))
+      (save-excursion
+        (goto-char (point-min))
+        (while (not (eobp))
+          (let* ((beg (point))
+                 (end (progn (forward-line) (point)))
+                 (face (seq-some (lambda (overlay)
+                                   (and (<= (overlay-start overlay) beg)
+                                        (< beg (overlay-end overlay))
+                                        (overlay-get overlay 'face)))
+                                 overlays))
+                 (at (lambda (position property)
+                       (mapconcat (lambda (overlay)
+                                    (if (= position (overlay-start overlay) (overlay-end overlay))
+                                        (marked (or (overlay-get overlay property) ""))
+                                      ""))
+                                  overlays ""))))
+            (setq drawn (concat drawn
+                                (funcall at beg 'after-string)
+                                (funcall at beg 'before-string)
+                                (pcase face
+                                  ('agent-q-diff-in-file-old "-")
+                                  ('agent-q-diff-in-file-new "+"))
+                                (string-remove-suffix
+                                 "\n" (buffer-substring-no-properties beg end))
+                                (if (eq ?\n (char-before end))
+                                    (concat (funcall at (1- end) 'after-string) "\n")
+                                  ""))))
+          (when (eobp)
+            (dolist (overlay overlays)
+              (when (= (point) (overlay-start overlay) (overlay-end overlay))
+                (setq drawn (concat drawn
+                                    (marked (or (overlay-get overlay 'after-string) "")))))))))
+      (substring-no-properties drawn))))
+
+(defun aqd-in-file-lines (from to)
+  "Return the lines that are drawn from FROM to TO, counted from 1."
+  (string-join (seq-subseq (split-string (aqd-in-file-drawn) "\n") (1- from) to) "\n"))
+
+(ert-deftest aqd-in-file-old-lines-are-struck-through-and-new-ones-below ()
+  (aqd-in-file-with-review aqd-in-file-old
+      (aqd-in-file-new 5 "LINE 5\nand more\n" 6 "" 12 "line 12\nadded\n") nil
+    (should (equal "target.txt" (buffer-name)))
+    (should (equal "line 4\n-line 5\n-line 6\n+LINE 5\n+and more\nline 7" (aqd-in-file-lines 4 9)))
+    (should (equal "line 12\n+added\nline 13" (aqd-in-file-lines 14 16)))
+    ;; Point is at the hunk.
+    (should (looking-at "line 5$"))))
+
+(ert-deftest aqd-in-file-decided-hunks-say-so ()
+  (aqd-in-file-with-review aqd-in-file-old
+      (aqd-in-file-new 5 "LINE 5\n" 20 "" 30 "line 30\nadded\n" 38 "LINE 38\n") nil
+    (agent-q-diff-in-file-accept)
+    (should (looking-at "line 20$"))
+    (should (equal "line 4\n+LINE 5  [applied]\nline 6" (aqd-in-file-lines 4 6)))
+    (agent-q-diff-in-file-accept)
+    (should (equal "line 19  [applied]\nline 21" (aqd-in-file-lines 19 20)))
+    (agent-q-diff-in-file-reject)
+    (should (equal "line 30  [rejected]\nline 31" (aqd-in-file-lines 29 30)))
+    (should (equal (replace-regexp-in-string "line 5\n" "LINE 5\n"
+                                             (string-replace "line 20\n" "" aqd-in-file-old))
+                   (aqd-bytes-of aqd-file)))
+    (goto-char (point-min))
+    (forward-line 4)
+    (agent-q-diff-in-file-unapply)
+    (should (equal "line 4\n-line 5\n+LINE 5\nline 6" (aqd-in-file-lines 4 7)))
+    (agent-q-diff-in-file-undo)
+    (should (equal "line 4\n+LINE 5  [applied]\nline 6" (aqd-in-file-lines 4 6)))
+    ;; The diff buffer knows the same.
+    (should (equal '(4 2 1 1) (seq-take (with-current-buffer diff (agent-q-diff-buffer-counts))
+                                        4)))))
+
+(ert-deftest aqd-in-file-the-end-without-a-line-end ()
+  (aqd-in-file-with-review "1\n2" "1\ntwo\nthree" nil
+    (should (equal "1\n-2\n+two\n+three" (aqd-in-file-drawn)))
+    (agent-q-diff-in-file-accept)
+    (should (equal "1\ntwo\nthree" (aqd-bytes-of aqd-file)))))
+
+(ert-deftest aqd-in-file-long-changes-are-counted ()
+  (aqd-in-file-with-review aqd-in-file-old
+      (aqd-in-file-new 5 (mapconcat (lambda (n) (format "new %d\n" n)) (number-sequence 1 80) ""))
+      nil
+    (should (string-match-p "\\+new 18\n… [0-9]+ more lines; C-c \" F shows the diff\nline 6"
+                            (let ((agent-q-diff-in-file-lines 18))
+                              (agent-q-diff-in-file--draw)
+                              (aqd-in-file-drawn))))))
+
+(ert-deftest aqd-in-file-characters-cannot-mislead ()
+  (aqd-in-file-with-review aqd-in-file-old (aqd-in-file-new 5 "a\u202eb\tc\n") nil
+    (should (string-search "+a<U+202E>b\tc\n" (aqd-in-file-drawn)))))
+
+;;;; Nothing of it is there
+
+(ert-deftest aqd-in-file-nothing-that-is-drawn-is-in-the-buffer ()
+  (aqd-in-file-with-review aqd-in-file-old (aqd-in-file-new 5 "virtual\n" 30 "line 30\nvirtual\n")
+      nil
+    (let ((point (point))
+          (undo buffer-undo-list))
+      (should (equal aqd-in-file-old (buffer-string)))
+      (should-not (buffer-modified-p))
+      (should-not (save-excursion (goto-char (point-min)) (search-forward "virtual" nil t)))
+      (should (equal "line 5\nline 6\n"
+                     (filter-buffer-substring point (save-excursion (forward-line 2) (point)))))
+      (should (eq undo buffer-undo-list))
+      ;; Text properties, as of font lock, stay as well.
+      (should (equal-including-properties aqd-in-file-old (buffer-string)))
+      (set-buffer-modified-p t)
+      (save-buffer)
+      (should (equal aqd-in-file-old (aqd-bytes-of aqd-file))))))
+
+(ert-deftest aqd-in-file-nothing-is-left-behind ()
+  (aqd-in-file-with-review aqd-in-file-old (aqd-in-file-new 5 "LINE 5\n") nil
+    (let ((file (current-buffer)))
+      (should agent-q-diff-in-file-mode)
+      (agent-q-diff-in-file-diff)
+      (should (eq diff (window-buffer)))
+
+      (with-current-buffer file
+        (should-not agent-q-diff-in-file-mode)
+        (should-not (overlays-in (point-min) (point-max))))
+      (agent-q-diff-in-file)
+      (should (eq file (window-buffer)))
+      (agent-q-diff-in-file-accept)
+      (agent-q-diff-in-file-finish)
+      (should (eq 'accepted (plist-get aqd-in-file-result :status)))
+      (with-current-buffer file
+        (should-not agent-q-diff-in-file-mode)
+        (should-not (seq-filter (lambda (overlay) (overlay-get overlay 'agent-q-diff-in-file))
+                                (overlays-in (point-min) (point-max))))))))
+
+(ert-deftest aqd-in-file-font-lock-colors-what-is-there ()
+  (aqd-in-file-with-review ";; old comment\n(defun f ())\n" ";; new comment\n(defun f ())\n" nil
+    (emacs-lisp-mode)
+    (should (bound-and-true-p agent-q-diff-in-file-mode))
+    (font-lock-ensure)
+    (goto-char (point-min))
+    (should (memq (get-text-property (+ 3 (point)) 'face)
+                  '(font-lock-comment-face font-lock-comment-delimiter-face)))))
+
+;;;; Typing
+
+(ert-deftest aqd-in-file-typing-goes-on-and-the-drawing-follows ()
+  (aqd-in-file-with-review aqd-in-file-old (aqd-in-file-new 5 "LINE 5\n" 30 "LINE 30\n") nil
+    (goto-char (point-min))
+    (insert "typed\n")
+    (undo-boundary)
+    (should (equal "line 4\n-line 5\n+LINE 5\nline 6" (aqd-in-file-lines 5 8)))
+    (with-current-buffer diff
+      (agent-q-diff-signs--refresh diff))
+    (should (equal "line 4\n-line 5\n+LINE 5\nline 6" (aqd-in-file-lines 5 8)))
+    (goto-char (point-min))
+    (search-forward "line 5")
+    (insert "!")
+    (with-current-buffer diff
+      (agent-q-diff-signs--refresh diff))
+    ;; Its line is somebody else's now.
+    (should (equal "line 4\nline 5!\nline 6" (aqd-in-file-lines 5 7)))
+    (undo-boundary)
+    (setq last-command nil)
+    (undo)
+    (with-current-buffer diff
+      (agent-q-diff-signs--refresh diff))
+    (should (equal "line 4\n-line 5\n+LINE 5\nline 6" (aqd-in-file-lines 5 8)))
+    (goto-char (point-min))
+    (search-forward "line 5")
+    (agent-q-diff-in-file-accept)
+    (should (looking-at "line 30$"))
+    (should (string-prefix-p "typed\nline 1\nline 2\nline 3\nline 4\nLINE 5\n"
+                             (buffer-string)))))
+
+;;;; Moving
+
+(ert-deftest aqd-in-file-moves-from-where-point-is ()
+  (aqd-in-file-with-review aqd-in-file-old
+      (aqd-in-file-new 5 "LINE 5\n" 20 "LINE 20\n" 35 "LINE 35\n") nil
+    (goto-char (point-min))
+    (forward-line 24)
+    (agent-q-diff-in-file-next)
+    (should (looking-at "line 35$"))
+    (agent-q-diff-in-file-previous)
+    (should (looking-at "line 20$"))
+    (forward-line 2)
+    (should-error (agent-q-diff-in-file-accept) :type 'user-error)
+    (should (equal aqd-in-file-old (buffer-string)))))
+
+;;;; Written already, or in no file
+
+(ert-deftest aqd-in-file-a-text-that-is-in-no-file-is-refused ()
+  (aqd-with-file "1\n"
+    (aqd-with-frame 100 30
+      (let* ((review (agent-q-diff-review aqd-file "1\n" "2\n" "Why" #'ignore :detached t)))
+        (unwind-protect
+            (progn
+              (switch-to-buffer (agent-q-diff-session-buffer review))
+              (should-error (agent-q-diff-in-file) :type 'user-error))
+          (agent-q-diff-cancel review))))))
+
+(ert-deftest aqd-in-file-whatever-is-decided-the-file-is-as-the-diff-would-leave-it ()
+  (dotimes (seed 8)
+    (random (format "in file %d" seed))
+    (let* ((edits (cl-loop for n from 2 to 40 by 9
+                           append (list n (pcase (random 4)
+                                            (0 "")
+                                            (1 (format "LINE %d\n" n))
+                                            (2 (format "line %d\nnew\nnew\n" n))
+                                            (_ (format "new\nline %d\n" n))))))
+           (keys (cl-loop repeat 14 collect (random 5)))
+           (left nil))
+      (dolist (where '(diff file))
+        (aqd-in-file-with-review aqd-in-file-old (apply #'aqd-in-file-new edits)
+            nil
+          (when (eq where 'diff)
+            (switch-to-buffer diff))
+          (dolist (key keys)
+            (ignore-error error
+              (call-interactively
+               (nth key (if (eq where 'diff)
+                            '(agent-q-diff-accept-hunk agent-q-diff-reject-hunk
+                              agent-q-diff-next-hunk agent-q-diff-unapply-hunk agent-q-diff-undo)
+                          '(agent-q-diff-in-file-accept agent-q-diff-in-file-reject
+                            agent-q-diff-in-file-next agent-q-diff-in-file-unapply
+                            agent-q-diff-in-file-undo))))))
+          (push (list (aqd-bytes-of aqd-file)
+                      (with-current-buffer diff (append agent-q-diff-buffer-marks nil)))
+                left)))
+      (should (equal (car left) (cadr left))))))
+
+;;; agent-q-diff-in-file-test.el ends here
