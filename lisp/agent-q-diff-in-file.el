@@ -36,6 +36,8 @@
 (require 'agent-q-diff-alike)
 
 (defvar agent-q-diff-in-file-mode)
+(defvar agent-q-diff-in-file-mode-map)
+(defvar agent-q-diff-mode-map)
 
 (defcustom agent-q-diff-begin-in-file nil
   "Non-nil if a review that gets a window shows the file in it, not the diff.
@@ -306,6 +308,19 @@ After an edit, what is drawn moves with its lines until the review has followed.
 
 ;;;; Commands
 
+(defvar agent-q-diff-in-file--commands
+  '((agent-q-diff-in-file-next . agent-q-diff-next-hunk)
+    (agent-q-diff-in-file-previous . agent-q-diff-previous-hunk))
+  "Alist from commands for the file's buffer to those of the diff buffer.")
+
+(defun agent-q-diff-in-file--keys-said ()
+  "Return a keymap that has the commands of the diff buffer on the keys used here.
+Messages that name keys name these."
+  (let ((map (make-sparse-keymap)))
+    (pcase-dolist (`(,here . ,command) agent-q-diff-in-file--commands map)
+      (dolist (keys (where-is-internal here agent-q-diff-in-file-mode-map))
+        (define-key map keys command)))))
+
 (defun agent-q-diff-in-file--run (command &optional needs-hunk)
   "Run COMMAND in the diff buffer on the hunk at point; show the next one here.
 If NEEDS-HUNK is non-nil, refuse it where no hunk is drawn.  COMMAND does not
@@ -325,7 +340,8 @@ see a region of this buffer."
         (when at
           (agent-q-diff-buffer-goto-hunk at))
         (deactivate-mark)
-        (call-interactively command)
+        (let ((agent-q-diff-mode-map (agent-q-diff-in-file--keys-said)))
+          (call-interactively command))
         (when (and (buffer-live-p diff)
                    (not (agent-q-diff-buffer-ended-p)))
           (let ((said (current-message))
@@ -344,10 +360,12 @@ see a region of this buffer."
   "Define the command NAME, to run COMMAND on the hunk at point.
 NEEDS-HUNK is as for `agent-q-diff-in-file--run'.  DOCSTRING is that of NAME."
   (declare (indent 3) (doc-string 4))
-  `(defun ,name ()
-     ,docstring
-     (interactive)
-     (agent-q-diff-in-file--run #',command ,needs-hunk)))
+  `(progn
+     (push '(,name . ,command) agent-q-diff-in-file--commands)
+     (defun ,name ()
+       ,docstring
+       (interactive)
+       (agent-q-diff-in-file--run #',command ,needs-hunk))))
 
 (agent-q-diff-in-file--define agent-q-diff-in-file-accept agent-q-diff-accept-hunk t
   "Accept the hunk that is drawn at point, and go to the next pending one.")

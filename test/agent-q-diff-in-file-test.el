@@ -145,6 +145,14 @@ Each line that is struck through begins with \"-\", and each new one with \"+\".
 
 ;;;; Nothing of it is there
 
+(defun aqd-in-file-last-message ()
+  "Return the last message, from the log of messages."
+  (with-current-buffer "*Messages*"
+    (save-excursion
+      (goto-char (point-max))
+      (forward-line -1)
+      (buffer-substring-no-properties (point) (line-end-position)))))
+
 (ert-deftest aqd-in-file-nothing-that-is-drawn-is-in-the-buffer ()
   (aqd-in-file-with-review aqd-in-file-old (aqd-in-file-new 5 "virtual\n" 30 "line 30\nvirtual\n")
       nil
@@ -223,6 +231,17 @@ Each line that is struck through begins with \"-\", and each new one with \"+\".
                              (buffer-string)))))
 
 ;;;; Moving
+
+(ert-deftest aqd-in-file-messages-name-the-keys-that-work-here ()
+  (aqd-in-file-with-review aqd-in-file-old (aqd-in-file-new 5 "LINE 5\n" 20 "LINE 20\n") nil
+    (let ((inhibit-message nil))
+      (agent-q-diff-in-file-accept)
+      (agent-q-diff-in-file-unapply)
+      (should (string-match-p "not in the file; C-c \" / undoes hunk 1\\'"
+                              (aqd-in-file-last-message)))
+      (agent-q-diff-in-file-reject)
+      (should (string-match-p "nothing is pending, C-c \" q finishes\\'"
+                              (aqd-in-file-last-message))))))
 
 (ert-deftest aqd-in-file-moves-from-where-point-is ()
   (aqd-in-file-with-review aqd-in-file-old
