@@ -90,10 +90,10 @@ doc: manual ## Build the manual and the engine's documentation
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps -p agent-q-diff-engine -p agent-q-diff-reviewed
 
 .PHONY: pictures
-pictures: ## Take the pictures of the demo again: doc/review-light.png and -dark.png
+pictures: ## Take the pictures in doc/ again, or of one scene (SCENE=side)
 	@test/tools/need emacs cargo cc
 	@$(MAKE) --no-print-directory build
-	@EMACS= test/demo/picture
+	@EMACS= test/demo/picture $(SCENE)
 
 .PHONY: screens
 screens: ## Write the stored screens again, or of one tour (TOUR=deciding)

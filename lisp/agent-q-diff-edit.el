@@ -440,7 +440,11 @@ Decided hunks stay as they are, and so do those whose lines others have changed.
 
 (defun agent-q-diff-white-space--context (lines)
   "Return LINES, strings, as they are shown as context."
-  (mapconcat (lambda (line) (propertize (concat "\n " line) 'face 'diff-context)) lines ""))
+  (mapconcat (lambda (line)
+               ;; Else it would have the color of the lines that it stands in for.
+               (concat (propertize "\n" 'face '(:inherit default :extend t))
+                       (propertize (concat " " line) 'face '(diff-context default))))
+             lines ""))
 
 (defun agent-q-diff-white-space--fold ()
   "Fold the hunks that change only white space into their headers.
@@ -466,15 +470,22 @@ Next to other hunks, their lines are shown as context, as they are now."
               (overlay-put overlay 'agent-q-diff-filter t)
               (overlay-put overlay 'evaporate t)
               (overlay-put overlay 'after-string
-                           (concat (string-remove-prefix
-                                    "\n" (agent-q-diff-white-space--context (seq-take lines n)))
-                                   "\n"))))
+                           (concat (substring (agent-q-diff-white-space--context
+                                               (seq-take lines n))
+                                              1)
+                                   (propertize "\n" 'face '(:inherit default :extend t))))))
+          (let* ((end (agent-q-diff-buffer-hunk-end hunk))
+                 (newline (make-overlay (1- end) end)))
+            ;; It is that of an added line.
+            (overlay-put newline 'agent-q-diff-filter t)
+            (overlay-put newline 'evaporate t)
+            (overlay-put newline 'face '(:inherit default :extend t)))
           (agent-q-diff-filter-hide
            (line-end-position) (1- (agent-q-diff-buffer-hunk-end hunk))
            (concat (propertize (format (ngettext "  [%d line of white space]"
                                                  "  [%d lines of white space]" n-lines)
                                        n-lines)
-                               'face 'agent-q-diff-pending)
+                               'face '(agent-q-diff-pending default))
                    (if (and (agent-q-diff-white-space--adjacent-p hunk (1+ hunk))
                             (not (memql (1+ hunk) blank)))
                        (agent-q-diff-white-space--context (last lines n))

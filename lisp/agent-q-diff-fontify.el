@@ -151,6 +151,10 @@ BEFORE is text that comes before them."
             when (memq sign signs) collect (buffer-substring-no-properties beg end))
    mode))
 
+(defun agent-q-diff-fontify-lines (texts mode)
+  "Return TEXTS, lines of code without line ends, with the faces of MODE."
+  (agent-q-diff-fontify--colored "" texts mode))
+
 (defun agent-q-diff-fontify--colored (before texts mode)
   "Return TEXTS, lines that come after BEFORE, with the faces of MODE."
   (with-current-buffer (agent-q-diff-fontify-buffer mode)

@@ -28,6 +28,7 @@
 (require 'agent-q-diff-decide)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
+(require 'agent-q-diff-fontify)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-edit)
@@ -52,7 +53,7 @@ Of more, the rest is counted; the diff buffer has all."
   :group 'agent-q-diff-review)
 
 (defface agent-q-diff-in-file-old
-  '((t :inherit diff-removed :strike-through t :extend t))
+  '((t :inherit diff-removed :strike-through t :extend nil))
   "Face of lines in a file's buffer that a change removes, or has removed."
   :group 'agent-q-diff-faces)
 
@@ -103,9 +104,37 @@ The value is (TICK FROM . TO).")
 
 ;;;; Drawing
 
-(defun agent-q-diff-in-file--line (text)
-  "Return TEXT, a line of a proposal, so that no character in it misleads."
-  (agent-q-diff-visible text most-positive-fixnum '(?\t)))
+(defvar-local agent-q-diff-in-file--colored nil
+  "Hash table from texts of changes to their colored lines, or nil.
+They are drawn again and again, but fontified once.")
+
+(defconst agent-q-diff-in-file--max-colored 30000
+  "Number of characters from which on a change gets no colors of code.")
+
+(defun agent-q-diff-in-file--color (text)
+  "Return the lines of TEXT, a list, with the colors of this buffer's mode."
+  (let ((known (or agent-q-diff-in-file--colored
+                   (setq agent-q-diff-in-file--colored (make-hash-table :test #'equal))))
+        (key (cons major-mode text))
+        (plain (split-string (string-remove-suffix "\n" text) "\n")))
+    (or (gethash key known)
+        (puthash key
+                 (or (when-let ((mode (and agent-q-diff-code-colors
+                                           (< (length text) agent-q-diff-in-file--max-colored)
+                                           (agent-q-diff-fontify-mode-of (current-buffer)))))
+                       (with-demoted-errors "agent-q-diff: no colors: %S"
+                         (agent-q-diff-fontify-lines plain mode)))
+                     plain)
+                 known))))
+
+(defun agent-q-diff-in-file--line (text face)
+  "Return TEXT, a line of a proposal, with FACE, and so that no character misleads."
+  (let* ((shown (agent-q-diff-visible text most-positive-fixnum '(?\t)))
+         (line (concat (if (string= shown text) text shown) "\n")))
+    (add-face-text-property 0 (length line) face t line)
+    ;; Else it would have the color of the text at its place, too.
+    (add-face-text-property 0 (length line) 'default t line)
+    line))
 
 (defun agent-q-diff-in-file--n-lines ()
   "Return how many lines in a row are drawn: no more than fit, with some around.
@@ -116,18 +145,17 @@ One cannot scroll in what is drawn."
 
 (defun agent-q-diff-in-file--string (text face)
   "Return TEXT, lines, as a string with FACE; of too many, only the first ones."
-  (let* ((lines (split-string (string-remove-suffix "\n" text) "\n"))
+  (let* ((lines (agent-q-diff-in-file--color text))
          (n-shown (agent-q-diff-in-file--n-lines))
-         (n-more (- (length lines) n-shown))
-         (shown (mapconcat (lambda (line) (concat (agent-q-diff-in-file--line line) "\n"))
-                           (if (< 1 n-more) (seq-take lines n-shown) lines)
-                           "")))
-    (concat (propertize shown 'face face)
+         (n-more (- (length lines) n-shown)))
+    (concat (mapconcat (lambda (line) (agent-q-diff-in-file--line line face))
+                       (if (< 1 n-more) (seq-take lines n-shown) lines)
+                       "")
             (and (< 1 n-more)
                  (propertize (substitute-command-keys
                               (format "… %d more lines; \\<agent-q-diff-in-file-mode-map>\\[agent-q-diff-in-file-diff] shows the diff\n"
                                       n-more))
-                             'face 'agent-q-diff-warning)))))
+                             'face '(agent-q-diff-warning default))))))
 
 (defun agent-q-diff-in-file--put (hunk beg end &rest properties)
   "Put an overlay of HUNK with PROPERTIES from BEG to END."
@@ -490,7 +518,8 @@ The text of the buffer stays as it is.
     (remove-hook 'window-buffer-change-functions #'agent-q-diff-in-file--appear t)
     (remove-hook 'kill-buffer-hook #'agent-q-diff-in-file--erase t)
     (agent-q-diff-in-file--erase)
-    (setq agent-q-diff-in-file--diff nil)))
+    (setq agent-q-diff-in-file--diff nil
+          agent-q-diff-in-file--colored nil)))
 
 (defun agent-q-diff-in-file--appear (window)
   "Draw what is in WINDOW, where the buffer of a file has appeared."

@@ -105,7 +105,7 @@ VALUE is the usual value of PROPERTY.")
   (agent-q-diff-side--put position position window
                           'priority -2
                           'after-string (propertize (make-string n ?\n)
-                                                    'face 'agent-q-diff-filler)))
+                                                    'face '(agent-q-diff-filler default))))
 
 (defun agent-q-diff-side--annotation-rows (beg window)
   "Return how many rows annotations take below the line at BEG.
@@ -169,8 +169,10 @@ Each line is (BEG ROW HEIGHT).  TOPS is as from
       ;; A marker of a missing line end is a row of its own.
       (while (< (point) end)
         (agent-q-diff-side--put (point) (line-end-position) window
-                                'display (propertize " " 'face 'agent-q-diff-filler)
+                                'display (propertize " " 'face '(agent-q-diff-filler default))
                                 'evaporate t)
+        (agent-q-diff-side--put (point) (line-beginning-position 2) window
+                                'face '(agent-q-diff-filler default) 'evaporate t)
         (forward-line)))))
 
 (defconst agent-q-diff-side--nothing (cons "" (string-to-multibyte ""))

@@ -49,10 +49,11 @@ Each line that is struck through begins with \"-\", and each new one with \"+\".
         (drawn ""))
     (cl-flet ((marked (string)
                 (mapconcat (lambda (line)
-                             (pcase (get-text-property 0 'face line)
-                               ('agent-q-diff-in-file-old (concat "-" line))
-                               ('agent-q-diff-in-file-new (concat "+" line))
-                               (_ line)))
+                             (let ((faces (ensure-list (get-text-property 0 'face line))))
+                               (cond
+                                ((memq 'agent-q-diff-in-file-old faces) (concat "-" line))
+                                ((memq 'agent-q-diff-in-file-new faces) (concat "+" line))
+                                (t line))))
                            (split-string string "^" t) "")))
       (save-excursion
         (goto-char (point-min))
@@ -138,6 +139,17 @@ Each line that is struck through begins with \"-\", and each new one with \"+\".
                             (let ((agent-q-diff-in-file-lines 18))
                               (agent-q-diff-in-file--draw)
                               (aqd-in-file-drawn))))))
+
+(ert-deftest aqd-in-file-proposed-lines-have-the-colors-of-code ()
+  (aqd-in-file-with-review "(f)\n" "(f \"string\")\n" nil
+    (emacs-lisp-mode)
+    (agent-q-diff-in-file--draw)
+    (let ((drawn (seq-some (lambda (overlay)
+                             (when-let ((string (overlay-get overlay 'after-string)))
+                               (and (string-search "string" string) string)))
+                           (overlays-in (point-min) (point-max)))))
+      (should (memq 'font-lock-string-face (ensure-list (get-text-property 4 'face drawn))))
+      (should (memq 'agent-q-diff-in-file-new (get-text-property 4 'face drawn))))))
 
 (ert-deftest aqd-in-file-characters-cannot-mislead ()
   (aqd-in-file-with-review aqd-in-file-old (aqd-in-file-new 5 "a\u202eb\tc\n") nil
