@@ -361,6 +361,73 @@ Each is (LINE . HAS-MOVED), with its sign, in git's order."
                 (should (equal ours by-git))))))))
     (should (< 20 n))))
 
+(defun aqd-alike-runs ()
+  "Return the number of the run of changed lines of each in `aqd-alike-lines'."
+  (save-excursion
+    (goto-char (agent-q-diff-buffer-position 0))
+    (let ((run 0)
+          (last nil))
+      (cl-loop while (not (eobp))
+               for sign = (car (memq (char-after) '(?+ ?-)))
+               when (and sign (or (null last) (and (eq last ?+) (eq sign ?-))))
+               do (cl-incf run)
+               when sign collect run
+               do (setq last sign)
+               do (forward-line)))))
+
+(defun aqd-alike-stays-p (line run lines runs)
+  "Return non-nil if LINE, in RUN, replaces itself there with another margin.
+LINES and RUNS are those of the diff."
+  (cl-flet ((key (line) (replace-regexp-in-string "[ \t]" "" (substring line 1))))
+    (cl-loop for (other . _) in lines
+             for its-run in runs
+             thereis (and (= run its-run)
+                          (/= (aref line 0) (aref other 0))
+                          (equal (key line) (key other))))))
+
+(defun aqd-alike-git-text (&rest arguments)
+  "Return what git prints with ARGUMENTS in this repository."
+  (with-temp-buffer
+    (let ((default-directory (file-name-directory (directory-file-name aqd-lisp-directory))))
+      (apply #'call-process "git" nil t nil arguments))
+    (buffer-string)))
+
+(ert-deftest aqd-alike-what-moved-in-real-commits-is-what-git-says ()
+  (let ((commits (split-string (aqd-alike-git-text "rev-list" "--no-merges" "-n" "400" "HEAD")
+                               "\n" t))
+        (n-files 0)
+        (n-both 0)
+        (n-one 0))
+    ;; Those of a shallow clone are too few.
+    (skip-unless (< 300 (length commits)))
+    (dolist (commit commits)
+      (dolist (name (split-string (aqd-alike-git-text "diff-tree" "-r" "--name-only"
+                                                      "--diff-filter=M" "--no-commit-id" commit)
+                                  "\n" t))
+        (when (and (< n-files 40) (string-match-p "\\.\\(?:el\\|rs\\)\\'" name))
+          (let* ((old (aqd-alike-git-text "show" (format "%s^:%s" commit name)))
+                 (new (aqd-alike-git-text "show" (format "%s:%s" commit name)))
+                 (by-git (aqd-alike-git-lines old new)))
+            (when (seq-some #'cdr by-git)
+              (aqd-with-review old new
+                (let ((ours (aqd-alike-lines)))
+                  (when (equal (mapcar #'car ours) (mapcar #'car by-git))
+                    (cl-incf n-files)
+                    (cl-loop with runs = (aqd-alike-runs)
+                             for (line . we) in ours
+                             for (_ . git) in by-git
+                             for run in runs
+                             do (cond
+                                 ((and we git) (cl-incf n-both))
+                                 ;; What is only indented stays where it is.
+                                 ((and (or we git)
+                                       (not (aqd-alike-stays-p line run ours runs)))
+                                  (cl-incf n-one))))))))))))
+    (should (< 20 n-files))
+    ;; We count small changes in a block that moved with it, and git lines that are there
+    ;; several times.
+    (should (< (* 3 n-one) n-both))))
+
 ;;;; Whatever is decided, the file has exactly that
 
 (ert-deftest aqd-alike-random-decisions-leave-exactly-what-was-accepted ()
