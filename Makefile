@@ -95,6 +95,12 @@ pictures: ## Take the pictures in doc/ again, or of one scene (SCENE=side)
 	@$(MAKE) --no-print-directory build
 	@EMACS= test/demo/picture $(SCENE)
 
+.PHONY: played
+played: ## Play five reviews by keys, also with git, diff-mode, Ediff and (MAGIT=folders) Magit
+	@test/tools/need emacs cargo cc git tmux python3-venv
+	@$(MAKE) --no-print-directory build
+	@test/played/play
+
 .PHONY: screens
 screens: ## Write the stored screens again, or of one tour (TOUR=deciding)
 	@test/tools/need emacs cargo cc git tmux timeout

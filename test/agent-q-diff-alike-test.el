@@ -376,7 +376,7 @@ Each is (LINE . HAS-MOVED), with its sign, in git's order."
                do (forward-line)))))
 
 (defun aqd-alike-stays-p (line run lines runs)
-  "Return non-nil if LINE, in RUN, replaces itself there with another margin.
+  "Return non-nil if LINE, in RUN, is there again with another margin.
 LINES and RUNS are those of the diff."
   (cl-flet ((key (line) (replace-regexp-in-string "[ \t]" "" (substring line 1))))
     (cl-loop for (other . _) in lines

@@ -20,7 +20,7 @@
 (defconst screens-sizes '((100 . 40) (80 . 24))
   "Widths and heights, in characters, in which the tours are gone through.")
 
-(defconst screens-wide-tours '(files)
+(defconst screens-wide-tours '(files side overview)
   "The tours that are gone through on a wide screen as well.")
 
 (defconst screens-wide-size '(200 . 50)
