@@ -39,6 +39,8 @@
 (defvar agent-q-diff-in-file-mode)
 (defvar agent-q-diff-in-file-mode-map)
 (defvar agent-q-diff-mode-map)
+(declare-function org-fold-show-context "org-fold")
+(declare-function org-show-context "org")
 
 (defcustom agent-q-diff-begin-in-file nil
   "Non-nil if a review that gets a window shows the file in it, not the diff.
@@ -186,14 +188,19 @@ If IS-ABOVE is non-nil, it is above the line there."
                                (if is-above 'before-string 'after-string) string
                                'priority (if is-above 1 0))))
 
-(defun agent-q-diff-in-file--put-label (hunk beg mark)
-  "Say at the end of the line at BEG what HUNK, which has MARK, is."
+(defun agent-q-diff-in-file--put-label (hunk beg mark is-in)
+  "Say at the end of the line at BEG what HUNK, which has MARK, is.
+IS-IN is non-nil if the file has it."
   (let ((word (with-current-buffer agent-q-diff-in-file--diff
                 (agent-q-diff-buffer-mark-word mark)))
         (end (save-excursion (goto-char beg) (line-end-position))))
     (agent-q-diff-in-file--put
      hunk end end
-     'after-string (propertize (format "  [%s]" word)
+     'after-string (propertize (format "  [%s%s]" word
+                                       (cond
+                                        ((eq (not is-in) (eq mark 'rejected)) "")
+                                        (is-in ", but in the file")
+                                        (t ", but not in the file")))
                                'face (if (eq mark 'applied)
                                          'agent-q-diff-applied
                                        'agent-q-diff-rejected)))))
@@ -209,18 +216,20 @@ If IS-ABOVE is non-nil, it is above the line there."
                (end (agent-q-diff-in-file--end beg here)))
     (cond
      (is-in
-      (agent-q-diff-in-file--put hunk beg end 'face 'agent-q-diff-in-file-new)
+      (agent-q-diff-in-file--put hunk beg end 'agent-q-diff-in-file-place hunk
+                                 'face 'agent-q-diff-in-file-new)
       (when (and (null mark) (not (string-empty-p old)))
         (agent-q-diff-in-file--put-lines hunk beg old 'agent-q-diff-in-file-old t)))
      ((eq mark 'rejected)
-      (agent-q-diff-in-file--put hunk beg end))
+      (agent-q-diff-in-file--put hunk beg end 'agent-q-diff-in-file-place hunk))
      (t
-      (agent-q-diff-in-file--put hunk beg end 'face 'agent-q-diff-in-file-old)
+      (agent-q-diff-in-file--put hunk beg end 'agent-q-diff-in-file-place hunk
+                                 'face 'agent-q-diff-in-file-old)
       (unless (string-empty-p new)
         (agent-q-diff-in-file--put-lines hunk end new 'agent-q-diff-in-file-new))))
     (when mark
       (agent-q-diff-in-file--put-label
-       hunk (if (string-empty-p here) (max (point-min) (1- beg)) beg) mark))))
+       hunk (if (string-empty-p here) (max (point-min) (1- beg)) beg) mark is-in))))
 
 (defun agent-q-diff-in-file--erase ()
   "Remove all that is drawn in this buffer."
@@ -288,14 +297,45 @@ After an edit, what is drawn moves with its lines until the review has followed.
 
 ;;;; The hunk at point
 
+(defvar-local agent-q-diff-in-file--is-to-be-made nil
+  "Non-nil if a review made this buffer, for a file that there was not yet.")
+
+(defun agent-q-diff-in-file--give-back ()
+  "Leave this buffer to the review if it is for a file that nobody has made."
+  (when (and agent-q-diff-in-file--is-to-be-made
+             (not (file-exists-p buffer-file-name))
+             (= 0 (buffer-size))
+             (not (buffer-modified-p)))
+    (let ((buffer (current-buffer)))
+      (replace-buffer-in-windows buffer)
+      (agent-q-diff-visit-note buffer))))
+
+(defvar-local agent-q-diff-in-file--gone-to nil
+  "The hunk that a command has gone to, (HUNK POINT TICK), or nil.
+Where two hunks are at one line, it is this one as long as point is there.")
+
 (defun agent-q-diff-in-file--hunk-here ()
-  "Return the hunk that is drawn at the line at point, or nil."
-  (let ((found nil))
-    (dolist (overlay (overlays-in (line-beginning-position) (1+ (line-end-position))))
-      (when-let ((hunk (overlay-get overlay 'agent-q-diff-in-file)))
-        (when (or (null found) (< hunk found))
-          (setq found hunk))))
-    found))
+  "Return the hunk whose lines are drawn at the line at point, or nil.
+What is only added is at the line below it; lines of the text come first."
+  (pcase agent-q-diff-in-file--gone-to
+    ((and `(,hunk . ,place) (guard (equal place (agent-q-diff-in-file--here)))) hunk)
+    (_
+     (let ((beg (line-beginning-position))
+           (end (line-beginning-position 2))
+           (lines nil)
+           (added nil))
+       (dolist (overlay (overlays-in beg (1+ end)))
+         (when-let ((hunk (overlay-get overlay 'agent-q-diff-in-file-place)))
+           (let ((from (overlay-start overlay))
+                 (to (overlay-end overlay)))
+             (cond
+              ((and (< from to) (< from (max end (1+ beg))) (< beg to)) (push hunk lines))
+              ((= from to beg) (push hunk added))))))
+       (car (sort (or lines added) #'<))))))
+
+(defun agent-q-diff-in-file--here ()
+  "Return a value that is another after point has moved, or the text changed."
+  (list (point) (buffer-chars-modified-tick)))
 
 (defun agent-q-diff-in-file--line-of (diff hunk)
   "Return the line, from 0, of HUNK of the buffer DIFF in its target, or nil."
@@ -314,25 +354,45 @@ After an edit, what is drawn moves with its lines until the review has followed.
                                 nil)))))
 
 (defun agent-q-diff-in-file--goto (hunk)
-  "Move to HUNK of this diff buffer in its file's buffer, in this window."
-  (let ((target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk)))
+  "Move to HUNK of this diff buffer in its file's buffer, in this window.
+If it has no place in a buffer, show it in the diff."
+  (agent-q-diff-decide-visit agent-q-diff-buffer-change hunk)
+  (let ((diff (current-buffer))
+        (target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk)))
         (line (agent-q-diff-in-file--line-of (current-buffer) hunk)))
-    (cond
-     ((not (buffer-live-p target))
-      (message "The file of the next hunk is not visited; the diff shows it"))
-     (t
-      (agent-q-diff-in-file--turn-on target (current-buffer))
-      (unless (eq target (window-buffer))
-        (switch-to-buffer target nil t))
-      (set-buffer target)
-      (when line
-        (when (buffer-narrowed-p)
-          (widen))
-        (goto-char (agent-q-diff-text-position target line))
-        (when (eq target (window-buffer))
-          ;; What is drawn below needs room.
-          (recenter (min 5 (/ (window-body-height) 4)))))
-      (agent-q-diff-in-file--draw-seen)))))
+    (if (not (and line (buffer-live-p target)))
+        (progn
+          (agent-q-diff-in-file--leave)
+          (switch-to-buffer diff nil t)
+          (agent-q-diff-buffer-goto-hunk hunk))
+      (let ((is-to-be-made (and (agent-q-diff-visit-ours-p target)
+                                (not (file-exists-p (buffer-file-name target))))))
+        (agent-q-diff-in-file--turn-on target diff)
+        (unless (eq target (window-buffer))
+          (switch-to-buffer target nil t))
+        (set-buffer target)
+        (agent-q-diff-in-file--show-line line)
+        (agent-q-diff-in-file--draw-seen)
+        (setq agent-q-diff-in-file--gone-to (cons hunk (agent-q-diff-in-file--here)))
+        (when is-to-be-made
+          (setq agent-q-diff-in-file--is-to-be-made t))))))
+
+(defun agent-q-diff-in-file--show-line (line)
+  "Move to LINE, from 0, and have it be seen, with room for what is drawn below."
+  (let ((position (agent-q-diff-text-position (current-buffer) line)))
+    (unless (<= (point-min) position (point-max))
+      (widen))
+    (goto-char position)
+    (dolist (overlay (overlays-at (point)))
+      (when-let ((open (and (overlay-get overlay 'invisible)
+                            (overlay-get overlay 'isearch-open-invisible))))
+        (funcall open overlay)))
+    (when (and (invisible-p (point)) (derived-mode-p 'org-mode))
+      (cond
+       ((fboundp 'org-fold-show-context) (org-fold-show-context))
+       ((fboundp 'org-show-context) (org-show-context))))
+    (when (eq (current-buffer) (window-buffer))
+      (recenter (min 5 (/ (window-body-height) 4))))))
 
 ;;;; Commands
 
@@ -363,6 +423,7 @@ see a region of this buffer."
        (substitute-command-keys
         "No change is drawn on this line; \\<agent-q-diff-in-file-mode-map>\\[agent-q-diff-in-file-next] goes to the next")))
     (let ((at (or here (and index (agent-q-diff-in-file--hunk-before diff index)))))
+      (setq agent-q-diff-in-file--gone-to nil)
       (with-current-buffer diff
         (agent-q-diff-buffer-complete)
         (when at
@@ -543,7 +604,8 @@ The text of the buffer stays as it is.
     (dolist (buffer buffers)
       (when (buffer-live-p buffer)
         (with-current-buffer buffer
-          (agent-q-diff-in-file-mode -1))))))
+          (agent-q-diff-in-file-mode -1)
+          (agent-q-diff-in-file--give-back))))))
 
 (defun agent-q-diff-in-file--review ()
   "Return the diff buffer to draw: this one, or that of a review of this file."
@@ -576,8 +638,10 @@ none of that is in the buffer.
         (when (agent-q-diff-change-is-detached change)
           (user-error "The text is in no file yet; it can only be reviewed as a diff"))
         (agent-q-diff-decide-visit change hunk)
-        (unless (buffer-live-p (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk)))
-          (user-error "This hunk has no lines in a file yet; accept or reject it in the diff"))
+        (unless (and (agent-q-diff-in-file--line-of (current-buffer) hunk)
+                     (buffer-live-p (agent-q-diff-file-change-buffer
+                                     (agent-q-diff-buffer-file hunk))))
+          (user-error "This hunk has no place in a file's buffer; decide it in the diff"))
         (setq agent-q-diff-signs-is-drawn t)
         (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-in-file--refresh 96 t)
         (add-hook 'kill-buffer-hook #'agent-q-diff-in-file--leave nil t)

@@ -407,13 +407,24 @@ review of one file the hunks.  There, \\<agent-q-diff-overview-mode-map>\\[agent
       (add-hook 'kill-buffer-hook #'agent-q-diff-overview--close-mine nil t))
     (agent-q-diff-overview--update)
     (pop-to-buffer agent-q-diff-overview--buffer
-                   (if is-wide
-                       '((display-buffer-reuse-window display-buffer-in-direction)
-                         (direction . left)
-                         (window-width . 0.35))
-                     '((display-buffer-reuse-window display-buffer-in-direction)
-                       (direction . above)
-                       (window-height . agent-q-diff-overview--fit))))))
+                   `((display-buffer-reuse-window display-buffer-in-direction)
+                     (window . ,(agent-q-diff-overview--beside diff))
+                     ,@(if is-wide
+                           '((direction . left) (window-width . 0.35))
+                         '((direction . above)
+                           (window-height . agent-q-diff-overview--fit)))))))
+
+(defun agent-q-diff-overview--beside (diff)
+  "Return the selected window, or its parent if DIFF is also in the one beside it."
+  (let ((parent (window-parent)))
+    (if (and parent
+             (window-combined-p nil t)
+             (seq-some (lambda (window)
+                         (and (not (eq window (selected-window)))
+                              (eq parent (window-parent window))))
+                       (get-buffer-window-list diff 'never)))
+        parent
+      (selected-window))))
 
 (defun agent-q-diff-overview-quit ()
   "Close the overview, and go back to the diff."

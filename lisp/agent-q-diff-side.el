@@ -59,19 +59,30 @@ With nil, only the command `agent-q-diff-side-by-side-mode' does so."
   "List of (OVERLAY PROPERTY VALUE): strings that are cut, where a window begins.
 VALUE is the usual value of PROPERTY.")
 
+(defvar-local agent-q-diff-side--before nil
+  "Alist from variables that are set here to (VALUE), or nil if not local before.")
+
 (defvar-local agent-q-diff-side--seen nil
   "What the alignment of the windows depended on after the last command.")
+
+(defvar-local agent-q-diff-side--n-aligned 0
+  "How often the windows were aligned since the last command, but not for it.")
+
+(defconst agent-q-diff-side--most-aligned 10
+  "Number of times that the windows may be aligned without a command.
+Whatever else scrolls them, they must not scroll each other for ever.")
 
 (defvar-local agent-q-diff-side--is-refused nil
   "Non-nil if the user has turned this off here.")
 
 (defun agent-q-diff-side--is-paired ()
-  "Return non-nil if both windows are there and show this buffer."
+  "Return non-nil if both windows are there, at one height, and show this buffer."
   (pcase agent-q-diff-side--windows
     (`(,old . ,new)
      (and (window-live-p old) (window-live-p new)
           (eq (current-buffer) (window-buffer old))
-          (eq (current-buffer) (window-buffer new))))))
+          (eq (current-buffer) (window-buffer new))
+          (= (window-top-line old) (window-top-line new))))))
 
 (defun agent-q-diff-side--other (window)
   "Return the other one of the two windows than WINDOW, or nil if it is neither."
@@ -385,7 +396,18 @@ END is where the next line begins.  A no-newline marker is part of its line."
           (agent-q-diff-side--cut-to (- (nth 1 there) y) other-start other))))
     (unless (= other-start (window-start other))
       (set-window-start other other-start t))
+    (agent-q-diff-side--keep-point other other-start)
     (setq agent-q-diff-side--starts (list (cons window start) (cons other other-start)))))
+
+(defun agent-q-diff-side--keep-point (window start)
+  "Have point of WINDOW be seen when it begins at START.
+Otherwise redisplay would scroll to it, and both windows would do so in turn."
+  (let ((point (window-point window))
+        (last (agent-q-diff-current--lines-below
+               start (max 0 (- (window-body-height window) 2)) window)))
+    (cond
+     ((< point start) (set-window-point window start))
+     ((< last point) (set-window-point window last)))))
 
 (defun agent-q-diff-side--counterpart (position window)
   "Return where the row of POSITION, shown in the other window, is in WINDOW."
@@ -408,6 +430,10 @@ END is where the next line begins.  A no-newline marker is part of its line."
                      (agent-q-diff-side--other window)))
          (seen (and other (list window (window-start) (window-hscroll) (point)
                                 (window-body-height) agent-q-diff-buffer-positions))))
+    (setq agent-q-diff-side--n-aligned 0)
+    ;; As `visual-line-mode' does; a line that is wrapped has no row beside it.
+    (unless truncate-lines
+      (setq truncate-lines t))
     (when (and other (not (equal seen agent-q-diff-side--seen)))
       (setq agent-q-diff-side--seen seen)
       ;; The layout must be known of what comes into view.
@@ -423,7 +449,8 @@ END is where the next line begins.  A no-newline marker is part of its line."
   "Align the other window with WINDOW, which now begins at START, when it is drawn."
   (when (and (agent-q-diff-side--is-paired)
              (agent-q-diff-side--other window)
-             (not (eql start (alist-get window agent-q-diff-side--starts))))
+             (not (eql start (alist-get window agent-q-diff-side--starts)))
+             (<= (cl-incf agent-q-diff-side--n-aligned) agent-q-diff-side--most-aligned))
     (let ((buffer (current-buffer)))
       (run-with-timer
        0 nil
@@ -498,15 +525,16 @@ By default, that is the selected window."
 (defun agent-q-diff-side--copy (beg end &optional delete)
   "Return the text from BEG to END that is seen in the selected window.
 DELETE is as for `filter-buffer-substring-function'."
-  (if (or delete (not (eq (current-buffer) (window-buffer))))
-      (funcall (default-value 'filter-buffer-substring-function) beg end delete)
-    (let ((texts nil))
+  (let ((filter (or (cadr (assq 'filter-buffer-substring-function agent-q-diff-side--before))
+                    (default-value 'filter-buffer-substring-function)))
+        (texts nil))
+    (if (or delete (not (eq (current-buffer) (window-buffer))))
+        (funcall filter beg end delete)
       (while (< beg end)
         (let ((next (min end (next-single-char-property-change
                               beg 'agent-q-diff-hidden nil end))))
           (unless (agent-q-diff-side--hidden-p beg)
-            (push (funcall (default-value 'filter-buffer-substring-function) beg next)
-                  texts))
+            (push (funcall filter beg next) texts))
           (setq beg next)))
       (apply #'concat (nreverse texts)))))
 
@@ -531,6 +559,11 @@ DELETE is as for `filter-buffer-substring-function'."
     (set-window-buffer old (current-buffer))
     (set-window-start old (window-start new))
     (setq agent-q-diff-side--windows (cons old new))
+    (setq agent-q-diff-side--before
+          (mapcar (lambda (variable)
+                    (cons variable (and (local-variable-p variable)
+                                        (list (symbol-value variable)))))
+                  '(truncate-lines filter-buffer-substring-function)))
     (setq-local truncate-lines t
                 filter-buffer-substring-function #'agent-q-diff-side--copy
                 agent-q-diff-split-rows-function #'agent-q-diff-side--chosen)
@@ -550,8 +583,11 @@ DELETE is as for `filter-buffer-substring-function'."
   "Show the whole diff again, in one window."
   (let ((windows agent-q-diff-side--windows))
     (setq agent-q-diff-side--windows nil)
-    (mapc #'kill-local-variable '(truncate-lines filter-buffer-substring-function
-                                    agent-q-diff-split-rows-function))
+    (pcase-dolist (`(,variable . ,local) agent-q-diff-side--before)
+      (if local
+          (set variable (car local))
+        (kill-local-variable variable)))
+    (setq agent-q-diff-split-rows-function nil)
     (remove-function (local 'isearch-filter-predicate) #'agent-q-diff-side--found-p)
     (remove-hook 'post-command-hook #'agent-q-diff-side--lay-here t)
     (remove-hook 'post-command-hook #'agent-q-diff-side--follow t)
@@ -565,7 +601,8 @@ DELETE is as for `filter-buffer-substring-function'."
     (pcase windows
       (`(,old . ,new)
        (when (and (window-live-p old) (window-live-p new)
-                  (eq (current-buffer) (window-buffer old)))
+                  (eq (current-buffer) (window-buffer old))
+                  (eq (current-buffer) (window-buffer new)))
          (when (eq old (selected-window))
            (let ((point (window-point old)))
              (select-window new)

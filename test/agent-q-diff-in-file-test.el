@@ -268,6 +268,98 @@ Each line that is struck through begins with \"-\", and each new one with \"+\".
     (should-error (agent-q-diff-in-file-accept) :type 'user-error)
     (should (equal aqd-in-file-old (buffer-string)))))
 
+(ert-deftest aqd-in-file-of-two-hunks-at-one-line-the-one-gone-to-is-decided ()
+  (aqd-in-file-with-review "1\n2\n3\n4\n" "1\ntwo\nthree\n4\n" nil
+    (switch-to-buffer diff)
+    (set-buffer diff)
+    (push-mark (progn (goto-char (point-min)) (search-forward "+two") (line-end-position)) t t)
+    ;; Now the two lines are two hunks, or three.
+    (agent-q-diff-module-pick-rows (agent-q-diff-change-engine agent-q-diff-buffer-change)
+                                   0 0 1 0 1)
+    (agent-q-diff-split-show-parts agent-q-diff-buffer-change 0 2)
+    (deactivate-mark)
+    (agent-q-diff-buffer-goto-hunk 1)
+    (agent-q-diff-in-file)
+    (should (looking-at "3$"))
+    (should (eql 1 (agent-q-diff-in-file--hunk-here)))
+    (agent-q-diff-in-file-accept)
+    (should (equal "1\n2\nthree\n4\n" (aqd-bytes-of aqd-file)))
+    ;; The line below what is drawn has nothing to decide.
+    (goto-char (point-min))
+    (forward-line 3)
+    (should-error (agent-q-diff-in-file-reject) :type 'user-error)))
+
+(ert-deftest aqd-in-file-goes-to-files-that-nobody-has-visited ()
+  (let* ((tree (file-name-as-directory (make-temp-file "aqd-in-file" t)))
+         (default-directory tree)
+         (create-lockfiles nil)
+         (names '("a.txt" "b.txt" "c.txt")))
+    (unwind-protect
+        (aqd-with-frame 100 30
+          (dolist (name names)
+            (aqd-put-bytes aqd-in-file-old (expand-file-name name)))
+          (let* ((agent-q-diff-change-max-shown 1)
+                 (review (agent-q-diff-review-change
+                          (mapcar (lambda (name)
+                                    (list :path name :original aqd-in-file-old
+                                          :modified (aqd-in-file-new 5 "LINE 5\n")))
+                                  names)
+                          "All" #'ignore)))
+            (switch-to-buffer (agent-q-diff-session-buffer review))
+            (agent-q-diff-in-file)
+            (should (equal "a.txt" (buffer-name)))
+            (agent-q-diff-in-file-next)
+            (should (equal "b.txt" (buffer-name)))
+            (agent-q-diff-in-file-reject)
+            (should (equal "c.txt" (buffer-name)))
+            (agent-q-diff-in-file-accept)
+            (should (equal '(nil rejected applied)
+                           (with-current-buffer (agent-q-diff-session-buffer review)
+                             (append agent-q-diff-buffer-marks nil))))))
+      (dolist (review (agent-q-diff-open-reviews))
+        (agent-q-diff-cancel review))
+      (aqd-remove-tree tree))))
+
+(ert-deftest aqd-in-file-what-was-decided-and-changed-since-says-so ()
+  (aqd-in-file-with-review aqd-in-file-old (aqd-in-file-new 5 "LINE 5\n" 30 "LINE 30\n") nil
+    (agent-q-diff-in-file-accept)
+    (undo-boundary)
+    (setq last-command nil)
+    (undo)
+    (with-current-buffer diff
+      (agent-q-diff-signs--refresh diff))
+    (should (equal "line 4\n-line 5  [applied, but not in the file]\n+LINE 5\nline 6"
+                   (aqd-in-file-lines 4 7)))))
+
+(ert-deftest aqd-in-file-narrowing-stays-if-the-hunk-is-in-it ()
+  (aqd-in-file-with-review aqd-in-file-old
+      (aqd-in-file-new 5 "LINE 5\n" 20 "LINE 20\n" 35 "LINE 35\n") nil
+    (narrow-to-region (point-min) (save-excursion (search-forward "line 25\n") (point)))
+    (agent-q-diff-in-file-next)
+    (should (looking-at "line 20$"))
+    (should (buffer-narrowed-p))
+    (agent-q-diff-in-file-next)
+    (should (looking-at "line 35$"))
+    (should-not (buffer-narrowed-p))))
+
+(ert-deftest aqd-in-file-a-file-that-is-never-made-leaves-no-buffer ()
+  (let* ((tree (file-name-as-directory (make-temp-file "aqd-in-file" t)))
+         (default-directory tree))
+    (unwind-protect
+        (aqd-with-frame 100 30
+          (let ((review (agent-q-diff-review-change
+                         (list (list :path "new.txt" :content "1\n2\n"))
+                         "New" #'ignore)))
+            (switch-to-buffer (agent-q-diff-session-buffer review))
+            (agent-q-diff-in-file)
+            (should (equal "new.txt" (buffer-name)))
+            (agent-q-diff-in-file-reject-all)
+            (should-not (get-buffer "new.txt"))
+            (should-not (file-exists-p "new.txt"))))
+      (dolist (review (agent-q-diff-open-reviews))
+        (agent-q-diff-cancel review))
+      (aqd-remove-tree tree))))
+
 ;;;; Written already, or in no file
 
 (ert-deftest aqd-in-file-a-text-that-is-in-no-file-is-refused ()

@@ -199,6 +199,52 @@ KEYWORDS are further arguments of `agent-q-diff-review', a list."
 
 ;;;; Windows
 
+(ert-deftest aqd-side-the-window-that-follows-keeps-its-point-in-view ()
+  (let ((old (mapconcat (lambda (n) (format "line %d\n" n)) (number-sequence 1 200) "")))
+    (aqd-side-with-review old (concat old (mapconcat #'identity (make-list 100 "new\n") "")) nil
+      (aqd-side-lay-all)
+      (pcase-let ((`(,old . ,new) agent-q-diff-side--windows))
+        ;; Else redisplay would scroll it back to there, and the other one after it.
+        (set-window-point new (point-min))
+        (set-window-start old (save-excursion
+                                (goto-char (agent-q-diff-buffer-position 0))
+                                (forward-line 60)
+                                (point)))
+        (agent-q-diff-side--align old)
+        (should (<= (window-start new) (window-point new)))
+        (set-window-point new (point-max))
+        (agent-q-diff-side--align old)
+        (should (<= (count-lines (window-start new) (window-point new))
+                    (window-body-height new)))))))
+
+(ert-deftest aqd-side-what-was-set-before-is-set-after ()
+  (aqd-side-with-review aqd-side-old aqd-side-new nil
+    (agent-q-diff-side-by-side-mode -1)
+    (setq truncate-lines t)
+    (let ((filter filter-buffer-substring-function))
+      (agent-q-diff-side-by-side-mode)
+      (agent-q-diff-side-by-side-mode -1)
+      (should truncate-lines)
+      (should (eq filter filter-buffer-substring-function)))))
+
+(ert-deftest aqd-side-the-diff-stays-in-the-window-that-still-shows-it ()
+  (aqd-side-with-review aqd-side-old aqd-side-new nil
+    (pcase-let ((`(,old . ,new) agent-q-diff-side--windows))
+      (select-window old)
+      (set-window-buffer new "*scratch*")
+      (run-hooks 'window-configuration-change-hook)
+      (should-not agent-q-diff-side-by-side-mode)
+      (should (window-live-p old))
+      (should (eq (agent-q-diff-session-buffer review) (window-buffer old))))))
+
+(ert-deftest aqd-side-the-overview-is-above-both ()
+  (aqd-side-with-review aqd-side-old aqd-side-new nil
+    (require 'agent-q-diff-overview)
+    (agent-q-diff-overview)
+    (with-current-buffer (agent-q-diff-session-buffer review)
+      (should (agent-q-diff-side--is-paired)))
+    (agent-q-diff-overview-quit)))
+
 (ert-deftest aqd-side-one-window-is-left-when-it-ends ()
   (aqd-side-with-review aqd-side-old aqd-side-new nil
     (should (= 2 (length (window-list))))

@@ -702,7 +702,8 @@ C-c C-c = accept"))
       (e2e-wait-for (keys-side-p))
       (dolist (keys '("C-n C-n C-n" "C-v" "C-v" "C-n C-n" "C-p C-p C-p" "C-x o C-v" "n" "M-v"
                       "C-p C-p C-p C-p" "C-x o C-n" "C-v C-v" "p" "a" "C-l" "C-l" "C-n" ">"
-                      "M-v" "C-x o M-v" "C-n C-n C-n C-n" "<" "C-v C-n C-n C-n C-n C-n"))
+                      "M-v" "C-x o M-v" "C-n C-n C-n C-n" "ESC C-v" "ESC C-v" "> M-v M-v"
+                      "C-x o > M-v M-v M-v" "<" "C-v C-n C-n C-n C-n C-n"))
         (e2e-keys keys)
         (ert-info (keys)
           (e2e-wait-for (keys-side-p))))
