@@ -73,11 +73,14 @@ Of more, the rest is counted; the diff buffer has all."
   "The overlays that draw the review in this buffer.")
 
 (defvar-local agent-q-diff-in-file--range nil
-  "The lines that are drawn, (FROM . TO) from 0, of the text with a given tick.
-The value is (TICK FROM . TO).")
+  "What is drawn, (TICK FROM . TO), or nil: lines, from 0, of the text with TICK.")
 
 (defvar-local agent-q-diff-in-file--buffers nil
   "In a diff buffer: the buffers of files in which its review is drawn.")
+
+(defvar-local agent-q-diff-in-file--gone-to nil
+  "The hunk that a command has gone to, (HUNK POINT TICK), or nil.
+Where two hunks are at one line, it is this one as long as point is there.")
 
 ;; Another major mode, as after `revert-buffer', changes nothing about the review.
 (dolist (variable '(agent-q-diff-in-file-mode agent-q-diff-in-file--diff
@@ -293,6 +296,8 @@ After an edit, what is drawn moves with its lines until the review has followed.
   (dolist (buffer agent-q-diff-in-file--buffers)
     (when (buffer-live-p buffer)
       (with-current-buffer buffer
+        ;; Its number may be another now.
+        (setq agent-q-diff-in-file--gone-to nil)
         (agent-q-diff-in-file--draw)))))
 
 ;;;; The hunk at point
@@ -309,10 +314,6 @@ After an edit, what is drawn moves with its lines until the review has followed.
     (let ((buffer (current-buffer)))
       (replace-buffer-in-windows buffer)
       (agent-q-diff-visit-note buffer))))
-
-(defvar-local agent-q-diff-in-file--gone-to nil
-  "The hunk that a command has gone to, (HUNK POINT TICK), or nil.
-Where two hunks are at one line, it is this one as long as point is there.")
 
 (defun agent-q-diff-in-file--hunk-here ()
   "Return the hunk whose lines are drawn at the line at point, or nil.

@@ -289,6 +289,18 @@ Each line that is struck through begins with \"-\", and each new one with \"+\".
     (forward-line 3)
     (should-error (agent-q-diff-in-file-reject) :type 'user-error)))
 
+(ert-deftest aqd-in-file-a-split-in-the-diff-changes-nothing-about-the-hunk-at-point ()
+  (aqd-in-file-with-review aqd-in-file-old
+      (aqd-in-file-new 2 "LINE 2\n" 5 "LINE 5\n" 30 "LINE 30\n") nil
+    (agent-q-diff-in-file-next)
+    (should (looking-at "line 30$"))
+    (with-current-buffer diff
+      (agent-q-diff-buffer-goto-hunk 0)
+      (agent-q-diff-split-hunk))
+    (agent-q-diff-in-file-accept)
+    (should (equal (string-replace "line 30" "LINE 30" aqd-in-file-old)
+                   (aqd-bytes-of aqd-file)))))
+
 (ert-deftest aqd-in-file-goes-to-files-that-nobody-has-visited ()
   (let* ((tree (file-name-as-directory (make-temp-file "aqd-in-file" t)))
          (default-directory tree)
