@@ -149,6 +149,8 @@ The edits are made in a temporary buffer."
     (agent-q-diff-module-next-pending  review hunk)
     (agent-q-diff-module-proposed      review hunk)
     (agent-q-diff-module-changed-words review hunk)
+    (agent-q-diff-module-side-rows review hunk)
+    (agent-q-diff-module-pick-rows review hunk 0 1 0 1)
     (agent-q-diff-module-live-lines    review hunk)
     (agent-q-diff-module-merge         review hunk)
     (agent-q-diff-module-plan          review 'accept hunk nil)
@@ -212,7 +214,7 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-reject-all agent-q-diff-module-decision
     agent-q-diff-module-matches agent-q-diff-module-replace
     agent-q-diff-module-typed-lines agent-q-diff-module-groups
-    agent-q-diff-module-line-counts)
+    agent-q-diff-module-line-counts agent-q-diff-module-drawn)
   "All other functions of the module.")
 
 (defun aqd-engine-three-hunks ()
@@ -253,6 +255,10 @@ The edits are made in a temporary buffer."
       (let ((review (aqd-engine-three-hunks)))
         (should-error (agent-q-diff-module-pick review 0 from to)
                       :type 'agent-q-diff-no-hunk)
+        (should-error (agent-q-diff-module-pick-rows review 0 from to to from)
+                      :type 'agent-q-diff-no-hunk)
+        (dolist (file (list 0 1 from to))
+          (should (listp (agent-q-diff-module-drawn review file from to))))
         (if (<= from to 3)
             (agent-q-diff-module-print-hunks review from to nil nil)
           (should-error (agent-q-diff-module-print-hunks review from to nil nil)
