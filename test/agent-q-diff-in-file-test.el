@@ -372,6 +372,22 @@ Each line that is struck through begins with \"-\", and each new one with \"+\".
         (agent-q-diff-cancel review))
       (aqd-remove-tree tree))))
 
+(ert-deftest aqd-in-file-a-review-begins-there-if-the-user-wants-that ()
+  (aqd-in-file-with-review aqd-in-file-old (aqd-in-file-new 5 "LINE 5\n") nil
+    (agent-q-diff-in-file-diff)
+    (with-current-buffer diff
+      (setq agent-q-diff-in-file--has-begun nil))
+    (let ((agent-q-diff-begin-in-file t)
+          (timers (copy-sequence timer-list)))
+      (agent-q-diff-in-file--begin (selected-window))
+      (mapc (lambda (timer) (timer-event-handler timer)) (seq-difference timer-list timers))
+      (should (equal "target.txt" (buffer-name (window-buffer))))
+      ;; Only its first window shows the file.
+      (agent-q-diff-in-file-diff)
+      (let ((timers (copy-sequence timer-list)))
+        (agent-q-diff-in-file--begin (selected-window))
+        (should-not (seq-difference timer-list timers))))))
+
 ;;;; Written already, or in no file
 
 (ert-deftest aqd-in-file-a-text-that-is-in-no-file-is-refused ()

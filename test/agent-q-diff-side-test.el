@@ -269,6 +269,26 @@ KEYWORDS are further arguments of `agent-q-diff-review', a list."
     ;; The window is somebody else's now.
     (should (= 2 (length (window-list))))))
 
+(ert-deftest aqd-side-a-wide-window-begins-so-if-the-user-wants-that ()
+  (aqd-side-with-review aqd-side-old aqd-side-new nil
+    (agent-q-diff-side-by-side-mode -1)
+    (let ((agent-q-diff-side-by-side-width 121)
+          (timers (copy-sequence timer-list)))
+      (agent-q-diff-side--appear (selected-window))
+      (should-not (seq-difference timer-list timers)))
+    (let ((agent-q-diff-side-by-side-width 100)
+          (timers (copy-sequence timer-list)))
+      (agent-q-diff-side--appear (selected-window))
+      ;; It waits until the windows are drawn.
+      (mapc (lambda (timer) (timer-event-handler timer)) (seq-difference timer-list timers))
+      (should agent-q-diff-side-by-side-mode)
+      (should (= 2 (length (window-list))))
+      ;; Who turns it off does not get it again.
+      (call-interactively #'agent-q-diff-side-by-side-mode)
+      (let ((timers (copy-sequence timer-list)))
+        (agent-q-diff-side--appear (selected-window))
+        (should-not (seq-difference timer-list timers))))))
+
 (ert-deftest aqd-side-a-narrow-window-is-refused ()
   (aqd-side-with-review aqd-side-old aqd-side-new nil
     (agent-q-diff-side-by-side-mode -1)
