@@ -383,6 +383,7 @@ Each line that is struck through begins with \"-\", and each new one with \"+\".
       (mapc (lambda (timer) (timer-event-handler timer)) (seq-difference timer-list timers))
       (should (equal "target.txt" (buffer-name (window-buffer))))
       ;; Only its first window shows the file.
+      (set-buffer (window-buffer))
       (agent-q-diff-in-file-diff)
       (let ((timers (copy-sequence timer-list)))
         (agent-q-diff-in-file--begin (selected-window))

@@ -392,8 +392,8 @@ If IS-RENAMED is non-nil, it is another name; CHANGES are as for `tours-lines'."
   (nil nil "n")
   ("in-file-reject-all" agent-q-diff-in-file-reject-all "C-c \" C-k"))
 
-(screens-define-tour in-file-all
-  ("in-file-all" agent-q-diff-in-file-accept-all (tours-propose-demo) "C-x 1 F C-c \" C-c"))
+(screens-define-tour all-in-file
+  ("all-in-file" agent-q-diff-in-file-accept-all (tours-propose-demo) "C-x 1 F C-c \" C-c"))
 
 (defun tours-blocks (n &optional changed)
   "Return N equal blocks, but for the one with the number CHANGED."
