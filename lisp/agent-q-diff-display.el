@@ -378,7 +378,7 @@ is as in `agent-q-diff-engine-hunk', or (ambiguous NTH . N) for the place
 with the index NTH of N.  NOTES, a string or nil, tells what the user did
 to the hunk and how its place was found."
   (let ((name (upcase (agent-q-diff-buffer-mark-word state))))
-    (pcase (agent-q-diff-signs--difference state is-in place)
+    (pcase (agent-q-diff-signs-difference state is-in place)
       ((and words (pred stringp))
        (cons (agent-q-diff-signs--bracketed name notes words) 'agent-q-diff-differs))
       ((guard (and (null state) (eq (or (car-safe place) place) 'ambiguous)))
@@ -407,7 +407,7 @@ CHOICE is nil, or (NTH . N) for the place with the index NTH of N."
   "Return the sign made of WORDS, leaving out nil."
   (format "[%s]" (string-join (delq nil words) ", ")))
 
-(defun agent-q-diff-signs--difference (state is-in place)
+(defun agent-q-diff-signs-difference (state is-in place)
   "Return how STATE and the target disagree, a string, or nil.
 IS-IN and PLACE are as in `agent-q-diff-signs--sign'."
   (cond
@@ -838,7 +838,7 @@ of the line."
 
 ;;;; Scrolling
 
-(defun agent-q-diff-current--lines-below (position n window)
+(defun agent-q-diff-current-lines-below (position n window)
   "Return the position N screen lines below POSITION in WINDOW."
   (save-excursion
     (goto-char position)
@@ -860,14 +860,14 @@ the lines that it shows, or nil if that is not known."
            (is-shown (lambda (beg)
                        (and (<= (point-min) start beg)
                             (<= end (or bottom
-                                        (setq bottom (agent-q-diff-current--lines-below
+                                        (setq bottom (agent-q-diff-current-lines-below
                                                       start height window))))))))
       ;; Counting screen lines takes most of the time of a key.
       (unless (funcall is-shown beg)
-        (setq below (agent-q-diff-current--lines-below beg height window))
+        (setq below (agent-q-diff-current-lines-below beg height window))
         (unless (or (= beg position) (<= end below))
           (setq beg position
-                below (agent-q-diff-current--lines-below beg height window))))
+                below (agent-q-diff-current-lines-below beg height window))))
       (cond
        ((funcall is-shown beg)
         (and (agent-q-diff-current--begin-with-a-line window start)
@@ -909,7 +909,7 @@ Return nil if redisplay must scroll WINDOW to point first."
             ((null hunk) 0)
             ((or bottom (pos-visible-in-window-p (point) window))
              (let ((bottom (or bottom
-                               (agent-q-diff-current--lines-below
+                               (agent-q-diff-current-lines-below
                                 (window-start window) (window-body-height window) window))))
                (agent-q-diff-current--n-lines bottom end window))))))
     (setq agent-q-diff-buffer-n-below (or n 0))
@@ -995,7 +995,7 @@ one, or at the hunk.  If WINDOW begins below it already, return nil."
          (lead (agent-q-diff-current--lead 0 first)))
     (and (<= (window-start window) lead)
          (seq-find (lambda (beg)
-                     (< last (agent-q-diff-current--lines-below
+                     (< last (agent-q-diff-current-lines-below
                               beg (window-body-height window) window)))
                    (delq nil (list (agent-q-diff-fold-description-beginning)
                                    (text-property-any (point-min) first 'agent-q-diff-note t)

@@ -52,7 +52,7 @@ and CODE, see `agent-q-diff-fontify--found'.")
 
 ;;;; Words and lines of a hunk
 
-(defun agent-q-diff-fontify--hunks (beg end)
+(defun agent-q-diff-fontify-hunks (beg end)
   "Return the hunks with text between BEG and END, as (HUNK BEG . END).
 Those that change no lines are left out."
   (save-excursion
@@ -228,7 +228,7 @@ HUNK is from BEG to END."
 Always return nil, since nothing is left to be done."
   (when (agent-q-diff-buffer-known-p)
     (let ((from (point)))
-      (pcase-dolist (`(,hunk ,beg . ,end) (agent-q-diff-fontify--hunks from limit))
+      (pcase-dolist (`(,hunk ,beg . ,end) (agent-q-diff-fontify-hunks from limit))
         (when (< (- end beg) agent-q-diff-fontify--max-size)
           (with-demoted-errors "agent-q-diff: no colors: %S"
             (agent-q-diff-fontify--hunk hunk beg end from limit))))))

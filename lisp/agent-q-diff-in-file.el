@@ -193,17 +193,14 @@ If IS-ABOVE is non-nil, it is above the line there."
 
 (defun agent-q-diff-in-file--put-label (hunk beg mark is-in)
   "Say at the end of the line at BEG what HUNK, which has MARK, is.
-IS-IN is non-nil if the file has it."
-  (let ((word (with-current-buffer agent-q-diff-in-file--diff
-                (agent-q-diff-buffer-mark-word mark)))
+IS-IN is t if the file has it, or nil."
+  (let ((words (with-current-buffer agent-q-diff-in-file--diff
+                 (delq nil (list (agent-q-diff-buffer-mark-word mark)
+                                 (agent-q-diff-signs-difference mark is-in nil)))))
         (end (save-excursion (goto-char beg) (line-end-position))))
     (agent-q-diff-in-file--put
      hunk end end
-     'after-string (propertize (format "  [%s%s]" word
-                                       (cond
-                                        ((eq (not is-in) (eq mark 'rejected)) "")
-                                        (is-in ", but in the file")
-                                        (t ", but not in the file")))
+     'after-string (propertize (format "  [%s]" (string-join words ", "))
                                'face (if (eq mark 'applied)
                                          'agent-q-diff-applied
                                        'agent-q-diff-rejected)))))
@@ -211,10 +208,7 @@ IS-IN is non-nil if the file has it."
 (defun agent-q-diff-in-file--draw-change (change mark)
   "Draw CHANGE, (HUNK LINE IS-IN OLD NEW), of a hunk with MARK."
   (pcase-let* ((`(,hunk ,line ,is-in ,old ,new) change)
-               (beg (save-excursion
-                      (goto-char (point-min))
-                      (forward-line line)
-                      (point)))
+               (beg (agent-q-diff-text-position (current-buffer) line))
                (here (if is-in new old))
                (end (agent-q-diff-in-file--end beg here)))
     (cond
@@ -354,6 +348,17 @@ What is only added is at the line below it; lines of the text come first."
                                                                 index))
                                 nil)))))
 
+(defun agent-q-diff-in-file--diff-here ()
+  "Return the diff buffer whose open review is drawn here; refuse if none is."
+  (or (agent-q-diff-in-file--diff-or-nil)
+      (user-error "No open review is drawn here")))
+
+(defun agent-q-diff-in-file--hunk-near (diff)
+  "Return the hunk of the buffer DIFF that is drawn at point, or the last above it."
+  (or (agent-q-diff-in-file--hunk-here)
+      (when-let ((index (agent-q-diff-in-file--index diff)))
+        (agent-q-diff-in-file--hunk-before diff index))))
+
 (defun agent-q-diff-in-file--goto (hunk)
   "Move to HUNK of this diff buffer in its file's buffer, in this window.
 If it has no place in a buffer, show it in the diff."
@@ -415,15 +420,12 @@ Messages that name keys name these."
 If NEEDS-HUNK is non-nil, refuse it where no hunk is drawn.  COMMAND does not
 see a region of this buffer."
   (let* ((target (current-buffer))
-         (diff (or (agent-q-diff-in-file--diff-or-nil)
-                   (user-error "No open review is drawn here")))
-         (index (agent-q-diff-in-file--index diff))
-         (here (agent-q-diff-in-file--hunk-here)))
-    (when (and needs-hunk (null here))
+         (diff (agent-q-diff-in-file--diff-here)))
+    (when (and needs-hunk (null (agent-q-diff-in-file--hunk-here)))
       (user-error
        (substitute-command-keys
         "No change is drawn on this line; \\<agent-q-diff-in-file-mode-map>\\[agent-q-diff-in-file-next] goes to the next")))
-    (let ((at (or here (and index (agent-q-diff-in-file--hunk-before diff index)))))
+    (let ((at (agent-q-diff-in-file--hunk-near diff)))
       (setq agent-q-diff-in-file--gone-to nil)
       (with-current-buffer diff
         (agent-q-diff-buffer-complete)
@@ -516,11 +518,8 @@ NEEDS-HUNK is as for `agent-q-diff-in-file--run'.  DOCSTRING is that of NAME."
 (defun agent-q-diff-in-file-diff ()
   "Show the diff buffer in this window, at the hunk at point."
   (interactive)
-  (let* ((diff (or (agent-q-diff-in-file--diff-or-nil)
-                   (user-error "No open review is drawn here")))
-         (index (agent-q-diff-in-file--index diff))
-         (hunk (or (agent-q-diff-in-file--hunk-here)
-                   (and index (agent-q-diff-in-file--hunk-before diff index)))))
+  (let* ((diff (agent-q-diff-in-file--diff-here))
+         (hunk (agent-q-diff-in-file--hunk-near diff)))
     (with-current-buffer diff
       (agent-q-diff-in-file--leave)
       (switch-to-buffer diff nil t)

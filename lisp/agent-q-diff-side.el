@@ -56,8 +56,7 @@ With nil, only the command `agent-q-diff-side-by-side-mode' does so."
   "Alist from the windows to where they began when they were last aligned.")
 
 (defvar-local agent-q-diff-side--cut nil
-  "List of (OVERLAY PROPERTY VALUE): strings that are cut, where a window begins.
-VALUE is the usual value of PROPERTY.")
+  "Alist from overlays whose strings are cut, where a window begins, to these.")
 
 (defvar-local agent-q-diff-side--before nil
   "Alist from variables that are set here to (VALUE), or nil if not local before.")
@@ -281,7 +280,7 @@ END is where the next line begins.  A no-newline marker is part of its line."
   (when (and (agent-q-diff-side--is-paired) (agent-q-diff-buffer-known-p))
     (save-restriction
       (widen)
-      (pcase-dolist (`(,hunk ,from . ,to) (agent-q-diff-fontify--hunks beg end))
+      (pcase-dolist (`(,hunk ,from . ,to) (agent-q-diff-fontify-hunks beg end))
         (agent-q-diff-side--lay-hunk hunk from to)))))
 
 (defun agent-q-diff-side--lay-here ()
@@ -289,7 +288,7 @@ END is where the next line begins.  A no-newline marker is part of its line."
   (when (and (agent-q-diff-side--is-paired) (agent-q-diff-buffer-hunk-at-point))
     (agent-q-diff-side--lay-between (point) (1+ (point)))))
 
-(defun agent-q-diff-side--lay-anew (&rest _)
+(defun agent-q-diff-side--lay-anew ()
   "Lay out all hunks again, as they come into view."
   (agent-q-diff-side--clear)
   (jit-lock-refontify))
@@ -331,17 +330,14 @@ END is where the next line begins.  A no-newline marker is part of its line."
   (seq-find (lambda (stop) (<= position (car stop)))
             (agent-q-diff-side--stops-of block window)))
 
-(defun agent-q-diff-side--uncut (&optional but-at)
-  "Show all rows of the strings that were made shorter, unless they are at BUT-AT."
-  (pcase-dolist (`(,overlay ,property ,value) agent-q-diff-side--cut)
-    (when (and (overlay-buffer overlay)
-               (not (eql but-at (overlay-end overlay))))
-      (overlay-put overlay property value)))
+(defun agent-q-diff-side--uncut (start)
+  "Show all rows of the strings that were cut, except of those at START."
   (setq agent-q-diff-side--cut
-        (and but-at
-             (seq-filter (lambda (cut)
-                           (eql but-at (and (overlay-buffer (car cut)) (overlay-end (car cut)))))
-                         agent-q-diff-side--cut))))
+        (seq-filter (pcase-lambda (`(,overlay . ,string))
+                      (or (eql start (overlay-end overlay))
+                          (prog1 nil
+                            (overlay-put overlay 'after-string string))))
+                    agent-q-diff-side--cut)))
 
 (defun agent-q-diff-side--strings (position window)
   "Return the overlays whose strings are shown above POSITION in WINDOW, in order."
@@ -367,7 +363,8 @@ END is where the next line begins.  A no-newline marker is part of its line."
       (let ((n-here (min n-cut (agent-q-diff-side--n-rows overlay)))
             (string (overlay-get overlay 'after-string)))
         (when (< 0 n-here)
-          (push (list overlay 'after-string string) agent-q-diff-side--cut)
+          (unless (assq overlay agent-q-diff-side--cut)
+            (push (cons overlay string) agent-q-diff-side--cut))
           (overlay-put overlay 'after-string
                        (let ((from 0))
                          (dotimes (_ n-here)
@@ -403,7 +400,7 @@ END is where the next line begins.  A no-newline marker is part of its line."
   "Have point of WINDOW be seen when it begins at START.
 Otherwise redisplay would scroll to it, and both windows would do so in turn."
   (let ((point (window-point window))
-        (last (agent-q-diff-current--lines-below
+        (last (agent-q-diff-current-lines-below
                start (max 0 (- (window-body-height window) 2)) window)))
     (cond
      ((< point start) (set-window-point window start))
@@ -572,8 +569,7 @@ DELETE is as for `filter-buffer-substring-function'."
     (add-hook 'post-command-hook #'agent-q-diff-side--follow 90 t)
     (add-hook 'window-scroll-functions #'agent-q-diff-side--scrolled nil t)
     (add-hook 'window-configuration-change-hook #'agent-q-diff-side--check nil t)
-    (add-hook 'agent-q-diff-buffer-hunks-hook #'agent-q-diff-side--lay-anew 95 t)
-    (add-hook 'agent-q-diff-buffer-folds-hook #'agent-q-diff-side--lay-anew 95 t)
+    ;; They are shown anew whenever hunks or folds are.
     (add-hook 'agent-q-diff-annotations-shown-hook #'agent-q-diff-side--lay-anew nil t)
     (jit-lock-register #'agent-q-diff-side--lay-between)
     (agent-q-diff-side--lay-anew)
@@ -593,8 +589,6 @@ DELETE is as for `filter-buffer-substring-function'."
     (remove-hook 'post-command-hook #'agent-q-diff-side--follow t)
     (remove-hook 'window-scroll-functions #'agent-q-diff-side--scrolled t)
     (remove-hook 'window-configuration-change-hook #'agent-q-diff-side--check t)
-    (remove-hook 'agent-q-diff-buffer-hunks-hook #'agent-q-diff-side--lay-anew t)
-    (remove-hook 'agent-q-diff-buffer-folds-hook #'agent-q-diff-side--lay-anew t)
     (remove-hook 'agent-q-diff-annotations-shown-hook #'agent-q-diff-side--lay-anew t)
     (jit-lock-unregister #'agent-q-diff-side--lay-between)
     (agent-q-diff-side--clear)

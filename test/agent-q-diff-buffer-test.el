@@ -283,7 +283,7 @@ new file   new.txt
   (aqd-section-with-review _
     (let ((text (aqd-section-text)))
       (run-hook-with-args 'jit-lock-functions (point-min) (point-max))
-      (should (agent-q-diff-fontify--hunks (point-min) (point-max)))
+      (should (agent-q-diff-fontify-hunks (point-min) (point-max)))
       (agent-q-diff-signs--show-between (point-min) (point-max))
       (should (equal text (aqd-section-text))))))
 

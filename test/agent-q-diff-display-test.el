@@ -515,7 +515,7 @@ The agent says DESCRIPTION.  Point is in the window, with the line below it."
               (agent-q-diff-current-appear (selected-window))
               (should (looking-at-p "@@ -[23],7"))
               (should (< (line-beginning-position 2)
-                         (agent-q-diff-current--lines-below
+                         (agent-q-diff-current-lines-below
                           (window-start) (window-body-height) (selected-window))))
               (goto-char (window-start))
               (buffer-substring-no-properties (point) (line-end-position)))
@@ -591,8 +591,8 @@ The agent says DESCRIPTION.  Point is in the window, with the line below it."
     (let ((n 0))
       (cl-letf* (;; In batch nothing is displayed.
                  ((symbol-function 'pos-visible-in-window-p) #'always)
-                 (count (symbol-function 'agent-q-diff-current--lines-below))
-                 ((symbol-function 'agent-q-diff-current--lines-below)
+                 (count (symbol-function 'agent-q-diff-current-lines-below))
+                 ((symbol-function 'agent-q-diff-current-lines-below)
                   (lambda (&rest arguments)
                     (cl-incf n)
                     (apply count arguments))))
