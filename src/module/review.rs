@@ -463,6 +463,12 @@ fn merge<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'
     })
 }
 
+/// Returns hunk `hunk` of `review`, alone, as the diff buffer shows it.
+fn shown(review: &Review, hunk: usize) -> Vec<hunk::Hunk<'_>> {
+    let proposal = review.proposal();
+    proposal.shown_hunks_in(hunk..hunk + 1, HeadingRule::Default)
+}
+
 /// Return the changed words of hunk HUNK of REVIEW, a list of (LINE FROM TO).
 ///
 /// LINE counts the hunk's lines from 0, without its header.  The word has the
@@ -473,9 +479,7 @@ fn changed_words<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result
     catching_panics(env, || {
         let mut ongoing = ongoing(env, session)?;
         let (review, hunk) = ongoing.review(env, hunk)?;
-        let hunks = review
-            .proposal()
-            .shown_hunks_in(hunk..hunk + 1, HeadingRule::Default);
+        let hunks = shown(review, hunk);
         let spans = hunks.iter().flat_map(words::changed_words);
         let spans = spans.map(|span| env.list((span.line, span.columns.start, span.columns.end)));
         list(env, spans.collect::<Result<Vec<_>>>()?)
@@ -492,9 +496,7 @@ fn side_rows<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Val
     catching_panics(env, || {
         let mut ongoing = ongoing(env, session)?;
         let (review, hunk) = ongoing.review(env, hunk)?;
-        let hunks = review
-            .proposal()
-            .shown_hunks_in(hunk..hunk + 1, HeadingRule::Default);
+        let hunks = shown(review, hunk);
         let blocks = hunks.iter().flat_map(rows::blocks);
         let blocks = blocks.map(|block| {
             let side = |rows: Vec<usize>| {

@@ -151,11 +151,7 @@ pub(super) fn n_chars(lines: &[&str]) -> usize {
 
 /// Returns the tokens of `line` that are not white space.
 pub(super) fn words(line: &str) -> Vec<&str> {
-    let tokens = line.split_word_bounds().flat_map(|word| {
-        let is_word = word.contains(char::is_alphanumeric);
-        pieces(word, is_word)
-    });
-    tokens.filter(|token| !token.trim().is_empty()).collect()
+    cut(line).filter(|token| !token.trim().is_empty()).collect()
 }
 
 /// Cuts `lines` into tokens; `None` if there are more than [`MAX_TOKENS`].
@@ -163,12 +159,9 @@ fn tokens<'a>(lines: &[&'a str]) -> Option<Vec<Token<'a>>> {
     let mut tokens = Vec::new();
     for (line, text) in lines.iter().enumerate() {
         let mut column = 0;
-        for word in text.split_word_bounds() {
-            let is_word = word.contains(char::is_alphanumeric);
-            for text in pieces(word, is_word) {
-                tokens.push(Token { text, line, column });
-                column += text.chars().count();
-            }
+        for text in cut(text) {
+            tokens.push(Token { text, line, column });
+            column += text.chars().count();
         }
         if tokens.len() > MAX_TOKENS {
             return None;
@@ -177,14 +170,17 @@ fn tokens<'a>(lines: &[&'a str]) -> Option<Vec<Token<'a>>> {
     Some(tokens)
 }
 
-/// Cuts `word`, if it is one, after each underscore, since these join words in code; otherwise into
-/// grapheme clusters.
-fn pieces(word: &str, is_word: bool) -> Vec<&str> {
-    if is_word {
-        word.split_inclusive('_').collect()
-    } else {
-        word.graphemes(true).collect()
-    }
+/// Cuts `text` into tokens: words, after each underscore as well, since these join words in code, and
+/// grapheme clusters of everything else.
+fn cut(text: &str) -> impl Iterator<Item = &str> {
+    text.split_word_bounds().flat_map(|word| {
+        let pieces: Vec<&str> = if word.contains(char::is_alphanumeric) {
+            word.split_inclusive('_').collect()
+        } else {
+            word.graphemes(true).collect()
+        };
+        pieces
+    })
 }
 
 /// Returns the spans of the changed `tokens`: one for each run on a line, without the line's end.
