@@ -474,21 +474,35 @@ commit, and the first line of its message, or says which turn."
                      (or (cdr-safe revision) revision) (consp revision))))))
     (cons (file-name-as-directory (aref found 0)) (cdr (append found nil)))))
 
-(defconst agent-q-diff-changes--n-commits 5
-  "Number of commits that are named in the question whether they are the user's.")
+(defconst agent-q-diff-changes--n-named 3
+  "Number of commits, and of files, that are named in a question.")
+
+(defun agent-q-diff-changes--named (n names separator)
+  "Return the first of N things, which have NAMES, for a question.
+Between these stands the string SEPARATOR."
+  (let* ((named (seq-take names agent-q-diff-changes--n-named))
+         (n-more (- n (length named))))
+    (concat (mapconcat #'agent-q-diff-visible named separator)
+            (and (> n-more 0) (format " and %d more" n-more)))))
 
 (defun agent-q-diff-changes--who-moved (directory)
-  "Return who has moved HEAD of the repository of DIRECTORY, `user' or `agent'.
-If nobody knows, ask; if it has not moved since the last look, return nil."
-  (when-let ((commits (agent-q-diff-engine-call #'agent-q-diff-module-moved
-                                                directory agent-q-diff-changes--n-commits)))
-    (if (y-or-n-p
-         (if (listp commits)
-             (format "Since the last look, HEAD has got %s.  Yours, and so reviewed? "
-                     (mapconcat #'agent-q-diff-visible commits "; "))
-           "Since the last look, HEAD has moved back.  By you? "))
-        'user
-      'agent)))
+  "Return who has made the new commits of the repository of DIRECTORY.
+That is `user' or `agent'.  If nobody knows, and something is pending or not
+by that, ask; otherwise return nil."
+  (when-let ((moved (agent-q-diff-engine-call #'agent-q-diff-module-moved
+                                              directory agent-q-diff-changes--n-named)))
+    (pcase-let ((`(,n ,subjects ,paths) moved))
+      (if (y-or-n-p
+           (format (ngettext "Commit %2$s has changes of %3$s that you have not reviewed.  \
+Is it yours (y: they count as reviewed; n: they stay pending)? "
+                             "%1$d commits (%2$s) have changes of %3$s that you have not reviewed.  \
+Are they yours (y: the changes count as reviewed; n: they stay pending)? "
+                             n)
+                   n
+                   (agent-q-diff-changes--named n subjects "; ")
+                   (agent-q-diff-changes--named (length paths) paths ", ")))
+          'user
+        'agent))))
 
 (defun agent-q-diff-changes--left-out-note (left-out)
   "Return a sentence about LEFT-OUT, which was not looked at, or nil."

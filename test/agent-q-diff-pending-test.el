@@ -397,7 +397,7 @@ another git has locked the index (index.lock)"
       (aqd-pending-git "commit" "-qam" "more")
       (cl-letf (((symbol-function 'y-or-n-p)
                  (lambda (prompt)
-                   (should (string-match-p "HEAD has got .* more" prompt))
+                   (should (string-match-p "Commit [0-9a-f]+ more has changes of f.txt that you have not" prompt))
                    by-user)))
         (if by-user
             (should (string-match-p "Nothing is pending"
@@ -1541,7 +1541,7 @@ any more.")
     (should (equal aqd-pending-root (agent-q-diff-reviewed-root-of aqd-pending-root)))
     (aqd-pending-git "add" ".")
     (aqd-pending-git "commit" "-qm" "an agent's")
-    (should (string-match-p "HEAD has got" (car (aqd-pending-begin nil))))
+    (should (string-match-p "an agent.s has changes of f.txt " (car (aqd-pending-begin nil))))
     (should (equal '("f.txt") (aqd-pending-files)))))
 
 (ert-deftest aqd-pending-what-is-no-text-is-named-or-counted ()

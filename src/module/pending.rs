@@ -141,7 +141,7 @@ fn pending<'e>(env: &'e Env, folder: Value<'e>, by: Value<'e>) -> Result<Value<'
         let moves = if by == env.intern("user")? {
             Some(Moves::User)
         } else {
-            by.is_not_nil().then_some(Moves::Agent)
+            by.is_not_nil().then_some(Moves::NotNew)
         };
         with_project(env, folder, false, |project| found(env, project, moves))
     })
@@ -357,21 +357,30 @@ fn at_work(env: &Env, folder: Value) -> Result<Option<String>> {
     })
 }
 
-/// Return the commits by which HEAD has moved in the project at FOLDER, or nil.
+/// Return what to ask about the new commits of the project at FOLDER, or nil.
 ///
-/// That is a list of the first lines of the latest commits that it did not
-/// have when `agent-q-diff-module-pending' was called last, at most N-MOST;
-/// or t if there are none.
+/// They are those that HEAD did not have when `agent-q-diff-module-pending' was
+/// called last, and that may be the user's.  If something is pending or not by
+/// that, the value is (N SUBJECTS PATHS): their number, the first lines of the
+/// latest, at most N-MOST, and the paths of the files of which less is pending
+/// if the user made them.
 #[defun]
 fn moved<'e>(env: &'e Env, folder: Value<'e>, n_most: usize) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let moved = with_project(env, folder, true, |project| {
-            answer(env, project.moved(n_most))
+        let question = with_project(env, folder, true, |project| {
+            answer(env, project.question(n_most))
         });
-        match moved? {
+        match question? {
             None => env.intern("nil"),
-            Some(subjects) if subjects.is_empty() => env.intern("t"),
-            Some(subjects) => list(env, subjects),
+            Some(question) => {
+                let paths = question.paths.iter().map(|path| text(env, path));
+                let paths: Vec<Value> = paths.collect::<Result<_>>()?;
+                env.list((
+                    question.n_commits,
+                    list(env, question.subjects)?,
+                    list(env, paths)?,
+                ))
+            }
         }
     })
 }

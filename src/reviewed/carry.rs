@@ -76,47 +76,6 @@ pub fn applied(base: &[u8], onto: &[u8], from: &[u8]) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Returns `base` with the changes that `one` and `other` have both made to it.
-pub fn shared(base: &[u8], one: &[u8], other: &[u8]) -> Vec<u8> {
-    let [base, one, other] = [base, one, other].map(|bytes| Text::new(bytes.to_vec()));
-    let theirs = edits(&base, &other);
-    let mut text = Vec::new();
-    let mut n_done = 0;
-    for edit in edits(&base, &one) {
-        let first = theirs.partition_point(|other| other.before.start < edit.before.start);
-        let new = one.lines_bytes(edit.after.clone());
-        let is_shared = theirs.get(first).is_some_and(|their| {
-            their.before == edit.before && other.lines_bytes(their.after.clone()) == new
-        });
-        if is_shared {
-            text.extend_from_slice(base.lines_bytes(n_done..edit.before.start));
-            text.extend_from_slice(new);
-            n_done = edit.before.end;
-        }
-    }
-    text.extend_from_slice(base.lines_bytes(n_done..base.len()));
-    text
-}
-
-/// Returns `text` with those lines of `other` that it has not where they stand, and that `working` has.
-pub fn with_additions(text: &[u8], other: &[u8], working: &[u8]) -> Vec<u8> {
-    let [text, other, working] = [text, other, working].map(|bytes| Text::new(bytes.to_vec()));
-    let mut is_there = vec![true; other.len()];
-    for edit in edits(&other, &working) {
-        is_there[edit.before].fill(false);
-    }
-    let mut parts = Vec::new();
-    let mut done = 0;
-    for edit in edits(&text, &other) {
-        parts.push(text.lines_bytes(done..edit.before.end));
-        let new = edit.after.filter(|&line| is_there[line]);
-        parts.extend(new.map(|line| other.line(line)));
-        done = edit.before.end;
-    }
-    parts.push(text.lines_bytes(done..text.len()));
-    joined(parts.into_iter())
-}
-
 /// Returns the lines that two texts have in common.
 pub fn common(one: &[u8], other: &[u8]) -> Vec<u8> {
     let [one, other] = [one, other].map(|bytes| Text::new(bytes.to_vec()));
@@ -166,7 +125,7 @@ fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
 }
 
 /// Joins `parts`, each of whole lines; a last line without newline gets one if more follows.
-fn joined<'a>(parts: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+pub(crate) fn joined<'a>(parts: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut text: Vec<u8> = Vec::new();
     for part in parts.filter(|part| !part.is_empty()) {
         if text.last().is_some_and(|&last| last != b'\n') {

@@ -1,9 +1,12 @@
 //! The files of a project as a look reads them, and what they are compared with.
 
 use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::thread;
 
+use crate::commits::Step;
 use crate::git::{self, Committed, Entries, Git};
+use crate::moved::Moved;
 use crate::plain::{Files, Plain, is_outside};
 use crate::project::is_alive;
 use crate::store::Store;
@@ -17,16 +20,20 @@ pub(crate) const MAX_SIZE: u64 = 8 << 20;
 /// program installed, such as `node_modules`.
 const MAX_NEW: usize = 1000;
 
-/// Looks at a project with git; see [`crate::Project::look`].
+/// Looks at a project with git; see [`crate::Project::look`]. If `is_said`, the user has said who moved HEAD.
 pub(crate) fn look_with_git(
     git: &Git,
     tree: &Tree,
     store: &mut Store,
-    moves: Moves,
+    (moves, is_said): (Moves, bool),
 ) -> Result<Look, ProjectError> {
     if let Some(what) = git::in_progress(store.folder()) {
         return Err(ProjectError::InProgress(what));
     }
+    let (found, tips) = thread::scope(|scope| {
+        let tips = scope.spawn(|| git.tips());
+        (bounded(git), tips.join().expect("it does not panic"))
+    });
     let Bounded {
         head,
         dirty,
@@ -34,10 +41,11 @@ pub(crate) fn look_with_git(
         not_looked_at,
         in_head,
         in_index,
-    } = bounded(git)?;
+    } = found?;
+    let tips = tips?;
     let large = left_out.iter().filter(|(_, n)| *n == 1);
     let large = large.map(|(path, _)| path.clone());
-    let (pending, unknown) = store.change(|ledger, store| {
+    let (pending, unknown, by_others) = store.change(|ledger, store| {
         if let Some(base) = ledger.base()
             && Some(base) != head.as_deref()
             && !git.has_commit(base)?
@@ -48,22 +56,98 @@ pub(crate) fn look_with_git(
             let is_in_base = |path: &[u8]| in_head.get(path).is_some_and(Option::is_some);
             ledger.forget_known(|_| true, is_in_base);
         }
-        let mut disk = Disk::bounded(tree, store, (head, dirty, not_looked_at));
+        let mut disk = Disk::bounded(tree, store, (head.clone(), dirty, not_looked_at));
         disk.read_committed(git, ledger.base(), ledger.has_base(), &in_head)?;
+        let is_by_others = moves == Moves::NotNew && is_said;
+        if matches!(moves, Moves::User | Moves::NotNew) && ledger.base() != head.as_deref() {
+            let known = Elsewhere::read(git, ledger, store.folder());
+            disk.moved = Moved::read(git, ledger, head.as_deref(), &known.others, is_by_others)?;
+            disk.elsewhere = known.stores;
+        }
         let index = disk.index(git, ledger, in_index)?;
         ledger.follow_index(&mut disk, index, false)?;
         let pending = ledger.look(&mut disk, moves)?;
         let large = large.filter(|path| in_head.get(path) == Some(&None));
         let unknown = disk.leave_out(ledger, large.collect())?;
+        let mut by_others = match is_by_others {
+            true => std::mem::take(&mut disk.moved.new),
+            false => Vec::new(),
+        };
+        if ledger.base() == head.as_deref() {
+            if ledger.at_work().next().is_some() {
+                by_others.extend(commits_of_turn(git, ledger, head.as_deref(), &tips)?);
+            }
+            ledger.note_tips(tips.into_iter().map(|(tip, _)| tip).chain(head));
+        }
         ledger.end_turns(|turn| !is_alive(turn));
-        Ok::<_, ProjectError>((pending, unknown))
+        Ok::<_, ProjectError>((pending, unknown, by_others))
     })?;
+    note_others(git, store, &by_others)?;
     Ok(Look {
         pending,
         left_out,
         not_text: Vec::new(),
         unknown,
     })
+}
+
+/// Returns the commits that were made since the last look, when an agent was in its turn: those of HEAD, and
+/// those of branches that are checked out nowhere, or in a working tree below this one. In another working
+/// tree the user may be at work.
+fn commits_of_turn(
+    git: &Git,
+    ledger: &Ledger,
+    head: Option<&str>,
+    tips: &[(String, Option<PathBuf>)],
+) -> Result<Vec<String>, ProjectError> {
+    if ledger.tips().is_empty() {
+        return Ok(Vec::new());
+    }
+    let is_here = |folder: &Option<PathBuf>| {
+        folder
+            .as_ref()
+            .is_none_or(|folder| folder.starts_with(&git.root))
+    };
+    let here = tips.iter().filter(|(_, folder)| is_here(folder));
+    let here = here.map(|(tip, _)| tip.as_str()).chain(head);
+    Ok(git.new_commits(here, ledger.tips().iter().map(String::as_str))?)
+}
+
+/// What the working trees of a repository know of commits that the user did not make.
+pub(crate) struct Elsewhere {
+    /// These commits.
+    pub others: HashSet<String>,
+    /// The stores of the other working trees.
+    pub stores: Vec<Store>,
+}
+
+impl Elsewhere {
+    /// Reads it; `ledger`, in `folder`, is that of the working tree of `git`. What cannot be read says nothing.
+    pub(crate) fn read(git: &Git, ledger: &Ledger, folder: &Path) -> Elsewhere {
+        let stores = git.data_folders().into_iter();
+        let stores = stores.filter(|other| other != folder);
+        let stores: Vec<Store> = stores.filter_map(|other| Store::open(other).ok()).collect();
+        let others = stores.iter().flat_map(|store| store.ledger().others());
+        let others = others.chain(ledger.others()).cloned().collect();
+        Elsewhere { others, stores }
+    }
+}
+
+/// Records that the user did not make `commits`, also where it is found when this working tree is gone.
+fn note_others(git: &Git, store: &mut Store, commits: &[String]) -> Result<(), ProjectError> {
+    if commits.is_empty() {
+        return Ok(());
+    }
+    let note = |ledger: &mut Ledger, _: &Store| {
+        ledger.note_others(commits.iter().cloned());
+        Ok::<(), ProjectError>(())
+    };
+    store.change(note)?;
+    let common = git.common_data_folder();
+    if common != store.folder() {
+        Store::open(common)?.change(note)?;
+    }
+    Ok(())
 }
 
 /// Looks at a project without git; see [`crate::Project::look`].
@@ -166,6 +250,10 @@ pub(crate) struct Disk<'a> {
     working: HashMap<Vec<u8>, Version>,
     /// The paths that are not looked at.
     left_out: HashSet<Vec<u8>>,
+    /// How HEAD has moved since the last look, as far as that was asked.
+    pub(crate) moved: Moved,
+    /// The stores of the other working trees of the repository.
+    pub(crate) elsewhere: Vec<Store>,
 }
 
 impl<'a> Disk<'a> {
@@ -188,6 +276,8 @@ impl<'a> Disk<'a> {
             committed: HashMap::new(),
             working: HashMap::new(),
             left_out,
+            moved: Moved::default(),
+            elsewhere: Vec::new(),
         }
     }
 
@@ -247,7 +337,7 @@ impl<'a> Disk<'a> {
 
     /// Reads at once what a look will ask for: what differs from HEAD, and between it and `base`.
     /// `in_head` is [`git::Status::in_head`].
-    fn read_committed(
+    pub(crate) fn read_committed(
         &mut self,
         git: &Git,
         base: Option<&str>,
@@ -350,6 +440,34 @@ impl<'a> Disk<'a> {
         Ok(index)
     }
 
+    /// Returns what was reviewed of `path` in the working trees where `commit` was made: of what it brought,
+    /// that is not pending here.
+    fn reviewed_elsewhere(
+        &mut self,
+        commit: &String,
+        path: &[u8],
+    ) -> Result<Vec<Version>, ProjectError> {
+        let stores = self.elsewhere.iter().map(|store| (store, store.ledger()));
+        let there = stores.filter(|(_, ledger)| ledger.others().contains(commit));
+        let mut bases = Vec::new();
+        let mut reviewed = Vec::new();
+        for (store, ledger) in there {
+            match ledger.differing(path) {
+                Some(version) => {
+                    if let Some(digest) = version.digest() {
+                        self.store.put(&store.bytes(digest)?)?;
+                    }
+                    reviewed.push(version);
+                }
+                None => bases.extend(ledger.base().map(str::to_owned)),
+            }
+        }
+        for base in bases {
+            reviewed.push(self.committed(Some(&base), path)?);
+        }
+        Ok(reviewed)
+    }
+
     /// Returns whether the working text of `path` is that of `commit`, as far as git can tell: whatever
     /// filters made it, or would make of it now.
     fn is_as_committed(&self, commit: &str, path: &[u8]) -> bool {
@@ -416,6 +534,34 @@ impl World for Disk<'_> {
             Some(git) => Ok(git.changed(old, new)?),
             None => Ok(Vec::new()),
         }
+    }
+
+    fn others(
+        &mut self,
+        head: Option<&str>,
+        path: &[u8],
+    ) -> Result<Vec<Step<Version>>, ProjectError> {
+        let Some(others) = self.moved.others(path) else {
+            let now = self.committed(head, path)?;
+            return Ok(vec![Step {
+                before: Vec::new(),
+                now,
+            }]);
+        };
+        let mut steps = Vec::new();
+        for (commit, parents) in others.to_vec() {
+            let mut before = self.reviewed_elsewhere(&commit, path)?;
+            for parent in &parents {
+                before.push(self.committed(Some(parent), path)?);
+            }
+            let now = self.committed(Some(&commit), path)?;
+            steps.push(Step { before, now });
+        }
+        Ok(steps)
+    }
+
+    fn is_committed_by_user(&self, path: &[u8]) -> bool {
+        self.moved.touched.contains(path)
     }
 
     fn dirty(&mut self) -> Result<Vec<Vec<u8>>, ProjectError> {

@@ -14,6 +14,7 @@ use std::process::{Command, Output, Stdio};
 
 use crate::{Digest, Version, tree};
 
+mod commits;
 mod index;
 
 pub use index::Indexed;
@@ -50,6 +51,8 @@ pub struct Git {
     pub root: PathBuf,
     /// git's own folder for this working tree.
     folder: PathBuf,
+    /// The one that all its working trees share.
+    common: PathBuf,
     /// Names and values of the configuration that keep git from running what the repository names.
     safe: Vec<(OsString, &'static str)>,
     /// Whether the modes of files mean something.
@@ -131,6 +134,7 @@ impl Git {
         let mut git = Git {
             root: folder.to_owned(),
             folder: PathBuf::new(),
+            common: PathBuf::new(),
             safe: Vec::new(),
             has_modes: true,
             is_sparse: false,
@@ -160,6 +164,12 @@ impl Git {
                 git.folder = path_of(line(&git.run(&["rev-parse", "--absolute-git-dir"], b"")?));
             }
         }
+        git.common = match fs::read(git.folder.join("commondir")) {
+            Ok(name) => {
+                fs::canonicalize(git.folder.join(path_of(line(&name)))).map_err(GitError::NoGit)?
+            }
+            Err(_) => git.folder.clone(),
+        };
         git.make_safe();
         Ok(Some(git))
     }
@@ -252,6 +262,21 @@ impl Git {
     /// Returns the folder of this working tree for data of agent-q-diff, beside git's.
     pub fn data_folder(&self) -> PathBuf {
         self.folder.join("agent-q-diff")
+    }
+
+    /// Returns the folder for data of agent-q-diff that all working trees of the repository share.
+    pub fn common_data_folder(&self) -> PathBuf {
+        self.common.join("agent-q-diff")
+    }
+
+    /// Returns the folders for data of agent-q-diff of all working trees of the repository that have one.
+    pub fn data_folders(&self) -> Vec<PathBuf> {
+        let others = fs::read_dir(self.common.join("worktrees"));
+        let others = others.into_iter().flatten().flatten();
+        let folders = others.map(|entry| entry.path().join("agent-q-diff"));
+        let all = [self.common_data_folder()].into_iter().chain(folders);
+        all.filter(|folder| folder.join("ledger").exists())
+            .collect()
     }
 
     /// Returns the commit that is checked out; `None` if there is none yet.

@@ -7,7 +7,8 @@ use std::ops::Range;
 use agent_q_diff_engine::text::Text;
 
 use crate::authors::{Author, Authors, LineAuthors, Written};
-use crate::carry::{carried, common, shared, with_additions};
+use crate::carry::{carried, common};
+use crate::commits::{Step, reviewed_after};
 use crate::rounds::{RoundRecord, Rounds};
 use crate::{Digest, Version};
 
@@ -44,6 +45,20 @@ pub trait World {
     /// If a commit is gone.
     fn changed(&mut self, old: Option<&str>, new: Option<&str>) -> Result<Vec<Path>, Self::Error>;
 
+    /// Returns what the commits by which HEAD has moved, to `head`, made of `path` and the user did not make.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read.
+    fn others(
+        &mut self,
+        head: Option<&str>,
+        path: &[u8],
+    ) -> Result<Vec<Step<Version>>, Self::Error>;
+
+    /// Returns whether HEAD has moved by a commit of `path` that is new, and not one of those.
+    fn is_committed_by_user(&self, path: &[u8]) -> bool;
+
     /// Returns the paths whose file may differ from HEAD, new files included. Without git, those are all
     /// that exist or are known.
     ///
@@ -78,6 +93,8 @@ pub enum Moves {
     User,
     /// An agent in its turn: what is reviewed stays.
     Agent,
+    /// The user, but commits that are new were not made by the user: what these brought stays pending.
+    NotNew,
     /// Nobody knows. What is reviewed stays, and so does the base, so that the user can be asked later.
     Unknown,
 }
@@ -186,6 +203,12 @@ pub enum Record {
     KeepsStaged(bool),
     /// Whether a file was left out, so that what it held is not known; see [`Ledger::left_out`].
     LeftOut(Path, bool),
+    /// Whether HEAD has changes of a path that somebody else than the user committed, and that are pending.
+    InHead(Path, bool),
+    /// A commit that was the tip of a branch at a look.
+    Tip(String),
+    /// A commit that somebody else than the user made.
+    OthersCommit(String),
     /// What the user or an agent has said.
     Round(RoundRecord),
     /// The edits of an agent pass before they are reviewed, except of files that these patterns match;
@@ -205,6 +228,9 @@ pub struct Seen {
     /// Who wrote what was pending.
     pub written: Written,
 }
+
+/// Number of commits that are remembered, as [`Record::Tip`] and as [`Record::OthersCommit`].
+const N_COMMITS: usize = 1000;
 
 /// Number of earlier versions of a path that are remembered.
 const N_SEEN: usize = 50;
@@ -229,6 +255,12 @@ pub struct Ledger {
     leaves_staged: bool,
     /// The files that were left out and of which nothing was reviewed.
     left_out: BTreeSet<Path>,
+    /// The paths of which HEAD has changes that are pending, and that the user did not commit.
+    in_head: BTreeSet<Path>,
+    /// The commits that were tips of branches at looks; the latest last.
+    tips: VecDeque<String>,
+    /// The commits of the repository that the user did not make; the latest last.
+    others: VecDeque<String>,
     rounds: Rounds,
     /// The agents whose edits pass before they are reviewed, with the patterns of files for which that does
     /// not hold.
@@ -324,6 +356,14 @@ impl Ledger {
             Record::LeftOut(path, false) => {
                 self.left_out.remove(&path);
             }
+            Record::InHead(path, true) => {
+                self.in_head.insert(path);
+            }
+            Record::InHead(path, false) => {
+                self.in_head.remove(&path);
+            }
+            Record::Tip(commit) => remember(&mut self.tips, commit),
+            Record::OthersCommit(commit) => remember(&mut self.others, commit),
             Record::Round(record) => self.rounds.replay(record),
             Record::Passes(agent, Some(protected)) => {
                 self.passes.insert(agent, protected);
@@ -375,6 +415,10 @@ impl Ledger {
         all.extend(self.leaves_staged.then_some(Record::KeepsStaged(false)));
         let left_out = self.left_out.iter();
         all.extend(left_out.map(|path| Record::LeftOut(path.clone(), true)));
+        let in_head = self.in_head.iter();
+        all.extend(in_head.map(|path| Record::InHead(path.clone(), true)));
+        all.extend(self.tips.iter().cloned().map(Record::Tip));
+        all.extend(self.others.iter().cloned().map(Record::OthersCommit));
         all.extend(self.rounds.all_records().into_iter().map(Record::Round));
         let passes = self.passes.iter();
         all.extend(
@@ -394,8 +438,9 @@ impl Ledger {
         let n_turns = self.turns.len() + n_over;
         let n_flags = usize::from(self.has_base) + usize::from(self.leaves_staged);
         let n_paths = self.reviewed.len() + self.noted.len() + self.staged.len();
-        let n_others = n_taken_out + self.left_out.len() + self.passes.len();
-        n_flags + n_paths + n_seen + n_turns + n_others + self.rounds.n_records()
+        let n_others = n_taken_out + self.left_out.len() + self.in_head.len() + self.passes.len();
+        let n_commits = self.tips.len() + self.others.len();
+        n_flags + n_paths + n_seen + n_turns + n_others + n_commits + self.rounds.n_records()
     }
 
     /// Returns all digests that the ledger names.
@@ -447,6 +492,34 @@ impl Ledger {
     /// Records something that the user or an agent has said.
     pub fn note_round(&mut self, record: RoundRecord) {
         self.note(Record::Round(record));
+    }
+
+    /// Returns the latest commits that were tips of branches at looks.
+    pub fn tips(&self) -> &VecDeque<String> {
+        &self.tips
+    }
+
+    /// Records that `commits` are tips of branches at this look.
+    pub fn note_tips(&mut self, commits: impl IntoIterator<Item = String>) {
+        for commit in commits {
+            if !self.tips.contains(&commit) {
+                self.note(Record::Tip(commit));
+            }
+        }
+    }
+
+    /// Returns the latest commits of the repository that the user did not make, as far as is known here.
+    pub fn others(&self) -> &VecDeque<String> {
+        &self.others
+    }
+
+    /// Records that the user did not make `commits`.
+    pub fn note_others(&mut self, commits: impl IntoIterator<Item = String>) {
+        for commit in commits {
+            if !self.others.contains(&commit) {
+                self.note(Record::OthersCommit(commit));
+            }
+        }
     }
 
     /// Returns what was taken out of files, in the order in which that was done.
@@ -542,9 +615,9 @@ impl Ledger {
     ///
     /// What an agent makes of a file that the user had not brought back to something is no return, or
     /// it could undo what the user did.
-    fn returned(&self, path: &[u8], working: Version, moves: Moves) -> Option<Version> {
+    fn returned(&self, path: &[u8], working: Version, is_by_user: bool) -> Option<Version> {
         let latest = self.latest(path)?;
-        let may_return = latest.is_back || moves == Moves::User;
+        let may_return = latest.is_back || is_by_user;
         let mut seen = self.seen.get(path)?.iter();
         let found = seen.find(|other| other.working == working)?;
         (may_return && latest.working != working).then_some(found.reviewed)
@@ -560,6 +633,11 @@ impl Ledger {
             Some(&version) => Ok(version),
             None => world.committed(self.base.as_deref(), path),
         }
+    }
+
+    /// Returns what was reviewed of `path`, if that is not what the base has of it.
+    pub(crate) fn differing(&self, path: &[u8]) -> Option<Version> {
+        self.reviewed.get(path).copied()
     }
 
     /// Returns the paths of which something is known.
@@ -648,12 +726,13 @@ impl Ledger {
         let head = world.head();
         let writers = self.writers();
         let mut dirty: BTreeSet<Path> = world.dirty()?.into_iter().collect();
+        let mut by_head: BTreeSet<Path> = BTreeSet::new();
         if !self.has_base {
             self.note(Record::Base(head.clone()));
         } else if self.base != head {
             match moves {
                 Moves::Unknown => dirty.extend(world.changed(self.base(), head.as_deref())?),
-                _ => self.follow_head(world, head.as_deref(), moves)?,
+                _ => by_head.extend(self.follow_head(world, head.as_deref(), moves)?),
             }
         }
         let paths: BTreeSet<Path> = dirty.iter().chain(self.paths()).cloned().collect();
@@ -663,7 +742,9 @@ impl Ledger {
             if self.left_out.contains(&path) || !is_dirty && world.is_left_out(&path) {
                 continue;
             }
-            pending.extend(self.look_at(world, &path, is_dirty, moves, &writers)?);
+            // What HEAD has changed was followed already.
+            let is_followed = by_head.contains(&path);
+            pending.extend(self.look_at(world, &path, (is_dirty, is_followed), moves, &writers)?);
         }
         self.forget_notes(&pending);
         Ok(pending)
@@ -683,12 +764,13 @@ impl Ledger {
         }
     }
 
-    /// Looks at `path`, which is as in HEAD unless `is_dirty`, and which `writers` have written.
+    /// Looks at `path`, which is as in HEAD unless `is_dirty`, and which `writers` have written. If
+    /// `is_followed`, HEAD has moved, and changed it.
     fn look_at<W: World>(
         &mut self,
         world: &mut W,
         path: &[u8],
-        is_dirty: bool,
+        (is_dirty, is_followed): (bool, bool),
         moves: Moves,
         writers: &[Author],
     ) -> Result<Option<Pending>, W::Error> {
@@ -703,8 +785,9 @@ impl Ledger {
         let mut is_back = false;
         if working != reviewed {
             let is_new = latest.is_some_and(|(before, _)| before != working);
-            let as_committed = (!is_dirty && is_new && moves == Moves::User).then_some(working);
-            let returned = self.returned(path, working, moves);
+            let as_committed =
+                (!is_dirty && !is_followed && is_new && moves == Moves::User).then_some(working);
+            let returned = self.returned(path, working, moves == Moves::User);
             if let Some(version) = returned.or(as_committed) {
                 // What was pending until then, such as what an agent wiped out, still is.
                 let before = latest.map_or(reviewed, |(before, _)| before);
@@ -712,6 +795,9 @@ impl Ledger {
                 self.set(path, reviewed);
                 is_back = true;
             }
+        }
+        if reviewed == working {
+            self.note_in_head(path, false);
         }
         if !is_dirty && reviewed == working {
             self.note(Record::AsBase(path.to_vec()));
@@ -897,24 +983,13 @@ impl Ledger {
         let followed = if self.left_out.contains(path) {
             // Of a part of it, nobody could say what the others held.
             if staged == working { staged } else { reviewed }
-        } else if staged == Version::Absent {
-            // As `git rm` does, not with `--cached`.
-            if working == staged { staged } else { reviewed }
         } else {
-            // What was in the index already, an agent may have staged. A new file is staged as a whole.
-            let texts = [head, before, staged].map(|version| text_of(world, version));
-            let base = match transposed(texts)? {
-                [Some(head_text), Some(before_text), Some(text)]
-                    if before != head && head != Version::Absent =>
-                {
-                    let texts = [&head_text, &before_text, &text];
-                    let [head_text, before_text, text] = texts.map(Text::bytes);
-                    let digest = world.store(shared(head_text, before_text, text))?;
-                    Version::with_mode(staged.mode(), digest).unwrap_or(head)
-                }
-                _ => head,
+            // What was in the index already, an agent may have staged.
+            let step = Step {
+                before: vec![before],
+                now: staged,
             };
-            overruled(world, (base, staged), reviewed, working)?
+            followed(world, reviewed, working, &step, &[])?
         };
         self.set(path, followed);
         Ok(())
@@ -926,34 +1001,71 @@ impl Ledger {
         self.note(Record::Base(head.map(str::to_owned)));
     }
 
-    /// Makes `head` the base.
+    /// Makes `head` the base. Returns the paths that it has changed.
     fn follow_head<W: World>(
         &mut self,
         world: &mut W,
         head: Option<&str>,
         moves: Moves,
-    ) -> Result<(), W::Error> {
+    ) -> Result<Vec<Path>, W::Error> {
         let base = self.base.clone();
-        for path in world.changed(base.as_deref(), head)? {
-            let old = world.committed(base.as_deref(), &path)?;
+        let changed = world.changed(base.as_deref(), head)?;
+        for path in changed.clone() {
             let reviewed = self.reviewed(world, &path)?;
+            let now = world.committed(head, &path)?;
             let followed = match moves {
                 Moves::Agent | Moves::Unknown => reviewed,
-                Moves::User => {
-                    let working = world.working(&path)?;
-                    let new = world.committed(head, &path)?;
-                    match self.returned(&path, working, moves) {
-                        Some(version) => version,
-                        // As after a reset of HEAD alone: nothing was pending.
-                        None if reviewed == working && !world.is_left_out(&path) => reviewed,
-                        None => overruled(world, (old, new), reviewed, working)?,
-                    }
+                Moves::User | Moves::NotNew => {
+                    self.moved_by_user(world, (base.as_deref(), head), &path)?
                 }
             };
             self.set(&path, followed);
+            if moves == Moves::Agent && followed != now {
+                self.note_in_head(&path, true);
+            }
         }
         self.note(Record::Base(head.map(str::to_owned)));
-        Ok(())
+        Ok(changed)
+    }
+
+    /// Returns what is reviewed of `path` once the user has moved HEAD from `base` to `head`.
+    fn moved_by_user<W: World>(
+        &mut self,
+        world: &mut W,
+        (base, head): (Option<&str>, Option<&str>),
+        path: &[u8],
+    ) -> Result<Version, W::Error> {
+        let reviewed = self.reviewed(world, path)?;
+        let old = world.committed(base, path)?;
+        let new = world.committed(head, path)?;
+        if world.is_left_out(path) {
+            return carried_over(world, old, reviewed, new);
+        }
+        let working = world.working(path)?;
+        if let Some(version) = self.returned(path, working, true) {
+            return Ok(version);
+        }
+        let others = world.others(head, path)?;
+        let is_others = !others.is_empty() || self.in_head.contains(path);
+        if new == working && !is_others && world.is_committed_by_user(path) {
+            // All was committed, also what was reviewed and never committed, and an agent had removed.
+            return Ok(working);
+        }
+        let step = Step {
+            before: vec![old],
+            now: new,
+        };
+        let followed = followed(world, reviewed, working, &step, &others)?;
+        if !others.is_empty() && followed != working {
+            self.note_in_head(path, true);
+        }
+        Ok(followed)
+    }
+
+    fn note_in_head(&mut self, path: &[u8], is_in_head: bool) {
+        if self.in_head.contains(path) != is_in_head {
+            self.note(Record::InHead(path.to_vec(), is_in_head));
+        }
     }
 
     /// Records that the user decided about `path`: `reviewed` is what was reviewed now, and `working`
@@ -1085,6 +1197,13 @@ pub(crate) fn text_of<W: World>(world: &mut W, version: Version) -> Result<Optio
     Ok((!bytes.contains(&0)).then(|| Text::new(bytes)))
 }
 
+fn remember(commits: &mut VecDeque<String>, commit: String) {
+    commits.push_back(commit);
+    while commits.len() > N_COMMITS {
+        commits.pop_front();
+    }
+}
+
 /// Returns `results`, or the first error among them.
 fn transposed<T, E, const N: usize>(results: [Result<T, E>; N]) -> Result<[T; N], E> {
     let all: Result<Vec<T>, E> = results.into_iter().collect();
@@ -1093,38 +1212,56 @@ fn transposed<T, E, const N: usize>(results: [Result<T, E>; N]) -> Result<[T; N]
         .unwrap_or_else(|_| unreachable!("there are as many")))
 }
 
-/// Returns `from`, which the user has committed or staged, with the changes from `base` to `onto`, except
-/// where both change the same lines; and with those lines of `onto` that `working` still has. What has no
-/// lines is as in [`carried_over`].
-fn overruled<W: World>(
+/// Returns what is reviewed of a path that holds `working` after `step`, which the user made, while `others`
+/// are not; until then, `reviewed` was. See [`reviewed_after`]. What has no lines is reviewed as a whole.
+fn followed<W: World>(
     world: &mut W,
-    (base, from): (Version, Version),
-    onto: Version,
+    reviewed: Version,
     working: Version,
+    step: &Step<Version>,
+    others: &[Step<Version>],
 ) -> Result<Version, W::Error> {
-    if from == Version::Absent && working != Version::Absent {
-        return Ok(onto);
+    // A file that only git forgets says nothing of its lines.
+    if reviewed == working || step.now == Version::Absent && working != Version::Absent {
+        return Ok(reviewed);
     }
-    if onto == from || from == base || onto == Version::Absent || from == Version::Absent {
-        return carried_over(world, base, onto, from);
+    let is_mine = |is_there: &dyn Fn(&Version) -> bool| {
+        step.brought(is_there) && !others.iter().any(|other| other.brought(is_there))
+    };
+    let steps = [std::slice::from_ref(step), others].concat();
+    let texts = steps.iter().map(|step| texts_of(world, step));
+    let texts: Option<Vec<Step<Text>>> = texts.collect::<Result<_, _>>()?;
+    let both = transposed([reviewed, working].map(|version| text_of(world, version)))?;
+    let ([Some(reviewed_text), Some(working_text)], Some(texts)) = (both, texts) else {
+        let is_all = is_mine(&|version| *version == working);
+        return Ok(if is_all { working } else { reviewed });
+    };
+    let is_there = |version: &Version| *version != Version::Absent;
+    let is_existence_mine = is_mine(&|version| is_there(version) == is_there(&working));
+    if working == Version::Absent && is_existence_mine {
+        return Ok(working);
     }
-    let texts = [base, onto, from, working].map(|version| text_of(world, version));
-    let [
-        Some(base_text),
-        Some(onto_text),
-        Some(from_text),
-        Some(working),
-    ] = transposed(texts)?
-    else {
-        return carried_over(world, base, onto, from);
+    let (mine, theirs) = texts.split_first().expect("the step is among them");
+    let text = reviewed_after(&working_text, &reviewed_text, mine, theirs);
+    if text.is_empty() && reviewed == Version::Absent && !is_existence_mine {
+        return Ok(reviewed);
+    }
+    let is_mode_mine = is_mine(&|version| version.mode() == working.mode());
+    let mode = if reviewed == Version::Absent || is_mode_mine && is_there(&working) {
+        working.mode()
+    } else {
+        reviewed.mode()
     };
-    let [base_text, onto_text, from_text] = [&base_text, &onto_text, &from_text].map(Text::bytes);
-    let text = match base {
-        Version::Absent => from_text.to_vec(),
-        _ => carried(base_text, from_text, onto_text),
-    };
-    let text = with_additions(&text, onto_text, working.bytes());
-    with_text(world, (base, onto, from), text)
+    let digest = world.store(text)?;
+    Ok(Version::with_mode(mode, digest).unwrap_or(reviewed))
+}
+
+/// Returns the texts of `step`; `None` if one of them has no lines.
+fn texts_of<W: World>(world: &mut W, step: &Step<Version>) -> Result<Option<Step<Text>>, W::Error> {
+    let before = step.before.iter().map(|&version| text_of(world, version));
+    let before: Option<Vec<Text>> = before.collect::<Result<_, _>>()?;
+    let now = text_of(world, step.now)?;
+    Ok(before.zip(now).map(|(before, now)| Step { before, now }))
 }
 
 /// Returns the file with this text, and with the mode of `from`, or of `onto` if `from` did not change that

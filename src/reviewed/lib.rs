@@ -10,6 +10,7 @@
 //! - [`authors`]: who wrote what is pending: the user, the agent of a turn, or another program
 //! - [`rounds`]: what the user says to agents about their changes, and what they answer
 //! - [`carry`]: how changes of one text are carried over to another
+//! - [`commits`]: what is reviewed once the user has committed it
 //! - [`Project`]: a working tree on disk, with its ledger in a folder beside the repository's own data,
 //!   which is only read: no ref, stash, hook or object of it changes, and its index only when the user
 //!   stages what was decided. A folder without git is one, too, if the user says so; then there is no
@@ -18,9 +19,11 @@
 mod after;
 pub mod authors;
 pub mod carry;
+pub mod commits;
 mod disk;
 mod git;
 mod ledger;
+mod moved;
 mod plain;
 mod project;
 mod renames;
@@ -36,7 +39,7 @@ pub use authors::Written;
 pub use git::GitError;
 pub use ledger::{HunkNote, Ledger, Moves, Pending, Record, Seen, Staged, TakenOut, Turn, World};
 pub use plain::projects_folder;
-pub use project::{LeftOut, Lines, Look, Placed, Project, ProjectError, Since};
+pub use project::{LeftOut, Lines, Look, Placed, Project, ProjectError, Question, Since};
 pub use renames::Rename;
 pub use store::{Content, StoreError};
 pub use version::{Digest, Version};

@@ -12,9 +12,10 @@ use rustix::process::{Pid, test_kill_process};
 
 use crate::authors::{Authors, Written};
 use crate::disk::{
-    Bounded, Disk, MAX_SIZE, bounded, is_binary, look_with_git, look_without_git, stored,
+    Bounded, Disk, Elsewhere, MAX_SIZE, bounded, is_binary, look_with_git, look_without_git, stored,
 };
-use crate::git::{Committed, Entries, Git, GitError, Indexed};
+use crate::git::{self, Committed, Entries, Git, GitError, Indexed};
+use crate::moved::Moved;
 use crate::plain::{Plain, is_outside, projects_folder};
 use crate::stage::staged;
 use crate::store::{Content, Store, StoreError, now};
@@ -121,6 +122,17 @@ impl Look {
         let mut others = self.not_text.iter().chain(&self.unknown);
         left_out.any(|(other, _)| other == path) || others.any(|other| other == path)
     }
+}
+
+/// What to ask when HEAD has got commits that may be the user's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// How many commits that are.
+    pub n_commits: usize,
+    /// The abbreviated names of the latest, each with the first line of its message.
+    pub subjects: Vec<String>,
+    /// The paths of which less is pending if the commits are the user's.
+    pub paths: Vec<Vec<u8>>,
 }
 
 /// What differs from a commit.
@@ -259,9 +271,14 @@ impl Project {
     ///
     /// [`ProjectError`]; then nothing was written.
     pub fn look(&mut self, moves: Moves) -> Result<Look, ProjectError> {
+        self.look_as(moves, true)
+    }
+
+    /// Looks as [`Project::look`] does. If `is_said`, the user has said who moved HEAD.
+    fn look_as(&mut self, moves: Moves, is_said: bool) -> Result<Look, ProjectError> {
         self.tree.make_safe();
         let look = match &self.tree {
-            Tree::Git(git) => look_with_git(git, &self.tree, &mut self.store, moves)?,
+            Tree::Git(git) => look_with_git(git, &self.tree, &mut self.store, (moves, is_said))?,
             Tree::Plain(plain) => look_without_git(plain, &self.tree, &mut self.store, moves)?,
         };
         if self.pruned.is_none_or(|at| at.elapsed() > PRUNE_PAUSE) {
@@ -381,24 +398,42 @@ impl Project {
     }
 
     /// Returns who can have moved HEAD since the last look, as far as that is known without asking.
-    fn moves_unasked(&self) -> Moves {
-        let ledger = self.store.ledger();
-        let mut turns = ledger.at_work();
-        match turns.next() {
-            Some(first) if first.head.as_deref() == ledger.base() => Moves::Agent,
-            _ => Moves::Unknown,
+    fn moves_unasked(&mut self) -> Result<Moves, ProjectError> {
+        if self.is_agents_move() {
+            return Ok(Moves::Agent);
         }
+        let ledger = self.store.ledger();
+        let is_moved = match self.tree.git() {
+            Some(git) => ledger.has_base() && git.head()?.as_deref() != ledger.base(),
+            None => false,
+        };
+        let is_clear = is_moved && self.question(1)?.is_none();
+        Ok(if is_clear {
+            Moves::NotNew
+        } else {
+            Moves::Unknown
+        })
     }
 
-    /// Looks as [`Project::look`] does, without knowing who has moved HEAD: in an agent's turn that was
-    /// the agent, and otherwise it is left to be asked.
+    /// Returns whether an agent is in its turn that began at the base: if HEAD moves, the agent moves it.
+    fn is_agents_move(&self) -> bool {
+        let ledger = self.store.ledger();
+        let mut turns = ledger.at_work();
+        turns
+            .next()
+            .is_some_and(|first| first.head.as_deref() == ledger.base())
+    }
+
+    /// Looks as [`Project::look`] does, without asking who has moved HEAD: in an agent's turn that was the
+    /// agent. Otherwise, if there is a [`Project::question`], that waits until it is asked.
     ///
     /// # Errors
     ///
     /// [`ProjectError`]; then nothing was written.
     pub fn look_unasked(&mut self) -> Result<Look, ProjectError> {
         self.store.refresh()?;
-        self.look(self.moves_unasked())
+        let moves = self.moves_unasked()?;
+        self.look_as(moves, false)
     }
 
     /// Records that `agent`, the process `pid`, has begun a turn in `session`, and what the files hold at
@@ -533,30 +568,67 @@ impl Project {
         Ok(found)
     }
 
-    /// If HEAD is another commit than at the last look, and nobody knows who has moved it, returns the
-    /// first lines of the latest commits that it has and that one has not, at most `n_most`.
+    /// If HEAD has got commits since the last look that may be the user's, and what is pending depends on
+    /// whether they are, returns what to ask; with the first lines of the latest `n_most` commits.
     ///
     /// # Errors
     ///
     /// [`ProjectError`].
-    pub fn moved(&mut self, n_most: usize) -> Result<Option<Vec<String>>, ProjectError> {
+    pub fn question(&mut self, n_most: usize) -> Result<Option<Question>, ProjectError> {
         self.store.refresh()?;
+        self.tree.make_safe();
         let ledger = self.store.ledger();
-        if self.moves_unasked() == Moves::Agent {
-            return Ok(None);
-        }
-        let Some(git) = self.tree.git() else {
+        let (Some(git), true) = (self.tree.git(), ledger.has_base()) else {
             return Ok(None);
         };
         let head = git.head()?;
-        match head.as_deref() {
-            Some(head) if ledger.has_base() && ledger.base() != Some(head) => match ledger.base() {
-                // Nobody can say what has changed since.
-                Some(base) if !git.has_commit(base)? => Ok(None),
-                base => Ok(Some(git.subjects(base, head, n_most)?)),
-            },
-            _ => Ok(None),
+        if head.as_deref() == ledger.base()
+            || self.is_agents_move()
+            || git::in_progress(self.store.folder()).is_some()
+        {
+            return Ok(None);
         }
+        if let Some(base) = ledger.base()
+            && !git.has_commit(base)?
+        {
+            // Nobody can say what has changed since.
+            return Ok(None);
+        }
+        let known = Elsewhere::read(git, ledger, self.store.folder());
+        let moved = Moved::read(git, ledger, head.as_deref(), &known.others, false)?;
+        if moved.new.is_empty() {
+            return Ok(None);
+        }
+        let new = moved.new.clone();
+        let found = bounded(git)?;
+        let paths = (found.head, found.dirty, found.not_looked_at);
+        let mut disk = Disk::bounded(&self.tree, &self.store, paths);
+        disk.read_committed(git, ledger.base(), true, &found.in_head)?;
+        disk.elsewhere = known.stores;
+        let mut pending = |moves, moved| {
+            disk.moved = moved;
+            self.store.ledger().clone().look(&mut disk, moves)
+        };
+        let if_mine = pending(Moves::User, moved)?;
+        let moved = Moved::read(git, ledger, head.as_deref(), &known.others, true)?;
+        let if_not = pending(Moves::NotNew, moved)?;
+        let differs = |one: &&Pending| {
+            let same = |other: &Pending| other.path == one.path && other.reviewed == one.reviewed;
+            !if_mine.iter().any(same)
+        };
+        let paths: Vec<Vec<u8>> = if_not
+            .iter()
+            .filter(differs)
+            .map(|one| one.path.clone())
+            .collect();
+        if paths.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Question {
+            n_commits: new.len(),
+            subjects: git.subjects_of(&new[..new.len().min(n_most)])?,
+            paths,
+        }))
     }
 
     /// Records that the user decided about `path`, a path in the working tree: in a review where `before`

@@ -462,6 +462,10 @@ fn line(record: &Record) -> String {
         Record::KeepsStaged(false) => "keeps-staged no\n".to_owned(),
         Record::LeftOut(path, true) => format!("left-out {}\n", escaped(path)),
         Record::LeftOut(path, false) => format!("not-left-out {}\n", escaped(path)),
+        Record::InHead(path, true) => format!("in-head {}\n", escaped(path)),
+        Record::InHead(path, false) => format!("not-in-head {}\n", escaped(path)),
+        Record::Tip(commit) => format!("tip {commit}\n"),
+        Record::OthersCommit(commit) => format!("others {commit}\n"),
         Record::Round(record) => rounds::line(record) + "\n",
         Record::Passes(agent, None) => format!("not-passing {}\n", text_word(agent)),
         Record::Passes(agent, Some(protected)) => {
@@ -479,7 +483,7 @@ fn parse(line: &[u8]) -> Option<Record> {
     let words: Vec<&str> = line.split(' ').collect();
     Some(match words[..] {
         ["base", "-"] => Record::Base(None),
-        ["base", commit] => Record::Base(Some(commit.to_owned())),
+        ["base", commit] => Record::Base(Some(commit_of(commit)?)),
         ["reviewed", version, path] => Record::Reviewed(unescaped(path)?, version_of(version)?),
         ["as-base", path] => Record::AsBase(unescaped(path)?),
         [
@@ -508,7 +512,10 @@ fn parse(line: &[u8]) -> Option<Record> {
         ["turn", id, time, head, pid, agent, session, title] => Record::Turn(Turn {
             id: id.parse().ok()?,
             time: time.parse().ok()?,
-            head: (head != "-").then(|| head.to_owned()),
+            head: match head {
+                "-" => None,
+                _ => Some(commit_of(head)?),
+            },
             pid: match pid {
                 "-" => None,
                 _ => Some(pid.parse().ok()?),
@@ -542,6 +549,10 @@ fn parse(line: &[u8]) -> Option<Record> {
         }
         ["left-out", path] => Record::LeftOut(unescaped(path)?, true),
         ["not-left-out", path] => Record::LeftOut(unescaped(path)?, false),
+        ["in-head", path] => Record::InHead(unescaped(path)?, true),
+        ["not-in-head", path] => Record::InHead(unescaped(path)?, false),
+        ["tip", commit] => Record::Tip(commit_of(commit)?),
+        ["others", commit] => Record::OthersCommit(commit_of(commit)?),
         ["noted", path, ref notes @ ..] if notes.len() % 3 == 0 => {
             let notes = notes.chunks(3).map(|words| {
                 Some(HunkNote {
@@ -558,6 +569,12 @@ fn parse(line: &[u8]) -> Option<Record> {
         }
         _ => Record::Round(rounds::parse(&words)?),
     })
+}
+
+/// Returns the name of a commit, which is an argument for git.
+fn commit_of(word: &str) -> Option<String> {
+    let is_name = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_name.then(|| word.to_owned())
 }
 
 #[cfg(test)]
@@ -638,6 +655,10 @@ mod tests {
             Record::KeepsStaged(false),
             Record::LeftOut(b"a%b".to_vec(), true),
             Record::LeftOut(b"gone".to_vec(), false),
+            Record::InHead(b"a%b".to_vec(), true),
+            Record::InHead(b"gone".to_vec(), false),
+            Record::Tip("0123abc".to_owned()),
+            Record::OthersCommit("0123abc".to_owned()),
             Record::Round(RoundRecord::Told(7, None)),
             Record::Passes("Claude Code".to_owned(), Some(Vec::new())),
             Record::Passes(

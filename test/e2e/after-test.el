@@ -511,7 +511,7 @@ Only the superuser can mount one."
     (should (equal (concat (after-written 3 27) "mine\n") (aqd-pending-git "show" "HEAD:f.txt")))
     (e2e-keys "q")
     (after-call 'agent-q-diff-review-changes)
-    (e2e-see "^Since the last look, HEAD has got [0-9a-f]+ Mine\\.  Yours, and so reviewed\\? ")
+    (e2e-see "^Commit [0-9a-f]+ Mine has changes of f.txt that you have not reviewed\\.  ")
     (e2e-keys "y")
     ;; What was committed is reviewed, what undoing brought back is not.
     (e2e-see "^ [^ ]+: hunk 1/1 " "^-line 15\n[+]fifteen")))

@@ -780,7 +780,7 @@ If IS-RENAMED is non-nil, it is another name; CHANGES are as for `tours-lines'."
   (nil agent-q-diff-review-changes agent-q-diff-review-changes)
   ("since-HEAD-asks" nil (tours-agent-writes) (tours-git "commit" "-qam" "shout")
    (tours-git "mv" "calc.py" "sums.py")
-   "M-x" ("agent-q-diff-review-changes") "RET" (e2e-see "Yours, and so reviewed"))
+   "M-x" ("agent-q-diff-review-changes") "RET" (e2e-see "that you have not reviewed"))
   ("since-renamed" agent-q-diff-review-changes "y" (e2e-see "hunk 1/") "C-x 1")
   ("since-asks" nil "q C-u M-x" ("agent-q-diff-review-changes") "RET"
    (e2e-see "since which commit"))

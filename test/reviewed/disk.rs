@@ -178,7 +178,13 @@ fn a_base_that_is_gone_is_given_up() {
     git(folder, &["reflog", "expire", "--expire=now", "--all"]);
     git(folder, &["gc", "-q", "--prune=now"]);
     fs::write(folder.join("f"), "A\nb\nC\n").unwrap();
-    assert!(Project::open(folder).unwrap().moved(5).unwrap().is_none());
+    assert!(
+        Project::open(folder)
+            .unwrap()
+            .question(5)
+            .unwrap()
+            .is_none()
+    );
     let shown = ["f: A\\nb\\nc\\n -> A\\nb\\nC\\n"];
     assert_eq!(pending(folder, Moves::Agent), shown);
 }
@@ -554,7 +560,13 @@ fn who_has_committed_is_asked_unless_it_was_in_a_turn() {
         fs::write(folder.join("f"), text).unwrap();
         git(folder, &["commit", "-qam", text.trim()]);
     };
-    let asked = || Project::open(folder).unwrap().moved(5).unwrap().is_some();
+    let asked = || {
+        Project::open(folder)
+            .unwrap()
+            .question(5)
+            .unwrap()
+            .is_some()
+    };
     let mut project = Project::open(folder).unwrap();
     project.begin_turn("Codex", "", "", None).unwrap();
     commit("a\nB\nc\n");
@@ -597,4 +609,173 @@ fn the_turn_of_an_agent_that_is_gone_is_over() {
     assert_eq!(written(folder), ["f: t1"]);
     fs::write(folder.join("g"), "x\n").unwrap();
     assert_eq!(written(folder), ["f: t1", "g: o"]);
+}
+
+/// Commits all that `f` holds once it has `text`.
+fn commit(folder: &Path, text: &str) {
+    fs::write(folder.join("f"), text).unwrap();
+    git(folder, &["commit", "-qam", text.trim()]);
+}
+
+fn question(folder: &Path) -> Option<agent_q_diff_reviewed::Question> {
+    Project::open(folder).unwrap().question(5).unwrap()
+}
+
+/// Returns what is pending when nobody is asked.
+fn unasked(folder: &Path) -> Vec<String> {
+    let look = Project::open(folder).unwrap().look_unasked().unwrap();
+    look.pending
+        .iter()
+        .map(|one| one.path.escape_ascii().to_string())
+        .collect()
+}
+
+#[test]
+fn a_commit_of_what_was_kept_asks_nothing() {
+    let folder = repository();
+    let folder = folder.path();
+    fs::write(folder.join("f"), "a\nb\nc\none\ntwo\n").unwrap();
+    let mut project = Project::open(folder).unwrap();
+    project.mark_reviewed(&[b"f".to_vec()]).unwrap();
+    git(folder, &["commit", "-qam", "kept"]);
+    assert_eq!(question(folder), None);
+    assert!(unasked(folder).is_empty());
+    // Its amendment, and one that has nothing to do with what is pending.
+    git(folder, &["commit", "-q", "--amend", "-m", "amended"]);
+    fs::write(folder.join("f"), "a\nb\nc\none\ntwo\nagent\n").unwrap();
+    assert_eq!(unasked(folder), ["f"]);
+    fs::write(folder.join("g"), "x\n").unwrap();
+    project.mark_reviewed(&[b"g".to_vec()]).unwrap();
+    git(folder, &["add", "g"]);
+    git(folder, &["commit", "-qm", "g"]);
+    assert_eq!(question(folder), None);
+    assert_eq!(unasked(folder), ["f"]);
+}
+
+#[test]
+fn commits_that_were_there_at_the_last_look_ask_nothing() {
+    let folder = repository();
+    let folder = folder.path();
+    git(folder, &["checkout", "-qb", "other"]);
+    commit(folder, "a\nb\nC\n");
+    assert!(pending(folder, Moves::User).is_empty());
+    git(folder, &["checkout", "-q", "-"]);
+    for move_head in [
+        &["merge", "-q", "--ff-only", "other"][..],
+        &["reset", "-q", "--hard", "HEAD~1"],
+        &["reset", "-q", "--hard", "ORIG_HEAD"],
+        &["checkout", "-q", "HEAD~1"],
+    ] {
+        git(folder, move_head);
+        assert_eq!(question(folder), None, "{move_head:?}");
+        assert!(unasked(folder).is_empty(), "{move_head:?}");
+    }
+}
+
+#[test]
+fn commits_of_a_remote_tracking_branch_ask_nothing_and_leave_what_is_pending() {
+    let origin = repository();
+    let clone = tempfile::tempdir().unwrap();
+    let name = origin.path().to_str().unwrap();
+    git(clone.path(), &["clone", "-q", name, "."]);
+    assert!(pending(clone.path(), Moves::User).is_empty());
+    fs::write(clone.path().join("f"), "a\nb\nc\nagent\n").unwrap();
+    assert_eq!(unasked(clone.path()), ["f"]);
+    commit(origin.path(), "pulled\na\nb\nc\n");
+    git(clone.path(), &["pull", "-q", "--rebase", "--autostash"]);
+    assert_eq!(question(clone.path()), None);
+    assert_eq!(
+        pending(clone.path(), Moves::User),
+        ["f: pulled\\na\\nb\\nc\\n -> pulled\\na\\nb\\nc\\nagent\\n"]
+    );
+}
+
+#[test]
+fn the_question_names_the_commits_and_the_files_that_it_is_about() {
+    let folder = repository();
+    let folder = folder.path();
+    fs::write(folder.join("g"), "x\n").unwrap();
+    fs::write(folder.join("kept"), "x\n").unwrap();
+    let mut project = Project::open(folder).unwrap();
+    project.mark_reviewed(&[b"kept".to_vec()]).unwrap();
+    fs::write(folder.join("f"), "a\nB\nc\n").unwrap();
+    assert_eq!(unasked(folder), ["f", "g"]);
+    git(folder, &["add", "f", "kept"]);
+    git(folder, &["commit", "-qm", "one"]);
+    git(folder, &["commit", "-qm", "two", "--allow-empty"]);
+    let found = question(folder).unwrap();
+    assert_eq!(found.n_commits, 2);
+    assert!(found.subjects[0].ends_with(" two") && found.subjects[1].ends_with(" one"));
+    assert_eq!(found.paths, [b"f"]);
+    // If they are not, all that they brought stays pending, and is not asked about again.
+    let shown = pending(folder, Moves::NotNew);
+    assert_eq!(shown, ["f: a\\nb\\nc\\n -> a\\nB\\nc\\n", "g: - -> x\\n"]);
+    assert_eq!(question(folder), None);
+    assert_eq!(pending(folder, Moves::User), shown);
+}
+
+#[test]
+fn what_an_agent_committed_in_another_working_tree_is_not_reviewed_by_a_merge() {
+    let folder = repository();
+    let folder = folder.path();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let tree = elsewhere.path().join("tree");
+    git(
+        folder,
+        &["worktree", "add", "-qb", "agent", tree.to_str().unwrap()],
+    );
+    let mut project = Project::open(&tree).unwrap();
+    project.look_unasked().unwrap();
+    project.begin_turn("Codex", "s", "", None).unwrap();
+    commit(&tree, "a\nb\nc\nagent\n");
+    // The user commits here meanwhile.
+    commit(folder, "mine\na\nb\nc\n");
+    project.end_turns(None).unwrap();
+    assert!(pending(folder, Moves::User).is_empty());
+    git(folder, &["merge", "-q", "agent"]);
+    assert_eq!(question(folder), None);
+    let shown = ["f: mine\\na\\nb\\nc\\n -> mine\\na\\nb\\nc\\nagent\\n"];
+    assert_eq!(unasked(folder), ["f"]);
+    assert_eq!(pending(folder, Moves::User), shown);
+    git(
+        folder,
+        &["worktree", "remove", "--force", tree.to_str().unwrap()],
+    );
+    assert_eq!(pending(folder, Moves::User), shown);
+}
+
+#[test]
+fn what_an_agent_committed_on_another_branch_is_not_reviewed_by_a_merge() {
+    let folder = repository();
+    let folder = folder.path();
+    let mut project = Project::open(folder).unwrap();
+    project.begin_turn("Codex", "s", "", None).unwrap();
+    git(folder, &["checkout", "-qb", "agent"]);
+    commit(folder, "a\nb\nc\nagent\n");
+    git(folder, &["checkout", "-q", "-"]);
+    project.end_turns(None).unwrap();
+    assert!(unasked(folder).is_empty());
+    git(folder, &["merge", "-q", "agent"]);
+    assert_eq!(question(folder), None);
+    assert_eq!(unasked(folder), ["f"]);
+}
+
+#[test]
+fn what_was_reviewed_in_another_working_tree_stays_so_when_it_is_merged() {
+    let folder = repository();
+    let folder = folder.path();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let tree = elsewhere.path().join("tree");
+    git(
+        folder,
+        &["worktree", "add", "-qb", "agent", tree.to_str().unwrap()],
+    );
+    let mut project = Project::open(&tree).unwrap();
+    project.look_unasked().unwrap();
+    project.begin_turn("Codex", "s", "", None).unwrap();
+    commit(&tree, "a\nb\nc\nkept\n");
+    project.end_turns(None).unwrap();
+    project.mark_reviewed(&[b"f".to_vec()]).unwrap();
+    git(folder, &["merge", "-q", "agent"]);
+    assert_eq!(unasked(folder), ["f"; 0]);
 }

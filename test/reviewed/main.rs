@@ -1,6 +1,7 @@
 //! Tests of what is reviewed and what is pending.
 
 mod after;
+mod commits;
 #[path = "../engine/common/dice.rs"]
 #[allow(dead_code, reason = "it has more than these tests need")]
 mod dice;

@@ -252,7 +252,8 @@ impl Walk {
             return;
         }
         let staged = self.project.world.file(&half);
-        self.project.world.index.insert(name.into(), staged);
+        let before = self.project.world.index.insert(name.into(), staged);
+        let was_staged = before.map_or(head.clone(), |before| self.project.world.text(before));
         let before = self.project.reviewed(name);
         let before = self.project.world.text(before);
         self.project.follow_index(is_by_user);
@@ -260,13 +261,22 @@ impl Walk {
         let after = self.project.world.text(after);
         let ledger = &self.project.ledger;
         let is_known = is_by_user || !ledger.turns().is_empty();
-        // Whoever stages that a line goes agrees to that; of a file that HEAD has not, to all of it.
+        // Whoever stages that a line goes agrees to that, also by staging lines in its place; of a file that
+        // HEAD has not, to all of it.
         if before != after && head.is_empty() {
             self.forget_wiped(path);
         } else if before != after {
             let has = |text: &str, line: &str| text.lines().any(|other| other == line);
-            self.typed
-                .retain(|(other, line)| *other != path || has(&half, line) || !has(&head, line));
+            let [old, new] = [&before, &working].map(|text| Text::new(text.clone().into()));
+            let replaced = edits(&old, &new).into_iter();
+            let replaced = replaced.filter(|edit| !edit.after.is_empty());
+            let replaced = replaced.flat_map(|edit| old.lines(edit.before).collect::<Vec<_>>());
+            let replaced: String =
+                String::from_utf8(replaced.flatten().copied().collect()).unwrap();
+            self.typed.retain(|(other, line)| {
+                let is_agreed = has(&was_staged, line) || has(&replaced, line);
+                *other != path || has(&half, line) || !is_agreed
+            });
         }
         let ledger = &self.project.ledger;
         if ledger.at_work().next().is_some() || !is_known {

@@ -174,7 +174,7 @@ fn what_is_written_in_a_turn_is_the_agents() {
     });
     let written: Vec<_> = written.collect();
     assert_eq!(written, ["f: t1", "later: o", "new: o"]);
-    assert_eq!(notes.open().moved(5).unwrap(), None);
+    assert_eq!(notes.open().question(5).unwrap(), None);
 }
 
 #[test]
@@ -438,7 +438,7 @@ fn what_becomes_a_repository_keeps_what_was_reviewed() {
     // An agent that commits what it wrote has not had it reviewed.
     git(notes.files.path(), &["add", "."]);
     git(notes.files.path(), &["commit", "-qm", "an agent's"]);
-    assert_eq!(notes.open().moved(5).unwrap().unwrap().len(), 1);
+    assert_eq!(notes.open().question(5).unwrap().unwrap().n_commits, 1);
     assert_eq!(notes.look(Moves::Agent), [EDITED]);
     assert!(notes.path(".git/agent-q-diff/ledger").exists());
 }

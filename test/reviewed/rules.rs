@@ -307,3 +307,99 @@ fn the_users_lines_in_a_file_that_was_renamed_follow_it() {
         ["f -> h: \"a\\nmine\\nb\\nc\\nmore\\n\""]
     );
 }
+
+// Commits.
+
+#[test]
+fn a_commit_of_all_leaves_nothing_and_writes_nothing_twice() {
+    for (kept, working) in [
+        ("a\nb\nc\nfn\nend\n", "a\nb\nc\nfn\nmore\nend\n"),
+        // Lines of what was never committed are replaced, removed, moved.
+        ("a\nb\nc\nfn\nx\nend\n", "a\nb\nc\nfn\ny\nend\n"),
+        ("a\nb\nc\nfn\nx\nend\n", "a\nb\nc\nfn\nend\n"),
+        ("fn\nend\na\nb\nc\n", "a\nb\nc\nfn\nend\n"),
+    ] {
+        let mut project = project();
+        project.world.write("f", kept);
+        let version = project.world.at("f");
+        project.decide("f", version);
+        project.world.write("f", working);
+        assert_eq!(project.pending(Agent).len(), 1);
+        project.world.commit();
+        assert!(project.pending(User).is_empty(), "{kept:?} {working:?}");
+    }
+}
+
+#[test]
+fn a_part_of_what_was_kept_is_committed_and_nothing_is_asked_again() {
+    let mut project = project();
+    project.world.write("f", "a\nb\nc\none\ntwo\n");
+    let kept = project.world.at("f");
+    project.decide("f", kept);
+    let part = project.world.file("a\nb\nc\none\n");
+    let mut files = project.world.head_files();
+    files.insert(b"f".to_vec(), part);
+    project.world.commits.push(files);
+    project.world.head = Some(1);
+    assert!(project.pending(User).is_empty());
+    assert_eq!(project.reviewed("f"), kept);
+}
+
+#[test]
+fn what_an_agent_removed_and_committed_stays_pending_when_the_user_commits_the_rest() {
+    let mut project = project();
+    project.world.write("f", "a\nc\n");
+    project.pending(Agent);
+    project.world.commit();
+    let shown = ["f: \"a\\nb\\nc\\n\" -> \"a\\nc\\n\""];
+    assert_eq!(project.pending(Agent), shown);
+    project.world.write("f", "a\nc\nmore\n");
+    project.pending(Agent);
+    project.world.commit();
+    let shown = ["f: \"a\\nb\\nc\\nmore\\n\" -> \"a\\nc\\nmore\\n\""];
+    assert_eq!(project.pending(User), shown);
+    project.restart();
+    assert_eq!(project.pending(Agent), shown);
+}
+
+#[test]
+fn what_others_committed_stays_pending_though_the_user_merges_it() {
+    let mut project = project();
+    project.world.write("f", "a\nb\nc\nagent\n");
+    let commit = project.world.commit();
+    project.world.others = vec![(0, commit)];
+    project.world.write("f", "mine\na\nb\nc\nagent\n");
+    project.world.commit();
+    assert_eq!(
+        project.pending(User),
+        ["f: \"mine\\na\\nb\\nc\\n\" -> \"mine\\na\\nb\\nc\\nagent\\n\""]
+    );
+}
+
+#[test]
+fn a_file_is_deleted_made_and_executable_by_a_commit_of_the_users() {
+    let mut project = project();
+    let Version::File { digest, .. } = project.world.at("f") else {
+        panic!("a file");
+    };
+    let script = Version::File {
+        digest,
+        is_executable: true,
+    };
+    project.world.files.insert(b"f".to_vec(), script);
+    project.world.write("new", "");
+    assert_eq!(project.pending(Agent).len(), 2);
+    project.world.commit();
+    assert!(project.pending(User).is_empty());
+    project.world.files.remove(&b"f"[..]);
+    assert_eq!(project.pending(Agent), ["f: \"a\\nb\\nc\\n\" -> -"]);
+    project.world.commit();
+    assert!(project.pending(User).is_empty());
+    // What only git forgets was not deleted.
+    let mut project = self::project();
+    project.world.write("f", "a\nc\n");
+    let shown = project.pending(Agent);
+    project.world.commits.push(Default::default());
+    project.world.head = Some(1);
+    assert_eq!(project.pending(User), shown);
+}

@@ -138,7 +138,7 @@ fn no_other_program_runs_that_the_configuration_names() {
         fs::remove_file(traces.path().join(name)).unwrap();
     }
     let mut project = Project::open(folder).unwrap();
-    assert_eq!(project.moved(5).unwrap().unwrap().len(), 1);
+    assert_eq!(project.question(5).unwrap().unwrap().n_commits, 1);
     assert_eq!(pending(folder, Moves::Agent), [EDITED]);
     assert!(ran(traces.path()).is_empty(), "{:?}", ran(traces.path()));
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
 use agent_q_diff_reviewed::authors::Authors;
+use agent_q_diff_reviewed::commits::Step;
 use agent_q_diff_reviewed::{Digest, Ledger, Moves, Pending, Record, Staged, Turn, Version, World};
 
 /// The files of a project, by path.
@@ -21,6 +22,10 @@ pub struct Memory {
     /// Without git, the paths of which something is known.
     pub known: Option<BTreeSet<Vec<u8>>>,
     bytes: BTreeMap<Digest, Vec<u8>>,
+    /// How many of the commits there were at the last look.
+    n_seen: usize,
+    /// The commits that the user did not make, each with its parent.
+    pub others: Vec<(usize, usize)>,
 }
 
 impl Memory {
@@ -113,6 +118,18 @@ impl World for Memory {
         Ok(differing(&self.files_of(old), &self.files_of(new)))
     }
 
+    fn others(&mut self, _: Option<&str>, path: &[u8]) -> Result<Vec<Step<Version>>, Infallible> {
+        let others = self.others.iter().map(|&(parent, commit)| Step {
+            before: vec![holds(&self.commits[parent], path)],
+            now: holds(&self.commits[commit], path),
+        });
+        Ok(others.filter(|step| step.before[0] != step.now).collect())
+    }
+
+    fn is_committed_by_user(&self, _: &[u8]) -> bool {
+        self.head.is_some_and(|head| head >= self.n_seen)
+    }
+
     fn dirty(&mut self) -> Result<Vec<Vec<u8>>, Infallible> {
         let Some(known) = &self.known else {
             return Ok(differing(&self.head_files(), &self.files));
@@ -152,6 +169,7 @@ impl Reviewed {
         }
         self.follow_index(false);
         let Ok(pending) = self.ledger.look(&mut self.world, moves);
+        self.world.n_seen = self.world.commits.len();
         self.log.extend(self.ledger.take_records());
         pending
     }
