@@ -71,6 +71,7 @@
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-policy)
+(require 'agent-q-diff-reviewed)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-commands)
 (require 'agent-q-diff-api)
@@ -91,7 +92,7 @@
   (by nil :documentation "Why there was no review: `policy', `session', `after', `none', or nil.")
   (is-after nil :documentation "Non-nil if it is reviewed after it is made, if possible.")
   (why-before nil :documentation "Why that is not possible, a list with a note for the user, or nil.")
-  (watched nil :documentation "What `agent-q-diff-file-watch' returned when it was decided."))
+  (watched nil :documentation "What `agent-q-diff-reviewed-watch' returned when it was decided."))
 
 (cl-defstruct (agent-q-diff-own-tool-file (:constructor agent-q-diff-own-tool--file-make)
                                           (:copier nil))
@@ -742,7 +743,7 @@ It is as if they were in the files; IS-SAVED is as for
   (let ((call (agent-q-diff-own-tool-edit-call edit)))
     (unless (agent-q-diff-own-tool-edit-by edit)
       (setf (agent-q-diff-own-tool-edit-watched edit)
-            (agent-q-diff-file-watch
+            (agent-q-diff-reviewed-watch
              (mapcar (lambda (file)
                        (if (agent-q-diff-own-tool-file-is-renamed file)
                            (cons (agent-q-diff-own-tool-file-name file)

@@ -230,6 +230,12 @@ for a large one, that is much faster than here.  See
 
 ;;;; What is decided before it is written
 
+(defun agent-q-diff-reviewed-watch-decisions ()
+  "From now on, record what is decided before it is written as reviewed.
+That is in projects of which there is a record; an agent's hook may have begun
+it although nobody has looked at the project in this Emacs."
+  (setq agent-q-diff-file-watch-function #'agent-q-diff-reviewed-watch))
+
 (defun agent-q-diff-reviewed-watch (names)
   "Return a function that records as reviewed what is changed in the files NAMES.
 See `agent-q-diff-file-watch-function'.  Return nil if none is in a project

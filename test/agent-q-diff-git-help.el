@@ -44,6 +44,16 @@
   (mapcar #'agent-q-diff-pending-file-path
           (nth 2 (agent-q-diff-pending-look aqd-pending-root nil))))
 
+(defun aqd-pending-begin-record ()
+  "Begin the record of the project anew, as an agent's hook does in its turn.
+In this Emacs, nobody has looked at it."
+  (agent-q-diff-pending-mode -1)
+  (setq agent-q-diff-file-watch-function nil)
+  (clrhash agent-q-diff-pending--projects)
+  (delete-directory (expand-file-name ".git/agent-q-diff" aqd-pending-root) t)
+  (agent-q-diff-engine-call #'agent-q-diff-module-begin-turn aqd-pending-root "Codex" "" "")
+  (agent-q-diff-engine-call #'agent-q-diff-module-end-turns aqd-pending-root))
+
 (defun aqd-pending--clean-up ()
   "Kill the buffers and remove the files that a test has left."
   (agent-q-diff-pending-mode -1)

@@ -1472,10 +1472,11 @@ decided; Emacs wrote it, in all files at once.\n✓ Accepted in part: 3 of 4 fil
 ;;;; What was decided is reviewed
 
 (defmacro aqd-own-tool-in-repository (&rest body)
-  "Run BODY in a git repository that was looked at, whose f.txt is to be edited."
+  "Run BODY in a git repository whose f.txt is to be edited.
+A hook has begun its record, and nobody has looked at it in this Emacs."
   (declare (indent 0) (debug t))
   `(aqd-with-repository
-     (agent-q-diff-pending-mode)
+     (aqd-pending-begin-record)
      (let ((aqd-file (expand-file-name "f.txt"))
            (agent-q-diff-project-root default-directory)
            (agent-q-diff-call (agent-q-diff-call-make :agent "Claude Code"))

@@ -120,6 +120,44 @@ is saved" .additionalContext))
           (should (string-match-p "In the file: hunks 1 and 3\\.\nNot in the file: hunk 2\\."
                                   .additionalContext)))))))
 
+(ert-deftest e2e-own-tool-what-was-accepted-is-not-asked-again-after-the-turn ()
+  "Only the hook is set up, and Emacs serves; nobody has called anything else."
+  (own-tool-with-emacs
+    (e2e-write "a.txt" (e2e-text))
+    (let* ((default-directory (e2e-path ""))
+           (git (lambda (&rest arguments)
+                  (should (= 0 (apply #'call-process "git" nil nil nil
+                                      "-c" "user.name=U" "-c" "user.email=u@example.com"
+                                      arguments))))))
+      (funcall git "init" "-q")
+      (funcall git "add" "a.txt")
+      (funcall git "commit" "-qm" "first"))
+    (cl-flet ((hook (event &rest more)
+                ;; Nothing is recorded of all of a home folder.
+                (own-tool-run '("hook" "claude")
+                              (json-serialize `((session_id . "0f1e2d3c-4b5a")
+                                                (cwd . ,(e2e-path ""))
+                                                (hook_event_name . ,event) ,@more))
+                              (concat "HOME=" (e2e-path "home")))))
+      (let ((edit `((tool_name . "Edit") (tool_use_id . "toolu_1")
+                    (tool_input . ,(own-tool-edit (e2e-text) (e2e-text 5 20 35))))))
+        (own-tool-answer (hook "UserPromptSubmit" '(prompt . "go")))
+        (let ((before (apply #'hook "PreToolUse" edit)))
+          (own-tool-see-review)
+          (e2e-press "C-c C-c")
+          (e2e-see-gone "Agent-Q Diff: a\\.txt")
+          (own-tool-answer before))
+        (own-tool-make (alist-get 'tool_input edit))
+        (own-tool-answer (apply #'hook "PostToolUse" edit))
+        (own-tool-answer (hook "Stop"))))
+    (should (e2e-eval '(file-exists-p (inside-file ".git/agent-q-diff/ledger"))))
+    (should-not (member "a.txt"
+                        (e2e-eval '(progn
+                                     (require 'agent-q-diff-pending)
+                                     (mapcar #'agent-q-diff-pending-file-path
+                                             (nth 2 (agent-q-diff-pending-look
+                                                     (inside-file ""))))))))))
+
 (ert-deftest e2e-own-tool-all-of-it-passes-as-it-was-called ()
   (own-tool-with-emacs
     (e2e-write "a.txt" (e2e-text))
