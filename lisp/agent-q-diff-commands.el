@@ -547,7 +547,7 @@ whole file."
          (target (or (agent-q-diff-file-change-buffer file)
                      (user-error "No lines of this file would change")))
          (is-contradicted (agent-q-diff-file-change-contradiction file target))
-         (system (or (agent-q-diff-outcome-declared file) 'utf-8)))
+         (system (or (agent-q-diff-outcome-declared agent-q-diff-buffer-change file) 'utf-8)))
     (agent-q-diff-coding-recode target system)
     (when is-contradicted
       (with-current-buffer target

@@ -215,43 +215,43 @@ Return nil if the file cannot be read."
   (when-let ((text (agent-q-diff-target-text
                     (agent-q-diff-file-change-target
                      (nth index (agent-q-diff-change-files change))))))
-    (let ((part (and is-all (car (agent-q-diff-engine-planned-parts
-                                  (car (agent-q-diff-decide-plan-all change index)))))))
+    (if is-all
+        (agent-q-diff-outcome--after text (car (agent-q-diff-decide-plan-all change index)))
+      text)))
+
+(defun agent-q-diff-outcome--after (text planned)
+  "Return TEXT after PLANNED, a plan for this file alone."
+  (if-let ((part (car (agent-q-diff-engine-planned-parts planned))))
       (with-temp-buffer
         (insert text)
-        (when part
-          (agent-q-diff-text-replace-lines (agent-q-diff-engine-part-edits part)))
-        (buffer-string)))))
+        (agent-q-diff-text-replace-lines (agent-q-diff-engine-part-edits part))
+        (buffer-string))
+    text))
 
-(defun agent-q-diff-outcome-contradiction (file)
-  "Return how FILE with all hunks would contradict its coding system, or nil.
-FILE is an `agent-q-diff-file-change'.  See `agent-q-diff-coding-contradiction'."
+(defun agent-q-diff-outcome--with-all (change file)
+  "Return the text of FILE of CHANGE, which is visited, with all pending hunks.
+Hunks that cannot be saved in its coding system count as well."
+  (agent-q-diff-outcome--after
+   (agent-q-diff-text-in (agent-q-diff-file-change-buffer file))
+   (agent-q-diff-engine-plan-all (agent-q-diff-change-engine change) 'accept
+                                 (seq-position (agent-q-diff-change-files change) file #'eq))))
+
+(defun agent-q-diff-outcome-contradiction (change file)
+  "Return how FILE of CHANGE with all hunks would contradict its coding system.
+Return nil if it would not; see `agent-q-diff-coding-contradiction'."
   (let ((buffer (agent-q-diff-file-change-buffer file)))
     (agent-q-diff-file-change-contradiction
      file (or (agent-q-diff-file-change-modified file)
               (and (agent-q-diff-file-change-engine file)
                    (buffer-live-p buffer)
                    (< (buffer-size buffer) agent-q-diff-outcome--max-size)
-                   (agent-q-diff-outcome--with-all file buffer))))))
+                   (agent-q-diff-outcome--with-all change file))))))
 
-(defun agent-q-diff-outcome-declared (file)
-  "Return the coding system that FILE with all hunks would declare, or nil."
-  (let ((buffer (agent-q-diff-file-change-buffer file)))
-    (agent-q-diff-coding-declared (or (agent-q-diff-file-change-modified file)
-                                      (agent-q-diff-outcome--with-all file buffer))
-                                  (buffer-file-name buffer))))
-
-(defun agent-q-diff-outcome--with-all (file buffer)
-  "Return the text of BUFFER, the target of FILE, with all pending hunks."
-  (let ((part (car (agent-q-diff-engine-planned-parts
-                    (agent-q-diff-engine-plan-all (agent-q-diff-file-change-engine file)
-                                                  'accept))))
-        (text (agent-q-diff-text-in buffer)))
-    (with-temp-buffer
-      (insert text)
-      (when part
-        (agent-q-diff-text-replace-lines (agent-q-diff-engine-part-edits part)))
-      (buffer-string))))
+(defun agent-q-diff-outcome-declared (change file)
+  "Return what coding system FILE of CHANGE with all hunks would declare, or nil."
+  (agent-q-diff-coding-declared (or (agent-q-diff-file-change-modified file)
+                                    (agent-q-diff-outcome--with-all change file))
+                                (buffer-file-name (agent-q-diff-file-change-buffer file))))
 
 (defvar-local agent-q-diff-outcome--shown nil
   "What this buffer shows, a list (DIFF IS-ALL INDEX), or nil.

@@ -59,8 +59,7 @@ If it has several files, each note says which it is about."
   (append
    (mapcan (lambda (file)
              (let ((notes (and (agent-q-diff-file-change-has-text file)
-                               (agent-q-diff-render--file-notes
-                                file (agent-q-diff-change-written change)))))
+                               (agent-q-diff-render--file-notes change file))))
                (if (agent-q-diff-change-is-compound change)
                    (mapcar (lambda (note)
                              (format "%s: %s" (agent-q-diff-section-file-name
@@ -74,16 +73,16 @@ If it has several files, each note says which it is about."
    (delq nil (list (agent-q-diff-render--suspects-note change)
                    (agent-q-diff-render--differs-note change)))))
 
-(defun agent-q-diff-render--file-notes (file is-written)
-  "Return notes on FILE, an `agent-q-diff-file-change', a list of strings.
-IS-WRITTEN is non-nil if its changes were written before the review."
+(defun agent-q-diff-render--file-notes (change file)
+  "Return notes on FILE, one of CHANGE, a list of strings."
   (let ((target (agent-q-diff-file-change-target file)))
     (delq nil
           (append
            (unless (agent-q-diff-target-put-off target)
-             (agent-q-diff-render--target-notes target file is-written))
+             (agent-q-diff-render--target-notes target file
+                                                (agent-q-diff-change-written change)))
            (list
-            (when-let ((contradiction (agent-q-diff-outcome-contradiction file)))
+            (when-let ((contradiction (agent-q-diff-outcome-contradiction change file)))
               (format "With all hunks in, %s; M-x agent-q-diff-recode-target makes the two agree."
                       contradiction))
             (when (agent-q-diff-file-change-is-adapted file)
@@ -93,7 +92,7 @@ IS-WRITTEN is non-nil if its changes were written before the review."
 
 (defun agent-q-diff-render--target-notes (target file is-written)
   "Return notes on TARGET, the visited one of FILE, a list of strings or nil.
-IS-WRITTEN is as for `agent-q-diff-render--file-notes'."
+IS-WRITTEN is non-nil if its changes were written before the review."
   (list
    (unless (or (file-exists-p (agent-q-diff-target-path target))
                (agent-q-diff-file-change-operations file))

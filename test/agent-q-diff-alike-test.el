@@ -4,7 +4,7 @@
 
 ;;; Code:
 
-(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-git-help)
 (require 'agent-q-diff-git-help)
 (require 'agent-q-diff-alike)
 
@@ -385,28 +385,20 @@ LINES and RUNS are those of the diff."
                           (/= (aref line 0) (aref other 0))
                           (equal (key line) (key other))))))
 
-(defun aqd-alike-git-text (&rest arguments)
-  "Return what git prints with ARGUMENTS in this repository."
-  (with-temp-buffer
-    (let ((default-directory (file-name-directory (directory-file-name aqd-lisp-directory))))
-      (apply #'call-process "git" nil t nil arguments))
-    (buffer-string)))
-
 (ert-deftest aqd-alike-what-moved-in-real-commits-is-what-git-says ()
-  (let ((commits (split-string (aqd-alike-git-text "rev-list" "--no-merges" "-n" "400" "HEAD")
-                               "\n" t))
+  (let ((commits (mapcar #'car (aqd-source-commits 400)))
         (n-files 0)
         (n-both 0)
         (n-one 0))
     ;; Those of a shallow clone are too few.
     (skip-unless (< 300 (length commits)))
     (dolist (commit commits)
-      (dolist (name (split-string (aqd-alike-git-text "diff-tree" "-r" "--name-only"
+      (dolist (name (split-string (aqd-source-git "diff-tree" "-r" "--name-only"
                                                       "--diff-filter=M" "--no-commit-id" commit)
                                   "\n" t))
         (when (and (< n-files 40) (string-match-p "\\.\\(?:el\\|rs\\)\\'" name))
-          (let* ((old (aqd-alike-git-text "show" (format "%s^:%s" commit name)))
-                 (new (aqd-alike-git-text "show" (format "%s:%s" commit name)))
+          (let* ((old (aqd-source-git "show" (format "%s^:%s" commit name)))
+                 (new (aqd-source-git "show" (format "%s:%s" commit name)))
                  (by-git (aqd-alike-git-lines old new)))
             (when (seq-some #'cdr by-git)
               (aqd-with-review old new

@@ -24,6 +24,28 @@
                            arguments))))
     (buffer-string)))
 
+(defun aqd-source-git (&rest arguments)
+  "Run git with ARGUMENTS in this repository, and return what it prints."
+  (with-temp-buffer
+    (let ((default-directory (file-name-directory (directory-file-name aqd-lisp-directory)))
+          (coding-system-for-read (or coding-system-for-read 'utf-8-unix)))
+      (unless (eq 0 (apply #'call-process "git" nil t nil arguments))
+        (error "Git failed: %s" (buffer-string))))
+    (buffer-string)))
+
+(defun aqd-source-commits (n)
+  "Return the latest N commits of this repository, each (COMMIT PARENT).
+Merges are left out.  The oldest one of a shallow clone has no parent and
+is left out, too.  Where there is no repository, as in an archive of the
+sources, there are none."
+  (seq-filter #'cdr
+              (mapcar #'split-string
+                      (split-string (or (ignore-errors
+                                          (aqd-source-git "rev-list" "--no-merges" "--parents"
+                                                          "-n" (number-to-string n) "HEAD"))
+                                        "")
+                                    "\n" t))))
+
 (defun aqd-pending-name (name)
   "Return the absolute name of the test's file NAME."
   (expand-file-name name aqd-pending-root))

@@ -1458,6 +1458,31 @@ diff --git a/old.txt b/old.txt
     (should (string-search "a.txt 0 of 3 hunks (hunk 1: \"not like this\")"
                            (aqd-several-answer :message)))))
 
+(ert-deftest aqd-several-the-note-on-a-new-file-is-about-its-own-hunks ()
+  (aqd-several-with-tree
+    (let ((diff (lambda (cookie)
+                  (aqd-lines "diff --git a/a.txt b/a.txt"
+                             "--- a/a.txt" "+++ b/a.txt"
+                             "@@ -3 +3 @@" "-line 3" "+three"
+                             "@@ -27 +27 @@" "-line 27" "+x"
+                             "diff --git a/new.py b/new.py" "new file mode 100644"
+                             "--- /dev/null" "+++ b/new.py"
+                             "@@ -0,0 +1,2 @@" (format "+# -*- coding: %s -*-" cookie)
+                             "+# caf\u00e9"))))
+      (pcase-dolist (`(,cookie ,is-noted) '(("latin-1" t) ("utf-8" nil)))
+        (dolist (begin (list (lambda (diff)
+                               (let ((agent-q-diff-project-root aqd-several-tree))
+                                 (agent-q-diff-tools-propose
+                                  "propose_patch" `((diff . ,diff) (description . "d")) #'ignore)))
+                             #'agent-q-diff-review-diff))
+          (let ((review (funcall begin (funcall diff cookie))))
+            (aqd-in-diff review
+              (should (eq is-noted
+                          (and (string-search "new.py: With all hunks in, the file declares"
+                                              (buffer-string))
+                               t)))
+              (agent-q-diff-cancel review))))))))
+
 (ert-deftest aqd-several-git-s-other-prefixes-are-no-renames ()
   (aqd-several-with-tree
     (let ((review (save-window-excursion
