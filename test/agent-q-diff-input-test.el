@@ -117,14 +117,15 @@ diff is refused, return the message."
           "delete s/k")
          (("s/k") "--- a/s/k Fri Jan 02 03:04:05 2026 +0000\n+++ /dev/null Thu Jan 01 00:00:00 1970 +0000\n@@ -1,2 +0,0 @@\n-one\n-two\n"
           "delete s/k")
-         (("s/k") "Index: s/k\n=====\n--- s/k (revision 5)\n+++ s/k (working copy)\n@@ -1,2 +0,0 @@\n-one\n-two\n"
-          "delete s/k")
          (("s/k") "Index: s/k\n=====\n--- s/k\t(revision 5)\n+++ s/k\t(nonexistent)\n@@ -1,2 +0,0 @@\n-one\n-two\n"
           "delete s/k")
          ;; It has become empty.
          (("s/k") "--- s/k 2026-01-02 03:04:05 +0000\n+++ s/k 2026-01-02 03:04:06 +0000\n@@ -1,2 +0,0 @@\n-one\n-two\n"
           "s/k")
+         (("s/k") "Index: s/k\n=====\n--- s/k (revision 5)\n+++ s/k (working copy)\n@@ -1,2 +0,0 @@\n-one\n-two\n"
+          "s/k")
          (("s/k") "diff --git a/s/k b/s/k\n--- a/s/k\n+++ b/s/k\n@@ -1,2 +0,0 @@\n-one\n-two\n" "s/k")
+         (("s/k") "--- a/s/k\n+++ b/s/k\n@@ -1,2 +0,0 @@\n-one\n-two\n" "s/k")
          (("s/k") "diff --git i/s/k w/s/l m\nsimilarity index 100%\nrename from s/k\nrename to s/l m\n"
           "s/k to s/l m")
          (("s/k") "diff --git i/s/k w/s/k\nold mode 100644\nnew mode 100755\n" "s/k")
@@ -135,6 +136,31 @@ diff is refused, return the message."
           "b/k" "b/l")))
     (aqd-input-with-tree files
       (should (equal (cons diff found) (cons diff (aqd-input-found diff)))))))
+
+(ert-deftest aqd-input-a-file-that-loses-all-lines-stays-by-every-way-in ()
+  (pcase-dolist (`(,diff ,is-there)
+                 `(("--- a/k\n+++ b/k\n@@ -1,2 +0,0 @@\n-one\n-two\n" t)
+                   ("diff --git a/k b/k\n--- a/k\n+++ b/k\n@@ -1,2 +0,0 @@\n-one\n-two\n" t)
+                   ("*** Begin Patch\n*** Update File: k\n@@\n-one\n-two\n*** End Patch" t)
+                   ("--- a/k\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-one\n-two\n" nil)))
+    (dolist (begin (list #'agent-q-diff-review-diff
+                         (lambda (diff)
+                           (agent-q-diff-tools-propose
+                            "propose_patch" `((diff . ,diff) (description . "d")) #'ignore))
+                         (lambda (diff)
+                           (agent-q-diff-tools-propose
+                            "propose_patch" `((path . "k") (diff . ,diff) (description . "d"))
+                            #'ignore))))
+      (aqd-input-with-tree '("k")
+        (let* ((agent-q-diff-project-root default-directory)
+               (create-lockfiles nil)
+               (backup-inhibited t)
+               (review (save-window-excursion (funcall begin diff))))
+          (aqd-in-diff review (agent-q-diff-accept-all))
+          (should (eq is-there (file-exists-p "k")))
+          (when is-there
+            (should (equal "" (aqd-bytes-of "k")))
+            (kill-buffer (get-file-buffer "k"))))))))
 
 (ert-deftest aqd-input-names-are-relative-to-the-directory-or-to-the-root ()
   (aqd-input-with-tree '("s/k.txt" "s/only.txt" ".git/")

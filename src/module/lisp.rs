@@ -206,7 +206,9 @@ impl Signal for GitError {
     fn symbol(&self) -> &'static str {
         match self {
             GitError::File { why, .. } => why.symbol(),
-            GitError::Parse(_) | GitError::BadLink { .. } => "agent-q-diff-malformed",
+            GitError::Parse(_) | GitError::BadLink { .. } | GitError::NotEmptied { .. } => {
+                "agent-q-diff-malformed"
+            }
             GitError::NoName { .. } | GitError::Copy { .. } => "agent-q-diff-bad-target",
         }
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::patch::hunk::{Line, LineKind, unquoted};
+use crate::patch::hunk::{LineKind, unquoted};
 use crate::patch::parse::{FileDiff, GitHeader, ParseError, Stamp, parse};
 use crate::proposal::{Proposal, ProposalError};
 use crate::review::Review;
@@ -32,6 +32,15 @@ pub enum GitError {
     /// A file is a copy of another one.
     #[error("{file} is a copy of another file, which cannot be reviewed; make the diff without -C")]
     Copy {
+        /// Its name, for a message.
+        file: String,
+    },
+    /// A file is deleted, but lines of it stay.
+    #[error(
+        "{file} is deleted, but its hunks leave lines in it; remove them all, or name the file \
+         after \"+++\""
+    )]
+    NotEmptied {
         /// Its name, for a message.
         file: String,
     },
@@ -107,28 +116,25 @@ fn stated_names<'a>(file: &FileDiff<'a>) -> [Option<Cow<'a, [u8]>>; 2] {
 
 /// Returns whether, by its header, `file` does not exist before, and after.
 ///
-/// A header that is not git's may give only a time, or nothing at all: then a file that loses all
-/// its lines counts as deleted.
+/// A file that loses all its lines is empty, unless its header says that it is gone: by its name,
+/// by git's words, or, where git wrote no header, by its time. A time counts only if no line is
+/// left, as for GNU patch.
 fn absences(file: &FileDiff<'_>) -> [bool; 2] {
     let is_no_file = stated_names(file).map(|name| name.is_some_and(|name| *name == *NO_FILE));
     if let Some(git) = &file.git {
         return [is_no_file[0] || git.is_new, is_no_file[1] || git.is_deleted];
     }
     let [is_new, is_gone] = file.stamps.map(|stamp| stamp == Stamp::Absent);
-    let is_emptied = match &file.hunks[..] {
-        [only] => {
-            let hunk = &only.hunk;
-            let is_removed = |line: &Line<'_>| line.kind == LineKind::Removed;
-            hunk.before.start == 0 && hunk.after == (0..0) && hunk.lines.iter().all(is_removed)
-        }
-        _ => false,
-    };
-    let is_named = file.old_name.is_some();
-    let is_undated = is_named && file.stamps[1] == Stamp::None;
     [
-        is_no_file[0] || is_new,
-        is_no_file[1] || is_gone || is_emptied && is_undated,
+        is_no_file[0] || is_new && !keeps_lines(file, LineKind::Added),
+        is_no_file[1] || is_gone && !keeps_lines(file, LineKind::Removed),
     ]
+}
+
+/// Returns whether the hunks of `file` have lines that are not of the kind `other`.
+fn keeps_lines(file: &FileDiff<'_>, other: LineKind) -> bool {
+    let mut lines = file.hunks.iter().flat_map(|parsed| &parsed.hunk.lines);
+    lines.any(|line| line.kind != other)
 }
 
 /// Returns how the names of `file` may be read, the likeliest first; none if there is no name.
@@ -344,6 +350,9 @@ fn described(file: FileDiff<'_>) -> Result<Described<'_>, GitError> {
     };
     if git.copied.is_some() {
         return Err(GitError::Copy { file: name() });
+    }
+    if new_path.is_none() && keeps_lines(&file, LineKind::Removed) {
+        return Err(GitError::NotEmptied { file: name() });
     }
     let operations = operations(&file, &git, (old_path, new_path));
     let operations = operations.ok_or_else(|| GitError::BadLink { file: name() })?;

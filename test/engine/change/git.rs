@@ -18,6 +18,7 @@ use agent_q_diff_engine::review::Command::{Accept, Unapply};
 use crate::common::desk::edited;
 use crate::common::dice::Dice;
 use crate::common::n_cases;
+use crate::common::tools::{GIT_APPLY, Patcher};
 
 /// A folder that is deleted in the end, with a repository of git's in it.
 struct Repository {
@@ -676,6 +677,74 @@ fn what_cannot_be_reviewed_is_refused_by_name() {
     assert_eq!(nameless, GitError::NoName { line: 1 });
     let prose = Change::from_diff(b"nothing\n").unwrap_err();
     assert_eq!(prose, GitError::Parse(ParseError::NoHunk { n_lines: 1 }));
+}
+
+/// Returns whether the file `f` is there after `tool` has applied `diff` to its two lines; `None` if
+/// that is refused.
+fn is_there_after(tool: &Patcher, diff: &str) -> Option<bool> {
+    let applied = tool.apply_as_it_is(diff.as_bytes(), b"one\ntwo\n");
+    applied.is_success.then(|| applied.result.is_ok())
+}
+
+#[test]
+fn a_file_without_lines_is_deleted_only_if_the_diff_says_so() {
+    const ALL: &str = "@@ -1,2 +0,0 @@\n-one\n-two\n";
+    let gnu_patch = Patcher {
+        command: &["patch", "--strip=1", "--force", "--input=diff"],
+        file_header: "",
+    };
+    let time = "\t2026-01-02 03:04:05 +0000";
+    let epoch = "\t1970-01-01 00:00:00 +0000";
+    let git = "diff --git a/f b/f\n";
+    // Each with what happens to the file.
+    let table = [
+        (format!("--- a/f\n+++ b/f\n{ALL}"), true),
+        (format!("--- a/f{time}\n+++ b/f{time}\n{ALL}"), true),
+        (format!("{git}--- a/f\n+++ b/f\n{ALL}"), true),
+        (
+            format!("{git}index 814f4a4..e69de29 100644\n--- a/f\n+++ b/f\n{ALL}"),
+            true,
+        ),
+        (
+            format!("Index: a/f\n====\n--- a/f\t(revision 5)\n+++ a/f\t(working copy)\n{ALL}"),
+            true,
+        ),
+        (format!("--- a/f{time}\n+++ b/f{epoch}\n{ALL}"), false),
+        (format!("--- a/f\n+++ /dev/null\n{ALL}"), false),
+        (format!("{git}--- a/f\n+++ /dev/null\n{ALL}"), false),
+        (
+            format!("{git}deleted file mode 100644\n--- a/f\n+++ /dev/null\n{ALL}"),
+            false,
+        ),
+    ];
+    for (diff, is_there) in table {
+        let change = Change::from_diff(diff.as_bytes()).unwrap();
+        assert_eq!(change.files()[0].new_path.is_some(), is_there, "{diff}");
+        for tool in [&GIT_APPLY, &gnu_patch] {
+            assert_eq!(is_there_after(tool, &diff), Some(is_there), "{diff}");
+        }
+    }
+    // Subversion says that in words which the others do not know, and git knows no such time.
+    for stamp in ["(nonexistent)", "Thu Jan  1 00:00:00 1970"] {
+        let diff = format!("--- a/f{time}\n+++ b/f\t{stamp}\n{ALL}");
+        let change = Change::from_diff(diff.as_bytes()).unwrap();
+        assert_eq!(change.files()[0].new_path, None, "{diff}");
+    }
+    // A line stays.
+    let some = "@@ -1,2 +1 @@\n one\n-two\n";
+    let diff = format!("--- a/f{time}\n+++ b/f{epoch}\n{some}");
+    let change = Change::from_diff(diff.as_bytes()).unwrap();
+    assert!(change.files()[0].new_path.is_some());
+    assert_eq!(is_there_after(&gnu_patch, &diff), Some(true));
+    for header in [
+        "--- a/f\n+++ /dev/null\n",
+        "diff --git a/f b/f\ndeleted file mode 100644\n--- a/f\n+++ /dev/null\n",
+    ] {
+        let diff = format!("{header}{some}");
+        let error = Change::from_diff(diff.as_bytes()).unwrap_err();
+        assert!(error.to_string().contains("leave lines"), "{error}");
+        assert_eq!(is_there_after(&GIT_APPLY, &diff), None, "{diff}");
+    }
 }
 
 /// Returns how the names of the only file of `diff` may be read: each name with how many directories
