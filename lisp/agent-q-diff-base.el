@@ -895,9 +895,12 @@ Return nil if a handler, such as Tramp, would be called for that or for the
 result: then the file may be on another machine, or somebody else's."
   (let* ((path (substring-no-properties path))
          (plain (let ((file-name-handler-alist nil))
-                  ;; Emacs leaves "/.." at the beginning; it leads nowhere.
-                  (replace-regexp-in-string "\\`\\(?:/\\.\\.\\)+\\(/\\|\\'\\)" "/"
-                                            (expand-file-name path directory)))))
+                  ;; Emacs leaves "/.." at the beginning, which leads nowhere, and "//", which
+                  ;; only Windows takes for a server.
+                  (replace-regexp-in-string
+                   (concat (if (memq system-type '(windows-nt cygwin)) "\\`/" "\\`/+")
+                           "\\(?:\\.\\.\\(?:/+\\|\\'\\)\\)*")
+                   "/" (expand-file-name path directory)))))
     (and (seq-every-p #'agent-q-diff-visible--local-p (list path directory plain))
          plain)))
 

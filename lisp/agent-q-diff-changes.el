@@ -66,7 +66,7 @@ they are decided as a whole."
 (defun agent-q-diff-changes--file (root texts file)
   "Return the change of FILE, an `agent-q-diff-pending-file'.
 It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending-look'."
-  (let* ((path (expand-file-name (agent-q-diff-pending-file-path file) root))
+  (let* ((path (agent-q-diff-file-named (agent-q-diff-pending-file-path file) root))
          (from (agent-q-diff-pending-file-from file))
          (mode (agent-q-diff-pending-file-mode file))
          (new-mode (agent-q-diff-pending-file-new-mode file))
@@ -80,7 +80,7 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending-look'."
                      (agent-q-diff-changes--lines path bytes new-bytes)))
          (change (or lines (agent-q-diff-file-change-without-text path))))
     (setf (agent-q-diff-file-change-old-path change) (cond
-                                                      (from (expand-file-name from root))
+                                                      (from (agent-q-diff-file-named from root))
                                                       ((/= 0 mode) path))
           (agent-q-diff-file-change-new-path change) (and (/= 0 new-mode) path)
           (agent-q-diff-file-change-is-created change) (= 0 mode)
@@ -117,7 +117,7 @@ in `agent-q-diff-written'."
               (push (agent-q-diff-changes--file root texts file) changes)))
           (setq changes (nreverse changes))
           (let* ((known (mapcar (lambda (file)
-                                  (cons (expand-file-name
+                                  (cons (agent-q-diff-file-named
                                          (agent-q-diff-pending-file-path file) root)
                                         file))
                                 files))
@@ -302,7 +302,7 @@ none."
                                         (agent-q-diff-pending-file-from file))))
                    pending)
     ('nil (pcase-let ((`(,mode . ,bytes)
-                       (agent-q-diff-reviewed-state (expand-file-name path root))))
+                       (agent-q-diff-reviewed-state (agent-q-diff-file-named path root))))
             (cons mode (secure-hash 'sha256 bytes))))
     (file (pcase-let ((`(,mode . ,text)
                        (cond

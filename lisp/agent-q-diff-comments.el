@@ -19,6 +19,7 @@
 (require 'tabulated-list)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-file)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
@@ -367,7 +368,7 @@ Signal an error if its lines cannot be commented on."
   (let* ((one (agent-q-diff-comments--listed))
          (path (agent-q-diff-comment-path one))
          (line (agent-q-diff-comment-line one))
-         (name (expand-file-name (agent-q-diff-engine-text path)))
+         (name (agent-q-diff-file-named (agent-q-diff-engine-text path) default-directory))
          (where (cond
                  ((string-empty-p path) "")
                  ((eq 'old (agent-q-diff-comment-side one))

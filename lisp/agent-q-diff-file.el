@@ -35,6 +35,28 @@ misleading characters in it are made visible."
   (signal 'agent-q-diff-bad-target
           (list (agent-q-diff-visible (apply #'format format arguments)))))
 
+;;;; Names
+
+(defun agent-q-diff-file-named (name directory)
+  "Return the absolute name of the file NAME in DIRECTORY, an absolute name.
+NAME is from git, a diff, a patch, or a record: it says what the file is called,
+so nothing in it is expanded.  \"~\", \"$HOME\" and \"ssh:host:\" are folders
+there.  What users type, and the arguments of tools, is expanded instead; see
+`agent-q-diff-visit-name'.  If NAME is absolute, it is returned as it is."
+  (if (agent-q-diff-file--absolute-p name)
+      name
+    (let ((path (concat (file-name-as-directory directory) name)))
+      ;; In the root of the file system, Emacs could take it for another.
+      (when (and (equal directory "/") (not (agent-q-diff-visible--local-p path)))
+        (agent-q-diff-file-refuse
+         "%s is a name that Emacs reads in another way; rename the file" path))
+      path)))
+
+(defun agent-q-diff-file--absolute-p (name)
+  "Return non-nil if NAME is absolute without being expanded."
+  (and (file-name-absolute-p name)
+       (not (string-prefix-p "~" name))))
+
 ;;;; Files that change as the user decided
 
 (defvar agent-q-diff-file-watch-function nil

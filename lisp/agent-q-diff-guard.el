@@ -40,6 +40,7 @@
 (require 'seq)
 (require 'project)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-file)
 
 (declare-function ucs-normalize-NFKC-string "ucs-normalize" (str))
 
@@ -708,16 +709,17 @@ Both know of each other: a \".git\" alone can be made anywhere, also where an
 agent's settings are."
   (let ((git (concat directory ".git"))
         (jj (concat directory ".jj/")))
-    (or (when-let* ((line (agent-q-diff-guard--first-line git))
-                    (private (and (string-prefix-p "gitdir: " line)
-                                  (expand-file-name (substring line (length "gitdir: "))
-                                                    directory))))
-          (and (equal (file-name-directory private) (concat top ".git/worktrees/"))
-               (equal git (when-let ((back (agent-q-diff-guard--first-line
-                                            (concat private "/gitdir"))))
-                            (expand-file-name back private)))))
-        (when-let ((line (agent-q-diff-guard--first-line (concat jj "repo"))))
-          (equal (expand-file-name line jj) (concat top ".jj/repo"))))))
+    (cl-flet ((named (line directory)
+                (expand-file-name (agent-q-diff-file-named line directory))))
+      (or (when-let* ((line (agent-q-diff-guard--first-line git))
+                      (private (and (string-prefix-p "gitdir: " line)
+                                    (named (substring line (length "gitdir: ")) directory))))
+            (and (equal (file-name-directory private) (concat top ".git/worktrees/"))
+                 (equal git (when-let ((back (agent-q-diff-guard--first-line
+                                              (concat private "/gitdir"))))
+                              (named back private)))))
+          (when-let ((line (agent-q-diff-guard--first-line (concat jj "repo"))))
+            (equal (named line jj) (concat top ".jj/repo")))))))
 
 (defun agent-q-diff-guard--in-work-tree (parts root)
   "Return those of PARTS, of a name below ROOT, that are below its work tree.

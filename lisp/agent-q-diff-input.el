@@ -391,7 +391,7 @@ error, nothing is left open."
 (defun agent-q-diff-input--bases ()
   "Return the directories that the names in a diff may be relative to.
 That is `default-directory', and the root of version control around it."
-  (let* ((here (file-name-as-directory (expand-file-name default-directory)))
+  (let* ((here (agent-q-diff-input--here))
          (root (agent-q-diff-input--vc-root)))
     (if (or (null root) (equal root here)) (list here) (list here root))))
 
@@ -407,9 +407,8 @@ That is `default-directory', and the root of version control around it."
 (defun agent-q-diff-input--absolute (name base)
   "Return NAME from a diff as an absolute name below BASE, or nil.
 It is nil if NAME is one that no agent may use; its file is not looked at."
-  (let ((default-directory base))
-    (ignore-error agent-q-diff-bad-target
-      (agent-q-diff-visit-name name))))
+  (ignore-error agent-q-diff-bad-target
+    (agent-q-diff-visit-name (agent-q-diff-file-named name base))))
 
 (defun agent-q-diff-input--there-p (name)
   "Return non-nil if the file NAME exists, or a buffer that visits it."
@@ -444,11 +443,18 @@ for a new file, those in whose directories most exists."
   "Return non-nil if FIT, for a new file, is only an alternative to a usual one."
   (eq 'maybe (agent-q-diff-input-fit-doubt fit)))
 
+(defun agent-q-diff-input--here ()
+  "Return `default-directory' as an absolute name."
+  (file-name-as-directory (expand-file-name default-directory)))
+
 (defun agent-q-diff-input--named (name base)
-  "Return NAME from a diff, relative to BASE, as a proposal has it, or nil."
-  (if (or (null name) (equal base (file-name-as-directory (expand-file-name default-directory))))
-      name
-    (agent-q-diff-input--absolute name base)))
+  "Return NAME from a diff, relative to BASE, as a proposal has it, or nil.
+It is absolute where Emacs would expand it to a name elsewhere."
+  (cond
+   ((null name) nil)
+   ((string-prefix-p "~" name) (agent-q-diff-file-named name base))
+   ((equal base (agent-q-diff-input--here)) name)
+   (t (agent-q-diff-input--absolute name base))))
 
 (defun agent-q-diff-input--fit-there-p (fit)
   "Return non-nil if FIT is for a file that exists.
@@ -457,7 +463,8 @@ One that is renamed may have its new name already."
       (let ((new (agent-q-diff-input-fit-new fit)))
         (and (agent-q-diff-input-fit-old fit) new
              (not (equal new (agent-q-diff-input-fit-old fit)))
-             (when-let ((name (agent-q-diff-input--absolute new default-directory)))
+             (when-let ((name (agent-q-diff-input--absolute
+                                new (agent-q-diff-input--here))))
                (agent-q-diff-input--there-p name))))))
 
 (defun agent-q-diff-input--may-be-new-p (file)
@@ -527,12 +534,14 @@ prefix.  Otherwise return nil."
 Unless IS-GIT is non-nil, prefer names relative to `default-directory': only
 git names a new file from the root of its work tree."
   (let* ((score (lambda (fit)
-                  (let* ((name (agent-q-diff-input-fit-name fit))
-                         (below (substring name (length (agent-q-diff-input-fit-base fit)))))
+                  (let ((name (agent-q-diff-input-fit-name fit))
+                        (base (agent-q-diff-input-fit-base fit)))
                     (cond
                      ((file-directory-p (file-name-directory name)) 2)
-                     ((file-directory-p (expand-file-name (car (split-string below "/"))
-                                                          (agent-q-diff-input-fit-base fit)))
+                     ((and (string-prefix-p base name)
+                           (file-directory-p
+                            (agent-q-diff-file-named
+                             (car (split-string (substring name (length base)) "/")) base)))
                       1)
                      (t 0)))))
          (best (apply #'max 0 (mapcar score fits)))
@@ -626,7 +635,8 @@ if it is nil, signal `agent-q-diff-bad-target'."
 (defun agent-q-diff-input--usual (file)
   "Return (OLD . NEW), the names of FILE of a diff as they are usually meant."
   (pcase-let ((`(((,_ ,_ ,old ,new) . ,_) . ,_) file))
-    (cons old new)))
+    (cons (agent-q-diff-input--named old (agent-q-diff-input--here))
+          (agent-q-diff-input--named new (agent-q-diff-input--here)))))
 
 (defun agent-q-diff-input--choosing (all name)
   "Return ALL, lists of fits, with NAME chosen for each file that has it."
@@ -637,7 +647,7 @@ if it is nil, signal `agent-q-diff-bad-target'."
                                             (and (agent-q-diff-input-fit-new fit)
                                                  (agent-q-diff-input--absolute
                                                   (agent-q-diff-input-fit-new fit)
-                                                  default-directory)))))
+                                                  (agent-q-diff-input--here))))))
                             fits)
                 fits))
           all))
@@ -702,16 +712,19 @@ Signal an error that says why if DIFF cannot be reviewed."
 (defun agent-q-diff-input--of-codex (patch)
   "Return what PATCH, a text of Codex's tool `apply_patch', proposes.
 No file is read yet."
-  (let ((files (agent-q-diff-engine-codex-files patch)))
+  (let ((files (agent-q-diff-engine-codex-files patch))
+        (named (lambda (name) (agent-q-diff-input--named name (agent-q-diff-input--here)))))
     (agent-q-diff-input--check-sections files)
     (seq-map-indexed
      (lambda (file index)
        (pcase-exhaustive file
-         (`(,path add ,text) (list :path path :content text))
-         (`(,path delete) (list :path path :delete t))
+         (`(,path add ,text) (list :path (funcall named path) :content text))
+         (`(,path delete) (list :path (funcall named path) :delete t))
          (`(,path update ,new-path)
-          (append (list :path path)
-                  (and new-path (not (equal path new-path)) (list :to new-path))
+          (append (list :path (funcall named path))
+                  (and new-path
+                       (not (equal path new-path))
+                       (list :to (funcall named new-path)))
                   (list :update (apply-partially #'agent-q-diff-input--codex-updated
                                                  patch index path))))))
      files)))
@@ -778,10 +791,12 @@ OBJECT is a JSON object as a hash table, an alist or a property list."
     (and (not (memq value '(:null :json-null))) value)))
 
 (defun agent-q-diff-lsp--path (uri)
-  "Return the file name that URI, a string, stands for."
+  "Return the absolute file name that URI, a string, stands for."
   (unless (and (stringp uri) (string-match "\\`file://[^/]*\\(/.*\\)\\'" uri))
     (agent-q-diff-input--refuse "%s is not the URI of a file" uri))
-  (decode-coding-string (url-unhex-string (match-string 1 uri)) 'utf-8))
+  ;; Nobody looks at a file of another host.
+  (agent-q-diff-visit-name
+   (decode-coding-string (url-unhex-string (match-string 1 uri)) 'utf-8)))
 
 ;;;; Edits of a text
 

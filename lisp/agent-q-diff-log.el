@@ -25,6 +25,7 @@
 (require 'diff-mode)
 (require 'tabulated-list)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-file)
 (require 'agent-q-diff-text)
 
 ;;;; Options
@@ -443,7 +444,7 @@ A relative path is below the root that ENTRY has."
     (let ((name (cond
                  ((string-prefix-p "/" path) path)
                  ((string-match-p "\\`[[:alpha:]]:/" path) path)
-                 ((stringp root) (concat (file-name-as-directory root) path))
+                 ((stringp root) (agent-q-diff-file-named path root))
                  (t (user-error "The entry does not say where %s is"
                                 (agent-q-diff-log-list--visible path))))))
       ;; These two tests do not connect; `file-exists-p' would.

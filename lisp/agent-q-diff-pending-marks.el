@@ -22,6 +22,7 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-changes)
 (require 'agent-q-diff-pending)
@@ -38,7 +39,7 @@ there is one run without lines, of KIND nil; if it is no text file now, none."
   (let ((mode (agent-q-diff-pending-file-new-mode file)))
     (unless (memq mode (list 0 agent-q-diff-reviewed-link))
       (or (agent-q-diff-pending-compare
-           (expand-file-name (agent-q-diff-pending-file-path file) root)
+           (agent-q-diff-file-named (agent-q-diff-pending-file-path file) root)
            (agent-q-diff-pending-bytes texts (agent-q-diff-pending-file-text file))
            (agent-q-diff-pending-bytes texts (agent-q-diff-pending-file-new-text file))
            (lambda (engine)
@@ -321,7 +322,7 @@ They are in the order of the text if IS-FORWARD is non-nil, else in reverse.
 FILE is of PROJECT, which is at ROOT.  If it has no text to go to, return nil."
   (unless (memq (agent-q-diff-pending-file-new-mode file) (list 0 agent-q-diff-reviewed-link))
     (with-current-buffer (agent-q-diff-pending-marks--visit
-                          (expand-file-name (agent-q-diff-pending-file-path file) root))
+                          (agent-q-diff-file-named (agent-q-diff-pending-file-path file) root))
       (agent-q-diff-pending-marks--update
        root (agent-q-diff-pending-project-texts project) file)
       (if is-forward

@@ -167,7 +167,7 @@ FILE is an `agent-q-diff-pending-file'.  ROOT and TEXTS are as from
          (cond
           ((equal text new-text) 0)
           (t (agent-q-diff-pending--n-text-hunks
-              (expand-file-name (agent-q-diff-pending-file-path file) root)
+              (agent-q-diff-file-named (agent-q-diff-pending-file-path file) root)
               (agent-q-diff-pending-bytes texts text)
               (agent-q-diff-pending-bytes texts new-text))))))))
 

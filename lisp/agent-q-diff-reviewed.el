@@ -68,9 +68,11 @@ That is its repository, or a nearer folder without git that is a project."
         git
       (with-temp-buffer
         (insert-file-contents git)
-        (if (looking-at "gitdir: \\(.+\\)")
-            (expand-file-name (match-string 1) top)
-          git)))))
+        (or (and (looking-at "gitdir: \\(.+\\)")
+                 ;; An agent may have written it, so no other host is asked.
+                 (agent-q-diff-visible-path-plain
+                  (agent-q-diff-file-named (match-string 1) (expand-file-name top)) top))
+            git)))))
 
 (defvar agent-q-diff-reviewed--plain-roots nil
   "What `agent-q-diff-reviewed--plain-roots' has found last, (STATE . ROOTS).")
@@ -166,9 +168,7 @@ If its coding system cannot encode its text, they are UTF-8."
 (defun agent-q-diff-reviewed--relative (name root)
   "Return the file NAME, which may be a link, relative to ROOT, as bytes."
   (encode-coding-string
-   (file-relative-name (expand-file-name (file-name-nondirectory name)
-                                         (file-truename (file-name-directory name)))
-                       root)
+   (file-relative-name (agent-q-diff-visit-true-place name) root)
    'utf-8-emacs-unix))
 
 (defun agent-q-diff-reviewed--states (root paths &optional now)

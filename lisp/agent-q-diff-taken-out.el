@@ -86,7 +86,8 @@
 
 (defun agent-q-diff-taken-out--path (entry)
   "Return the absolute name of the file of ENTRY."
-  (expand-file-name (agent-q-diff-engine-text (agent-q-diff-taken-out-entry-path entry))))
+  (agent-q-diff-file-named (agent-q-diff-engine-text (agent-q-diff-taken-out-entry-path entry))
+                           default-directory))
 
 (defun agent-q-diff-taken-out--had (entry)
   "Return (MODE . BYTES), what the file of ENTRY held."
@@ -133,7 +134,9 @@ Return nil if that is not known."
     (let ((diff (agent-q-diff-taken-out--diff
                  (agent-q-diff-pending-decoded (cdr had) path)
                  (agent-q-diff-pending-decoded (cdr left) path)
-                 (file-relative-name path root))))
+                 (let ((name (file-relative-name path root)))
+                   ;; Commands of `diff-mode' expand it.
+                   (if (string-prefix-p "~" name) path name)))))
       (with-current-buffer (get-buffer-create agent-q-diff-taken-out--diff-name)
         (let ((inhibit-read-only t))
           (erase-buffer)

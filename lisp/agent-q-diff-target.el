@@ -207,8 +207,11 @@ remote.  That is checked before expanding, which can open a connection."
                          (string-prefix-p remote (agent-q-diff-visit--unhandled path))
                        (string-prefix-p remote (agent-q-diff-visit--unhandled
                                                 (concat default-directory path)))))
-          (agent-q-diff-file-refuse "%s is on a remote host that nobody opened"
-                                    path))
+          (agent-q-diff-file-refuse
+           (if (string-prefix-p "/:" path)
+               "%s is a name that Emacs reads in another way"
+             "%s is on a remote host that nobody opened")
+           path))
         (substring-no-properties (expand-file-name path)))))
 
 (defun agent-q-diff-visit--unhandled (name)

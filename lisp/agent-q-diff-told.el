@@ -19,6 +19,8 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-file)
+(require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
@@ -403,7 +405,7 @@ ONE is an `agent-q-diff-rejected'; AGAIN is as from `agent-q-diff-told--again'."
   (let* ((path (agent-q-diff-rejected-path one))
          (line (agent-q-diff-rejected-line one))
          (reason (agent-q-diff-rejected-reason one))
-         (unsaved (agent-q-diff-told--unsaved (expand-file-name path root))))
+         (unsaved (agent-q-diff-told--unsaved (agent-q-diff-file-named path root))))
     (concat "- " (agent-q-diff-visible path)
             (if (< 0 line) (format ", line %d" line) "")
             (cond
@@ -492,7 +494,7 @@ only the comments and questions on that file."
 (defun agent-q-diff-told--open-text-of (path)
   "Return the comments on the file PATH that are not handled, for its agent."
   (let* ((path (file-relative-name
-                (expand-file-name path)
+                (agent-q-diff-visit-name (agent-q-diff-file-named path default-directory))
                 (car (agent-q-diff-pending-look default-directory))))
          ;; What is said in an open review is told when that is finished.
          (told (seq-mapcat #'agent-q-diff-queued-comments

@@ -428,10 +428,9 @@ link's target is judged by its name alone: no file outside is accessed."
                              ;; An agent's name must not open a connection.
                              (let ((file-name-handler-alist nil))
                                (expand-file-name
-                                (if (string-prefix-p "/" leads-to)
-                                    leads-to
-                                  ;; Here, "~" is no home directory.
-                                  (concat (file-name-directory name) leads-to "/")))))
+                                (concat (agent-q-diff-file-named leads-to
+                                                                 (file-name-directory name))
+                                        "/"))))
       (list (format "%s: the link leads OUTSIDE the project %s"
                     (string-remove-prefix project name)
                     (abbreviate-file-name project))))))
