@@ -194,6 +194,53 @@ Each file has \"one\\ntwo\\n\", which was reviewed."
     (aqd-with-pending (agent-q-diff-reject-all))
     (aqd-names-should-have "mine\none\ntwo\n")))
 
+(ert-deftest aqd-names-that-links-lead-to-are-only-text ()
+  (aqd-names-at-home
+    (aqd-with-repository
+      (let* ((targets '("~/x" "~root/x" "$HOME/x" "/ssh:host:/x" "ssh:host:/x" "/:/x" ":"))
+             (names (cl-loop for n below (length targets)
+                             collect (format "%slink%d" aqd-pending-root n))))
+        (cl-flet ((texts ()
+                    (mapcar (lambda (name)
+                              (with-temp-buffer
+                                (call-process "readlink" nil t nil "-n" name)
+                                (buffer-string)))
+                            names)))
+          (cl-mapc #'make-symbolic-link targets names)
+          (aqd-with-pending (agent-q-diff-accept-all))
+          (should (equal targets (texts)))
+          (should-not (aqd-pending-files))
+          (mapc #'delete-file names)
+          (aqd-with-pending (agent-q-diff-reject-all))
+          (should (equal targets (texts)))
+          (should-not (aqd-pending-files)))))))
+
+(ert-deftest aqd-names-of-folders-around-a-project-are-not-expanded ()
+  (dolist (folder '("~" "~root" "$HOME" "ssh:host:" ":" nil))
+    (ert-info ((or folder "the home") :prefix "Folder: ")
+      (aqd-names-at-home
+        (let ((temporary-file-directory (file-name-as-directory (concat home "/.d/" folder))))
+          (make-directory temporary-file-directory t)
+          (aqd-with-repository
+            ;; The project is the home itself.
+            (let ((process-environment (if folder
+                                           process-environment
+                                         (cons (concat "HOME=" aqd-pending-root)
+                                               process-environment)))
+                  (abbreviated-home-dir nil))
+              (aqd-names-put "~/new" "new\n")
+              (aqd-names-put "x" "x\n")
+              (aqd-names-put "f.txt" "f\n")
+              (aqd-with-pending (agent-q-diff-reject-all))
+              (should (equal (list aqd-pending-text nil nil)
+                             (mapcar #'aqd-names-has '("f.txt" "~/new" "x"))))
+              (aqd-names-put "~/x" "one\n")
+              (aqd-names-put "x" "one\n")
+              (aqd-in-diff (agent-q-diff-review-diff
+                            "--- a/~/x\n+++ b/~/x\n@@ -1 +1 @@\n-one\n+ONE\n")
+                (agent-q-diff-accept-all))
+              (should (equal '("ONE\n" "one\n") (mapcar #'aqd-names-has '("~/x" "x")))))))))))
+
 ;;;; What git says of its own folder
 
 (ert-deftest aqd-names-of-git-s-folder-are-not-expanded ()
