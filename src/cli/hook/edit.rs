@@ -641,6 +641,19 @@ mod tests {
     }
 
     #[test]
+    fn a_name_in_a_patch_is_what_the_file_is_called() {
+        for name in ["~/f", "~root/f", "$HOME/f", "ssh:host:/f", ":/f"] {
+            let patch = format!("*** Begin Patch\n*** Add File: {name}\n+x\n*** End Patch\n");
+            let event = json!({ "hook_event_name": "PreToolUse", "tool_name": "", "cwd": "/nowhere",
+                                "tool_input": { "command": patch } });
+            let event = Event::parse(event.to_string().as_bytes()).unwrap();
+            let path = Path::new("/nowhere").join(name);
+            assert_eq!(files(&codex::PATCH, &event), std::slice::from_ref(&path));
+            assert_eq!(edit_of(&codex::PATCH, &event).unwrap().path, path);
+        }
+    }
+
+    #[test]
     fn a_file_that_has_changed_is_noticed() {
         let file = File::new("current", b"a\n");
         let edit = edit(&claude::WRITE, &file.0, json!({ "content": "b\n" })).unwrap();
