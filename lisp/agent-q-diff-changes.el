@@ -479,11 +479,14 @@ commit, and the first line of its message, or says which turn."
 
 (defun agent-q-diff-changes--named (n names separator)
   "Return the first of N things, which have NAMES, for a question.
-Between these stands the string SEPARATOR."
-  (let* ((named (seq-take names agent-q-diff-changes--n-named))
-         (n-more (- n (length named))))
-    (concat (mapconcat #'agent-q-diff-visible named separator)
-            (and (> n-more 0) (format " and %d more" n-more)))))
+Between these stands the string SEPARATOR, before the last one \"and\"."
+  (let* ((named (mapcar #'agent-q-diff-visible
+                        (seq-take names agent-q-diff-changes--n-named)))
+         (n-more (- n (length named)))
+         (all (if (> n-more 0) (append named (list (format "%d more" n-more))) named)))
+    (if (cdr all)
+        (concat (string-join (butlast all) separator) " and " (car (last all)))
+      (car all))))
 
 (defun agent-q-diff-changes--who-moved (directory)
   "Return who has made the new commits of the repository of DIRECTORY.

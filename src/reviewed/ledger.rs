@@ -1242,7 +1242,13 @@ fn followed<W: World>(
         return Ok(working);
     }
     let (mine, theirs) = texts.split_first().expect("the step is among them");
-    let text = reviewed_after(&working_text, &reviewed_text, mine, theirs);
+    // Of a file that is gone, perhaps since it was renamed, git has what it held last.
+    let last = if is_there(&working) {
+        &working_text
+    } else {
+        &mine.now
+    };
+    let text = reviewed_after(last, &reviewed_text, mine, theirs);
     if text.is_empty() && reviewed == Version::Absent && !is_existence_mine {
         return Ok(reviewed);
     }

@@ -395,6 +395,11 @@ fn a_file_is_deleted_made_and_executable_by_a_commit_of_the_users() {
     assert_eq!(project.pending(Agent), ["f: \"a\\nb\\nc\\n\" -> -"]);
     project.world.commit();
     assert!(project.pending(User).is_empty());
+    // What was committed before a file was deleted, or renamed, comes back with it.
+    project.world.write("f", "a\nb\nmine\n");
+    project.world.commit();
+    project.world.files.remove(&b"f"[..]);
+    assert_eq!(project.pending(User), ["f: \"a\\nb\\nmine\\n\" -> -"]);
     // What only git forgets was not deleted.
     let mut project = self::project();
     project.world.write("f", "a\nc\n");
