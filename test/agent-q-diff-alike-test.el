@@ -207,14 +207,14 @@
                   (mapconcat (lambda (n) (format "line %d\n" n)) (number-sequence from to) "")))
          (original (concat (funcall lines 1 20) (aqd-alike-block "") (funcall lines 21 50)))
          (modified (concat (funcall lines 1 20) (funcall lines 21 40) "new\n"
-                           (aqd-alike-block "  ") (funcall lines 41 50))))
+                           (aqd-alike-block "") (funcall lines 41 50))))
     (aqd-with-review original modified
       (pop-to-buffer (current-buffer))
       (should (equal '("10 lines moved to line 42" "10 lines moved from line 21")
                      (aqd-alike-notes)))
       ;; Its lines are in a face of their own.
       (goto-char (point-min))
-      (search-forward "+  some_code(3)")
+      (search-forward "+some_code(3)")
       (should (memq 'agent-q-diff-moved (mapcar (lambda (overlay) (overlay-get overlay 'face))
                                                 (overlays-at (line-beginning-position)))))
       (search-backward "+new")
@@ -227,7 +227,7 @@
                      (aqd-said (agent-q-diff-next-alike))))
       (should (= 0 (agent-q-diff-buffer-hunk-at-point)))
       (agent-q-diff-next-alike)
-      (should (looking-at "\\+  some_code(1)"))
+      (should (looking-at "\\+some_code(1)"))
       ;; Folded, it is a line at each end.
       (aqd-press "l l")
       (should (= 2 (seq-count (lambda (overlay)
@@ -239,7 +239,7 @@
       (aqd-press "l l")
       ;; As a pair, and singly.
       (goto-char (point-min))
-      (search-forward "+  some_code(3)")
+      (search-forward "+some_code(3)")
       (aqd-press "l a")
       (should (equal (aqd-target) (string-replace "new\n" "" modified)))
       (aqd-press "C-/")
@@ -247,6 +247,37 @@
       (aqd-goto-hunk 1)
       (aqd-press "a")
       (should (equal (aqd-target) (string-replace (aqd-alike-block "") "" original))))))
+
+(ert-deftest aqd-alike-what-changes-inside-a-block-has-not-moved ()
+  "It is not faint, no fold hides it, and no key for what moved takes it."
+  (let* ((rest (aqd-numbered 30))
+         (block (aqd-alike-block "    "))
+         (original (concat block rest)))
+    (pcase-dolist (`(,old ,new ,seen)
+                   '(("    some_code(5);" "    some_code(5);\n    os.system(rm)"
+                      "+    os.system(rm)")
+                     ("    some_code(5);" "    some_code(rm);" "+    some_code(rm);")
+                     ;; In Python, it is in another branch.
+                     ("    some_code(10);" "some_code(10);" "+some_code(10);")
+                     ("    some_code(5);" "        some_code(5);" "+        some_code(5);")))
+      (aqd-with-review original (concat rest (string-replace old new block))
+        (pop-to-buffer (current-buffer))
+        (agent-q-diff-alike--show-between (point-min) (point-max))
+        (goto-char (point-min))
+        (search-forward (concat "\n" seen "\n"))
+        (forward-line -1)
+        (should-not (memq 'agent-q-diff-moved
+                          (mapcar (lambda (overlay) (overlay-get overlay 'face))
+                                  (overlays-at (point)))))
+        (aqd-press "l l")
+        (goto-char (point-min))
+        (search-forward (concat "\n" seen "\n"))
+        (should-not (invisible-p (line-beginning-position 0)))
+        (goto-char (point-min))
+        (re-search-forward "^\\+ +some_code(2)")
+        (aqd-press "l a")
+        (should (string-search "line 30\n    some_code(1);\n    some_code(2);\n" (aqd-target)))
+        (should-not (string-search (concat "\n" (substring seen 1)) (aqd-target)))))))
 
 (ert-deftest aqd-alike-a-block-that-moved-up-among-others-is-exact ()
   (let* ((lines (lambda (from to)
@@ -310,7 +341,7 @@ Each is (LINE . HAS-MOVED), with its sign, in git's order."
             (apply #'call-process "git" nil t nil
                    (append (mapcan (lambda (color) (list "-c" (concat "color.diff." color))) colors)
                            '("diff" "--no-index" "--color=always" "--color-moved=zebra"
-                             "--color-moved-ws=ignore-all-space" "a" "b")))
+                             "a" "b")))
             (goto-char (point-min))
             (cl-loop while (re-search-forward "^\e\\[3\\([14]\\)m\\([-+]\\)\\(.*\\)$" nil t)
                      collect (cons (concat (match-string 2)
@@ -344,14 +375,13 @@ Each is (LINE . HAS-MOVED), with its sign, in git's order."
              (block (seq-subseq lines from (+ from len)))
              (rest (append (seq-take lines from) (seq-drop lines (+ from len))))
              (to (random (length rest)))
-             (margin (nth (random 2) '("" "    ")))
              (moved (append (seq-take rest to)
-                            (mapcar (lambda (line) (concat margin line)) block)
+                            block
                             (when (= 0 (random 3)) (list "a_new_line_of_code();"))
                             (seq-drop rest to)))
              (text (lambda (lines) (mapconcat (lambda (line) (concat line "\n")) lines "")))
              (by-git (aqd-alike-git-lines (funcall text lines) (funcall text moved))))
-        ;; Next to where it was, git says that it has moved if only its margin differs.
+        ;; Next to where it was, git may say so of lines that stay.
         (unless (or (equal lines moved) (> 8 (abs (- to from))))
           (aqd-with-review (funcall text lines) (funcall text moved)
             (let ((ours (aqd-alike-lines)))
@@ -416,8 +446,7 @@ LINES and RUNS are those of the diff."
                                        (not (aqd-alike-stays-p line run ours runs)))
                                   (cl-incf n-one))))))))))))
     (should (< 20 n-files))
-    ;; We count small changes in a block that moved with it, and git lines that are there
-    ;; several times.
+    ;; Git counts lines that are there several times.
     (should (< (* 3 n-one) n-both))))
 
 ;;;; Whatever is decided, the file has exactly that

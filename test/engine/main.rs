@@ -9,6 +9,7 @@ mod merge;
 mod patch;
 mod proposal;
 mod review;
+mod show;
 mod text;
 mod tool;
 mod weave;

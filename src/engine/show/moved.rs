@@ -1,32 +1,28 @@
 //! Code that moved: blocks of lines that are removed in one place and added in another.
 //!
-//! Two lines are the same if they differ only in white space. A block is a run of added lines that
-//! equals a run of removed ones, as long as possible; blocks that few other lines divide, on both
-//! sides, are one, which has small changes. Lines that replace themselves do not move. As in
-//! `git diff --color-moved=zebra`, a block counts only if it has at least 20 letters and digits, so
-//! that closing brackets are not said to move.
+//! A block is a run of added lines that equals a run of removed ones, byte by byte, as long as
+//! possible: what has another margin, or a change inside, is not only moved, and is shown like any
+//! other change. Lines that a run of changes both removes and adds have not left it, and do not move.
+//! As in `git diff --color-moved=zebra`, a block counts only if it has at least 20 letters and
+//! digits, so that closing brackets are not said to move.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::patch::hunk::{Hunk, LineKind};
-use crate::text::without_white_space;
 
 use super::alike::Place;
 
 /// Fewest letters and digits of a block, as in git's `diff.c` (`COLOR_MOVED_MIN_ALNUM_COUNT`).
 const MIN_ALNUM: usize = 20;
 
-/// Most lines between two blocks that are one with small changes.
-const MAX_GAP: usize = 2;
-
 /// Most places of the same line that are tried as the beginning of a block.
 const MAX_TRIED: usize = 50;
 
 /// A line that is added or removed.
-struct Changed {
-    /// Its text without white space.
-    key: Vec<u8>,
+struct Changed<'a> {
+    /// Its text, with its terminator.
+    text: &'a [u8],
     hunk: usize,
     /// Which of the changed lines of the hunk it is.
     at: usize,
@@ -43,16 +39,16 @@ pub fn blocks(hunks: &[Hunk]) -> Vec<[Place; 2]> {
     let added = changed(hunks, LineKind::Added);
     let mut where_removed: HashMap<&[u8], Vec<usize>> = HashMap::new();
     for (at, line) in removed.iter().enumerate() {
-        where_removed.entry(&line.key).or_default().push(at);
+        where_removed.entry(line.text).or_default().push(at);
     }
     let mut taken = HashSet::new();
     let mut found: Vec<(Range<usize>, Range<usize>)> = Vec::new();
     let mut at = 0;
     while at < added.len() {
-        let key = &added[at].key[..];
-        let starts = where_removed.get(key).filter(|_| !key.is_empty());
+        let text = added[at].text;
+        let starts = where_removed.get(text);
+        let starts = starts.filter(|_| !text.trim_ascii().is_empty());
         let starts = starts.into_iter().flatten().take(MAX_TRIED);
-        // Lines that replace themselves have another margin, and stay.
         let is_here = |start: &usize| {
             let (old, new) = (&removed[*start], &added[at]);
             (old.hunk, old.run) == (new.hunk, new.run)
@@ -70,10 +66,9 @@ pub fn blocks(hunks: &[Hunk]) -> Vec<[Place; 2]> {
         found.push((start..start + len, at..at + len));
         at += len;
     }
-    let found = joined(found, &removed, &added);
     let counts = found.into_iter().filter(|(_, new)| {
         let lines = &added[new.clone()];
-        let n_alnum = lines.iter().flat_map(|line| &line.key);
+        let n_alnum = lines.iter().flat_map(|line| line.text);
         let n_alnum = n_alnum.filter(|byte| byte.is_ascii_alphanumeric()).count();
         n_alnum >= MIN_ALNUM
     });
@@ -81,7 +76,7 @@ pub fn blocks(hunks: &[Hunk]) -> Vec<[Place; 2]> {
     blocks.collect()
 }
 
-fn changed(hunks: &[Hunk], kind: LineKind) -> Vec<Changed> {
+fn changed<'a>(hunks: &[Hunk<'a>], kind: LineKind) -> Vec<Changed<'a>> {
     let mut changed = Vec::new();
     for (index, hunk) in hunks.iter().enumerate() {
         let start = if kind == LineKind::Removed {
@@ -94,7 +89,7 @@ fn changed(hunks: &[Hunk], kind: LineKind) -> Vec<Changed> {
             run += usize::from(each.kind == LineKind::Context);
             if each.kind == kind {
                 changed.push(Changed {
-                    key: without_white_space(each.text).collect(),
+                    text: each.text,
                     hunk: index,
                     at,
                     line,
@@ -127,37 +122,11 @@ fn len_of(
         && at + len < added.len()
         && !taken.contains(&(start + len))
         && (len == 0 || follows(removed, start + len) && follows(added, at + len))
-        && removed[start + len].key == added[at + len].key
+        && removed[start + len].text == added[at + len].text
     {
         len += 1;
     }
     len
-}
-
-/// Joins those of `found`, in order, that at most [`MAX_GAP`] other lines divide on either side.
-fn joined(
-    found: Vec<(Range<usize>, Range<usize>)>,
-    removed: &[Changed],
-    added: &[Changed],
-) -> Vec<(Range<usize>, Range<usize>)> {
-    let mut joined: Vec<(Range<usize>, Range<usize>)> = Vec::new();
-    for (old, new) in found {
-        let is_near = |last: &Range<usize>, next: &Range<usize>, lines: &[Changed]| {
-            last.end <= next.start
-                && next.start - last.end <= MAX_GAP
-                && (last.end..=next.start).all(|at| follows(lines, at))
-        };
-        match joined.last_mut() {
-            Some((last_old, last_new))
-                if is_near(last_old, &old, removed) && is_near(last_new, &new, added) =>
-            {
-                last_old.end = old.end;
-                last_new.end = new.end;
-            }
-            _ => joined.push((old, new)),
-        }
-    }
-    joined
 }
 
 fn place(hunks: &[Hunk], lines: &[Changed]) -> Place {
@@ -202,14 +171,22 @@ mod tests {
     }
 
     #[test]
-    fn a_block_moves_also_with_another_margin() {
+    fn a_block_moves_but_not_with_another_margin() {
         let block = "fn f() {\n    one();\n    another();\n    third(1, 2);\n}\n";
         let old = format!("{}{block}{}", lines(0..20), lines(20..40));
         let new = format!("{}{}{block}", lines(0..20), lines(20..40));
         assert_eq!(shown(&old, &new), ["20+5 to 40+5"]);
         let indented: String = block.lines().map(|line| format!("  {line}\n")).collect();
         let new = format!("{}{}{indented}", lines(0..20), lines(20..40));
-        assert_eq!(shown(&old, &new), ["20+5 to 40+5"]);
+        assert!(shown(&old, &new).is_empty());
+        // In Python, it is another branch that ends with the last line.
+        let (block, other) = (
+            "    if is_owner:\n        check_the_permission()\n        return True\n",
+            "    if is_owner:\n        check_the_permission()\n    return True\n",
+        );
+        let old = format!("{block}{}", lines(0..30));
+        let new = format!("{}{other}", lines(0..30));
+        assert_eq!(shown(&old, &new), ["0+2 to 30+2"]);
     }
 
     #[test]
@@ -222,12 +199,26 @@ mod tests {
     }
 
     #[test]
-    fn small_changes_do_not_divide_a_block() {
+    fn what_changes_inside_a_block_has_not_moved() {
         let block = lines(100..110);
         let old = format!("{block}{}", lines(0..30));
-        let changed = block.replace("line 104", "row 104");
-        let new = format!("{}{changed}", lines(0..30));
-        assert_eq!(shown(&old, &new), ["0+10 to 30+10"]);
+        let with = |new: &str| shown(&old, &format!("{}{new}", lines(0..30)));
+        assert_eq!(
+            with(&block.replace("line 104", "row 104")),
+            ["0+4 to 30+4", "5+5 to 35+5"]
+        );
+        assert_eq!(
+            with(&block.replace("some code on line 104;\n", "")),
+            ["0+4 to 30+4", "5+5 to 34+5"]
+        );
+        assert_eq!(
+            with(&block.replace("line 104;\n", "line 104;\nos.system(rm)\n")),
+            ["0+5 to 30+5", "5+5 to 36+5"]
+        );
+        assert_eq!(
+            with(&block.replace("line 104;\n", "line 104;\r\n")),
+            ["0+4 to 30+4", "5+5 to 35+5"]
+        );
     }
 
     #[test]

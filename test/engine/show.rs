@@ -1,0 +1,3 @@
+//! Markings that help a person to read a hunk.
+
+mod moved;
