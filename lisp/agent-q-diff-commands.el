@@ -498,12 +498,12 @@ If that can be done, show the message SAID, a format for their number."
 
 (defun agent-q-diff-accept-white-space ()
   "Accept the pending hunks that change only whitespace.
+Where white space may mean something, as in Python, no hunk is one of them.
 This is one undo step of the target."
   (interactive)
   (let* ((change (agent-q-diff-signs-follow))
          (hunks (seq-remove (lambda (hunk) (aref agent-q-diff-buffer-marks hunk))
-                            (agent-q-diff-module-blank-hunks
-                             (agent-q-diff-change-engine change)))))
+                            (agent-q-diff-change-white-space-hunks change))))
     (unless hunks
       (user-error "No pending whitespace-only hunks"))
     (agent-q-diff-commands--accept-these
@@ -525,7 +525,7 @@ signal an error, and change nothing."
                                (agent-q-diff-buffer-hunk-words hunk 'first)))))
     (when (aref agent-q-diff-buffer-marks hunk)
       (user-error "This hunk is decided already; make it pending first"))
-    (when (memql hunk (agent-q-diff-module-blank-hunks engine))
+    (when (memql hunk (agent-q-diff-change-white-space-hunks change))
       (user-error "This hunk changes only white space; r rejects it"))
     (if (equal text (agent-q-diff-engine-text (agent-q-diff-module-proposed engine hunk)))
         (agent-q-diff-accept-hunk t)

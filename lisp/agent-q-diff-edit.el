@@ -401,12 +401,15 @@ It ends at the next hunk."
 
 (defun agent-q-diff-white-space--split ()
   "Make hunks of their own of lines that change only in white space.
-Decided hunks stay as they are, and so do those whose lines others have changed."
+Decided hunks stay as they are, and so do those whose lines others have changed,
+and all of files in which white space means something."
   (let ((change (agent-q-diff-split-change)))
     (save-excursion
       (cl-loop for hunk from (1- (length agent-q-diff-buffer-positions)) downto 0
                unless (or (agent-q-diff-change-operation-of change hunk)
-                          (aref agent-q-diff-buffer-marks hunk))
+                          (aref agent-q-diff-buffer-marks hunk)
+                          (agent-q-diff-file-change-reads-white-space-p
+                           (agent-q-diff-change-file-of change hunk)))
                do (ignore-error agent-q-diff-error
                     (agent-q-diff-split-show-parts
                      change hunk
@@ -449,8 +452,7 @@ Decided hunks stay as they are, and so do those whose lines others have changed.
 (defun agent-q-diff-white-space--fold ()
   "Fold the hunks that change only white space into their headers.
 Next to other hunks, their lines are shown as context, as they are now."
-  (let ((blank (agent-q-diff-module-blank-hunks
-                (agent-q-diff-change-engine agent-q-diff-buffer-change))))
+  (let ((blank (agent-q-diff-change-white-space-hunks agent-q-diff-buffer-change)))
     (dolist (hunk blank)
       (let* ((mark (aref agent-q-diff-buffer-marks hunk))
              (is-in (if (agent-q-diff-buffer-written-p)
@@ -463,7 +465,8 @@ Next to other hunks, their lines are shown as context, as they are now."
              (n-lines (max (length removed) (length added))))
         (save-excursion
           (goto-char (agent-q-diff-buffer-position hunk))
-          (when (and (agent-q-diff-white-space--adjacent-p (1- hunk) hunk)
+          (when (and lines
+                     (agent-q-diff-white-space--adjacent-p (1- hunk) hunk)
                      (not (memql (1- hunk) blank)))
             ;; After the other hunk, and so before the sign of this one.
             (let ((overlay (make-overlay (1- (point)) (point))))
@@ -494,7 +497,8 @@ Next to other hunks, their lines are shown as context, as they are now."
 (define-minor-mode agent-q-diff-fold-white-space-mode
   "Show white space as context, so that only real edits are left to read.
 Lines that change only in white space become hunks of their own, each folded
-into one line."
+into one line.  What white space may mean, as in Python or in a string, is
+shown."
   :lighter " White"
   (when agent-q-diff-fold-white-space-mode
     (agent-q-diff-white-space--split))
@@ -503,8 +507,7 @@ into one line."
     (if (not agent-q-diff-fold-white-space-mode)
         (message "Whitespace-only hunks are shown")
       (let ((hunk (agent-q-diff-buffer-hunk-at-point))
-            (n (length (agent-q-diff-module-blank-hunks
-                        (agent-q-diff-change-engine agent-q-diff-buffer-change)))))
+            (n (length (agent-q-diff-change-white-space-hunks agent-q-diff-buffer-change))))
         (when (and hunk (agent-q-diff-white-space--folded-p hunk))
           (agent-q-diff-white-space--goto-other))
         (message (ngettext "%d whitespace-only hunk is folded" "%d whitespace-only hunks are folded" n)
@@ -512,14 +515,12 @@ into one line."
 
 (defun agent-q-diff-white-space--folded-p (hunk)
   "Return non-nil if HUNK is folded, since only white space differs in it."
-  (memql hunk (agent-q-diff-module-blank-hunks
-               (agent-q-diff-change-engine agent-q-diff-buffer-change))))
+  (memql hunk (agent-q-diff-change-white-space-hunks agent-q-diff-buffer-change)))
 
 (defun agent-q-diff-white-space--goto-other ()
   "Move to the first pending hunk with more than white space, if any."
-  (when-let ((other (cl-loop with blank = (agent-q-diff-module-blank-hunks
-                                           (agent-q-diff-change-engine
-                                            agent-q-diff-buffer-change))
+  (when-let ((other (cl-loop with blank = (agent-q-diff-change-white-space-hunks
+                                           agent-q-diff-buffer-change)
                              for mark across agent-q-diff-buffer-marks
                              for hunk from 0
                              when (and (null mark) (not (memql hunk blank))) return hunk)))

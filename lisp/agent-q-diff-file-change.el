@@ -70,6 +70,72 @@ That a file is created is decided with its lines, if it has any."
   "Return the buffer of the target of CHANGE, or nil if there is none yet."
   (agent-q-diff-target-buffer (agent-q-diff-file-change-target change)))
 
+;;;; Where white space means something
+
+(defconst agent-q-diff-file-change--white-space-names
+  (rx (or (seq "." (or ;; Python, and what is written like it.
+                    "py" "pyi" "pyw" "pyx" "pxd" "pxi" "bzl" "star" "smk" "gd" "nim" "nims" "nimble"
+                    "coffee" "cson" "litcoffee" "hs" "lhs" "hsc" "purs" "elm" "agda" "idr" "lean"
+                    "fs" "fsi" "fsx" "scala" "sc" "ex" "exs" "ml" "mli" "re"
+                    ;; Data and tables.
+                    "yml" "yaml" "ini" "cfg" "conf" "properties" "csv" "tsv" "ldif" "diff" "patch"
+                    ;; Make.
+                    "mk" "mak" "make" "am" "ninja"
+                    ;; Here documents, and other strings without quotes.
+                    "sh" "bash" "zsh" "ksh" "fish" "ps1" "psm1" "pl" "pm" "t" "rb" "rake" "gemspec"
+                    "php" "tcl" "lua" "vim" "tf" "hcl" "nix" "sql" "r" "groovy" "gradle" "d" "cmake"
+                    ;; Templates, style sheets and pages.
+                    "pug" "jade" "haml" "slim" "sass" "styl" "html" "htm" "xhtml" "xml" "svg" "vue"
+                    "svelte" "erb" "ejs" "jinja" "j2" "tmpl" "mustache" "hbs"
+                    ;; Prose.
+                    "md" "markdown" "mdx" "rmd" "qmd" "rst" "org" "adoc" "asciidoc" "textile" "wiki"
+                    "tex" "sty" "texi" "texinfo" "eml"
+                    ;; Columns.
+                    "f" "for" "f77" "cob" "cbl" "asm" "s" "robot" "feature")
+               (or "." eos))
+          (seq bos (or "BUILD" "WORKSPACE" "SConstruct" "SConscript" "Snakefile" "wscript" "Tiltfile"
+                       "Dockerfile" "Containerfile" "Jenkinsfile" "Vagrantfile" "Rakefile" "Gemfile"
+                       "justfile" ".justfile" "control" "crontab" "CMakeLists.txt" ".editorconfig"
+                       ".clang-format" ".clang-tidy" ".npmrc" ".netrc" ".gitattributes")
+               eos)
+          (seq "ignore" eos)
+          "makefile"))
+  "Names of files in which white space means something, without regard to case.")
+
+(defconst agent-q-diff-file-change--white-space-modes
+  '(python-base-mode python-mode nim-mode coffee-mode haskell-mode haskell-ts-mode purescript-mode
+    elm-mode agda2-mode idris-mode lean4-mode fsharp-mode fsharp-ts-mode scala-mode scala-ts-mode
+    elixir-mode elixir-ts-mode tuareg-mode caml-mode gdscript-mode
+    yaml-mode yaml-ts-mode conf-mode csv-mode diff-mode
+    makefile-mode ninja-mode
+    sh-mode sh-base-mode fish-mode powershell-mode perl-mode cperl-mode ruby-mode ruby-base-mode
+    php-mode php-ts-mode tcl-mode lua-mode lua-ts-mode vimrc-mode terraform-mode hcl-mode nix-mode
+    nix-ts-mode sql-mode ess-r-mode groovy-mode d-mode cmake-mode cmake-ts-mode
+    dockerfile-mode dockerfile-ts-mode
+    pug-mode jade-mode haml-mode slim-mode sass-mode stylus-mode sgml-mode mhtml-mode html-ts-mode
+    nxml-mode web-mode
+    markdown-mode markdown-ts-mode rst-mode org-mode adoc-mode textile-mode tex-mode TeX-mode
+    texinfo-mode message-mode
+    fortran-mode cobol-mode asm-mode nasm-mode feature-mode)
+  "Major modes of files in which white space means something.")
+
+(defun agent-q-diff-file-change-reads-white-space-p (change)
+  "Return non-nil if white space means something in the file of CHANGE.
+Its names say so, or the mode of its buffer: there it is indentation that nests,
+a line break in the text, or text by itself."
+  (or (seq-some (lambda (path)
+                  (let ((case-fold-search t))
+                    (and path
+                         (string-match-p agent-q-diff-file-change--white-space-names
+                                         (file-name-nondirectory path)))))
+                (list (agent-q-diff-file-change-path change)
+                      (agent-q-diff-file-change-old-path change)
+                      (agent-q-diff-file-change-new-path change)))
+      (let ((buffer (agent-q-diff-file-change-buffer change)))
+        (and (buffer-live-p buffer)
+             (apply #'provided-mode-derived-p (buffer-local-value 'major-mode buffer)
+                    agent-q-diff-file-change--white-space-modes)))))
+
 (defun agent-q-diff-file-change-is-detached (change)
   "Return non-nil if the target of CHANGE is a text, not a file."
   (agent-q-diff-target-is-detached (agent-q-diff-file-change-target change)))

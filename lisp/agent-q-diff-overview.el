@@ -97,8 +97,7 @@ It is matched against the name below the root of the project."
 
 (defun agent-q-diff-overview--blank ()
   "Return the item for hunks that change only white space, in a list, or nil."
-  (when-let ((hunks (agent-q-diff-module-blank-hunks
-                     (agent-q-diff-change-engine agent-q-diff-buffer-change))))
+  (when-let ((hunks (agent-q-diff-change-white-space-hunks agent-q-diff-buffer-change)))
     (list (agent-q-diff-overview--item
            :key 'blank
            :words (format (ngettext "%d hunk changes only white space"

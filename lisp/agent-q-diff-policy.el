@@ -37,7 +37,8 @@
 The value is a list of (CLASS . ACTION), and the first rule counts whose class
 a hunk is in.  CLASS is one of
 
-- `white-space': hunks that change only white space;
+- `white-space': hunks that change only white space, where that cannot mean
+  anything;
 - (files . GLOB): all of the files that match GLOB, a shell wildcard: their
   names, or if it has a slash, their paths below the root of the project,
   where * matches slashes, too;
@@ -157,8 +158,7 @@ Each is called with the change and the index of the hunk.")
   "Return (ID . RULE) of each hunk of REVIEW that a rule decides.
 ID is that of the hunk."
   (let* ((change (agent-q-diff-session-change review))
-         (engine (agent-q-diff-change-engine change))
-         (blank (agent-q-diff-module-blank-hunks engine))
+         (blank (agent-q-diff-change-white-space-hunks change))
          (root (agent-q-diff-policy--root review))
          (barred nil))
     (cl-flet ((barred-p (file)

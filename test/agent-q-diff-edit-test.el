@@ -1307,5 +1307,126 @@
           (unless (equal modified (aqd-bytes-of aqd-file))
             (should (< 0 (length (aqd-bytes-of aqd-file))))))))))
 
+;;;; White space that means something
+
+(defun aqd-white-space-taken (name original modified)
+  "Return what takes the change of file NAME from ORIGINAL to MODIFIED unread.
+That is a list of `folded', `accepted' and `rule'."
+  (let* ((folder (file-name-as-directory (make-temp-file "aqd-white" t)))
+         (default-directory folder)
+         (agent-q-diff-log-file nil)
+         (taken nil)
+         (propose (lambda ()
+                    (aqd-put-bytes original (expand-file-name name))
+                    (agent-q-diff-review-change
+                     (list (list :path name :original original :modified modified))
+                     "A test" #'ignore :agent "An agent")))
+         (file-has-it (lambda ()
+                        (equal modified (aqd-bytes-of (expand-file-name name))))))
+    (unwind-protect
+        (let ((review (funcall propose)))
+          (aqd-in-diff review
+            (agent-q-diff-fold-white-space-mode)
+            (goto-char (agent-q-diff-buffer-position 0))
+            (unless (cl-loop while (re-search-forward "^[-+]" nil t)
+                             thereis (not (invisible-p (match-beginning 0))))
+              (push 'folded taken))
+            (ignore-error user-error
+              (agent-q-diff-accept-white-space))
+            (when (funcall file-has-it)
+              (push 'accepted taken)))
+          (agent-q-diff-cancel review)
+          (let* ((agent-q-diff-policy-rules '((white-space . keep)))
+                 (review (funcall propose)))
+            (when (funcall file-has-it)
+              (push 'rule taken))
+            (unless (agent-q-diff-session-outcome review)
+              (agent-q-diff-cancel review)))
+          (nreverse taken))
+      (dolist (buffer (buffer-list))
+        (when (string-prefix-p folder (or (buffer-file-name buffer) ""))
+          (with-current-buffer buffer
+            (set-buffer-modified-p nil)
+            (kill-buffer))))
+      (aqd-remove-tree folder))))
+
+(ert-deftest aqd-white-space-that-means-something-is-not-taken-unread ()
+  (pcase-dolist
+      (`(,name ,original ,modified)
+       '(;; Order, among lines that stay.
+         ("a.c" "verify(u);\ngrant(u);\n" "grant(u);\nverify(u);\n")
+         ("a.c" "if (ok) {\n  a();\n}\nb();\n" "if (ok) {\n  a();\n  b();\n}\n")
+         ("a.c" "  verify(u);\n  grant(u);\n" "grant(u);\nverify(u);\n")
+         ;; A comment that becomes code, and the other way round.
+         ("a.c" "// no longer b();\n" "// no longer\nb();\n")
+         ("a.c" "// always\ncheck();\n" "// always check();\n")
+         ("a.js" "return\n  x;\n" "return x;\n")
+         ("a.el" ";; was\n(f)\n" ";; was (f)\n")
+         ;; Words.
+         ("a.c" "x = a - -b;\n" "x = a--b;\n")
+         ("a.c" "x = a / *p;\n" "x = a /*p;\n")
+         ("a.c" "#define f (x) g\n" "#define f(x) g\n")
+         ("a.el" "(a . b)\n" "(a .b)\n")
+         ("a.css" "a .b {}\n" "a.b {}\n")
+         ;; Strings.
+         ("a.c" "s = \"rm -r / tmp\";\n" "s = \"rm -r /  tmp\";\n")
+         ("a.js" "s = `\n  a\n`;\n" "s = `\n    a\n`;\n")
+         ("a.el" "(defun f ()\n  \"A.\n  b.\")\n" "(defun f ()\n  \"A.\nb.\")\n")
+         ("a.rs" "let s = r#\"\n  a\"#;\n" "let s = r#\"\na\"#;\n")
+         ("a.c" "s = \"a\\\n  b\";\n" "s = \"a\\\nb\";\n")
+         ("a.c" "#define f \\\n  a\n" "#define f \\ \n  a\n")
+         ;; Indentation that nests, by name.
+         ("a.py" "for x in y:\n    f(x)\n    g(x)\n" "for x in y:\n    f(x)\ng(x)\n")
+         ("a.pyi" "class A:\n    x: int\n" "class A:\n    pass\n    x: int\n")
+         ("a.pyx" "if x:\n    f()\n" "if x:\n        f()\n")
+         ("a.py.in" "if x:\n    f()\n    g()\n" "if x:\n    f()\ng()\n")
+         ("a.yml" "a:\n  admin:\n    x: 1\n" "a:\nadmin:\n  x: 1\n")
+         ("a.yaml" "a: b  c\n" "a: b c\n")
+         ("Makefile" "all:\n\tcc a.c\n" "all:\n        cc a.c\n")
+         ("GNUmakefile" "A = x\n" "A = x \n")
+         ("rules.mk" "all:\n\tcc a.c\n" "all:\ncc a.c\n")
+         ("a.hs" "f = do\n  a\n  b\n" "f = do\n  a\nb\n")
+         ("a.nim" "if x:\n  f()\n  g()\n" "if x:\n  f()\ng()\n")
+         ("a.fs" "if x then\n  f ()\n  g ()\n" "if x then\n  f ()\ng ()\n")
+         ("a.pug" "div\n  p x\n" "div\np x\n")
+         ("a.sass" "a\n  b\n" "a\nb\n")
+         ("a.coffee" "if x\n  f()\n  g()\n" "if x\n  f()\ng()\n")
+         ;; Text.
+         ("a.sh" "cat <<E\n  a\nE\n" "cat <<E\na\nE\n")
+         ("a.md" "one  \ntwo\n" "one\ntwo\n")
+         ("a.md" "    code\n" "code\n")
+         ("a.rst" "a\n  b\n" "a\nb\n")
+         ("a.tex" "a\nb\n" "a\n\nb\n")
+         (".gitignore" " a\n" "a\n")
+         ;; By its first line, and by its mode.
+         ("tool" "#!/usr/bin/env python3\nif x:\n    f()\n    g()\n"
+          "#!/usr/bin/env python3\nif x:\n    f()\ng()\n")
+         ("tool.q" "-*- mode: python -*-\n\nif x:\n    f()\n    g()\n"
+          "-*- mode: python -*-\n\nif x:\n    f()\ng()\n")
+         ;; Line ends.
+         ("a.c" "a();" "a();\n")
+         ("a.c" "a();\nb();\n" "a();\n\r\nb();\n")))
+    (ert-info ((format "%s: %S" name modified))
+      (should-not (aqd-white-space-taken name original modified)))))
+
+(ert-deftest aqd-white-space-of-reformatted-code-is-still-white-space ()
+  (pcase-dolist
+      (`(,name ,original ,modified)
+       '(("a.c" "if (x) {\n  f(\"a  b\");\n\n  g();\n}\n"
+          "if (x) {\n\tf(\"a  b\");\n\n\tg();\n}\n")
+         ("a.c" "int a;\nlong b;  \n" "int  a;\nlong b;\n")
+         ("a.c" "a();\r\nb();\r\n" "  a();\r\n\r\n  b();\r\n")
+         ("a.rs" "fn f<'a>() {\n  if x {\n    g(\"a\");\n  }\n}\n"
+          "fn f<'a>() {\n    if x {\n        g(\"a\");\n    }\n}\n")
+         ("a.el" "(defun f (x)\n\"Return X.\"\n(g\nx))\n"
+          "(defun f (x)\n  \"Return X.\"\n  (g\n   x))\n")
+         ("a.lisp" "(let ((a 1))\n\t(f a))\n" "(let ((a 1))\n  (f a))\n")
+         ("a.js" "f(`/api/${id}`)\n" "  f(`/api/${id}`)\n")
+         ("a.json" "{\n  \"a\": 1\n}\n" "{\n\t\"a\": 1\n}\n")
+         ("a.txt" "one\ntwo\n" "  one\ntwo  \n")))
+    (ert-info ((format "%s: %S" name modified))
+      (should (equal '(folded accepted rule)
+                     (aqd-white-space-taken name original modified))))))
+
 (provide 'agent-q-diff-edit-test)
 ;;; agent-q-diff-edit-test.el ends here

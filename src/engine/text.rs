@@ -9,6 +9,7 @@
 
 mod chars;
 mod plain;
+mod strings;
 
 use std::iter::zip;
 use std::ops::Range;
@@ -18,6 +19,7 @@ use memchr::memchr_iter;
 pub use chars::n_chars;
 pub(crate) use chars::{char_len, len_of_chars, n_crlf, n_newlines};
 pub use plain::Decoding;
+pub(crate) use strings::first_open_line;
 
 /// A text with its bytes and the starts of its lines.
 ///

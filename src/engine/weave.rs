@@ -78,6 +78,11 @@ impl Weave {
         self.texts.modified()
     }
 
+    /// The first lines of original and modified text after which a string may go on.
+    pub(crate) fn first_open(&self) -> [usize; 2] {
+        self.texts.first_open()
+    }
+
     /// The atoms, in the order of the original.
     pub(crate) fn atoms(&self) -> &[Atom] {
         self.segments.atoms()

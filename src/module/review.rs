@@ -16,7 +16,7 @@ use agent_q_diff_engine::show::{confusables, rows, words};
 use agent_q_diff_engine::text::Decoding;
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
-use crate::lisp::{answer, catching_panics, list, rule, signal, text};
+use crate::lisp::{answer, catching_panics, elements, list, rule, signal, text};
 use crate::session::{Session, ongoing, session, text_of};
 
 /// Return a new review of the change from ORIGINAL to MODIFIED.
@@ -561,20 +561,23 @@ fn changed_lines<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result
     })
 }
 
-/// Return a list of the hunks of REVIEW that change only whitespace.
+/// Return a list of the hunks of REVIEW that change only white space, which means nothing there.
+///
+/// Hunks of FILES, a list of indices, are left out: there it may mean something.
 #[defun]
-fn blank_hunks<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+fn blank_hunks<'e>(env: &'e Env, session: &mut Session, files: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
         let ongoing = ongoing(env, session)?;
+        let left_out = elements(files)?.into_iter().map(|file| file.into_rust());
+        let left_out: Vec<usize> = left_out.collect::<Result<_>>()?;
         let mut blank = Vec::new();
         for (file, change) in ongoing.change.files().iter().enumerate() {
-            let Some(review) = change.review() else {
+            let Some(review) = change.review().filter(|_| !left_out.contains(&file)) else {
                 continue;
             };
-            let hunks = review.proposal().hunks(HeadingRule::Default);
-            let here = (0..hunks.len()).filter(|&hunk| words::is_white_space_only(&hunks[hunk]));
             let first = ongoing.change.number(file, Entry::Hunk(0));
-            blank.extend(here.map(|hunk| first + hunk));
+            let here = review.proposal().white_space_hunks();
+            blank.extend(here.into_iter().map(|hunk| first + hunk));
         }
         list(env, blank)
     })

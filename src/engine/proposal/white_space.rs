@@ -1,15 +1,20 @@
 //! White space apart from what else changes: hunks in which lines differ only in white space are
 //! split there, and a change can be made without that of the white space.
 //!
-//! Lines correspond if they are the same but for ASCII white space. They are found by a comparison
-//! without it (Myers), so lines that a formatter has broken in two, or joined, correspond as well
-//! where nothing else changes between them.
+//! What is taken as white space here is decided without being read, so it is only what cannot mean
+//! anything else. Each changed line corresponds to one line, in order among the lines that stay; both
+//! have the same words, with blanks between them where the other has some; only blanks at the ends
+//! differ, or those between words if nothing can be a string there. Blank lines come or go. Nothing
+//! counts below a line after which a string may go on, or that is continued. No language is known
+//! here: where one reads white space, as Python does, callers leave the whole file out.
 
 use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput};
+use memchr::memmem::find;
 
-use crate::diff::{Edit, Group};
+use crate::diff::{Edit, Group, HeadingRule};
+use crate::patch::hunk::{Hunk, LineKind};
 use crate::text::{Text, is_unterminated, without_white_space};
 
 use super::rewrite::original_lines;
@@ -27,13 +32,29 @@ struct Piece {
 enum Kind {
     /// Not at all.
     Same,
-    /// In white space only.
+    /// In white space only, which means nothing there.
     White,
-    /// Otherwise, too.
+    /// Otherwise, too, or perhaps.
     Other,
 }
 
 impl Proposal {
+    /// Returns the hunks that change only white space, which means nothing there. Of a bare diff there
+    /// are none, since too little of the text is known, and neither of a text that names its language.
+    pub fn white_space_hunks(&self) -> Vec<usize> {
+        let texts = [self.weave.original(), self.weave.modified()];
+        if self.bare.is_some() || texts.into_iter().any(names_its_language) {
+            return Vec::new();
+        }
+        let hunks = self.hunks(HeadingRule::Default);
+        let has_same_words = (0..hunks.len()).filter(|&hunk| has_same_words(&hunks[hunk]));
+        let is_white = |&hunk: &usize| {
+            let (_, pieces) = self.pieces_of(self.hunks.group(hunk));
+            pieces.iter().all(|piece| piece.kind != Kind::Other)
+        };
+        has_same_words.filter(is_white).collect()
+    }
+
     /// Splits hunk `hunk` where lines that differ only in white space are next to others, and returns
     /// the number of its parts; 1 if it has only one kind of lines, or is a bare diff's.
     ///
@@ -46,8 +67,8 @@ impl Proposal {
             return Ok(1);
         }
         let group = self.hunks.group(hunk).clone();
-        let (old, new) = self.texts_of(&group);
-        let mut changes = pieces(&old, &new);
+        let ([old, new], pieces) = self.pieces_of(&group);
+        let mut changes = joined(pieces);
         changes.retain(|piece| piece.kind != Kind::Same);
         let begins = |at: &usize| *at == 0 || changes[at - 1].kind != changes[*at].kind;
         let firsts: Vec<usize> = (0..changes.len()).filter(begins).collect();
@@ -67,9 +88,9 @@ impl Proposal {
     /// another keeps the white space around that. `None` if lines replace more or fewer others, so that
     /// they have no counterparts.
     pub(crate) fn without_white_space(&self, hunk: usize) -> Option<Vec<u8>> {
-        let (old, new) = self.texts_of(self.hunks.group(hunk));
+        let ([old, new], pieces) = self.pieces_of(self.hunks.group(hunk));
         let mut text = Vec::new();
-        for Piece { edit, kind } in pieces(&old, &new) {
+        for Piece { edit, kind } in pieces {
             let Edit { before, after } = edit;
             // The last line of the original may have no line end, and get others below.
             let goes_on = match kind {
@@ -96,61 +117,188 @@ impl Proposal {
         Some(text)
     }
 
-    fn texts_of(&self, group: &Group) -> (Text, Text) {
+    /// Returns the lines of `group` in the original and in the modified text, and their pieces.
+    fn pieces_of(&self, group: &Group) -> ([Text; 2], Vec<Piece>) {
+        let (original, modified) = (self.weave.original(), self.weave.modified());
         let old = original_lines(&self.weave, group.before.clone());
-        let new = self.weave.modified().lines_bytes(group.after.clone());
-        (old, Text::new(new.to_vec()))
+        let new = Text::new(modified.lines_bytes(group.after.clone()).to_vec());
+        let [open_old, open_new] = self.weave.first_open();
+        let above = |text: &'_ Text, start: usize| match start {
+            0 => Vec::new(),
+            start => text.line(start - 1).to_vec(),
+        };
+        let sides = Sides {
+            old: &old,
+            new: &new,
+            above: [
+                above(original, group.before.start),
+                above(modified, group.after.start),
+            ],
+            n_certain: [
+                open_old.saturating_sub(group.before.start),
+                open_new.saturating_sub(group.after.start),
+            ],
+        };
+        let pieces = sides.pieces();
+        ([old, new], pieces)
     }
 }
 
-/// Returns the stretches of `old` and `new`, in order; together they have all lines of both.
-fn pieces(old: &Text, new: &Text) -> Vec<Piece> {
-    let key = |line| without_white_space(line).collect::<Vec<u8>>();
-    let mut input = InternedInput::<Vec<u8>>::default();
-    input.update_before(old.lines(0..old.len()).map(key));
-    input.update_after(new.lines(0..new.len()).map(key));
-    let mut diff = Diff::compute(Algorithm::Myers, &input);
-    diff.postprocess_no_heuristic(&input);
-    let mut pieces = Vec::new();
-    let (mut at, mut new_at) = (0, 0);
-    let n_old = old.len();
-    let hunks = diff.hunks().map(|hunk| {
-        let usize_range = |range: Range<u32>| range.start as usize..range.end as usize;
-        (usize_range(hunk.before), usize_range(hunk.after))
-    });
-    let end = std::iter::once((n_old..n_old, new.len()..new.len()));
-    for (before, after) in hunks.chain(end) {
-        while at < before.start {
-            let (old_line, new_line) = (at..at + 1, new_at..new_at + 1);
-            let is_same = old.lines_bytes(old_line.clone()) == new.lines_bytes(new_line.clone());
-            let kind = if is_same { Kind::Same } else { Kind::White };
-            push(&mut pieces, kind, old_line, new_line);
-            (at, new_at) = (at + 1, new_at + 1);
-        }
-        if !before.is_empty() || !after.is_empty() {
-            let removed = without_white_space(old.lines_bytes(before.clone()));
-            let added = without_white_space(new.lines_bytes(after.clone()));
-            let is_white = removed.eq(added);
-            let kind = if is_white { Kind::White } else { Kind::Other };
+/// Returns whether `text` says in which language it is, so that its file's name need not: as a script,
+/// or by a mode for Emacs in one of its first two lines.
+fn names_its_language(text: &Text) -> bool {
+    let has_mode = |line: &[u8]| {
+        let start = find(line, b"-*-").map(|at| at + 3);
+        let rest = start.map(|start| line[start..].to_ascii_lowercase());
+        let settings = rest
+            .as_deref()
+            .and_then(|rest| Some(&rest[..find(rest, b"-*-")?]));
+        settings.is_some_and(|all| find(all, b"mode:").is_some() || !all.contains(&b':'))
+    };
+    text.bytes().starts_with(b"#!") || text.lines(0..text.len().min(2)).any(has_mode)
+}
+
+/// Lines of two texts.
+struct Sides<'a> {
+    old: &'a Text,
+    new: &'a Text,
+    /// The line above each; empty if there is none.
+    above: [Vec<u8>; 2],
+    /// How many lines of each are before one after which a string may go on.
+    n_certain: [usize; 2],
+}
+
+impl Sides<'_> {
+    /// Returns the stretches of both, in order; together they have all lines. Each is one line of both,
+    /// or lines that have no counterparts.
+    fn pieces(&self) -> Vec<Piece> {
+        let (old, new) = (self.old, self.new);
+        let key = |line| without_white_space(line).collect::<Vec<u8>>();
+        let mut input = InternedInput::<Vec<u8>>::default();
+        input.update_before(old.lines(0..old.len()).map(key));
+        input.update_after(new.lines(0..new.len()).map(key));
+        let mut diff = Diff::compute(Algorithm::Myers, &input);
+        diff.postprocess_no_heuristic(&input);
+        let mut pieces = Vec::new();
+        let mut push = |before, after| {
+            let edit = Edit { before, after };
+            let kind = self.kind(&edit);
+            pieces.push(Piece { edit, kind });
+        };
+        let (mut at, mut new_at) = (0, 0);
+        let hunks = diff.hunks().map(|hunk| {
+            let usize_range = |range: Range<u32>| range.start as usize..range.end as usize;
+            (usize_range(hunk.before), usize_range(hunk.after))
+        });
+        let end = std::iter::once((old.len()..old.len(), new.len()..new.len()));
+        for (before, after) in hunks.chain(end) {
+            while at < before.start {
+                push(at..at + 1, new_at..new_at + 1);
+                (at, new_at) = (at + 1, new_at + 1);
+            }
             (at, new_at) = (before.end, after.end);
-            push(&mut pieces, kind, before, after);
+            if !before.is_empty() || !after.is_empty() {
+                push(before, after);
+            }
         }
+        pieces
     }
-    pieces
+
+    fn kind(&self, edit: &Edit) -> Kind {
+        let (before, after) = (edit.before.clone(), edit.after.clone());
+        if self.old.lines_bytes(before.clone()) == self.new.lines_bytes(after.clone()) {
+            return Kind::Same;
+        }
+        let is_certain = before.end <= self.n_certain[0] && after.end <= self.n_certain[1];
+        let above = [
+            line_above(self.old, before.start, &self.above[0]),
+            line_above(self.new, after.start, &self.above[1]),
+        ];
+        if !is_certain || above.iter().any(|line| is_continued(body(line).0)) {
+            return Kind::Other;
+        }
+        let is_white = if before.len() == 1 && after.len() == 1 {
+            is_same_but_for_blanks(self.old.line(before.start), self.new.line(after.start))
+        } else {
+            // With the line ends that are there already.
+            let (_, line_end) = body(above[0]);
+            let mut lines = self.old.lines(before).chain(self.new.lines(after));
+            lines.all(|line| {
+                let (body, own) = body(line);
+                body.iter().all(is_blank)
+                    && (own == line_end || above[0].is_empty() && own == b"\n")
+            })
+        };
+        if is_white { Kind::White } else { Kind::Other }
+    }
 }
 
-/// Adds the lines `before` and `after` to `pieces`, to the last one if that is of the same `kind`.
-fn push(pieces: &mut Vec<Piece>, kind: Kind, before: Range<usize>, after: Range<usize>) {
-    match pieces.last_mut() {
-        Some(last) if last.kind == kind => {
-            last.edit.before.end = before.end;
-            last.edit.after.end = after.end;
+/// Returns the line of `text` before line `at`, which is `above` if that is the first.
+fn line_above<'a>(text: &'a Text, at: usize, above: &'a [u8]) -> &'a [u8] {
+    at.checked_sub(1).map_or(above, |at| text.line(at))
+}
+
+/// Returns `line` without its line end, and that.
+fn body(line: &[u8]) -> (&[u8], &[u8]) {
+    let ends: [&[u8]; 2] = [b"\r\n", b"\n"];
+    let end = ends.iter().find(|end| line.ends_with(end));
+    line.split_at(line.len() - end.map_or(0, |end| end.len()))
+}
+
+fn is_blank(byte: &u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
+/// Returns `body`, a line without its end, without the blanks around it.
+fn without_margins(body: &[u8]) -> &[u8] {
+    let Some(start) = body.iter().position(|byte| !is_blank(byte)) else {
+        return &[];
+    };
+    let last = body.iter().rposition(|byte| !is_blank(byte));
+    &body[start..=last.expect("there is a first one")]
+}
+
+/// Returns whether the line with `body` goes on in the next one.
+fn is_continued(body: &[u8]) -> bool {
+    without_margins(body).ends_with(b"\\")
+}
+
+/// Returns whether the lines `old` and `new` have the same words, with blanks between the same of them,
+/// and so that these blanks mean nothing: they differ only around what is there, or nothing there can
+/// be part of a string, a regular expression or a comment.
+fn is_same_but_for_blanks(old: &[u8], new: &[u8]) -> bool {
+    let ((old, old_end), (new, new_end)) = (body(old), body(new));
+    let words = |body| <[u8]>::split(body, is_blank).filter(|word| !word.is_empty());
+    let inside = without_margins(old);
+    let has_same_inside = inside == without_margins(new);
+    let may_be_text = |byte: &u8| matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b'/');
+    old_end == new_end
+        && !is_continued(old)
+        && (has_same_inside || words(old).eq(words(new)) && !inside.iter().any(may_be_text))
+}
+
+/// Returns whether the changed lines of `hunk` are the same without white space.
+fn has_same_words(hunk: &Hunk) -> bool {
+    let side = |kind| {
+        let lines = hunk.lines.iter().filter(move |line| line.kind == kind);
+        lines.flat_map(|line| without_white_space(line.text))
+    };
+    side(LineKind::Removed).eq(side(LineKind::Added))
+}
+
+/// Joins those of `pieces` that follow each other and are of one kind.
+fn joined(pieces: Vec<Piece>) -> Vec<Piece> {
+    let mut joined: Vec<Piece> = Vec::new();
+    for piece in pieces {
+        match joined.last_mut() {
+            Some(last) if last.kind == piece.kind => {
+                last.edit.before.end = piece.edit.before.end;
+                last.edit.after.end = piece.edit.after.end;
+            }
+            _ => joined.push(piece),
         }
-        _ => pieces.push(Piece {
-            edit: Edit { before, after },
-            kind,
-        }),
     }
+    joined
 }
 
 /// Returns the line `new` with the white space that is around `old`; with its own if `old` is blank.
@@ -166,10 +314,17 @@ fn with_margins(old: &[u8], new: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::first_open_line;
 
     fn shown(old: &str, new: &str) -> Vec<String> {
-        let text = |text: &str| Text::new(text.as_bytes().to_vec());
-        let pieces = pieces(&text(old), &text(new));
+        let texts = [old, new].map(|text| Text::new(text.into()));
+        let sides = Sides {
+            old: &texts[0],
+            new: &texts[1],
+            above: [Vec::new(), Vec::new()],
+            n_certain: [0, 1].map(|side| first_open_line(&texts[side])),
+        };
+        let pieces = joined(sides.pieces());
         let shown = pieces
             .iter()
             .map(|Piece { edit, kind }| format!("{kind:?} {:?} {:?}", edit.before, edit.after));
@@ -186,13 +341,107 @@ mod tests {
             shown("a\nb\n", "a\n b\n"),
             ["Same 0..1 0..1", "White 1..2 1..2"]
         );
-        // A line that was broken in two, and blank lines.
-        assert_eq!(shown("f(a, b)\n", "f(a,\n  b)\n"), ["White 0..1 0..2"]);
+        // Blank lines.
         assert_eq!(
             shown("a\n\nb\n", "a\nb\n"),
             ["Same 0..1 0..1", "White 1..2 1..1", "Same 2..3 1..2"]
         );
-        assert_eq!(shown("a b\n", "ab\n"), ["White 0..1 0..1"]);
+        // A line that is broken in two is another statement in some languages, and so are two words
+        // that become one.
+        assert_eq!(shown("f(a, b)\n", "f(a,\n  b)\n"), ["Other 0..1 0..2"]);
+        assert_eq!(shown("a b\n", "ab\n"), ["Other 0..1 0..1"]);
+    }
+
+    fn is_white(old: &str, new: &str) -> bool {
+        let pieces = shown(old, new);
+        pieces.iter().all(|piece| !piece.starts_with("Other"))
+    }
+
+    #[test]
+    fn white_space_that_may_mean_something_is_none() {
+        for (old, new) in [
+            // Order.
+            ("verify(u);\ngrant(u);\n", "grant(u);\nverify(u);\n"),
+            ("verify(u);\ngrant(u);\n", "  grant(u);\n  verify(u);\n"),
+            ("}\nx();\n", "x();\n}\n"),
+            // Line breaks.
+            ("// a\nb();\n", "// a b();\n"),
+            ("// a b();\n", "// a\nb();\n"),
+            ("return\nx;\n", "return x;\n"),
+            ("a", "a\n"),
+            ("#!/bin/sh\n", "#!/bin/sh\r\n"),
+            ("a\nb\n", "a\n\r\nb\n"),
+            // Words that are joined or divided.
+            ("a - -b\n", "a--b\n"),
+            ("a = b / *c;\n", "a = b /*c;\n"),
+            ("x = 1 .5\n", "x = 1.5\n"),
+            ("#define f(x) x\n", "#define f (x) x\n"),
+            ("in t;\n", "int;\n"),
+            // Strings, characters, regular expressions, comments.
+            ("s = \"a  b\";\n", "s = \"a b\";\n"),
+            ("c = ' ';\n", "c = '  ';\n"),
+            ("/a  b/.test(x)\n", "/a b/.test(x)\n"),
+            ("(f ?\\ x)\n", "(f ?\\  x)\n"),
+            ("///  x\n", "///      x\n"),
+            // Strings over lines, and lines that go on.
+            ("s = `\n  a`;\n", "s = `\n    a`;\n"),
+            (
+                "(defun f ()\n  \"A.\n  b\")\n",
+                "(defun f ()\n  \"A.\nb\")\n",
+            ),
+            ("s = \"a \\\n  b\";\n", "s = \"a \\\n b\";\n"),
+            ("#define f \\\n  a\nb\n", "#define f \\\n\n  a\nb\n"),
+            ("a \\\nb\n", "a \\ \nb\n"),
+            // What is no space, or no space to all.
+            ("a b\n", "a\u{a0}b\n"),
+            ("a\n", "\u{c}a\n"),
+        ] {
+            assert!(!is_white(old, new), "{old:?} {new:?}");
+        }
+    }
+
+    #[test]
+    fn reformatting_is_white_space() {
+        for (old, new) in [
+            ("if (x)  y;\n", "\tif (x) y;\n"),
+            ("int  a;\nlong b;\n", "int    a;\nlong   b;\n"),
+            ("f();  \n", "f();\n"),
+            ("f();\r\n", "  f();\r\n"),
+            ("s = \"a  b\";\n", "  s = \"a  b\";\n"),
+            ("a\n", "a\n\n"),
+            ("a\r\n", "a\r\n\r\n"),
+            ("a\n   \nb\n", "a\n\nb\n"),
+            (
+                "fn f() {\n  if x {\n    g(\"a\");\n  }\n}\n",
+                "fn f() {\n    if x {\n        g(\"a\");\n    }\n}\n",
+            ),
+            (
+                "(defun f (x)\n  \"Return X.\"\n(g\nx))\n",
+                "(defun f (x)\n  \"Return X.\"\n  (g\n   x))\n",
+            ),
+        ] {
+            assert!(is_white(old, new), "{old:?} {new:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_can_name_its_language() {
+        let names = |text: &str| names_its_language(&Text::new(text.into()));
+        for text in [
+            "#!/usr/bin/env python3\n",
+            "# -*- Python -*-\n",
+            "\n# -*- coding: utf-8; Mode: Python -*-\n",
+        ] {
+            assert!(names(text), "{text}");
+        }
+        for text in [
+            "",
+            "a\n",
+            ";;; a.el -*- lexical-binding: t; -*-\n",
+            "a -*- b\n",
+        ] {
+            assert!(!names(text), "{text}");
+        }
     }
 
     #[test]

@@ -13,7 +13,6 @@ use imara_diff::{Algorithm, Diff, InternedInput};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::patch::hunk::{Hunk, Line, LineKind};
-use crate::text::without_white_space;
 
 /// Most tokens on one side of a change. If there are more, the change is not marked.
 pub(super) const MAX_TOKENS: usize = 20_000;
@@ -69,15 +68,6 @@ pub fn changed_words(hunk: &Hunk) -> Vec<Span> {
         at += run.len();
     }
     spans
-}
-
-/// Returns whether `hunk` changes only ASCII white space, line breaks included.
-pub fn is_white_space_only(hunk: &Hunk) -> bool {
-    let side = |kind| {
-        let lines = hunk.lines.iter().filter(move |line| line.kind == kind);
-        lines.flat_map(|line| without_white_space(line.text))
-    };
-    side(LineKind::Removed).eq(side(LineKind::Added))
 }
 
 /// Cuts `lines` of a hunk into runs: each is a change, removed lines and then added ones, or the
@@ -279,32 +269,6 @@ mod tests {
         ] {
             assert_eq!(shown(diff), diff);
         }
-    }
-
-    #[test]
-    fn white_space_is_told_from_what_matters() {
-        let is_blank = |removed: &'static str, added: &'static str| {
-            let line = |kind, text: &'static str| Line {
-                kind,
-                text: text.as_bytes(),
-            };
-            let lines = vec![
-                line(LineKind::Context, "same\n"),
-                line(LineKind::Removed, removed),
-                line(LineKind::Added, added),
-            ];
-            is_white_space_only(&Hunk {
-                before: 0..2,
-                after: 0..2,
-                heading: b"",
-                lines,
-                is_open_ended: false,
-            })
-        };
-        assert!(is_blank("if (x)  y;\n", "\tif (x) y;\r\n"));
-        assert!(is_blank("", "\n"));
-        assert!(!is_blank("ab\n", "b\n"));
-        assert!(!is_blank("a b\n", "a\u{a0}b\n"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use imara_diff::{InternedInput, Token};
 use once_cell::unsync::OnceCell;
 
 use crate::diff::Group;
-use crate::text::{Text, is_unterminated, n_chars};
+use crate::text::{Text, first_open_line, is_unterminated, n_chars};
 
 use super::Atom;
 use super::segment::{Kind, Segment};
@@ -23,6 +23,7 @@ pub(super) struct Texts {
     /// [`Texts::set_user`], also the lines of the target that belong to no hunk.
     user: Counted,
     unique: OnceCell<UniqueLines>,
+    first_open: OnceCell<[usize; 2]>,
 }
 
 /// The size of some lines.
@@ -42,6 +43,7 @@ impl Texts {
             modified: Counted::new(modified),
             user: Counted::new(Text::new(Vec::new())),
             unique: OnceCell::new(),
+            first_open: OnceCell::new(),
         }
     }
 
@@ -111,6 +113,13 @@ impl Texts {
         self.unique.get_or_init(find)
     }
 
+    /// Returns the first lines of the original and of the modified text that may leave a string open;
+    /// see [`first_open_line`]. Computed on the first call.
+    pub fn first_open(&self) -> [usize; 2] {
+        let find = || [self.original(), self.modified()].map(first_open_line);
+        *self.first_open.get_or_init(find)
+    }
+
     /// Replaces the text of others by `text`.
     pub fn set_user(&mut self, text: Text) {
         self.user = Counted::new(text);
@@ -124,6 +133,7 @@ impl Texts {
     /// Replaces the lines of `group` in both texts by `old` and `new`.
     pub fn splice(&mut self, group: &Group, old: &Text, new: &Text) {
         self.unique.take();
+        self.first_open.take();
         self.original.splice(group.before.clone(), old);
         self.modified.splice(group.after.clone(), new);
     }
@@ -132,6 +142,7 @@ impl Texts {
     /// line is left alone: without its newline it would not be a line.
     pub fn toggle_last_terminator(&mut self) {
         self.unique.take();
+        self.first_open.take();
         for counted in [&mut self.original, &mut self.modified] {
             *counted = Counted::new(counted.text.with_last_terminator_toggled());
         }

@@ -9,7 +9,7 @@ use agent_q_diff_engine::patch::parse::parse;
 use agent_q_diff_engine::proposal::Proposal;
 use agent_q_diff_engine::review::{Command, Review};
 use agent_q_diff_engine::show::confusables::suspects;
-use agent_q_diff_engine::show::words::{changed_words, is_white_space_only};
+use agent_q_diff_engine::show::words::changed_words;
 use agent_q_diff_engine::tool::diff_lines::typed_lines;
 use agent_q_diff_engine::tool::replacement::{self, Scope};
 
@@ -48,13 +48,7 @@ const CALLS: &[Call] = &[
     ("hunks that change white space only", || {
         timed(
             || review_of(many_words()),
-            |review| {
-                let hunks = review.proposal().hunks(HeadingRule::Default);
-                hunks
-                    .iter()
-                    .filter(|hunk| is_white_space_only(hunk))
-                    .count()
-            },
+            |review| review.proposal().white_space_hunks().len(),
         )
     }),
     ("a split into the smallest parts", || {
