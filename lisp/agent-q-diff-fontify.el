@@ -166,9 +166,54 @@ BEFORE is text that comes before them."
       (replace-match (concat before (string-join texts "\n") "\n") t t)
       (font-lock-ensure)
       (mapcar (lambda (text)
-                (prog1 (buffer-substring at (+ at (length text)))
+                (prog1 (agent-q-diff-fontify--faces-only at text)
                   (cl-incf at (1+ (length text)))))
               texts))))
+
+(defun agent-q-diff-fontify--faces-only (beg text)
+  "Return TEXT with those faces of the equal text at BEG that do not hide it.
+A mode can put properties on text that hide it or show other text for it; none
+of them is taken over."
+  (let ((text (substring-no-properties text))
+        (at 0))
+    (while (< at (length text))
+      (let* ((next (- (next-single-property-change (+ beg at) 'face nil (+ beg (length text)))
+                      beg))
+             (face (get-text-property (+ beg at) 'face)))
+        (when (and face (not (agent-q-diff-fontify-hiding-p face)))
+          (put-text-property at next 'face face text))
+        (setq at next)))
+    text))
+
+(defun agent-q-diff-fontify-hiding-p (face)
+  "Return non-nil if text with FACE, a value of a `face' property, cannot be seen.
+That is so if it has the color of the background, or is tiny."
+  (cond
+   ((null face) nil)
+   ((symbolp face)
+    (and (facep face)
+         (agent-q-diff-fontify--hiding-attributes-p
+          (face-attribute face :foreground nil t)
+          (face-attribute face :height nil t))))
+   ((keywordp (car face))
+    (or (agent-q-diff-fontify--hiding-attributes-p (plist-get face :foreground)
+                                                   (plist-get face :height))
+        (agent-q-diff-fontify-hiding-p (plist-get face :inherit))))
+   ((memq (car face) '(foreground-color background-color))
+    (and (eq 'foreground-color (car face))
+         (agent-q-diff-fontify--hiding-attributes-p (cdr face) nil)))
+   (t (seq-some #'agent-q-diff-fontify-hiding-p face))))
+
+(defun agent-q-diff-fontify--hiding-attributes-p (foreground height)
+  "Return non-nil if FOREGROUND or HEIGHT, attributes of a face, hide text."
+  (let ((background (face-background 'default nil t)))
+    ;; A terminal may not tell its own.
+    (unless (and background (color-values background))
+      (setq background (if (eq 'dark (frame-parameter nil 'background-mode)) "black" "white")))
+    (or (and (stringp foreground)
+             (equal (color-values foreground) (color-values background)))
+        (and (floatp height) (< height 0.5))
+        (and (integerp height) (< height 50)))))
 
 (defun agent-q-diff-fontify-buffer (mode)
   "Return a hidden buffer in MODE, in which no hooks of the user have run."
@@ -275,20 +320,23 @@ KIND is a key of `agent-q-diff-confusables--effects'."
            (agent-q-diff-engine-suspects
             (buffer-substring-no-properties beg end)))))
 
+(defun agent-q-diff-confusables-signs (beg end)
+  "Return the confusables from BEG to END, each (POSITION . PROPERTIES).
+PROPERTIES, a list, shows it by its number."
+  (mapcar (pcase-lambda (`(,index . ,kind))
+            (let ((char (char-after (+ beg index))))
+              (list (+ beg index)
+                    'display (propertize (agent-q-diff-visible-sign char)
+                                         'face 'agent-q-diff-deceiving)
+                    ;; A function, so that the table of names is loaded on demand.
+                    'help-echo (lambda (&rest _)
+                                 (agent-q-diff-confusables--describe char kind)))))
+          (agent-q-diff-engine-suspects (buffer-substring-no-properties beg end))))
+
 (defun agent-q-diff-confusables--show (beg end)
   "Show the confusables from BEG to END by their numbers."
-  (pcase-dolist (`(,index . ,kind)
-                 (agent-q-diff-engine-suspects
-                  (buffer-substring-no-properties beg end)))
-    (let* ((at (+ beg index))
-           (char (char-after at)))
-      (add-text-properties
-       at (1+ at)
-       (list 'display (propertize (agent-q-diff-visible-sign char)
-                                  'face 'agent-q-diff-deceiving)
-             ;; A function, so that the table of names is loaded on demand.
-             'help-echo (lambda (&rest _)
-                          (agent-q-diff-confusables--describe char kind)))))))
+  (pcase-dolist (`(,at . ,properties) (agent-q-diff-confusables-signs beg end))
+    (add-text-properties at (1+ at) properties)))
 
 ;;; Very long lines
 

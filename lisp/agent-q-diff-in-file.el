@@ -12,6 +12,9 @@
 ;; as ever.  Keys after a prefix decide: each runs its command in the diff buffer, on the
 ;; hunk at point, so marks, undoing and messages are the same there and here.
 ;;
+;; Whatever the file's mode hides, or shows otherwise, is plain in the lines of a change:
+;; an Org link has its target, and misleading characters are shown by their numbers.
+;;
 ;; Only the lines that windows show are drawn.  A change that could not be made where it
 ;; is, because somebody has edited its lines, is not drawn; the diff buffer says why.
 
@@ -75,6 +78,9 @@ Of more, the rest is counted; the diff buffer has all."
 (defvar-local agent-q-diff-in-file--range nil
   "What is drawn, (TICK FROM . TO), or nil: lines, from 0, of the text with TICK.")
 
+(defvar agent-q-diff-in-file--positions nil
+  "While a review is drawn: where the lines are that windows show, (FROM . TO).")
+
 (defvar-local agent-q-diff-in-file--buffers nil
   "In a diff buffer: the buffers of files in which its review is drawn.")
 
@@ -88,7 +94,7 @@ Where two hunks are at one line, it is this one as long as point is there.")
                     agent-q-diff-in-file--buffers))
   (put variable 'permanent-local t))
 (dolist (function '(agent-q-diff-in-file--scrolled agent-q-diff-in-file--appear
-                    agent-q-diff-in-file--erase))
+                    agent-q-diff-in-file--erase agent-q-diff-in-file--draw))
   (put function 'permanent-local-hook t))
 
 (defun agent-q-diff-in-file--diff-or-nil ()
@@ -205,6 +211,72 @@ IS-IN is t if the file has it, or nil."
                                          'agent-q-diff-applied
                                        'agent-q-diff-rejected)))))
 
+;;;;; Lines that are in the buffer
+
+(defconst agent-q-diff-in-file--plain
+  '(display (raise 0.0) line-prefix "" wrap-prefix "" priority 50)
+  "Properties of an overlay with which nothing is shown in place of its text.
+They are values that change nothing: nil would leave it to the text.")
+
+(defun agent-q-diff-in-file--put-place (hunk beg end &optional face)
+  "Mark the lines from BEG to END, which are in the buffer, as those of HUNK.
+If FACE is non-nil, they have it, and each of their characters can be seen."
+  (let ((from (max beg (car agent-q-diff-in-file--positions)))
+        (to (min end (cdr agent-q-diff-in-file--positions))))
+    (apply #'agent-q-diff-in-file--put hunk beg end 'agent-q-diff-in-file-place hunk
+           (and face `(face ,face ,@agent-q-diff-in-file--plain)))
+    (when (and face (< from to))
+      (when font-lock-mode
+        (with-demoted-errors "agent-q-diff: no colors: %S"
+          (font-lock-ensure from to)))
+      (agent-q-diff-in-file--show-hidden hunk from to)
+      (agent-q-diff-in-file--show-composed hunk from to)
+      (agent-q-diff-in-file--show-faint hunk from to)
+      (pcase-dolist (`(,at . ,properties) (agent-q-diff-confusables-signs from to))
+        (apply #'agent-q-diff-in-file--put hunk at (1+ at) 'priority 60 properties)))))
+
+(defun agent-q-diff-in-file--spans (property from to)
+  "Return (BEG END . VALUE) of each stretch between FROM and TO with PROPERTY."
+  (let ((at from)
+        spans)
+    (while (< at to)
+      (let ((next (next-single-property-change at property nil to))
+            (value (get-text-property at property)))
+        (when value
+          (push (cons at (cons next value)) spans))
+        (setq at next)))
+    (nreverse spans)))
+
+(defun agent-q-diff-in-file--show-hidden (hunk from to)
+  "Show what is invisible between FROM and TO, in HUNK."
+  (let ((at from))
+    (while (< at to)
+      (let ((next (next-single-char-property-change at 'invisible nil to)))
+        (when (invisible-p at)
+          ;; Else any value would hide it, as for `add-to-invisibility-spec'.
+          (when (eq t buffer-invisibility-spec)
+            (setq buffer-invisibility-spec (list t)))
+          (agent-q-diff-in-file--put hunk at next 'priority 55
+                                     'invisible 'agent-q-diff-in-file))
+        (setq at next)))))
+
+(defun agent-q-diff-in-file--show-composed (hunk from to)
+  "Show what is composed between FROM and TO, in HUNK, as the text that it is.
+No property of an overlay does that, so the text is shown for itself."
+  (pcase-dolist (`(,beg ,end . ,_) (agent-q-diff-in-file--spans 'composition from to))
+    (agent-q-diff-in-file--put
+     hunk beg end 'priority 55
+     'display (agent-q-diff-visible (buffer-substring-no-properties beg end)
+                                    most-positive-fixnum '(?\t ?\n)))))
+
+(defun agent-q-diff-in-file--show-faint (hunk from to)
+  "Show what a face hides between FROM and TO, in HUNK."
+  (pcase-dolist (`(,beg ,end . ,face) (agent-q-diff-in-file--spans 'face from to))
+    (when (agent-q-diff-fontify-hiding-p face)
+      (agent-q-diff-in-file--put hunk beg end 'priority 55
+                                 'face (list :foreground (face-foreground 'default nil t)
+                                             :height (face-attribute 'default :height))))))
+
 (defun agent-q-diff-in-file--draw-change (change mark)
   "Draw CHANGE, (HUNK LINE IS-IN OLD NEW), of a hunk with MARK."
   (pcase-let* ((`(,hunk ,line ,is-in ,old ,new) change)
@@ -213,15 +285,13 @@ IS-IN is t if the file has it, or nil."
                (end (agent-q-diff-in-file--end beg here)))
     (cond
      (is-in
-      (agent-q-diff-in-file--put hunk beg end 'agent-q-diff-in-file-place hunk
-                                 'face 'agent-q-diff-in-file-new)
+      (agent-q-diff-in-file--put-place hunk beg end 'agent-q-diff-in-file-new)
       (when (and (null mark) (not (string-empty-p old)))
         (agent-q-diff-in-file--put-lines hunk beg old 'agent-q-diff-in-file-old t)))
      ((eq mark 'rejected)
-      (agent-q-diff-in-file--put hunk beg end 'agent-q-diff-in-file-place hunk))
+      (agent-q-diff-in-file--put-place hunk beg end))
      (t
-      (agent-q-diff-in-file--put hunk beg end 'agent-q-diff-in-file-place hunk
-                                 'face 'agent-q-diff-in-file-old)
+      (agent-q-diff-in-file--put-place hunk beg end 'agent-q-diff-in-file-old)
       (unless (string-empty-p new)
         (agent-q-diff-in-file--put-lines hunk end new 'agent-q-diff-in-file-new))))
     (when mark
@@ -261,9 +331,12 @@ That is (FROM . TO), by default for the lines that windows show."
       (save-match-data
         (save-restriction
           (widen)
-          (dolist (change changes)
-            (when (< (car change) (length marks))
-              (agent-q-diff-in-file--draw-change change (aref marks (car change))))))))))
+          (let ((agent-q-diff-in-file--positions
+                 (cons (agent-q-diff-text-position (current-buffer) (car range))
+                       (agent-q-diff-text-position (current-buffer) (1+ (cdr range))))))
+            (dolist (change changes)
+              (when (< (car change) (length marks))
+                (agent-q-diff-in-file--draw-change change (aref marks (car change)))))))))))
 
 (defun agent-q-diff-in-file--draw-seen ()
   "Draw the lines that are in windows, unless they are drawn.
@@ -393,7 +466,10 @@ If it has no place in a buffer, show it in the diff."
       (when-let ((open (and (overlay-get overlay 'invisible)
                             (overlay-get overlay 'isearch-open-invisible))))
         (funcall open overlay)))
-    (when (and (invisible-p (point)) (derived-mode-p 'org-mode))
+    ;; What is drawn may show what is folded.
+    (when (and (or (invisible-p (point))
+                   (invisible-p (get-text-property (point) 'invisible)))
+               (derived-mode-p 'org-mode))
       (cond
        ((fboundp 'org-fold-show-context) (org-fold-show-context))
        ((fboundp 'org-show-context) (org-show-context))))
@@ -574,10 +650,13 @@ The text of the buffer stays as it is.
         (add-hook 'window-scroll-functions #'agent-q-diff-in-file--scrolled nil t)
         (add-hook 'window-buffer-change-functions #'agent-q-diff-in-file--appear nil t)
         (add-hook 'kill-buffer-hook #'agent-q-diff-in-file--erase nil t)
+        ;; Another mode hides other text.
+        (add-hook 'after-change-major-mode-hook #'agent-q-diff-in-file--draw nil t)
         (agent-q-diff-in-file--draw))
     (remove-hook 'window-scroll-functions #'agent-q-diff-in-file--scrolled t)
     (remove-hook 'window-buffer-change-functions #'agent-q-diff-in-file--appear t)
     (remove-hook 'kill-buffer-hook #'agent-q-diff-in-file--erase t)
+    (remove-hook 'after-change-major-mode-hook #'agent-q-diff-in-file--draw t)
     (agent-q-diff-in-file--erase)
     (setq agent-q-diff-in-file--diff nil
           agent-q-diff-in-file--colored nil)))

@@ -155,6 +155,138 @@ Each line that is struck through begins with \"-\", and each new one with \"+\".
   (aqd-in-file-with-review aqd-in-file-old (aqd-in-file-new 5 "a\u202eb\tc\n") nil
     (should (string-search "+a<U+202E>b\tc\n" (aqd-in-file-drawn)))))
 
+;;;; Nothing is hidden
+
+(defun aqd-in-file-seen (beg end)
+  "Return what the display engine shows of the text from BEG to END.
+Strings that overlays add are left out."
+  (let ((at beg)
+        (seen ""))
+    (while (< at end)
+      (let* ((next (next-char-property-change at end))
+             (display (get-char-property at 'display))
+             (text (buffer-substring-no-properties at next)))
+        (setq seen (concat seen
+                           (cond
+                            ((invisible-p at) "")
+                            ((stringp display) (substring-no-properties display))
+                            ((memq (car-safe display) '(nil raise height))
+                             (if (get-text-property at 'composition)
+                                 "(composed)"
+                               text)))))
+        (setq at next)))
+    seen))
+
+(defun aqd-in-file-here (text)
+  "Return (BEG . END), where TEXT is in this buffer."
+  (save-excursion
+    (goto-char (point-min))
+    (search-forward text)
+    (cons (match-beginning 0) (match-end 0))))
+
+(defconst aqd-in-file-link "Click [[elisp:(delete-directory \"~\")][this]] now.\n"
+  "A line in which Org shows only a part.")
+
+(defun aqd-in-file-turn-on (mode)
+  "Turn on MODE here, with colors, and draw the review again."
+  (funcall mode)
+  ;; In batch it refuses.
+  (let ((noninteractive nil))
+    (font-lock-mode))
+  (agent-q-diff-in-file--draw))
+
+(defmacro aqd-in-file-in-mode (original modified mode &rest body)
+  "Run BODY as `aqd-in-file-with-review' does, in MODE, and with colors.
+ORIGINAL becomes MODIFIED."
+  (declare (indent 3) (debug t))
+  `(aqd-in-file-with-review ,original ,modified nil
+     (aqd-in-file-turn-on ,mode)
+     ,@body))
+
+(ert-deftest aqd-in-file-a-link-that-is-proposed-is-shown-whole ()
+  (require 'org)
+  (aqd-in-file-in-mode "* Head\nold\nrest\n" (concat "* Head\n" aqd-in-file-link "rest\n")
+      #'org-mode
+    (let ((drawn (seq-some (lambda (overlay) (overlay-get overlay 'after-string))
+                           (overlays-in (point-min) (point-max)))))
+      (should (equal aqd-in-file-link (substring-no-properties drawn)))
+      ;; It has the colors of Org, and nothing else of it.
+      (should (memq 'org-link (ensure-list (get-text-property 8 'face drawn))))
+      (dotimes (at (length drawn))
+        (should (equal '(face) (cl-loop for (name _) on (text-properties-at at drawn) by #'cddr
+                                        collect name)))
+        (should-not (agent-q-diff-fontify-hiding-p
+                     (remq 'default (ensure-list (get-text-property at 'face drawn)))))))))
+
+(ert-deftest aqd-in-file-a-link-that-is-there-is-shown-whole ()
+  (require 'org)
+  ;; Before it goes, after it has come, and when that is decided.
+  (aqd-in-file-in-mode (concat "* Head\n" aqd-in-file-link "rest\n") "* Head\nnew\nrest\n"
+      #'org-mode
+    (pcase-let ((`(,beg . ,end) (aqd-in-file-here aqd-in-file-link)))
+      (should (get-text-property (+ beg 8) 'invisible))
+      (should (equal aqd-in-file-link (aqd-in-file-seen beg end))))
+    (agent-q-diff-in-file-diff)
+    (set-buffer (find-buffer-visiting aqd-file))
+    (pcase-let ((`(,beg . ,end) (aqd-in-file-here aqd-in-file-link)))
+      (should (equal "Click this now.\n" (aqd-in-file-seen beg end)))))
+  (aqd-in-file-in-mode "* Head\nold\nrest\n" (concat "* Head\n" aqd-in-file-link "rest\n")
+      #'org-mode
+    (agent-q-diff-in-file-accept)
+    (pcase-let ((`(,beg . ,end) (aqd-in-file-here aqd-in-file-link)))
+      (should (get-text-property (+ beg 8) 'invisible))
+      (should (equal aqd-in-file-link (aqd-in-file-seen beg end)))
+      ;; Another mode, and this one again.
+      (text-mode)
+      (should (equal aqd-in-file-link (aqd-in-file-seen beg end)))
+      (aqd-in-file-turn-on #'org-mode)
+      (should (equal aqd-in-file-link (aqd-in-file-seen beg end))))))
+
+(ert-deftest aqd-in-file-no-property-hides-what-is-proposed ()
+  (let ((line "call(system); // safe\n"))
+    (pcase-dolist (`(,name ,value)
+                   '((invisible t) (invisible outline) (display "harmless") (display "")
+                     (display (space :width 0)) (composition nil)))
+      (ert-info ((format "%s %S" name value))
+        (aqd-in-file-with-review "a\nold\nb\n" (concat "a\n" line "b\n") nil
+          (agent-q-diff-in-file-accept)
+          (pcase-let ((`(,beg . ,end) (aqd-in-file-here line)))
+            (with-silent-modifications
+              (if (eq name 'composition)
+                  (compose-region (+ beg 5) (+ beg 11) ?λ)
+                (put-text-property (+ beg 5) (+ beg 11) name value)))
+            (should-not (equal line (let ((overlays (overlays-in beg end)))
+                                      (mapc #'delete-overlay overlays)
+                                      (aqd-in-file-seen beg end))))
+            (agent-q-diff-in-file--draw)
+            (should (equal line (aqd-in-file-seen beg end)))))))
+    ;; A face that hides it.
+    (aqd-in-file-with-review "a\nold\nb\n" (concat "a\n" line "b\n") nil
+      (agent-q-diff-in-file-accept)
+      (pcase-let ((`(,beg . ,_) (aqd-in-file-here line))
+                  (background (if (eq 'dark (frame-parameter nil 'background-mode))
+                                  "black"
+                                "white")))
+        (dolist (face `((:foreground ,background) (bold (:height 0.1))))
+          (with-silent-modifications
+            (put-text-property (+ beg 5) (+ beg 11) 'face face))
+          (agent-q-diff-in-file--draw)
+          (should (equal (face-foreground 'default nil t)
+                         (plist-get (get-char-property (+ beg 6) 'face) :foreground))))))))
+
+(ert-deftest aqd-in-file-misleading-characters-that-are-there-are-shown-by-number ()
+  (let ((line "if (a\u202e) b\u200bc p\u0430y\n")
+        (shown "if (a<U+202E>) b<U+200B>c p<U+0430>y\n"))
+    ;; Before it goes, and after it has come.
+    (aqd-in-file-with-review (concat "a\n" line "b\n") "a\nnew\nb\n" nil
+      (pcase-let ((`(,beg . ,end) (aqd-in-file-here line)))
+        (should (equal shown (aqd-in-file-seen beg end)))))
+    (aqd-in-file-with-review "a\nold\nb\n" (concat "a\n" line "b\n") nil
+      (should (string-search (concat "+" shown) (aqd-in-file-drawn)))
+      (agent-q-diff-in-file-accept)
+      (pcase-let ((`(,beg . ,end) (aqd-in-file-here line)))
+        (should (equal shown (aqd-in-file-seen beg end)))))))
+
 ;;;; Nothing of it is there
 
 (defun aqd-in-file-last-message ()
