@@ -84,12 +84,13 @@ That a file is created is decided with its lines, if it has any."
                     ;; Here documents, and other strings without quotes.
                     "sh" "bash" "zsh" "ksh" "fish" "ps1" "psm1" "pl" "pm" "t" "rb" "rake" "gemspec"
                     "php" "tcl" "lua" "vim" "tf" "hcl" "nix" "sql" "r" "groovy" "gradle" "d" "cmake"
+                    "cr" "raku" "pp" "hx" "zig" "rkt" "dhall" "jsonnet" "libsonnet" "ls"
                     ;; Templates, style sheets and pages.
                     "pug" "jade" "haml" "slim" "sass" "styl" "html" "htm" "xhtml" "xml" "svg" "vue"
                     "svelte" "erb" "ejs" "jinja" "j2" "tmpl" "mustache" "hbs"
                     ;; Prose.
                     "md" "markdown" "mdx" "rmd" "qmd" "rst" "org" "adoc" "asciidoc" "textile" "wiki"
-                    "tex" "sty" "texi" "texinfo" "eml"
+                    "tex" "sty" "texi" "texinfo" "typ" "eml"
                     ;; Columns.
                     "f" "for" "f77" "cob" "cbl" "asm" "s" "robot" "feature")
                (or "." eos))
@@ -111,7 +112,8 @@ That a file is created is decided with its lines, if it has any."
     sh-mode sh-base-mode fish-mode powershell-mode perl-mode cperl-mode ruby-mode ruby-base-mode
     php-mode php-ts-mode tcl-mode lua-mode lua-ts-mode vimrc-mode terraform-mode hcl-mode nix-mode
     nix-ts-mode sql-mode ess-r-mode groovy-mode d-mode cmake-mode cmake-ts-mode
-    dockerfile-mode dockerfile-ts-mode
+    dockerfile-mode dockerfile-ts-mode crystal-mode raku-mode puppet-mode haxe-mode zig-mode
+    racket-mode dhall-mode jsonnet-mode livescript-mode typst-mode typst-ts-mode
     pug-mode jade-mode haml-mode slim-mode sass-mode stylus-mode sgml-mode mhtml-mode html-ts-mode
     nxml-mode web-mode
     markdown-mode markdown-ts-mode rst-mode org-mode adoc-mode textile-mode tex-mode TeX-mode
@@ -122,8 +124,11 @@ That a file is created is decided with its lines, if it has any."
 (defun agent-q-diff-file-change-reads-white-space-p (change)
   "Return non-nil if white space means something in the file of CHANGE.
 Its names say so, or the mode of its buffer: there it is indentation that nests,
-a line break in the text, or text by itself."
-  (or (seq-some (lambda (path)
+a line break in the text, or text by itself.  That there is a file at all means
+something, too, however blank it is."
+  (or (seq-intersection '(create delete link)
+                        (mapcar #'car (agent-q-diff-file-change-operations change)))
+      (seq-some (lambda (path)
                   (let ((case-fold-search t))
                     (and path
                          (string-match-p agent-q-diff-file-change--white-space-names

@@ -1311,18 +1311,23 @@
 
 (defun aqd-white-space-taken (name original modified)
   "Return what takes the change of file NAME from ORIGINAL to MODIFIED unread.
-That is a list of `folded', `accepted' and `rule'."
+If ORIGINAL is nil, the file is new.  The value is a list of `folded',
+`accepted' and `rule'."
   (let* ((folder (file-name-as-directory (make-temp-file "aqd-white" t)))
          (default-directory folder)
          (agent-q-diff-log-file nil)
          (taken nil)
          (propose (lambda ()
-                    (aqd-put-bytes original (expand-file-name name))
+                    (when original
+                      (aqd-put-bytes original (expand-file-name name)))
                     (agent-q-diff-review-change
-                     (list (list :path name :original original :modified modified))
+                     (list (if original
+                               (list :path name :original original :modified modified)
+                             (list :path name :content modified)))
                      "A test" #'ignore :agent "An agent")))
          (file-has-it (lambda ()
-                        (equal modified (aqd-bytes-of (expand-file-name name))))))
+                        (and (file-exists-p name)
+                             (equal modified (aqd-bytes-of (expand-file-name name)))))))
     (unwind-protect
         (let ((review (funcall propose)))
           (aqd-in-diff review
@@ -1403,6 +1408,8 @@ That is a list of `folded', `accepted' and `rule'."
           "#!/usr/bin/env python3\nif x:\n    f()\ng()\n")
          ("tool.q" "-*- mode: python -*-\n\nif x:\n    f()\n    g()\n"
           "-*- mode: python -*-\n\nif x:\n    f()\ng()\n")
+         ;; That there is a file.
+         ("disabled" nil "\n")
          ;; Line ends.
          ("a.c" "a();" "a();\n")
          ("a.c" "a();\nb();\n" "a();\n\r\nb();\n")))

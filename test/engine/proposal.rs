@@ -9,6 +9,7 @@ mod rewrite;
 mod settle;
 mod split;
 mod vouch;
+mod white_space;
 
 use agent_q_diff_engine::patch::locate::NotPlaced;
 use agent_q_diff_engine::proposal::{Proposal, ProposalError};
