@@ -856,7 +856,8 @@ It has several files, or something else happens to its file."
 ;;;; White space
 
 (defun agent-q-diff-change-white-space-hunks (change)
-  "Return the hunks of CHANGE that change only white space, which means nothing there."
+  "Return the hunks of CHANGE that change only white space.
+Those are left out in which that may mean something."
   (agent-q-diff-module-blank-hunks
    (agent-q-diff-change-engine change)
    (cl-loop for file in (agent-q-diff-change-files change)
