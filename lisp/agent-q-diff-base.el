@@ -719,7 +719,9 @@ Either may be nil, for no command."
   (agent-q-diff-bad-arguments "Wrong arguments")
   (agent-q-diff-not-applied   "Could not be applied")
   (agent-q-diff-cancelled     "Review cancelled")
-  (agent-q-diff-no-user       "Nobody to ask"))
+  (agent-q-diff-no-user       "Nobody to ask")
+  ;; About the socket.
+  (agent-q-diff-served        "Another Emacs serves"))
 
 (defun agent-q-diff-error-text (err)
   "Return the message of ERR, an error as `condition-case' binds it.

@@ -830,8 +830,9 @@ Bytes are decoded when all have arrived, so that no character is cut in two."
                  (= (user-uid) (file-attribute-user-id attributes))
                  (equal "drwx------" (file-attribute-modes attributes)))
       (user-error "%s must be a directory of yours with mode 0700; \
-it is %s of the user %s" directory (file-attribute-modes attributes)
-(file-attribute-user-id attributes)))))
+it is %s of the user %s.  Change that, or set `agent-q-diff-server-socket'"
+                  directory (file-attribute-modes attributes)
+                  (file-attribute-user-id attributes)))))
 
 (defun agent-q-diff-server--listened-p (socket)
   "Return non-nil if some process listens on SOCKET."
@@ -847,10 +848,13 @@ it is %s of the user %s" directory (file-attribute-modes attributes)
   "Remove SOCKET if no process listens on it any more."
   (when-let ((attributes (file-attributes socket)))
     (unless (string-prefix-p "s" (file-attribute-modes attributes))
-      (user-error "%s is there, and is no socket" socket))
-    (when (agent-q-diff-server--listened-p socket)
-      (user-error "Another Emacs serves at %s; stop it there, \
+      (user-error "%s is there, and is no socket; remove it, \
 or set `agent-q-diff-server-socket'" socket))
+    (when (agent-q-diff-server--listened-p socket)
+      (signal 'agent-q-diff-served
+              (list (format "Another Emacs serves MCP clients, at %s.  To have their reviews \
+here, call M-x agent-q-diff-serve-stop there, and then M-x agent-q-diff-serve here"
+                            (abbreviate-file-name socket)))))
     (delete-file socket)))
 
 (defun agent-q-diff-server--listen (socket)
@@ -868,17 +872,13 @@ or set `agent-q-diff-server-socket'" socket))
   "Return the inode number of SOCKET, to tell it from a later file of that name."
   (file-attribute-inode-number (file-attributes socket)))
 
-;;;###autoload
-(defun agent-q-diff-serve ()
-  "Let the user's MCP clients request reviews in this Emacs.
-They do so through the program agent-q-diff, which `make mcp' builds.
-Return the name of the socket, which is open until
-`agent-q-diff-serve-stop' or the end of Emacs."
-  (interactive)
+(defun agent-q-diff-server-open ()
+  "Open the socket, unless it is open, and return its name.
+If that is impossible, signal an error that says what to do."
   (unless (featurep 'make-network-process '(:family local))
     (user-error "This system has no Unix sockets"))
   (unless (fboundp 'json-parse-string)
-    (user-error "This Emacs was built without JSON"))
+    (user-error "This Emacs was built without JSON; use another one"))
   (unless (process-live-p agent-q-diff-server--process)
     (let ((socket (agent-q-diff-server--socket-name)))
       (agent-q-diff-server--ensure-private
@@ -891,10 +891,33 @@ Return the name of the socket, which is open until
         (setq agent-q-diff-server--process process)))
     ;; Late, so that callers of reviews that end with Emacs learn why.
     (add-hook 'kill-emacs-hook #'agent-q-diff-serve-stop 90))
-  (let ((socket (process-get agent-q-diff-server--process 'socket)))
-    (message "Reviews for MCP clients are served at %s"
-             (abbreviate-file-name socket))
-    socket))
+  (process-get agent-q-diff-server--process 'socket))
+
+;;;###autoload
+(defun agent-q-diff-serve (&optional by-key)
+  "Let the user's MCP clients request reviews in this Emacs.
+They do so through the program agent-q-diff, which `make mcp' builds.
+Return the name of the socket, which is open until
+`agent-q-diff-serve-stop' or the end of Emacs.
+
+If it cannot be opened, for example since another Emacs has it open, say so
+and return nil, so that the rest of an init file is loaded.  BY-KEY is non-nil
+if a user called this, for whom that is an error."
+  (interactive (list t))
+  (condition-case err
+      (let ((socket (agent-q-diff-server-open)))
+        (message "Reviews for MCP clients are served at %s"
+                 (abbreviate-file-name socket))
+        socket)
+    (error
+     (let ((why (agent-q-diff-error-text err)))
+       (ignore
+        (cond
+         (by-key (user-error "%s" why))
+         ;; That is an ordinary day with two Emacs, of which one shows the reviews.
+         ((eq (car err) 'agent-q-diff-served) (message "%s" why))
+         (t (agent-q-diff-base-warn
+             (format "MCP clients cannot request reviews in this Emacs: %s" why)))))))))
 
 (defun agent-q-diff-server--stopped (client)
   "Return the message to CLIENT that it is no longer served.

@@ -75,7 +75,7 @@ or set `agent-q-diff-program'"
     ;; The program asks this Emacs, which must be free to answer.
     (make-process :name "agent-q-diff-check" :buffer buffer :noquery t
                   :command (list (agent-q-diff-setup--program) "check" agent
-                                 "--socket" (agent-q-diff-serve))
+                                 "--socket" (agent-q-diff-server-open))
                   :filter #'agent-q-diff-setup--insert
                   :sentinel #'agent-q-diff-setup--checked)))
 

@@ -148,13 +148,13 @@ It is a list (ERROR TEXT)."
         (progn
           (with-file-modes #o755
             (make-directory (expand-file-name "open" folder)))
-          (should-error (agent-q-diff-serve) :type 'user-error)
+          (should-error (agent-q-diff-server-open) :type 'user-error)
           ;; A private directory behind a link is not trusted either.
           (with-file-modes #o700
             (make-directory (expand-file-name "private" folder)))
           (make-symbolic-link "private" (expand-file-name "link" folder))
           (let ((agent-q-diff-server-socket (expand-file-name "link/socket" folder)))
-            (should-error (agent-q-diff-serve) :type 'user-error))
+            (should-error (agent-q-diff-server-open) :type 'user-error))
           (should-not agent-q-diff-server--process)
           (should-not (memq #'agent-q-diff-serve-stop kill-emacs-hook)))
       (delete-directory folder t))))
@@ -163,7 +163,7 @@ It is a list (ERROR TEXT)."
   (cl-letf (((symbol-function 'user-uid) (lambda () 12345)))
     (let ((agent-q-diff-server-socket
            (expand-file-name "socket" (make-temp-file "aqd-server" t))))
-      (should-error (agent-q-diff-serve) :type 'user-error)
+      (should-error (agent-q-diff-server-open) :type 'user-error)
       (delete-directory (file-name-directory agent-q-diff-server-socket)))))
 
 (ert-deftest aqd-server-replaces-a-stale-socket-only ()
@@ -172,7 +172,7 @@ It is a list (ERROR TEXT)."
          (other (agent-q-diff-server--listen agent-q-diff-server-socket)))
     (unwind-protect
         (progn
-          (should-error (agent-q-diff-serve) :type 'user-error)
+          (should-error (agent-q-diff-server-open) :type 'agent-q-diff-served)
           (delete-process other)
           ;; Leave the socket behind, as a killed Emacs does.
           (should (file-exists-p agent-q-diff-server-socket))
@@ -181,8 +181,89 @@ It is a list (ERROR TEXT)."
           (agent-q-diff-serve-stop)
           (should-not (file-exists-p agent-q-diff-server-socket))
           (write-region "mine" nil agent-q-diff-server-socket nil 'silent)
-          (should-error (agent-q-diff-serve) :type 'user-error)
+          (should-error (agent-q-diff-server-open) :type 'user-error)
           (should (file-exists-p agent-q-diff-server-socket)))
+      (delete-directory folder t))))
+
+(defun aqd-server-init-file (&rest forms)
+  "Return what an Emacs says that loads README's line for serving, after FORMS.
+A further line says \"the rest\"."
+  (let ((init (make-temp-file "aqd-init" nil ".el")))
+    (unwind-protect
+        (with-temp-buffer
+          (write-region (mapconcat #'prin1-to-string
+                                   `((require 'agent-q-diff-server)
+                                     (setq agent-q-diff-server-socket
+                                           ,agent-q-diff-server-socket)
+                                     ,@forms
+                                     (message "It is %S" (agent-q-diff-serve))
+                                     (message "the rest"))
+                                   "\n")
+                        nil init nil 'silent)
+          (call-process (expand-file-name invocation-name invocation-directory)
+                        nil t nil "-Q" "--batch" "-L" aqd-lisp-directory "-l" init)
+          (buffer-string))
+      (delete-file init))))
+
+(ert-deftest aqd-server-a-second-emacs-says-that-another-one-serves ()
+  (aqd-server-with
+    (should (equal (aqd-server-init-file)
+                   (format "Another Emacs serves MCP clients, at %s.  To have their reviews here, \
+call M-x agent-q-diff-serve-stop there, and then M-x agent-q-diff-serve here
+It is nil
+the rest
+" socket)))
+    ;; By key, that is an error like any other.
+    (should (string-match-p "\\`It failed: Another Emacs serves MCP clients"
+                            (aqd-server-init-file
+                             '(condition-case err
+                                  (call-interactively #'agent-q-diff-serve)
+                                (user-error (message "It failed: %s" (cadr err)))))))
+    (should (equal (process-get agent-q-diff-server--process 'socket) socket))))
+
+(ert-deftest aqd-server-an-init-file-goes-on-if-nothing-can-be-served ()
+  (let* ((folder (make-temp-file "aqd-server" t))
+         (agent-q-diff-server-socket (expand-file-name "socket" folder)))
+    (unwind-protect
+        (pcase-dolist (`(,why . ,forms)
+                       '(("has no Unix sockets"
+                          (fset 'featurep (lambda (feature &rest _)
+                                            (memq feature
+                                                  (remq 'make-network-process features)))))
+                         ("built without JSON; use another one"
+                          (fmakunbound 'json-parse-string))
+                         ("must be a directory of yours with mode 0700; it is drwxr-xr-x"
+                          (set-file-modes (file-name-directory agent-q-diff-server-socket)
+                                          #o755))
+                         ("is there, and is no socket; remove it"
+                          (set-file-modes (file-name-directory agent-q-diff-server-socket)
+                                          #o700)
+                          (write-region "mine" nil agent-q-diff-server-socket nil 'silent))
+                         ("Creating directory\\|Not a directory\\|File exists"
+                          (setq agent-q-diff-server-socket
+                                (concat agent-q-diff-server-socket "/below/socket")))
+                         ("[Ss]ervice name too long"
+                          (setq agent-q-diff-server-socket
+                                (concat (make-temp-file "aqd-init" t) "/"
+                                        (make-string 200 ?x))))))
+          (should (string-match-p
+                   (concat "Warning (agent-q-diff): MCP clients cannot request reviews in this "
+                           "Emacs: [^z-a]*\\(?:" why "\\)[^z-a]*It is nil\nthe rest\n")
+                   (apply #'aqd-server-init-file forms))))
+      (delete-directory folder t))))
+
+(ert-deftest aqd-server-serves-before-the-engine-is-built ()
+  (let* ((folder (make-temp-file "aqd-server" t))
+         (agent-q-diff-server-socket (expand-file-name "run/socket" folder))
+         (aqd-lisp-directory (expand-file-name "lisp" folder)))
+    (unwind-protect
+        (progn
+          (make-directory aqd-lisp-directory)
+          (dolist (file (directory-files (file-name-directory (locate-library "agent-q-diff")) t
+                                         "\\`[^.].*\\.el\\'"))
+            (copy-file file (file-name-as-directory aqd-lisp-directory)))
+          (should (string-suffix-p (format "It is %S\nthe rest\n" agent-q-diff-server-socket)
+                                   (aqd-server-init-file))))
       (delete-directory folder t))))
 
 (ert-deftest aqd-server-leaves-the-socket-of-a-successor ()
