@@ -217,20 +217,19 @@ Its file is named unless it is that of OTHER, a place or nil."
 
 (defun agent-q-diff-alike--region (place)
   "Return (BEG . END), where the lines of PLACE are in this buffer."
-  (let ((n 0)
-        (beg nil)
-        (hunk (agent-q-diff-alike-place-hunk place)))
-    (save-excursion
-      (goto-char (agent-q-diff-buffer-position hunk))
-      (forward-line)
-      (cl-loop with end = (agent-q-diff-buffer-hunk-end hunk)
-               while (and (< n (agent-q-diff-alike-place-to place)) (< (point) end))
-               do (when (memq (char-after) '(?+ ?-))
-                    (when (= n (agent-q-diff-alike-place-from place))
-                      (setq beg (point)))
-                    (cl-incf n))
-               do (forward-line))
-      (cons beg (point)))))
+  (let* ((n 0)
+         (hunk (agent-q-diff-alike-place-hunk place))
+         (beg nil)
+         (end (agent-q-diff-buffer-position hunk)))
+    (agent-q-diff-buffer-each-line end (agent-q-diff-buffer-hunk-end hunk)
+      (when (memq (char-after) '(?+ ?-))
+        (when (= n (agent-q-diff-alike-place-from place))
+          (setq beg (point)))
+        (cl-incf n))
+      (setq end (line-beginning-position 2))
+      (when (= n (agent-q-diff-alike-place-to place))
+        (cl-return)))
+    (cons beg end)))
 
 (defun agent-q-diff-alike--moved-places (hunk)
   "Return what of HUNK moved, a list of (PLACE . GROUP)."

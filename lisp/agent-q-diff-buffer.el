@@ -101,6 +101,10 @@ split.  TICK is the target's tick when the place was shown; if it differs,
 the place is no longer as it was shown.  NTH is the index in PLACES of the
 place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
 
+(defvar-local agent-q-diff-buffer-home nil
+  "The buffer for which this one's review was made.
+In a copy of that buffer, which has its variables, it is another one.")
+
 (defvar-local agent-q-diff-buffer-is-past nil
   "Non-nil if this buffer shows a review again that has ended.")
 (put 'agent-q-diff-buffer-is-past 'permanent-local t)
@@ -126,7 +130,7 @@ place that was shown.  For PLACES, see `agent-q-diff-module-candidates'.")
                     agent-q-diff-buffer-is-made
                     agent-q-diff-buffer--states-read agent-q-diff-buffer-entries
                     agent-q-diff-buffer-marks agent-q-diff-buffer--n-strays
-                    agent-q-diff-buffer-end-function))
+                    agent-q-diff-buffer-end-function agent-q-diff-buffer-home))
   (put variable 'permanent-local t))
 
 ;;;; Where the hunks are
@@ -207,6 +211,11 @@ Do so at the latest before the next command here."
 BUFFER is by default the current one."
   (buffer-local-value 'agent-q-diff-buffer-end-function (or buffer (current-buffer))))
 
+(defun agent-q-diff-buffer-copied-p ()
+  "Return non-nil if this buffer has its review only as the copy of another one."
+  (and agent-q-diff-buffer-review
+       (not (eq agent-q-diff-buffer-home (current-buffer)))))
+
 (defun agent-q-diff-buffer--detached-p ()
   "Return non-nil if this buffer's review is of a text that is in no file yet."
   (and agent-q-diff-buffer-change
@@ -252,6 +261,7 @@ diff, or `agent-q-diff-ended' if the review has ended."
     (signal 'agent-q-diff-ended '("the review has ended")))
   (unless (or agent-q-diff-buffer-is-made
               (and agent-q-diff-buffer-review
+                   (not (agent-q-diff-buffer-copied-p))
                    (eq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick))))
     (agent-q-diff-buffer--drop-review)
     (let ((file (agent-q-diff-file-change-open-diff (agent-q-diff-buffer--diff-text))))
@@ -279,7 +289,8 @@ place, so that a key takes no longer if there are more hunks."
   (and agent-q-diff-buffer-change
        (agent-q-diff-change-engine agent-q-diff-buffer-change)
        (or agent-q-diff-buffer-is-made
-           (eq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick)))))
+           (and (not (agent-q-diff-buffer-copied-p))
+                (eq agent-q-diff-buffer-parsed-tick (buffer-chars-modified-tick))))))
 
 (defun agent-q-diff-buffer--diff-text ()
   "Return the text of this buffer, a diff that was not made from a review.
@@ -297,7 +308,8 @@ they are then given the line ends that the target's buffer has."
 (defun agent-q-diff-buffer--drop-review ()
   "Free this buffer's review, if it has one."
   (when agent-q-diff-buffer-review
-    (agent-q-diff-change-close (agent-q-diff-session-change agent-q-diff-buffer-review))
+    (unless (agent-q-diff-buffer-copied-p)
+      (agent-q-diff-change-close (agent-q-diff-session-change agent-q-diff-buffer-review)))
     (setq agent-q-diff-buffer-review nil
           agent-q-diff-buffer-change nil)))
 
@@ -305,6 +317,7 @@ they are then given the line ends that the target's buffer has."
   "Make REVIEW this buffer's, with its hunk headers on HEADER-LINES.
 The lines are counted from 0 at the position START, or `point-min'."
   (setq agent-q-diff-buffer-review review
+        agent-q-diff-buffer-home (current-buffer)
         agent-q-diff-buffer-change (agent-q-diff-session-change review)
         agent-q-diff-buffer-entries nil
         agent-q-diff-buffer-marks nil
@@ -496,6 +509,23 @@ In a buffer made for a proposal it is where the next hunk or heading begins."
                         agent-q-diff-buffer-headings
                         (aref agent-q-diff-buffer-positions hunk))))
           next)))))
+
+(defmacro agent-q-diff-buffer-each-line (beg end &rest body)
+  "Carry out BODY at the beginning of each line below that of BEG, up to END.
+BODY stays on its line, and may call `cl-return'.  This ends where the buffer's
+text ends, and does not depend on what the buffer is narrowed to."
+  (declare (indent 2) (debug t))
+  (let ((last (make-symbol "end")))
+    `(save-excursion
+       (save-restriction
+         (widen)
+         (let ((,last (min ,end (point-max))))
+           (goto-char ,beg)
+           (forward-line)
+           (cl-block nil
+             (while (< (point) ,last)
+               ,@body
+               (forward-line))))))))
 
 (defun agent-q-diff-buffer-typed-end (position)
   "Return the end of the hunk whose `@@' line is at POSITION, by its header."

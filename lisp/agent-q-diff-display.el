@@ -892,7 +892,9 @@ Return non-nil if it does so already."
 (defun agent-q-diff-current--n-lines (beg end window)
   "Return how many lines WINDOW would show of those from BEG to END.
 Some have the property `agent-q-diff-hidden' there, as side by side."
-  (let ((n 0))
+  (let ((n 0)
+        ;; The buffer may be narrowed.
+        (end (min end (point-max))))
     (while (< beg end)
       (let ((next (next-single-char-property-change beg 'agent-q-diff-hidden nil end)))
         (unless (get-char-property beg 'agent-q-diff-hidden window)

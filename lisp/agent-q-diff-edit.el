@@ -43,10 +43,12 @@
   "Return (BEG . END), the region of HUNK with any no-newline marker after it."
   (let ((beg (agent-q-diff-buffer-position hunk)))
     (save-excursion
-      (goto-char (agent-q-diff-buffer-hunk-end hunk))
-      (when (eq (char-after) ?\\)
-        (forward-line))
-      (cons beg (point)))))
+      (save-restriction
+        (widen)
+        (goto-char (agent-q-diff-buffer-hunk-end hunk))
+        (when (eq (char-after) ?\\)
+          (forward-line))
+        (cons beg (point))))))
 
 (defun agent-q-diff-split--print-anew (from n-old n-new)
   "Show N-NEW hunks of the review from FROM on in place of N-OLD shown ones.
@@ -210,16 +212,12 @@ line counts if any part of it is between BEG and END, unless END is at its
 beginning."
   (let ((line 0)
         from)
-    (save-excursion
-      (pcase-let ((`(,start . ,stop) (agent-q-diff-split--hunk-region hunk)))
-        (goto-char start)
-        (forward-line)
-        (while (and (< (point) stop) (< (point) end))
-          (when (memq (char-after) '(?+ ?-))
-            (when (>= (line-end-position) beg)
-              (setq from (or from line)))
-            (cl-incf line))
-          (forward-line))))
+    (pcase-let ((`(,start . ,stop) (agent-q-diff-split--hunk-region hunk)))
+      (agent-q-diff-buffer-each-line start (min stop end)
+        (when (memq (char-after) '(?+ ?-))
+          (when (>= (line-end-position) beg)
+            (setq from (or from line)))
+          (cl-incf line))))
     (and from (< from line) (cons from line))))
 
 (defvar-local agent-q-diff-split-rows-function nil
@@ -418,14 +416,12 @@ and all of files in which white space means something."
 
 (defun agent-q-diff-white-space--lines (hunk sign)
   "Return the lines of HUNK that have SIGN, a list of strings without it."
-  (save-excursion
-    (goto-char (agent-q-diff-buffer-position hunk))
-    (forward-line)
-    (cl-loop with end = (agent-q-diff-buffer-hunk-end hunk)
-             while (< (point) end)
-             when (eq sign (char-after))
-             collect (buffer-substring-no-properties (1+ (point)) (line-end-position))
-             do (forward-line))))
+  (let ((lines nil))
+    (agent-q-diff-buffer-each-line (agent-q-diff-buffer-position hunk)
+        (agent-q-diff-buffer-hunk-end hunk)
+      (when (eq sign (char-after))
+        (push (buffer-substring-no-properties (1+ (point)) (line-end-position)) lines)))
+    (nreverse lines)))
 
 (defconst agent-q-diff-white-space--n-context 3
   "Number of lines of a folded hunk that are shown next to another hunk.")

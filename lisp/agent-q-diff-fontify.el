@@ -69,15 +69,13 @@ Those that change no lines are left out."
 (defun agent-q-diff-fontify--lines (beg end)
   "Return the lines of the hunk from BEG to END, each (SIGN BEG . END).
 The BEG of a line is after its sign.  No-newline markers are left out."
-  (save-excursion
-    (goto-char beg)
-    (forward-line)
-    (cl-loop while (< (point) end)
-             for sign = (char-after)
-             when (memq sign '(?\s ?+ ?- ?\n))
-             collect (cons sign (cons (min (1+ (point)) (line-end-position))
-                                      (line-end-position)))
-             do (forward-line))))
+  (let ((lines nil))
+    (agent-q-diff-buffer-each-line beg end
+      (when (memq (char-after) '(?\s ?+ ?- ?\n))
+        (push (cons (char-after) (cons (min (1+ (point)) (line-end-position))
+                                       (line-end-position)))
+              lines)))
+    (nreverse lines)))
 
 (defun agent-q-diff-fontify--found (hunk beg end)
   "Return (SPANS CODE) for HUNK from BEG to END.

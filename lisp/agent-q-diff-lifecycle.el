@@ -668,7 +668,7 @@ An error in it is only shown; it does not affect the review."
 
 (defun agent-q-diff-lifecycle-buffer-killed ()
   "Cancel the review of the buffer that is being killed."
-  (when (agent-q-diff-buffer-awaited-p)
+  (when (and (agent-q-diff-buffer-awaited-p) (not (agent-q-diff-buffer-copied-p)))
     (funcall agent-q-diff-buffer-end-function agent-q-diff-buffer-review 'killed)))
 
 (defconst agent-q-diff-list-buffer-name "*Agent-Q Reviews*"

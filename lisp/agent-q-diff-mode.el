@@ -430,6 +430,17 @@ In a diff that was not made from a review, carry it out."
 
 (agent-q-diff-menu--define agent-q-diff-mode-map)
 
+(defun agent-q-diff-mode-own-command-p (command)
+  "Return non-nil if COMMAND, or what it is an alias of, works on the diff buffer."
+  (and (symbolp command)
+       (memq 'agent-q-diff-mode (function-get command 'command-modes))))
+
+(defun agent-q-diff-mode--widen ()
+  "Undo any narrowing of this buffer if one of its own commands is to run.
+They move to hunks, show them and read their lines."
+  (when (and (buffer-narrowed-p) (agent-q-diff-mode-own-command-p this-command))
+    (widen)))
+
 (defun agent-q-diff-mode-own-keys (map)
   "Give the keys of MAP precedence over those of read-only diff buffers."
   (setq-local minor-mode-overriding-map-alist
@@ -455,6 +466,7 @@ In a diff that was not made from a review, carry it out."
   (agent-q-diff-fontify-set-up)
   (agent-q-diff-navigation-set-up)
   (agent-q-diff-menu--set-up)
+  (add-hook 'pre-command-hook #'agent-q-diff-mode--widen nil t)
   (agent-q-diff-mode-own-keys agent-q-diff-mode-map))
 
 ;; Emacs 28 omits from a keymap in a docstring the keys that another active

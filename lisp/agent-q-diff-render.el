@@ -252,10 +252,37 @@ The header line names it.  The lines stay in the text, for the commands of
         agent-q-diff-buffer-n-below 0)
   (delete-all-overlays))
 
+(defvar-local agent-q-diff-render--home nil
+  "In a copy of a diff buffer, that diff buffer.")
+
+(defun agent-q-diff-render-say-where ()
+  "Say in which buffer the review is of which this buffer is a copy."
+  (interactive)
+  (user-error (if (buffer-live-p agent-q-diff-render--home)
+                  "This is a copy; the review is in the buffer %s"
+                "This is a copy of a review's buffer, which is gone")
+              agent-q-diff-render--home))
+
+(defun agent-q-diff-render--own-keys (map)
+  "Return a keymap with the keys of MAP that work on a review; they say where it is."
+  (let ((saying (make-sparse-keymap)))
+    ;; Without those of `diff-mode'.
+    (map-keymap-internal
+     (lambda (event binding)
+       (cond
+        ((keymapp binding)
+         (define-key saying (vector event) (agent-q-diff-render--own-keys binding)))
+        ((agent-q-diff-mode-own-command-p (if (eq 'menu-item (car-safe binding))
+                                              (nth 2 binding)
+                                            binding))
+         (define-key saying (vector event) #'agent-q-diff-render-say-where))))
+     map)
+    saying))
+
 (defun agent-q-diff-render--make-plain ()
-  "Make this buffer, an indirect clone of a diff buffer, one without a review.
+  "Make this buffer, a copy of a diff buffer, one without a review.
 It has the text of the diff buffer, but where hunks and headings are is
-only known there."
+only known there, as the keys say here."
   (agent-q-diff-render--forget-review)
   (setq agent-q-diff-buffer-path nil
         header-line-format nil)
@@ -265,7 +292,18 @@ only known there."
   ;; These open files, start a process, or turn on modes that the text names.
   (setq-local diff-refine nil)
   (setq-local diff-font-lock-syntax nil)
+  (setq agent-q-diff-render--home agent-q-diff-buffer-home)
+  (agent-q-diff-mode-own-keys (agent-q-diff-render--own-keys agent-q-diff-mode-map))
   (setq buffer-read-only t))
+
+(defun agent-q-diff-render--make-copy-plain ()
+  "Do what `agent-q-diff-render--make-plain' does if no hook did it when it was made.
+The command that is to run says where the review is."
+  (when (agent-q-diff-buffer-copied-p)
+    (let ((is-own (agent-q-diff-mode-own-command-p this-command)))
+      (agent-q-diff-render--make-plain)
+      (when is-own
+        (setq this-command #'agent-q-diff-render-say-where)))))
 
 (defun agent-q-diff-render--has-hook-p (mode)
   "Return non-nil if the user has a hook for MODE, which must see all hunks."
@@ -318,6 +356,8 @@ for the header."
       (set-window-start window (point-min))
       (agent-q-diff-current-appear window))
     (add-hook 'clone-indirect-buffer-hook #'agent-q-diff-render--make-plain nil t)
+    (add-hook 'clone-buffer-hook #'agent-q-diff-render--make-plain nil t)
+    (add-hook 'pre-command-hook #'agent-q-diff-render--make-copy-plain -99 t)
     (add-hook 'kill-buffer-query-functions #'agent-q-diff-lifecycle-query-kill-buffer nil t)
     (add-hook 'kill-buffer-hook #'agent-q-diff-lifecycle-buffer-killed nil t)
     ;; Last, since this may kill the buffer.

@@ -174,16 +174,13 @@ Each line is (BEG ROW HEIGHT).  TOPS is as from
 (defun agent-q-diff-side--blank (lines window)
   "Show each of LINES, (BEG . END), as a blank row in WINDOW."
   (pcase-dolist (`(,beg . ,end) lines)
-    (save-excursion
-      (goto-char beg)
-      ;; A marker of a missing line end is a row of its own.
-      (while (< (point) end)
-        (agent-q-diff-side--put (point) (line-end-position) window
-                                'display (propertize " " 'face '(agent-q-diff-filler default))
-                                'evaporate t)
-        (agent-q-diff-side--put (point) (line-beginning-position 2) window
-                                'face '(agent-q-diff-filler default) 'evaporate t)
-        (forward-line)))))
+    ;; A marker of a missing line end is a row of its own.
+    (agent-q-diff-buffer-each-line (1- beg) end
+      (agent-q-diff-side--put (point) (line-end-position) window
+                              'display (propertize " " 'face '(agent-q-diff-filler default))
+                              'evaporate t)
+      (agent-q-diff-side--put (point) (line-beginning-position 2) window
+                              'face '(agent-q-diff-filler default) 'evaporate t))))
 
 (defconst agent-q-diff-side--nothing (cons "" (string-to-multibyte ""))
   "Two empty strings that are not the same: for the old lines and the new ones.
@@ -243,17 +240,13 @@ OLD-ROWS and NEW-ROWS are lists with their rows."
 (defun agent-q-diff-side--lines (beg end)
   "Return a vector of the lines of the hunk from BEG to END, each (BEG . END).
 END is where the next line begins.  A no-newline marker is part of its line."
-  (save-excursion
-    (goto-char beg)
-    (forward-line)
-    (vconcat
-     (cl-loop while (and (< (point) end) (not (eobp)))
-              collect (cons (point)
-                            (progn
-                              (forward-line)
-                              (when (eq ?\\ (char-after))
-                                (forward-line))
-                              (point)))))))
+  (let ((lines nil))
+    (agent-q-diff-buffer-each-line beg end
+      (let ((next (line-beginning-position 2)))
+        (if (and lines (eq ?\\ (char-after)))
+            (setcdr (car lines) next)
+          (push (cons (point) next) lines))))
+    (vconcat (nreverse lines))))
 
 (defun agent-q-diff-side--lay-hunk (hunk beg end)
   "Lay out HUNK, which is from BEG to END, unless it is, or parts are hidden."
@@ -524,6 +517,7 @@ By default, that is the selected window."
 DELETE is as for `filter-buffer-substring-function'."
   (let ((filter (or (cadr (assq 'filter-buffer-substring-function agent-q-diff-side--before))
                     (default-value 'filter-buffer-substring-function)))
+        (end (min end (point-max)))
         (texts nil))
     (if (or delete (not (eq (current-buffer) (window-buffer))))
         (funcall filter beg end delete)

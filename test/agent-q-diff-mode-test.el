@@ -7,6 +7,8 @@
 ;;; Code:
 
 (require 'agent-q-diff-test-help)
+(require 'agent-q-diff-side)
+(require 'agent-q-diff-in-file)
 
 ;;; Help and menus
 
@@ -151,6 +153,195 @@
                       "^TAB +fold" "^v +select"))
         (should (string-match-p line text)))
       (should-not (string-search "M-x" text)))))
+
+;;; Each key, in a buffer that is narrowed, or a copy of the review's
+
+(defconst aqd-mode-narrowings
+  '((in-hunk . (progn (search-forward "line 20")
+                      (narrow-to-region (line-beginning-position -2) (line-end-position 2))))
+    (to-a-line . (progn (search-forward "line 20")
+                        (narrow-to-region (line-beginning-position) (line-end-position))))
+    (to-a-header . (progn (or (search-forward "@@ -17" nil t)
+                               (search-forward "line 17"))
+                          (narrow-to-region (line-beginning-position) (line-end-position))))
+    (to-nothing . (progn (search-forward "line 20")
+                         (narrow-to-region (point) (point)))))
+  "Alist from names to forms that narrow the buffer with three hunks.")
+
+(defun aqd-mode-keys (map)
+  "Return the keys that have a command in MAP itself, a list of vectors."
+  (let ((keys nil))
+    (map-keymap-internal
+     (lambda (event binding)
+       (cond
+        ((memq event '(remap menu-bar tool-bar 27)))
+        ((keymapp binding)
+         (setq keys (append (mapcar (lambda (rest) (vconcat (vector event) rest))
+                                    (aqd-mode-keys binding))
+                            keys)))
+        (binding (push (vector event) keys))))
+     map)
+    (sort keys (lambda (one other) (string< (key-description one) (key-description other))))))
+
+(defun aqd-mode-effect (review keys)
+  "Press KEYS in the selected window; return what became of REVIEW by that.
+It is (MARKS TEXT DISK SAID HUNK), or (ERROR), for an error that no user should see."
+  (let* ((command (key-binding keys))
+         (buffer (agent-q-diff-session-buffer review))
+         (said nil)
+         (err (cl-letf* (((symbol-function 'message)
+                          (lambda (format &rest arguments)
+                            (when (and format (not (equal format "Mark set")))
+                              (push (apply #'format format arguments) said))))
+                         ((symbol-function 'y-or-n-p) (lambda (&rest _) (signal 'quit nil))))
+                (condition-case err
+                    ;; A key that asks gets no answer.
+                    (ignore (execute-kbd-macro (vconcat keys "\C-g")))
+                  ((user-error quit beginning-of-buffer end-of-buffer buffer-read-only) err)
+                  (error (list 'lisp-error err))))))
+    (if (or (eq 'lisp-error (car err))
+            (seq-some (lambda (text) (string-match-p "^Error " text)) said))
+        (list err said)
+      (list (and (buffer-live-p buffer)
+                 (buffer-local-value 'agent-q-diff-buffer-change buffer)
+                 (agent-q-diff-change-engine
+                  (buffer-local-value 'agent-q-diff-buffer-change buffer))
+                 (agent-q-diff-change-marks
+                  (buffer-local-value 'agent-q-diff-buffer-change buffer)))
+            (when-let ((target (find-buffer-visiting aqd-file)))
+              (with-current-buffer target
+                (save-restriction
+                  (widen)
+                  (buffer-string))))
+            (aqd-disk)
+            (substring-no-properties
+             (string-replace (file-name-directory aqd-file) ""
+                             (or (if (eq 'user-error (car err)) (cadr err) (car said)) "")))
+            ;; Emacs's own commands stay where a buffer is narrowed to.
+            (and (buffer-live-p buffer)
+                 (not (memq command '(beginning-of-buffer end-of-buffer scroll-down-command)))
+                 (with-current-buffer buffer
+                   (agent-q-diff-buffer-hunk-at-point)))))))
+
+(defun aqd-mode-effects (view prepare)
+  "Return (KEYS . EFFECT) of each key in VIEW after PREPARE, a form.
+Each is pressed in a review of its own, of three hunks; VIEW is `diff', `side' or
+`in-file'.  The keys are printed before they are pressed."
+  (mapcar
+   (lambda (keys)
+     (aqd-with-file aqd-original-of-three
+       (message "%s" (key-description keys))
+       (aqd-with-frame 120 30
+         (let ((review (let ((inhibit-message t))
+                         (aqd-begin-review aqd-original-of-three aqd-modified-of-three))))
+           (switch-to-buffer (agent-q-diff-session-buffer review))
+           (delete-other-windows)
+           (goto-char (point-min))
+           (pcase view
+             ('side (agent-q-diff-side-by-side-mode))
+             ('in-file (agent-q-diff-in-file)))
+           (eval prepare t)
+           (set-window-point nil (point))
+           (jit-lock-mode 1)
+           (run-hook-with-args 'jit-lock-functions (point-min) (point-max))
+           (prog1 (cons (key-description keys) (aqd-mode-effect review keys))
+             (when (memq review (agent-q-diff-open-reviews))
+               (let ((inhibit-message t))
+                 (agent-q-diff-cancel review))))))))
+   (aqd-mode-keys (if (eq view 'in-file) agent-q-diff-in-file-mode-map agent-q-diff-mode-map))))
+
+(defun aqd-mode-effects-in-child (view prepare)
+  "Return what `aqd-mode-effects' returns for VIEW and PREPARE in another Emacs.
+Fail, and say which key it was, if that one hangs."
+  (let* ((output (generate-new-buffer " *aqd-child*"))
+         (errors (generate-new-buffer " *aqd-child-errors*"))
+         (child (make-process
+                 :name "aqd-child" :buffer output :stderr errors :noquery t
+                 :connection-type 'pipe
+                 :command (list (expand-file-name invocation-name invocation-directory)
+                                "-Q" "--batch" "-L" aqd-lisp-directory
+                                "-L" (file-name-directory (locate-library "agent-q-diff-test-help"))
+                                "-l" "agent-q-diff-mode-test" "--eval"
+                                (format "(let (print-length print-level) (print (aqd-mode-effects '%S '%S)))"
+                                        view prepare)))))
+    (set-process-sentinel child #'ignore)
+    (unwind-protect
+        (with-timeout (120 (ert-fail (format "A key hangs: %s"
+                                             (with-current-buffer errors (buffer-string)))))
+          (while (accept-process-output child))
+          (with-current-buffer output
+            (goto-char (point-max))
+            (condition-case nil
+                (progn
+                  ;; Above it, Emacs has printed that keys were quit.
+                  (re-search-backward "^((")
+                  (read (current-buffer)))
+              (error (ert-fail (with-current-buffer errors (buffer-string)))))))
+      (delete-process child)
+      (kill-buffer output)
+      (kill-buffer errors))))
+
+(defun aqd-mode-should-have-same-effects (view &optional refusal)
+  "Check that each key does in VIEW the same in a narrowed buffer as in a whole one.
+If REFUSAL is non-nil, a key may say that instead, a regexp, and decide less."
+  (pcase-dolist (`(,name . ,narrow) aqd-mode-narrowings)
+    (let ((whole (aqd-mode-effects view `(progn ,narrow (widen)))))
+      (pcase-dolist (`(,keys . ,effect) (aqd-mode-effects-in-child view narrow))
+        (let ((expected (cdr (assoc keys whole))))
+          (ert-info ((format "%s, %s" name keys))
+            (if (not (and refusal (string-match-p refusal (or (nth 3 effect) ""))))
+                (should (equal effect expected))
+              (cl-mapc (lambda (mark other)
+                         (should (memq mark (list other nil))))
+                       (car effect) (or (car expected) '(applied applied applied))))))))))
+
+(ert-deftest aqd-mode-each-key-does-in-a-narrowed-buffer-what-it-does-in-a-whole-one ()
+  (aqd-mode-should-have-same-effects 'diff))
+
+(ert-deftest aqd-mode-each-key-does-so-side-by-side-as-well ()
+  :tags '(slow)
+  (aqd-mode-should-have-same-effects 'side))
+
+(ert-deftest aqd-mode-each-key-does-so-in-a-narrowed-file-or-says-that-it-is-narrowed ()
+  :tags '(slow)
+  (aqd-mode-should-have-same-effects 'in-file "outside the narrowed part of target.txt; C-x n w"))
+
+(ert-deftest aqd-mode-each-key-says-in-a-copy-of-the-diff-buffer-where-the-review-is ()
+  (dolist (copy '((clone-buffer)
+                  (clone-indirect-buffer nil nil)
+                  (make-indirect-buffer (current-buffer) "copy" t)))
+    (pcase-dolist (`(,keys ,marks ,_ ,disk ,said)
+                   (aqd-mode-effects-in-child 'diff `(progn (search-forward "line 20")
+                                                            (switch-to-buffer ,copy))))
+      (ert-info ((format "%s, %s" copy keys))
+        (should (equal marks '(nil nil nil)))
+        (should (equal disk aqd-original-of-three))
+        (should (or (member keys '("0" "1" "2" "3" "4" "5" "6" "7" "8" "9"
+                                   "<" ">" "DEL" "S-SPC" "J"))
+                    (equal said "This is a copy; the review is in the buffer *Agent-Q Diff: target.txt*")))))))
+
+(ert-deftest aqd-mode-a-copy-of-the-diff-buffer-can-be-killed ()
+  (dolist (copy '((clone-buffer)
+                  (clone-indirect-buffer nil nil)
+                  (make-indirect-buffer (current-buffer) "copy" t)))
+    (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+      (with-current-buffer (aqd-in-diff review (eval copy t))
+        (kill-buffer))
+      (should (memq review (agent-q-diff-open-reviews)))
+      (aqd-in-diff review
+        (agent-q-diff-accept-all))
+      (should (equal (aqd-disk) aqd-modified-of-two)))))
+
+(ert-deftest aqd-mode-a-copy-of-a-typed-diff-has-a-review-of-its-own ()
+  (aqd-with-diff aqd-bare-diff-of-two
+    (agent-q-diff-buffer-context)
+    (let ((change agent-q-diff-buffer-change))
+      (with-current-buffer (make-indirect-buffer (current-buffer) "copy" t)
+        (agent-q-diff-buffer-context)
+        (should-not (eq change agent-q-diff-buffer-change))
+        (kill-buffer))
+      (agent-q-diff-buffer-context)
+      (should (eq change agent-q-diff-buffer-change)))))
 
 (provide 'agent-q-diff-mode-test)
 ;;; agent-q-diff-mode-test.el ends here
