@@ -241,7 +241,7 @@ does not return, they are removed again."
      (agent-q-diff-operation--complete
       (lambda ()
         (unless (zerop (logand mode agent-q-diff-operation--execute))
-          (set-file-modes path (logior (file-modes path) agent-q-diff-operation--execute)))
+          (set-file-modes path (agent-q-diff-file-executable-modes (file-modes path))))
         (agent-q-diff-operation--note-disk file))
       (lambda ()
         (delete-file path)))

@@ -84,6 +84,13 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending-look'."
                                                       ((/= 0 mode) path))
           (agent-q-diff-file-change-new-path change) (and (/= 0 new-mode) path)
           (agent-q-diff-file-change-is-created change) (= 0 mode)
+          (agent-q-diff-file-change-deleted change)
+          (and (= 0 new-mode)
+               (let ((modes (logand #o666 (default-file-modes))))
+                 (cons (if (= 0 (logand #o111 mode))
+                           modes
+                         (agent-q-diff-file-executable-modes modes))
+                       bytes)))
           (agent-q-diff-file-change-operations change)
           (cond
            (is-link

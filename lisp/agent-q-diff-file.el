@@ -536,6 +536,10 @@ See `agent-q-diff-file-replace'."
 
 ;;;; Directories
 
+(defun agent-q-diff-file-executable-modes (modes)
+  "Return MODES, those of a file, with the bits by which a new file is executable."
+  (logior modes (logand #o111 (default-file-modes))))
+
 (defun agent-q-diff-file-missing-directories (path)
   "Return the directories above the file PATH that do not exist yet.
 The innermost comes first."

@@ -211,7 +211,7 @@ Both are (MODE . BYTES).  NOW can be brought back, too."
         (agent-q-diff-file-write-bytes path bytes)
         (unless (= mode (car (agent-q-diff-reviewed-state path)))
           (set-file-modes path (if (= mode #o100755)
-                                   (logior (file-modes path) #o100)
+                                   (agent-q-diff-file-executable-modes (file-modes path))
                                  (logand (file-modes path) (lognot #o111))))))))
   (when-let ((buffer (find-buffer-visiting path)))
     (agent-q-diff-disk-sync buffer))
@@ -222,7 +222,8 @@ Both are (MODE . BYTES).  NOW can be brought back, too."
 LEFT, NOW and HAD are what the file held after that, what it holds now and
 what it had, each (MODE . BYTES)."
   (agent-q-diff-taken-out--check-text entry left now had)
-  (pcase-let* ((`(,left ,now-text ,had)
+  (pcase-let* ((mode (car had))
+               (`(,left ,now-text ,had)
                 (mapcar (lambda (state)
                           (agent-q-diff-pending-decoded (cdr state) path))
                         (list left now had)))
@@ -234,7 +235,7 @@ what it had, each (MODE . BYTES)."
       (user-error "%s has these lines already" (agent-q-diff-taken-out--name entry)))
     (let ((review (agent-q-diff-review-change
                    (list (if (= 0 (car now))
-                             (list :path path :content had)
+                             (list :path path :content had :mode (logand #o777 mode))
                            (list :path path :original now-text :modified merged)))
                    (format "What was taken out at %s" (agent-q-diff-taken-out--when entry))
                    nil)))

@@ -187,6 +187,35 @@
         (aqd-pending-do #'agent-q-diff-reject-hunk 1)
         (should-not (aqd-pending-staged))))))
 
+(ert-deftest aqd-pending-a-deleted-executable-comes-back-executable ()
+  (aqd-with-repository
+    (cl-flet ((modes () (and (file-exists-p "run.sh") (file-modes "run.sh"))))
+      (aqd-pending-put "run.sh" "run\n")
+      (set-file-modes "run.sh" #o755)
+      (aqd-pending-git "add" ".")
+      (aqd-pending-git "commit" "-qm" "more")
+      (cl-letf (((symbol-function 'y-or-n-p) #'always))
+        (agent-q-diff-review-changes))
+      (delete-file "run.sh")
+      (let ((review nil))
+        (aqd-with-pending
+          (setq review agent-q-diff-buffer-review)
+          (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+          (should (equal #o755 (modes)))
+          (agent-q-diff-undo)
+          (should-not (modes))
+          (agent-q-diff-redo)
+          (should (equal #o755 (modes)))
+          (agent-q-diff-undo)
+          (agent-q-diff-accept-hunk)
+          (aqd-said (agent-q-diff-finish nil t)))
+        (should-not (modes))
+        ;; Also when it is looked at again.
+        (with-current-buffer (agent-q-diff-look-again review)
+          (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+          (should (equal #o755 (modes)))
+          (aqd-said (agent-q-diff-finish)))))))
+
 (ert-deftest aqd-pending-kinds-of-files-are-staged ()
   (aqd-with-repository
     (aqd-pending-put "gone.txt" "gone\n")

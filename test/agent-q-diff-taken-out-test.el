@@ -47,6 +47,33 @@
 
 ;;;; Brought back
 
+(ert-deftest aqd-taken-out-brings-an-executable-back-executable ()
+  (aqd-with-repository
+    (let* ((run (aqd-pending-name "run.sh"))
+           (kill (lambda ()
+                   (when (find-buffer-visiting run)
+                     (kill-buffer (find-buffer-visiting run))))))
+      (aqd-taken-put "run.sh" "run\n")
+      (set-file-modes run #o755)
+      (aqd-with-pending (aqd-taken-reject 0))
+      (should-not (file-exists-p run))
+      (aqd-taken-press 1 "b")
+      (should (equal #o755 (file-modes run)))
+      ;; In a review, too, if it was deleted since.
+      (funcall kill)
+      (aqd-taken-put "run.sh" aqd-pending-text)
+      (agent-q-diff-mark-reviewed)
+      (aqd-taken-put "run.sh" aqd-pending-written)
+      (aqd-with-pending (aqd-taken-reject 1))
+      (delete-file run)
+      (funcall kill)
+      (aqd-taken-press 1 "b")
+      (let ((review (car (agent-q-diff-open-reviews))))
+        (with-current-buffer (agent-q-diff-session-buffer review)
+          (agent-q-diff-accept-all)))
+      (should (equal #o755 (file-modes run)))
+      (should (equal aqd-pending-written (aqd-taken-has "run.sh"))))))
+
 (ert-deftest aqd-taken-out-brings-back-the-same-bytes ()
   (aqd-with-repository
     (aqd-taken-put "f.txt" aqd-pending-written)
