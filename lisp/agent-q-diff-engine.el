@@ -212,19 +212,24 @@ Text that is not valid UTF-8 comes as bytes; ASCII is returned as it is."
 (defun agent-q-diff-engine-call (function &rest arguments)
   "Call FUNCTION of the module with ARGUMENTS.
 Strings are passed as they are, which is cheapest.  If Emacs refuses one
-because it has raw bytes, all are encoded and passed again.  If the module
-was loaded before the Lisp files were upgraded, signal
-`agent-q-diff-no-module'."
+because it has raw bytes, all are encoded and passed again, also those in lists
+and vectors.  If the module was loaded before the Lisp files were upgraded,
+signal `agent-q-diff-no-module'."
   (agent-q-diff-build-ensure)
   (condition-case nil
       (apply function arguments)
     (rust-module-non-unicode-string
-     (apply function
-            (mapcar (lambda (argument)
-                      (if (stringp argument)
-                          (encode-coding-string argument 'utf-8-emacs-unix)
-                        argument))
-                    arguments)))))
+     (apply function (agent-q-diff-engine--encoded arguments)))))
+
+(defun agent-q-diff-engine--encoded (value)
+  "Return VALUE, an argument for the module, with its strings as bytes."
+  (cond
+   ((stringp value) (encode-coding-string value 'utf-8-emacs-unix))
+   ((consp value)
+    (cons (agent-q-diff-engine--encoded (car value))
+          (agent-q-diff-engine--encoded (cdr value))))
+   ((vectorp value) (vconcat (mapcar #'agent-q-diff-engine--encoded value)))
+   (t value)))
 
 ;;;; Reviews
 

@@ -101,8 +101,9 @@ An operation has only words for itself."
 DIFF is as from `agent-q-diff-round-diff'."
   (let* ((lines (split-string diff "\n"))
          (others (seq-filter (lambda (line) (string-prefix-p " " line)) lines)))
-    (cons (agent-q-diff-module-hash (if (cdr lines) (agent-q-diff-round--changed diff) diff))
-          (agent-q-diff-module-hash (string-join others "\n")))))
+    (cl-flet ((word (text) (agent-q-diff-engine-call #'agent-q-diff-module-hash text)))
+      (cons (word (if (cdr lines) (agent-q-diff-round--changed diff) diff))
+            (word (string-join others "\n"))))))
 
 (defun agent-q-diff-round--changed (diff)
   "Return the changed lines of DIFF, with their signs.

@@ -277,7 +277,8 @@ Line numbers are not among them: they change with the lines above."
       (widen)
       (goto-char (agent-q-diff-buffer-position hunk))
       (forward-line)
-      (agent-q-diff-module-hash
+      (agent-q-diff-engine-call
+       #'agent-q-diff-module-hash
        (buffer-substring-no-properties (point) (agent-q-diff-buffer-hunk-end hunk))))))
 
 (defun agent-q-diff-waiting-note ()

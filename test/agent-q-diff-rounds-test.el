@@ -77,6 +77,41 @@ When you have handled a comment or a question, call the tool resolve_comment wit
     (should (equal "new.txt: 0 kept, 0 taken out, 1 still pending" (aqd-rounds-play)))
     (should-not (aqd-rounds-read))))
 
+(ert-deftest aqd-rounds-raw-bytes-are-told-as-numbers ()
+  (aqd-with-repository
+    (let ((odd (string-to-multibyte "a\200b"))
+          (name (string-to-multibyte "g\200.txt")))
+      (aqd-pending-put name "1\n2\n")
+      (agent-q-diff-mark-reviewed)
+      (agent-q-diff-module-begin-turn default-directory "Codex" "s" "do it")
+      (aqd-pending-put "f.txt" (encode-coding-string
+                                (aqd-numbered 30 `((3 . ,odd) (15 . ,(concat odd "!")) (27 . "x")))
+                                'utf-8-emacs))
+      (aqd-pending-put name "1\n3\n")
+      (aqd-rounds-play
+        ;; While the agent works, it waits.
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (agent-q-diff-waiting-note)
+        (agent-q-diff-comment-hunk (concat odd " is odd") 0)
+        (agent-q-diff-comment-hunk (concat "why " odd) 1)
+        (agent-q-diff-comment-hunk (concat "file " odd) 3)
+        (agent-q-diff-comment (concat "all " odd))
+        (agent-q-diff-waiting-note)
+        (agent-q-diff-module-end-turns default-directory)
+        (agent-q-diff-waiting--carry-out)
+        (aqd-pending-do #'agent-q-diff-reject-hunk 3))
+      (let ((told (agent-q-diff-told-message default-directory)))
+        (dolist (part '("- f.txt, line 3. The user says: a\\200b is odd\n    -line 3\n    +a\\200b\n"
+                        "- g<80>.txt, line 2. The user says: file a\\200b\n    -2\n    +3\n"
+                        "] f.txt, line 15: why a\\200b\n    > a\\200b!\n"
+                        "] all of it: all a\\200b\n"))
+          (should (string-search part told)))
+        (should-not (string-match-p (string-to-multibyte "[\200-\377]") told))
+        (should (string-search "Comment 1 is handled" (agent-q-diff-told-answer "1" odd)))
+        (agent-q-diff-copy-message)
+        (should (equal (current-kill 0) (agent-q-diff-told-message default-directory)))
+        (should (json-serialize (vector (aqd-rounds-call "review_comments"))))))))
+
 (ert-deftest aqd-rounds-what-was-rejected-comes-back-with-its-reason ()
   (aqd-with-repository
     (aqd-rounds-write '((3 . "three") (27 . "x")))

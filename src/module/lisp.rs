@@ -64,6 +64,18 @@ pub(crate) fn text<'e>(env: &'e Env, bytes: &[u8]) -> Result<Value<'e>> {
     }
 }
 
+/// Returns the string `value`, of what somebody says; bytes of it that are no UTF-8 become visible, as `\200`.
+pub(crate) fn said(value: Value) -> Result<String> {
+    let bytes = value.clone_string_contents()?;
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        let invalid = chunk.invalid().iter();
+        text.extend(invalid.map(|byte| format!("\\{byte:o}")));
+    }
+    Ok(text)
+}
+
 pub(crate) fn list<'e, T: IntoLisp<'e>>(env: &'e Env, items: Vec<T>) -> Result<Value<'e>> {
     let nil = env.intern("nil")?;
     items

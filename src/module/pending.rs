@@ -15,7 +15,7 @@ use agent_q_diff_reviewed::{
 };
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 
-use crate::lisp::{Signal, answer, catching_panics, elements, list, signal, text, vector};
+use crate::lisp::{Signal, answer, catching_panics, elements, list, said, signal, text, vector};
 
 impl Signal for ProjectError {
     fn symbol(&self) -> &'static str {
@@ -655,7 +655,10 @@ fn note_hunks(env: &Env, folder: Value, files: Value) -> Result<()> {
                 let note: Vector = note.into_rust()?;
                 Ok(HunkNote {
                     hunk: note.get(0)?,
-                    comment: note.get::<Option<String>>(1)?.unwrap_or_default(),
+                    comment: match note.get::<Value>(1)? {
+                        comment if comment.is_not_nil() => said(comment)?,
+                        _ => String::new(),
+                    },
                     is_waiting: note.get::<Value>(2)?.is_not_nil(),
                 })
             });

@@ -6,7 +6,7 @@ use agent_q_diff_reviewed::rounds::{KINDS, Rejected, SIDES, STATES, word};
 use agent_q_diff_reviewed::{Digest, Placed};
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 
-use crate::lisp::{answer, catching_panics, elements, list, text, vector};
+use crate::lisp::{answer, catching_panics, elements, list, said, text, vector};
 use crate::pending::{since_for_lisp, turn_members, with_project};
 
 /// Returns which of `words` the symbol `value` is.
@@ -41,10 +41,11 @@ fn comment(
     path: Value,
     lines: Value,
     kind: Value,
-    comment: String,
+    comment: Value,
 ) -> Result<u64> {
     catching_panics(env, || {
         let path = path.clone_string_contents()?;
+        let comment = said(comment)?;
         let kind = meaning(env, &KINDS, kind)?;
         let place = match lines.is_not_nil() {
             false => None,
@@ -66,8 +67,9 @@ fn comment(
 ///
 /// KIND is as for `agent-q-diff-module-comment'.  Agents are told anew.
 #[defun]
-fn edit_comment(env: &Env, folder: Value, id: u64, kind: Value, comment: String) -> Result<()> {
+fn edit_comment(env: &Env, folder: Value, id: u64, kind: Value, comment: Value) -> Result<()> {
     catching_panics(env, || {
+        let comment = said(comment)?;
         let kind = meaning(env, &KINDS, kind)?;
         with_project(env, folder, false, |project| {
             answer(env, project.edit_comment(id, kind, &comment))
@@ -93,8 +95,9 @@ fn set_comment(env: &Env, folder: Value, id: u64, state: Value) -> Result<()> {
 /// The comment is handled by that.  If the user has closed it, or there is none,
 /// signal an error.
 #[defun]
-fn answer_comment(env: &Env, folder: Value, id: u64, who: String, reply: String) -> Result<()> {
+fn answer_comment(env: &Env, folder: Value, id: u64, who: Value, reply: Value) -> Result<()> {
     catching_panics(env, || {
+        let (who, reply) = (said(who)?, said(reply)?);
         with_project(env, folder, false, |project| {
             answer(env, project.answer(id, &who, &reply))
         })
@@ -178,12 +181,13 @@ fn queue_message(
     env: &Env,
     folder: Value,
     to: Value,
-    message: String,
+    message: Value,
     comments: Value,
 ) -> Result<u64> {
     catching_panics(env, || {
-        let to = elements(to)?.into_iter().map(Value::into_rust);
+        let to = elements(to)?.into_iter().map(said);
         let to: Vec<String> = to.collect::<Result<_>>()?;
+        let message = said(message)?;
         let comments = ids(comments)?;
         with_project(env, folder, false, |project| {
             answer(env, project.queue_message(&to, &message, &comments))
@@ -255,9 +259,9 @@ fn note_rejected(env: &Env, folder: Value, hunks: Value) -> Result<()> {
                 hunk: hunk.get(1)?,
                 context: hunk.get(2)?,
                 time: hunk.get(3)?,
-                reason: hunk.get(4)?,
+                reason: said(hunk.get(4)?)?,
                 line: hunk.get(5)?,
-                lines: hunk.get(6)?,
+                lines: said(hunk.get(6)?)?,
                 is_told: hunk.get::<Value>(7)?.is_not_nil(),
             })
         });
