@@ -216,8 +216,7 @@ The decisions stand even if that cannot be stored."
         (unless (seq-some (lambda (review)
                             (eq change (agent-q-diff-session-change review)))
                           (agent-q-diff-open-reviews))
-          (agent-q-diff-told-queue-now
-           (agent-q-diff-round-root (agent-q-diff-round-of change)))))
+          (agent-q-diff-told-queue-decided change)))
     (error
      (agent-q-diff-base-warn
       (format "The decision is recorded, but what the agent is told of it is not: %s"

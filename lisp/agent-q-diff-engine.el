@@ -52,6 +52,7 @@
                   drawn
                   edit-outside
                   end-turns
+                  facts-in
                   fail
                   file-has-original
                   files

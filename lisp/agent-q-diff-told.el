@@ -104,12 +104,12 @@ REVIEW."
   "Queue the message about CHANGE of ROUND.
 Return words for who will read it, or nil if there is nothing to be told."
   (let ((in-files (agent-q-diff-told--in-files change)))
+    (agent-q-diff-told--note-on-disk change round in-files)
     (agent-q-diff-told--queue-text
      (agent-q-diff-round-root round)
      (agent-q-diff-told--text (agent-q-diff-round-root round)
                               (agent-q-diff-told--counts change in-files)
-                              (agent-q-diff-told--back change round)
-                              (agent-q-diff-told--again change round in-files))
+                              (agent-q-diff-told--back change round))
      (agent-q-diff-told--agents change))))
 
 (defun agent-q-diff-told--queue-text (root text to)
@@ -177,13 +177,16 @@ IN-FILES is as from `agent-q-diff-told--in-files'."
                                              (memq this-in-file in-file)))))
                   (and (< 0 n) (list (format (ngettext one many n) n))))))
       (string-join
-       (append (clause 'applied '(t nil unsaved) "%d hunk kept" "%d hunks kept")
+       (append (clause 'applied '(t nil unsaved unknown) "%d hunk kept" "%d hunks kept")
                (clause 'rejected '(nil) "%d hunk undone" "%d hunks undone")
                (clause 'rejected '(unsaved) "%d hunk undone (in Emacs only, not saved yet)"
                        "%d hunks undone (in Emacs only, not saved yet)")
+               (clause 'rejected '(unknown)
+                       "%d hunk undone (in Emacs only; what the file has of it is not known)"
+                       "%d hunks undone (in Emacs only; what the files have of them is not known)")
                (clause 'rejected '(t) "%d hunk undone (but in the files again)"
                        "%d hunks undone (but in the files again)")
-               (clause nil '(t unsaved) "%d hunk undecided (still in the files)"
+               (clause nil '(t unsaved unknown) "%d hunk undecided (still in the files)"
                        "%d hunks undecided (still in the files)")
                (clause nil '(nil) "%d hunk undecided (not in the files any more)"
                        "%d hunks undecided (not in the files any more)"))
@@ -191,66 +194,102 @@ IN-FILES is as from `agent-q-diff-told--in-files'."
 
 (defun agent-q-diff-told--in-files (change)
   "Return for each hunk of CHANGE if the file on disk has it, a list.
-The values are t, nil, and `unsaved' if the file has it, but the buffer, which
-is not saved, does not."
-  (cl-loop with all-edits = (vconcat
-                             (mapcar (lambda (file)
-                                       (agent-q-diff-told--unsaved
-                                        (agent-q-diff-file-change-path file)))
-                                     (agent-q-diff-change-files change)))
-           for hunk below (length (agent-q-diff-module-marks (agent-q-diff-change-engine change)))
-           for file = (agent-q-diff-change-file-of change hunk)
-           for edits = (aref all-edits (agent-q-diff-change-file-index change hunk))
-           for is-in = (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change hunk))
-           collect (cond
-                    ((agent-q-diff-change-operation-of change hunk) (and is-in t))
-                    ((or (agent-q-diff-file-change-is-lost file)
-                         (not (agent-q-diff-told--file-p (agent-q-diff-file-change-path file))))
-                     nil)
-                    (edits
-                     (let ((more (agent-q-diff-told--more (agent-q-diff-round-diff change hunk)
-                                                          edits)))
-                       (cond
-                        (is-in (<= 0 more))
-                        ((< 0 more) 'unsaved))))
-                    (t (and is-in t)))))
+The values are t, nil, `unsaved' if the file has it, or a part of it, but the
+buffer, which is not saved, does not, and `unknown' if others have changed its
+lines in the file, or it is unsure where they are."
+  (cl-loop for file in (agent-q-diff-change-files change)
+           for index from 0
+           append (agent-q-diff-told--in-file change file index)))
+
+(defun agent-q-diff-told--in-file (change file index)
+  "Do what `agent-q-diff-told--in-files' does for FILE of CHANGE.
+INDEX is that of FILE."
+  (let* ((hunks (agent-q-diff-change-hunks-of change index))
+         (path (agent-q-diff-file-change-path file))
+         (is-file (and (not (agent-q-diff-file-change-is-lost file))
+                       (agent-q-diff-told--file-p path)))
+         (saved (and is-file (agent-q-diff-told--saved path)))
+         (on-disk (and saved
+                       (agent-q-diff-engine-call
+                        #'agent-q-diff-module-facts-in (agent-q-diff-change-engine change) index
+                        (agent-q-diff-pending-decoded saved path))))
+         (n-operations (- (length hunks) (length on-disk))))
+    (cl-loop for hunk in hunks
+             for nth from 0
+             for is-in = (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change hunk))
+             collect (cond
+                      ((agent-q-diff-change-operation-of change hunk) (and is-in t))
+                      ((not is-file) nil)
+                      ((null saved) (and is-in t))
+                      (t (pcase (nth (- nth n-operations) on-disk)
+                           ('nil nil)
+                           ('unknown 'unknown)
+                           (_ (if is-in t 'unsaved))))))))
 
 (defun agent-q-diff-told--file-p (path)
   "Return non-nil if PATH is a regular file, and no link."
   (and (file-regular-p path)
        (not (file-symlink-p path))))
 
-(defun agent-q-diff-told--unsaved (path)
-  "Return (SAVED . NEW), bytes, if a buffer has unsaved edits of the file PATH.
-Return nil if it has none, or PATH is no file any more."
-  (and (agent-q-diff-told--file-p path)
-       (pcase (agent-q-diff-reviewed-unsaved path)
-         (`(,_ ,_ (,_ . ,saved) . (,_ . ,new)) (cons saved new)))))
+(defun agent-q-diff-told--saved (path)
+  "Return the bytes of the file PATH if a buffer has unsaved edits of it, or nil."
+  (pcase (agent-q-diff-reviewed-unsaved path)
+    (`(,_ ,_ (,_ . ,saved) . ,_) saved)))
 
-(defun agent-q-diff-told--more (lines unsaved)
-  "Return how many more times a file has the change LINES than its buffer.
-LINES are those of a hunk, with their signs, and UNSAVED is as from
-`agent-q-diff-told--unsaved'.  If LINES only remove, the value is how many fewer
-times the file has these.  If no line has a sign, it is 0."
-  (cl-flet* ((with-sign (sign)
-               (mapconcat (lambda (line) (concat (substring line 1) "\n"))
-                          (seq-filter (lambda (line) (string-prefix-p sign line))
-                                      (cdr (split-string (concat "\n" lines) "\n")))
-                          ""))
-             (times (text bytes)
-               (let ((regexp (regexp-quote (encode-coding-string text 'utf-8))))
-                 (with-temp-buffer
-                   (set-buffer-multibyte nil)
-                   (insert bytes)
-                   (how-many regexp (point-min) (point-max)))))
-             (more (text)
-               (if (string-empty-p text)
-                   0
-                 (- (times text (car unsaved)) (times text (cdr unsaved))))))
-    (let ((added (with-sign "+")))
-      (if (string-empty-p added)
-          (- (more (with-sign "-")))
-        (more added)))))
+;;;; What the files still have of what was taken out
+
+(defvar agent-q-diff-told--on-disk (make-hash-table :test #'equal)
+  "Table from (ROOT . KEY), of rejections, to what the file then had of them.
+It is (STATE . DIGEST): STATE is as from `agent-q-diff-told--in-files', other
+than nil, and DIGEST that of the file.  KEY is as from `agent-q-diff-told--key'.")
+
+(defvar agent-q-diff-told--digests (make-hash-table :test #'equal)
+  "Table from names of files to their digests, while a message is made.")
+
+(defun agent-q-diff-told--note-on-disk (change round in-files)
+  "Remember what the files have of the hunks of CHANGE that were taken out in ROUND.
+IN-FILES is as from `agent-q-diff-told--in-files'."
+  (let ((root (agent-q-diff-round-root round))
+        (agent-q-diff-told--digests (make-hash-table :test #'equal)))
+    (cl-loop for mark in (agent-q-diff-module-marks (agent-q-diff-change-engine change))
+             for is-in in in-files
+             for hunk from 0
+             for one = (and (eq mark 'rejected)
+                            (agent-q-diff-round-rejected-now change round hunk))
+             when one
+             do (let ((key (cons root (agent-q-diff-told--key one)))
+                      (path (agent-q-diff-rejected-path one)))
+                  (if is-in
+                      (puthash key (cons is-in (agent-q-diff-told--digest root path))
+                               agent-q-diff-told--on-disk)
+                    (remhash key agent-q-diff-told--on-disk))))))
+
+(defun agent-q-diff-told--digest (root path)
+  "Return a digest of what the file PATH in the project at ROOT holds, or nil."
+  (let* ((name (expand-file-name path root))
+         (known (gethash name agent-q-diff-told--digests 'none)))
+    (if (not (eq known 'none))
+        known
+      (puthash name
+               (and (agent-q-diff-told--file-p name)
+                    (secure-hash 'sha256 (agent-q-diff-file-bytes name)))
+               agent-q-diff-told--digests))))
+
+(defun agent-q-diff-told--on-disk-words (root one)
+  "Return words for what the file of ONE in the project at ROOT has of it still.
+ONE is an `agent-q-diff-rejected'.  If the file was saved since, that is nothing."
+  (pcase (gethash (cons root (agent-q-diff-told--key one)) agent-q-diff-told--on-disk)
+    (`(,state . ,digest)
+     (let ((path (agent-q-diff-rejected-path one)))
+       (if (or (equal digest (agent-q-diff-told--digest root path))
+               (and (eq state 'unsaved)
+                    (agent-q-diff-told--saved (expand-file-name path root))))
+           (pcase-exhaustive state
+             ('unsaved " (only in Emacs so far: the file still has the change, since it is not saved yet)")
+             ('unknown " (only in Emacs so far; what the file has of the change is not known)")
+             ('t " (but the file has it again now)"))
+         "")))
+    (_ "")))
 
 (defun agent-q-diff-told--back (change round)
   "Return what earlier rounds rejected that is in files of CHANGE all the same.
@@ -262,18 +301,6 @@ again, or the user has changed their mind.  ROUND is that of CHANGE."
              for one = (and (not (eq mark 'rejected))
                             (agent-q-diff-round-rejection change round hunk))
              when one collect (agent-q-diff-told--key one))))
-
-(defun agent-q-diff-told--again (change round in-files)
-  "Return what was rejected in CHANGE, and was written again in the same ROUND.
-That is a list as from `agent-q-diff-told--key' each.  IN-FILES is as from
-`agent-q-diff-told--in-files'."
-  (cl-loop for mark in (agent-q-diff-module-marks (agent-q-diff-change-engine change))
-           for is-in in in-files
-           for hunk from 0
-           for one = (and (eq mark 'rejected)
-                          (eq is-in t)
-                          (agent-q-diff-round-rejected-now change round hunk))
-           when one collect (agent-q-diff-told--key one)))
 
 (defconst agent-q-diff-told--max-length 8000
   "Most characters of a message in which many lines are quoted.")
@@ -303,12 +330,13 @@ That is a list as from `agent-q-diff-told--key' each.  IN-FILES is as from
 answer; if you have no such tool, answer in your reply."
   "What agents are told about comments.")
 
-(defun agent-q-diff-told--text (root &optional counts back again)
+(defun agent-q-diff-told--text (root &optional counts back)
   "Return (TEXT . IDS) of the message about what waits in the project at ROOT.
 IDS are those of the comments in it.  Return nil if there is nothing to be told.
-COUNTS is a clause about the review, or nil; BACK and AGAIN are as from
-`agent-q-diff-told--back' and `agent-q-diff-told--again'."
-  (let ((rejected (seq-remove
+COUNTS is a clause about the review, or nil; BACK is as from
+`agent-q-diff-told--back'."
+  (let ((agent-q-diff-told--digests (make-hash-table :test #'equal))
+        (rejected (seq-remove
                    (lambda (one)
                      (or (agent-q-diff-rejected-is-told one)
                          (member (agent-q-diff-told--key one) back)))
@@ -318,14 +346,14 @@ COUNTS is a clause about the review, or nil; BACK and AGAIN are as from
       (cons (agent-q-diff-told--shortened
              (lambda ()
                (string-join (agent-q-diff-told--paragraphs
-                             root counts (agent-q-diff-told--in-order rejected) again open)
+                             root counts (agent-q-diff-told--in-order rejected) open)
                             "\n\n")))
             (mapcar #'agent-q-diff-comment-id open)))))
 
-(defun agent-q-diff-told--paragraphs (root counts rejected again open)
+(defun agent-q-diff-told--paragraphs (root counts rejected open)
   "Return the paragraphs of a message about the project at ROOT.
-It is about REJECTED and OPEN, lists of rejections and comments; COUNTS and
-AGAIN are as for `agent-q-diff-told--text'."
+It is about REJECTED and OPEN, lists of rejections and comments; COUNTS is as
+for `agent-q-diff-told--text'."
   (delq nil
         (append
          (list
@@ -337,7 +365,7 @@ AGAIN are as for `agent-q-diff-told--text'."
           (agent-q-diff-told--section
            "The user rejected these changes, and they were undone in the files. \
 Do not make them again unless the user asks for it:"
-           rejected (apply-partially #'agent-q-diff-told--rejected-text root again)))
+           rejected (apply-partially #'agent-q-diff-told--rejected-text root)))
          (agent-q-diff-told--comment-sections open))))
 
 (defun agent-q-diff-told--key (one)
@@ -399,22 +427,14 @@ They count as told."
        (concat heading "\n\n"
                (string-trim-right (mapconcat text-of all "\n")))))
 
-(defun agent-q-diff-told--rejected-text (root again one)
-  "Return what agents read about ONE in the project at ROOT.
-ONE is an `agent-q-diff-rejected'; AGAIN is as from `agent-q-diff-told--again'."
+(defun agent-q-diff-told--rejected-text (root one)
+  "Return what agents read about ONE, an `agent-q-diff-rejected' in the project at ROOT."
   (let* ((path (agent-q-diff-rejected-path one))
          (line (agent-q-diff-rejected-line one))
-         (reason (agent-q-diff-rejected-reason one))
-         (unsaved (agent-q-diff-told--unsaved (agent-q-diff-file-named path root))))
+         (reason (agent-q-diff-rejected-reason one)))
     (concat "- " (agent-q-diff-visible path)
             (if (< 0 line) (format ", line %d" line) "")
-            (cond
-             ((and unsaved
-                   (< 0 (agent-q-diff-told--more (agent-q-diff-rejected-lines one) unsaved)))
-              " (only in Emacs so far: the file still has the change, since it is not saved yet)")
-             ((member (agent-q-diff-told--key one) again)
-              " (but the file has it again now)")
-             (t ""))
+            (agent-q-diff-told--on-disk-words root one)
             (if (string-empty-p reason) "" (format ". The user says: %s" reason))
             "\n"
             (agent-q-diff-told--quoted (agent-q-diff-rejected-lines one) "    "))))
@@ -461,6 +481,12 @@ Something in it has changed since."
   (when (and (agent-q-diff-told--untold-messages root)
              (not (agent-q-diff-told--open-p root)))
     (agent-q-diff-told--queue-text root (agent-q-diff-told--text root) nil)))
+
+(defun agent-q-diff-told-queue-decided (change)
+  "Queue what is to be told of CHANGE, which was decided after its review has ended."
+  (let ((round (agent-q-diff-round-of change)))
+    (agent-q-diff-told--note-on-disk change round (agent-q-diff-told--in-files change))
+    (agent-q-diff-told-queue-now (agent-q-diff-round-root round))))
 
 (defun agent-q-diff-told-queue-now (root)
   "Queue what is to be told in the project at ROOT, for any agent.

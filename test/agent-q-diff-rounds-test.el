@@ -216,6 +216,57 @@ When you have handled a comment or a question, call the tool resolve_comment wit
 saved yet)\n"
                (aqd-rounds-message))))))
 
+(defconst aqd-rounds-not-saved
+  " (only in Emacs so far: the file still has the change, since it is not saved yet)\n"
+  "What is told of a rejection that the file does not have yet.")
+
+(ert-deftest aqd-rounds-of-two-runs-in-one-hunk-the-file-has-both-until-it-is-saved ()
+  (aqd-with-repository
+    ;; Equal lines are elsewhere in the file: they are others.
+    (aqd-pending-put "f.txt" (aqd-numbered 30 '((10 . "three\nfive"))))
+    (agent-q-diff-mark-reviewed)
+    (agent-q-diff-module-begin-turn default-directory "Codex" "s" "do it")
+    (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three") (5 . "five") (10 . "three\nfive")
+                                                (27 . "x"))))
+    (agent-q-diff-module-end-turns default-directory)
+    (with-current-buffer (find-file-noselect "f.txt")
+      ;; So what is taken out is not saved.
+      (goto-char (point-max))
+      (insert "mine\n")
+      (let ((agent-q-diff-save 'never))
+        (aqd-rounds-play
+          (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+          (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
+      (should (string-search "+five" (aqd-rounds-message)))
+      (should (string-search ": 2 hunks undone (in Emacs only, not saved yet)."
+                             (agent-q-diff-told-message default-directory)))
+      (should (string-search (concat "- f.txt, line 3" aqd-rounds-not-saved)
+                             (aqd-rounds-message)))
+      ;; Killed without saving, or saved.
+      (set-buffer-modified-p nil)
+      (kill-buffer))
+    (agent-q-diff-told-queue-again default-directory)
+    (should (string-search (concat "- f.txt, line 3" aqd-rounds-not-saved) (aqd-rounds-message)))
+    (with-current-buffer (find-file-noselect "f.txt")
+      (erase-buffer)
+      (insert aqd-pending-text "mine\n")
+      (let ((agent-q-diff-pending-mode t))
+        (save-buffer)))
+    (agent-q-diff-told-queue-again default-directory)
+    (should-not (string-search "(only" (aqd-rounds-message)))
+    (should (string-search "- f.txt, line 3\n" (aqd-rounds-message)))))
+
+(ert-deftest aqd-rounds-only-one-of-two-runs-is-in-the-file ()
+  (aqd-with-repository
+    (aqd-rounds-write '((3 . "three") (5 . "five")))
+    (let ((agent-q-diff-save 'never))
+      (aqd-rounds-play
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        ;; Somebody has taken one of them out of the file meanwhile.
+        (aqd-pending-put "f.txt" (aqd-numbered 30 '((5 . "five"))))))
+    (should (string-search (concat "- f.txt, line 3" aqd-rounds-not-saved)
+                           (aqd-rounds-message)))))
+
 (ert-deftest aqd-rounds-selected-lines-and-undo-are-counted-once ()
   (aqd-with-repository
     (aqd-rounds-write '((3 . "three") (4 . "four") (27 . "x")))

@@ -200,6 +200,19 @@ impl Review {
         }
     }
 
+    /// Returns the fact of each hunk in `text`, such as the target's file while its buffer is not saved; `None`
+    /// if others have changed the lines of that hunk there, or if it is unknown where they are.
+    ///
+    /// Takes the time of a comparison.
+    pub fn facts_in(&self, text: &[u8]) -> Vec<Option<Fact>> {
+        let mut there = self.clone();
+        there.follow(text);
+        let hunks = 0..there.proposal.n_hunks();
+        hunks
+            .map(|hunk| (!there.proposal.is_lost(hunk)).then(|| there.fact(hunk)))
+            .collect()
+    }
+
     /// Returns whether hunk `hunk` was put into the target by others; see [`Snapshot::was_in`].
     /// Panics if there is no such hunk.
     pub(crate) fn was_in(&self, hunk: usize) -> bool {

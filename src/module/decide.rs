@@ -559,12 +559,40 @@ fn hunk<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e
     })
 }
 
-fn hunk_value(env: &Env, hunk: Snapshot) -> Result<Value<'_>> {
-    let fact = match hunk.fact {
+/// Return whether TEXT has the change of each hunk of file FILE of REVIEW, a list.
+///
+/// TEXT is another one that the target can have, as on disk while its buffer is
+/// not saved.  The values are t, nil, `mixed' for a part of the change, and
+/// `unknown' if others have changed its lines in TEXT, or it is unsure where they
+/// are.  FILE is an index; operations have no value.
+#[defun]
+fn facts_in<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    file: usize,
+    text: Vec<u8>,
+) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let ongoing = ongoing(env, session)?;
+        let review = ongoing.change.files().get(file).and_then(|file| file.review());
+        let facts = review.map_or_else(Vec::new, |review| review.facts_in(&text));
+        let facts = facts.into_iter().map(|fact| {
+            env.intern(fact.map_or("unknown", fact_word))
+        });
+        list(env, facts.collect::<Result<Vec<_>>>()?)
+    })
+}
+
+fn fact_word(fact: Fact) -> &'static str {
+    match fact {
         Fact::In => "t",
         Fact::Out => "nil",
         Fact::Mixed => "mixed",
-    };
+    }
+}
+
+fn hunk_value(env: &Env, hunk: Snapshot) -> Result<Value<'_>> {
+    let fact = fact_word(hunk.fact);
     vector(
         env,
         [

@@ -223,3 +223,27 @@ fn without_an_older_text_it_is_what_is_kept() {
         );
     }
 }
+
+#[test]
+fn what_another_text_has_of_each_hunk_is_known_from_the_weave() {
+    let original = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\n";
+    let modified = "a\nB\nc\nD\ne\nf\ng\nh\ni\nj\nk\nL\nm\n";
+    let mut desk = Desk::of_texts(original, modified);
+    desk.review.begin_written();
+    desk.becomes(modified);
+    desk.act(0, Reject).unwrap();
+    let text = desk.text();
+    let facts = |text: &str| desk.review.facts_in(text.as_bytes());
+    assert_eq!(facts(&text), [Some(Fact::Out), Some(Fact::In)]);
+    assert_eq!(facts(modified), [Some(Fact::In), Some(Fact::In)]);
+    // One of two runs, and lines of somebody else.
+    let half = modified.replace('B', "b").replace("a\n", "a\nmine\n");
+    assert_eq!(facts(&half), [Some(Fact::Mixed), Some(Fact::In)]);
+    // Equal lines elsewhere are others.
+    let copied = format!("{text}B\nD\n");
+    assert_eq!(facts(&copied), [Some(Fact::Out), Some(Fact::In)]);
+    let others = modified.replace('L', "L, and more");
+    assert_eq!(facts(&others), [Some(Fact::In), None]);
+    // The review itself still follows its target.
+    assert_eq!(desk.text(), text);
+}
