@@ -731,7 +731,7 @@ kept, or if a file can no longer be a target."
 
 ;;;; Who wrote it
 
-(defun agent-q-diff-change--by (all file)
+(defun agent-q-diff-change-by (all file)
   "Return the value of FILE, an `agent-q-diff-file-change', in ALL.
 That is an alist from absolute names of files, as in `agent-q-diff-written'."
   (cdr (assoc (or (agent-q-diff-file-change-new-path file)
@@ -743,14 +743,14 @@ That is an alist from absolute names of files, as in `agent-q-diff-written'."
 See the slot `written-by' of `agent-q-diff-written'.  If nobody knows, return
 nil."
   (when-let ((written (agent-q-diff-change-written change)))
-    (agent-q-diff-change--by (agent-q-diff-written-written-by written) file)))
+    (agent-q-diff-change-by (agent-q-diff-written-written-by written) file)))
 
 (defun agent-q-diff-change--hunk-by (change hunk all)
   "Return the authors of HUNK of CHANGE in ALL; nil if nobody knows.
-ALL is as for `agent-q-diff-change--by'."
+ALL is as for `agent-q-diff-change-by'."
   (let* ((index (agent-q-diff-change-file-index change hunk))
          (file (nth index (agent-q-diff-change-files change)))
-         (known (agent-q-diff-change--by all file)))
+         (known (agent-q-diff-change-by all file)))
     (if (or (null (cdr known))
             (< (- hunk (aref (agent-q-diff-change-first-hunks change) index))
                (length (agent-q-diff-file-change-decided-operations file))))

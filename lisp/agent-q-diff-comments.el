@@ -216,7 +216,8 @@ This is for `agent-q-diff-commands-instead-functions'."
 LINES are (SIDE START N), or nil for all of the file.  TEXT, if not nil, is
 taken instead of asking."
   (let* ((round (agent-q-diff-comments--round))
-         (path (car (rassq file (agent-q-diff-comments--files round)))))
+         (path (car (rassq file (agent-q-diff-comments--files round))))
+         (to (agent-q-diff-comments--to file lines)))
     (when (and lines
                (seq-some (lambda (moved) (eql file (car moved))) agent-q-diff-comments--moved))
       (user-error "You have edited a hunk of this file; comment on it after the review"))
@@ -225,9 +226,21 @@ taken instead of asking."
       (deactivate-mark)
       (if (string-blank-p text)
           (message "Nothing was said")
-        (agent-q-diff-round-comment round path lines kind text)
+        (agent-q-diff-round-comment round path lines kind text to)
         (agent-q-diff-comments--changed (agent-q-diff-round-root round))
         (message "The agent reads it when you have finished the review")))))
+
+(defun agent-q-diff-comments--to (file lines)
+  "Return the addresses of those who wrote what is commented on here.
+That is the hunk at point, or those of the region, if LINES are not nil; else
+the file with the index FILE."
+  (let* ((change agent-q-diff-buffer-change)
+         (first (agent-q-diff-buffer-hunk-before (if (use-region-p) (region-beginning) (point))))
+         (last (agent-q-diff-buffer-hunk-before (if (use-region-p) (region-end) (point)))))
+    (if (and lines first)
+        (seq-uniq (cl-loop for hunk from first to last
+                           append (agent-q-diff-round-to change hunk)))
+      (agent-q-diff-round-to-of change (nth file (agent-q-diff-change-files change))))))
 
 (defun agent-q-diff-comments--ask-of-hunk (hunk)
   "Ask for a question on the lines of HUNK, and record it."
@@ -291,7 +304,7 @@ Agents that work in its project read it like a comment in a review.  KIND is
         (agent-q-diff-engine-call #'agent-q-diff-module-comment root
                                   (file-relative-name (file-truename buffer-file-name)
                                                       (file-truename root))
-                                  (vector 'new start n nil) (or kind 'comment) text))
+                                  (vector 'new start n nil) (or kind 'comment) text nil))
       (deactivate-mark)
       (let ((when (agent-q-diff-told-queue-now root)))
         (run-hook-with-args 'agent-q-diff-told-changed-functions root)

@@ -38,19 +38,21 @@ That is [MARK TURNS REJECTED REASON]; REJECTED is an `agent-q-diff-rejected' or
 nil, and REASON one that was taken over.")
   (counts (make-hash-table) :documentation "Table from indices of files to tables.
 Each is from the word for the lines of a hunk to the number of such hunks.")
-  (labels (make-hash-table) :documentation "Table from ids of hunks to their labels, or `none'."))
+  (labels (make-hash-table) :documentation "Table from ids of hunks to their labels, or `none'.")
+  (addresses (make-hash-table) :documentation "Table from numbers of turns to the addresses of \
+their sessions."))
 
 (cl-defstruct (agent-q-diff-rejected (:type vector) (:copier nil))
   "A hunk that was rejected, as in `agent-q-diff-module-note-rejected'."
-  path hunk context time reason line lines is-told)
+  path hunk context time reason line lines is-told to)
 
 (cl-defstruct (agent-q-diff-comment (:type vector) (:constructor nil) (:copier nil))
   "A comment, as in `agent-q-diff-module-comments'."
-  id path side line n kind text state replies lines is-unsure was)
+  id path side line n kind text state replies lines is-unsure was to)
 
 (cl-defstruct (agent-q-diff-queued (:type vector) (:constructor nil) (:copier nil))
   "A message to agents, as in `agent-q-diff-module-messages'."
-  id time to text comments)
+  id time to text comments is-told)
 
 (defun agent-q-diff-round-begin (root files)
   "Return a round of FILES in the project at ROOT.
@@ -77,6 +79,54 @@ FILES are a list of `agent-q-diff-pending-file'."
   (file-relative-name
    (agent-q-diff-file-change-path (agent-q-diff-change-file-of change hunk))
    (agent-q-diff-round-root (agent-q-diff-round-of change))))
+
+;;;; Who wrote it
+
+;; An address is the name of an agent, and, if that is known, its session in a
+;; second line; see `agent-q-diff-module-queue-message'.
+
+(defun agent-q-diff-round-agent-of (address)
+  "Return the name of the agent in ADDRESS, which is empty for any."
+  (car (split-string address "\n")))
+
+(defun agent-q-diff-round--address (round turn)
+  "Return the address of the session of TURN, the number of one, or nil.
+ROUND is that of a review."
+  (let ((known (agent-q-diff-round-addresses round)))
+    (unless (gethash turn known)
+      (dolist (one (agent-q-diff-engine-call #'agent-q-diff-module-turns
+                                             (agent-q-diff-round-root round)))
+        (let ((session (agent-q-diff-turn-session one)))
+          (puthash (agent-q-diff-turn-id one)
+                   (if (string-empty-p session)
+                       (agent-q-diff-turn-agent one)
+                     (concat (agent-q-diff-turn-agent one) "\n" session))
+                   known))))
+    (gethash turn known)))
+
+(defun agent-q-diff-round--addresses (round turns authors)
+  "Return the addresses of the sessions of TURNS, or else of the agents in AUTHORS.
+ROUND is that of a review."
+  (or (seq-uniq (delq nil (mapcar (apply-partially #'agent-q-diff-round--address round)
+                                  (seq-filter #'integerp turns))))
+      (seq-filter #'stringp authors)))
+
+(defun agent-q-diff-round-to (change hunk)
+  "Return the addresses of those who wrote HUNK of CHANGE; nil if nobody knows."
+  (agent-q-diff-round--addresses (agent-q-diff-round-of change)
+                                 (agent-q-diff-change-hunk-turns change hunk)
+                                 (agent-q-diff-change-hunk-authors change hunk)))
+
+(defun agent-q-diff-round-to-of (change &optional file)
+  "Return the addresses of those who wrote what is in CHANGE, or in its FILE."
+  (let ((written (agent-q-diff-change-written change)))
+    (seq-uniq
+     (mapcan (lambda (file)
+               (agent-q-diff-round--addresses
+                (agent-q-diff-round-of change)
+                (car (agent-q-diff-change-by (agent-q-diff-written-turns-by written) file))
+                (car (agent-q-diff-change-authors change file))))
+             (if file (list file) (copy-sequence (agent-q-diff-change-files change)))))))
 
 ;;;; The lines of a hunk
 
@@ -416,6 +466,7 @@ ONE is an `agent-q-diff-rejected'."
      :time (truncate (float-time))
      :reason (agent-q-diff-round-reason change hunk)
      :line (agent-q-diff-round--old-line diff)
+     :to (agent-q-diff-round-to change hunk)
      :lines (agent-q-diff-round-plain
              (if (string-search "\n" diff) (agent-q-diff-round--changed diff) diff)))))
 
@@ -483,17 +534,17 @@ COUNT is as for `agent-q-diff-round--note-hunk'."
 
 ;;;; Comments
 
-(defun agent-q-diff-round-comment (round path lines kind text)
+(defun agent-q-diff-round-comment (round path lines kind text to)
   "Record TEXT, of KIND, the user's comment on LINES of PATH; return its id.
 LINES are (SIDE START N), of the texts of ROUND, or nil for the whole file.
-KIND is `comment' or `question'."
+KIND is `comment' or `question'.  TO are the addresses of those who wrote it."
   (agent-q-diff-engine-call
    #'agent-q-diff-module-comment (agent-q-diff-round-root round) path
    (pcase lines
      (`(,side ,start ,n)
       (let ((texts (cdr (assoc path (agent-q-diff-round-texts round)))))
         (vector side start n (if (eq side 'old) (car texts) (cdr texts))))))
-   kind text))
+   kind text to))
 
 (defun agent-q-diff-round-comments (round)
   "Return the comments of the project of ROUND that are not closed.

@@ -86,17 +86,19 @@ REVIEW."
         (when (and comment
                    (not (eq 'rejected (agent-q-diff-engine-hunk-mark snapshot)))
                    (not (memql (agent-q-diff-engine-hunk-id snapshot) waiting)))
-          (let ((path (agent-q-diff-round-path change hunk)))
+          (let ((path (agent-q-diff-round-path change hunk))
+                (to (agent-q-diff-round-to change hunk)))
             ;; Its lines may be others than those of the texts that were compared.
             (condition-case nil
                 (agent-q-diff-round-comment round path
                                             (agent-q-diff-round-hunk-lines change hunk)
-                                            'comment comment)
+                                            'comment comment to)
               (agent-q-diff-error
-               (agent-q-diff-round-comment round path nil 'comment comment))))
+               (agent-q-diff-round-comment round path nil 'comment comment to))))
           (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil))))
     (when-let ((comment (agent-q-diff-session-comment review)))
-      (agent-q-diff-round-comment round "" nil 'comment comment))))
+      (agent-q-diff-round-comment round "" nil 'comment comment
+                                  (agent-q-diff-round-to-of change)))))
 
 ;;;; The message
 
@@ -105,26 +107,37 @@ REVIEW."
 Return words for who will read it, or nil if there is nothing to be told."
   (let ((in-files (agent-q-diff-told--in-files change)))
     (agent-q-diff-told--note-on-disk change round in-files)
-    (agent-q-diff-told--queue-text
-     (agent-q-diff-round-root round)
-     (agent-q-diff-told--text (agent-q-diff-round-root round)
-                              (agent-q-diff-told--counts change in-files)
-                              (agent-q-diff-told--back change round))
-     (agent-q-diff-told--agents change))))
+    (agent-q-diff-told--queue-texts (agent-q-diff-round-root round)
+                                    (agent-q-diff-told--agents change)
+                                    (agent-q-diff-told--counts change in-files)
+                                    (agent-q-diff-told--back change round))))
 
-(defun agent-q-diff-told--queue-text (root text to)
-  "Queue TEXT, (TEXT . IDS) or nil, in the project at ROOT, for the agents TO.
-Who was to read what nobody has read yet reads this instead.  If TEXT is nil,
-nobody has to read anything any more.  Return words for who will read it."
-  (let* ((untold (agent-q-diff-told--untold-messages root))
-         (to (seq-uniq (append to (seq-mapcat #'agent-q-diff-queued-to untold)))))
-    (cond
-     (text
-      (agent-q-diff-engine-call #'agent-q-diff-module-queue-message root to (car text) (cdr text))
-      (agent-q-diff-told--who-is-told root to))
-     (untold
-      (agent-q-diff-told--note-told root untold)
-      nil))))
+(defun agent-q-diff-told--queue-texts (root agents &optional counts back)
+  "Queue what is to be told in the project at ROOT, for those who wrote it.
+What nobody is known to have written is for AGENTS, names, and for those who
+were to read that until now.  COUNTS and BACK are as for
+`agent-q-diff-told--texts'.  Return words for who will read it, or nil if there is
+nothing to be told."
+  (let* ((unread (seq-remove #'agent-q-diff-queued-is-told
+                             (agent-q-diff-told--untold-messages root)))
+         (agents (seq-uniq
+                  (append agents
+                          (seq-remove (lambda (to) (string-search "\n" to))
+                                      (seq-mapcat #'agent-q-diff-queued-to unread)))))
+         (texts (agent-q-diff-told--texts root (or agents '("")) counts back))
+         (ids (mapcar (pcase-lambda (`(,to ,text . ,ids))
+                        (agent-q-diff-engine-call #'agent-q-diff-module-queue-message
+                                                  root to text ids))
+                      texts)))
+    ;; What is not to be told any more.
+    (when-let ((gone (seq-remove (lambda (message)
+                                   (or (agent-q-diff-queued-is-told message)
+                                       (memql (agent-q-diff-queued-id message) ids)))
+                                 (agent-q-diff-told--untold-messages root))))
+      (agent-q-diff-told--note-told root gone))
+    (and texts
+         (agent-q-diff-told--who-is-told
+          root (seq-uniq (mapcar #'agent-q-diff-round-agent-of (seq-mapcat #'car texts)))))))
 
 (defconst agent-q-diff-told--how-to-tell
   "M-x agent-q-diff-copy-message copies what to tell the agent"
@@ -330,30 +343,54 @@ again, or the user has changed their mind.  ROUND is that of CHANGE."
 answer; if you have no such tool, answer in your reply."
   "What agents are told about comments.")
 
-(defun agent-q-diff-told--text (root &optional counts back)
-  "Return (TEXT . IDS) of the message about what waits in the project at ROOT.
-IDS are those of the comments in it.  Return nil if there is nothing to be told.
+(defun agent-q-diff-told--texts (root agents counts back)
+  "Return (TO TEXT . IDS) of each message about what waits in the project at ROOT.
+TO are addresses, and IDS those of the comments in it.  What nobody is known to
+have written is for AGENTS; if only one message is for others, it is in that.
 COUNTS is a clause about the review, or nil; BACK is as from
 `agent-q-diff-told--back'."
-  (let ((agent-q-diff-told--digests (make-hash-table :test #'equal))
-        (rejected (seq-remove
-                   (lambda (one)
-                     (or (agent-q-diff-rejected-is-told one)
-                         (member (agent-q-diff-told--key one) back)))
-                   (agent-q-diff-engine-call #'agent-q-diff-module-rejected root)))
-        (open (agent-q-diff-told--in-state root '(open))))
-    (when (or rejected open)
-      (cons (agent-q-diff-told--shortened
+  (let* ((agent-q-diff-told--digests (make-hash-table :test #'equal))
+         (rejected (seq-remove
+                    (lambda (one)
+                      (or (agent-q-diff-rejected-is-told one)
+                          (member (agent-q-diff-told--key one) back)))
+                    (agent-q-diff-engine-call #'agent-q-diff-module-rejected root)))
+         (open (agent-q-diff-told--in-state root '(open)))
+         (all (seq-uniq (append (mapcar #'agent-q-diff-told--to rejected)
+                                (mapcar #'agent-q-diff-told--to open))))
+         ;; A message takes the place of those that are for some of the same.
+         (known (sort (remq nil all) (lambda (one other) (length> one (length other)))))
+         (is-one (null (cdr known))))
+    (mapcar
+     (lambda (to)
+       (let* ((is-in (lambda (one)
+                       (let ((its (agent-q-diff-told--to one)))
+                         (or (equal to its) (and is-one (null its))))))
+              (open (seq-filter is-in open)))
+         `(,(or to agents)
+           ,(agent-q-diff-told--shortened
              (lambda ()
                (string-join (agent-q-diff-told--paragraphs
-                             root counts (agent-q-diff-told--in-order rejected) open)
+                             root counts
+                             (agent-q-diff-told--in-order (seq-filter is-in rejected))
+                             open)
                             "\n\n")))
-            (mapcar #'agent-q-diff-comment-id open)))))
+           . ,(mapcar #'agent-q-diff-comment-id open))))
+     (if (and is-one known) known (append known (and (memq nil all) '(nil)))))))
+
+(defun agent-q-diff-told--to (one)
+  "Return the addresses of who wrote the lines of ONE, sorted; nil if nobody knows.
+ONE is an `agent-q-diff-rejected' or an `agent-q-diff-comment'."
+  (sort (mapcar #'agent-q-diff-engine-text
+                (if (length= one 9)
+                    (agent-q-diff-rejected-to one)
+                  (agent-q-diff-comment-to one)))
+        #'string<))
 
 (defun agent-q-diff-told--paragraphs (root counts rejected open)
   "Return the paragraphs of a message about the project at ROOT.
 It is about REJECTED and OPEN, lists of rejections and comments; COUNTS is as
-for `agent-q-diff-told--text'."
+for `agent-q-diff-told--texts'."
   (delq nil
         (append
          (list
@@ -480,7 +517,7 @@ What is said there is told when it is finished."
 Something in it has changed since."
   (when (and (agent-q-diff-told--untold-messages root)
              (not (agent-q-diff-told--open-p root)))
-    (agent-q-diff-told--queue-text root (agent-q-diff-told--text root) nil)))
+    (agent-q-diff-told--queue-texts root nil)))
 
 (defun agent-q-diff-told-queue-decided (change)
   "Queue what is to be told of CHANGE, which was decided after its review has ended."
@@ -493,7 +530,7 @@ Something in it has changed since."
 Return words about when it is told."
   (if (agent-q-diff-told--open-p root)
       "the agent reads it when you have finished the review"
-    (pcase (agent-q-diff-told--queue-text root (agent-q-diff-told--text root) '(""))
+    (pcase (agent-q-diff-told--queue-texts root '(""))
       ((or 'nil "") agent-q-diff-told--how-to-tell)
       (words words))))
 
@@ -527,6 +564,9 @@ only the comments and questions on that file."
                            (agent-q-diff-told--untold-messages default-directory)))
          (all (seq-filter (lambda (one)
                             (and (equal path (agent-q-diff-comment-path one))
+                                 (agent-q-diff-told--for-agent-p
+                                  (agent-q-diff-call-agent agent-q-diff-call)
+                                  (agent-q-diff-told--to one))
                                  (or (eq 'sent (agent-q-diff-comment-state one))
                                      (memql (agent-q-diff-comment-id one) told))))
                           (agent-q-diff-told--in-state default-directory '(open sent)))))
@@ -534,37 +574,53 @@ only the comments and questions on that file."
          (format "What the user says about %s:" path) all #'agent-q-diff-told--comment-text)
         agent-q-diff-told--nothing)))
 
-(defun agent-q-diff-told--names-of (agent to)
-  "Return those of the names TO that AGENT may have, \"\" among them.
-Over MCP, agents have other names than their hooks, such as \"claude-code\".  An
-agent that asks and has none of the names may have any."
-  (let* ((first (lambda (name) (car (split-string (downcase (or name "")) "[^a-z]+" t))))
-         (mine (seq-filter (lambda (name)
-                             (or (string-empty-p name)
-                                 (equal (funcall first name) (funcall first agent))))
-                           to)))
-    (or mine
-        (and (not (member (funcall first agent)
-                          (mapcar (lambda (turn) (funcall first (agent-q-diff-turn-agent turn)))
-                                  (agent-q-diff-engine-call #'agent-q-diff-module-turns
-                                                            default-directory))))
-             to))))
+(defun agent-q-diff-told--words (name)
+  "Return the words of NAME, an agent's, in lower case; those that many have are left out."
+  (seq-difference (split-string (downcase name) "[^[:alnum:]]+" t)
+                  '("an" "the" "agent" "cli" "code" "client" "mcp" "server")))
+
+(defun agent-q-diff-told--same-agent-p (name other)
+  "Return non-nil if NAME and OTHER are names of one agent.
+Over MCP, agents have other names than their hooks: \"claude-code\" is Claude Code,
+\"gemini-cli-mcp-client\" Gemini CLI, and \"github-copilot-developer\" Copilot CLI."
+  (let ((words (agent-q-diff-told--words name))
+        (others (agent-q-diff-told--words other)))
+    (or (equal (downcase name) (downcase other))
+        (and words (member (car words) others))
+        (and others (member (car others) words)))))
+
+(defun agent-q-diff-told--for-agent-p (agent to)
+  "Return non-nil if what is for TO, addresses, is for AGENT, a name or nil, too.
+Without any address, it is for whichever agent asks.  The session of an agent
+that asks is not known."
+  (or (null to)
+      (seq-some (apply-partially #'agent-q-diff-told--is-of agent) to)))
+
+(defun agent-q-diff-told--is-of (agent address)
+  "Return non-nil if ADDRESS is one of AGENT, a name or nil, or of any."
+  (let ((name (agent-q-diff-round-agent-of address)))
+    (or (string-empty-p name)
+        (and agent (agent-q-diff-told--same-agent-p name agent)))))
 
 (defun agent-q-diff-told--open-text ()
   "Return all that is open in the project of `default-directory', for its agent."
   (let* ((agent (agent-q-diff-call-agent agent-q-diff-call))
-         (names-of (lambda (message)
-                     (agent-q-diff-told--names-of agent (agent-q-diff-queued-to message))))
-         (untold (seq-filter names-of (agent-q-diff-told--untold-messages default-directory)))
+         (its (lambda (message)
+                (seq-filter (apply-partially #'agent-q-diff-told--is-of agent)
+                            (agent-q-diff-queued-to message))))
+         (untold (seq-filter its (agent-q-diff-told--untold-messages default-directory)))
          (told (seq-mapcat #'agent-q-diff-queued-comments untold))
-         (sent (seq-remove (lambda (one) (memql (agent-q-diff-comment-id one) told))
+         (sent (seq-filter (lambda (one)
+                             (and (not (memql (agent-q-diff-comment-id one) told))
+                                  (agent-q-diff-told--for-agent-p
+                                   agent (agent-q-diff-told--to one))))
                            (agent-q-diff-told--in-state default-directory '(sent))))
          (before (agent-q-diff-told--section "Told before, and not handled yet:"
                                               sent #'agent-q-diff-told--comment-text)))
     (dolist (message untold)
-      (dolist (name (funcall names-of message))
+      (dolist (address (funcall its message))
         (agent-q-diff-engine-call #'agent-q-diff-module-told default-directory
-                                  (list (agent-q-diff-queued-id message)) name)))
+                                  (list (agent-q-diff-queued-id message)) address)))
     (when untold
       (run-hook-with-args 'agent-q-diff-told-changed-functions default-directory))
     (string-join (or (append (mapcar #'agent-q-diff-queued-text untold)
@@ -574,6 +630,19 @@ agent that asks and has none of the names may have any."
 
 (defconst agent-q-diff-told--max-answer 4000
   "Most characters of an agent's answer to a comment.")
+
+(defun agent-q-diff-told--check-answerer (id)
+  "Refuse an answer to the comment ID, a number, by another agent than it is for."
+  (when-let* ((one (seq-find (lambda (one) (eql id (agent-q-diff-comment-id one)))
+                             (agent-q-diff-engine-call #'agent-q-diff-module-comments
+                                                       default-directory nil)))
+              (to (agent-q-diff-told--to one)))
+    (unless (agent-q-diff-told--for-agent-p (agent-q-diff-call-agent agent-q-diff-call) to)
+      (signal 'agent-q-diff-bad-arguments
+              (list (format "comment %d is for %s, which wrote these lines; it stays open" id
+                            (mapconcat #'agent-q-diff-visible
+                                       (seq-uniq (mapcar #'agent-q-diff-round-agent-of to))
+                                       ", ")))))))
 
 (defun agent-q-diff-told-answer (id answer)
   "Record ANSWER to the comment ID in the project of `default-directory'.
@@ -588,6 +657,7 @@ it."
     (signal 'agent-q-diff-bad-arguments
             (list (format "the answer must have at most %d characters"
                           agent-q-diff-told--max-answer))))
+  (agent-q-diff-told--check-answerer (string-to-number id))
   (agent-q-diff-engine-call #'agent-q-diff-module-answer-comment default-directory
                             (string-to-number id)
                             (or (agent-q-diff-call-agent agent-q-diff-call) "An agent")

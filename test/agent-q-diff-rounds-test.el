@@ -107,7 +107,8 @@ When you have handled a comment or a question, call the tool resolve_comment wit
                         "] all of it: all a\\200b\n"))
           (should (string-search part told)))
         (should-not (string-match-p (string-to-multibyte "[\200-\377]") told))
-        (should (string-search "Comment 1 is handled" (agent-q-diff-told-answer "1" odd)))
+        (let ((agent-q-diff-call (agent-q-diff-call-with 'agent "Codex")))
+          (should (string-search "Comment 1 is handled" (agent-q-diff-told-answer "1" odd))))
         (agent-q-diff-copy-message)
         (should (equal (current-kill 0) (agent-q-diff-told-message default-directory)))
         (should (json-serialize (vector (aqd-rounds-call "review_comments"))))))))
@@ -414,6 +415,65 @@ them:\n\n- [1] f.txt, line 27: why?\n    > line 27\n\n" message)))
                      (aqd-said (agent-q-diff-comment-file "shorter")))))
     (let ((agent-q-diff-call (agent-q-diff-call-with 'agent "claude-code")))
       (should (string-search "shorter" (agent-q-diff-tools-call "review_comments" nil))))))
+
+(defun aqd-rounds-call-as (agent tool &rest arguments)
+  "Call TOOL with ARGUMENTS, a plist, as AGENT does, and return the message."
+  (let ((agent-q-diff-call (agent-q-diff-call-with 'agent agent)))
+    (agent-q-diff-tools-call tool arguments)))
+
+(ert-deftest aqd-rounds-what-one-agent-wrote-no-other-reads-or-answers ()
+  (aqd-with-repository
+    (aqd-rounds-write '((3 . "three") (27 . "x")))
+    (aqd-rounds-play
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (agent-q-diff-comment-hunk "why?" 1))
+    ;; It need not have written here before, nor say who it is.
+    (dolist (agent '("gemini-cli-mcp-client" "cursor" nil))
+      (should (equal "The user has said nothing that is not handled."
+                     (aqd-rounds-call-as agent "review_comments")))
+      (should (equal "Error: comment 1 is for Codex, which wrote these lines; it stays open"
+                     (aqd-rounds-call-as agent "resolve_comment" :id "1" :answer "done"))))
+    (should (aqd-rounds-waits-p))
+    (should (eq 'open (aref (car (agent-q-diff-module-comments default-directory nil)) 7)))
+    (should (string-match-p "\\+three\\(?:.\\|\n\\)*why\\?"
+                            (aqd-rounds-call-as "codex-mcp-client" "review_comments")))
+    (should-not (aqd-rounds-waits-p))
+    (should (equal "The user has said nothing that is not handled."
+                   (aqd-rounds-call-as "cursor" "review_comments" :path "f.txt")))
+    (should (string-search "Comment 1 is handled"
+                           (aqd-rounds-call-as "codex-mcp-client" "resolve_comment"
+                                               :id "1" :answer "done")))))
+
+(ert-deftest aqd-rounds-each-session-is-told-of-what-it-wrote ()
+  (aqd-with-repository
+    (agent-q-diff-module-begin-turn default-directory "Codex" "one" "")
+    (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three"))))
+    (agent-q-diff-module-end-turns default-directory)
+    (agent-q-diff-module-begin-turn default-directory "Claude Code" "two" "")
+    (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three") (15 . "y") (27 . "x"))))
+    (agent-q-diff-module-end-turns default-directory)
+    (aqd-rounds-play
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+      (agent-q-diff-comment-hunk "shorter" 2))
+    (let ((told (mapcar (lambda (message) (cons (aref message 2) (aref message 3)))
+                        (agent-q-diff-module-messages default-directory))))
+      (should (equal '(("Claude Code\ntwo") ("Codex\none"))
+                     (sort (mapcar #'car told) (lambda (one other)
+                                                 (string< (car one) (car other))))))
+      (let ((codex (cdr (assoc '("Codex\none") told)))
+            (claude (cdr (assoc '("Claude Code\ntwo") told))))
+        (should (string-search "+three" codex))
+        (should-not (string-match-p "[+]y\\|shorter" codex))
+        (should (string-match-p "[+]y\\(?:.\\|\n\\)*shorter" claude))
+        (should-not (string-search "+three" claude))))
+    ;; What one was told, the other is not.
+    (should (string-search "+three" (aqd-rounds-call-as "codex" "review_comments")))
+    (should (equal "The user has said nothing that is not handled."
+                   (aqd-rounds-call-as "codex" "review_comments")))
+    (agent-q-diff-told-queue-again default-directory)
+    (should (string-search "+y" (aqd-rounds-call-as "claude-code" "review_comments")))
+    (should-not (aqd-rounds-waits-p))))
 
 ;;;; Random rounds
 

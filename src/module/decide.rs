@@ -574,11 +574,15 @@ fn facts_in<'e>(
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
         let ongoing = ongoing(env, session)?;
-        let review = ongoing.change.files().get(file).and_then(|file| file.review());
+        let review = ongoing
+            .change
+            .files()
+            .get(file)
+            .and_then(|file| file.review());
         let facts = review.map_or_else(Vec::new, |review| review.facts_in(&text));
-        let facts = facts.into_iter().map(|fact| {
-            env.intern(fact.map_or("unknown", fact_word))
-        });
+        let facts = facts
+            .into_iter()
+            .map(|fact| env.intern(fact.map_or("unknown", fact_word)));
         list(env, facts.collect::<Result<Vec<_>>>()?)
     })
 }

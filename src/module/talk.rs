@@ -34,6 +34,8 @@ fn digest(name: Value) -> Result<Option<Digest>> {
 /// on, from 0, of TEXT, the name of a text as in `agent-q-diff-module-pending',
 /// or, if that is nil, of what is there now.  SIDE is `old' for what was
 /// reviewed or `new' for what the file holds.  KIND is `comment' or `question'.
+/// TO is a list of the addresses of those who wrote the lines, as for
+/// `agent-q-diff-module-queue-message'.
 #[defun]
 fn comment(
     env: &Env,
@@ -42,10 +44,12 @@ fn comment(
     lines: Value,
     kind: Value,
     comment: Value,
+    to: Value,
 ) -> Result<u64> {
     catching_panics(env, || {
         let path = path.clone_string_contents()?;
         let comment = said(comment)?;
+        let to = all_said(to)?;
         let kind = meaning(env, &KINDS, kind)?;
         let place = match lines.is_not_nil() {
             false => None,
@@ -58,7 +62,7 @@ fn comment(
             }
         };
         with_project(env, folder, false, |project| {
-            answer(env, project.comment(&path, place, kind, &comment))
+            answer(env, project.comment(&path, place, kind, &comment, &to))
         })
     })
 }
@@ -106,12 +110,12 @@ fn answer_comment(env: &Env, folder: Value, id: u64, who: Value, reply: Value) -
 
 /// Return the comments in the project of FOLDER that are not closed, by their ids.
 ///
-/// That is a list of [ID PATH SIDE LINE N KIND COMMENT STATE REPLIES LINES UNSURE WAS].
+/// That is a list of [ID PATH SIDE LINE N KIND COMMENT STATE REPLIES LINES UNSURE WAS TO].
 /// SIDE is as for `agent-q-diff-module-comment', or nil if it is about the whole
 /// file.  LINE is the first of its N lines, from 0, or nil if they are not
 /// there any more, and LINES is what they were.  UNSURE is non-nil if such
 /// lines are in several places.  WAS is where the first was then, from 0.
-/// REPLIES is a list of (WHO . REPLY).
+/// REPLIES is a list of (WHO . REPLY).  TO is as for `agent-q-diff-module-comment'.
 ///
 /// TEXTS is a list of [PATH OLD NEW], the names of the texts of PATH in which
 /// the lines are looked for; of others, that is what is there now.
@@ -167,15 +171,18 @@ fn comment_for_lisp<'e>(env: &'e Env, placed: &Placed) -> Result<Value<'e>> {
         text(env, lines)?,
         is_unsure.into_lisp(env)?,
         was.into_lisp(env)?,
+        texts(env, &comment.to)?,
     ];
     vector(env, found)
 }
 
 /// Record that agents of the project of FOLDER are to be told MESSAGE; return its id.
 ///
-/// TO is a list of their names, or nil for whichever asks first.  COMMENTS is a
-/// list of the ids of the comments in it, which are sent when it is told.  It
-/// takes the place of a message that nobody was told yet.
+/// TO is a list of their addresses, or nil for whichever asks first.  An address
+/// is the name of an agent, and, if it is only for one session, a second line with
+/// the agent's name for that.  COMMENTS is a list of the ids of the comments in it,
+/// which are sent when it is told.  It takes the place of a message that the same
+/// were not told yet.
 #[defun]
 fn queue_message(
     env: &Env,
@@ -185,8 +192,7 @@ fn queue_message(
     comments: Value,
 ) -> Result<u64> {
     catching_panics(env, || {
-        let to = elements(to)?.into_iter().map(said);
-        let to: Vec<String> = to.collect::<Result<_>>()?;
+        let to = all_said(to)?;
         let message = said(message)?;
         let comments = ids(comments)?;
         with_project(env, folder, false, |project| {
@@ -195,32 +201,42 @@ fn queue_message(
     })
 }
 
+fn all_said(list: Value) -> Result<Vec<String>> {
+    elements(list)?.into_iter().map(said).collect()
+}
+
+fn texts<'e>(env: &'e Env, texts: &[String]) -> Result<Value<'e>> {
+    let texts = texts.iter().map(|one| text(env, one.as_bytes()));
+    list(env, texts.collect::<Result<Vec<_>>>()?)
+}
+
 fn ids(list: Value) -> Result<Vec<u64>> {
     elements(list)?.into_iter().map(Value::into_rust).collect()
 }
 
 /// Return the messages that agents of the project of FOLDER were not told yet.
 ///
-/// That is a list of [ID TIME TO MESSAGE COMMENTS], the latest last.  TIME is when
-/// the review was finished, in seconds since 1970; the others are as for
-/// `agent-q-diff-module-queue-message', but that "" stands for any agent.  If all
-/// were told, return the last one, with t as TO.
+/// That is a list of [ID TIME TO MESSAGE COMMENTS IS-TOLD], the latest last.  TIME
+/// is when the review was finished, in seconds since 1970; IS-TOLD is non-nil if
+/// some agent was told.  The others are as for `agent-q-diff-module-queue-message',
+/// but that "" stands for any agent.  If all were told, return the last one, with t
+/// as TO.
 #[defun]
 fn messages<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
         with_project(env, folder, false, |project| {
             let all = answer(env, project.untold())?;
             let all = all.iter().map(|message| {
-                let to: Vec<&str> = message.to.iter().map(String::as_str).collect();
                 let message = [
                     message.id.into_lisp(env)?,
                     message.time.into_lisp(env)?,
                     match message.to.is_empty() {
                         true => env.intern("t")?,
-                        false => list(env, to)?,
+                        false => texts(env, &message.to)?,
                     },
                     text(env, message.text.as_bytes())?,
                     list(env, message.comments.clone())?,
+                    message.is_told.into_lisp(env)?,
                 ];
                 vector(env, message)
             });
@@ -229,26 +245,28 @@ fn messages<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-/// Record that the messages IDS in the project of FOLDER were told to AGENT.
+/// Record that the messages IDS in the project of FOLDER were told to the address TO.
 ///
 /// If that is nil, they were told to all of their agents.
 #[defun]
-fn told(env: &Env, folder: Value, ids: Value, agent: Option<String>) -> Result<()> {
+fn told(env: &Env, folder: Value, ids: Value, to: Value) -> Result<()> {
     catching_panics(env, || {
         let ids = self::ids(ids)?;
+        let to = to.is_not_nil().then(|| said(to)).transpose()?;
         with_project(env, folder, false, |project| {
-            answer(env, project.told(agent.as_deref(), &ids))
+            answer(env, project.told(to.as_deref(), &ids))
         })
     })
 }
 
 /// Record that the user has rejected HUNKS in the project of FOLDER.
 ///
-/// That is a list of [PATH HUNK CONTEXT TIME REASON LINE LINES IS-TOLD].  HUNK is
+/// That is a list of [PATH HUNK CONTEXT TIME REASON LINE LINES IS-TOLD TO].  HUNK is
 /// a word for the removed and added lines, and CONTEXT one for those around
 /// them.  TIME is in seconds since 1970.  REASON may be empty.  LINE is its first
 /// line in what was reviewed, from 1, and LINES are its lines, as in a diff.
-/// IS-TOLD is non-nil if an agent was told.
+/// IS-TOLD is non-nil if an agent was told.  TO is as for
+/// `agent-q-diff-module-comment'.
 #[defun]
 fn note_rejected(env: &Env, folder: Value, hunks: Value) -> Result<()> {
     catching_panics(env, || {
@@ -263,6 +281,7 @@ fn note_rejected(env: &Env, folder: Value, hunks: Value) -> Result<()> {
                 line: hunk.get(5)?,
                 lines: said(hunk.get(6)?)?,
                 is_told: hunk.get::<Value>(7)?.is_not_nil(),
+                to: all_said(hunk.get(8)?)?,
             })
         });
         let hunks = hunks.collect::<Result<Vec<_>>>()?;
@@ -310,6 +329,7 @@ fn rejected<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
                     one.line.into_lisp(env)?,
                     text(env, one.lines.as_bytes())?,
                     one.is_told.into_lisp(env)?,
+                    texts(env, &one.to)?,
                 ];
                 vector(env, one)
             });

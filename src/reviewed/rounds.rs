@@ -4,6 +4,8 @@
 //! A [`Comment`] belongs to lines of a version of a file; [`place`] finds these lines in a later one. What
 //! was rejected is remembered, so that it can be said when it comes back. A [`Message`] waits until its
 //! agents can be told. Of a turn it is remembered what its agent wrote, and what became of that.
+//!
+//! What is said is for who wrote the lines: for the [`address`] of a session.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -33,6 +35,20 @@ pub struct Place {
     pub lines: Range<usize>,
     /// The text of which they are.
     pub text: Digest,
+}
+
+/// Returns the address of `agent` in `session`, its name for that. It is empty for any agent, and one line if
+/// the session is not known.
+pub fn address(agent: &str, session: &str) -> String {
+    match session {
+        "" => agent.to_owned(),
+        _ => format!("{agent}\n{session}"),
+    }
+}
+
+/// Returns the agent and the session of `address`.
+pub fn addressee(address: &str) -> (&str, &str) {
+    address.split_once('\n').unwrap_or((address, ""))
 }
 
 /// What the user wants with a [`Comment`].
@@ -113,6 +129,8 @@ pub struct Comment {
     pub state: State,
     /// What was answered, in that order.
     pub replies: Vec<Reply>,
+    /// The addresses of those who wrote the lines; none if that is not known, so that it is for any agent.
+    pub to: Vec<String>,
 }
 
 /// A hunk that the user has rejected.
@@ -134,6 +152,8 @@ pub struct Rejected {
     pub lines: String,
     /// Whether an agent was told.
     pub is_told: bool,
+    /// The addresses of those who wrote it, as in [`Comment::to`].
+    pub to: Vec<String>,
 }
 
 /// What agents are to be told of a review that the user has finished.
@@ -143,7 +163,7 @@ pub struct Message {
     pub id: u64,
     /// When the review was finished, in seconds since 1970.
     pub time: u64,
-    /// The agents that were not told yet; an empty name is any agent.
+    /// The addresses of those who were not told yet.
     pub to: Vec<String>,
     /// What they are told.
     pub text: String,
@@ -184,10 +204,12 @@ pub enum RoundRecord {
     Unrejected(Path, String, String, u64),
     /// The user has finished a review; the number is that of the last turn that was over by then.
     Finished(u64),
-    /// There is something to be told, instead of what nobody was told yet.
+    /// There is something to be told, instead of what the same were not told yet.
     Message(Message),
-    /// The message with this number was told to an agent, or, without a name, to all.
+    /// The message with this number was told to whom this address is for, or, without one, to all.
     Told(u64, Option<String>),
+    /// The session with this address has ended.
+    Closed(String),
     /// Of the turn with this number, so many hunks were kept, and so many taken out.
     Decided(u64, u64, u64),
     /// What files held when the turn with this number began.
@@ -205,6 +227,9 @@ const N_REJECTED: usize = 1000;
 /// Number of messages that are remembered.
 const N_MESSAGES: usize = 50;
 
+/// Number of sessions of which it is remembered that they have ended.
+const N_CLOSED: usize = 200;
+
 /// Number of turns of which it is remembered what they wrote.
 const N_WROTE: usize = 20;
 
@@ -214,6 +239,7 @@ pub struct Rounds {
     comments: BTreeMap<u64, Comment>,
     rejected: VecDeque<Rejected>,
     messages: VecDeque<Message>,
+    closed: VecDeque<String>,
     finished: u64,
     outcomes: BTreeMap<u64, Outcome>,
 }
@@ -242,6 +268,11 @@ impl Rounds {
     /// Returns the latest messages, the latest last, also those that were told.
     pub fn messages(&self) -> &VecDeque<Message> {
         &self.messages
+    }
+
+    /// Returns whether the session with `address` has said that it ends.
+    pub(crate) fn is_closed(&self, address: &str) -> bool {
+        self.closed.iter().any(|closed| closed == address)
     }
 
     /// Returns the number that the next message gets.
@@ -286,13 +317,22 @@ impl Rounds {
             }
             RoundRecord::Finished(turn) => self.finished = turn,
             RoundRecord::Message(message) => {
-                self.messages.retain(|one| one.is_told);
+                let is_for_others = |to: &[String]| to.iter().any(|one| !message.to.contains(one));
+                self.messages
+                    .retain(|one| one.is_told || is_for_others(&one.to));
                 self.messages.push_back(message);
                 while self.messages.len() > N_MESSAGES {
                     self.messages.pop_front();
                 }
             }
-            RoundRecord::Told(id, agent) => self.tell(id, agent.as_deref()),
+            RoundRecord::Told(id, address) => self.tell(id, address.as_deref()),
+            RoundRecord::Closed(address) => {
+                self.closed.retain(|closed| *closed != address);
+                self.closed.push_back(address);
+                while self.closed.len() > N_CLOSED {
+                    self.closed.pop_front();
+                }
+            }
             RoundRecord::Decided(turn, n_kept, n_taken_out) => {
                 let outcome = self.outcomes.entry(turn).or_default();
                 outcome.n_kept = n_kept;
@@ -321,18 +361,20 @@ impl Rounds {
         });
     }
 
-    fn tell(&mut self, id: u64, agent: Option<&str>) {
+    fn tell(&mut self, id: u64, address: Option<&str>) {
         let Some(message) = self.messages.iter_mut().find(|one| one.id == id) else {
             return;
         };
-        message.to.retain(|to| match agent {
+        // What is for others is in another message.
+        let is_in = |to: &[String]| to.is_empty() || message.to.iter().any(|one| to.contains(one));
+        for one in &mut self.rejected {
+            one.is_told |= one.time <= message.time && is_in(&one.to);
+        }
+        message.to.retain(|to| match address {
             None => false,
-            Some(agent) => !to.is_empty() && to != agent,
+            Some(address) => !to.is_empty() && to != address,
         });
         message.is_told = true;
-        for one in &mut self.rejected {
-            one.is_told |= one.time <= message.time;
-        }
         for id in &message.comments {
             if let Some(comment) = self.comments.get_mut(id)
                 && comment.state == State::Open
@@ -371,6 +413,7 @@ impl Rounds {
         }
         all.extend(self.rejected.iter().cloned().map(RoundRecord::Rejected));
         all.extend(self.messages.iter().cloned().map(RoundRecord::Message));
+        all.extend(self.closed.iter().cloned().map(RoundRecord::Closed));
         all.extend((self.finished != 0).then_some(RoundRecord::Finished(self.finished)));
         for (turn, outcome) in &self.outcomes {
             all.push(RoundRecord::Decided(
@@ -394,7 +437,8 @@ impl Rounds {
         let n_turns = self.outcomes.values().map(|outcome| {
             1 + usize::from(!outcome.begun.is_empty()) + usize::from(outcome.wrote.is_some())
         });
-        let n_others = self.rejected.len() + self.messages.len() + n_turns.sum::<usize>();
+        let n_others = self.rejected.len() + self.messages.len() + self.closed.len();
+        let n_others = n_others + n_turns.sum::<usize>();
         n_said + n_others + usize::from(self.finished != 0)
     }
 
@@ -458,13 +502,14 @@ pub(crate) fn line(record: &RoundRecord) -> String {
                 },
             );
             format!(
-                "comment {} {} {} {} {place} {} {}",
+                "comment {} {} {} {} {place} {} {}{}",
                 comment.id,
                 comment.time,
                 word(&KINDS, comment.kind),
                 word(&STATES, comment.state),
                 escaped(&comment.path),
-                text_word(&comment.text)
+                text_word(&comment.text),
+                text_words(&comment.to)
             )
         }
         RoundRecord::State(id, state) => format!("comment-is {id} {}", word(&STATES, *state)),
@@ -475,7 +520,7 @@ pub(crate) fn line(record: &RoundRecord) -> String {
             text_word(&reply.text)
         ),
         RoundRecord::Rejected(one) => format!(
-            "rejected {} {} {} {} {} {} {} {}",
+            "rejected {} {} {} {} {} {} {} {}{}",
             one.time,
             text_word(&one.hunk),
             text_word(&one.context),
@@ -483,7 +528,8 @@ pub(crate) fn line(record: &RoundRecord) -> String {
             text_word(&one.reason),
             one.line,
             text_word(&one.lines),
-            if one.is_told { "told" } else { "-" }
+            if one.is_told { "told" } else { "-" },
+            text_words(&one.to)
         ),
         RoundRecord::Finished(turn) => format!("finished {turn}"),
         RoundRecord::Unrejected(path, hunk, context, line) => format!(
@@ -493,11 +539,7 @@ pub(crate) fn line(record: &RoundRecord) -> String {
             escaped(path)
         ),
         RoundRecord::Message(message) => {
-            let to: String = message
-                .to
-                .iter()
-                .map(|to| format!(" {}", text_word(to)))
-                .collect();
+            let to = text_words(&message.to);
             let comments: String = message.comments.iter().map(|id| format!(" {id}")).collect();
             format!(
                 "message {} {} {} {} {}{to}{comments}",
@@ -509,7 +551,8 @@ pub(crate) fn line(record: &RoundRecord) -> String {
             )
         }
         RoundRecord::Told(id, None) => format!("told {id}"),
-        RoundRecord::Told(id, Some(agent)) => format!("told {id} {}", text_word(agent)),
+        RoundRecord::Told(id, Some(address)) => format!("told {id} {}", text_word(address)),
+        RoundRecord::Closed(address) => format!("closed {}", text_word(address)),
         RoundRecord::Decided(turn, n_kept, n_taken_out) => {
             format!("decided {turn} {n_kept} {n_taken_out}")
         }
@@ -530,6 +573,18 @@ pub(crate) fn line(record: &RoundRecord) -> String {
     }
 }
 
+/// Returns `texts` as words, each after a space.
+fn text_words(texts: &[String]) -> String {
+    texts
+        .iter()
+        .map(|text| format!(" {}", text_word(text)))
+        .collect()
+}
+
+fn texts_of(words: &[&str]) -> Option<Vec<String>> {
+    words.iter().map(|word| text_of(word)).collect()
+}
+
 /// Reads a record from `words`, those of a line; `None` if it is none.
 pub(crate) fn parse(words: &[&str]) -> Option<RoundRecord> {
     Some(match *words {
@@ -545,6 +600,7 @@ pub(crate) fn parse(words: &[&str]) -> Option<RoundRecord> {
             digest,
             path,
             text,
+            ref to @ ..,
         ] => RoundRecord::Comment(Comment {
             id: id.parse().ok()?,
             time: time.parse().ok()?,
@@ -561,6 +617,7 @@ pub(crate) fn parse(words: &[&str]) -> Option<RoundRecord> {
             text: text_of(text)?,
             state: meaning(&STATES, state)?,
             replies: Vec::new(),
+            to: texts_of(to)?,
         }),
         ["comment-is", id, state] => RoundRecord::State(id.parse().ok()?, meaning(&STATES, state)?),
         ["reply", id, time, who, text] => RoundRecord::Reply(
@@ -581,6 +638,7 @@ pub(crate) fn parse(words: &[&str]) -> Option<RoundRecord> {
             line,
             lines,
             told @ ("told" | "-"),
+            ref to @ ..,
         ] => RoundRecord::Rejected(Rejected {
             path: unescaped(path)?,
             hunk: text_of(hunk)?,
@@ -590,6 +648,7 @@ pub(crate) fn parse(words: &[&str]) -> Option<RoundRecord> {
             line: line.parse().ok()?,
             lines: text_of(lines)?,
             is_told: told == "told",
+            to: texts_of(to)?,
         }),
         ["finished", turn] => RoundRecord::Finished(turn.parse().ok()?),
         ["unrejected", hunk, context, path, line] => RoundRecord::Unrejected(
@@ -608,19 +667,19 @@ pub(crate) fn parse(words: &[&str]) -> Option<RoundRecord> {
             ref rest @ ..,
         ] => {
             let (to, comments) = rest.split_at_checked(n_to.parse().ok()?)?;
-            let to = to.iter().map(|to| text_of(to));
             let comments = comments.iter().map(|id| id.parse().ok());
             RoundRecord::Message(Message {
                 id: id.parse().ok()?,
                 time: time.parse().ok()?,
-                to: to.collect::<Option<_>>()?,
+                to: texts_of(to)?,
                 text: text_of(text)?,
                 comments: comments.collect::<Option<_>>()?,
                 is_told: told == "told",
             })
         }
         ["told", id] => RoundRecord::Told(id.parse().ok()?, None),
-        ["told", id, agent] => RoundRecord::Told(id.parse().ok()?, Some(text_of(agent)?)),
+        ["told", id, address] => RoundRecord::Told(id.parse().ok()?, Some(text_of(address)?)),
+        ["closed", address] => RoundRecord::Closed(text_of(address)?),
         ["decided", turn, n_kept, n_taken_out] => RoundRecord::Decided(
             turn.parse().ok()?,
             n_kept.parse().ok()?,
@@ -664,6 +723,7 @@ mod tests {
             text: "why\nnot \u{e9}?".to_owned(),
             state: State::Open,
             replies: Vec::new(),
+            to: vec![address("Codex", "s 1"), String::new()],
         }
     }
 
@@ -704,6 +764,7 @@ mod tests {
                 },
             ),
             RoundRecord::Rejected(Rejected {
+                to: vec!["Codex".to_owned()],
                 path: path.clone(),
                 hunk: "h1".to_owned(),
                 context: "c1".to_owned(),
@@ -724,6 +785,7 @@ mod tests {
             }),
             RoundRecord::Told(4, Some("Claude Code".to_owned())),
             RoundRecord::Told(5, None),
+            RoundRecord::Closed(address("Codex", "s 1")),
             RoundRecord::Decided(2, 3, 4),
             RoundRecord::Begun(2, vec![(path.clone(), file)]),
             RoundRecord::Wrote(1, vec![(path, Version::Absent, file)]),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use agent_q_diff_reviewed::rounds::{Kind, Side, State};
+use agent_q_diff_reviewed::rounds::{Kind, Side, State, address};
 use agent_q_diff_reviewed::{Digest, Project, ProjectError};
 
 use crate::disk::{git, repository};
@@ -20,9 +20,9 @@ fn a_comment_moves_with_its_lines_and_outlives_restarts() {
             .collect()
     };
     let on = |side, lines| Some((side, lines, None));
-    let b = open().comment(b"f", on(Side::New, 1..2), Kind::Question, "why?");
-    let old = open().comment(b"f", on(Side::Old, 2..3), Kind::Comment, "shorter");
-    let file = open().comment(b"f", None, Kind::Comment, "split it");
+    let b = open().comment(b"f", on(Side::New, 1..2), Kind::Question, "why?", &[]);
+    let old = open().comment(b"f", on(Side::Old, 2..3), Kind::Comment, "shorter", &[]);
+    let file = open().comment(b"f", None, Kind::Comment, "split it", &[]);
     assert_eq!((b.unwrap(), old.unwrap(), file.unwrap()), (1, 2, 3));
     fs::write(folder.join("f"), "new\na\nb\n").unwrap();
     let lines = |text: &str| text.as_bytes().to_vec();
@@ -44,10 +44,10 @@ fn a_comment_moves_with_its_lines_and_outlives_restarts() {
     assert_eq!((there[0].line, there[1].line), (Some((0, false)), None));
     // What is not there cannot be commented on.
     for lines in [2..2, 2..3] {
-        let error = open().comment(b"f", on(Side::New, lines), Kind::Comment, "?");
+        let error = open().comment(b"f", on(Side::New, lines), Kind::Comment, "?", &[]);
         assert!(matches!(error, Err(ProjectError::NoLines(_))));
     }
-    let error = open().comment(b"none", on(Side::New, 0..1), Kind::Comment, "?");
+    let error = open().comment(b"none", on(Side::New, 0..1), Kind::Comment, "?", &[]);
     assert!(matches!(error, Err(ProjectError::NoLines(_))));
 }
 
@@ -56,7 +56,9 @@ fn a_comment_is_answered_until_the_user_closes_it() {
     let folder = repository();
     let open = || Project::open(folder.path()).unwrap();
     let one = || open().comments(&BTreeMap::new()).unwrap().pop();
-    let id = open().comment(b"f", None, Kind::Question, "why?").unwrap();
+    let id = open()
+        .comment(b"f", None, Kind::Question, "why?", &[])
+        .unwrap();
     let message = open()
         .queue_message(&["Codex".to_owned()], "why?", &[id])
         .unwrap();
@@ -81,7 +83,40 @@ fn a_comment_is_answered_until_the_user_closes_it() {
     assert_eq!(error.to_string(), "there is no open comment with id 1");
     assert!(open().answer(7, "Codex", "").is_err());
     // Its number is not given to another.
-    assert_eq!(open().comment(b"f", None, Kind::Comment, "x").unwrap(), 2);
+    assert_eq!(
+        open().comment(b"f", None, Kind::Comment, "x", &[]).unwrap(),
+        2
+    );
+}
+
+#[test]
+fn a_message_is_for_the_session_that_wrote_the_lines_while_it_is_open() {
+    let folder = repository();
+    let open = || Project::open(folder.path()).unwrap();
+    let mine = std::process::id();
+    for (session, pid) in [("one", Some(mine)), ("two", Some(mine)), ("gone", None)] {
+        let mut project = open();
+        project.begin_turn("Codex", session, "", pid).unwrap();
+        project.end_turns(None).unwrap();
+    }
+    let read = |agent: &str, session: &str| -> Vec<String> {
+        let messages = open().messages(agent, session, None).unwrap().into_iter();
+        messages.map(|(message, _)| message.text).collect()
+    };
+    for session in ["one", "two", "gone", "unknown"] {
+        let to = [address("Codex", session)];
+        open().queue_message(&to, session, &[]).unwrap();
+    }
+    open().queue_message(&[], "any", &[]).unwrap();
+    assert_eq!(read("Codex", "one"), ["one", "gone", "unknown", "any"]);
+    assert_eq!(read("Codex", "two"), ["two", "gone", "unknown", "any"]);
+    assert_eq!(read("Claude Code", "one"), ["any"]);
+    open().close_session("Codex", "one").unwrap();
+    assert_eq!(
+        read("Codex", "two"),
+        ["one", "two", "gone", "unknown", "any"]
+    );
+    assert_eq!(read("Codex", "one"), ["one", "gone", "unknown", "any"]);
 }
 
 #[test]
@@ -89,10 +124,12 @@ fn a_message_waits_for_its_agents() {
     let folder = repository();
     let open = || Project::open(folder.path()).unwrap();
     let told = |agent: &str, since| -> Vec<String> {
-        let messages = open().messages(agent, since).unwrap();
-        let ids: Vec<u64> = messages.iter().map(|message| message.id).collect();
-        open().told(Some(agent), &ids).unwrap();
-        messages.into_iter().map(|message| message.text).collect()
+        let messages = open().messages(agent, "s", since).unwrap();
+        for (message, to) in &messages {
+            open().told(Some(to), &[message.id]).unwrap();
+        }
+        let texts = messages.into_iter();
+        texts.map(|(message, _)| message.text).collect()
     };
     let queue = |to: &[&str], text: &str| {
         let to: Vec<String> = to.iter().map(|to| (*to).to_owned()).collect();

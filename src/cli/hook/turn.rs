@@ -11,6 +11,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use agent_q_diff_reviewed::rounds::addressee;
 use agent_q_diff_reviewed::{Project, ProjectError, Turn};
 use serde_json::{Value, json};
 
@@ -30,6 +31,10 @@ const MAX_HELD: usize = 7;
 
 /// Number of characters of a prompt's first line that are the title of its turn.
 const MAX_TITLE_LEN: usize = 200;
+
+/// What an agent reads above a message about lines that it did not write in this session.
+const OF_AN_EARLIER_SESSION: &str =
+    "What follows is about what an agent of an earlier session wrote, which has ended since.";
 
 /// Programs that agents run this one with.
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "busybox"];
@@ -251,17 +256,26 @@ impl Work {
         answer: impl Fn(&str) -> Value,
         since: Option<u64>,
     ) -> Result<bool, ProjectError> {
-        let messages = project.messages(&self.options.name, since)?;
+        let session = &self.event.session;
+        let messages = project.messages(&self.options.name, session, since)?;
         if messages.is_empty() {
             return Ok(false);
         }
-        let texts: Vec<&str> = messages.iter().map(|message| &*message.text).collect();
+        let texts = messages.iter().map(|(message, to)| {
+            let (_, of) = addressee(to);
+            match of.is_empty() || of == session {
+                true => message.text.clone(),
+                false => format!("{OF_AN_EARLIER_SESSION}\n\n{}", message.text),
+            }
+        });
+        let texts: Vec<String> = texts.collect();
         if !(self.print)(&answer(&texts.join("\n\n"))) {
             // The agent is gone, and reads it the next time.
             return Ok(false);
         }
-        let ids: Vec<u64> = messages.iter().map(|message| message.id).collect();
-        project.told(Some(&self.options.name), &ids)?;
+        for (message, to) in &messages {
+            project.told(Some(to), &[message.id])?;
+        }
         Ok(true)
     }
 
@@ -269,6 +283,7 @@ impl Work {
     fn close(&self) -> Option<()> {
         self.held.forget();
         let mut project = self.project().ok()?;
+        let _ = project.close_session(&self.options.name, &self.event.session);
         self.open_turn(&mut project)?;
         let this = (&self.options.name[..], &self.event.session[..]);
         project.end_turns(Some(this)).ok().map(drop)

@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use agent_q_diff_engine::text::Text;
 
-use super::{Project, ProjectError, Since};
+use super::{Project, ProjectError, Since, is_alive};
 use crate::disk::Disk;
 use crate::rounds::{
-    Comment, Kind, Message, Outcome, Place, Rejected, Reply, RoundRecord, Side, State, place,
+    Comment, Kind, Message, Outcome, Place, Rejected, Reply, RoundRecord, Side, State, address,
+    addressee, place,
 };
 use crate::store::now;
 use crate::{Digest, Ledger, Pending, Turn, Version, World, Written};
@@ -31,7 +32,7 @@ pub struct Placed {
 impl Project {
     /// Records what the user says about `path`, and returns the number of the comment. `lines` are on that
     /// side, from 0, of the text with that digest, or else of what is there now; without them, the whole
-    /// file is meant.
+    /// file is meant. `to` is as [`Comment::to`].
     ///
     /// # Errors
     ///
@@ -42,6 +43,7 @@ impl Project {
         lines: Option<(Side, Range<usize>, Option<Digest>)>,
         kind: Kind,
         text: &str,
+        to: &[String],
     ) -> Result<u64, ProjectError> {
         let no_lines = || ProjectError::NoLines(path.to_vec());
         let tree = &self.tree;
@@ -73,6 +75,7 @@ impl Project {
                 text: text.to_owned(),
                 state: State::Open,
                 replies: Vec::new(),
+                to: to.to_vec(),
             }));
             Ok(id)
         })
@@ -155,9 +158,9 @@ impl Project {
             .collect()
     }
 
-    /// Records that `text` is to be told to the agents `to`, or, if there is none, to any agent; `comments`
-    /// are the numbers of those in it. It takes the place of a message that nobody was told yet. Returns the
-    /// number of the message.
+    /// Records that `text` is to be told at the addresses `to`, or, if there is none, to any agent; `comments`
+    /// are the numbers of those in it. It takes the place of a message that the same were not told yet. Returns
+    /// the number of the message.
     ///
     /// # Errors
     ///
@@ -186,8 +189,9 @@ impl Project {
         })
     }
 
-    /// Returns the messages that `agent` was not told yet, the latest last. With `since`, a time in seconds
-    /// since 1970, those are meant that were finished then or later.
+    /// Returns the messages that `agent` was not told yet and that `session` may read, the latest last, each
+    /// with the address that lets it. That may be one of another session that has ended. With `since`, a time
+    /// in seconds since 1970, those are meant that were finished then or later.
     ///
     /// # Errors
     ///
@@ -195,16 +199,38 @@ impl Project {
     pub fn messages(
         &mut self,
         agent: &str,
+        session: &str,
         since: Option<u64>,
-    ) -> Result<Vec<Message>, ProjectError> {
+    ) -> Result<Vec<(Message, String)>, ProjectError> {
         self.store.refresh()?;
-        let all = self.store.ledger().rounds().messages().iter();
-        let is_for = |message: &&Message| {
-            let mut to = message.to.iter();
-            since.is_none_or(|since| message.time >= since)
-                && to.any(|to| to.is_empty() || to == agent)
+        let ledger = self.store.ledger();
+        let is_for = |to: &&String| {
+            let (name, of) = addressee(to);
+            to.is_empty()
+                || name == agent && (of.is_empty() || of == session || !is_open(ledger, to))
         };
-        Ok(all.filter(is_for).cloned().collect())
+        let all = ledger.rounds().messages().iter();
+        let all = all.filter(|message| since.is_none_or(|since| message.time >= since));
+        let read = all.filter_map(|message| {
+            let to = message.to.iter().find(is_for)?;
+            Some((message.clone(), to.clone()))
+        });
+        Ok(read.collect())
+    }
+
+    /// Records that the session of `agent` has ended: others read what was for it.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn close_session(&mut self, agent: &str, session: &str) -> Result<(), ProjectError> {
+        self.store.change(|ledger, _| {
+            let is_its = |turn: &Turn| turn.agent == agent && turn.session == session;
+            if ledger.turns().iter().any(is_its) {
+                ledger.note_round(RoundRecord::Closed(address(agent, session)));
+            }
+            Ok(())
+        })
     }
 
     /// Returns the messages that some agent was not told yet, and the last one if all were told; the latest
@@ -227,15 +253,15 @@ impl Project {
         }
     }
 
-    /// Records that the messages `ids` were told to `agent`, or, without a name, to all.
+    /// Records that the messages `ids` were told to whom `to`, an address, is for, or, without one, to all.
     ///
     /// # Errors
     ///
     /// [`ProjectError::Store`].
-    pub fn told(&mut self, agent: Option<&str>, ids: &[u64]) -> Result<(), ProjectError> {
+    pub fn told(&mut self, to: Option<&str>, ids: &[u64]) -> Result<(), ProjectError> {
         self.store.change(|ledger, _| {
             for &id in ids {
-                ledger.note_round(RoundRecord::Told(id, agent.map(str::to_owned)));
+                ledger.note_round(RoundRecord::Told(id, to.map(str::to_owned)));
             }
             Ok(())
         })
@@ -444,6 +470,15 @@ impl Project {
             unknown: Vec::new(),
         })
     }
+}
+
+/// Returns whether the session with the address `to` has not ended, as far as that is known: its agent's
+/// process still runs.
+fn is_open(ledger: &Ledger, to: &str) -> bool {
+    let (agent, session) = addressee(to);
+    let mut turns = ledger.turns().iter().rev();
+    let last = turns.find(|turn| turn.agent == agent && turn.session == session);
+    !ledger.rounds().is_closed(to) && last.is_some_and(|turn| turn.pid.is_some() && is_alive(turn))
 }
 
 /// Returns what counts as the side `side` of `path`.
