@@ -920,8 +920,13 @@ result: then the file may be on another machine, or somebody else's."
                (file-directory-p (file-name-directory name)))))))
 
 (defun agent-q-diff-base-clean (text)
-  "Return TEXT with raw bytes and surrogates, which JSON cannot have, replaced."
-  (replace-regexp-in-string "[\ud800-\udfff\x3fff80-\x3fffff]" "\ufffd" text t t))
+  "Return TEXT without what JSON cannot have.
+Raw bytes become their numbers, like \\200, and surrogates U+FFFD."
+  (replace-regexp-in-string
+   "[\x3fff80-\x3fffff]"
+   (lambda (byte) (format "\\%o" (logand #xff (aref byte 0))))
+   (replace-regexp-in-string "[\ud800-\udfff]" "\ufffd" text t t)
+   t t))
 
 (provide 'agent-q-diff-base)
 ;;; agent-q-diff-base.el ends here

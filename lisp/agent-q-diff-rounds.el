@@ -132,10 +132,7 @@ ROUND is that of a review."
 
 (defun agent-q-diff-round-plain (text)
   "Return TEXT as characters; bytes that are none are shown by their numbers."
-  (replace-regexp-in-string
-   "[\x3fff80-\x3fffff]"
-   (lambda (byte) (format "\\%o" (logand #xff (aref byte 0))))
-   (substring-no-properties (agent-q-diff-engine-text text)) t t))
+  (agent-q-diff-base-clean (substring-no-properties (agent-q-diff-engine-text text))))
 
 (defun agent-q-diff-round-diff (change hunk)
   "Return HUNK of CHANGE as text: a header and lines as in a diff.

@@ -1064,7 +1064,7 @@ The name has no directory.  NUMBER makes it unique."
           (should (= before read-process-output-max)))))))
 
 (ert-deftest aqd-server-answers-what-unicode-has-not ()
-  (should (equal "a\ufffd\ufffdz"
+  (should (equal "a\\200\ufffdz"
                  (agent-q-diff-base-clean (string ?a #x3fff80 #xd800 ?z)))))
 
 ;;;; Tools that are elsewhere
