@@ -27,6 +27,7 @@
 (require 'agent-q-diff-outcome)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-overview)
+(require 'agent-q-diff-mode)
 
 ;;;; Showing a proposal
 
@@ -264,7 +265,8 @@ The header line names it.  The lines stay in the text, for the commands of
               agent-q-diff-render--home))
 
 (defun agent-q-diff-render--own-keys (map)
-  "Return a keymap with the keys of MAP that work on a review; they say where it is."
+  "Return a keymap with those keys of MAP that work on a review.
+They say where that is."
   (let ((saying (make-sparse-keymap)))
     ;; Without those of `diff-mode'.
     (map-keymap-internal
@@ -297,7 +299,7 @@ only known there, as the keys say here."
   (setq buffer-read-only t))
 
 (defun agent-q-diff-render--make-copy-plain ()
-  "Do what `agent-q-diff-render--make-plain' does if no hook did it when it was made.
+  "Make a copy of a diff buffer plain if no hook did that when it was made.
 The command that is to run says where the review is."
   (when (agent-q-diff-buffer-copied-p)
     (let ((is-own (agent-q-diff-mode-own-command-p this-command)))

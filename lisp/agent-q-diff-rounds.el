@@ -105,7 +105,7 @@ ROUND is that of a review."
     (gethash turn known)))
 
 (defun agent-q-diff-round--addresses (round turns authors)
-  "Return the addresses of the sessions of TURNS, or else of the agents in AUTHORS.
+  "Return the addresses of the sessions of all TURNS, or else of AUTHORS.
 ROUND is that of a review."
   (or (seq-uniq (delq nil (mapcar (apply-partially #'agent-q-diff-round--address round)
                                   (seq-filter #'integerp turns))))

@@ -116,8 +116,8 @@ Return words for who will read it, or nil if there is nothing to be told."
   "Queue what is to be told in the project at ROOT, for those who wrote it.
 What nobody is known to have written is for AGENTS, names, and for those who
 were to read that until now.  COUNTS and BACK are as for
-`agent-q-diff-told--texts'.  Return words for who will read it, or nil if there is
-nothing to be told."
+`agent-q-diff-told--texts'.  Return words for who will read it, or nil if there
+is nothing to be told."
   (let* ((unread (seq-remove #'agent-q-diff-queued-is-told
                              (agent-q-diff-told--untold-messages root)))
          (agents (seq-uniq
@@ -260,7 +260,7 @@ than nil, and DIGEST that of the file.  KEY is as from `agent-q-diff-told--key'.
   "Table from names of files to their digests, while a message is made.")
 
 (defun agent-q-diff-told--note-on-disk (change round in-files)
-  "Remember what the files have of the hunks of CHANGE that were taken out in ROUND.
+  "Remember what the files have of what was taken out of CHANGE in ROUND.
 IN-FILES is as from `agent-q-diff-told--in-files'."
   (let ((root (agent-q-diff-round-root round))
         (agent-q-diff-told--digests (make-hash-table :test #'equal)))
@@ -278,7 +278,7 @@ IN-FILES is as from `agent-q-diff-told--in-files'."
                     (remhash key agent-q-diff-told--on-disk))))))
 
 (defun agent-q-diff-told--digest (root path)
-  "Return a digest of what the file PATH in the project at ROOT holds, or nil."
+  "Return a digest of the file PATH in the project at ROOT, or nil."
   (let* ((name (expand-file-name path root))
          (known (gethash name agent-q-diff-told--digests 'none)))
     (if (not (eq known 'none))
@@ -290,7 +290,7 @@ IN-FILES is as from `agent-q-diff-told--in-files'."
 
 (defun agent-q-diff-told--on-disk-words (root one)
   "Return words for what the file of ONE in the project at ROOT has of it still.
-ONE is an `agent-q-diff-rejected'.  If the file was saved since, that is nothing."
+ONE is an `agent-q-diff-rejected'.  If the file was saved since, there are none."
   (pcase (gethash (cons root (agent-q-diff-told--key one)) agent-q-diff-told--on-disk)
     (`(,state . ,digest)
      (let ((path (agent-q-diff-rejected-path one)))
@@ -465,7 +465,8 @@ They count as told."
                (string-trim-right (mapconcat text-of all "\n")))))
 
 (defun agent-q-diff-told--rejected-text (root one)
-  "Return what agents read about ONE, an `agent-q-diff-rejected' in the project at ROOT."
+  "Return what agents read about ONE, which was rejected in the project at ROOT.
+ONE is an `agent-q-diff-rejected'."
   (let* ((path (agent-q-diff-rejected-path one))
          (line (agent-q-diff-rejected-line one))
          (reason (agent-q-diff-rejected-reason one)))
@@ -520,7 +521,7 @@ Something in it has changed since."
     (agent-q-diff-told--queue-texts root nil)))
 
 (defun agent-q-diff-told-queue-decided (change)
-  "Queue what is to be told of CHANGE, which was decided after its review has ended."
+  "Queue what is to be told of CHANGE, decided after its review has ended."
   (let ((round (agent-q-diff-round-of change)))
     (agent-q-diff-told--note-on-disk change round (agent-q-diff-told--in-files change))
     (agent-q-diff-told-queue-now (agent-q-diff-round-root round))))
@@ -575,14 +576,15 @@ only the comments and questions on that file."
         agent-q-diff-told--nothing)))
 
 (defun agent-q-diff-told--words (name)
-  "Return the words of NAME, an agent's, in lower case; those that many have are left out."
+  "Return the words of NAME, an agent's, in lower case.
+Those that many agents have are left out."
   (seq-difference (split-string (downcase name) "[^[:alnum:]]+" t)
                   '("an" "the" "agent" "cli" "code" "client" "mcp" "server")))
 
 (defun agent-q-diff-told--same-agent-p (name other)
   "Return non-nil if NAME and OTHER are names of one agent.
-Over MCP, agents have other names than their hooks: \"claude-code\" is Claude Code,
-\"gemini-cli-mcp-client\" Gemini CLI, and \"github-copilot-developer\" Copilot CLI."
+Over MCP, agents have other names than their hooks: \"claude-code\" is Claude
+Code, and \"github-copilot-developer\" is Copilot CLI."
   (let ((words (agent-q-diff-told--words name))
         (others (agent-q-diff-told--words other)))
     (or (equal (downcase name) (downcase other))

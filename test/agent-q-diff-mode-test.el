@@ -185,7 +185,7 @@
 
 (defun aqd-mode-effect (review keys)
   "Press KEYS in the selected window; return what became of REVIEW by that.
-It is (MARKS TEXT DISK SAID HUNK), or (ERROR), for an error that no user should see."
+It is (MARKS TEXT DISK SAID HUNK), or (ERROR) for one that no user should see."
   (let* ((command (key-binding keys))
          (buffer (agent-q-diff-session-buffer review))
          (said nil)
@@ -225,8 +225,8 @@ It is (MARKS TEXT DISK SAID HUNK), or (ERROR), for an error that no user should 
 
 (defun aqd-mode-effects (view prepare)
   "Return (KEYS . EFFECT) of each key in VIEW after PREPARE, a form.
-Each is pressed in a review of its own, of three hunks; VIEW is `diff', `side' or
-`in-file'.  The keys are printed before they are pressed."
+Each is pressed in a review of its own, of three hunks.  VIEW is `diff', `side'
+or `in-file'.  The keys are printed before they are pressed."
   (mapcar
    (lambda (keys)
      (aqd-with-file aqd-original-of-three
@@ -282,7 +282,7 @@ Fail, and say which key it was, if that one hangs."
       (kill-buffer errors))))
 
 (defun aqd-mode-should-have-same-effects (view &optional refusal)
-  "Check that each key does in VIEW the same in a narrowed buffer as in a whole one.
+  "Check that each key does in VIEW the same if the buffer is narrowed as if not.
 If REFUSAL is non-nil, a key may say that instead, a regexp, and decide less."
   (pcase-dolist (`(,name . ,narrow) aqd-mode-narrowings)
     (let ((whole (aqd-mode-effects view `(progn ,narrow (widen)))))
