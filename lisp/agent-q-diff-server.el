@@ -853,7 +853,7 @@ or set `agent-q-diff-server-socket'" socket))
     (when (agent-q-diff-server--listened-p socket)
       (signal 'agent-q-diff-served
               (list (format "Another Emacs serves MCP clients, at %s.  To have their reviews \
-here, call M-x agent-q-diff-serve-stop there, and then M-x agent-q-diff-serve here"
+here, call agent-q-diff-serve-stop there, and then M-x agent-q-diff-serve here"
                             (abbreviate-file-name socket)))))
     (delete-file socket)))
 

@@ -209,7 +209,7 @@ A further line says \"the rest\"."
   (aqd-server-with
     (should (equal (aqd-server-init-file)
                    (format "Another Emacs serves MCP clients, at %s.  To have their reviews here, \
-call M-x agent-q-diff-serve-stop there, and then M-x agent-q-diff-serve here
+call agent-q-diff-serve-stop there, and then M-x agent-q-diff-serve here
 It is nil
 the rest
 " socket)))
