@@ -1033,16 +1033,11 @@ Emacs calls this with any buffer current."
 
 ;;;; Set-up
 
-(defun agent-q-diff-current--expect-move ()
-  "Forget that an earlier command moved."
-  (setq agent-q-diff-buffer-is-moved nil))
-
 (defun agent-q-diff-current-set-up ()
   "Mark the current hunk in this buffer, and keep it visible."
   (setq-local line-prefix agent-q-diff-current--no-bar)
   (setq-local wrap-prefix agent-q-diff-current--no-bar)
   (setq agent-q-diff-current--marked nil)
-  (add-hook 'pre-command-hook #'agent-q-diff-current--expect-move nil t)
   (add-hook 'post-command-hook #'agent-q-diff-current-after-command nil t)
   (add-hook 'window-buffer-change-functions #'agent-q-diff-current-appear nil t))
 

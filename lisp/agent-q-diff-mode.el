@@ -435,9 +435,17 @@ In a diff that was not made from a review, carry it out."
   (and (symbolp command)
        (memq 'agent-q-diff-mode (function-get command 'command-modes))))
 
-(defun agent-q-diff-mode--widen ()
-  "Undo any narrowing of this buffer if one of its own commands is to run.
-They move to hunks, show them and read their lines."
+(defvar-local agent-q-diff-mode-copied-function nil
+  "Function to call before a command in a copy of this diff buffer, or nil.")
+
+(defun agent-q-diff-mode--before-command ()
+  "Forget that an earlier command moved, and undo any narrowing for our own ones.
+They move to hunks, show them and read their lines.  In a copy of a diff buffer,
+call `agent-q-diff-mode-copied-function'."
+  (setq agent-q-diff-buffer-is-moved nil)
+  (when (and agent-q-diff-buffer-review agent-q-diff-mode-copied-function
+             (not (eq agent-q-diff-buffer-home (current-buffer))))
+    (funcall agent-q-diff-mode-copied-function))
   (when (and (buffer-narrowed-p) (agent-q-diff-mode-own-command-p this-command))
     (widen)))
 
@@ -466,7 +474,7 @@ They move to hunks, show them and read their lines."
   (agent-q-diff-fontify-set-up)
   (agent-q-diff-navigation-set-up)
   (agent-q-diff-menu--set-up)
-  (add-hook 'pre-command-hook #'agent-q-diff-mode--widen nil t)
+  (add-hook 'pre-command-hook #'agent-q-diff-mode--before-command nil t)
   (agent-q-diff-mode-own-keys agent-q-diff-mode-map))
 
 ;; Emacs 28 omits from a keymap in a docstring the keys that another active

@@ -256,7 +256,7 @@ The header line names it.  The lines stay in the text, for the commands of
 (defvar-local agent-q-diff-render--home nil
   "In a copy of a diff buffer, that diff buffer.")
 
-(defun agent-q-diff-render-say-where ()
+(defun agent-q-diff-render--say-where ()
   "Say in which buffer the review is of which this buffer is a copy."
   (interactive)
   (user-error (if (buffer-live-p agent-q-diff-render--home)
@@ -277,7 +277,7 @@ They say where that is."
         ((agent-q-diff-mode-own-command-p (if (eq 'menu-item (car-safe binding))
                                               (nth 2 binding)
                                             binding))
-         (define-key saying (vector event) #'agent-q-diff-render-say-where))))
+         (define-key saying (vector event) #'agent-q-diff-render--say-where))))
      map)
     saying))
 
@@ -301,11 +301,10 @@ only known there, as the keys say here."
 (defun agent-q-diff-render--make-copy-plain ()
   "Make a copy of a diff buffer plain if no hook did that when it was made.
 The command that is to run says where the review is."
-  (when (agent-q-diff-buffer-copied-p)
-    (let ((is-own (agent-q-diff-mode-own-command-p this-command)))
-      (agent-q-diff-render--make-plain)
-      (when is-own
-        (setq this-command #'agent-q-diff-render-say-where)))))
+  (let ((is-own (agent-q-diff-mode-own-command-p this-command)))
+    (agent-q-diff-render--make-plain)
+    (when is-own
+      (setq this-command #'agent-q-diff-render--say-where))))
 
 (defun agent-q-diff-render--has-hook-p (mode)
   "Return non-nil if the user has a hook for MODE, which must see all hunks."
@@ -359,7 +358,7 @@ for the header."
       (agent-q-diff-current-appear window))
     (add-hook 'clone-indirect-buffer-hook #'agent-q-diff-render--make-plain nil t)
     (add-hook 'clone-buffer-hook #'agent-q-diff-render--make-plain nil t)
-    (add-hook 'pre-command-hook #'agent-q-diff-render--make-copy-plain -99 t)
+    (setq agent-q-diff-mode-copied-function #'agent-q-diff-render--make-copy-plain)
     (add-hook 'kill-buffer-query-functions #'agent-q-diff-lifecycle-query-kill-buffer nil t)
     (add-hook 'kill-buffer-hook #'agent-q-diff-lifecycle-buffer-killed nil t)
     ;; Last, since this may kill the buffer.

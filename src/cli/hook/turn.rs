@@ -354,6 +354,8 @@ mod tests {
     use std::path::Path;
     use std::process::Command;
 
+    use agent_q_diff_reviewed::rounds::address;
+
     use super::*;
     use crate::agents::{Agent, codex, gemini, opencode};
 
@@ -463,6 +465,38 @@ mod tests {
             let states = repository.turns().into_iter().map(|(_, is_over)| is_over);
             assert_eq!(states.collect::<Vec<_>>(), [true, true, false]);
         }
+    }
+
+    #[test]
+    fn what_is_for_a_session_waits_for_its_end_and_then_says_so() {
+        let repository = Repository::new("session");
+        let agent = &codex::AGENT;
+        let work = |session: &str, name, rest| {
+            let mut work = repository.work(agent, name, rest);
+            work.event.session = session.to_owned();
+            work
+        };
+        for session in ["one", "two"] {
+            work(session, "UserPromptSubmit", prompt("Fix it"))
+                .begin()
+                .unwrap();
+        }
+        let mut project = Project::open(&repository.0).unwrap();
+        let to = [address(agent.title, "one")];
+        project.queue_message(&to, "Take it out", &[]).unwrap();
+        let more = || {
+            work("two", "UserPromptSubmit", prompt("More"))
+                .begin()
+                .unwrap();
+            printed()
+        };
+        assert_eq!(more(), [""; 0]);
+        work("one", "SessionEnd", json!({})).close();
+        let [told] = &more()[..] else {
+            panic!("it was not told once");
+        };
+        assert!(told.contains("of an earlier session") && told.contains("Take it out"));
+        assert_eq!(more(), [""; 0]);
     }
 
     #[test]
