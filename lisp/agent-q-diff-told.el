@@ -279,7 +279,7 @@ IN-FILES is as from `agent-q-diff-told--in-files'."
 
 (defun agent-q-diff-told--digest (root path)
   "Return a digest of the file PATH in the project at ROOT, or nil."
-  (let* ((name (expand-file-name path root))
+  (let* ((name (agent-q-diff-file-named path root))
          (known (gethash name agent-q-diff-told--digests 'none)))
     (if (not (eq known 'none))
         known
@@ -296,7 +296,7 @@ ONE is an `agent-q-diff-rejected'.  If the file was saved since, there are none.
      (let ((path (agent-q-diff-rejected-path one)))
        (if (or (equal digest (agent-q-diff-told--digest root path))
                (and (eq state 'unsaved)
-                    (agent-q-diff-told--saved (expand-file-name path root))))
+                    (agent-q-diff-told--saved (agent-q-diff-file-named path root))))
            (pcase-exhaustive state
              ('unsaved " (only in Emacs so far: the file still has the change, since it is not saved yet)")
              ('unknown " (only in Emacs so far; what the file has of the change is not known)")
