@@ -86,6 +86,7 @@
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-lifecycle)
+(require 'agent-q-diff-reviewed)
 (require 'agent-q-diff-changes)
 (require 'agent-q-diff-turns)
 (require 'agent-q-diff-turns)
@@ -889,6 +890,8 @@ If that is impossible, signal an error that says what to do."
         (process-put process 'socket socket)
         (process-put process 'inode (agent-q-diff-server--inode socket))
         (setq agent-q-diff-server--process process)))
+    ;; The agents' hooks record their turns, so also what is decided for them.
+    (agent-q-diff-reviewed-watch-decisions)
     ;; Late, so that callers of reviews that end with Emacs learn why.
     (add-hook 'kill-emacs-hook #'agent-q-diff-serve-stop 90))
   (process-get agent-q-diff-server--process 'socket))

@@ -1416,7 +1416,9 @@ any more.")
 
 (ert-deftest aqd-pending-what-was-accepted-before-it-is-not-asked-again ()
   (aqd-with-repository
-    (agent-q-diff-pending-mode)
+    ;; As in an Emacs that only serves.
+    (aqd-pending-begin-record)
+    (agent-q-diff-reviewed-watch-decisions)
     (let ((review (agent-q-diff-review "f.txt" aqd-pending-text aqd-pending-written
                                        "" #'ignore)))
       (with-current-buffer (agent-q-diff-session-buffer review)
