@@ -87,6 +87,7 @@
                   pending-since
                   reviewed-beside
                   note-staged
+                  note-heard
                   keep-staged
                   check-pending-after
                   let-pass

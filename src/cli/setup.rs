@@ -17,6 +17,7 @@ use std::process::ExitCode;
 use agent_q_diff_engine::diff::{self, edits, group};
 use agent_q_diff_engine::patch::hunk::print;
 use agent_q_diff_engine::text::Text;
+use agent_q_diff_reviewed::file::{self, Links};
 
 use crate::options::{Check, Setup};
 
@@ -109,10 +110,8 @@ fn set_up(options: &Setup, path: &Path, command: &[String]) -> Result<Done, Stri
 ///
 /// A sentence, without its period, if it is no file that can be read.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
-    match fs::metadata(path) {
-        // What is no file may never end.
-        Ok(metadata) if !metadata.is_file() => Err("it is not a regular file".to_owned()),
-        Ok(_) => fs::read(path).map(Some).map_err(|error| error.to_string()),
+    match file::read(path, Links::Followed, file::MAX_BYTES) {
+        Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::read_link(path) {
             Ok(target) => Err(format!(
                 "it is a link to {}, which is not there",

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use agent_q_diff_engine::merge;
 use agent_q_diff_reviewed::authors::{Author, Authors};
 use agent_q_diff_reviewed::{
-    Content, Digest, HunkNote, LeftOut, Moves, Pending, Project, ProjectError, Since, Turn,
+    Content, Digest, HunkNote, LeftOut, Look, Moves, Pending, Project, ProjectError, Since, Turn,
     Version, folder_of, projects_folder,
 };
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
@@ -128,9 +128,12 @@ fn begin_project(env: &Env, folder: Value) -> Result<()> {
 /// agents, the latest last.  TIME is when it began, in seconds since 1970.
 ///
 /// LEFT-OUT is a list of (PATH . N), what was not looked at: a file that is
-/// larger than 8 MiB, or a folder with N files that git does not know, or, if N
+/// larger than 8 MiB, on disk or in a commit, or a folder with N files that git does not know, or, if N
 /// is nil, a file that is no text in a project without git, or, if N is
-/// `unknown', a file that was left out before, and could be looked at now.
+/// `unknown', a file that was left out before, and could be looked at now.  If
+/// N is a string, it is a clause that says why the path is not looked at.  A
+/// member that is a string is a sentence about the record itself, without its
+/// last period.
 ///
 /// BY is who has moved HEAD since the last call, if it has moved, and
 /// brought back files: `user', `agent', or nil if nobody knows; then that it
@@ -174,10 +177,20 @@ fn found<'e>(env: &'e Env, project: &mut Project, moves: Option<Moves>) -> Resul
         text(env, project.root().as_os_str().as_bytes())?,
         text(env, project.texts().as_os_str().as_bytes())?,
         list(env, files)?,
-        left_out(env, &look.left_out, &look.not_text, &look.unknown)?,
+        not_looked_at(env, &look)?,
         turns(env, answer(env, project.turns())?)?,
     ];
     vector(env, found)
+}
+
+/// Record that the user was shown what `agent-q-diff-module-pending' said of the record of FOLDER.
+#[defun]
+fn note_heard(env: &Env, folder: Value) -> Result<()> {
+    catching_panics(env, || {
+        with_project(env, folder, false, |project| {
+            answer(env, project.note_heard())
+        })
+    })
 }
 
 /// Returns `pending`, whose lines are by `lines`, for Lisp; `now` is what was reviewed of it if that is
@@ -215,20 +228,30 @@ fn file<'e>(
     ])
 }
 
-/// Returns `left_out`, and the files `not_text` and `unknown`, for Lisp.
+/// Returns what `look` has not looked at, and what it says of the record, for Lisp.
+fn not_looked_at<'e>(env: &'e Env, look: &Look) -> Result<Value<'e>> {
+    let nil = env.intern("nil")?;
+    let not_text = look.not_text.iter();
+    let not_text = not_text.map(|path| env.cons(text(env, path)?, nil));
+    let refused = look.refused.iter();
+    let refused = refused.map(|(path, why)| env.cons(text(env, path)?, text(env, why.as_bytes())?));
+    let notes = look.notes.iter().map(|note| text(env, note.as_bytes()));
+    let others = not_text.chain(refused).chain(notes);
+    left_out(env, &look.left_out, &look.unknown, others)
+}
+
+/// Returns `left_out`, the files `unknown`, and `others` for Lisp.
 fn left_out<'e>(
     env: &'e Env,
     left_out: &[LeftOut],
-    not_text: &[Vec<u8>],
     unknown: &[Vec<u8>],
+    others: impl Iterator<Item = Result<Value<'e>>>,
 ) -> Result<Value<'e>> {
     let left_out = left_out.iter();
     let left_out = left_out.map(|(path, n)| env.cons(text(env, path)?, *n));
-    let nil = env.intern("nil")?;
-    let not_text = not_text.iter().map(|path| env.cons(text(env, path)?, nil));
     let word = env.intern("unknown")?;
     let unknown = unknown.iter().map(|path| env.cons(text(env, path)?, word));
-    let all = left_out.chain(not_text).chain(unknown);
+    let all = left_out.chain(unknown).chain(others);
     list(env, all.collect::<Result<Vec<_>>>()?)
 }
 
@@ -271,7 +294,7 @@ pub(crate) fn since_for_lisp<'e>(
         text(env, project.root().as_os_str().as_bytes())?,
         text(env, project.texts().as_os_str().as_bytes())?,
         list(env, files.collect::<Result<Vec<_>>>()?)?,
-        left_out(env, &since.left_out, &[], &since.unknown)?,
+        left_out(env, &since.left_out, &since.unknown, std::iter::empty())?,
         text(env, since.name.as_bytes())?,
     ];
     vector(env, found)

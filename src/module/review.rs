@@ -1,6 +1,6 @@
 //! Beginning a review, and the text of its hunks.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -14,6 +14,7 @@ use agent_q_diff_engine::review::{Refusal, Review};
 use agent_q_diff_engine::show::alike::{self, Kind};
 use agent_q_diff_engine::show::{confusables, rows, words};
 use agent_q_diff_engine::text::Decoding;
+use agent_q_diff_reviewed::file::{self, Links};
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
 use crate::lisp::{answer, catching_panics, elements, list, rule, signal, text};
@@ -728,7 +729,7 @@ fn has_bytes(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     if !metadata.is_file() || metadata.len() != bytes.len() as u64 {
         return Ok(false);
     }
-    let mut file = File::open(path)?;
+    let mut file = file::open(path, Links::Followed, OpenOptions::new().read(true))?;
     let mut block = vec![0; BLOCK_LEN.min(bytes.len() + 1)];
     let mut rest = bytes;
     loop {

@@ -9,9 +9,9 @@ use crate::git::{self, Committed, Entries, Git};
 use crate::moved::Moved;
 use crate::plain::{Files, Plain, is_outside};
 use crate::project::is_alive;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use crate::tree::{self, Tree};
-use crate::{Digest, Ledger, LeftOut, Look, Moves, ProjectError, Staged, Version, World};
+use crate::{Digest, Ledger, LeftOut, Look, Moves, ProjectError, Refused, Staged, Version, World};
 
 /// Largest size of a file that is looked at, in bytes.
 pub(crate) const MAX_SIZE: u64 = 8 << 20;
@@ -37,15 +37,16 @@ pub(crate) fn look_with_git(
     let Bounded {
         head,
         dirty,
-        left_out,
+        mut left_out,
+        refused,
         not_looked_at,
         in_head,
         in_index,
     } = found?;
     let tips = tips?;
     let large = left_out.iter().filter(|(_, n)| *n == 1);
-    let large = large.map(|(path, _)| path.clone());
-    let (pending, unknown, by_others) = store.change(|ledger, store| {
+    let large: Vec<Vec<u8>> = large.map(|(path, _)| path.clone()).collect();
+    let (pending, unknown, too_large, by_others) = store.change(|ledger, store| {
         if let Some(base) = ledger.base()
             && Some(base) != head.as_deref()
             && !git.has_commit(base)?
@@ -67,7 +68,9 @@ pub(crate) fn look_with_git(
         let index = disk.index(git, ledger, in_index)?;
         ledger.follow_index(&mut disk, index, false)?;
         let pending = ledger.look(&mut disk, moves)?;
-        let large = large.filter(|path| in_head.get(path) == Some(&None));
+        let large = large
+            .into_iter()
+            .filter(|path| in_head.get(path) == Some(&None));
         let unknown = disk.leave_out(ledger, large.collect())?;
         let mut by_others = match is_by_others {
             true => std::mem::take(&mut disk.moved.new),
@@ -80,14 +83,23 @@ pub(crate) fn look_with_git(
             ledger.note_tips(tips.into_iter().map(|(tip, _)| tip).chain(head));
         }
         ledger.end_turns(|turn| !is_alive(turn));
-        Ok::<_, ProjectError>((pending, unknown, by_others))
+        Ok::<_, ProjectError>((pending, unknown, disk.large, by_others))
     })?;
     note_others(git, store, &by_others)?;
+    // What the user has committed is reviewed by that, whatever its size.
+    let is_open = |path: &Vec<u8>| {
+        !matches!(moves, Moves::User | Moves::NotNew) || in_head.contains_key(path)
+    };
+    let too_large = too_large.into_iter().filter(is_open);
+    left_out.extend(too_large.map(|path| (path, 1)));
+    left_out.sort();
     Ok(Look {
         pending,
         left_out,
         not_text: Vec::new(),
         unknown,
+        refused,
+        notes: store.notes(),
     })
 }
 
@@ -162,19 +174,23 @@ pub(crate) fn look_without_git(
     let projects = files.projects.iter().map(|path| (path.clone(), 0));
     let mut left_out: Vec<LeftOut> = large.chain(projects).collect();
     left_out.sort();
-    store.change(|ledger, store| {
+    let mut look = store.change(|ledger, store| {
         let large = files.large.clone();
         let (mut disk, not_text) = Disk::without_git(tree, store, ledger, files)?;
         let pending = ledger.look(&mut disk, moves)?;
         let unknown = disk.leave_out(ledger, [large, not_text.clone()].concat())?;
         ledger.end_turns(|turn| !is_alive(turn));
-        Ok(Look {
+        Ok::<_, ProjectError>(Look {
             pending,
             left_out,
             not_text,
             unknown,
+            refused: disk.refused,
+            notes: Vec::new(),
         })
-    })
+    })?;
+    look.notes = store.notes();
+    Ok(look)
 }
 
 /// What git says of the files of a project, and which of them are looked at.
@@ -185,6 +201,8 @@ pub(crate) struct Bounded {
     pub dirty: Vec<Vec<u8>>,
     /// As [`Look::left_out`].
     pub left_out: Vec<LeftOut>,
+    /// As [`Look::refused`].
+    pub refused: Vec<Refused>,
     /// All paths that are not looked at.
     pub not_looked_at: HashSet<Vec<u8>>,
     /// As [`git::Status::in_head`].
@@ -211,11 +229,17 @@ pub(crate) fn bounded(git: &Git) -> Result<Bounded, ProjectError> {
     let is_left_out = |path: &[u8]| top(path).is_some_and(|top| n_new.contains_key(&top));
     let mut not_looked_at: HashSet<Vec<u8>> = status.outside.into_iter().collect();
     let mut left_out: Vec<LeftOut> = Vec::new();
+    let mut refused = Vec::new();
     let mut looked = Vec::new();
+    let known = [&status.in_head, &status.in_index];
+    let large = git.large(known.into_iter().flatten(), MAX_SIZE)?;
     for (path, is_new) in status.changed {
-        if is_new && is_left_out(&path) {
+        if let Some(why) = refusal(&git.root, &path) {
+            refused.push((path.clone(), why));
             not_looked_at.insert(path);
-        } else if tree::size(&git.root, &path) > MAX_SIZE {
+        } else if is_new && is_left_out(&path) {
+            not_looked_at.insert(path);
+        } else if tree::size(&git.root, &path) > MAX_SIZE || large.contains(&path) {
             left_out.push((path.clone(), 1));
             not_looked_at.insert(path);
         } else {
@@ -229,10 +253,22 @@ pub(crate) fn bounded(git: &Git) -> Result<Bounded, ProjectError> {
         head: status.head,
         dirty: looked,
         left_out,
+        refused,
         not_looked_at,
         in_head: status.in_head,
         in_index: status.in_index,
     })
+}
+
+/// Returns why the file `path` below `root` is not looked at, whatever it holds; `None` if it is.
+fn refusal(root: &Path, path: &[u8]) -> Option<String> {
+    match tree::flaw(path) {
+        Some(why) => Some(format!("its path {why}")),
+        None if tree::is_special(root, path) => {
+            Some("it is neither a file nor a link nor a folder".to_owned())
+        }
+        None => None,
+    }
 }
 
 /// Returns whether it is a file that is no text.
@@ -254,6 +290,10 @@ pub(crate) struct Disk<'a> {
     pub(crate) moved: Moved,
     /// The stores of the other working trees of the repository.
     pub(crate) elsewhere: Vec<Store>,
+    /// Those that are too large in one of the commits between which HEAD has moved.
+    large: HashSet<Vec<u8>>,
+    /// As [`Look::refused`].
+    refused: Vec<Refused>,
 }
 
 impl<'a> Disk<'a> {
@@ -278,6 +318,8 @@ impl<'a> Disk<'a> {
             left_out,
             moved: Moved::default(),
             elsewhere: Vec::new(),
+            large: HashSet::new(),
+            refused: Vec::new(),
         }
     }
 
@@ -304,6 +346,9 @@ impl<'a> Disk<'a> {
         for path in known {
             if is_outside(path) {
                 disk.left_out.insert(path.clone());
+            } else if let Some(why) = refusal(tree.root(), path) {
+                disk.left_out.insert(path.clone());
+                disk.refused.push((path.clone(), why));
             } else if !disk.left_out.contains(path) && !disk.working.contains_key(path) {
                 disk.working
                     .insert(path.clone(), stored(store, &tree.working(path)?)?);
@@ -361,14 +406,23 @@ impl<'a> Disk<'a> {
             head.filter(|head| Some(head) != base.as_ref()),
         ];
         let store = self.store;
+        let unknown = Entries::new();
+        for commit in commits.iter().flatten().filter(|_| base != self.head) {
+            let names: Vec<&[u8]> = paths.iter().map(Vec::as_slice).collect();
+            let known = self.known_in(commit, in_head, &unknown);
+            let entries = git.entries_of(commit, &names, known)?;
+            self.large.extend(git.large(&entries, MAX_SIZE)?);
+        }
+        self.left_out.extend(self.large.iter().cloned());
+        let large = &self.large;
+        self.dirty.retain(|path| !large.contains(path));
         for commit in commits.into_iter().flatten() {
             let names = paths.iter().map(Vec::as_slice);
             let names: Vec<&[u8]> = names
+                .filter(|path| !self.large.contains(*path))
                 .filter(|path| !self.is_as_committed(&commit, path))
                 .collect();
-            let unknown = Entries::new();
-            let is_head = self.head.as_ref() == Some(&commit);
-            let known = if is_head { in_head } else { &unknown };
+            let known = self.known_in(&commit, in_head, &unknown);
             let read = || {
                 let all = git.committed(&commit, &names, known)?;
                 all.iter().map(|one| stored(store, one)).collect()
@@ -384,6 +438,17 @@ impl<'a> Disk<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Returns `in_head` if `commit` is HEAD, and otherwise `unknown`.
+    fn known_in<'b>(
+        &self,
+        commit: &str,
+        in_head: &'b Entries,
+        unknown: &'b Entries,
+    ) -> &'b Entries {
+        let is_head = self.head.as_deref() == Some(commit);
+        if is_head { in_head } else { unknown }
     }
 
     /// Reads the files that differ from HEAD, unless that was done. What cannot be read is left to
@@ -495,6 +560,7 @@ impl World for Disk<'_> {
     }
 
     fn committed(&mut self, commit: Option<&str>, path: &[u8]) -> Result<Version, ProjectError> {
+        StoreError::check_path(path)?;
         let (Some(commit), Some(git)) = (commit, self.tree.git()) else {
             return Ok(Version::Absent);
         };
@@ -530,10 +596,12 @@ impl World for Disk<'_> {
         old: Option<&str>,
         new: Option<&str>,
     ) -> Result<Vec<Vec<u8>>, ProjectError> {
-        match self.tree.git() {
-            Some(git) => Ok(git.changed(old, new)?),
-            None => Ok(Vec::new()),
-        }
+        let Some(git) = self.tree.git() else {
+            return Ok(Vec::new());
+        };
+        let mut changed = git.changed(old, new)?;
+        changed.retain(|path| tree::flaw(path).is_none() && !self.large.contains(path));
+        Ok(changed)
     }
 
     fn others(

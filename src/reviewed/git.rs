@@ -4,14 +4,20 @@
 //! write that file. So hooks and the monitor of its files are off, and so are the filters that it
 //! defines; those of the user's own configuration are run, as git itself would.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender, TryRecvError};
+use std::thread::{self, ScopedJoinHandle};
+use std::time::Duration;
 
+use crate::disk::MAX_SIZE;
+use crate::file::{self, Links};
 use crate::{Digest, Version, tree};
 
 mod commits;
@@ -36,6 +42,9 @@ pub enum GitError {
     /// A merge, or what does the same such as `git stash pop`, has left marks of conflicts in files.
     #[error("files have conflicts, such as {0}; resolve them, then look again")]
     Conflicts(String),
+    /// git waits for a file that is none, which the repository or the project has.
+    #[error("git cannot read {}, which is not a regular file; move it away, then look again", .0.display())]
+    Waits(PathBuf),
     /// Another git is writing the index.
     #[error("another git has locked the index (index.lock)")]
     Locked,
@@ -43,6 +52,19 @@ pub enum GitError {
     #[error("git {0}: its answer is not understood")]
     Answer(&'static str),
 }
+
+/// Most bytes of a file `.git`, which names a folder.
+const MAX_GIT_FILE: u64 = 1 << 20;
+
+/// How long git runs until it is looked whether it waits for a file that is none.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The files of a project that git reads to know what to do with others.
+const OBEYED: [&str; 3] = [".gitignore", ".gitattributes", ".gitmodules"];
+
+/// What in git's own folders is not looked at for files that are none: git reads it as what an object says,
+/// or never, or there is too much of it.
+const NOT_GITS: [&str; 4] = ["objects", "agent-q-diff", "worktrees", "modules"];
 
 /// A working tree of a git repository.
 #[derive(Debug, Clone)]
@@ -251,12 +273,74 @@ impl Git {
             .stderr(Stdio::piped());
         let mut git = command.spawn().map_err(GitError::NoGit)?;
         let mut stdin = git.stdin.take().expect("it is piped");
-        let output = std::thread::scope(|scope| {
+        let (stdout, stderr) = (git.stdout.take(), git.stderr.take());
+        let (at_end, ended) = mpsc::channel::<()>();
+        let (stdout, stderr, endless) = thread::scope(|scope| {
             // git begins to answer before it has read everything.
             scope.spawn(move || stdin.write_all(input));
-            git.wait_with_output()
+            let stdout = read_in(scope, stdout, at_end.clone());
+            let stderr = read_in(scope, stderr, at_end);
+            let mut pause = PATIENCE;
+            let endless = loop {
+                // Both have ended when nobody can send any more.
+                if ended.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected) {
+                    break None;
+                }
+                let found = self.no_file(&|| ended.try_recv() == Err(TryRecvError::Disconnected));
+                if found.is_some() && git.kill().is_ok() {
+                    break found;
+                }
+                pause *= 2;
+            };
+            let [stdout, stderr] = [stdout, stderr].map(|one| one.join().expect("no panic"));
+            (stdout, stderr, endless)
         });
-        successful(output.map_err(GitError::NoGit)?, name)
+        let status = git.wait().map_err(GitError::NoGit)?;
+        if let Some(path) = endless {
+            return Err(GitError::Waits(path));
+        }
+        let output = Output {
+            status,
+            stdout: stdout.map_err(GitError::NoGit)?,
+            stderr: stderr.map_err(GitError::NoGit)?,
+        };
+        successful(output, name)
+    }
+
+    /// Returns a file that git reads and that is none, such as a FIFO: git waits for what nobody writes. It
+    /// is looked for until `is_over`, in git's own folders and among the files of the project that git
+    /// obeys.
+    fn no_file(&self, is_over: &dyn Fn() -> bool) -> Option<PathBuf> {
+        let mut tops = self.root.ancestors();
+        let top = tops.find(|top| fs::symlink_metadata(top.join(".git")).is_ok())?;
+        let own = own_folder(top)?;
+        let common = file::read(&own.join("commondir"), Links::Followed, MAX_GIT_FILE);
+        let common = common.map_or_else(|_| own.clone(), |name| own.join(path_of(line(&name))));
+        let mut folders = vec![(top.to_owned(), false), (own, true), (common, true)];
+        while let Some((folder, is_gits)) = folders.pop() {
+            if is_over() {
+                return None;
+            }
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let (name, path) = (entry.file_name(), entry.path());
+                let Ok(there) = entry.file_type() else {
+                    continue;
+                };
+                let is_read = if is_gits {
+                    !NOT_GITS.iter().any(|other| name == *other)
+                } else {
+                    OBEYED.iter().any(|obeyed| name == *obeyed)
+                };
+                if there.is_dir() {
+                    if is_gits && is_read || !is_gits && name != ".git" {
+                        folders.push((path, is_gits));
+                    }
+                } else if is_read && is_endless(&path) {
+                    return Some(path);
+                }
+            }
+        }
+        None
     }
 
     /// Returns the folder of this working tree for data of agent-q-diff, beside git's.
@@ -310,7 +394,7 @@ impl Git {
             "--ignore-submodules=dirty",
         ];
         // Both read the whole index, so they run at the same time.
-        let (answer, listed) = std::thread::scope(|scope| {
+        let (answer, listed) = thread::scope(|scope| {
             let listing = scope.spawn(|| self.run(&["ls-files", "-v", "-z"], b""));
             let answer = self.run(&arguments, b"");
             (answer, listing.join().expect("it does not panic"))
@@ -383,8 +467,21 @@ impl Git {
                 hidden.push(path);
             }
         }
+        let (mut entries, mut large) = (Entries::new(), HashSet::new());
+        if let Some(head) = head.filter(|_| !hidden.is_empty()) {
+            entries = self.entries_of(head, &hidden, &entries)?;
+            large = self.large(&entries, MAX_SIZE)?;
+        }
+        // What is large is not looked at, so that it counts as changed if it may be.
+        hidden.retain(|path| {
+            let is_large = large.contains(*path) || tree::size(&self.root, path) > MAX_SIZE;
+            if is_large {
+                status.changed.push((path.to_vec(), false));
+            }
+            !is_large
+        });
         let committed = match head {
-            Some(head) if !hidden.is_empty() => self.committed(head, &hidden, &Entries::new())?,
+            Some(head) if !hidden.is_empty() => self.committed(head, &hidden, &entries)?,
             _ => Vec::new(),
         };
         let mut committed = committed.into_iter();
@@ -519,9 +616,38 @@ impl Git {
         self.contents(entries.collect(), paths)
     }
 
+    /// Returns those paths in `entries` that are larger there than `max` bytes, before filters.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError`].
+    pub fn large<'a>(
+        &self,
+        entries: impl IntoIterator<Item = (&'a Vec<u8>, &'a Entry)>,
+        max: u64,
+    ) -> Result<HashSet<Vec<u8>>, GitError> {
+        let named = entries
+            .into_iter()
+            .filter_map(|(path, entry)| Some((path, entry.as_ref()?)));
+        let named: Vec<(&Vec<u8>, &str)> = named
+            .filter(|(_, (mode, _))| !is_submodule(*mode))
+            .map(|(path, (_, object))| (path, &object[..]))
+            .collect();
+        if named.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let input: String = named.iter().map(|(_, name)| format!("{name}\n")).collect();
+        // What is missing has no size; whoever reads it says so.
+        let format = "--batch-check=%(objectsize)";
+        let sizes = self.run(&["cat-file", format, "--buffer"], input.as_bytes())?;
+        let sizes = String::from_utf8_lossy(&sizes).into_owned();
+        let sizes = sizes.lines().map(|size| size.parse().unwrap_or(0));
+        let large = named.iter().zip(sizes).filter(|(_, size)| *size > max);
+        Ok(large.map(|((path, _), _)| (*path).clone()).collect())
+    }
+
     /// Returns what each of `paths` is, by its entry in `entries`.
     fn contents(&self, entries: Vec<Entry>, paths: &[&[u8]]) -> Result<Vec<Committed>, GitError> {
-        let is_submodule = |mode: u32| mode & 0o170_000 == 0o160_000;
         // A path with a newline cannot be named among others.
         let is_alone = |path: &[u8]| path.contains(&b'\n');
         let named = entries.iter().zip(paths).filter_map(|(entry, path)| {
@@ -564,10 +690,27 @@ impl Git {
     fn filtered(&self, object: &str, path: &[u8]) -> Result<Vec<u8>, GitError> {
         let mut command = self.command(&["cat-file", "--filters"]);
         let path = [b"--path=", path].concat();
-        answer(
-            command.arg(OsStr::from_bytes(&path)).arg(object),
-            "cat-file",
-        )
+        let command = command.arg(OsStr::from_bytes(&path)).arg(object);
+        self.run_command(command, "cat-file", b"")
+    }
+
+    /// Returns what each of `paths` is in `commit`, by path; `known` has what is known of that.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError`], also if the commit is gone.
+    pub fn entries_of(
+        &self,
+        commit: &str,
+        paths: &[&[u8]],
+        known: &Entries,
+    ) -> Result<Entries, GitError> {
+        let entries = self.entries(commit, paths, known)?;
+        Ok(paths
+            .iter()
+            .map(|path| path.to_vec())
+            .zip(entries)
+            .collect())
     }
 
     /// Returns what each of `paths` is in `commit`; `known` has what is known of that.
@@ -585,7 +728,7 @@ impl Git {
             let mut command = self.command(&["ls-tree", "-z", "--full-tree", commit, "--"]);
             command.args(some.iter().map(|path| OsStr::from_bytes(path)));
             command.env("GIT_LITERAL_PATHSPECS", "1");
-            let output = answer(&mut command, "ls-tree")?;
+            let output = self.run_command(&mut command, "ls-tree", b"")?;
             for entry in output.split(|&byte| byte == 0) {
                 let Some(tab) = entry.iter().position(|&byte| byte == b'\t') else {
                     continue;
@@ -632,16 +775,36 @@ impl Git {
 /// worktree or a submodule.
 fn own_folder(top: &Path) -> Option<PathBuf> {
     let own = top.join(".git");
-    let own = match fs::read(&own) {
+    let own = match file::read(&own, Links::Followed, MAX_GIT_FILE) {
         Ok(text) => top.join(path_of(line(text.strip_prefix(b"gitdir: ")?))),
         Err(_) => own,
     };
     fs::canonicalize(own).ok()
 }
 
-/// Runs `command`, which is git's command `name`, and returns its output.
-fn answer(command: &mut Command, name: &str) -> Result<Vec<u8>, GitError> {
-    successful(command.output().map_err(GitError::NoGit)?, name)
+/// Returns whether to read the file `path` may take for ever. A socket cannot be opened, and some use
+/// `/dev/null` as an empty file.
+fn is_endless(path: &Path) -> bool {
+    let is_endless = |found: fs::Metadata| {
+        let kind = found.file_type();
+        let null = fs::metadata("/dev/null").map(|null| null.rdev());
+        kind.is_fifo() || kind.is_char_device() && null.is_ok_and(|null| null != found.rdev())
+    };
+    fs::metadata(path).is_ok_and(is_endless)
+}
+
+/// Returns the thread that reads what `from` has to its end, and then drops `at_end`.
+fn read_in<'scope, 'env>(
+    scope: &'scope thread::Scope<'scope, 'env>,
+    from: Option<impl Read + Send + 'scope>,
+    at_end: Sender<()>,
+) -> ScopedJoinHandle<'scope, io::Result<Vec<u8>>> {
+    scope.spawn(move || {
+        let mut bytes = Vec::new();
+        let read = from.map_or(Ok(0), |mut from| from.read_to_end(&mut bytes));
+        drop(at_end);
+        read.map(|_| bytes)
+    })
 }
 
 fn successful(output: Output, name: &str) -> Result<Vec<u8>, GitError> {
@@ -660,6 +823,11 @@ fn entry_of(mode: &[u8], object: &[u8], name: &'static str) -> Result<Entry, Git
     let mode = u32::from_str_radix(&String::from_utf8_lossy(mode), 8);
     let mode = mode.map_err(|_| GitError::Answer(name))?;
     Ok((mode != 0).then(|| (mode, String::from_utf8_lossy(object).into_owned())))
+}
+
+/// Returns whether what has `mode` is a repository in the repository.
+fn is_submodule(mode: u32) -> bool {
+    mode & 0o170_000 == 0o160_000
 }
 
 /// Returns the first object of `rest`, where the line `head` is before each object and at the end, and

@@ -214,6 +214,39 @@ pub enum Record {
     /// The edits of an agent pass before they are reviewed, except of files that these patterns match;
     /// or, without them, they do not pass.
     Passes(String, Option<Vec<String>>),
+    /// Something about the ledger itself that the user is to read.
+    Said(String),
+    /// The user was shown all of that.
+    Heard,
+}
+
+impl Record {
+    /// Returns the paths that it names.
+    pub fn paths(&self) -> Vec<&Path> {
+        match self {
+            // Without a path, they are about the whole review.
+            Record::Noted(path, _) if path.is_empty() => Vec::new(),
+            Record::Reviewed(path, _)
+            | Record::AsBase(path)
+            | Record::Seen(path, _)
+            | Record::TakenOut { path, .. }
+            | Record::Left(path, _)
+            | Record::Noted(path, _)
+            | Record::Staged(path, _)
+            | Record::LeftOut(path, _)
+            | Record::InHead(path, _) => vec![path],
+            Record::Round(record) => record.paths(),
+            Record::Base(_)
+            | Record::Turn(_)
+            | Record::TurnOver(_)
+            | Record::KeepsStaged(_)
+            | Record::Passes(..)
+            | Record::Tip(_)
+            | Record::OthersCommit(_)
+            | Record::Said(_)
+            | Record::Heard => Vec::new(),
+        }
+    }
 }
 
 /// The state of a path at some time.
@@ -265,6 +298,8 @@ pub struct Ledger {
     /// The agents whose edits pass before they are reviewed, with the patterns of files for which that does
     /// not hold.
     passes: BTreeMap<String, Vec<String>>,
+    /// What the user is to read about the ledger itself.
+    said: Vec<String>,
     /// What changed since it was last written down.
     records: Vec<Record>,
 }
@@ -371,6 +406,8 @@ impl Ledger {
             Record::Passes(agent, None) => {
                 self.passes.remove(&agent);
             }
+            Record::Said(note) => self.said.push(note),
+            Record::Heard => self.said.clear(),
         }
     }
 
@@ -424,6 +461,7 @@ impl Ledger {
         all.extend(
             passes.map(|(agent, patterns)| Record::Passes(agent.clone(), Some(patterns.clone()))),
         );
+        all.extend(self.said.iter().cloned().map(Record::Said));
         all
     }
 
@@ -439,8 +477,8 @@ impl Ledger {
         let n_flags = usize::from(self.has_base) + usize::from(self.leaves_staged);
         let n_paths = self.reviewed.len() + self.noted.len() + self.staged.len();
         let n_others = n_taken_out + self.left_out.len() + self.in_head.len() + self.passes.len();
-        let n_commits = self.tips.len() + self.others.len();
-        n_flags + n_paths + n_seen + n_turns + n_others + n_commits + self.rounds.n_records()
+        let n_more = self.tips.len() + self.others.len() + self.said.len();
+        n_flags + n_paths + n_seen + n_turns + n_others + n_more + self.rounds.n_records()
     }
 
     /// Returns all digests that the ledger names.
@@ -519,6 +557,23 @@ impl Ledger {
             if !self.others.contains(&commit) {
                 self.note(Record::OthersCommit(commit));
             }
+        }
+    }
+
+    /// Returns what the user is to read about the ledger itself.
+    pub fn said(&self) -> &[String] {
+        &self.said
+    }
+
+    /// Records that the user is to read `note`, which is about the ledger itself.
+    pub fn say(&mut self, note: &str) {
+        self.note(Record::Said(note.to_owned()));
+    }
+
+    /// Records that the user was shown all of [`Ledger::said`].
+    pub fn hear(&mut self) {
+        if !self.said.is_empty() {
+            self.note(Record::Heard);
         }
     }
 

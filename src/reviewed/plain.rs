@@ -10,11 +10,15 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use crate::file::{self, Links};
 use crate::git::is_editors_own;
-use crate::{Digest, ProjectError};
+use crate::{Digest, ProjectError, tree};
 
 /// Most files that a project without git can have.
 const MAX_FILES: usize = 2000;
+
+/// Most bytes that the name of a root can have.
+const MAX_NAME: u64 = 1 << 20;
 
 /// A project without git.
 #[derive(Debug)]
@@ -96,7 +100,8 @@ impl Plain {
 
     /// Returns whether its first look was made.
     pub fn has_begun(&self) -> bool {
-        let root = fs::read(self.folder.join("root"));
+        let root = self.folder.join("root");
+        let root = file::read(&root, Links::Refused, MAX_NAME);
         root.is_ok_and(|root| root == self.root.as_os_str().as_bytes())
     }
 
@@ -140,17 +145,17 @@ impl Plain {
         if ledger.exists() {
             return Ok(());
         }
-        let copy = || -> io::Result<()> {
+        let copy_all = || -> io::Result<()> {
             fs::create_dir_all(data.join("texts"))?;
             for text in fs::read_dir(self.folder.join("texts"))? {
                 let text = text?;
-                fs::copy(text.path(), data.join("texts").join(text.file_name()))?;
+                file::copy(&text.path(), &data.join("texts").join(text.file_name()))?;
             }
             let draft = data.join(format!("ledger.{}.new", std::process::id()));
-            fs::copy(self.folder.join("ledger"), &draft)?;
+            file::copy(&self.folder.join("ledger"), &draft)?;
             fs::rename(draft, &ledger)
         };
-        copy().map_err(failed(data))
+        copy_all().map_err(failed(data))
     }
 
     /// Returns its files, sorted; `max_size` is the largest size of a file that is looked at.
@@ -210,7 +215,7 @@ impl Plain {
 
 /// Returns whether a file or folder with this name is no part of a project, with all that is in it.
 fn is_no_part(name: &[u8]) -> bool {
-    name.starts_with(b".") || name == b"node_modules"
+    name.starts_with(b".") || name == b"node_modules" || tree::flaw(name).is_some()
 }
 
 /// Returns whether the file `path` is never looked at, whatever it holds.

@@ -99,12 +99,15 @@ const PRUNE_PAUSE: Duration = Duration::from_secs(60 * 60);
 /// that is a repository of its own.
 pub type LeftOut = (Vec<u8>, usize);
 
+/// A path that is not looked at, and why, a clause.
+pub type Refused = (Vec<u8>, String);
+
 /// What a look has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
     /// What is pending, by path.
     pub pending: Vec<Pending>,
-    /// What was not looked at: files that are larger than 8 MiB, each with 1, and folders at the top
+    /// What was not looked at: files that are larger than 8 MiB, on disk or in a commit, each with 1, and folders at the top
     /// with more than 1,000 files that git does not know, with their number; repositories in it that are
     /// new or at another commit, each with 0.
     pub left_out: Vec<LeftOut>,
@@ -113,13 +116,19 @@ pub struct Look {
     /// The files that could be looked at now, and were left out before: what they held is not known; see
     /// [`Ledger::left_out`].
     pub unknown: Vec<Vec<u8>>,
+    /// The paths that differ and can be none of files, and those at which is something else than a file.
+    pub refused: Vec<Refused>,
+    /// What the user should know of the record itself, sentences without their last period; see
+    /// [`Project::note_heard`].
+    pub notes: Vec<String>,
 }
 
 impl Look {
     /// Returns whether the file `path` is among what was not looked at.
     pub fn is_left_out(&self, path: &[u8]) -> bool {
         let mut left_out = self.left_out.iter().filter(|(_, n)| *n == 1);
-        let mut others = self.not_text.iter().chain(&self.unknown);
+        let refused = self.refused.iter().map(|(path, _)| path);
+        let mut others = self.not_text.iter().chain(&self.unknown).chain(refused);
         left_out.any(|(other, _)| other == path) || others.any(|other| other == path)
     }
 }
@@ -309,17 +318,25 @@ impl Project {
         let Bounded {
             head,
             dirty,
-            left_out,
+            mut left_out,
             not_looked_at,
             ..
         } = bounded(git)?;
         let mut paths = git.changed(Some(&commit), head.as_deref())?;
         paths.extend(dirty.iter().cloned());
         paths.retain(|path| {
-            !not_looked_at.contains(path) && tree::size(&git.root, path) <= MAX_SIZE
+            !not_looked_at.contains(path)
+                && tree::flaw(path).is_none()
+                && tree::size(&git.root, path) <= MAX_SIZE
         });
         paths.sort();
         paths.dedup();
+        let names: Vec<&[u8]> = paths.iter().map(Vec::as_slice).collect();
+        let entries = git.entries_of(&commit, &names, &Entries::new())?;
+        let large = git.large(&entries, MAX_SIZE)?;
+        paths.retain(|path| !large.contains(path));
+        left_out.extend(large.into_iter().map(|path| (path, 1)));
+        left_out.sort();
         let names: Vec<&[u8]> = paths.iter().map(Vec::as_slice).collect();
         let committed = git.committed(&commit, &names, &Entries::new())?;
         let found = (head, dirty, not_looked_at);
@@ -671,6 +688,7 @@ impl Project {
             path: path.to_vec(),
             why,
         };
+        StoreError::check_path(path)?;
         self.tree.make_safe();
         let Some(git) = self.tree.git() else {
             return Err(not_staged("there is no git repository".to_owned()));
@@ -805,6 +823,21 @@ impl Project {
             for (path, notes) in notes {
                 ledger.note_hunks(&path, notes);
             }
+            Ok(())
+        })
+    }
+
+    /// Records that the user was shown [`Look::notes`] that are to be shown once.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`]; then they are shown again.
+    pub fn note_heard(&mut self) -> Result<(), ProjectError> {
+        if self.store.ledger().said().is_empty() {
+            return Ok(());
+        }
+        self.store.change(|ledger, _| {
+            ledger.hear();
             Ok(())
         })
     }

@@ -218,6 +218,28 @@ pub enum RoundRecord {
     Wrote(u64, Vec<Wrote>),
 }
 
+impl RoundRecord {
+    /// Returns the paths that it names.
+    pub(crate) fn paths(&self) -> Vec<&Path> {
+        match self {
+            // Without a path, it is about the whole review.
+            RoundRecord::Comment(comment) if comment.path.is_empty() => Vec::new(),
+            RoundRecord::Comment(comment) => vec![&comment.path],
+            RoundRecord::Rejected(one) => vec![&one.path],
+            RoundRecord::Unrejected(path, ..) => vec![path],
+            RoundRecord::Begun(_, files) => files.iter().map(|(path, _)| path).collect(),
+            RoundRecord::Wrote(_, files) => files.iter().map(|(path, ..)| path).collect(),
+            RoundRecord::State(..)
+            | RoundRecord::Reply(..)
+            | RoundRecord::Finished(_)
+            | RoundRecord::Closed(_)
+            | RoundRecord::Message(_)
+            | RoundRecord::Told(..)
+            | RoundRecord::Decided(..) => Vec::new(),
+        }
+    }
+}
+
 /// Number of comments that are remembered; those that are closed are forgotten first.
 const N_COMMENTS: usize = 1000;
 

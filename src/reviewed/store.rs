@@ -3,9 +3,13 @@
 //! `texts/` has the bytes of versions by their digest. `ledger` is a log of records, one a line, which
 //! only grows until it is written anew; what does not end with a newline was not written to its end
 //! and does not count. Whoever writes holds the lock `lock`; reading needs none.
+//!
+//! Others than this program can write there. So what is no regular file is not opened, a ledger that was
+//! cut off is kept aside before it is written again, and a record with a path that no file of a project
+//! can have stays in the ledger, and does not count.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -14,11 +18,15 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::authors::{Written, authors_word, parse_authors};
+use crate::file::{self, Links};
 use crate::words::{escaped, text_of, text_word, unescaped, version_of, version_word};
-use crate::{Digest, HunkNote, Ledger, Record, Seen, Staged, Turn, Version, rounds};
+use crate::{Digest, HunkNote, Ledger, Record, Seen, Staged, Turn, Version, rounds, tree};
 
 /// The first line of the log, which says what it is.
 const HEADER: &str = "agent-q-diff ledger 1\n";
+
+/// Most bytes that a log can have.
+const MAX_LOG: u64 = 256 << 20;
 
 /// Number of records in the log, beyond those that it needs, from which on it is written anew.
 const MAX_OLD: usize = 1000;
@@ -53,11 +61,32 @@ pub enum StoreError {
     #[error("another program is using {}; try again when it has ended", .0.display())]
     Locked(PathBuf),
     /// Its log is not one that this version wrote.
-    #[error("{} is not a ledger of this version; move it away to begin anew", .0.display())]
-    Unknown(PathBuf),
+    #[error(
+        "line {line} of {} is not understood: it was damaged, or written by another version of \
+         agent-q-diff. Use the latest version, or give the file another name; then what was reviewed \
+         until now is asked again",
+        path.display()
+    )]
+    Unknown {
+        /// The log.
+        path: PathBuf,
+        /// Which of its lines, from 1.
+        line: usize,
+    },
+    /// What is to be read or recorded has a path that no file of a project can have.
+    #[error("\"{path}\" is no path of a file of a project: it {why}")]
+    BadPath {
+        /// The path, with `%XX` for what is not printable ASCII.
+        path: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// A text that the ledger names is not there.
     #[error("the text {0} is missing in the store")]
     Missing(Digest),
+    /// A text that the ledger names has other bytes than were stored.
+    #[error("{} is damaged: it does not have the bytes that were stored", .0.display())]
+    Damaged(PathBuf),
 }
 
 /// A folder with a ledger and the texts that it names.
@@ -68,6 +97,11 @@ pub struct Store {
     /// Which log was read, and how far: it is another one after it was written anew.
     log: Option<(u64, u64)>,
     n_records: usize,
+    /// The lines of the log that do not count, since their paths are none of files of a project, each with
+    /// its number, from 1.
+    ignored: Vec<(usize, Vec<u8>)>,
+    /// Whether the log was cut off: it is empty, or its last line has no end.
+    is_cut: bool,
 }
 
 /// The lock of a store, until it is dropped.
@@ -88,6 +122,8 @@ impl Store {
             ledger: Ledger::default(),
             log: None,
             n_records: 0,
+            ignored: Vec::new(),
+            is_cut: false,
         };
         store.refresh()?;
         Ok(store)
@@ -138,12 +174,9 @@ impl Store {
     fn lock(&mut self) -> Result<Lock, StoreError> {
         fs::create_dir_all(self.texts()).map_err(at(&self.folder))?;
         let path = self.folder.join("lock");
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(at(&path))?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        let file = file::open(&path, Links::Refused, &mut options).map_err(at(&path))?;
         let begun = Instant::now();
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -156,7 +189,36 @@ impl Store {
             }
         }
         self.refresh()?;
+        if self.is_cut {
+            self.mend()?;
+        }
         Ok(Lock { _file: file })
+    }
+
+    /// Keeps the log aside, which was cut off, and writes what can be read of it anew.
+    fn mend(&mut self) -> Result<(), StoreError> {
+        let path = self.folder.join("ledger");
+        let aside = format!("ledger.cut-off-{}", now());
+        let names = (0..).map(|n| match n {
+            0 => self.folder.join(&aside),
+            n => self.folder.join(format!("{aside}-{n}")),
+        });
+        let mut free = names.filter(|name| fs::symlink_metadata(name).is_err());
+        let aside = free.next().expect("there is no last name");
+        fs::hard_link(&path, &aside)
+            .or_else(|_| file::copy(&path, &aside))
+            .map_err(at(&aside))?;
+        let rest = match self.log {
+            Some((_, done)) if done > 0 => "What could be read of it counts",
+            _ => "Nothing could be read of it, so what was reviewed is asked again",
+        };
+        self.ledger.say(&format!(
+            "{} was cut off, perhaps by a full disk or a crash. {rest}; it is kept as {}",
+            path.display(),
+            aside.display()
+        ));
+        self.ledger.take_records();
+        self.write_anew()
     }
 
     /// Reads what others have written since.
@@ -166,7 +228,8 @@ impl Store {
     /// [`StoreError`].
     pub fn refresh(&mut self) -> Result<(), StoreError> {
         let path = self.folder.join("ledger");
-        let mut file = match File::open(&path) {
+        let opened = file::open(&path, Links::Refused, OpenOptions::new().read(true));
+        let mut file = match opened {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.begin_anew();
@@ -174,41 +237,83 @@ impl Store {
             }
             Err(error) => return Err(at(&path)(error)),
         };
-        let node = file.metadata().map_err(at(&path))?.ino();
-        let done = match self.log {
-            Some((known, done)) if known == node => done,
-            _ => {
-                self.begin_anew();
-                0
-            }
-        };
-        let mut text = Vec::new();
-        file.seek(SeekFrom::Start(done)).map_err(at(&path))?;
-        file.read_to_end(&mut text).map_err(at(&path))?;
-        let n_whole = text
-            .iter()
-            .rposition(|&byte| byte == b'\n')
-            .map_or(0, |end| end + 1);
-        let mut lines = text[..n_whole].split_inclusive(|&byte| byte == b'\n');
-        if done == 0 && lines.next().is_some_and(|line| line != HEADER.as_bytes()) {
-            return Err(StoreError::Unknown(path));
+        let metadata = file.metadata().map_err(at(&path))?;
+        let known = self.log;
+        let is_known = |(node, done)| node == metadata.ino() && done <= metadata.len();
+        if !known.is_some_and(is_known) {
+            self.begin_anew();
         }
-        for line in lines {
-            let record = parse(&line[..line.len() - 1]);
-            self.ledger
-                .replay(record.ok_or_else(|| StoreError::Unknown(path.clone()))?);
-            self.n_records += 1;
+        let mut read = self.read_on(&mut file, &path);
+        if matches!(read, Err(StoreError::Unknown { .. })) && self.log.is_some() {
+            // Somebody may have written it anew where it was.
+            self.begin_anew();
+            read = self.read_on(&mut file, &path);
         }
-        self.log = Some((node, done + n_whole as u64));
+        if read.is_err() {
+            self.begin_anew();
+            return read;
+        }
+        let (_, done) = self.log.unwrap_or_default();
+        self.log = Some((metadata.ino(), done));
         self.ledger
             .forget_taken_out(now().saturating_sub(KEPT_SECONDS));
         Ok(())
+    }
+
+    /// Reads on in `file`, the log at `path`, where it was read until then.
+    fn read_on(&mut self, file: &mut File, path: &Path) -> Result<(), StoreError> {
+        let (node, done) = self.log.unwrap_or_default();
+        file.seek(SeekFrom::Start(done)).map_err(at(path))?;
+        let text = file::read_rest(file, MAX_LOG).map_err(at(path))?;
+        let unknown = |line| StoreError::Unknown {
+            path: path.to_owned(),
+            line,
+        };
+        let n_whole = memchr::memrchr(b'\n', &text).map_or(0, |end| end + 1);
+        let mut lines = text[..n_whole].split_inclusive(|&byte| byte == b'\n');
+        if done == 0 {
+            let header = lines.next().unwrap_or(&text);
+            let is_cut = n_whole == 0 && HEADER.as_bytes().starts_with(header);
+            if header != HEADER.as_bytes() && !is_cut {
+                return Err(unknown(1));
+            }
+        }
+        for line in lines {
+            // After the header.
+            let n = self.n_records + 2;
+            let text = &line[..line.len() - 1];
+            let record = parse(text).ok_or_else(|| unknown(n))?;
+            if flaw(&record).is_some() {
+                self.ignored.push((n, text.to_vec()));
+            } else {
+                self.ledger.replay(record);
+            }
+            self.n_records += 1;
+        }
+        self.is_cut = n_whole < text.len() || done + n_whole as u64 == 0;
+        self.log = Some((node, done + n_whole as u64));
+        Ok(())
+    }
+
+    /// Returns what the user should know of the log, sentences without their last period.
+    pub fn notes(&self) -> Vec<String> {
+        let ignored = self.ignored.iter().filter_map(|(line, text)| {
+            let (path, why) = flaw(&parse(text)?)?;
+            let ledger = self.folder.join("ledger");
+            Some(format!(
+                "Line {line} of {} does not count, since the path in it, \"{path}\", {why}",
+                ledger.display()
+            ))
+        });
+        self.ledger.said().iter().cloned().chain(ignored).collect()
     }
 
     fn begin_anew(&mut self) {
         self.ledger = Ledger::default();
         self.log = None;
         self.n_records = 0;
+        self.ignored = Vec::new();
+        self.is_cut = false;
     }
 
     /// Writes what changed in the ledger.
@@ -217,24 +322,20 @@ impl Store {
         if records.is_empty() {
             return Ok(());
         }
+        for path in records.iter().flat_map(Record::paths) {
+            StoreError::check_path(path)?;
+        }
         let path = self.folder.join("ledger");
         self.n_records += records.len();
-        let most = self.ledger.n_records() + MAX_OLD;
+        let most = self.ledger.n_records() + self.ignored.len() + MAX_OLD;
         let Some((_, done)) = self.log.filter(|_| self.n_records <= most) else {
-            let all = self.ledger.all_records();
-            let text: String = all.iter().map(line).collect();
-            write_whole(&path, (HEADER.to_owned() + &text).as_bytes())?;
-            return self.adopt(&path, all.len());
+            return self.write_anew();
         };
         let text: String = records.iter().map(line).collect();
-        let mut file = OpenOptions::new()
-            .write(true)
-            .open(&path)
-            .map_err(at(&path))?;
-        // What an interrupted writer left is no record.
+        let mut file =
+            file::open(&path, Links::Refused, OpenOptions::new().write(true)).map_err(at(&path))?;
         let written = file
-            .set_len(done)
-            .and_then(|()| file.seek(SeekFrom::Start(done)))
+            .seek(SeekFrom::Start(done))
             .and_then(|_| file.write_all(text.as_bytes()));
         if let Err(error) = written {
             let _ = file.set_len(done);
@@ -242,6 +343,22 @@ impl Store {
         }
         self.log = self.log.map(|(node, _)| (node, done + text.len() as u64));
         Ok(())
+    }
+
+    /// Writes the log as a whole: what the ledger needs, and the lines that do not count.
+    fn write_anew(&mut self) -> Result<(), StoreError> {
+        let path = self.folder.join("ledger");
+        let all = self.ledger.all_records();
+        let mut text = HEADER.as_bytes().to_vec();
+        for (at, (number, ignored)) in self.ignored.iter_mut().enumerate() {
+            *number = at + 2;
+            text.extend_from_slice(ignored);
+            text.push(b'\n');
+        }
+        text.extend(all.iter().map(line).collect::<String>().bytes());
+        write_whole(&path, &text)?;
+        self.is_cut = false;
+        self.adopt(&path, self.ignored.len() + all.len())
     }
 
     /// Goes on with the log that was written as a whole.
@@ -256,13 +373,20 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Missing`].
+    /// [`StoreError`], also if the text has other bytes.
     pub fn bytes(&self, digest: Digest) -> Result<Vec<u8>, StoreError> {
-        let bytes = fs::read(self.text(digest)).map_err(|_| StoreError::Missing(digest))?;
+        let path = self.text(digest);
+        let bytes = match file::read(&path, Links::Refused, file::MAX_BYTES) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(StoreError::Missing(digest));
+            }
+            Err(error) => return Err(at(&path)(error)),
+        };
         if Digest::of(&bytes) == digest {
             Ok(bytes)
         } else {
-            Err(StoreError::Missing(digest))
+            Err(StoreError::Damaged(path))
         }
     }
 
@@ -274,7 +398,9 @@ impl Store {
     pub fn put(&self, bytes: &[u8]) -> Result<Digest, StoreError> {
         let digest = Digest::of(bytes);
         let path = self.text(digest);
-        let is_there = fs::metadata(&path).is_ok_and(|there| there.len() == bytes.len() as u64);
+        let there = fs::symlink_metadata(&path);
+        let is_there =
+            there.is_ok_and(|there| there.is_file() && there.len() == bytes.len() as u64);
         if !is_there {
             fs::create_dir_all(self.texts()).map_err(at(&self.folder))?;
             write_whole(&path, bytes)?;
@@ -305,7 +431,7 @@ impl Store {
             return Ok(());
         };
         let path = self.text(digest);
-        let text = OpenOptions::new().write(true).open(&path);
+        let text = file::open(&path, Links::Refused, OpenOptions::new().write(true));
         let held = text.and_then(|text| text.set_modified(SystemTime::now() + HELD));
         held.map_err(at(&path))
     }
@@ -363,11 +489,10 @@ impl Store {
         for entry in fs::read_dir(&folder).map_err(at(&folder))? {
             let entry = entry.map_err(at(&folder))?;
             let digest = entry.file_name().to_str().and_then(Digest::parse);
-            let changed = entry.metadata().and_then(|there| there.modified());
-            let is_old = changed.is_ok_and(|changed| {
-                changed
-                    .elapsed()
-                    .is_ok_and(|age| age > Duration::from_secs(3600))
+            let is_old = entry.metadata().is_ok_and(|there| {
+                let age = there.modified().map(|changed| changed.elapsed());
+                let is_old = |age: Duration| age > Duration::from_secs(3600);
+                there.is_file() && age.is_ok_and(|age| age.is_ok_and(is_old))
             });
             if is_old && digest.is_none_or(|digest| !named.contains(&digest)) {
                 fs::remove_file(entry.path()).map_err(at(&entry.path()))?;
@@ -392,11 +517,37 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
 /// Writes a file so that it is there as a whole or as it was before.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let draft = path.with_extension(format!("{}.new", std::process::id()));
-    let written = fs::write(&draft, bytes).and_then(|()| fs::rename(&draft, path));
+    let written = file::replace(&draft)
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| fs::rename(&draft, path));
     if written.is_err() {
         let _ = fs::remove_file(&draft);
     }
     written.map_err(at(path))
+}
+
+impl StoreError {
+    /// Checks that `path` can be that of a file of a project.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::BadPath`].
+    pub fn check_path(path: &[u8]) -> Result<(), StoreError> {
+        match tree::flaw(path) {
+            None => Ok(()),
+            Some(why) => Err(StoreError::BadPath {
+                path: escaped(path),
+                why,
+            }),
+        }
+    }
+}
+
+/// Returns the first path in `record` that no file of a project can have, as a word, and what is wrong with
+/// it; `None` if there is none.
+fn flaw(record: &Record) -> Option<(String, &'static str)> {
+    let mut paths = record.paths().into_iter();
+    paths.find_map(|path| Some((escaped(path), tree::flaw(path)?)))
 }
 
 // The records, as lines.
@@ -467,6 +618,8 @@ fn line(record: &Record) -> String {
         Record::Tip(commit) => format!("tip {commit}\n"),
         Record::OthersCommit(commit) => format!("others {commit}\n"),
         Record::Round(record) => rounds::line(record) + "\n",
+        Record::Said(note) => format!("said {}\n", text_word(note)),
+        Record::Heard => "heard\n".to_owned(),
         Record::Passes(agent, None) => format!("not-passing {}\n", text_word(agent)),
         Record::Passes(agent, Some(protected)) => {
             let protected = protected.iter().map(|pattern| text_word(pattern));
@@ -567,6 +720,8 @@ fn parse(line: &[u8]) -> Option<Record> {
             });
             Record::Noted(unescaped(path)?, notes.collect::<Option<_>>()?)
         }
+        ["said", note] => Record::Said(text_of(note)?),
+        ["heard"] => Record::Heard,
         _ => Record::Round(rounds::parse(&words)?),
     })
 }
@@ -666,6 +821,8 @@ mod tests {
                 Some(vec![".git/".to_owned(), "a b*".to_owned()]),
             ),
             Record::Passes("Codex".to_owned(), None),
+            Record::Said("a ledger\n".to_owned()),
+            Record::Heard,
             Record::Base(None),
         ]
     }
@@ -896,6 +1053,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("ledger"), "something else\n").unwrap();
         let error = Store::open(folder.path().to_owned()).unwrap_err();
-        assert!(matches!(error, StoreError::Unknown(_)), "{error}");
+        assert!(
+            matches!(error, StoreError::Unknown { line: 1, .. }),
+            "{error}"
+        );
     }
 }

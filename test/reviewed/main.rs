@@ -6,6 +6,7 @@ mod commits;
 #[allow(dead_code, reason = "it has more than these tests need")]
 mod dice;
 mod disk;
+mod foreign;
 mod model;
 mod plain;
 mod rules;

@@ -969,12 +969,73 @@ fn a_huge_file_that_the_user_commits_is_reviewed() {
     git(folder, &["commit", "-qam", "huge"]);
     let look = project.look(Moves::User).unwrap();
     assert_eq!((look.pending, look.left_out), (vec![], vec![]));
+    write(folder, "f", "small\n");
+    git(folder, &["commit", "-qam", "small"]);
+    let look = project.look(Moves::User).unwrap();
+    assert_eq!((look.pending, look.left_out), (vec![], vec![]));
+    write(folder, "f", "other\n");
+    assert_eq!(pending(folder, Moves::Agent), ["f: small\\n -> other\\n"]);
+}
+
+/// Checks that `f` is left out, and that nothing of it is read.
+#[track_caller]
+fn f_is_left_out(folder: &Path, moves: Moves) {
+    let mut project = Project::open(folder).unwrap();
+    let look = project.look(moves).unwrap();
+    assert_eq!(
+        (look.pending, look.left_out),
+        (vec![], vec![(b"f".to_vec(), 1)])
+    );
+    let texts = fs::read_dir(project.texts()).unwrap();
+    let sizes = texts.map(|text| text.unwrap().metadata().unwrap().len());
+    assert!(sizes.max().unwrap_or(0) <= 8 << 20, "it was stored");
+}
+
+#[test]
+fn what_is_huge_in_git_is_left_out_whatever_became_of_it() {
+    let folder = repository();
+    let folder = folder.path();
+    write(folder, "f", vec![b'x'; (8 << 20) + 1]);
+    git(folder, &["commit", "-qam", "huge"]);
+    assert!(pending(folder, Moves::User).is_empty());
+    let first = git(folder, &["rev-parse", "HEAD"]);
     fs::remove_file(folder.join("f")).unwrap();
-    let pending = project.look(Moves::Agent).unwrap().pending;
-    assert_eq!(pending.len(), 1);
-    let texts = project.texts();
-    let reviewed = pending[0].reviewed.digest().unwrap().to_string();
-    assert_eq!(fs::read(texts.join(reviewed)).unwrap(), huge(b'x'));
+    f_is_left_out(folder, Moves::Agent);
+    write(folder, "f", "small\n");
+    f_is_left_out(folder, Moves::Agent);
+    // Only the index has what is huge.
+    git(folder, &["checkout", "-q", "HEAD~", "--", "f"]);
+    git(folder, &["commit", "-qm", "as before"]);
+    f_is_left_out(folder, Moves::Unknown);
+    f_is_left_out(folder, Moves::Agent);
+    assert!(pending(folder, Moves::Agent).is_empty());
+    write(folder, "f", vec![b'y'; (8 << 20) + 1]);
+    git(folder, &["add", "f"]);
+    write(folder, "f", "small\n");
+    f_is_left_out(folder, Moves::Agent);
+    git(folder, &["reset", "-q"]);
+    assert_eq!(
+        pending(folder, Moves::Agent),
+        ["f: a\\nb\\nc\\n -> small\\n"]
+    );
+    // And so it is where all is shown since a commit.
+    let since = Project::open(folder).unwrap().since(first.trim(), false);
+    let since = since.unwrap();
+    assert_eq!(
+        (since.changed, since.left_out),
+        (vec![], vec![(b"f".to_vec(), 1)])
+    );
+}
+
+#[test]
+fn what_is_huge_and_hidden_in_the_index_is_left_out() {
+    let folder = repository();
+    let folder = folder.path();
+    write(folder, "f", vec![b'x'; (8 << 20) + 1]);
+    git(folder, &["commit", "-qam", "huge"]);
+    git(folder, &["update-index", "--assume-unchanged", "f"]);
+    fs::remove_file(folder.join("f")).unwrap();
+    f_is_left_out(folder, Moves::Agent);
 }
 
 /// Returns a repository with `w`, which git does not know, that was left out since it was huge, and is small

@@ -3,7 +3,7 @@
 //! Agents keep a record of each session: an edit without the hook can be seen there. A record of
 //! another form than was measured tells nothing, and versions that do not know a question say nothing.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,6 +11,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use agent_q_diff_reviewed::file::{self, Links};
 use chrono::DateTime;
 use serde_json::Value;
 
@@ -68,7 +69,7 @@ pub fn edits_in(
     collect(directory, MAX_DEPTH, since, &mut records);
     records.sort_by_key(|(written, _)| std::cmp::Reverse(*written));
     let records = records.iter().take(MAX_RECORDS);
-    let texts = records.filter_map(|(_, file)| fs::read_to_string(file).ok());
+    let texts = records.filter_map(|(_, file)| read_text(file));
     texts
         .flat_map(|text| {
             let lines = text.lines().filter(|line| line.contains(mark));
@@ -76,6 +77,12 @@ pub fn edits_in(
             edits.collect::<Vec<_>>()
         })
         .collect()
+}
+
+/// Returns the text of the file `path`, or `None` if it has none or cannot be read.
+pub fn read_text(path: &Path) -> Option<String> {
+    let bytes = file::read(path, Links::Followed, file::MAX_BYTES).ok()?;
+    String::from_utf8(bytes).ok()
 }
 
 /// Adds to `records` those that were written after `since`, with the time of that, from `directory`
@@ -185,10 +192,15 @@ pub fn state_file(name: &str) -> PathBuf {
 
 /// Writes `text` into `file`, a [`state_file`], if that is possible.
 pub fn write_state(file: &Path, text: &str) {
-    if fs::write(file, text).is_err()
+    let write = || {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        file::open(file, Links::Followed, &mut options)?.write_all(text.as_bytes())
+    };
+    if write().is_err()
         && let Some(directory) = file.parent()
     {
-        let _ = fs::create_dir_all(directory).and_then(|()| fs::write(file, text));
+        let _ = fs::create_dir_all(directory).and_then(|()| write());
     }
 }
 

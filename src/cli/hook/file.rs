@@ -1,10 +1,10 @@
 //! A file as an agent's tool finds it.
 
-use std::fs;
 use std::io;
 use std::path::{Component, Path};
 
 use agent_q_diff_engine::inputs::{Encoding, FileText};
+use agent_q_diff_reviewed::file::{self, Links};
 
 /// Checks that an agent's tool and Emacs mean the same file by `path`, an absolute name.
 ///
@@ -36,18 +36,12 @@ pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// A sentence, without its period, about why it cannot be read.
 pub fn read(path: &Path) -> Result<Option<FileText>, String> {
     let unreadable = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    match fs::metadata(path) {
+    match file::read(path, Links::Followed, MAX_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(unreadable(&error)),
-        // To open a FIFO would wait for its writer.
-        Ok(metadata) if !metadata.is_file() => Err(unreadable(&"it is not a regular file")),
-        Ok(metadata) if metadata.len() > MAX_BYTES => Err(unreadable(&"it is larger than 64 MiB")),
-        Ok(_) => {
-            let bytes = fs::read(path).map_err(|error| unreadable(&error))?;
-            FileText::read(&bytes)
-                .map(Some)
-                .map_err(|error| error.to_string())
-        }
+        Ok(bytes) => FileText::read(&bytes)
+            .map(Some)
+            .map_err(|error| error.to_string()),
     }
 }
 

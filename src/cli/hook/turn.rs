@@ -309,7 +309,7 @@ impl Held {
 
     /// Returns what is recorded: a line with the number, and the text.
     fn read(&self) -> Option<(usize, String)> {
-        let recorded = fs::read_to_string(&self.0).ok()?;
+        let recorded = records::read_text(&self.0)?;
         let (n, text) = recorded.split_once('\n')?;
         Some((n.parse().ok()?, text.to_owned()))
     }

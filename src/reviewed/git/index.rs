@@ -8,7 +8,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::thread;
 use std::time::Duration;
 
-use super::{Committed, Git, GitError, answer, line};
+use super::{Committed, Git, GitError, line};
 
 /// How often the index is tried while another git has locked it, and how long to wait between.
 const TRIES: (usize, Duration) = (5, Duration::from_millis(100));
@@ -32,7 +32,7 @@ impl Git {
         let mut command = self.command(&["ls-files", "-s", "-v", "-z", "--"]);
         command.arg(OsStr::from_bytes(path));
         command.env("GIT_LITERAL_PATHSPECS", "1");
-        let output = answer(&mut command, "ls-files")?;
+        let output = self.run_command(&mut command, "ls-files", b"")?;
         // As `H 100644 OBJECT 0<tab>PATH`. A path that is a folder there has entries of other names.
         let entry = output.split(|&byte| byte == 0).find_map(|entry| {
             let tab = entry.iter().position(|&byte| byte == b'\t')?;
@@ -93,7 +93,7 @@ impl Git {
 
     fn update_index(&self, words: &[OsString]) -> Result<(), GitError> {
         let mut command = self.command(&["update-index"]);
-        match answer(command.args(words), "update-index") {
+        match self.run_command(command.args(words), "update-index", b"") {
             Err(GitError::Failed { message, .. })
                 if message.contains("index.lock': File exists") =>
             {

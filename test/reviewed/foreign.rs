@@ -1,0 +1,449 @@
+//! What others put into the record of a project, or where a file is expected.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::Command;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use agent_q_diff_reviewed::rounds::Kind;
+use agent_q_diff_reviewed::{Look, Moves, Project};
+use tempfile::TempDir;
+
+use crate::disk::{git, pending, repository};
+
+/// Returns what `body` does, which would not end if it waited for a file.
+fn in_time<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> T {
+    let (send, receive) = mpsc::channel();
+    thread::spawn(move || send.send(body()));
+    let limit = Duration::from_secs(60);
+    receive.recv_timeout(limit).expect("it ends")
+}
+
+/// Looks at `folder` and returns that, or what went wrong.
+fn look(folder: &Path) -> Result<Look, String> {
+    let folder = folder.to_owned();
+    in_time(move || {
+        let look = Project::open(&folder).and_then(|mut project| project.look(Moves::Agent));
+        look.map_err(|error| error.to_string())
+    })
+}
+
+/// What can be where a file is expected.
+const KINDS: [&str; 5] = ["fifo", "socket", "folder", "device", "link"];
+
+/// Puts `kind`, one of [`KINDS`], in the place of what is at `path`.
+fn put(kind: &str, path: &Path) {
+    let _ = fs::remove_file(path);
+    match kind {
+        "fifo" => {
+            let made = Command::new("mkfifo").arg(path).status().expect("mkfifo");
+            assert!(made.success());
+        }
+        "socket" => drop(UnixListener::bind(path).expect("a socket")),
+        "folder" => fs::create_dir(path).expect("a folder"),
+        "device" => symlink("/dev/zero", path).expect("a link"),
+        _ => symlink("/etc/passwd", path).expect("a link"),
+    }
+}
+
+/// Returns a repository with a record, in which `f` has a line that an agent wrote and `g` was reviewed.
+fn reviewed() -> TempDir {
+    let folder = repository();
+    fs::write(folder.path().join("f"), "a\nB\nc\n").unwrap();
+    fs::write(folder.path().join("g"), "mine\n").unwrap();
+    let mut project = Project::open(folder.path()).unwrap();
+    project.look(Moves::Agent).unwrap();
+    project.mark_reviewed(&[b"g".to_vec()]).unwrap();
+    folder
+}
+
+const PENDING: &str = "f: a\\nb\\nc\\n -> a\\nB\\nc\\n";
+
+// Files that are none.
+
+#[test]
+fn a_ledger_or_a_lock_that_is_no_file_is_refused_and_stays() {
+    for kind in KINDS {
+        for name in ["ledger", "lock"] {
+            let folder = reviewed();
+            let path = folder.path().join(".git/agent-q-diff").join(name);
+            let kept = path.with_extension("kept");
+            fs::rename(&path, &kept).unwrap();
+            put(kind, &path);
+            let error = look(folder.path()).unwrap_err();
+            let expected = format!("{}: it is not a regular file", path.display());
+            assert_eq!(error, expected, "{kind}");
+            assert!(!fs::symlink_metadata(&path).unwrap().is_file(), "{kind}");
+            // What was recorded is there when the file is.
+            match kind {
+                "folder" => fs::remove_dir(&path).unwrap(),
+                _ => fs::remove_file(&path).unwrap(),
+            }
+            fs::rename(&kept, &path).unwrap();
+            assert_eq!(pending(folder.path(), Moves::Agent), [PENDING]);
+        }
+    }
+}
+
+#[test]
+fn a_stored_text_that_is_no_file_is_refused() {
+    for kind in KINDS {
+        let folder = reviewed();
+        let folder = folder.path().to_owned();
+        let mut project = Project::open(&folder).unwrap();
+        let text = project.look(Moves::Agent).unwrap().pending[0].reviewed;
+        let path = project.texts().join(text.digest().unwrap().to_string());
+        put(kind, &path);
+        let lines = Some((
+            agent_q_diff_reviewed::rounds::Side::Old,
+            0..1,
+            text.digest(),
+        ));
+        let said = in_time(move || project.comment(b"f", lines, Kind::Comment, "why"));
+        let expected = format!("{}: it is not a regular file", path.display());
+        assert_eq!(said.unwrap_err().to_string(), expected, "{kind}");
+    }
+}
+
+#[test]
+fn a_stored_text_with_other_bytes_is_refused() {
+    let folder = reviewed();
+    let mut project = Project::open(folder.path()).unwrap();
+    let text = project.look(Moves::Agent).unwrap().pending[0].reviewed;
+    let path = project.texts().join(text.digest().unwrap().to_string());
+    fs::write(&path, "A\nb\nc\n").unwrap();
+    let lines = Some((
+        agent_q_diff_reviewed::rounds::Side::Old,
+        0..1,
+        text.digest(),
+    ));
+    let error = project
+        .comment(b"f", lines, Kind::Comment, "why")
+        .unwrap_err();
+    assert!(error.to_string().contains("is damaged"), "{error}");
+}
+
+#[test]
+fn what_is_no_file_any_more_is_named_and_its_record_stays() {
+    for kind in ["fifo", "socket"] {
+        let folder = reviewed();
+        let f = folder.path().join("f");
+        put(kind, &f);
+        let found = look(folder.path()).unwrap();
+        assert_eq!(found.pending, [], "{kind}");
+        let why = "it is neither a file nor a link nor a folder".to_owned();
+        assert_eq!(found.refused, [(b"f".to_vec(), why)], "{kind}");
+        fs::remove_file(&f).unwrap();
+        fs::write(&f, "a\nB\nc\n").unwrap();
+        assert_eq!(pending(folder.path(), Moves::Agent), [PENDING]);
+    }
+}
+
+#[test]
+fn git_waits_for_no_file_that_is_none() {
+    let folder = reviewed();
+    let folder = folder.path();
+    fs::create_dir(folder.join("sub")).unwrap();
+    fs::write(folder.join("sub/x"), "x\n").unwrap();
+    for name in [
+        ".git/HEAD",
+        ".git/index",
+        ".git/config",
+        ".git/info/exclude",
+        ".gitignore",
+        "sub/.gitignore",
+    ] {
+        let path = folder.join(name);
+        let kept = path.with_extension("kept");
+        let is_there = fs::rename(&path, &kept).is_ok();
+        put("fifo", &path);
+        let error = look(folder).unwrap_err();
+        let expected = format!(
+            "git cannot read {}, which is not a regular file; move it away, then look again",
+            path.display()
+        );
+        assert_eq!(error, expected);
+        fs::remove_file(&path).unwrap();
+        if is_there {
+            fs::rename(&kept, &path).unwrap();
+        }
+    }
+    assert_eq!(look(folder).unwrap().pending.len(), 2);
+}
+
+#[test]
+fn where_git_is_no_file_there_is_no_repository() {
+    for kind in KINDS {
+        let folder = tempfile::tempdir().unwrap();
+        put(kind, &folder.path().join(".git"));
+        let error = look(folder.path()).unwrap_err();
+        let why = match kind {
+            "link" => "invalid gitfile format",
+            _ => "is in no git repository",
+        };
+        assert!(error.contains(why), "{kind}: {error}");
+    }
+}
+
+// A record that was cut off.
+
+/// The names of ledgers that are kept aside.
+fn kept_aside(folder: &Path) -> Vec<std::path::PathBuf> {
+    let all = fs::read_dir(folder.join(".git/agent-q-diff")).unwrap();
+    let all = all.map(|entry| entry.unwrap().path());
+    all.filter(|path| path.to_string_lossy().contains("cut-off"))
+        .collect()
+}
+
+/// Checks that after `cut` is put in the place of the ledger, what `rest` says is known, that `cut` is kept,
+/// and that the user is told once.
+#[track_caller]
+fn is_kept_aside(folder: &Path, cut: &[u8], rest: &[&str]) {
+    let ledger = folder.join(".git/agent-q-diff/ledger");
+    fs::write(&ledger, cut).unwrap();
+    let mut project = Project::open(folder).unwrap();
+    assert_eq!(crate::disk::pending_of(&mut project, Moves::Agent), rest);
+    let [aside] = &kept_aside(folder)[..] else {
+        panic!("{:?}", kept_aside(folder));
+    };
+    assert_eq!(fs::read(aside).unwrap(), cut);
+    // It stays readable, and what is recorded now is there.
+    project.mark_reviewed(&[b"f".to_vec()]).unwrap();
+    let mut again = Project::open(folder).unwrap();
+    let found = again.look(Moves::Agent).unwrap();
+    assert_eq!(found.notes.len(), 1);
+    assert!(found.notes[0].contains("was cut off"), "{:?}", found.notes);
+    assert!(found.notes[0].contains(&*aside.to_string_lossy()));
+    again.note_heard().unwrap();
+    let found = Project::open(folder).unwrap().look(Moves::Agent).unwrap();
+    assert_eq!(found.notes, [""; 0]);
+    assert!(found.pending.iter().all(|one| one.path != b"f"));
+    fs::remove_file(aside).unwrap();
+}
+
+/// Returns where `text` has `part` last.
+fn memrfind(text: &[u8], part: &[u8]) -> usize {
+    let mut parts = text.windows(part.len());
+    parts
+        .rposition(|window| window == part)
+        .expect("it is there")
+}
+
+#[test]
+fn a_ledger_that_was_cut_off_is_kept_aside_and_said_once() {
+    let folder = reviewed();
+    let folder = folder.path();
+    let ledger = folder.join(".git/agent-q-diff/ledger");
+    let whole = fs::read(&ledger).unwrap();
+    let new = ["g: - -> mine\\n"];
+    // Nothing can be read.
+    for cut in [&b""[..], b"agent-q-diff led"] {
+        is_kept_aside(folder, cut, &[PENDING, new[0]]);
+    }
+    // In the middle of the last line, and of another.
+    let last = memrfind(&whole, b"reviewed ");
+    is_kept_aside(folder, &whole[..last + 12], &[PENDING, new[0]]);
+    let first = whole.iter().position(|&byte| byte == b'\n').unwrap() + 3;
+    is_kept_aside(folder, &whole[..first], &[PENDING, new[0]]);
+    is_kept_aside(folder, &[&whole[..], b"reviewed 1006"].concat(), &[PENDING]);
+}
+
+#[test]
+fn a_ledger_that_is_cut_off_or_replaced_while_it_is_used_stays_readable() {
+    let folder = reviewed();
+    let folder = folder.path();
+    let ledger = folder.join(".git/agent-q-diff/ledger");
+    let whole = fs::read(&ledger).unwrap();
+    for place in [0, 5, whole.len() / 2, whole.len() - 1] {
+        let mut project = Project::open(folder).unwrap();
+        project.look(Moves::Agent).unwrap();
+        fs::write(&ledger, &whole[..place]).unwrap();
+        project.mark_reviewed(&[b"f".to_vec()]).unwrap();
+        let found = Project::open(folder).unwrap().look(Moves::Agent).unwrap();
+        assert!(found.pending.iter().all(|one| one.path != b"f"));
+    }
+    // Put back where it was, by a program that writes files in place.
+    let mut project = Project::open(folder).unwrap();
+    project.look(Moves::Agent).unwrap();
+    let longer = [
+        &whole[..],
+        &whole[whole.iter().position(|&b| b == b'\n').unwrap() + 1..],
+    ];
+    fs::write(&ledger, longer.concat()).unwrap();
+    assert_eq!(
+        crate::disk::pending_of(&mut project, Moves::Agent),
+        [PENDING]
+    );
+}
+
+#[test]
+fn a_ledger_that_is_not_understood_is_refused_and_stays() {
+    let folder = reviewed();
+    let folder = folder.path();
+    let ledger = folder.join(".git/agent-q-diff/ledger");
+    let mut text = fs::read_to_string(&ledger).unwrap();
+    text.push_str("something newer\n");
+    fs::write(&ledger, &text).unwrap();
+    let n = text.lines().count();
+    let error = look(folder).unwrap_err();
+    assert!(error.starts_with(&format!("line {n} of ")), "{error}");
+    assert!(
+        !error.contains("delete") && !error.contains("remove"),
+        "{error}"
+    );
+    assert_eq!(fs::read_to_string(&ledger).unwrap(), text);
+}
+
+// Paths in a record.
+
+/// The paths that none of a project's files has.
+const BAD: [&str; 7] = [
+    "../x",
+    "/abs/x",
+    ".git/config",
+    ".git/hooks/pre-commit",
+    "sub/.GIT/config",
+    "a/../../x",
+    "a%00b",
+];
+
+/// A line of each kind that has a path, with `%P` for it and `%V` for a version.
+const LINES: [&str; 15] = [
+    "reviewed %V %P",
+    "as-base %P",
+    "seen %V 0 . - %P",
+    "back %V 0 . - %P",
+    "taken-out 1800000000 %V %P",
+    "left %V %P",
+    "noted %P a waits .",
+    "staged 0123 %V %P",
+    "unstaged %P",
+    "left-out %P",
+    "not-left-out %P",
+    "comment 1 1800000000 comment open - - - - %P why",
+    "rejected 1800000000 h c %P . 1 . -",
+    "begun 1 ok %V %P %V",
+    "wrote 1 %P 0 %V",
+];
+
+#[test]
+fn a_line_with_a_bad_path_does_not_count_and_stays() {
+    let folder = reviewed();
+    let folder = folder.path();
+    let mut project = Project::open(folder).unwrap();
+    let text = project.look(Moves::Agent).unwrap().pending[0].reviewed;
+    let version = format!("100644:{}", text.digest().unwrap());
+    let ledger = folder.join(".git/agent-q-diff/ledger");
+    let whole = fs::read_to_string(&ledger).unwrap();
+    let n_whole = whole.lines().count();
+    for bad in BAD {
+        let lines = LINES.map(|line| line.replace("%P", bad).replace("%V", &version));
+        fs::write(&ledger, whole.clone() + &lines.join("\n") + "\n").unwrap();
+        let mut project = Project::open(folder).unwrap();
+        let found = project.look(Moves::Agent).unwrap();
+        let paths: Vec<_> = found.pending.iter().map(|one| &one.path[..]).collect();
+        assert_eq!(paths, [b"f"], "{bad}");
+        assert_eq!(found.notes.len(), lines.len(), "{bad}: {:?}", found.notes);
+        for (at, note) in found.notes.iter().enumerate() {
+            let start = format!("Line {} of {} ", n_whole + at + 1, ledger.display());
+            assert!(note.starts_with(&start), "{note}");
+            assert!(note.contains(&format!("\"{bad}\"")), "{note}");
+        }
+        // What is not counted is nowhere else, either.
+        assert!(project.taken_out().unwrap().is_empty());
+        assert!(project.noted().unwrap().is_empty());
+        assert!(project.comments(&Default::default()).unwrap().is_empty());
+        // The rest of the record works, and the lines stay, also when the log is written anew.
+        for n in 0..1100 {
+            project.keep_staged(n % 2 == 1).unwrap();
+        }
+        project.mark_reviewed(&[b"f".to_vec()]).unwrap();
+        let log = fs::read_to_string(&ledger).unwrap();
+        assert!(log.lines().count() < 1100, "it was not written anew");
+        assert!(
+            lines
+                .iter()
+                .all(|line| log.contains(&format!("\n{line}\n")))
+        );
+        let found = Project::open(folder).unwrap().look(Moves::Agent).unwrap();
+        assert_eq!((found.pending, found.notes.len()), (vec![], lines.len()));
+    }
+}
+
+#[test]
+fn nothing_is_recorded_of_a_bad_path() {
+    let folder = reviewed();
+    let mut project = Project::open(folder.path()).unwrap();
+    let ledger = folder.path().join(".git/agent-q-diff/ledger");
+    let before = fs::read(&ledger).unwrap();
+    for bad in ["../x", "/abs/x", ".git/config", "a/../../x", "a\0b", ""] {
+        let path = bad.as_bytes();
+        let content = (0o100_644, &b"x"[..]);
+        let file = (path.to_vec(), 0o100_644, b"x".to_vec());
+        let good = (b"f".to_vec(), 0o100_644, b"x".to_vec());
+        for said in [
+            project.decide(path, content, (0, b"")),
+            project.save(path, content, (0o100_644, b"y")),
+            project.rename(&good, &file),
+            project.rename(&file, &good),
+            project.take_out(1_800_000_000, std::slice::from_ref(&file)),
+            project.mark_reviewed(&[path.to_vec()]),
+            project.stage(path, content, (0o100_644, b"y")),
+            project.before_save(path).map(|_| ()),
+        ] {
+            let error = said.unwrap_err().to_string();
+            assert!(error.contains("is no path of a file"), "{bad}: {error}");
+        }
+    }
+    assert_eq!(fs::read(&ledger).unwrap(), before);
+}
+
+#[test]
+fn what_looks_like_gits_own_folder_is_not_looked_at_and_named() {
+    let folder = repository();
+    let folder = folder.path();
+    for name in [".GIT", "git~1", "sub"] {
+        fs::create_dir_all(folder.join(name)).unwrap();
+        fs::write(folder.join(name).join("x"), "x\n").unwrap();
+    }
+    let found = look(folder).unwrap();
+    let paths: Vec<_> = found.pending.iter().map(|one| &one.path[..]).collect();
+    assert_eq!(paths, [b"sub/x"]);
+    let why = "its path is in a folder of git's own".to_owned();
+    let refused = [b".GIT/x".to_vec(), b"git~1/x".to_vec()].map(|path| (path, why.clone()));
+    assert_eq!(found.refused, refused);
+    // Also where a commit has it.
+    let blob = git(folder, &["hash-object", "-w", "sub/x"]);
+    let entry = format!("100644 blob {}\tx", blob.trim());
+    let tree = mktree(folder, &entry);
+    let tree = mktree(folder, &format!("040000 tree {tree}\tgit~1"));
+    let commit = git(folder, &["commit-tree", "-p", "HEAD", "-m", "trap", &tree]);
+    git(folder, &["update-ref", "HEAD", commit.trim()]);
+    for moves in [Moves::Unknown, Moves::User] {
+        let mut project = Project::open(folder).unwrap();
+        project.look(moves).unwrap();
+        let since = project.since("HEAD~", false).unwrap();
+        assert!(
+            since
+                .changed
+                .iter()
+                .all(|one| !one.path.starts_with(b"git~1"))
+        );
+    }
+}
+
+fn mktree(folder: &Path, entry: &str) -> String {
+    let script = format!("printf '%s\\n' '{entry}' | git mktree");
+    let made = Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(folder)
+        .output();
+    String::from_utf8(made.unwrap().stdout)
+        .unwrap()
+        .trim()
+        .to_owned()
+}
