@@ -31,6 +31,7 @@
 (require 'agent-q-diff-grace)
 (require 'agent-q-diff)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-file)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-decide)
@@ -807,9 +808,11 @@ otherwise the user is asked, with the nearest directory above as default."
   "Return the text of the region, of the buffer, or with a prefix of a file."
   (cond
    (current-prefix-arg
-    (with-temp-buffer
-      (insert-file-contents (read-file-name "Review diff in file: " nil nil t))
-      (buffer-string)))
+    (let ((file (read-file-name "Review diff in file: " nil nil t)))
+      (agent-q-diff-file-check-regular file)
+      (with-temp-buffer
+        (insert-file-contents file)
+        (buffer-string))))
    ((use-region-p)
     (buffer-substring-no-properties (region-beginning) (region-end)))
    (t (save-restriction

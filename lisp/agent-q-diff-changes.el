@@ -20,6 +20,7 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-text)
+(require 'agent-q-diff-guard)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
@@ -190,6 +191,11 @@ decided."
      :at-work (lambda ()
                 (agent-q-diff-engine-call #'agent-q-diff-module-at-work root))
      :before (lambda (files)
+               (dolist (file files)
+                 (dolist (path (list (agent-q-diff-file-change-old-path file)
+                                     (agent-q-diff-file-change-new-path file)))
+                   (when path
+                     (agent-q-diff-guard-check-inside path root))))
                (setq decided-files files
                      stored (mapcar #'agent-q-diff-file-change-path files)
                      unsaved (delq nil (mapcar #'agent-q-diff-reviewed-unsaved stored)))
@@ -514,16 +520,18 @@ Are they yours (y: the changes count as reviewed; n: they stay pending)? "
         'agent))))
 
 (defun agent-q-diff-changes--left-out-note (left-out)
-  "Return a sentence about LEFT-OUT, which was not looked at, or nil."
-  (let (counted)
+  "Return sentences about LEFT-OUT, which was not looked at, or nil."
+  (let ((about-record (seq-filter #'stringp left-out))
+        (paths (seq-remove #'stringp left-out))
+        (counted nil))
     (pcase-dolist (`(,kind . ,format)
                    '((nil . "%d files that are no text, such as %s")
                      (unknown . "%d files of which is not known what they held, such as %s")))
       (let ((files (seq-filter (lambda (one)
                                  (eq kind (cdr one)))
-                               left-out)))
+                               paths)))
         (when (cdddr files)
-          (setq left-out (seq-difference left-out files #'eq))
+          (setq paths (seq-difference paths files #'eq))
           (push (format format (length files) (agent-q-diff-visible (caar files)))
                 counted))))
     (let ((named (append (mapcar (pcase-lambda (`(,path . ,n))
@@ -532,12 +540,17 @@ Are they yours (y: the changes count as reviewed; n: they stay pending)? "
                                              ('unknown "%s (what it held before is not known)")
                                              (0 "%s (a repository of its own)")
                                              (1 "%s (over 8 MB)")
+                                             ((pred stringp) "%s (%s)")
                                              (_ "%s (%d new files)"))
                                            (agent-q-diff-visible path) n))
-                                 left-out)
+                                 paths)
                          (nreverse counted))))
-      (and named
-           (format "Not looked at: %s" (string-join named ", "))))))
+      (and left-out
+           (string-join
+            (append (mapcar #'agent-q-diff-visible about-record)
+                    (and named
+                         (list (format "Not looked at: %s" (string-join named ", ")))))
+            ".  ")))))
 
 (defun agent-q-diff-changes--authors-note (files)
   "Return a sentence about who wrote what is pending in FILES, or nil.
@@ -687,7 +700,10 @@ hunks, in that review or an earlier one, is in the new one as well."
               (let ((agent-q-diff-round-is-replacing t))
                 (agent-q-diff-end open)))
             (when files
-              (agent-q-diff-changes--start root texts files since notes callback awaited-p))))
+              (prog1 (agent-q-diff-changes--start
+                      root texts files since notes callback awaited-p)
+                (when (seq-some #'stringp left-out)
+                  (agent-q-diff-engine-call #'agent-q-diff-module-note-heard root))))))
           notes)))
 
 (defun agent-q-diff-changes--title (root files)

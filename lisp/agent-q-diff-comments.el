@@ -390,6 +390,7 @@ Signal an error if its lines cannot be commented on."
                  ((and (agent-q-diff-comment-side one) (null line))
                   "Its lines are not in the file any more.  "))))
     (when (and (not (string-empty-p path)) (file-exists-p name))
+      (agent-q-diff-file-check-regular name)
       (find-file-other-window name)
       (when (and line (not (eq 'old (agent-q-diff-comment-side one))))
         (widen)

@@ -300,6 +300,7 @@ This is a value for `revert-buffer-insert-file-contents-function', for a
 buffer that was misread: Emacs reads every byte if it need not detect UTF-8."
   (let ((coding-system-for-read
          (coding-system-change-text-conversion buffer-file-coding-system 'utf-8)))
+    (agent-q-diff-file-check-regular file)
     (widen)
     (erase-buffer)
     (insert-file-contents file t)))

@@ -236,7 +236,8 @@ content."
   (with-temp-buffer
     (let ((coding-system-for-read 'utf-8-emacs-unix)
           entries)
-      (insert-file-contents record)
+      (when (file-regular-p record)
+        (insert-file-contents record))
       (ignore-error (end-of-file invalid-read-syntax)
         (while t
           (push (read (current-buffer)) entries)))

@@ -829,5 +829,28 @@ a link meanwhile, or a link by another one."
       ;; Whether it is an archive, say, depends on the name alone.
       name)))
 
+;;;; What the user decides about files of a project
+
+(defun agent-q-diff-guard-check-inside (name root)
+  "Refuse the file NAME unless it is one of the project at ROOT, by all folders.
+Call this just before NAME is written by a decision on what was written
+already.  Both are absolute, and ROOT ends with a slash and is resolved.  A
+folder that is a link leads elsewhere, also if that is in the project: what is
+recorded of NAME is not of the file there."
+  (let ((parts (and (string-prefix-p root name)
+                    (split-string (substring name (length root)) "/")))
+        (here (directory-file-name root)))
+    (when (or (null parts)
+              (seq-some (lambda (part)
+                          (member (agent-q-diff-guard--fold part) '("" ".git")))
+                        parts))
+      (agent-q-diff-file-refuse "%s is no file of the project, so it is not written" name))
+    (dolist (part (butlast parts))
+      (setq here (concat (file-name-as-directory here) part))
+      (when (file-symlink-p here)
+        (agent-q-diff-file-refuse
+         "%s is not written, since a folder on the way is a link now: %s"
+         name here)))))
+
 (provide 'agent-q-diff-guard)
 ;;; agent-q-diff-guard.el ends here

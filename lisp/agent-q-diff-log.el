@@ -248,6 +248,7 @@ meanwhile, the answer does not matter."
     (unless (file-directory-p (file-name-directory file))
       (with-file-modes #o700
         (make-directory (file-name-directory file) t)))
+    (agent-q-diff-file-check-regular file)
     (let ((size (agent-q-diff-log--size file)))
       (when (agent-q-diff-log--full-p size)
         ;; A log that is too long is better than a missing entry.
@@ -317,6 +318,7 @@ Only the end of FILE is read, in each attempt twice as much."
   (with-temp-buffer
     (set-buffer-multibyte nil)
     (when (< beg end)
+      (agent-q-diff-file-check-regular file)
       (insert-file-contents-literally file nil beg end))
     (goto-char (point-min))
     (unless (= beg 0)
@@ -455,6 +457,7 @@ A relative path is below the root that ENTRY has."
         (user-error "Not visited"))
       (unless (file-exists-p name)
         (user-error "%s does not exist" (agent-q-diff-log-list--visible name)))
+      (agent-q-diff-file-check-regular name)
       name)))
 
 (defun agent-q-diff-log-visit ()

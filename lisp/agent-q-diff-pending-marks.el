@@ -335,7 +335,10 @@ If it has no unsaved edits, it holds what is in the file now."
   (let ((buffer (find-buffer-visiting path)))
     (when buffer
       (agent-q-diff-disk-sync buffer))
-    (or buffer (find-file-noselect path))))
+    (or buffer
+        (progn
+          (agent-q-diff-file-check-regular path)
+          (find-file-noselect path)))))
 
 ;;;; Magit
 

@@ -14,6 +14,7 @@
 (require 'cl-lib)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-file)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-message)
@@ -491,10 +492,7 @@ it."
                (agent-q-diff-target-path target)
                (not (agent-q-diff-target-is-detached target)))
       (ignore-errors
-        (with-temp-buffer
-          (set-buffer-multibyte nil)
-          (insert-file-contents-literally (agent-q-diff-target-path target))
-          (secure-hash 'sha256 (current-buffer)))))))
+        (secure-hash 'sha256 (agent-q-diff-file-bytes (agent-q-diff-target-path target)))))))
 
 (provide 'agent-q-diff-result)
 ;;; agent-q-diff-result.el ends here

@@ -20,6 +20,7 @@
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-text)
+(require 'agent-q-diff-guard)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-change)
 
@@ -61,13 +62,16 @@ That is its repository, or a nearer folder without git that is a project."
                                        (agent-q-diff-reviewed--git-folder top)))
       root))))
 
+(defconst agent-q-diff-reviewed--max-name 10000
+  "Most bytes that are read of a file that has the name of a folder.")
+
 (defun agent-q-diff-reviewed--git-folder (top)
   "Return the folder of git's data of the working tree at TOP."
   (let ((git (expand-file-name ".git" top)))
-    (if (file-directory-p git)
+    (if (not (file-regular-p git))
         git
       (with-temp-buffer
-        (insert-file-contents git)
+        (insert-file-contents git nil 0 agent-q-diff-reviewed--max-name)
         (or (and (looking-at "gitdir: \\(.+\\)")
                  ;; An agent may have written it, so no other host is asked.
                  (agent-q-diff-visible-path-plain
@@ -100,7 +104,8 @@ They are read again only when there is another one."
 (defun agent-q-diff-reviewed--plain-root-of (folder)
   "Return the root of the project without git whose data lies in FOLDER, or nil."
   (let ((file (expand-file-name "root" folder)))
-    (and (file-readable-p file)
+    (and (file-regular-p file)
+         (file-readable-p file)
          (file-name-as-directory
           (decode-coding-string (agent-q-diff-file-bytes file)
                                 (or file-name-coding-system
@@ -293,7 +298,9 @@ both (MODE . BYTES).  If DECIDED is nil, that is what it holds now."
 (defun agent-q-diff-reviewed-note-taking-out (root paths)
   "Store what the files PATHS hold, since something is taken out of them next.
 They are in the project at ROOT.  If that fails, signal an error that says
-that nothing is taken out."
+that nothing is taken out.  So does a path that leads out of the project."
+  (dolist (path paths)
+    (agent-q-diff-guard-check-inside path root))
   (when-let ((states (seq-remove (lambda (state) (= 0 (aref state 1)))
                                  (agent-q-diff-reviewed--states root paths))))
     (condition-case err

@@ -22,6 +22,7 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
+(require 'agent-q-diff-guard)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-api)
 (require 'agent-q-diff-pending)
@@ -185,16 +186,15 @@ back that were taken out."
 
 (defun agent-q-diff-taken-out--check-file (path)
   "Signal an error if the file PATH must not be written now."
-  (let ((buffer (find-buffer-visiting path))
-        (parent (locate-dominating-file path #'file-directory-p)))
+  (let ((buffer (find-buffer-visiting path)))
     (when buffer
       (when (agent-q-diff-disk-unsaved-p buffer)
         (user-error "%s has unsaved edits; save it first" (buffer-name buffer)))
       (when-let ((message (agent-q-diff-disk-message buffer (agent-q-diff-disk-sync buffer))))
         (user-error "%s" (agent-q-diff-visible message))))
-    (unless (and parent (file-in-directory-p parent default-directory))
-      (user-error "%s leads out of the project, through a link"
-                  (agent-q-diff-visible (abbreviate-file-name path))))))
+    (condition-case err
+        (agent-q-diff-guard-check-inside path default-directory)
+      (agent-q-diff-error (user-error "%s" (agent-q-diff-error-text err))))))
 
 (defun agent-q-diff-taken-out--restore (path now had)
   "Replace NOW, the content of the file PATH, by what it HAD.

@@ -186,10 +186,12 @@ which all declarations in a text have.  Otherwise only its name can."
 (defun agent-q-diff-coding-plain-text (name)
   "Return the text of the file NAME, or nil.
 The value is nil unless visiting the file would certainly show that text:
-it is lines of UTF-8, and declares nothing else.  NAME is a regular file."
+it is lines of UTF-8, and declares nothing else.  NAME is a regular file, or
+was one; if it is none any more, the value is nil."
   (with-temp-buffer
     (set-buffer-multibyte nil)
-    (insert-file-contents-literally name)
+    (when (file-regular-p name)
+      (insert-file-contents-literally name))
     (let ((text (agent-q-diff-coding--plain-utf-8 (buffer-string)))
           (has-word (let ((case-fold-search t))
                       (goto-char (point-min))

@@ -22,6 +22,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-file)
 (require 'agent-q-diff-grace)
 
 ;;;; Options and faces
@@ -368,6 +369,7 @@ if there is none, of the last one."
   (let* ((start (agent-q-diff-transcript--start))
          (edit (get-text-property start 'agent-q-diff-edit))
          (line (agent-q-diff-transcript--line-to-visit start)))
+    (agent-q-diff-file-check-regular (plist-get edit :name))
     (find-file-other-window (plist-get edit :name))
     (widen)
     (goto-char (point-min))

@@ -1,0 +1,339 @@
+;;; agent-q-diff-reviewed-test.el --- Records that others have written to  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What is in the record of a project, or where a file of it or of git's is
+;; expected, may be anything.  An Emacs that could wait for a FIFO for ever is a
+;; child process.
+
+;;; Code:
+
+(require 'agent-q-diff-git-help)
+(require 'agent-q-diff-project-help)
+(require 'agent-q-diff-taken-out)
+
+(defun aqd-reviewed-child (form &rest more)
+  "Return what FORM prints in an Emacs in the test's repository.
+MORE are further arguments of that Emacs.  It must end by itself."
+  (with-temp-buffer
+    (let* ((default-directory aqd-pending-root)
+           (status (apply #'call-process "timeout" nil t nil "60"
+                          (expand-file-name invocation-name invocation-directory)
+                          "-Q" "--batch" "-L" aqd-lisp-folder
+                          `("-l" "agent-q-diff-changes" "-l" "agent-q-diff-taken-out"
+                            "-l" "agent-q-diff-pending-marks" ,@more
+                            "--eval" ,(prin1-to-string form)))))
+      (should (equal 0 status)))
+    (string-trim (buffer-string))))
+
+(defconst aqd-reviewed-look
+  '(condition-case err
+       (let ((agent-q-diff-display 'announce)
+             (default-directory default-directory))
+         (cl-letf (((symbol-function 'y-or-n-p) #'ignore))
+           (pcase-let ((`(,_ ,review ,notes) (agent-q-diff-changes-begin default-directory nil)))
+             (princ (format "%s pending; %s"
+                            (if review
+                                (length (agent-q-diff-module-marks
+                                         (agent-q-diff-change-engine
+                                          (agent-q-diff-session-change review))))
+                              0)
+                            (string-join notes "; "))))))
+     (error (princ (agent-q-diff-error-text err))))
+  "A form that looks at what is pending, and prints it or what went wrong.")
+
+(defun aqd-reviewed-put-fifo (name)
+  "Put a FIFO in the place of the test's file NAME."
+  (let ((file (aqd-pending-name name)))
+    (when (file-attributes file)
+      (rename-file file (concat file ".kept") t))
+    (should (equal 0 (call-process "mkfifo" nil nil nil file)))))
+
+(defun aqd-reviewed-put-device (name)
+  "Put a link to /dev/zero in the place of the test's file NAME."
+  (let ((file (aqd-pending-name name)))
+    (when (file-attributes file)
+      (rename-file file (concat file ".kept") t))
+    (make-symbolic-link "/dev/zero" file)))
+
+(defmacro aqd-reviewed-for-each (names &rest body)
+  "Run BODY in a repository for each of NAMES, as `name', that is no file.
+It is a FIFO, and a link to /dev/zero.  An agent has written f.txt there."
+  (declare (indent 1) (debug t))
+  `(dolist (name ,names)
+     (dolist (put (list #'aqd-reviewed-put-fifo #'aqd-reviewed-put-device))
+       (aqd-with-repository
+         (aqd-pending-put "f.txt" aqd-pending-written)
+         (aqd-pending-files)
+         (funcall put name)
+         ,@body))))
+
+;;;; Files that are none
+
+(ert-deftest aqd-reviewed-a-record-that-is-no-file-is-refused-in-words ()
+  (aqd-reviewed-for-each '(".git/agent-q-diff/ledger" ".git/agent-q-diff/lock")
+    (should (equal (concat (aqd-pending-name name) ": it is not a regular file")
+                   (aqd-reviewed-child aqd-reviewed-look)))))
+
+(ert-deftest aqd-reviewed-a-stored-text-that-is-no-file-is-refused-in-words ()
+  (let ((text (concat ".git/agent-q-diff/texts/" (secure-hash 'sha256 aqd-pending-text))))
+    (aqd-reviewed-for-each (list text)
+      ;; The engine stores it anew, since it is not there.
+      (should (string-match-p "^2 pending" (aqd-reviewed-child aqd-reviewed-look)))
+      (should (equal aqd-pending-text (aqd-pending-has text)))
+      (delete-file (aqd-pending-name text))
+      (funcall put text)
+      (should (equal (concat (aqd-pending-name text) " is not a regular file")
+                     (aqd-reviewed-child
+                      `(condition-case err
+                           (agent-q-diff-pending-bytes
+                            ".git/agent-q-diff/texts" ,(file-name-nondirectory text))
+                         (error (princ (agent-q-diff-error-text err))))))))))
+
+(ert-deftest aqd-reviewed-a-stored-text-with-other-bytes-is-refused ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (pcase-let* ((`(,_ ,texts ,files) (agent-q-diff-pending-look aqd-pending-root))
+                 (name (agent-q-diff-pending-file-text (car files))))
+      (should (equal aqd-pending-text (agent-q-diff-pending-bytes texts name)))
+      (aqd-put-bytes (upcase aqd-pending-text) (expand-file-name name texts))
+      (should (string-match-p "is damaged"
+                              (agent-q-diff-error-text
+                               (should-error (agent-q-diff-pending-bytes texts name))))))))
+
+(ert-deftest aqd-reviewed-git-waits-for-no-fifo ()
+  (dolist (name '(".git/HEAD" ".git/index" ".git/config" ".gitignore" "sub/.gitignore"))
+    (aqd-with-repository
+      (aqd-pending-put "sub/x" "x\n")
+      (aqd-reviewed-put-fifo name)
+      (should (equal (format "git cannot read %s, which is not a regular file; \
+move it away, then look again" (aqd-pending-name name))
+                     (aqd-reviewed-child aqd-reviewed-look))))))
+
+(ert-deftest aqd-reviewed-where-git-is-no-file-there-is-no-repository ()
+  (aqd-reviewed-for-each '(".git")
+    (should (string-match-p "is in no git repository" (aqd-reviewed-child aqd-reviewed-look)))
+    ;; The mode line asks this at each redisplay.
+    (should (equal "nil"
+                   (aqd-reviewed-child
+                    '(with-temp-buffer
+                       (setq buffer-file-name (expand-file-name "f.txt"))
+                       (prin1 (agent-q-diff-reviewed-root))
+                       (set-buffer-modified-p nil)))))))
+
+(ert-deftest aqd-reviewed-a-file-that-is-none-any-more-is-named ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-pending-files)
+    (aqd-reviewed-put-fifo "f.txt")
+    (delete-file "f.txt.kept")
+    (should (equal "0 pending; Not looked at: f.txt \
+\(it is neither a file nor a link nor a folder)"
+                   (aqd-reviewed-child aqd-reviewed-look)))
+    (delete-file "f.txt")
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (should (equal '("f.txt") (aqd-pending-files)))))
+
+(ert-deftest aqd-reviewed-a-file-that-is-none-during-the-review-is-refused-in-words ()
+  (dolist (command '(agent-q-diff-reject-hunk agent-q-diff-accept-hunk))
+    (aqd-with-repository
+      (aqd-pending-put "f.txt" aqd-pending-written)
+      (should
+       (string-match-p
+        "\\(?:not a regular file\\|irregular\\|directory\\)"
+        (aqd-reviewed-child
+         `(let* ((agent-q-diff-display 'announce)
+                 (review (nth 1 (agent-q-diff-changes-begin default-directory nil))))
+            (with-current-buffer (agent-q-diff-session-buffer review)
+              (delete-file "f.txt")
+              (call-process "mkfifo" nil nil nil "f.txt")
+              (agent-q-diff-buffer-goto-hunk 0)
+              (condition-case err
+                  (progn (,command)
+                         (princ (current-message)))
+                (error (princ (agent-q-diff-error-text err)))))))))
+      (should-not (file-regular-p "f.txt")))))
+
+(ert-deftest aqd-reviewed-commands-open-no-fifo ()
+  (aqd-with-repository
+    (aqd-reviewed-put-fifo "fifo")
+    (dolist (form '((agent-q-diff-pending-marks--visit (expand-file-name "fifo"))
+                    (let ((agent-q-diff-log-file (expand-file-name "fifo")))
+                      (agent-q-diff-log-record '(:tool "x"))
+                      (agent-q-diff-log-entries 3)
+                      (error "not a regular file"))
+                    (let ((current-prefix-arg '(4)))
+                      (cl-letf (((symbol-function 'read-file-name)
+                                 (lambda (&rest _) (expand-file-name "fifo"))))
+                        (agent-q-diff-several--read-diff)))))
+      (should (string-match-p "not a regular file"
+                              (aqd-reviewed-child
+                               `(condition-case err
+                                    ,form
+                                  (error (princ (agent-q-diff-error-text err))))))))))
+
+;;;; Paths
+
+(defun aqd-reviewed-add-lines (&rest lines)
+  "Add LINES to the ledger of the test's repository; return their first number."
+  (let* ((ledger (aqd-pending-name ".git/agent-q-diff/ledger"))
+         (text (aqd-bytes-of ledger)))
+    (aqd-put-bytes (concat text (mapconcat (lambda (line) (concat line "\n")) lines ""))
+                   ledger)
+    (length (split-string text "\n"))))
+
+(defun aqd-reviewed-stored (text)
+  "Store TEXT, and return the word for a file that has it, as in the ledger."
+  (let ((digest (secure-hash 'sha256 text)))
+    (aqd-put-bytes text (aqd-pending-name (concat ".git/agent-q-diff/texts/" digest)))
+    (concat "100644:" digest)))
+
+(ert-deftest aqd-reviewed-a-line-with-a-bad-path-is-said-and-nothing-is-written-there ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-pending-files)
+    (let* ((evil (aqd-reviewed-stored "evil\n"))
+           (outside (make-temp-file "aqd-outside" t))
+           (paths (list "../x" (concat outside "/x") ".git/hooks/pre-commit" ".GIT/config"
+                        "sub/../../x"))
+           (first (apply #'aqd-reviewed-add-lines
+                         (append
+                          (mapcar (lambda (path) (format "reviewed %s %s" evil path)) paths)
+                          (mapcar (lambda (path)
+                                    (format "taken-out 4000000000 %s %s" evil path))
+                                  paths)))))
+      (pcase-let ((`(,_ ,review ,notes) (agent-q-diff-changes-begin aqd-pending-root nil)))
+        (seq-do-indexed
+         (lambda (path n)
+           (should (string-match-p
+                    (format "Line %d of .*/ledger does not count, since the path in it, \"%s\""
+                            (+ first n) (regexp-quote path))
+                    (car notes))))
+         paths)
+        (with-current-buffer (agent-q-diff-session-buffer review)
+          (should (= 2 (length agent-q-diff-buffer-marks)))
+          (aqd-said (agent-q-diff-reject-all t))))
+      (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
+      (should (equal '("f.txt" "f.txt")
+                     (append (mapcar #'agent-q-diff-taken-out-entry-path
+                                     (nth 2 (agent-q-diff-taken-out--read aqd-pending-root)))
+                             '("f.txt"))))
+      (should-not (file-exists-p (aqd-pending-name ".git/hooks/pre-commit")))
+      (should-not (file-exists-p (aqd-pending-name "../x")))
+      (should-not (directory-files outside nil directory-files-no-dot-files-regexp))
+      (delete-directory outside t))))
+
+(defmacro aqd-reviewed-with-linked-folder (&rest body)
+  "Run BODY in a repository whose folder sub is a link to `outside' by now.
+The file sub/x is committed there."
+  (declare (indent 0) (debug t))
+  `(aqd-with-repository
+     (let ((outside (file-name-as-directory (make-temp-file "aqd-outside" t))))
+       (unwind-protect
+           (progn
+             (aqd-pending-put "sub/x" "a\nb\n")
+             (aqd-pending-git "add" ".")
+             (aqd-pending-git "commit" "-qm" "sub")
+             (cl-letf (((symbol-function 'y-or-n-p) #'always))
+               (agent-q-diff-review-changes))
+             ,@body)
+         (delete-directory outside t)))))
+
+(defun aqd-reviewed-link-folder (outside)
+  "Make the folder sub a link to OUTSIDE."
+  (delete-directory (aqd-pending-name "sub") t)
+  (make-symbolic-link outside (aqd-pending-name "sub")))
+
+(ert-deftest aqd-reviewed-nothing-is-written-through-a-folder-that-is-a-link ()
+  (aqd-reviewed-with-linked-folder
+    (aqd-reviewed-link-folder outside)
+    (should (equal '("sub" "sub/x") (aqd-pending-files)))
+    (aqd-with-pending
+      (should (string-match-p "a folder on the way is a link now"
+                              (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
+      (should-not (directory-files outside nil directory-files-no-dot-files-regexp))
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (should-not (file-symlink-p (aqd-pending-name "sub"))))
+    ;; Once the link is gone, it can be put back.
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+    (should (equal "a\nb\n" (aqd-pending-has "sub/x")))
+    (should-not (directory-files outside nil directory-files-no-dot-files-regexp))))
+
+(ert-deftest aqd-reviewed-nothing-is-written-through-a-folder-that-becomes-a-link ()
+  (aqd-reviewed-with-linked-folder
+    (aqd-pending-put "sub/x" "a\nB\n")
+    (aqd-with-pending
+      (aqd-put-bytes "a\nB\n" (concat outside "x"))
+      (aqd-reviewed-link-folder outside)
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (should (equal "a\nB\n" (aqd-bytes-of (concat outside "x")))))))
+
+(ert-deftest aqd-reviewed-what-was-taken-out-is-not-brought-back-through-a-link ()
+  (aqd-reviewed-with-linked-folder
+    (aqd-pending-put "sub/x" "a\nB\n")
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+    (let ((entry (car (nth 2 (agent-q-diff-taken-out--read aqd-pending-root)))))
+      (aqd-reviewed-link-folder outside)
+      (when-let ((buffer (find-buffer-visiting (aqd-pending-name "sub/x"))))
+        (kill-buffer buffer))
+      (let ((default-directory aqd-pending-root))
+        (should (string-match-p
+                 "a folder on the way is a link now"
+                 (cadr (should-error (agent-q-diff-taken-out--check-file
+                                      (agent-q-diff-taken-out--path entry))
+                                     :type 'user-error))))
+        (should-error (agent-q-diff-taken-out--restore
+                       (agent-q-diff-taken-out--path entry) '(0 . "") '(33188 . "evil\n"))
+                      :type 'agent-q-diff-bad-target)))
+    (should-not (directory-files outside nil directory-files-no-dot-files-regexp))))
+
+(ert-deftest aqd-reviewed-a-name-outside-the-project-is-not-written ()
+  (let ((root "/tmp/project/"))
+    (dolist (name '("/tmp/x" "/tmp/project" "/tmp/project/" "/tmp/project/.git/config"
+                    "/tmp/project/sub/.GIT/config" "/tmp/project/a//b"))
+      (should-error (agent-q-diff-guard-check-inside name root)
+                    :type 'agent-q-diff-bad-target))
+    (agent-q-diff-guard-check-inside "/tmp/project/~/$HOME/.gitignore" root)))
+
+;;;; A record that was cut off
+
+(ert-deftest aqd-reviewed-a-ledger-that-was-cut-off-is-kept-and-said-once ()
+  (dolist (cut (list "" "agent-q-diff led" 'tail))
+    (aqd-with-repository
+      (aqd-pending-put "f.txt" aqd-pending-written)
+      (aqd-with-pending
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0))
+      (let* ((ledger (aqd-pending-name ".git/agent-q-diff/ledger"))
+             (whole (aqd-bytes-of ledger))
+             (text (if (stringp cut) cut (concat whole "reviewed 1006"))))
+        (aqd-put-bytes text ledger)
+        (pcase-let* ((`(,_ ,review ,notes) (agent-q-diff-changes-begin aqd-pending-root nil))
+                     (`(,aside) (directory-files (file-name-directory ledger) t "cut-off")))
+          (should (equal text (aqd-bytes-of aside)))
+          (should (string-search (format "kept as %s" aside) (car notes)))
+          (with-current-buffer (agent-q-diff-session-buffer review)
+            (should (= (if (stringp cut) 2 1) (length agent-q-diff-buffer-marks)))
+            (should (string-search "was cut off" (buffer-string)))
+            (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+            (agent-q-diff-finish)))
+        (aqd-pending-put "f.txt" (concat aqd-pending-written "more\n"))
+        (pcase-let ((`(,_ ,review ,notes) (agent-q-diff-changes-begin aqd-pending-root nil)))
+          (should-not (string-search "cut off" (format "%s" notes)))
+          (agent-q-diff-end review))))))
+
+(ert-deftest aqd-reviewed-no-message-advises-deleting-a-record ()
+  (aqd-with-repository
+    (let ((ledger (aqd-pending-name ".git/agent-q-diff/ledger")))
+      (aqd-reviewed-add-lines "something newer")
+      (let* ((text (aqd-bytes-of ledger))
+             (said (agent-q-diff-error-text
+                    (should-error (agent-q-diff-pending-look aqd-pending-root)))))
+        (should (string-match-p "\\`line [0-9]+ of .*/ledger is not understood" said))
+        (should-not (string-match-p "delete\\|remove\\|move it away" said))
+        (should (equal text (aqd-bytes-of ledger)))))))
+
+;;; agent-q-diff-reviewed-test.el ends here
