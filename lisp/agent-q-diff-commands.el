@@ -292,6 +292,50 @@ undo step of the target, and one decision for `agent-q-diff-undo'."
     (dolist (hunk hunks)
       (ignore-error error
         (agent-q-diff-decide-visit agent-q-diff-buffer-change hunk))))
+  (if (agent-q-diff-commands--at-once-p command hunks)
+      (agent-q-diff-commands--do-at-once command hunks)
+    (agent-q-diff-commands--do-one-by-one command hunks)))
+
+(defun agent-q-diff-commands--at-once-p (command hunks)
+  "Return non-nil if COMMAND on HUNKS can be one decision.
+They were written already, and are pending.  One by one, their file would be
+stored before and after each of them."
+  (and (cdr hunks)
+       (memq command '(accept reject))
+       (agent-q-diff-buffer-written-p)
+       (seq-every-p (lambda (hunk)
+                      (and (null (aref agent-q-diff-buffer-marks hunk))
+                           (or (eq command 'accept)
+                               (not (agent-q-diff-change-shared-p
+                                     agent-q-diff-buffer-change hunk)))))
+                    hunks)))
+
+(defun agent-q-diff-commands--do-at-once (command hunks)
+  "Carry out COMMAND on HUNKS, as one decision.
+See `agent-q-diff-commands--at-once-p'.  Return what
+`agent-q-diff-commands--do-each' does."
+  (let* ((change agent-q-diff-buffer-change)
+         (failed (agent-q-diff-decide-these change command hunks)))
+    (agent-q-diff-commands-show-many change)
+    (agent-q-diff-buffer-goto-hunk (car (last hunks)))
+    (if failed
+        (ignore (agent-q-diff-commands--say-failures
+                 failed (if (eq command 'accept) "Not kept" "Not taken out")))
+      (let* ((hunk (car (last hunks)))
+             (file (agent-q-diff-change-file-of change hunk))
+             (said (concat (format "%d hunks %s" (length hunks)
+                                   (if (eq command 'accept)
+                                       (agent-q-diff-buffer-applied-word)
+                                     (agent-q-diff-buffer-mark-word 'rejected)))
+                           (and (eq command 'reject)
+                                (agent-q-diff-commands--unsaved-words file 'edited))
+                           (agent-q-diff-commands--followed-words change)
+                           (agent-q-diff-commands-counts-words change))))
+        (message "%s" said)
+        said))))
+
+(defun agent-q-diff-commands--do-one-by-one (command hunks)
+  "Carry out COMMAND on HUNKS, for `agent-q-diff-commands--do-each'."
   (agent-q-diff-decide-in-one-step
    agent-q-diff-buffer-change
    (lambda ()

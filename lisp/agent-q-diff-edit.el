@@ -257,7 +257,7 @@ where they are.  FROM and TO are as from `agent-q-diff-split--chosen-in', or nil
 for all of HUNK."
   (let ((picked nil)
         (engine (agent-q-diff-change-engine change)))
-    (pcase-dolist (`(,hunk ,from ,to) chosen picked)
+    (pcase-dolist (`(,hunk ,from ,to) chosen)
       (pcase-let ((`(,n . ,index)
                    (pcase from
                      ('nil '(1 . 0))
@@ -266,8 +266,13 @@ for all of HUNK."
                       (or (agent-q-diff-module-pick-rows engine hunk old (car to) new (cdr to))
                           (user-error "These rows cannot be separated from those around; in one window, lines can"))))))
         (agent-q-diff-split-show-parts change hunk n)
-        (setq picked (cons (+ hunk index)
-                           (mapcar (apply-partially #'+ (1- n)) picked)))))))
+        (push (cons (+ hunk index) (1- n)) picked)))
+    ;; Those that were split later have moved the others down.
+    (let ((moved 0))
+      (mapcar (pcase-lambda (`(,hunk . ,n-more))
+                (prog1 (+ hunk moved)
+                  (cl-incf moved n-more)))
+              picked))))
 
 (defun agent-q-diff-split-pick-region (beg end)
   "Turn the changed lines between BEG and END into hunks of their own.

@@ -150,6 +150,16 @@ Return non-nil if any was added."
                                      (agent-q-diff-change-engine change))
                     ids)))
 
+(defun agent-q-diff-waiting--reject (change hunks)
+  "Reject HUNKS of CHANGE; return words about each that cannot be, and why."
+  (mapcar (pcase-lambda (`(,hunk . ,why))
+            (format "%s: %s" (agent-q-diff-buffer-hunk-words hunk) why))
+          (condition-case err
+              (agent-q-diff-decide-these change 'reject hunks)
+            (error (mapcar (lambda (hunk)
+                             (cons hunk (agent-q-diff-error-text err)))
+                           hunks)))))
+
 (defun agent-q-diff-waiting--carry-out ()
   "Take out the hunks of this buffer whose rejection waits.
 Those that are not as they were, since the agent has written their lines again,
@@ -158,31 +168,29 @@ stay pending."
          (written (agent-q-diff-waiting--written))
          (waiting (reverse (agent-q-diff-written-waiting written)))
          (fresh (agent-q-diff-waiting--fresh change waiting))
+         (pending (seq-remove (lambda (hunk)
+                                (agent-q-diff-engine-hunk-mark
+                                 (agent-q-diff-change-hunk change hunk)))
+                              (agent-q-diff-waiting--hunks change waiting)))
+         (n-gone (- (length waiting) (length (agent-q-diff-waiting--hunks change waiting))))
          (n-done 0)
-         (failed nil))
+         (failed (make-list n-gone "one that is not there any more")))
     (setf (agent-q-diff-written-waiting written) nil)
     (agent-q-diff-decide-in-one-step
      change
      (lambda ()
-       (dolist (id waiting)
-         (let ((hunk (agent-q-diff-module-hunk-with-id
-                      (agent-q-diff-change-engine change) id)))
-           (condition-case err
-               (cond
-                ((null hunk)
-                 (push "one that is not there any more" failed))
-                ((agent-q-diff-engine-hunk-mark (agent-q-diff-change-hunk change hunk)))
-                ((not (memq (agent-q-diff-change-file-of change hunk) fresh))
-                 (push (format "%s, since something was reviewed there meanwhile"
-                               (agent-q-diff-buffer-hunk-words hunk))
-                       failed))
-                (t
-                 (agent-q-diff-decide-hunk change 'reject hunk)
-                 (cl-incf n-done)))
-             (error
-              (push (format "%s: %s" (agent-q-diff-buffer-hunk-words hunk)
-                            (agent-q-diff-error-text err))
-                    failed)))))))
+       ;; All hunks of a file at once: each time, it is stored before and after that.
+       (pcase-dolist (`(,_ . ,hunks)
+                      (seq-group-by (apply-partially #'agent-q-diff-change-file-index change)
+                                    pending))
+         (let ((refused (if (memq (agent-q-diff-change-file-of change (car hunks)) fresh)
+                            (agent-q-diff-waiting--reject change hunks)
+                          (mapcar (lambda (hunk)
+                                    (concat (agent-q-diff-buffer-hunk-words hunk)
+                                            ", since something was reviewed there meanwhile"))
+                                  hunks))))
+           (cl-incf n-done (- (length hunks) (length refused)))
+           (setq failed (append (reverse refused) failed))))))
     (agent-q-diff-buffer-write-states)
     (agent-q-diff-signs-show-all)
     (agent-q-diff-waiting--note-after-command)

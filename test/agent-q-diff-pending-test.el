@@ -1186,6 +1186,48 @@ edits, already visits %s; save it under another name or kill it first"
                             (aqd-pending-turn-ends)))
     (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))))
 
+(defmacro aqd-pending-storing (&rest body)
+  "Run BODY, and return how often files were stored before something was taken out."
+  (declare (debug t))
+  `(let ((n 0))
+     (cl-flet ((count (&rest _) (cl-incf n)))
+       (advice-add 'agent-q-diff-reviewed-note-taking-out :before #'count)
+       (unwind-protect (progn ,@body)
+         (advice-remove 'agent-q-diff-reviewed-note-taking-out #'count)))
+     n))
+
+(ert-deftest aqd-pending-all-that-waits-in-a-file-is-taken-out-at-once ()
+  (aqd-pending-while-at-work
+    (dotimes (hunk 2)
+      (aqd-pending-do #'agent-q-diff-reject-hunk hunk))
+    (should (= 1 (aqd-pending-storing
+                  (should (string-match-p "The agent has ended: 2 hunks were taken out"
+                                          (aqd-pending-turn-ends))))))
+    (should (equal '(rejected rejected) (append agent-q-diff-buffer-marks nil)))
+    (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
+    ;; It is one decision.
+    (agent-q-diff-undo)
+    (should (equal aqd-pending-written (aqd-pending-has "f.txt")))))
+
+(ert-deftest aqd-pending-all-that-is-in-a-region-is-decided-at-once ()
+  (pcase-dolist (`(,command ,n ,said ,left)
+                 `((agent-q-diff-reject-hunk 1 "2 hunks taken out" ,aqd-pending-text)
+                   (agent-q-diff-accept-hunk 0 "2 hunks kept" ,aqd-pending-written)))
+    (aqd-with-repository
+      (aqd-pending-put "f.txt" aqd-pending-written)
+      (aqd-with-pending
+        (let ((transient-mark-mode t))
+          (goto-char (point-max))
+          (push-mark (point-min) t t)
+          (should (= n (aqd-pending-storing
+                        (should (string-prefix-p said (aqd-said (funcall command))))))))
+        (agent-q-diff-undo)
+        (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
+        (should (equal '(nil nil) (append agent-q-diff-buffer-marks nil)))
+        (agent-q-diff-redo))
+      (should (equal left (aqd-pending-has "f.txt")))
+      (should-not (aqd-pending-files)))))
+
 (ert-deftest aqd-pending-a-rejection-waits-in-a-review-that-is-looked-at-again ()
   (aqd-pending-while-at-work
     (agent-q-diff-finish)
