@@ -12,6 +12,8 @@ use agent_q_diff_engine::diff::{Edit, edits};
 use agent_q_diff_engine::text::Text;
 
 use crate::carry::joined;
+use crate::ledger::{text_of, transposed};
+use crate::{Version, World};
 
 /// A change of what git has of a file: by one commit or several, or of the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,6 +111,64 @@ pub fn reviewed_after(
     mend_moves(&mut parts);
     let lines = parts.iter().filter(|part| part.is_in);
     joined(lines.map(|part| part.line))
+}
+
+/// Returns what is reviewed of a path that holds `working` after `step`, which the user made, while `others`
+/// are not; until then, `reviewed` was. See [`reviewed_after`]. What has no lines is reviewed as a whole.
+pub(crate) fn followed<W: World>(
+    world: &mut W,
+    reviewed: Version,
+    working: Version,
+    step: &Step<Version>,
+    others: &[Step<Version>],
+) -> Result<Version, W::Error> {
+    // A file that only git forgets says nothing of its lines.
+    if reviewed == working || step.now == Version::Absent && working != Version::Absent {
+        return Ok(reviewed);
+    }
+    let is_mine = |is_there: &dyn Fn(&Version) -> bool| {
+        step.brought(is_there) && !others.iter().any(|other| other.brought(is_there))
+    };
+    let steps = [std::slice::from_ref(step), others].concat();
+    let texts = steps.iter().map(|step| texts_of(world, step));
+    let texts: Option<Vec<Step<Text>>> = texts.collect::<Result<_, _>>()?;
+    let both = transposed([reviewed, working].map(|version| text_of(world, version)))?;
+    let ([Some(reviewed_text), Some(working_text)], Some(texts)) = (both, texts) else {
+        let is_all = is_mine(&|version| *version == working);
+        return Ok(if is_all { working } else { reviewed });
+    };
+    let is_there = |version: &Version| *version != Version::Absent;
+    let is_existence_mine = is_mine(&|version| is_there(version) == is_there(&working));
+    if working == Version::Absent && is_existence_mine {
+        return Ok(working);
+    }
+    let (mine, theirs) = texts.split_first().expect("the step is among them");
+    // Of a file that is gone, perhaps since it was renamed, git has what it held last.
+    let last = if is_there(&working) {
+        &working_text
+    } else {
+        &mine.now
+    };
+    let text = reviewed_after(last, &reviewed_text, mine, theirs);
+    if text.is_empty() && reviewed == Version::Absent && !is_existence_mine {
+        return Ok(reviewed);
+    }
+    let is_mode_mine = is_mine(&|version| version.mode() == working.mode());
+    let mode = if reviewed == Version::Absent || is_mode_mine && is_there(&working) {
+        working.mode()
+    } else {
+        reviewed.mode()
+    };
+    let digest = world.store(text)?;
+    Ok(Version::with_mode(mode, digest).unwrap_or(reviewed))
+}
+
+/// Returns the texts of `step`; `None` if one of them has no lines.
+fn texts_of<W: World>(world: &mut W, step: &Step<Version>) -> Result<Option<Step<Text>>, W::Error> {
+    let before = step.before.iter().map(|&version| text_of(world, version));
+    let before: Option<Vec<Text>> = before.collect::<Result<_, _>>()?;
+    let now = text_of(world, step.now)?;
+    Ok(before.zip(now).map(|(before, now)| Step { before, now }))
 }
 
 /// A line of a pending change.

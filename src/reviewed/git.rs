@@ -186,12 +186,7 @@ impl Git {
                 git.folder = path_of(line(&git.run(&["rev-parse", "--absolute-git-dir"], b"")?));
             }
         }
-        git.common = match fs::read(git.folder.join("commondir")) {
-            Ok(name) => {
-                fs::canonicalize(git.folder.join(path_of(line(&name)))).map_err(GitError::NoGit)?
-            }
-            Err(_) => git.folder.clone(),
-        };
+        git.common = fs::canonicalize(common_folder(&git.folder)).map_err(GitError::NoGit)?;
         git.make_safe();
         Ok(Some(git))
     }
@@ -314,8 +309,7 @@ impl Git {
         let mut tops = self.root.ancestors();
         let top = tops.find(|top| fs::symlink_metadata(top.join(".git")).is_ok())?;
         let own = own_folder(top)?;
-        let common = file::read(&own.join("commondir"), Links::Followed, MAX_GIT_FILE);
-        let common = common.map_or_else(|_| own.clone(), |name| own.join(path_of(line(&name))));
+        let common = common_folder(&own);
         let mut folders = vec![(top.to_owned(), false), (own, true), (common, true)];
         while let Some((folder, is_gits)) = folders.pop() {
             if is_over() {
@@ -780,6 +774,12 @@ fn own_folder(top: &Path) -> Option<PathBuf> {
         Err(_) => own,
     };
     fs::canonicalize(own).ok()
+}
+
+/// Returns the folder that all working trees of a repository share, of which `own` is git's folder.
+fn common_folder(own: &Path) -> PathBuf {
+    let name = file::read(&own.join("commondir"), Links::Followed, MAX_GIT_FILE);
+    name.map_or_else(|_| own.to_owned(), |name| own.join(path_of(line(&name))))
 }
 
 /// Returns whether to read the file `path` may take for ever. A socket cannot be opened, and some use

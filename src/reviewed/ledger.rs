@@ -8,7 +8,7 @@ use agent_q_diff_engine::text::Text;
 
 use crate::authors::{Author, Authors, LineAuthors, Written};
 use crate::carry::{carried, common};
-use crate::commits::{Step, reviewed_after};
+use crate::commits::{Step, followed};
 use crate::rounds::{RoundRecord, Rounds};
 use crate::{Digest, Version};
 
@@ -1260,69 +1260,11 @@ fn remember(commits: &mut VecDeque<String>, commit: String) {
 }
 
 /// Returns `results`, or the first error among them.
-fn transposed<T, E, const N: usize>(results: [Result<T, E>; N]) -> Result<[T; N], E> {
+pub(crate) fn transposed<T, E, const N: usize>(results: [Result<T, E>; N]) -> Result<[T; N], E> {
     let all: Result<Vec<T>, E> = results.into_iter().collect();
     Ok(all?
         .try_into()
         .unwrap_or_else(|_| unreachable!("there are as many")))
-}
-
-/// Returns what is reviewed of a path that holds `working` after `step`, which the user made, while `others`
-/// are not; until then, `reviewed` was. See [`reviewed_after`]. What has no lines is reviewed as a whole.
-fn followed<W: World>(
-    world: &mut W,
-    reviewed: Version,
-    working: Version,
-    step: &Step<Version>,
-    others: &[Step<Version>],
-) -> Result<Version, W::Error> {
-    // A file that only git forgets says nothing of its lines.
-    if reviewed == working || step.now == Version::Absent && working != Version::Absent {
-        return Ok(reviewed);
-    }
-    let is_mine = |is_there: &dyn Fn(&Version) -> bool| {
-        step.brought(is_there) && !others.iter().any(|other| other.brought(is_there))
-    };
-    let steps = [std::slice::from_ref(step), others].concat();
-    let texts = steps.iter().map(|step| texts_of(world, step));
-    let texts: Option<Vec<Step<Text>>> = texts.collect::<Result<_, _>>()?;
-    let both = transposed([reviewed, working].map(|version| text_of(world, version)))?;
-    let ([Some(reviewed_text), Some(working_text)], Some(texts)) = (both, texts) else {
-        let is_all = is_mine(&|version| *version == working);
-        return Ok(if is_all { working } else { reviewed });
-    };
-    let is_there = |version: &Version| *version != Version::Absent;
-    let is_existence_mine = is_mine(&|version| is_there(version) == is_there(&working));
-    if working == Version::Absent && is_existence_mine {
-        return Ok(working);
-    }
-    let (mine, theirs) = texts.split_first().expect("the step is among them");
-    // Of a file that is gone, perhaps since it was renamed, git has what it held last.
-    let last = if is_there(&working) {
-        &working_text
-    } else {
-        &mine.now
-    };
-    let text = reviewed_after(last, &reviewed_text, mine, theirs);
-    if text.is_empty() && reviewed == Version::Absent && !is_existence_mine {
-        return Ok(reviewed);
-    }
-    let is_mode_mine = is_mine(&|version| version.mode() == working.mode());
-    let mode = if reviewed == Version::Absent || is_mode_mine && is_there(&working) {
-        working.mode()
-    } else {
-        reviewed.mode()
-    };
-    let digest = world.store(text)?;
-    Ok(Version::with_mode(mode, digest).unwrap_or(reviewed))
-}
-
-/// Returns the texts of `step`; `None` if one of them has no lines.
-fn texts_of<W: World>(world: &mut W, step: &Step<Version>) -> Result<Option<Step<Text>>, W::Error> {
-    let before = step.before.iter().map(|&version| text_of(world, version));
-    let before: Option<Vec<Text>> = before.collect::<Result<_, _>>()?;
-    let now = text_of(world, step.now)?;
-    Ok(before.zip(now).map(|(before, now)| Step { before, now }))
 }
 
 /// Returns the file with this text, and with the mode of `from`, or of `onto` if `from` did not change that
