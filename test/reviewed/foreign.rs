@@ -103,7 +103,7 @@ fn a_stored_text_that_is_no_file_is_refused() {
             0..1,
             text.digest(),
         ));
-        let said = in_time(move || project.comment(b"f", lines, Kind::Comment, "why"));
+        let said = in_time(move || project.comment(b"f", lines, Kind::Comment, "why", &[]));
         let expected = format!("{}: it is not a regular file", path.display());
         assert_eq!(said.unwrap_err().to_string(), expected, "{kind}");
     }
@@ -122,7 +122,7 @@ fn a_stored_text_with_other_bytes_is_refused() {
         text.digest(),
     ));
     let error = project
-        .comment(b"f", lines, Kind::Comment, "why")
+        .comment(b"f", lines, Kind::Comment, "why", &[])
         .unwrap_err();
     assert!(error.to_string().contains("is damaged"), "{error}");
 }

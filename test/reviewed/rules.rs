@@ -396,6 +396,7 @@ fn a_file_is_deleted_made_and_executable_by_a_commit_of_the_users() {
     project.world.commit();
     assert!(project.pending(User).is_empty());
     // What was committed before a file was deleted, or renamed, comes back with it.
+    let mut project = self::project();
     project.world.write("f", "a\nb\nmine\n");
     project.world.commit();
     project.world.files.remove(&b"f"[..]);
