@@ -74,12 +74,12 @@ pub fn reviewed_after(
         let is_theirs = |has: &dyn Fn(&Order) -> bool| theirs.iter().any(|one| one.brought(has));
         for (added, removed) in divided(&run, &mine) {
             let is_added = |&line: &usize| {
-                let has = |order: &Order| order.contains(&Line::Working(line));
+                let has = |order: &Order| order.has(Line::Working(line));
                 mine.brought(has) && !is_theirs(&has)
             };
             let taken: Vec<bool> = added.clone().map(|line| is_added(&line)).collect();
             let is_removed = |line: usize| {
-                let lacks = |order: &Order| !order.contains(&Line::Reviewed(line));
+                let lacks = |order: &Order| !order.has(Line::Reviewed(line));
                 let is_due = match taken[..] {
                     [] => mine.brought(lacks),
                     // The old line may never have been committed.
@@ -95,14 +95,14 @@ pub fn reviewed_after(
                 line: reviewed.line(line),
                 is_working: false,
                 is_reviewed: true,
-                is_committed: mine.now.contains(&Line::Reviewed(line)),
+                is_committed: mine.now.has(Line::Reviewed(line)),
                 is_in: !is_removed(line),
             }));
             parts.extend(added.zip(&taken).map(|(line, &is_taken)| Part {
                 line: working.line(line),
                 is_working: true,
                 is_reviewed: false,
-                is_committed: mine.now.contains(&Line::Working(line)),
+                is_committed: mine.now.has(Line::Working(line)),
                 is_in: is_taken,
             }));
         }
@@ -180,31 +180,58 @@ enum Line {
     Reviewed(usize),
 }
 
-/// Which lines of a pending change a text has, in its order.
-type Order = Vec<Line>;
+/// Which lines of a pending change a text has.
+struct Order {
+    /// These lines, in the order of the text.
+    lines: Vec<Line>,
+    /// The first line of the change in the working text, and in the reviewed one.
+    first: [usize; 2],
+    /// For each line of the change in these texts, whether the text has it.
+    has: [Vec<bool>; 2],
+}
+
+impl Order {
+    /// Returns the order of `lines`, of the edit `run` from the working text to the reviewed one.
+    fn new(run: &Edit, lines: Vec<Line>) -> Order {
+        let first = [run.before.start, run.after.start];
+        let mut has = [vec![false; run.before.len()], vec![false; run.after.len()]];
+        for line in &lines {
+            match line {
+                Line::Working(line) => has[0][line - first[0]] = true,
+                Line::Reviewed(line) => has[1][line - first[1]] = true,
+            }
+        }
+        Order { lines, first, has }
+    }
+
+    fn has(&self, line: Line) -> bool {
+        match line {
+            Line::Working(line) => self.has[0][line - self.first[0]],
+            Line::Reviewed(line) => self.has[1][line - self.first[1]],
+        }
+    }
+}
 
 /// Divides `run`, the edit from the working text to the reviewed one, where a text of `step` has new lines
 /// above old ones or the other way round: what is above there and what is below are changes of their own.
 /// Returns the lines of both texts in each part.
 fn divided(run: &Edit, step: &Step<Order>) -> Vec<(Range<usize>, Range<usize>)> {
-    let mut cuts: Vec<(usize, usize)> = Vec::new();
+    // Both ends are in order.
+    let mut cuts = vec![(run.before.end, run.after.end)];
     for order in std::iter::once(&step.now).chain(&step.before) {
-        let of_text = order.windows(2).filter_map(|two| match two {
-            [Line::Working(new), Line::Reviewed(old)] => Some((new + 1, *old)),
-            [Line::Reviewed(old), Line::Working(new)] => Some((*new, old + 1)),
-            _ => None,
-        });
-        for (new, old) in of_text {
-            let fits = |&(other_new, other_old): &(usize, usize)| {
-                (new <= other_new && old <= other_old) || (new >= other_new && old >= other_old)
+        for two in order.lines.windows(2) {
+            let cut = match two {
+                [Line::Working(new), Line::Reviewed(old)] => (new + 1, *old),
+                [Line::Reviewed(old), Line::Working(new)] => (*new, old + 1),
+                _ => continue,
             };
-            if cuts.iter().all(fits) {
-                cuts.push((new, old));
+            let at = cuts.partition_point(|other| *other < cut);
+            let is_in_order = cut.1 <= cuts[at].1 && (at == 0 || cuts[at - 1].1 <= cut.1);
+            if is_in_order && cut != cuts[at] {
+                cuts.insert(at, cut);
             }
         }
     }
-    cuts.push((run.before.end, run.after.end));
-    cuts.sort_unstable();
     let (mut new, mut old) = (run.before.start, run.after.start);
     let parts = cuts.into_iter().map(|(new_end, old_end)| {
         let part = (new..new_end, old..old_end);
@@ -267,7 +294,7 @@ impl<'a> Aligned<'a> {
             line = edit.before.end.max(line);
         }
         order.extend((line..run.before.end).map(Line::Working));
-        order
+        Order::new(run, order)
     }
 }
 

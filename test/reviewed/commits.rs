@@ -253,3 +253,26 @@ fn whatever_is_committed_the_laws_hold() {
         }
     }
 }
+
+#[test]
+fn a_huge_change_takes_no_more_than_its_comparisons() {
+    // All of a new file, and one in which each second line was replaced. It would take hours if each line
+    // were looked for among the others.
+    let lines = |word: &str| -> Text {
+        let lines =
+            (0..200_000).map(|n| format!("{} {n}\n", if n % 2 == 0 { word } else { "same" }));
+        Text::new(lines.collect::<String>().into())
+    };
+    let [empty, one, other] = [text(""), lines("one"), lines("other")];
+    let committed = Step {
+        before: vec![empty.clone()],
+        now: one.clone(),
+    };
+    assert!(reviewed_after(&one, &empty, &committed, &[]) == one.bytes());
+    let committed = Step {
+        before: vec![one.clone()],
+        now: other.clone(),
+    };
+    assert!(reviewed_after(&other, &one, &committed, &[]) == other.bytes());
+    assert!(reviewed_after(&other, &empty, &committed, &[]).len() < other.bytes().len());
+}
