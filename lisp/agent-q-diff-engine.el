@@ -227,6 +227,8 @@ signal `agent-q-diff-no-module'."
   "Return VALUE, an argument for the module, with its strings as bytes."
   (cond
    ((stringp value) (encode-coding-string value 'utf-8-emacs-unix))
+   ;; A list can be longer than functions can nest.
+   ((proper-list-p value) (mapcar #'agent-q-diff-engine--encoded value))
    ((consp value)
     (cons (agent-q-diff-engine--encoded (car value))
           (agent-q-diff-engine--encoded (cdr value))))

@@ -194,6 +194,7 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-taken-out agent-q-diff-module-changed-lines
     agent-q-diff-module-begin-turn agent-q-diff-module-end-turns
     agent-q-diff-module-at-work agent-q-diff-module-note-renamed
+    agent-q-diff-module-note-heard
     agent-q-diff-module-answer-comment agent-q-diff-module-comment
     agent-q-diff-module-comments agent-q-diff-module-count-decided
     agent-q-diff-module-edit-comment agent-q-diff-module-forget-rejected
@@ -269,6 +270,13 @@ The edits are made in a temporary buffer."
         (should-not (agent-q-diff-module-hunk-with-id review (max 3 to)))
         (agent-q-diff-module-join-decisions review to)
         (agent-q-diff-module-free review)))))
+
+(ert-deftest aqd-engine-raw-bytes-are-passed-in-lists-of-any-length ()
+  (let ((bytes "\x80\n")
+        (long (make-list 10000 (cons "a" "b"))))
+    (should (equal (list (vector (cons "\200\n" 'x)) long nil)
+                   (agent-q-diff-engine--encoded
+                    (list (vector (cons (string-to-multibyte bytes) 'x)) long nil))))))
 
 (ert-deftest aqd-engine-each-function-of-the-module-is-tried-with-its-indices ()
   (let (functions)
