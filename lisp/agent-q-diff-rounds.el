@@ -104,11 +104,11 @@ ROUND is that of a review."
                    known))))
     (gethash turn known)))
 
-(defun agent-q-diff-round--addresses (round turns authors)
-  "Return the addresses of the sessions of all TURNS, or else of AUTHORS.
-ROUND is that of a review."
+(defun agent-q-diff-round--addresses (round ids authors)
+  "Return the addresses of the sessions that IDS are numbers of, or else AUTHORS.
+IDS may also have other authors than a turn.  ROUND is that of a review."
   (or (seq-uniq (delq nil (mapcar (apply-partially #'agent-q-diff-round--address round)
-                                  (seq-filter #'integerp turns))))
+                                  (seq-filter #'integerp ids))))
       (seq-filter #'stringp authors)))
 
 (defun agent-q-diff-round-to (change hunk)

@@ -609,7 +609,7 @@ impl World for Disk<'_> {
         head: Option<&str>,
         path: &[u8],
     ) -> Result<Vec<Step<Version>>, ProjectError> {
-        let Some(others) = self.moved.others(path) else {
+        let Some(others) = self.moved.others(path).map(<[_]>::to_vec) else {
             let now = self.committed(head, path)?;
             return Ok(vec![Step {
                 before: Vec::new(),
@@ -617,7 +617,7 @@ impl World for Disk<'_> {
             }]);
         };
         let mut steps = Vec::new();
-        for (commit, parents) in others.to_vec() {
+        for (commit, parents) in others {
             let mut before = self.reviewed_elsewhere(&commit, path)?;
             for parent in &parents {
                 before.push(self.committed(Some(parent), path)?);

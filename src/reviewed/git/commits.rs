@@ -7,6 +7,9 @@ use super::{Git, GitError, path_of};
 /// Most branches whose tips are known; those with the latest commits.
 const MAX_TIPS: usize = 500;
 
+/// A commit, and paths that it touches.
+pub type Touched = (String, Vec<Vec<u8>>);
+
 impl Git {
     /// Returns the commits that are the tips of branches, each with the folder of the working tree in which
     /// that branch is checked out, if there is one.
@@ -100,8 +103,8 @@ impl Git {
     /// # Errors
     ///
     /// [`GitError`], also if a commit is gone.
-    pub fn touched(&self, commits: &[String]) -> Result<Vec<(String, Vec<Vec<u8>>)>, GitError> {
-        let mut touched: Vec<(String, Vec<Vec<u8>>)> = Vec::new();
+    pub fn touched(&self, commits: &[String]) -> Result<Vec<Touched>, GitError> {
+        let mut touched: Vec<Touched> = Vec::new();
         if commits.is_empty() {
             return Ok(touched);
         }
