@@ -10,6 +10,8 @@
 
 ;;; Code:
 
+;; What opens its connections is replaced below, and must come back.
+(require 'tramp-sh)
 (require 'agent-q-diff-git-help)
 (require 'agent-q-diff-comments)
 (require 'agent-q-diff-own-tool)
@@ -247,7 +249,7 @@ Each file has \"one\\ntwo\\n\", which was reviewed."
   (aqd-names-at-home
     (aqd-with-git-folder
       (unwind-protect
-          (cl-letf (((symbol-function 'tramp-file-name-handler) #'aqd-fail))
+          (cl-letf (((symbol-function 'tramp-maybe-open-connection) #'aqd-fail))
             (make-directory (concat home "/git/agent-q-diff") t)
             (write-region "" nil (concat home "/git/agent-q-diff/ledger") nil 'silent)
             (aqd-names-put "f" "")
@@ -371,7 +373,7 @@ BEGIN, a function, gets the patch and returns its review."
       (let ((default-directory aqd-pending-root)
             (agent-q-diff-display 'announce))
         (unwind-protect
-            (cl-letf (((symbol-function 'tramp-file-name-handler) #'aqd-fail))
+            (cl-letf (((symbol-function 'tramp-maybe-open-connection) #'aqd-fail))
               (dolist (name '("/ssh:host:/x" "/ssh:host:~/x" "//ssh:host:/x" "/:/x"))
                 (dolist (propose
                          (list
