@@ -42,12 +42,14 @@ impl<T> Step<T> {
 /// Returns what is reviewed of `working` after `step`, which the user made; until then, `reviewed` was.
 ///
 /// What one of the steps in `others` brought, which were not the user's, stays pending. Lines that replace
-/// others are decided together with these: the old ones do not go without the new ones. No line that moved
-/// is there twice or missing. Takes the time of one comparison with `working` for each other text.
+/// others are decided together with these: the old ones do not go without the new ones. Old ones that git
+/// never had go only if the user has chosen the new ones, `is_chosen`: by a commit, not by a pull. No line
+/// that moved is there twice or missing. Takes the time of one comparison with `working` for each other
+/// text.
 pub fn reviewed_after(
     working: &Text,
     reviewed: &Text,
-    step: &Step<Text>,
+    (step, is_chosen): (&Step<Text>, bool),
     others: &[Step<Text>],
 ) -> Vec<u8> {
     let step = step.map(|text| Aligned::new(working, text));
@@ -82,11 +84,11 @@ pub fn reviewed_after(
                 let lacks = |order: &Order| !order.has(Line::Reviewed(line));
                 let is_due = match taken[..] {
                     [] => mine.brought(lacks),
-                    // The old line may never have been committed.
                     _ => {
+                        let is_all_chosen = is_chosen && !taken.contains(&false);
                         taken.contains(&true)
                             && lacks(&mine.now)
-                            && (mine.brought(lacks) || !taken.contains(&false))
+                            && (mine.brought(lacks) || is_all_chosen)
                     }
                 };
                 is_due && !is_theirs(&lacks)
@@ -114,12 +116,13 @@ pub fn reviewed_after(
 }
 
 /// Returns what is reviewed of a path that holds `working` after `step`, which the user made, while `others`
-/// are not; until then, `reviewed` was. See [`reviewed_after`]. What has no lines is reviewed as a whole.
+/// are not; until then, `reviewed` was. See [`reviewed_after`], also for `is_chosen`. What has no lines is
+/// reviewed as a whole.
 pub(crate) fn followed<W: World>(
     world: &mut W,
     reviewed: Version,
     working: Version,
-    step: &Step<Version>,
+    (step, is_chosen): (&Step<Version>, bool),
     others: &[Step<Version>],
 ) -> Result<Version, W::Error> {
     // A file that only git forgets says nothing of its lines.
@@ -149,7 +152,7 @@ pub(crate) fn followed<W: World>(
     } else {
         &mine.now
     };
-    let text = reviewed_after(last, &reviewed_text, mine, theirs);
+    let text = reviewed_after(last, &reviewed_text, (mine, is_chosen), theirs);
     if text.is_empty() && reviewed == Version::Absent && !is_existence_mine {
         return Ok(reviewed);
     }

@@ -1,11 +1,11 @@
 //! The files of a project as a look reads them, and what they are compared with.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 
 use crate::commits::Step;
-use crate::git::{self, Committed, Entries, Git};
+use crate::git::{self, Committed, Entries, Git, Tip};
 use crate::moved::Moved;
 use crate::plain::{Files, Plain, is_outside};
 use crate::project::is_alive;
@@ -51,7 +51,12 @@ pub(crate) fn look_with_git(
             && Some(base) != head.as_deref()
             && !git.has_commit(base)?
         {
-            ledger.lose_base(head.as_deref());
+            // Who is at work may have seen to that, so what is known to be older is taken.
+            let older = match is_at_work(ledger) {
+                true => git.latest_of(ledger.tips(), head.as_deref())?,
+                false => None,
+            };
+            ledger.lose_base(older.as_deref().or(head.as_deref()));
         }
         if ledger.base() == head.as_deref() {
             let is_in_base = |path: &[u8]| in_head.get(path).is_some_and(Option::is_some);
@@ -77,10 +82,10 @@ pub(crate) fn look_with_git(
             false => Vec::new(),
         };
         if ledger.base() == head.as_deref() {
-            if ledger.at_work().next().is_some() {
+            if is_at_work(ledger) {
                 by_others.extend(commits_of_turn(git, ledger, head.as_deref(), &tips)?);
             }
-            ledger.note_tips(tips.into_iter().map(|(tip, _)| tip).chain(head));
+            note_tips(git, ledger, store.folder(), (head, tips));
         }
         ledger.end_turns(|turn| !is_alive(turn));
         Ok::<_, ProjectError>((pending, unknown, disk.large, by_others))
@@ -103,26 +108,56 @@ pub(crate) fn look_with_git(
     })
 }
 
+/// Returns whether an agent is in its turn, and still runs.
+pub(crate) fn is_at_work(ledger: &Ledger) -> bool {
+    ledger.at_work().any(is_alive)
+}
+
+/// Returns whether `tip` is a branch that is checked out in another working tree, not below that of `git`,
+/// with a record of its own: that says whose its commits are.
+fn is_elsewhere(git: &Git, tip: &Tip) -> bool {
+    let folder = tip.folder.as_ref();
+    folder.is_some_and(|folder| !folder.starts_with(&git.root) && git::has_record(folder))
+}
+
 /// Returns the commits that were made since the last look, when an agent was in its turn: those of HEAD, and
-/// those of branches that are checked out nowhere, or in a working tree below this one. In another working
-/// tree the user may be at work.
+/// of branches that are not checked out elsewhere. What it has pushed is among them.
 fn commits_of_turn(
     git: &Git,
     ledger: &Ledger,
     head: Option<&str>,
-    tips: &[(String, Option<PathBuf>)],
+    tips: &[Tip],
 ) -> Result<Vec<String>, ProjectError> {
     if ledger.tips().is_empty() {
         return Ok(Vec::new());
     }
-    let is_here = |folder: &Option<PathBuf>| {
-        folder
-            .as_ref()
-            .is_none_or(|folder| folder.starts_with(&git.root))
-    };
-    let here = tips.iter().filter(|(_, folder)| is_here(folder));
-    let here = here.map(|(tip, _)| tip.as_str()).chain(head);
-    Ok(git.new_commits(here, ledger.tips().iter().map(String::as_str))?)
+    let here = tips
+        .iter()
+        .filter(|tip| tip.is_branch && !is_elsewhere(git, tip));
+    let here = here.map(|tip| tip.commit.as_str()).chain(head);
+    let known = ledger.tips().iter().map(String::as_str);
+    Ok(git.new_commits(here, known, false)?)
+}
+
+/// Records the commits that exist at this look. While an agent is in a turn, here or elsewhere, branches that
+/// are checked out elsewhere may have its commits, and wait.
+fn note_tips(
+    git: &Git,
+    ledger: &mut Ledger,
+    folder: &Path,
+    (head, tips): (Option<String>, Vec<Tip>),
+) {
+    let is_new = |tip: &Tip| is_elsewhere(git, tip) && !ledger.tips().contains(&tip.commit);
+    let waits = tips.iter().any(is_new)
+        && (is_at_work(ledger) || {
+            let stores = Elsewhere::read(git, ledger, folder).stores;
+            stores.iter().any(|store| is_at_work(store.ledger()))
+        });
+    let known = tips
+        .into_iter()
+        .filter(|tip| !(waits && is_elsewhere(git, tip)));
+    let known: Vec<String> = known.map(|tip| tip.commit).chain(head).collect();
+    ledger.note_tips(known);
 }
 
 /// What the working trees of a repository know of commits that the user did not make.

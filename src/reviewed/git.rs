@@ -23,6 +23,8 @@ use crate::{Digest, Version, tree};
 mod commits;
 mod index;
 
+pub use commits::Tip;
+
 pub use index::Indexed;
 
 /// Why a repository cannot be read.
@@ -774,6 +776,11 @@ fn own_folder(top: &Path) -> Option<PathBuf> {
         Err(_) => own,
     };
     fs::canonicalize(own).ok()
+}
+
+/// Returns whether there is a record of the working tree at `top`.
+pub fn has_record(top: &Path) -> bool {
+    own_folder(top).is_some_and(|own| own.join("agent-q-diff/ledger").exists())
 }
 
 /// Returns the folder that all working trees of a repository share, of which `own` is git's folder.

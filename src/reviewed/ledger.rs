@@ -263,7 +263,7 @@ pub struct Seen {
 }
 
 /// Number of commits that are remembered, as [`Record::Tip`] and as [`Record::OthersCommit`].
-const N_COMMITS: usize = 1000;
+const N_COMMITS: usize = 2000;
 
 /// Number of earlier versions of a path that are remembered.
 const N_SEEN: usize = 50;
@@ -1015,7 +1015,9 @@ impl Ledger {
             if self.staged.get(&path) == Some(&staged) {
                 continue;
             }
-            if is_kept {
+            // What changes together with the file was not staged by hand: it is a merge's or a stash's.
+            let latest = self.latest(&path).map(|latest| latest.working);
+            if is_kept && (is_by_user || latest == Some(world.working(&path)?)) {
                 self.keep_of_index(world, &path, staged.version)?;
             }
             self.note(Record::Staged(path, Some(staged)));
@@ -1039,20 +1041,30 @@ impl Ledger {
             // Of a part of it, nobody could say what the others held.
             if staged == working { staged } else { reviewed }
         } else {
-            // What was in the index already, an agent may have staged.
+            // What was in the index already, an agent may have staged; and what the last look's HEAD had, it
+            // may have committed.
+            let base = world.committed(self.base.clone().as_deref(), path)?;
             let step = Step {
-                before: vec![before],
+                before: vec![before, base],
                 now: staged,
             };
-            followed(world, reviewed, working, &step, &[])?
+            followed(world, reviewed, working, (&step, true), &[])?
         };
         self.set(path, followed);
         Ok(())
     }
 
     /// Makes `head` the base, since the commit that was is gone: what differed between them counts as
-    /// reviewed.
+    /// reviewed, except for what was pending at the last look.
     pub fn lose_base(&mut self, head: Option<&str>) {
+        let latest = self.seen.iter().filter_map(|(path, seen)| {
+            let latest = seen.back()?;
+            let is_pending = latest.working != latest.reviewed;
+            (is_pending && !self.reviewed.contains_key(path))
+                .then(|| Record::Reviewed(path.clone(), latest.reviewed))
+        });
+        let latest: Vec<Record> = latest.collect();
+        latest.into_iter().for_each(|record| self.note(record));
         self.note(Record::Base(head.map(str::to_owned)));
     }
 
@@ -1097,12 +1109,15 @@ impl Ledger {
             return carried_over(world, old, reviewed, new);
         }
         let working = world.working(path)?;
-        if let Some(version) = self.returned(path, working, true) {
-            return Ok(version);
-        }
+        let is_chosen = world.is_committed_by_user(path);
+        let returned = self.returned(path, working, true);
+        let reviewed = match returned.filter(|_| !is_chosen) {
+            Some(version) => self.as_before(world, path, working, (version, reviewed))?,
+            None => reviewed,
+        };
         let others = world.others(head, path)?;
         let is_others = !others.is_empty() || self.in_head.contains(path);
-        if new == working && !is_others && world.is_committed_by_user(path) {
+        if new == working && !is_others && is_chosen {
             // All was committed, also what was reviewed and never committed, and an agent had removed.
             return Ok(working);
         }
@@ -1110,11 +1125,29 @@ impl Ledger {
             before: vec![old],
             now: new,
         };
-        let followed = followed(world, reviewed, working, &step, &others)?;
+        let followed = followed(world, reviewed, working, (&step, is_chosen), &others)?;
         if !others.is_empty() && followed != working {
             self.note_in_head(path, true);
         }
         Ok(followed)
+    }
+
+    /// Returns what is reviewed of `path`, which holds `working` again, of which `version` was reviewed when it
+    /// did: that, and what was reviewed since, as `reviewed` has it. What was wiped out since is pending.
+    fn as_before<W: World>(
+        &self,
+        world: &mut W,
+        path: &[u8],
+        working: Version,
+        (version, reviewed): (Version, Version),
+    ) -> Result<Version, W::Error> {
+        let since = Step {
+            before: vec![version],
+            now: reviewed,
+        };
+        let version = followed(world, version, working, (&since, true), &[])?;
+        let before = self.latest(path).map_or(reviewed, |latest| latest.working);
+        carried_over(world, before, version, reviewed)
     }
 
     fn note_in_head(&mut self, path: &[u8], is_in_head: bool) {

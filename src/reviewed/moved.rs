@@ -42,7 +42,7 @@ impl Moved {
             return Ok(Moved::default());
         };
         let tips = ledger.tips().iter().map(String::as_str);
-        let mut new = git.new_commits([head], base.into_iter().chain(tips))?;
+        let mut new = git.new_commits([head], base.into_iter().chain(tips), true)?;
         new.retain(|commit| !others.contains(commit));
         let touched = git.touched(&new)?.into_iter().flat_map(|(_, paths)| paths);
         let mut moved = Moved {

@@ -435,7 +435,7 @@ impl Project {
     /// Returns whether an agent is in its turn that began at the base: if HEAD moves, the agent moves it.
     fn is_agents_move(&self) -> bool {
         let ledger = self.store.ledger();
-        let mut turns = ledger.at_work();
+        let mut turns = ledger.at_work().filter(|turn| is_alive(turn));
         turns
             .next()
             .is_some_and(|first| first.head.as_deref() == ledger.base())

@@ -27,7 +27,19 @@ fn step(before: &[&str], now: &str) -> Step<Text> {
 
 /// Returns what [`reviewed_after`] makes of texts in letters.
 fn after(working: &str, reviewed: &str, mine: &Step<Text>, others: &[Step<Text>]) -> String {
-    let bytes = reviewed_after(&text(working), &text(reviewed), mine, others);
+    after_as(true, working, reviewed, mine, others)
+}
+
+/// Like [`after`]; `is_chosen` is whether the user has committed it.
+fn after_as(
+    is_chosen: bool,
+    working: &str,
+    reviewed: &str,
+    mine: &Step<Text>,
+    others: &[Step<Text>],
+) -> String {
+    let (working, reviewed) = (text(working), text(reviewed));
+    let bytes = reviewed_after(&working, &reviewed, (mine, is_chosen), others);
     String::from_utf8(bytes).expect("text").replace('\n', "")
 }
 
@@ -140,6 +152,14 @@ fn a_pending_change_is_reviewed_if_head_has_it_and_had_it_not() {
         let found = after(working, reviewed, &step(&[before], now), &[]);
         assert_eq!(found, expected, "{situation}");
     }
+}
+
+#[test]
+fn a_line_that_git_never_had_goes_only_by_a_commit_of_the_users() {
+    // An agent has wiped out m, which was kept; then r comes to its place.
+    let mine = step(&["ab"], "arb");
+    assert_eq!(after_as(true, "arb", "amb", &mine, &[]), "arb");
+    assert_eq!(after_as(false, "arb", "amb", &mine, &[]), "amrb");
 }
 
 #[test]
@@ -268,11 +288,11 @@ fn a_huge_change_takes_no_more_than_its_comparisons() {
         before: vec![empty.clone()],
         now: one.clone(),
     };
-    assert!(reviewed_after(&one, &empty, &committed, &[]) == one.bytes());
+    assert!(reviewed_after(&one, &empty, (&committed, true), &[]) == one.bytes());
     let committed = Step {
         before: vec![one.clone()],
         now: other.clone(),
     };
-    assert!(reviewed_after(&other, &one, &committed, &[]) == other.bytes());
-    assert!(reviewed_after(&other, &empty, &committed, &[]).len() < other.bytes().len());
+    assert!(reviewed_after(&other, &one, (&committed, true), &[]) == other.bytes());
+    assert!(reviewed_after(&other, &empty, (&committed, true), &[]).len() < other.bytes().len());
 }

@@ -185,7 +185,8 @@ fn a_base_that_is_gone_is_given_up() {
             .unwrap()
             .is_none()
     );
-    let shown = ["f: A\\nb\\nc\\n -> A\\nb\\nC\\n"];
+    // What was pending stays so.
+    let shown = ["f: a\\nb\\nc\\n -> A\\nb\\nC\\n"];
     assert_eq!(pending(folder, Moves::Agent), shown);
 }
 
@@ -778,4 +779,109 @@ fn what_was_reviewed_in_another_working_tree_stays_so_when_it_is_merged() {
     project.mark_reviewed(&[b"f".to_vec()]).unwrap();
     git(folder, &["merge", "-q", "agent"]);
     assert_eq!(unasked(folder), ["f"; 0]);
+}
+
+/// Runs `act` in a turn of an agent in `folder`.
+fn in_turn(folder: &Path, act: impl FnOnce()) {
+    let mut project = Project::open(folder).unwrap();
+    project.begin_turn("Codex", "s", "", None).unwrap();
+    act();
+    Project::open(folder).unwrap().end_turns(None).unwrap();
+}
+
+#[test]
+fn what_an_agent_has_pushed_is_not_reviewed_by_a_merge() {
+    let folder = repository();
+    let folder = folder.path();
+    git(folder, &["branch", "agent"]);
+    in_turn(folder, || {
+        git(folder, &["checkout", "-q", "agent"]);
+        commit(folder, "a\nb\nc\nagent\n");
+        git(folder, &["update-ref", "refs/remotes/origin/x", "HEAD"]);
+        git(folder, &["checkout", "-q", "-"]);
+    });
+    assert!(unasked(folder).is_empty());
+    git(folder, &["merge", "-q", "agent"]);
+    assert_eq!(unasked(folder), ["f"]);
+}
+
+#[test]
+fn what_an_agent_committed_in_a_working_tree_that_it_made_is_not_reviewed_by_a_merge() {
+    let folder = repository();
+    let folder = folder.path();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let tree = elsewhere.path().join("tree");
+    let name = tree.to_str().unwrap();
+    in_turn(folder, || {
+        git(folder, &["worktree", "add", "-qb", "agent", name]);
+        commit(&tree, "a\nb\nc\nagent\n");
+    });
+    assert!(unasked(folder).is_empty());
+    git(folder, &["worktree", "remove", name]);
+    assert!(unasked(folder).is_empty());
+    git(folder, &["merge", "-q", "agent"]);
+    assert_eq!(unasked(folder), ["f"]);
+}
+
+#[test]
+fn what_an_agent_may_have_committed_elsewhere_is_asked_about_while_its_turn_is_open() {
+    let folder = repository();
+    let folder = folder.path();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let tree = elsewhere.path().join("tree");
+    let name = tree.to_str().unwrap();
+    git(folder, &["worktree", "add", "-qb", "agent", name]);
+    let mut project = Project::open(&tree).unwrap();
+    project.look_unasked().unwrap();
+    project.begin_turn("Codex", "s", "", None).unwrap();
+    commit(&tree, "a\nb\nc\nagent\n");
+    assert!(unasked(folder).is_empty());
+    git(folder, &["merge", "-q", "agent"]);
+    assert!(question(folder).is_some());
+    assert_eq!(pending(folder, Moves::NotNew).len(), 1);
+}
+
+#[test]
+fn a_commit_after_an_agent_was_killed_is_asked_about() {
+    let folder = repository();
+    let folder = folder.path();
+    let mut agent = Command::new("sleep").arg("1000").spawn().unwrap();
+    let mut project = Project::open(folder).unwrap();
+    let begun = project.begin_turn("Codex", "s", "", Some(agent.id()));
+    begun.unwrap();
+    fs::write(folder.join("f"), "A\nb\nc\n").unwrap();
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    git(folder, &["commit", "-qam", "mine"]);
+    assert!(question(folder).is_some());
+    assert!(pending(folder, Moves::User).is_empty());
+}
+
+#[test]
+fn a_base_that_an_agent_has_made_go_reviews_nothing() {
+    let folder = repository();
+    let folder = folder.path();
+    commit(folder, "a\nb\nC\n");
+    assert!(pending(folder, Moves::User).is_empty());
+    in_turn(folder, || {
+        fs::write(folder.join("f"), "a\nb\nC\nagent\n").unwrap();
+        git(folder, &["commit", "-qam", "amended", "--amend"]);
+        git(folder, &["reflog", "expire", "--expire=now", "--all"]);
+        git(folder, &["gc", "-q", "--prune=now"]);
+    });
+    assert_eq!(unasked(folder), ["f"]);
+}
+
+#[test]
+fn a_commit_that_a_tag_has_asks_nothing() {
+    let folder = repository();
+    let folder = folder.path();
+    git(folder, &["checkout", "-q", "--detach"]);
+    commit(folder, "a\nb\nC\n");
+    git(folder, &["tag", "-a", "-m", "t", "t"]);
+    git(folder, &["checkout", "-q", "-"]);
+    assert!(unasked(folder).is_empty());
+    git(folder, &["merge", "-q", "t"]);
+    assert_eq!(question(folder), None);
+    assert!(unasked(folder).is_empty());
 }

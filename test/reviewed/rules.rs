@@ -155,6 +155,7 @@ fn another_branch_and_back_asks_nothing_again() {
     project.world.commit();
     let shown = project.pending(Agent);
     assert_eq!(shown, ["f: \"A\\nb\\nc\\n\" -> \"A\\nb\\nC\\n\""]);
+    project.world.others = vec![(0, 1)];
     project.world.head = Some(0);
     project.world.files = project.world.head_files();
     assert!(project.pending(User).is_empty());
@@ -408,4 +409,64 @@ fn a_file_is_deleted_made_and_executable_by_a_commit_of_the_users() {
     project.world.commits.push(Default::default());
     project.world.head = Some(1);
     assert_eq!(project.pending(User), shown);
+}
+
+#[test]
+fn what_was_kept_since_is_not_asked_again_when_a_file_is_as_before() {
+    let mut project = project();
+    project.world.write("f", "a\nb\nc\nz\n");
+    project.pending(Agent);
+    let first = project.world.commit();
+    project.world.others = vec![(0, first)];
+    project.pending(Agent);
+    project.world.write("f", "a\nb\nc\nz\ny\n");
+    project.pending(Agent);
+    let second = project.world.commit();
+    project.world.others.push((first, second));
+    project.pending(Agent);
+    let kept = project.world.at("f");
+    project.decide("f", kept);
+    project.world.head = Some(first);
+    project.world.files = project.world.head_files();
+    assert!(project.pending(User).is_empty());
+}
+
+#[test]
+fn what_the_user_writes_and_commits_is_reviewed_though_it_was_rejected_before() {
+    let mut project = project();
+    let rejected = "a\nb\nc\ndebug\n";
+    project.world.write("f", rejected);
+    project.pending(Agent);
+    let reviewed = project.reviewed("f");
+    project.world.write("f", "a\nb\nc\n");
+    project.decide("f", reviewed);
+    project.world.write("f", rejected);
+    project.world.commit();
+    assert!(project.pending(User).is_empty());
+}
+
+#[test]
+fn what_is_staged_without_a_hand_is_not_reviewed() {
+    let mut project = project();
+    project.turn(true);
+    project.world.write("f", "a\nb\nc\nagent\n");
+    project.world.commit();
+    project.turn(false);
+    let shown = ["f: \"a\\nb\\nc\\n\" -> \"a\\nb\\nc\\nagent\\n\""];
+    assert_eq!(project.pending(User), shown);
+    // As by `git reset --soft`: the index has what HEAD had.
+    project.world.head = Some(0);
+    let working = project.world.at("f");
+    project.world.index.insert(b"f".to_vec(), working);
+    assert_eq!(project.pending(User), shown);
+    // As by `git merge --squash`: index and file have changed together.
+    let mut project = self::project();
+    project.turn(true);
+    project.turn(false);
+    project.world.write("f", "a\nb\nc\nagent\n");
+    let working = project.world.at("f");
+    project.world.index.insert(b"f".to_vec(), working);
+    for _ in 0..2 {
+        assert_eq!(project.pending(User), shown);
+    }
 }

@@ -4,41 +4,59 @@ use std::path::{Path, PathBuf};
 
 use super::{Git, GitError, path_of};
 
-/// Most branches whose tips are known; those with the latest commits.
-const MAX_TIPS: usize = 500;
+/// Most names of commits that are asked for.
+const MAX_TIPS: usize = 1000;
+
+/// A commit that has a name.
+pub struct Tip {
+    /// It.
+    pub commit: String,
+    /// Whether it is the tip of a branch of this repository.
+    pub is_branch: bool,
+    /// The top of the working tree in which that is checked out, if there is one.
+    pub folder: Option<PathBuf>,
+}
 
 /// A commit, and paths that it touches.
 pub type Touched = (String, Vec<Vec<u8>>);
 
 impl Git {
-    /// Returns the commits that are the tips of branches, each with the folder of the working tree in which
-    /// that branch is checked out, if there is one.
+    /// Returns the commits that branches, remote-tracking ones and tags name; those with the latest dates, if
+    /// they are very many.
     ///
     /// # Errors
     ///
     /// [`GitError`].
-    pub fn tips(&self) -> Result<Vec<(String, Option<PathBuf>)>, GitError> {
+    pub fn tips(&self) -> Result<Vec<Tip>, GitError> {
         let count = format!("--count={MAX_TIPS}");
         let arguments = [
             "for-each-ref",
             &count,
-            "--sort=-committerdate",
-            "--format=%(objectname) %(worktreepath)",
+            "--sort=-creatordate",
+            "--format=%(objectname) %(*objectname) %(refname:rstrip=-2) %(worktreepath)",
             "refs/heads",
+            "refs/remotes",
+            "refs/tags",
         ];
         let answer = self.run(&arguments, b"")?;
         let lines = answer.split(|&byte| byte == b'\n');
         let tip = |line: &[u8]| {
-            let end = line.iter().position(|&byte| byte == b' ')?;
-            let folder = Some(path_of(&line[end + 1..]));
-            let folder = folder.filter(|folder| folder != Path::new(""));
-            Some((String::from_utf8_lossy(&line[..end]).into_owned(), folder))
+            let mut words = line.splitn(4, |&byte| byte == b' ');
+            let (object, peeled) = (words.next()?, words.next()?);
+            let is_branch = words.next()? == b"refs/heads";
+            let folder = Some(path_of(words.next()?));
+            let commit = if peeled.is_empty() { object } else { peeled };
+            Some(Tip {
+                commit: String::from_utf8_lossy(commit).into_owned(),
+                is_branch,
+                folder: folder.filter(|folder| folder != Path::new("")),
+            })
         };
         Ok(lines.filter_map(tip).collect())
     }
 
-    /// Returns the commits that one of `tips` has, and neither one of `known` nor a remote-tracking branch;
-    /// the latest first. What of these does not exist does not count.
+    /// Returns the commits that one of `tips` has and none of `known`, nor, if `is_local`, a remote-tracking
+    /// branch; the latest first, at most 1,000. What of these does not exist does not count.
     ///
     /// # Errors
     ///
@@ -47,19 +65,42 @@ impl Git {
         &self,
         tips: impl IntoIterator<Item = &'a str>,
         known: impl IntoIterator<Item = &'a str>,
+        is_local: bool,
     ) -> Result<Vec<String>, GitError> {
         let tips = tips.into_iter().map(|tip| format!("{tip}\n"));
         let known = known.into_iter().map(|tip| format!("^{tip}\n"));
         let input: String = tips.chain(known).collect();
-        let arguments = [
-            "rev-list",
-            "--ignore-missing",
-            "--stdin",
-            "--not",
-            "--remotes",
-        ];
+        let mut arguments = vec!["rev-list", "--ignore-missing", "-n1000", "--stdin"];
+        if is_local {
+            arguments.extend(["--not", "--remotes"]);
+        }
         let answer = self.run(&arguments, input.as_bytes())?;
         Ok(words(&answer).map(str::to_owned).collect())
+    }
+
+    /// Returns the last one of `commits`, of which only the last 100 count, that still exists and that `head`
+    /// has; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError`].
+    pub fn latest_of<'a>(
+        &self,
+        commits: impl IntoIterator<Item = &'a String, IntoIter: DoubleEndedIterator>,
+        head: Option<&str>,
+    ) -> Result<Option<String>, GitError> {
+        for commit in commits.into_iter().rev().take(MAX_TIPS / 10) {
+            let has = [
+                "merge-base",
+                "--is-ancestor",
+                commit,
+                head.unwrap_or("HEAD"),
+            ];
+            if self.run(&has, b"").is_ok() {
+                return Ok(Some(commit.clone()));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the commits that `new` has and `old` has not, each with its parents.

@@ -403,13 +403,18 @@ impl Project {
                 let mut paths = ledger.changed_paths();
                 paths.extend(begun.keys().cloned());
                 let head = tree.git().map(crate::git::Git::head).transpose()?.flatten();
-                if head != turn.head {
+                let is_gone = match (tree.git(), &turn.head) {
+                    (Some(git), Some(commit)) => !git.has_commit(commit)?,
+                    _ => false,
+                };
+                if head != turn.head && !is_gone {
                     paths.extend(disk.changed(turn.head.as_deref(), head.as_deref())?);
                 }
                 let mut files = Vec::new();
                 for path in paths {
                     let before = match begun.get(&path) {
                         Some(before) => *before,
+                        None if is_gone => continue,
                         None => disk.committed(turn.head.as_deref(), &path)?,
                     };
                     let after = disk.working(&path)?;
