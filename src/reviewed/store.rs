@@ -57,6 +57,9 @@ pub enum StoreError {
         /// What went wrong.
         error: io::Error,
     },
+    /// A folder of it is none: a link, for example, through which files of others would be changed.
+    #[error("{} is not a folder; move it away, then look again", .0.display())]
+    NoFolder(PathBuf),
     /// Another program has the lock.
     #[error("another program is using {}; try again when it has ended", .0.display())]
     Locked(PathBuf),
@@ -172,7 +175,7 @@ impl Store {
     /// Takes the lock, waiting until others have released it, but not for long, and reads what they have
     /// written.
     fn lock(&mut self) -> Result<Lock, StoreError> {
-        fs::create_dir_all(self.texts()).map_err(at(&self.folder))?;
+        self.make_folders()?;
         let path = self.folder.join("lock");
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
@@ -193,6 +196,26 @@ impl Store {
             self.mend()?;
         }
         Ok(Lock { _file: file })
+    }
+
+    /// Makes the folder and that of the texts, where they are not there.
+    fn make_folders(&self) -> Result<(), StoreError> {
+        self.check_folders()?;
+        fs::create_dir_all(self.texts()).map_err(at(&self.folder))?;
+        self.check_folders()
+    }
+
+    /// Checks that the folder and that of the texts are folders, as far as they are there.
+    fn check_folders(&self) -> Result<(), StoreError> {
+        for folder in [self.folder.clone(), self.texts()] {
+            match fs::symlink_metadata(&folder) {
+                Ok(there) if there.is_dir() => {}
+                Ok(_) => return Err(StoreError::NoFolder(folder)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(at(&folder)(error)),
+            }
+        }
+        Ok(())
     }
 
     /// Keeps the log aside, which was cut off, and writes what can be read of it anew.
@@ -227,6 +250,7 @@ impl Store {
     ///
     /// [`StoreError`].
     pub fn refresh(&mut self) -> Result<(), StoreError> {
+        self.check_folders()?;
         let path = self.folder.join("ledger");
         let opened = file::open(&path, Links::Refused, OpenOptions::new().read(true));
         let mut file = match opened {
@@ -402,7 +426,7 @@ impl Store {
         let is_there =
             there.is_ok_and(|there| there.is_file() && there.len() == bytes.len() as u64);
         if !is_there {
-            fs::create_dir_all(self.texts()).map_err(at(&self.folder))?;
+            self.make_folders()?;
             write_whole(&path, bytes)?;
         }
         Ok(digest)
@@ -476,8 +500,8 @@ impl Store {
         self.texts().join(digest.to_string())
     }
 
-    /// Deletes the texts that the ledger does not name, except those stored in the last hour, which
-    /// somebody may be about to name.
+    /// Deletes the texts that the ledger does not name, and drafts of texts, except those of the last hour,
+    /// which somebody may be about to name. What has another name is somebody else's.
     ///
     /// # Errors
     ///
@@ -488,13 +512,23 @@ impl Store {
         let folder = self.texts();
         for entry in fs::read_dir(&folder).map_err(at(&folder))? {
             let entry = entry.map_err(at(&folder))?;
-            let digest = entry.file_name().to_str().and_then(Digest::parse);
+            let name = entry.file_name();
+            let name = name.to_str().unwrap_or_default();
+            let (stem, rest) = name.split_once('.').unwrap_or((name, ""));
+            let Some(digest) = Digest::parse(stem) else {
+                continue;
+            };
+            let is_unnamed = if rest.is_empty() {
+                name == stem && !named.contains(&digest)
+            } else {
+                rest.ends_with("new")
+            };
             let is_old = entry.metadata().is_ok_and(|there| {
                 let age = there.modified().map(|changed| changed.elapsed());
                 let is_old = |age: Duration| age > Duration::from_secs(3600);
                 there.is_file() && age.is_ok_and(|age| age.is_ok_and(is_old))
             });
-            if is_old && digest.is_none_or(|digest| !named.contains(&digest)) {
+            if is_old && is_unnamed {
                 fs::remove_file(entry.path()).map_err(at(&entry.path()))?;
             }
         }

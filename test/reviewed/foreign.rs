@@ -447,3 +447,49 @@ fn mktree(folder: &Path, entry: &str) -> String {
         .trim()
         .to_owned()
 }
+
+#[test]
+fn nothing_is_deleted_or_written_through_a_folder_that_is_a_link() {
+    for name in [".git/agent-q-diff", ".git/agent-q-diff/texts"] {
+        let folder = repository();
+        let folder = folder.path();
+        let book = tempfile::tempdir().unwrap();
+        let texts = book
+            .path()
+            .join(if name.ends_with("texts") { "" } else { "texts" });
+        fs::create_dir_all(&texts).unwrap();
+        let chapter = texts.join("chapter1.txt");
+        let other = texts.join("0".repeat(64));
+        for file in [&chapter, &other] {
+            fs::write(file, "mine\n").unwrap();
+            let file = fs::File::options().write(true).open(file).unwrap();
+            file.set_modified(std::time::UNIX_EPOCH).unwrap();
+        }
+        fs::remove_dir_all(folder.join(name)).unwrap();
+        std::os::unix::fs::symlink(book.path(), folder.join(name)).unwrap();
+        let error = Project::open(folder)
+            .and_then(|mut project| project.look(Moves::User))
+            .unwrap_err();
+        assert!(error.to_string().contains("is not a folder"), "{error}");
+        assert!(chapter.exists() && other.exists());
+        assert_eq!(fs::read_dir(&texts).unwrap().count(), 2, "{name}");
+    }
+}
+
+#[test]
+fn what_lies_among_the_texts_and_is_none_stays() {
+    let folder = repository();
+    let texts = folder.path().join(".git/agent-q-diff/texts");
+    let (note, unnamed) = (texts.join("note.txt"), texts.join("0".repeat(64)));
+    let draft = texts.join("0".repeat(64) + ".17.new");
+    for file in [&note, &unnamed, &draft] {
+        fs::write(file, "x\n").unwrap();
+        let file = fs::File::options().write(true).open(file).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH).unwrap();
+    }
+    Project::open(folder.path())
+        .unwrap()
+        .look(Moves::User)
+        .unwrap();
+    assert!(note.exists() && !unnamed.exists() && !draft.exists());
+}
