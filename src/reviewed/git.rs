@@ -64,9 +64,8 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// The files of a project that git reads to know what to do with others.
 const OBEYED: [&str; 3] = [".gitignore", ".gitattributes", ".gitmodules"];
 
-/// What in git's own folders is not looked at for files that are none: git reads it as what an object says,
-/// or never, or there is too much of it.
-const NOT_GITS: [&str; 4] = ["objects", "agent-q-diff", "worktrees", "modules"];
+/// What in git's own folders is not looked at for files that are none, since git never reads it.
+const NOT_GITS: &str = "agent-q-diff";
 
 /// A working tree of a git repository.
 #[derive(Debug, Clone)]
@@ -323,13 +322,14 @@ impl Git {
                     continue;
                 };
                 let is_read = if is_gits {
-                    !NOT_GITS.iter().any(|other| name == *other)
+                    name != NOT_GITS
                 } else {
-                    OBEYED.iter().any(|obeyed| name == *obeyed)
+                    name == ".git" || OBEYED.iter().any(|obeyed| name == *obeyed)
                 };
                 if there.is_dir() {
-                    if is_gits && is_read || !is_gits && name != ".git" {
-                        folders.push((path, is_gits));
+                    if is_read || !is_gits {
+                        // A repository in the project is asked, too.
+                        folders.push((path, is_gits || name == ".git"));
                     }
                 } else if is_read && is_endless(&path) {
                     return Some(path);

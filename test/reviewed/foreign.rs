@@ -149,15 +149,21 @@ fn git_waits_for_no_file_that_is_none() {
     let folder = folder.path();
     fs::create_dir(folder.join("sub")).unwrap();
     fs::write(folder.join("sub/x"), "x\n").unwrap();
+    fs::create_dir(folder.join("inner")).unwrap();
+    git(&folder.join("inner"), &["init", "-q"]);
     for name in [
         ".git/HEAD",
         ".git/index",
         ".git/config",
         ".git/info/exclude",
+        ".git/objects/info/alternates",
+        ".git/objects/info/commit-graph",
         ".gitignore",
         "sub/.gitignore",
+        "inner/.git/HEAD",
     ] {
         let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
         let kept = path.with_extension("kept");
         let is_there = fs::rename(&path, &kept).is_ok();
         put("fifo", &path);
