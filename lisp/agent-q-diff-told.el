@@ -604,6 +604,23 @@ that asks is not known."
     (or (string-empty-p name)
         (and agent (agent-q-diff-told--same-agent-p name agent)))))
 
+(defconst agent-q-diff-told--session-seconds (* 24 60 60)
+  "For how many seconds after a prompt its session may still be open.")
+
+(defun agent-q-diff-told--alone-p (address)
+  "Return non-nil if ADDRESS is the only session of its agent that may be open.
+It is one in the project of `default-directory'."
+  (let ((agent (agent-q-diff-round-agent-of address))
+        (session (cadr (split-string address "\n")))
+        (since (- (float-time) agent-q-diff-told--session-seconds)))
+    (or (null session)
+        (seq-every-p (lambda (turn)
+                       (or (not (equal agent (agent-q-diff-turn-agent turn)))
+                           (equal session (agent-q-diff-turn-session turn))
+                           (< (agent-q-diff-turn-time turn) since)))
+                     (agent-q-diff-engine-call #'agent-q-diff-module-turns
+                                               default-directory)))))
+
 (defun agent-q-diff-told--open-text ()
   "Return all that is open in the project of `default-directory', for its agent."
   (let* ((agent (agent-q-diff-call-agent agent-q-diff-call))
@@ -620,7 +637,8 @@ that asks is not known."
          (before (agent-q-diff-told--section "Told before, and not handled yet:"
                                               sent #'agent-q-diff-told--comment-text)))
     (dolist (message untold)
-      (dolist (address (funcall its message))
+      ;; Of several sessions, another one may ask: then the hook tells the right one, too.
+      (dolist (address (seq-filter #'agent-q-diff-told--alone-p (funcall its message)))
         (agent-q-diff-engine-call #'agent-q-diff-module-told default-directory
                                   (list (agent-q-diff-queued-id message)) address)))
     (when untold

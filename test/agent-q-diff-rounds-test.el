@@ -475,6 +475,22 @@ them:\n\n- [1] f.txt, line 27: why?\n    > line 27\n\n" message)))
     (should (string-search "+y" (aqd-rounds-call-as "claude-code" "review_comments")))
     (should-not (aqd-rounds-waits-p))))
 
+(ert-deftest aqd-rounds-over-mcp-no-session-takes-what-is-for-another ()
+  (aqd-with-repository
+    (agent-q-diff-module-begin-turn default-directory "Claude Code" "one" "")
+    (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three"))))
+    (agent-q-diff-module-end-turns default-directory)
+    (agent-q-diff-module-begin-turn default-directory "Claude Code" "two" "")
+    (agent-q-diff-module-end-turns default-directory)
+    (aqd-rounds-play
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+    ;; Which session asks is not known, so its hook tells it all the same.
+    (should (string-search "+three" (aqd-rounds-call-as "claude-code" "review_comments")))
+    (should (equal '(["Claude Code\none"])
+                   (mapcar (lambda (message) (vconcat (aref message 2)))
+                           (agent-q-diff-module-messages default-directory))))
+    (should (aqd-rounds-waits-p))))
+
 ;;;; Random rounds
 
 (defun aqd-rounds-content (hunk)
