@@ -552,15 +552,17 @@ Are they yours (y: the changes count as reviewed; n: they stay pending)? "
                          (list (format "Not looked at: %s" (string-join named ", ")))))
             ".  ")))))
 
-(defun agent-q-diff-changes--authors-note (files)
+(defun agent-q-diff-changes--authors-note (root files)
   "Return a sentence about who wrote what is pending in FILES, or nil.
+They are in the project at ROOT.
 In several files, the heading of each says that."
   (let ((authors (seq-uniq (mapcan (lambda (file)
                                      (copy-sequence (agent-q-diff-pending-file-authors file)))
                                    files))))
     (cond
      ((equal authors '(unknown))
-      "Everything since HEAD, yours included; M-x agent-q-diff-mark-reviewed keeps all.")
+      (format "Everything %s, yours included; M-x agent-q-diff-mark-reviewed keeps all."
+              (if (file-exists-p (expand-file-name ".git" root)) "since HEAD" "that is there")))
      ((and files (null (cdr files)) (null (cdr authors)))
       (pcase (car authors)
         ('outside "Written outside any turn of an agent.")
@@ -680,7 +682,7 @@ hunks, in that review or an earlier one, is in the new one as well."
                                           (and files
                                                (format "Everything since %s, yours included."
                                                        (agent-q-diff-visible since)))
-                                        (agent-q-diff-changes--authors-note files)))))
+                                        (agent-q-diff-changes--authors-note root files)))))
                (open (agent-q-diff-changes-open-review root since)))
     (agent-q-diff-pending-mode)
     (agent-q-diff-pending-count-soon root)
