@@ -829,7 +829,12 @@ impl Ledger {
         moves: Moves,
         writers: &[Author],
     ) -> Result<Option<Pending>, W::Error> {
-        if !is_dirty && !self.reviewed.contains_key(path) {
+        // What was pending and is gone, as by a stash, is seen to be gone.
+        let was_pending = |seen: &Seen| seen.working != seen.reviewed;
+        if !is_dirty
+            && !self.reviewed.contains_key(path)
+            && !self.latest(path).is_some_and(was_pending)
+        {
             return Ok(None);
         }
         let working = world.working(path)?;

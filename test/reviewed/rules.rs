@@ -1,6 +1,6 @@
 //! Each rule of what is reviewed, in the situation that it is for.
 
-use agent_q_diff_reviewed::Moves::{Agent, User};
+use agent_q_diff_reviewed::Moves::{Agent, Unknown, User};
 use agent_q_diff_reviewed::Version;
 
 use crate::world::Reviewed;
@@ -468,5 +468,26 @@ fn what_is_staged_without_a_hand_is_not_reviewed() {
     project.world.index.insert(b"f".to_vec(), working);
     for _ in 0..2 {
         assert_eq!(project.pending(User), shown);
+    }
+}
+
+#[test]
+fn what_an_agent_has_staged_is_not_reviewed_when_a_stash_brings_it_back() {
+    let mut project = project();
+    project.turn(true);
+    project.world.write("f", "a\nb\nc\nagent\n");
+    let working = project.world.at("f");
+    project.world.index.insert(b"f".to_vec(), working);
+    project.turn(false);
+    let shown = project.pending(User);
+    assert_eq!(shown.len(), 1);
+    let files = project.world.files.clone();
+    project.world.files = project.world.head_files();
+    project.world.index.clear();
+    assert!(project.pending(Unknown).is_empty());
+    project.world.files = files;
+    project.world.index.insert(b"f".to_vec(), working);
+    for _ in 0..2 {
+        assert_eq!(project.pending(Unknown), shown);
     }
 }
