@@ -45,6 +45,13 @@ IS-WHOLE is non-nil if these are all.  LINE is where they begin, from 0."
 POSITIONS are `agent-q-diff-buffer-positions' when it was found.  TABLE is from
 hunks to lists of (PLACE NTH . GROUP): PLACE is the place with the index NTH.")
 
+(defvar-local agent-q-diff-alike--shown-moved nil
+  "What moved, a list of groups, as the notes say.")
+
+(defun agent-q-diff-alike--moved-p (group)
+  "Return non-nil if GROUP is lines that moved."
+  (eq 'moved (agent-q-diff-alike-kind group)))
+
 (defun agent-q-diff-alike--know ()
   "Return what is known of this buffer, as in `agent-q-diff-alike--known'."
   (if (eq agent-q-diff-buffer-positions (car agent-q-diff-alike--known))
@@ -59,16 +66,39 @@ hunks to lists of (PLACE NTH . GROUP): PLACE is the place with the index NTH.")
                  do (push (cons place (cons nth group))
                           (gethash (agent-q-diff-alike-place-hunk place) table))))
       (setq agent-q-diff-alike--known
-            (cons agent-q-diff-buffer-positions (cons groups table))))))
+            (cons agent-q-diff-buffer-positions (cons groups table)))
+      (when (seq-some #'agent-q-diff-alike--moved-p groups)
+        (setq agent-q-diff-alike--shown-moved (agent-q-diff-alike--moved))
+        (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-alike--follow-decisions nil t))
+      agent-q-diff-alike--known)))
+
+(defun agent-q-diff-alike--holds-p (group)
+  "Return non-nil unless GROUP is lines that moved, and its ends differ now.
+If only one is rejected, or only one is in the file, the lines are a copy, or
+they are just removed."
+  (or (not (agent-q-diff-alike--moved-p group))
+      (let ((states (mapcar (lambda (hunk)
+                              (let ((hunk (agent-q-diff-change-hunk
+                                           agent-q-diff-buffer-change hunk)))
+                                (list (eq 'rejected (agent-q-diff-engine-hunk-mark hunk))
+                                      (null (agent-q-diff-engine-hunk-fact hunk)))))
+                            (agent-q-diff-alike-hunks group))))
+        (null (cdr (seq-uniq states))))))
 
 (defun agent-q-diff-alike-groups ()
   "Return what this review does in several places.
 They are a list of `agent-q-diff-alike', in the order of their first places."
-  (cadr (agent-q-diff-alike--know)))
+  (seq-filter #'agent-q-diff-alike--holds-p (cadr (agent-q-diff-alike--know))))
+
+(defun agent-q-diff-alike--moved ()
+  "Return what moved, a list of groups."
+  (seq-filter #'agent-q-diff-alike--moved-p (agent-q-diff-alike-groups)))
 
 (defun agent-q-diff-alike--in (hunk)
   "Return what HUNK has of groups, a list of (PLACE NTH . GROUP), in order."
-  (reverse (gethash hunk (cddr (agent-q-diff-alike--know)))))
+  (seq-filter (pcase-lambda (`(,_ ,_ . ,group))
+                (agent-q-diff-alike--holds-p group))
+              (reverse (gethash hunk (cddr (agent-q-diff-alike--know))))))
 
 (defun agent-q-diff-alike--at-point ()
   "Return (PLACE NTH . GROUP) for the change at point, or nil.
@@ -187,7 +217,7 @@ Its file is named unless it is that of OTHER, a place or nil."
   "Return which one of how many HUNK is, words for its header, or nil."
   (pcase (agent-q-diff-alike--in hunk)
     ((and `((,place ,_ . ,group) . ,_)
-          (guard (eq 'moved (agent-q-diff-alike-kind group))))
+          (guard (agent-q-diff-alike--moved-p group)))
      (agent-q-diff-alike--moved-note place group))
     (`((,place ,nth . ,group) . ,_)
      (format (if (agent-q-diff-alike-place-is-whole place)
@@ -234,7 +264,7 @@ Its file is named unless it is that of OTHER, a place or nil."
 (defun agent-q-diff-alike--moved-places (hunk)
   "Return what of HUNK moved, a list of (PLACE . GROUP)."
   (cl-loop for (place _ . group) in (agent-q-diff-alike--in hunk)
-           when (eq 'moved (agent-q-diff-alike-kind group))
+           when (agent-q-diff-alike--moved-p group)
            collect (cons place group)))
 
 (defun agent-q-diff-alike--show-moved (hunk beg end)
@@ -251,6 +281,14 @@ Its file is named unless it is that of OTHER, a place or nil."
   "Have the notes shown that are right now that hunks have changed."
   (when (bound-and-true-p jit-lock-mode)
     (jit-lock-refontify)))
+
+(defun agent-q-diff-alike--follow-decisions (&rest _)
+  "Have the notes shown that are right now, if decisions change what moved."
+  (when (eq agent-q-diff-buffer-positions (car agent-q-diff-alike--known))
+    (let ((moved (agent-q-diff-alike--moved)))
+      (unless (equal moved agent-q-diff-alike--shown-moved)
+        (setq agent-q-diff-alike--shown-moved moved)
+        (agent-q-diff-alike--show-anew)))))
 
 (defun agent-q-diff-alike-set-up ()
   "Show in this buffer on which hunks others make the same change."
@@ -447,7 +485,7 @@ The one that is shown is the one at point, or else the first that is pending.
 Of lines that moved, one says where."
   (let ((here (agent-q-diff-buffer-hunk-at-point)))
     (dolist (group (agent-q-diff-alike-groups))
-      (when (eq 'moved (agent-q-diff-alike-kind group))
+      (when (agent-q-diff-alike--moved-p group)
         (dolist (place (agent-q-diff-alike-places group))
           (pcase-let ((`(,beg . ,end) (agent-q-diff-alike--region place)))
             (agent-q-diff-filter-hide
@@ -456,7 +494,7 @@ Of lines that moved, one says where."
                          'face 'agent-q-diff-moved)))))
       (let* ((hunks (mapcar #'agent-q-diff-alike-place-hunk
                             (seq-filter #'agent-q-diff-alike-place-is-whole
-                                        (and (not (eq 'moved (agent-q-diff-alike-kind group)))
+                                        (and (not (agent-q-diff-alike--moved-p group))
                                              (agent-q-diff-alike-places group)))))
              (shown (or (car (memql here hunks))
                         (agent-q-diff-buffer-first-pending hunks))))

@@ -248,6 +248,72 @@
       (aqd-press "a")
       (should (equal (aqd-target) (string-replace (aqd-alike-block "") "" original))))))
 
+(defun aqd-alike-moved-p ()
+  "Return how many lines of this diff buffer are in the face of what moved."
+  (agent-q-diff-alike--show-between (point-min) (point-max))
+  (seq-count (lambda (overlay) (eq 'agent-q-diff-moved (overlay-get overlay 'face)))
+             (overlays-in (point-min) (point-max))))
+
+(defun aqd-alike-should-be-a-copy (line)
+  "Check that no key and no fold takes LINE of a diff, one of a block, for moved."
+  (should-not (seq-filter (lambda (note) (string-match-p "moved" note)) (aqd-alike-notes)))
+  (should (= 0 (aqd-alike-moved-p)))
+  (goto-char (point-min))
+  (search-forward line)
+  (should-not (invisible-p (line-beginning-position)))
+  (should-error (agent-q-diff-accept-alike) :type 'user-error)
+  (should-not (seq-filter (lambda (group) (eq 'moved (agent-q-diff-alike-kind group)))
+                          (agent-q-diff-alike-groups))))
+
+(ert-deftest aqd-alike-a-copy-has-not-moved ()
+  "Nor has a block that is just removed: the ends are decided alike, or read."
+  (let* ((lines (lambda (from to)
+                  (mapconcat (lambda (n) (format "line %d\n" n)) (number-sequence from to) "")))
+         (block (aqd-alike-block ""))
+         (original (concat block (funcall lines 1 40)))
+         (modified (concat (funcall lines 1 40) block)))
+    ;; Before the write.
+    (aqd-with-review original modified
+      (pop-to-buffer (current-buffer))
+      (aqd-press "l l")
+      (should (= 2 (aqd-alike-moved-p)))
+      (aqd-goto-hunk 1)
+      ;; Emacs draws the notes anew, once.
+      (let ((n-drawn 0))
+        (cl-letf (((symbol-function 'agent-q-diff-alike--show-anew)
+                   (lambda () (cl-incf n-drawn))))
+          (aqd-press "r"))
+        (should (= 1 n-drawn)))
+      (aqd-alike-should-be-a-copy "+some_code(3)")
+      (aqd-press "C-/")
+      (should (= 2 (aqd-alike-moved-p)))
+      (aqd-goto-hunk 2)
+      (aqd-press "r")
+      (aqd-alike-should-be-a-copy "-some_code(3)")
+      (aqd-press "C-/")
+      ;; One end is in the file.
+      (aqd-goto-hunk 2)
+      (aqd-press "a")
+      (aqd-alike-should-be-a-copy "-some_code(3)")
+      (aqd-goto-hunk 1)
+      (aqd-press "a")
+      (should (= 2 (aqd-alike-moved-p))))
+    ;; After it.
+    (aqd-with-repository
+      (aqd-pending-put "f.txt" original)
+      (aqd-with-pending
+        (agent-q-diff-accept-all))
+      (aqd-pending-put "f.txt" modified)
+      (aqd-with-pending
+        (should (= 2 (aqd-alike-moved-p)))
+        (aqd-pending-do #'agent-q-diff-accept-hunk 1)
+        (should (= 2 (aqd-alike-moved-p)))
+        (agent-q-diff-undo)
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (should (equal (concat block modified) (aqd-pending-has "f.txt")))
+        (agent-q-diff-fold-alike-mode)
+        (aqd-alike-should-be-a-copy "+some_code(3)")))))
+
 (ert-deftest aqd-alike-what-changes-inside-a-block-has-not-moved ()
   "It is not faint, no fold hides it, and no key for what moved takes it."
   (let* ((rest (aqd-numbered 30))
