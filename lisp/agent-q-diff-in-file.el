@@ -88,13 +88,17 @@ Of more, the rest is counted; the diff buffer has all."
   "The hunk that a command has gone to, (HUNK POINT TICK), or nil.
 Where two hunks are at one line, it is this one as long as point is there.")
 
+(defvar-local agent-q-diff-in-file--cut nil
+  "What cut lines off at the edge of a window before: (VARIABLE IS-LOCAL . VALUE)s.")
+
 ;; Another major mode, as after `revert-buffer', changes nothing about the review.
 (dolist (variable '(agent-q-diff-in-file-mode agent-q-diff-in-file--diff
                     agent-q-diff-in-file--overlays agent-q-diff-in-file--range
-                    agent-q-diff-in-file--buffers))
+                    agent-q-diff-in-file--buffers agent-q-diff-in-file--cut))
   (put variable 'permanent-local t))
 (dolist (function '(agent-q-diff-in-file--scrolled agent-q-diff-in-file--appear
-                    agent-q-diff-in-file--erase agent-q-diff-in-file--draw))
+                    agent-q-diff-in-file--erase agent-q-diff-in-file--draw
+                    agent-q-diff-in-file--wrap))
   (put function 'permanent-local-hook t))
 
 (defun agent-q-diff-in-file--diff-or-nil ()
@@ -297,6 +301,33 @@ No property of an overlay does that, so the text is shown for itself."
     (when mark
       (agent-q-diff-in-file--put-label
        hunk (if (string-empty-p here) (max (point-min) (1- beg)) beg) mark is-in))))
+
+;;;;; Long lines
+
+(defun agent-q-diff-in-file--wrap ()
+  "Show all lines of this buffer to their ends, as in the diff buffer.
+What is cut off at the edge of a window, as Org does, may be what matters."
+  (dolist (variable '(truncate-lines truncate-partial-width-windows))
+    (let ((value (symbol-value variable))
+          (is-local (local-variable-p variable)))
+      ;; Another major mode may have made it global again.
+      (when (or value (not is-local))
+        (setf (alist-get variable agent-q-diff-in-file--cut nil t) nil))
+      (when value
+        (push (cons variable (cons is-local value)) agent-q-diff-in-file--cut)
+        (set (make-local-variable variable) nil))))
+  ;; Else they are cut off at the other edge.
+  (dolist (window (get-buffer-window-list nil nil t))
+    (set-window-hscroll window 0)))
+
+(defun agent-q-diff-in-file--unwrap ()
+  "Undo what `agent-q-diff-in-file--wrap' has done, unless somebody else has."
+  (pcase-dolist (`(,variable ,is-local . ,value) agent-q-diff-in-file--cut)
+    (unless (symbol-value variable)
+      (if is-local
+          (set (make-local-variable variable) value)
+        (kill-local-variable variable))))
+  (setq agent-q-diff-in-file--cut nil))
 
 (defun agent-q-diff-in-file--erase ()
   "Remove all that is drawn in this buffer."
@@ -652,11 +683,15 @@ The text of the buffer stays as it is.
         (add-hook 'kill-buffer-hook #'agent-q-diff-in-file--erase nil t)
         ;; Another mode hides other text.
         (add-hook 'after-change-major-mode-hook #'agent-q-diff-in-file--draw nil t)
+        (add-hook 'after-change-major-mode-hook #'agent-q-diff-in-file--wrap nil t)
+        (agent-q-diff-in-file--wrap)
         (agent-q-diff-in-file--draw))
     (remove-hook 'window-scroll-functions #'agent-q-diff-in-file--scrolled t)
     (remove-hook 'window-buffer-change-functions #'agent-q-diff-in-file--appear t)
     (remove-hook 'kill-buffer-hook #'agent-q-diff-in-file--erase t)
     (remove-hook 'after-change-major-mode-hook #'agent-q-diff-in-file--draw t)
+    (remove-hook 'after-change-major-mode-hook #'agent-q-diff-in-file--wrap t)
+    (agent-q-diff-in-file--unwrap)
     (agent-q-diff-in-file--erase)
     (setq agent-q-diff-in-file--diff nil
           agent-q-diff-in-file--colored nil)))

@@ -242,6 +242,47 @@ ORIGINAL becomes MODIFIED."
       (aqd-in-file-turn-on #'org-mode)
       (should (equal aqd-in-file-link (aqd-in-file-seen beg end))))))
 
+(ert-deftest aqd-in-file-no-line-is-cut-off-at-the-edge-of-a-window ()
+  (require 'org)
+  (let ((long (concat "harmless" (make-string 300 ?\s) "EVIL\n"))
+        (cut (lambda ()
+               (list truncate-lines (and (local-variable-p 'truncate-lines) t)
+                     truncate-partial-width-windows
+                     (and (local-variable-p 'truncate-partial-width-windows) t)))))
+    (aqd-in-file-in-mode "* Head\nold\nrest\n" (concat "* Head\n" long "rest\n") #'org-mode
+      (should (equal '(nil t nil t) (funcall cut)))
+      (agent-q-diff-in-file-diff)
+      (set-buffer (find-buffer-visiting aqd-file))
+      ;; As Org had it, and the user.
+      (should (equal '(t t 50 nil) (funcall cut)))
+      (setq-local truncate-partial-width-windows t)
+      (set-window-buffer nil (current-buffer))
+      (set-window-hscroll nil 5)
+      (agent-q-diff-in-file)
+      (should (equal '(nil t nil t) (funcall cut)))
+      (should (= 0 (window-hscroll)))
+      ;; Another mode, and this one again.
+      (text-mode)
+      (should (equal '(nil nil) (list truncate-lines truncate-partial-width-windows)))
+      (org-mode)
+      (should (equal '(nil t nil t) (funcall cut)))
+      (text-mode)
+      (agent-q-diff-in-file-diff)
+      (set-buffer (find-buffer-visiting aqd-file))
+      ;; One outlives its mode in Emacs.
+      (should (equal '(t t 50 nil) (funcall cut))))
+    ;; As the user has it everywhere.
+    (let ((was (default-value 'truncate-lines)))
+      (unwind-protect
+          (progn
+            (setq-default truncate-lines t)
+            (aqd-in-file-in-mode "old\n" long #'text-mode
+              (should-not truncate-lines)
+              (agent-q-diff-in-file-diff)
+              (set-buffer (find-buffer-visiting aqd-file))
+              (should (equal '(t nil 50 nil) (funcall cut)))))
+        (setq-default truncate-lines was)))))
+
 (ert-deftest aqd-in-file-no-property-hides-what-is-proposed ()
   (let ((line "call(system); // safe\n"))
     (pcase-dolist (`(,name ,value)
