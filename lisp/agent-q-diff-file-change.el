@@ -72,74 +72,61 @@ That a file is created is decided with its lines, if it has any."
 
 ;;;; Where white space means something
 
-(defconst agent-q-diff-file-change--white-space-names
-  (rx (or (seq "." (or ;; Python, and what is written like it.
-                    "py" "pyi" "pyw" "pyx" "pxd" "pxi" "bzl" "star" "smk" "gd" "nim" "nims" "nimble"
-                    "coffee" "cson" "litcoffee" "hs" "lhs" "hsc" "purs" "elm" "agda" "idr" "lean"
-                    "fs" "fsi" "fsx" "scala" "sc" "ex" "exs" "ml" "mli" "re"
-                    ;; Data and tables.
-                    "yml" "yaml" "ini" "cfg" "conf" "properties" "csv" "tsv" "ldif" "diff" "patch"
-                    ;; Make.
-                    "mk" "mak" "make" "am" "ninja"
-                    ;; Here documents, and other strings without quotes.
-                    "sh" "bash" "zsh" "ksh" "fish" "ps1" "psm1" "pl" "pm" "t" "rb" "rake" "gemspec"
-                    "php" "tcl" "lua" "vim" "tf" "hcl" "nix" "sql" "r" "groovy" "gradle" "d" "cmake"
-                    "cr" "raku" "pp" "hx" "zig" "rkt" "dhall" "jsonnet" "libsonnet" "ls"
-                    ;; Templates, style sheets and pages.
-                    "pug" "jade" "haml" "slim" "sass" "styl" "html" "htm" "xhtml" "xml" "svg" "vue"
-                    "svelte" "erb" "ejs" "jinja" "j2" "tmpl" "mustache" "hbs"
-                    ;; Prose.
-                    "md" "markdown" "mdx" "rmd" "qmd" "rst" "org" "adoc" "asciidoc" "textile" "wiki"
-                    "tex" "sty" "texi" "texinfo" "typ" "eml"
-                    ;; Columns.
-                    "f" "for" "f77" "cob" "cbl" "asm" "s" "robot" "feature")
-               (or "." eos))
-          (seq bos (or "BUILD" "WORKSPACE" "SConstruct" "SConscript" "Snakefile" "wscript" "Tiltfile"
-                       "Dockerfile" "Containerfile" "Jenkinsfile" "Vagrantfile" "Rakefile" "Gemfile"
-                       "justfile" ".justfile" "control" "crontab" "CMakeLists.txt" ".editorconfig"
-                       ".clang-format" ".clang-tidy" ".npmrc" ".netrc" ".gitattributes")
-               eos)
-          (seq "ignore" eos)
-          "makefile"))
-  "Names of files in which white space means something, without regard to case.")
+(defcustom agent-q-diff-white-space-free
+  '(;; C, and what is written like it.
+    "c" "h" "cc" "hh" "cpp" "hpp" "cxx" "hxx" "c++" "h++" "mm" "java" "cs" "go" "rs" "swift" "kt" "kts"
+    "dart" "js" "mjs" "cjs" "ts" "mts" "cts" "json" "css" "scss" "less"
+    c-mode c-ts-mode c-or-c++-mode c-or-c++-ts-mode c++-mode c++-ts-mode objc-mode
+    java-mode java-ts-mode csharp-mode csharp-ts-mode go-mode go-ts-mode
+    rust-mode rust-ts-mode rustic-mode swift-mode swift-ts-mode kotlin-mode kotlin-ts-mode
+    dart-mode dart-ts-mode js-mode js-ts-mode js2-mode js-json-mode json-mode json-ts-mode
+    typescript-mode typescript-ts-mode css-mode css-ts-mode scss-mode less-css-mode
+    ;; Lisp.
+    "el" "lisp" "asd" "scm" "clj" "cljs" "cljc" "edn"
+    emacs-lisp-mode lisp-data-mode lisp-mode scheme-mode
+    clojure-mode clojurescript-mode clojurec-mode clojure-ts-mode)
+  "Kinds of files in which white space between words means nothing.
+They are extensions of names, which are strings, and major modes; \"\" is the
+extension of a name without one.  Only changes of white space in such files are
+folded by \\<agent-q-diff-mode-map>\\[agent-q-diff-fold-white-space-mode], \
+or accepted without being read, by \\[agent-q-diff-accept-white-space] or a rule.
+The file's name has to have one of the extensions, and the mode in which it is
+visited, or would be by its name, has to be one of the modes or for plain text."
+  :type '(repeat (choice (string :tag "Extension") (symbol :tag "Major mode")))
+  :group 'agent-q-diff-review)
 
-(defconst agent-q-diff-file-change--white-space-modes
-  '(python-base-mode python-mode nim-mode coffee-mode haskell-mode haskell-ts-mode purescript-mode
-    elm-mode agda2-mode idris-mode lean4-mode fsharp-mode fsharp-ts-mode scala-mode scala-ts-mode
-    elixir-mode elixir-ts-mode tuareg-mode caml-mode gdscript-mode
-    yaml-mode yaml-ts-mode conf-mode csv-mode diff-mode
-    makefile-mode ninja-mode
-    sh-mode sh-base-mode fish-mode powershell-mode perl-mode cperl-mode ruby-mode ruby-base-mode
-    php-mode php-ts-mode tcl-mode lua-mode lua-ts-mode vimrc-mode terraform-mode hcl-mode nix-mode
-    nix-ts-mode sql-mode ess-r-mode groovy-mode d-mode cmake-mode cmake-ts-mode
-    dockerfile-mode dockerfile-ts-mode crystal-mode raku-mode puppet-mode haxe-mode zig-mode
-    racket-mode dhall-mode jsonnet-mode livescript-mode typst-mode typst-ts-mode
-    pug-mode jade-mode haml-mode slim-mode sass-mode stylus-mode sgml-mode mhtml-mode html-ts-mode
-    nxml-mode web-mode
-    markdown-mode markdown-ts-mode rst-mode org-mode adoc-mode textile-mode tex-mode TeX-mode
-    texinfo-mode message-mode
-    fortran-mode cobol-mode asm-mode nasm-mode feature-mode)
-  "Major modes of files in which white space means something.")
+(defconst agent-q-diff-file-change--plain-modes '(fundamental-mode text-mode prog-mode)
+  "Major modes that do not say which language a text is in.")
+
+(defun agent-q-diff-file-change--mode (buffer name)
+  "Return the major mode of BUFFER, or if it is nil or dead, that for NAME, or nil."
+  (let ((mode (if (buffer-live-p buffer)
+                  (buffer-local-value 'major-mode buffer)
+                (assoc-default name auto-mode-alist #'string-match-p))))
+    (while (and mode (symbolp mode) (symbolp (symbol-function mode)) (symbol-function mode))
+      (setq mode (symbol-function mode)))
+    mode))
 
 (defun agent-q-diff-file-change-reads-white-space-p (change)
-  "Return non-nil if white space means something in the file of CHANGE.
-Its names say so, or the mode of its buffer: there it is indentation that nests,
-a line break in the text, or text by itself.  That there is a file at all means
-something, too, however blank it is."
-  (or (seq-intersection '(create delete link)
-                        (mapcar #'car (agent-q-diff-file-change-operations change)))
-      (seq-some (lambda (path)
-                  (let ((case-fold-search t))
-                    (and path
-                         (string-match-p agent-q-diff-file-change--white-space-names
-                                         (file-name-nondirectory path)))))
-                (list (agent-q-diff-file-change-path change)
-                      (agent-q-diff-file-change-old-path change)
-                      (agent-q-diff-file-change-new-path change)))
-      (let ((buffer (agent-q-diff-file-change-buffer change)))
-        (and (buffer-live-p buffer)
-             (apply #'provided-mode-derived-p (buffer-local-value 'major-mode buffer)
-                    agent-q-diff-file-change--white-space-modes)))))
+  "Return non-nil if white space means something in the file of CHANGE, or may.
+In some files it is indentation that nests, a line break in the text, or text by
+itself; only of those in `agent-q-diff-white-space-free' it is known that it is
+not.  That there is a file at all means something, too, however blank it is."
+  (let ((names (delq nil (list (agent-q-diff-file-change-path change)
+                               (agent-q-diff-file-change-old-path change)
+                               (agent-q-diff-file-change-new-path change))))
+        (buffer (agent-q-diff-file-change-buffer change)))
+    (not (and names
+              (seq-every-p (lambda (name)
+                             (member (downcase (or (file-name-extension name) ""))
+                                     agent-q-diff-white-space-free))
+                           names)
+              (memq (agent-q-diff-file-change--mode buffer (car names))
+                    (append '(nil) agent-q-diff-file-change--plain-modes
+                            agent-q-diff-white-space-free))
+              (not (seq-intersection '(create delete link)
+                                     (mapcar #'car (agent-q-diff-file-change-operations
+                                                    change))))))))
 
 (defun agent-q-diff-file-change-is-detached (change)
   "Return non-nil if the target of CHANGE is a text, not a file."

@@ -1178,7 +1178,8 @@
                  "\n")))
 
 (ert-deftest aqd-white-space-real-edits-are-hunks-of-their-own ()
-  (let* ((original (aqd-white-space-lines "  " nil))
+  (let* ((agent-q-diff-white-space-free '("txt"))
+         (original (aqd-white-space-lines "  " nil))
          (both '((7 . "other(7);") (33 . "other(33);")))
          (modified (aqd-white-space-lines "    " both)))
     (aqd-with-review original modified
@@ -1210,7 +1211,8 @@
       (should (equal (aqd-progress) "0/1 applied, 0 rejected, 1 pending")))))
 
 (ert-deftest aqd-white-space-words-are-accepted-without-it ()
-  (let* ((original (aqd-white-space-lines "  " nil))
+  (let* ((agent-q-diff-white-space-free '("txt"))
+         (original (aqd-white-space-lines "  " nil))
          (modified (aqd-white-space-lines "\t" '((7 . "other(7);") (33 . "one(33);\n\ttwo(33);")))))
     (aqd-with-review original modified
       (aqd-goto-hunk 1)
@@ -1408,8 +1410,44 @@ If ORIGINAL is nil, the file is new.  The value is a list of `folded',
           "#!/usr/bin/env python3\nif x:\n    f()\ng()\n")
          ("tool.q" "-*- mode: python -*-\n\nif x:\n    f()\n    g()\n"
           "-*- mode: python -*-\n\nif x:\n    f()\ng()\n")
+         ;; Of another kind, or of none that is known.
+         ("BUILD.bazel" "if x:\n    f()\n    g()\n" "if x:\n    f()\ng()\n")
+         ("x.wsgi" "if x:\n    f()\n    g()\n" "if x:\n    f()\ng()\n")
+         ("CITATION.cff" "a:\n  b: 1\n" "a:\nb: 1\n")
+         ("Gemfile.lock" "GEM\n  a\n" "GEM\n    a\n")
+         ("PKGBUILD" "cat <<E\n  a\nE\n" "cat <<E\na\nE\n")
+         ("x.cypher" "RETURN 'a\n  b'\n" "RETURN 'a\n b'\n")
+         ("x.bat" "set a=b\n" "set a=b  \n")
+         ("x.http" "GET /\nA: b\n" "GET /\n\nA: b\n")
+         ("x.twig" "<pre>\n  a\n" "<pre>\na\n")
+         ("x.jsx" "<pre>a\n  b</pre>\n" "<pre>a\nb</pre>\n")
+         ("x.tsx" "<p>\n  a  b\n</p>\n" "<p>\n  a b\n</p>\n")
+         (".bashrc" "cat <<E\n  a\nE\n" "cat <<E\na\nE\n")
+         (".env" "A=b\n" "A=b  \n")
+         (".c" "a\n" "  a\n")
+         ("x.c.in" "a\n" "  a\n")
+         ("x.txt" "one\ntwo\n" "  one\ntwo\n")
+         ("README" "one\ntwo\n" "  one\ntwo\n")
+         ("a.zig" "x =\n  \\\\a\n" "x =\n  \\\\a  \n")
+         ;; By a mode at its end, or by what it begins with.
+         ("a.c" "if x:\n  f()\n# Local\sVariables:\n# mode: python\n# End:\n"
+          "if x:\n    f()\n# Local\sVariables:\n# mode: python\n# End:\n")
+         ("a.ts" "<?xml version=\"1.0\"?>\n<a>\n b\n</a>\n"
+          "<?xml version=\"1.0\"?>\n<a>\n  b\n</a>\n")
+         ;; Comments that are read.
+         ("a.go" "package a\n// #cgo LDFLAGS: -lx\nimport \"C\"\n"
+          "package a\n// #cgo LDFLAGS: -lx\n\nimport \"C\"\n")
+         ("a.go" "//go:build linux\n\npackage a\n" "//go:build linux\npackage a\n")
+         ;; Characters and symbols of Lisp.
+         ("a.el" "(f ?  x)\n" "(f ? x)\n")
+         ("a.el" "(f ?\tx)\n" "(f ? x)\n")
+         ("a.el" "(f ? \n   x)\n" "(f ?\n   x)\n")
+         ("a.lisp" "(f #\\  x)\n" "(f #\\ x)\n")
+         ("a.lisp" "(f |a  b|)\n" "(f |a b|)\n")
+         ("a.lisp" "(f |a\n  b|)\n" "(f |a\nb|)\n")
+         ("a.clj" "[\\  a]\n" "[\\ a]\n")
          ;; That there is a file.
-         ("disabled" nil "\n")
+         ("disabled.c" nil "\n")
          ;; Line ends.
          ("a.c" "a();" "a();\n")
          ("a.c" "a();\nb();\n" "a();\n\r\nb();\n")))
@@ -1430,10 +1468,31 @@ If ORIGINAL is nil, the file is new.  The value is a list of `folded',
          ("a.lisp" "(let ((a 1))\n\t(f a))\n" "(let ((a 1))\n  (f a))\n")
          ("a.js" "f(`/api/${id}`)\n" "  f(`/api/${id}`)\n")
          ("a.json" "{\n  \"a\": 1\n}\n" "{\n\t\"a\": 1\n}\n")
-         ("a.txt" "one\ntwo\n" "  one\ntwo  \n")))
+         ("A.CPP" "x = a | b\n" "  x = a | b\n")
+         ("a.el" "(f)\n;; Local\sVariables:\n;; indent-tabs-mode: nil\n;; End:\n"
+          "  (f)\n;; Local\sVariables:\n;; indent-tabs-mode: nil\n;; End:\n")))
     (ert-info ((format "%s: %S" name modified))
       (should (equal '(folded accepted rule)
                      (aqd-white-space-taken name original modified))))))
+
+;; Modes of other packages that are used in these files, too.
+(define-derived-mode aqd-white-space-other-mode js-mode "Other")
+
+(ert-deftest aqd-white-space-means-something-unless-name-and-mode-say-otherwise ()
+  "Neither is enough: another mode may be for another language, and so may a name."
+  (pcase-dolist (`(,name ,mode ,is-taken)
+                 '(("a.js" js-mode t) ("a.js" fundamental-mode t) ("a.js" text-mode t)
+                   ("a.js" python-mode nil) ("a.js" aqd-white-space-other-mode nil)
+                   ("a.q" js-mode nil) ("a" js-mode nil)))
+    (ert-info ((format "%s in %s" name mode))
+      (let ((auto-mode-alist `(("" . ,mode))))
+        (should (eq (and is-taken t)
+                    (and (aqd-white-space-taken name "f();\n" "  f();\n") t))))))
+  (let ((agent-q-diff-white-space-free '("q" aqd-white-space-other-mode))
+        (auto-mode-alist '(("" . aqd-white-space-other-mode))))
+    (should (equal '(folded accepted rule)
+                   (aqd-white-space-taken "a.q" "f();\n" "  f();\n")))
+    (should-not (aqd-white-space-taken "a.js" "f();\n" "  f();\n"))))
 
 (provide 'agent-q-diff-edit-test)
 ;;; agent-q-diff-edit-test.el ends here

@@ -136,8 +136,9 @@
 
 (ert-deftest aqd-file-change-hunks-of-a-file-visited-for-them-are-one-undo-step ()
   (aqd-file-change-with-large-file
-    (aqd-in-diff review
-      (agent-q-diff-accept-white-space))
+    (let ((agent-q-diff-white-space-free '("txt")))
+      (aqd-in-diff review
+        (agent-q-diff-accept-white-space)))
     (should (equal (aqd-disk) (aqd-numbered 60 '((5 . "  line 5") (30 . "line 30 ")))))
     (with-current-buffer (find-buffer-visiting aqd-file)
       (undo-boundary)

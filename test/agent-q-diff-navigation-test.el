@@ -195,8 +195,9 @@
 (defmacro aqd-filter-with-review (&rest body)
   "Run BODY in the diff buffer of four hunks, in a window."
   (declare (indent 0) (debug t))
-  `(aqd-with-shown-review aqd-filter-original aqd-filter-modified
-     ,@body))
+  `(let ((agent-q-diff-white-space-free '("txt")))
+     (aqd-with-shown-review aqd-filter-original aqd-filter-modified
+       ,@body)))
 
 (defun aqd-filter-seen ()
   "Return the lines of hunks that are visible, headers and changes only."

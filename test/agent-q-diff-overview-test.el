@@ -208,7 +208,8 @@ Equal changes
   (length (kbd keys)))
 
 (ert-deftest aqd-overview-a-reformatting-with-two-real-edits-takes-six-keys-at-most ()
-  (let ((text (lambda (margin words)
+  (let ((agent-q-diff-white-space-free '("txt"))
+        (text (lambda (margin words)
                 (mapconcat (lambda (n)
                              (format "%scall(%d, %s);\n" margin n
                                      (if (memq n '(120 333)) words "x")))

@@ -1515,6 +1515,7 @@ A hook has begun its record, and nobody has looked at it in this Emacs."
 
 (ert-deftest aqd-own-tool-rules-decide-before-the-tool-runs ()
   (let ((agent-q-diff-policy-rules '((white-space . keep)))
+        (agent-q-diff-white-space-free '("txt"))
         (blank (aqd-numbered 30 '((3 . "line  3"))))
         (both (aqd-numbered 30 '((3 . "line  3") (27 . "x")))))
     (aqd-own-tool-in-repository

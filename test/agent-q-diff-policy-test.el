@@ -28,6 +28,7 @@
   "Run BODY in a repository with RULES, and a log of its own."
   (declare (indent 1) (debug t))
   `(let ((agent-q-diff-policy-rules ,rules)
+         (agent-q-diff-white-space-free '("txt"))
          (agent-q-diff-log-file (make-temp-name
                                  (expand-file-name "aqd-log" temporary-file-directory))))
      (unwind-protect

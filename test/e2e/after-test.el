@@ -91,7 +91,8 @@ Emacs's own locks of files do not count."
 
 (ert-deftest e2e-after-what-rules-decided-is-shown-and-undone-by-keys ()
   (after-with-emacs
-    (e2e-eval '(ignore (setq agent-q-diff-policy-rules
+    (e2e-eval '(ignore (setq agent-q-diff-white-space-free '("txt")
+                             agent-q-diff-policy-rules
                              '((white-space . keep)
                                ((files . "*.lock") . (reject . "run the tool"))))))
     (let ((written (aqd-numbered 30 '((3 . "line  3") (27 . "much")))))

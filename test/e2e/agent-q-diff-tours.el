@@ -453,7 +453,7 @@ If IS-RENAMED is non-nil, it is another name; CHANGES are as for `tours-lines'."
 ;;;; White space
 
 (screens-define-tour white-space
-  (nil nil (tours-propose "target" (tours-lines 40)
+  (nil nil (tours-propose "target.c" (tours-lines 40)
                           (tours-lines 40 5 "LINE 5" 20 "  line 20" 35 "line\t35")
                           "Indent"))
   ("white-space" nil "C-x 1")

@@ -147,6 +147,8 @@
 
 (ert-deftest e2e-keys-find-hide-and-fold ()
   (e2e-with-emacs
+    ;; For a name without extension.
+    (e2e-eval '(ignore (setq agent-q-diff-white-space-free '(""))))
     (e2e-propose 'key 'call (e2e-proposal "target" :modified
                                           (string-replace "line 20\n" "  line 20\n"
                                                           (e2e-text 5 35))))

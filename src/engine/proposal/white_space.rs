@@ -6,12 +6,12 @@
 //! have the same words, with blanks between them where the other has some; only blanks at the ends
 //! differ, or those between words if nothing can be a string there. Blank lines come or go. Nothing
 //! counts below a line after which a string may go on, or that is continued. No language is known
-//! here: where one reads white space, as Python does, callers leave the whole file out.
+//! here: callers leave out all files but those in languages that are known to ignore white space.
 
 use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput};
-use memchr::memmem::find;
+use memchr::memmem::{find, find_iter};
 
 use crate::diff::{Edit, Group, HeadingRule};
 use crate::patch::hunk::{Hunk, LineKind};
@@ -144,8 +144,12 @@ impl Proposal {
     }
 }
 
-/// Returns whether `text` says in which language it is, so that its file's name need not: as a script,
-/// or by a mode for Emacs in one of its first two lines.
+/// How many bytes at the end of a text may have local variables for Emacs, which reads 3000 characters.
+const MAX_LEN_OF_VARIABLES: usize = 12_000;
+
+/// Returns whether `text` says in which language it is, so that its file's name need not: as a script or
+/// as XML, by a mode for Emacs in one of its first two lines or among local variables at its end, or by
+/// what only Go reads, to which the lines next to it matter.
 fn names_its_language(text: &Text) -> bool {
     let has_mode = |line: &[u8]| {
         let start = find(line, b"-*-").map(|at| at + 3);
@@ -153,9 +157,35 @@ fn names_its_language(text: &Text) -> bool {
         let settings = rest
             .as_deref()
             .and_then(|rest| Some(&rest[..find(rest, b"-*-")?]));
-        settings.is_some_and(|all| find(all, b"mode:").is_some() || !all.contains(&b':'))
+        settings.is_some_and(|all| sets_mode(all) || !all.contains(&b':'))
     };
-    text.bytes().starts_with(b"#!") || text.lines(0..text.len().min(2)).any(has_mode)
+    let bytes = text.bytes();
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let end = bytes[bytes.len().saturating_sub(MAX_LEN_OF_VARIABLES)..].to_ascii_lowercase();
+    let variables = find(&end, b"local variables:").map(|at| &end[at..]);
+    bytes.starts_with(b"#!")
+        || bytes.trim_ascii_start().starts_with(b"<")
+        || text.lines(0..text.len().min(2)).any(has_mode)
+        || variables.is_some_and(sets_mode)
+        || GO_DIRECTIVES.iter().any(|mark| find(bytes, mark).is_some())
+}
+
+/// Comments of Go that are read by where they begin, or by whether a blank line is next to them.
+const GO_DIRECTIVES: [&[u8]; 5] = [
+    b"import \"C\"",
+    b"//go:",
+    b"// +build",
+    b"//export ",
+    b"//line ",
+];
+
+/// Returns whether `settings`, in lower case, give the variable `mode` a value.
+fn sets_mode(settings: &[u8]) -> bool {
+    let is_in_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    find_iter(settings, b"mode").any(|at| {
+        !settings[..at].last().is_some_and(is_in_name)
+            && settings[at + 4..].trim_ascii_start().starts_with(b":")
+    })
 }
 
 /// Lines of two texts.
@@ -263,18 +293,25 @@ fn is_continued(body: &[u8]) -> bool {
     without_margins(body).ends_with(b"\\")
 }
 
+/// What may make text of the blanks on its line: quotes, what begins a character or a symbol in Lisp or a
+/// comment, and slashes, as of a regular expression.
+const TEXT: &[u8] = b"\"'`\\/?$|#";
+
 /// Returns whether the lines `old` and `new` have the same words, with blanks between the same of them,
 /// and so that these blanks mean nothing: they differ only around what is there, or nothing there can
-/// be part of a string, a regular expression or a comment.
+/// be part of a string, a character, a regular expression or a comment.
 fn is_same_but_for_blanks(old: &[u8], new: &[u8]) -> bool {
     let ((old, old_end), (new, new_end)) = (body(old), body(new));
     let words = |body| <[u8]>::split(body, is_blank).filter(|word| !word.is_empty());
     let inside = without_margins(old);
     let has_same_inside = inside == without_margins(new);
-    let may_be_text = |byte: &u8| matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b'/');
+    let has_text = inside.iter().any(|byte| TEXT.contains(byte));
+    // A blank at the end is a character in Lisp there.
+    let has_same_end = !inside.ends_with(b"?") || old.ends_with(b"?") && new.ends_with(b"?");
     old_end == new_end
         && !is_continued(old)
-        && (has_same_inside || words(old).eq(words(new)) && !inside.iter().any(may_be_text))
+        && has_same_end
+        && (has_same_inside || words(old).eq(words(new)) && !has_text)
 }
 
 /// Returns whether the changed lines of `hunk` are the same without white space.
@@ -382,6 +419,17 @@ mod tests {
             ("c = ' ';\n", "c = '  ';\n"),
             ("/a  b/.test(x)\n", "/a b/.test(x)\n"),
             ("(f ?\\ x)\n", "(f ?\\  x)\n"),
+            ("(f ?  x)\n", "(f ? x)\n"),
+            ("(f ? \n x)\n", "(f ?\n x)\n"),
+            ("(f ?\tx)\n", "(f ? x)\n"),
+            ("(f '|a  b|)\n", "(f '|a b|)\n"),
+            ("(f |a  b|)\n", "(f |a b|)\n"),
+            ("(f |a\n  b|)\n", "(f |a\n b|)\n"),
+            ("(f #\\  x)\n", "(f #\\ x)\n"),
+            ("(f #\\ \n x)\n", "(f #\\\n x)\n"),
+            ("f($  , x)\n", "f($ , x)\n"),
+            ("(f #<<E\n  a\nE\n)\n", "(f #<<E\n a\nE\n)\n"),
+            ("#include <a  b.h>\n", "#include <a b.h>\n"),
             ("///  x\n", "///      x\n"),
             // Strings over lines, and lines that go on.
             ("s = `\n  a`;\n", "s = `\n    a`;\n"),
@@ -431,6 +479,12 @@ mod tests {
             "#!/usr/bin/env python3\n",
             "# -*- Python -*-\n",
             "\n# -*- coding: utf-8; Mode: Python -*-\n",
+            "a\n// Local\x20Variables:\n// mode: python\n// End:\n",
+            "a\n/* local\x20variables:\n   tab-width: 4\n   Mode : python */\n",
+            "<?xml version=\"1.0\"?>\n<TS>\n",
+            "\u{feff}<!DOCTYPE TS>\n",
+            "package a\n\n// #cgo LDFLAGS: -lx\nimport \"C\"\n",
+            "//go:build linux\n\npackage a\n",
         ] {
             assert!(names(text), "{text}");
         }
@@ -438,7 +492,11 @@ mod tests {
             "",
             "a\n",
             ";;; a.el -*- lexical-binding: t; -*-\n",
+            ";;; a.el -*- indent-tabs-mode: nil -*-\n",
             "a -*- b\n",
+            "a\n;; Local\x20Variables:\n;; indent-tabs-mode: nil\n;; End:\n",
+            "mode: x\nLocal\x20Variables\n",
+            "// go: on\n",
         ] {
             assert!(!names(text), "{text}");
         }

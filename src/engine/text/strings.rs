@@ -1,10 +1,10 @@
-//! Lines after which a string may go on, so that what looks like indentation may be text.
+//! Lines after which a string, or a symbol, may go on, so that what looks like indentation may be text.
 //!
 //! No language is known here. A line is taken to end outside any string that it begins only if that
 //! holds however quotes, escapes and comments are read; so a line that is called open often is not.
 
-use memchr::memchr2;
 use memchr::memmem::find;
+use memchr::{memchr_iter, memchr2};
 
 use super::Text;
 
@@ -22,7 +22,7 @@ pub fn first_open_line(text: &Text) -> usize {
 }
 
 fn may_leave_open(line: &[u8]) -> bool {
-    if find(line, b"'''").is_some() {
+    if find(line, b"'''").is_some() || find(line, b"#<").is_some() || opens_symbol(line) {
         return true;
     }
     if memchr2(b'"', b'`', line).is_none() {
@@ -43,6 +43,21 @@ fn may_leave_open(line: &[u8]) -> bool {
         || find(line, b"\"\"\"").is_some()
         || n_back > 0 && is_after_slash(line)
         || DOUBTFUL.iter().any(|mark| find(line, mark).is_some())
+}
+
+/// Returns whether a symbol of Lisp in bars may go on after `line`: there is a bar that has no second one,
+/// and one that begins a word. `A | B` of other languages begins none.
+fn opens_symbol(line: &[u8]) -> bool {
+    let bars: Vec<usize> = memchr_iter(b'|', line).collect();
+    let begins_word = |&at: &usize| {
+        let before = line[..at].last().copied().unwrap_or(b' ');
+        let after = line.get(at + 1).copied().unwrap_or(b' ');
+        matches!(
+            before,
+            b' ' | b'\t' | b'(' | b'[' | b'\'' | b'`' | b',' | b'@' | b':'
+        ) && !matches!(after, b' ' | b'\t' | b'\r' | b'\n' | b'|' | b'=')
+    };
+    !bars.len().is_multiple_of(2) && bars.iter().any(begins_word)
 }
 
 /// Returns how many quotes of `line` are after a backslash that is not itself after one.
@@ -76,6 +91,10 @@ mod tests {
             "(defun f () \"Doc, isn't it.\" x)",
             "fn f<'a>(x: &'a str) {",
             "#include \"a.h\"",
+            "x = A | B",
+            "  | Foo",
+            "list.map(|x| x + 1)",
+            "if (a || b)",
         ] {
             assert!(!may_leave_open(line.as_bytes()), "{line}");
         }
@@ -100,6 +119,9 @@ mod tests {
             "s = 'a\"' + \"b",
             "x = \"`\" + `",
             "/[`]/.test(`",
+            "(f '|a",
+            "|a| |b",
+            "(f #<<END",
         ] {
             assert!(may_leave_open(line.as_bytes()), "{line}");
         }
