@@ -43,10 +43,14 @@
   "Accept the change of `agents-turns--start'."
   (agents-decide "a.txt" "C-c C-c"))
 
-(defun agents-turns--queue (client text)
-  "Have the agent of CLIENT told TEXT, as if a review were finished now."
-  (e2e-eval `(agent-q-diff-module-queue-message ,(e2e-path "project") (list ,(agents-name client))
-                                                ,text nil)))
+(defun agents-turns--say (text)
+  "Say TEXT about line 7 of a.txt, as if in a review that is finished now."
+  (e2e-eval `(with-current-buffer (find-file-noselect ,(e2e-path "project/a.txt"))
+               (goto-char (point-min))
+               (forward-line 6)
+               (agent-q-diff-comment-file ,text)
+               (kill-buffer)
+               nil)))
 
 (defun agents-turns--recorded ()
   "Return the recorded turns as lists (AGENT TITLE IS-OVER)."
@@ -91,8 +95,8 @@
 
 (defun agents-turns-a-message-is-read-beside-the-next-prompt-and-once (client)
   "Check that CLIENT reads a message beside its next prompt only."
-  (let ((text "Rename x (1), please.\nAnd y."))
-    (agents-turns--queue client text)
+  (let ((text "Rename x (1), please."))
+    (agents-turns--say text)
     (agents-turns--start client)
     (agents-turns--decide)
     (agents-end)
@@ -110,7 +114,7 @@
 opencode reads that beside its next prompt."
   (agents-turns--start client)
   (agents-go "a.txt")
-  (agents-turns--queue client "Take line 7 out.")
+  (agents-turns--say "Take line 7 out.")
   (agents-turns--decide)
   (agents-end)
   (let* ((told (agents-turns--told))
@@ -144,14 +148,15 @@ opencode does not wait."
   (e2e-press "C-c C-c")
   (if (equal client "opencode")
       (e2e-see "opencode has ended: [12] files? to review")
-    (agents-go "2 files")
+    ;; The change of a.txt was decided before it was made.
+    (agents-go "b.txt")
     ;; Its turn is over, so that what is rejected is taken out at once.
     (should (equal '(t) (mapcar #'caddr (agents-turns--recorded))))
     (should (process-live-p agents--client))
     (e2e-press "c")
     (e2e-type "keep line 5")
-    (e2e-press "RET r a q")
-    (e2e-wait-for (equal (e2e-text) (agents-bytes "a.txt"))))
+    (e2e-press "RET r q")
+    (e2e-wait-for (not (file-exists-p (e2e-path "project/b.txt")))))
   (agents-end)
   (e2e-wait-for (seq-every-p #'caddr (agents-turns--recorded)))
   (should (equal (if (equal client "opencode") '("Begin.") '("Begin." "Begin."))
