@@ -135,9 +135,9 @@ fn begin_project(env: &Env, folder: Value) -> Result<()> {
 /// member that is a string is a sentence about the record itself, without its
 /// last period.
 ///
-/// BY is who has moved HEAD since the last call, if it has moved, and
-/// brought back files: `user', `agent', or nil if nobody knows; then that it
-/// has moved is asked by `agent-q-diff-module-moved' later.
+/// BY is who has made the commits that HEAD has got since the last call: `user',
+/// `agent', or nil if nobody was asked; `agent-q-diff-module-moved' says whether
+/// to ask.
 #[defun]
 fn pending<'e>(env: &'e Env, folder: Value<'e>, by: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {

@@ -43,7 +43,8 @@ pub(crate) fn look_with_git(
         in_head,
         in_index,
     } = found?;
-    let tips = tips?;
+    let (away, here): (Vec<Tip>, Vec<Tip>) =
+        tips?.into_iter().partition(|tip| is_elsewhere(git, tip));
     let large = left_out.iter().filter(|(_, n)| *n == 1);
     let large: Vec<Vec<u8>> = large.map(|(path, _)| path.clone()).collect();
     let (pending, unknown, too_large, by_others) = store.change(|ledger, store| {
@@ -83,9 +84,9 @@ pub(crate) fn look_with_git(
         };
         if ledger.base() == head.as_deref() {
             if is_at_work(ledger) {
-                by_others.extend(commits_of_turn(git, ledger, head.as_deref(), &tips)?);
+                by_others.extend(commits_of_turn(git, ledger, head.as_deref(), &here)?);
             }
-            note_tips(git, ledger, store.folder(), (head, tips));
+            note_tips(git, ledger, store.folder(), (away, here), head);
         }
         ledger.end_turns(|turn| !is_alive(turn));
         Ok::<_, ProjectError>((pending, unknown, disk.large, by_others))
@@ -121,43 +122,40 @@ fn is_elsewhere(git: &Git, tip: &Tip) -> bool {
 }
 
 /// Returns the commits that were made since the last look, when an agent was in its turn: those of HEAD, and
-/// of branches that are not checked out elsewhere. What it has pushed is among them.
+/// of the branches among `here`, which are not checked out elsewhere. What it has pushed is among them.
 fn commits_of_turn(
     git: &Git,
     ledger: &Ledger,
     head: Option<&str>,
-    tips: &[Tip],
+    here: &[Tip],
 ) -> Result<Vec<String>, ProjectError> {
     if ledger.tips().is_empty() {
         return Ok(Vec::new());
     }
-    let here = tips
-        .iter()
-        .filter(|tip| tip.is_branch && !is_elsewhere(git, tip));
+    let here = here.iter().filter(|tip| tip.is_branch);
     let here = here.map(|tip| tip.commit.as_str()).chain(head);
     let known = ledger.tips().iter().map(String::as_str);
     Ok(git.new_commits(here, known, false)?)
 }
 
-/// Records the commits that exist at this look. While an agent is in a turn, here or elsewhere, branches that
-/// are checked out elsewhere may have its commits, and wait.
+/// Records that `head` and the tips exist at this look. While an agent is in a turn, here or elsewhere, those
+/// of branches that are checked out elsewhere, `away`, may be its commits, and wait.
 fn note_tips(
     git: &Git,
     ledger: &mut Ledger,
     folder: &Path,
-    (head, tips): (Option<String>, Vec<Tip>),
+    (away, here): (Vec<Tip>, Vec<Tip>),
+    head: Option<String>,
 ) {
-    let is_new = |tip: &Tip| is_elsewhere(git, tip) && !ledger.tips().contains(&tip.commit);
-    let waits = tips.iter().any(is_new)
+    let is_new = |tip: &Tip| !ledger.tips().contains(&tip.commit);
+    let waits = away.iter().any(is_new)
         && (is_at_work(ledger) || {
             let stores = Elsewhere::read(git, ledger, folder).stores;
             stores.iter().any(|store| is_at_work(store.ledger()))
         });
-    let known = tips
-        .into_iter()
-        .filter(|tip| !(waits && is_elsewhere(git, tip)));
-    let known: Vec<String> = known.map(|tip| tip.commit).chain(head).collect();
-    ledger.note_tips(known);
+    let away = away.into_iter().filter(|_| !waits);
+    let known: Vec<String> = here.into_iter().chain(away).map(|tip| tip.commit).collect();
+    ledger.note_tips(known.into_iter().chain(head));
 }
 
 /// What the working trees of a repository know of commits that the user did not make.

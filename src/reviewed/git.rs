@@ -23,7 +23,7 @@ use crate::{Digest, Version, tree};
 mod commits;
 mod index;
 
-pub use commits::Tip;
+pub use commits::{Commit, Tip};
 
 pub use index::Indexed;
 
@@ -565,26 +565,6 @@ impl Git {
             Err(GitError::Failed { .. }) => Ok(None),
             Err(error) => Err(error),
         }
-    }
-
-    /// Returns the first lines of the latest commits that `new` has and `old` has not, at most `n_most`.
-    ///
-    /// # Errors
-    ///
-    /// [`GitError`], also if a commit is gone.
-    pub fn subjects(
-        &self,
-        old: Option<&str>,
-        new: &str,
-        n_most: usize,
-    ) -> Result<Vec<String>, GitError> {
-        let n_most = format!("-n{n_most}");
-        let mut arguments = vec!["log", "--format=%h %s", &n_most, "--no-show-signature", new];
-        let not_old = old.map(|old| format!("^{old}"));
-        arguments.extend(not_old.as_deref());
-        let answer = self.run(&arguments, b"")?;
-        let answer = String::from_utf8_lossy(&answer);
-        Ok(answer.lines().map(str::to_owned).collect())
     }
 
     /// Returns what each of `paths` is in `commit`, in their order; `known` has what is known of that, as

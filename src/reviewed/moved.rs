@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::git::Git;
+use crate::git::{Commit, Git};
 use crate::{Ledger, ProjectError};
 
 /// Most commits of others that touch a path and are told apart from the user's. If there are more, all that
@@ -23,9 +23,6 @@ pub(crate) struct Moved {
     /// For each path, the commits by others that touch it, each with its parents.
     others: HashMap<Vec<u8>, Vec<Commit>>,
 }
-
-/// The name of a commit, and those of its parents.
-pub(crate) type Commit = (String, Vec<String>);
 
 impl Moved {
     /// Asks git for the commits by which HEAD has moved from the base of `ledger` to `head`. `others` has

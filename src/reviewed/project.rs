@@ -314,7 +314,7 @@ impl Project {
             let base = git.merge_base(&commit)?;
             commit = base.ok_or_else(|| ProjectError::NothingInCommon(revision.to_owned()))?;
         }
-        let name = git.subjects(None, &commit, 1)?.join("");
+        let name = git.subjects(std::slice::from_ref(&commit))?.join("");
         let Bounded {
             head,
             dirty,
@@ -643,7 +643,7 @@ impl Project {
         }
         Ok(Some(Question {
             n_commits: new.len(),
-            subjects: git.subjects_of(&new[..new.len().min(n_most)])?,
+            subjects: git.subjects(&new[..new.len().min(n_most)])?,
             paths,
         }))
     }

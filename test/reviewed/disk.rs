@@ -719,12 +719,7 @@ fn the_question_names_the_commits_and_the_files_that_it_is_about() {
 fn what_an_agent_committed_in_another_working_tree_is_not_reviewed_by_a_merge() {
     let folder = repository();
     let folder = folder.path();
-    let elsewhere = tempfile::tempdir().unwrap();
-    let tree = elsewhere.path().join("tree");
-    git(
-        folder,
-        &["worktree", "add", "-qb", "agent", tree.to_str().unwrap()],
-    );
+    let (_elsewhere, tree) = working_tree(folder);
     let mut project = Project::open(&tree).unwrap();
     project.look_unasked().unwrap();
     project.begin_turn("Codex", "s", "", None).unwrap();
@@ -765,12 +760,7 @@ fn what_an_agent_committed_on_another_branch_is_not_reviewed_by_a_merge() {
 fn what_was_reviewed_in_another_working_tree_stays_so_when_it_is_merged() {
     let folder = repository();
     let folder = folder.path();
-    let elsewhere = tempfile::tempdir().unwrap();
-    let tree = elsewhere.path().join("tree");
-    git(
-        folder,
-        &["worktree", "add", "-qb", "agent", tree.to_str().unwrap()],
-    );
+    let (_elsewhere, tree) = working_tree(folder);
     let mut project = Project::open(&tree).unwrap();
     project.look_unasked().unwrap();
     project.begin_turn("Codex", "s", "", None).unwrap();
@@ -779,6 +769,15 @@ fn what_was_reviewed_in_another_working_tree_stays_so_when_it_is_merged() {
     project.mark_reviewed(&[b"f".to_vec()]).unwrap();
     git(folder, &["merge", "-q", "agent"]);
     assert_eq!(unasked(folder), ["f"; 0]);
+}
+
+/// Returns a working tree of the repository `folder` elsewhere, with the new branch `agent`, and what holds it.
+fn working_tree(folder: &Path) -> (TempDir, PathBuf) {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let tree = elsewhere.path().join("tree");
+    let name = tree.to_str().unwrap();
+    git(folder, &["worktree", "add", "-qb", "agent", name]);
+    (elsewhere, tree)
 }
 
 /// Runs `act` in a turn of an agent in `folder`.
@@ -827,10 +826,7 @@ fn what_an_agent_committed_in_a_working_tree_that_it_made_is_not_reviewed_by_a_m
 fn what_an_agent_may_have_committed_elsewhere_is_asked_about_while_its_turn_is_open() {
     let folder = repository();
     let folder = folder.path();
-    let elsewhere = tempfile::tempdir().unwrap();
-    let tree = elsewhere.path().join("tree");
-    let name = tree.to_str().unwrap();
-    git(folder, &["worktree", "add", "-qb", "agent", name]);
+    let (_elsewhere, tree) = working_tree(folder);
     let mut project = Project::open(&tree).unwrap();
     project.look_unasked().unwrap();
     project.begin_turn("Codex", "s", "", None).unwrap();

@@ -17,6 +17,9 @@ pub struct Tip {
     pub folder: Option<PathBuf>,
 }
 
+/// The name of a commit, and those of its parents.
+pub type Commit = (String, Vec<String>);
+
 /// A commit, and paths that it touches.
 pub type Touched = (String, Vec<Vec<u8>>);
 
@@ -108,11 +111,7 @@ impl Git {
     /// # Errors
     ///
     /// [`GitError`], also if a commit is gone.
-    pub fn commits_between(
-        &self,
-        old: Option<&str>,
-        new: &str,
-    ) -> Result<Vec<(String, Vec<String>)>, GitError> {
+    pub fn commits_between(&self, old: Option<&str>, new: &str) -> Result<Vec<Commit>, GitError> {
         let not_old = old.map(|old| format!("^{old}"));
         let mut arguments = vec!["rev-list", "--parents", new];
         arguments.extend(not_old.as_deref());
@@ -130,7 +129,7 @@ impl Git {
     /// # Errors
     ///
     /// [`GitError`], also if a commit is gone.
-    pub fn subjects_of(&self, commits: &[String]) -> Result<Vec<String>, GitError> {
+    pub fn subjects(&self, commits: &[String]) -> Result<Vec<String>, GitError> {
         let mut arguments = vec!["log", "--format=%h %s", "--no-show-signature"];
         arguments.push("--no-walk=unsorted");
         arguments.extend(commits.iter().map(String::as_str));
