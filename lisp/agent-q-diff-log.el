@@ -8,8 +8,8 @@
 
 ;; The log has one JSON object per line, in a file that only the user can
 ;; read, since diffs contain parts of the user's files.  Several Emacsen may
-;; write at once: each line is written by one write(2) to a file opened with
-;; O_APPEND, as `write-region' does when it appends bytes.
+;; write at once: who writes a line, or rotates the log, holds a lock.  (One
+;; write(2) with O_APPEND does not suffice: others see it when half is written.)
 ;;
 ;; Recording never disturbs the caller: it asks nothing, signals nothing,
 ;; and reports a failure only once.
@@ -207,30 +207,30 @@ In a buffer it is no garbage, which a long diff as a string would be."
 (defconst agent-q-diff-log--max-lock-age 60
   "Age in seconds from which on a lock is taken to be that of a dead Emacs.")
 
-(defun agent-q-diff-log--rotate ()
-  "Rotate the log, which is full, unless another Emacs is just doing so.
-The lock is a directory, since only one process can create it."
-  (let ((lock (concat agent-q-diff-log-file ".lock")))
-    (when (time-less-p agent-q-diff-log--max-lock-age
-                       (time-since (or (file-attribute-modification-time
-                                        (file-attributes lock))
-                                       (current-time))))
-      (ignore-errors (delete-directory lock)))
-    (when (ignore-errors (make-directory lock) t)
-      (unwind-protect
-          ;; Another Emacs may have done it before we got the lock.
-          (when (agent-q-diff-log--full-p
-                 (agent-q-diff-log--size agent-q-diff-log-file))
-            (agent-q-diff-log--shift))
-        (delete-directory lock)))))
+(defun agent-q-diff-log--lock (lock)
+  "Create the directory LOCK, which only one process can, and return non-nil.
+While another Emacs has it, wait, but at most a second: a log with a torn
+line is better than a missing entry, and than an Emacs that hangs."
+  (let ((n-tries 500)
+        (locked nil))
+    (while (and (not (setq locked (ignore-errors (make-directory lock) t)))
+                (> n-tries 0)
+                (file-exists-p lock))
+      (when (time-less-p agent-q-diff-log--max-lock-age
+                         (time-since (or (file-attribute-modification-time
+                                          (file-attributes lock))
+                                         (current-time))))
+        (ignore-errors (delete-directory lock)))
+      (setq n-tries (1- n-tries))
+      (sleep-for 0.002))
+    locked))
 
 (defvar agent-q-diff-log--end nil
   "Where the last entry ended that this Emacs wrote, (FILE . SIZE).")
 
 (defun agent-q-diff-log--torn-p (file size)
   "Return non-nil if FILE, of SIZE bytes, has no newline at its end.
-Then somebody crashed while writing it.  If another Emacs rotates FILE
-meanwhile, the answer does not matter."
+Then somebody crashed while writing it."
   (and (> size 0)
        (not (equal agent-q-diff-log--end (cons file size)))
        (with-temp-buffer
@@ -249,20 +249,26 @@ meanwhile, the answer does not matter."
       (with-file-modes #o700
         (make-directory (file-name-directory file) t)))
     (agent-q-diff-file-check-regular file)
-    (let ((size (agent-q-diff-log--size file)))
-      (when (agent-q-diff-log--full-p size)
-        ;; A log that is too long is better than a missing entry.
-        (ignore-errors (agent-q-diff-log--rotate))
-        (setq size (agent-q-diff-log--size file)))
-      (agent-q-diff-base-with-work-buffer
-        (when (agent-q-diff-log--torn-p file size)
-          (insert "\n"))
-        (agent-q-diff-log--insert plist)
-        (let ((coding-system-for-write (agent-q-diff-log--coding)))
-          (with-file-modes #o600
-            (write-region nil nil file t 'silent)))
-        (setq agent-q-diff-log--end
-              (cons file (+ size (1- (position-bytes (point-max))))))))))
+    (agent-q-diff-base-with-work-buffer
+      (agent-q-diff-log--insert plist)
+      (let* ((lock (concat file ".lock"))
+             (locked (agent-q-diff-log--lock lock)))
+        (unwind-protect
+            (let ((size (agent-q-diff-log--size file)))
+              (when (and locked (agent-q-diff-log--full-p size))
+                ;; A log that is too long is better than a missing entry.
+                (ignore-errors (agent-q-diff-log--shift))
+                (setq size (agent-q-diff-log--size file)))
+              (when (agent-q-diff-log--torn-p file size)
+                (goto-char (point-min))
+                (insert "\n"))
+              (let ((coding-system-for-write (agent-q-diff-log--coding)))
+                (with-file-modes #o600
+                  (write-region nil nil file t 'silent)))
+              (setq agent-q-diff-log--end
+                    (cons file (+ size (1- (position-bytes (point-max)))))))
+          (when locked
+            (delete-directory lock)))))))
 
 (defun agent-q-diff-log--coding ()
   "Return the coding system for writing the current buffer as UTF-8.
