@@ -16,9 +16,9 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
-(require 'tabulated-list)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-views)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
@@ -119,7 +119,7 @@ The paths are those in ROUND."
   (when-let ((list (get-buffer agent-q-diff-comments--list-name)))
     (with-current-buffer list
       (when (file-equal-p root default-directory)
-        (tabulated-list-print t)))))
+        (agent-q-diff-views-update)))))
 
 (add-hook 'agent-q-diff-told-changed-functions #'agent-q-diff-comments--show)
 
@@ -255,7 +255,8 @@ If that is nothing, it is closed."
   (let* ((kind (agent-q-diff-comment-kind one))
          (before (agent-q-diff-comment-text one))
          (text (agent-q-diff-comments--read
-                kind (format "%s (empty to close it)" (agent-q-diff-comments--name one))
+                kind (format "%s (empty to close it)"
+                             (agent-q-diff-visible (agent-q-diff-comments--name one)))
                 before)))
     (cond
      ((string-blank-p text) (agent-q-diff-comments--close root one))
@@ -268,15 +269,13 @@ If that is nothing, it is closed."
 
 (defun agent-q-diff-comments--name (one)
   "Return words for where ONE, an `agent-q-diff-comment', is."
-  (let ((path (agent-q-diff-comment-path one))
+  (let ((path (agent-q-diff-engine-text (agent-q-diff-comment-path one)))
         (line (agent-q-diff-comment-line one)))
     (cond
      ((string-empty-p path) "all of it")
      ((eq 'old (agent-q-diff-comment-side one))
-      (format "%s, old line %d" (agent-q-diff-visible (agent-q-diff-engine-text path))
-              (1+ (agent-q-diff-comment-was one))))
-     (t (concat (agent-q-diff-visible (agent-q-diff-engine-text path))
-                (if line (format ":%d" (1+ line)) ""))))))
+      (format "%s, old line %d" path (1+ (agent-q-diff-comment-was one))))
+     (t (concat path (if line (format ":%d" (1+ line)) ""))))))
 
 (defun agent-q-diff-comments--close (root one)
   "Close ONE, an `agent-q-diff-comment' in the project at ROOT."
@@ -341,39 +340,41 @@ Signal an error if its lines cannot be commented on."
       "stale"
     (symbol-name (agent-q-diff-comment-state one))))
 
-(defun agent-q-diff-comments--entries ()
-  "Return the entries of the list of this buffer's project."
+(defun agent-q-diff-comments--rows ()
+  "Return the rows of the list of this buffer's project."
   (mapcar
    (lambda (one)
      (list (agent-q-diff-comment-id one)
-           (vector (number-to-string (agent-q-diff-comment-id one))
-                   (agent-q-diff-comments--state one)
-                   (concat (agent-q-diff-comments--name one)
-                           (if (agent-q-diff-comment-is-unsure one) "?" ""))
-                   (agent-q-diff-visible
-                    (concat (if (eq 'question (agent-q-diff-comment-kind one)) "(question) " "")
-                            (agent-q-diff-engine-text (agent-q-diff-comment-text one))
-                            (mapconcat (pcase-lambda (`(,who . ,text))
-                                         (format "  %s: %s" who (agent-q-diff-engine-text text)))
-                                       (agent-q-diff-comment-replies one) ""))))))
+           (agent-q-diff-comment-id one)
+           (agent-q-diff-comments--state one)
+           (string-join (seq-uniq (mapcar #'agent-q-diff-round-agent-of
+                                          (agent-q-diff-comment-to one)))
+                        ", ")
+           (concat (agent-q-diff-comments--name one)
+                   (if (agent-q-diff-comment-is-unsure one) "?" ""))
+           (concat (if (eq 'question (agent-q-diff-comment-kind one)) "(question) " "")
+                   (agent-q-diff-engine-text (agent-q-diff-comment-text one))
+                   (mapconcat (pcase-lambda (`(,who . ,text))
+                                (format "  %s: %s" who (agent-q-diff-engine-text text)))
+                              (agent-q-diff-comment-replies one) ""))))
    (agent-q-diff-engine-call #'agent-q-diff-module-comments default-directory nil)))
 
 (defun agent-q-diff-comments--listed ()
-  "Return the comment at point in the list, or signal that there is none."
-  (let ((id (tabulated-list-get-id)))
+  "Return the comment at point in the list, as it is now, or signal an error."
+  (let ((id (agent-q-diff-views-here)))
     (or (seq-find (lambda (one) (eql id (agent-q-diff-comment-id one)))
                   (agent-q-diff-engine-call #'agent-q-diff-module-comments
                                             default-directory nil))
-        (user-error "No comment is listed here"))))
+        (user-error "This comment is closed; g updates the list"))))
 
 (defun agent-q-diff-comments--all-of (one)
   "Return all that is said in ONE, an `agent-q-diff-comment', for the echo area."
-  (concat (format "You: %s" (agent-q-diff-visible
-                             (agent-q-diff-engine-text (agent-q-diff-comment-text one))))
-          (mapconcat (pcase-lambda (`(,who . ,text))
-                       (format "\n%s: %s" (agent-q-diff-visible who)
-                               (agent-q-diff-visible (agent-q-diff-engine-text text))))
-                     (agent-q-diff-comment-replies one) "")))
+  (mapconcat (pcase-lambda (`(,who . ,text))
+               (format "%s: %s" (agent-q-diff-visible who)
+                       (agent-q-diff-visible (agent-q-diff-engine-text text))))
+             (cons (cons "You" (agent-q-diff-comment-text one))
+                   (agent-q-diff-comment-replies one))
+             "\n"))
 
 (defun agent-q-diff-comments-visit ()
   "Go to the lines of the comment at point, and show all that is said in it."
@@ -406,35 +407,19 @@ Signal an error if its lines cannot be commented on."
 (defun agent-q-diff-comments-close ()
   "Close the comment at point: it is not shown, nor told, any more."
   (interactive)
-  (let ((line (line-number-at-pos)))
-    (agent-q-diff-comments--close default-directory (agent-q-diff-comments--listed))
-    ;; The list has a line less.
-    (goto-char (point-min))
-    (forward-line (1- line))))
+  (agent-q-diff-comments--close default-directory (agent-q-diff-comments--listed)))
 
-(defvar agent-q-diff-comments-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map "\r" #'agent-q-diff-comments-visit)
-    (define-key map "e" #'agent-q-diff-comments-edit)
-    (define-key map "k" #'agent-q-diff-comments-close)
-    map)
-  "Keymap of the list of comments.")
-
-(define-derived-mode agent-q-diff-comments-mode tabulated-list-mode "Comments"
+(agent-q-diff-views-define agent-q-diff-comments-mode "Comments"
   "Major mode of the list of comments in a project.
-\\<agent-q-diff-comments-mode-map>\\[agent-q-diff-comments-visit] goes to the lines, \
-\\[agent-q-diff-comments-edit] changes what is said, and \\[agent-q-diff-comments-close] closes it.
 A comment is open until an agent was told, sent until it has answered, and
 handled until you close it; it is stale if its lines are gone."
-  (setq tabulated-list-format [("Id" 4 agent-q-diff-comments--before-p :right-align t)
-                               ("State" 8 t) ("Where" 24 t) ("Comment" 0 nil)]
-        tabulated-list-sort-key nil
-        tabulated-list-entries #'agent-q-diff-comments--entries)
-  (tabulated-list-init-header))
-
-(defun agent-q-diff-comments--before-p (one other)
-  "Return non-nil if ONE, an entry of the list, was made before OTHER."
-  (< (car one) (car other)))
+  :item "comment"
+  :columns '(("Id" 4 number :right-align t) ("State" 8 t) ("Agent" 11 t) ("Where" 24 t :end t)
+             ("Comment" 0 nil))
+  :rows #'agent-q-diff-comments--rows
+  :keys '(("RET" . agent-q-diff-comments-visit)
+          ("e" . agent-q-diff-comments-edit)
+          ("k" . agent-q-diff-comments-close)))
 
 ;;;###autoload
 (defun agent-q-diff-comments ()
@@ -442,11 +427,8 @@ handled until you close it; it is stale if its lines are gone."
 They are those that you have not closed, over all files, with what agents have
 answered."
   (interactive)
-  (let ((root (car (agent-q-diff-pending-look default-directory))))
-    (pop-to-buffer (get-buffer-create agent-q-diff-comments--list-name))
-    (agent-q-diff-comments-mode)
-    (setq default-directory root)
-    (tabulated-list-print)))
+  (agent-q-diff-views-show agent-q-diff-comments--list-name #'agent-q-diff-comments-mode
+                           (car (agent-q-diff-pending-look default-directory))))
 
 (provide 'agent-q-diff-comments)
 ;;; agent-q-diff-comments.el ends here

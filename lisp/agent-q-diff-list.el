@@ -17,8 +17,8 @@
 ;;; Code:
 
 (require 'seq)
-(require 'tabulated-list)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-views)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
@@ -190,17 +190,17 @@ HUNK counted from 0.  Signal an error if REVIEW is not kept any more."
   (format "%s  %s" (agent-q-diff-session-name review)
           (agent-q-diff-session-directory review)))
 
-(defun agent-q-diff-list--entries ()
-  "Return the entries of the list."
+(defun agent-q-diff-list--rows ()
+  "Return the rows of the list."
   (mapcar (lambda (review)
             (list review
-                  (vector (or (agent-q-diff-session-agent review) "?")
-                          (agent-q-diff-list--name review)
-                          (agent-q-diff-list--age review)
-                          (if (agent-q-diff-session-outcome review)
-                              (agent-q-diff-list--ended review)
-                            (agent-q-diff-list--progress review))
-                          (agent-q-diff-session-said review))))
+                  (or (agent-q-diff-session-agent review) "?")
+                  (agent-q-diff-list--name review)
+                  (agent-q-diff-list--age review)
+                  (if (agent-q-diff-session-outcome review)
+                      (agent-q-diff-list--ended review)
+                    (agent-q-diff-list--progress review))
+                  (agent-q-diff-session-said review)))
           (append (agent-q-diff-open-reviews) (agent-q-diff-past-reviews))))
 
 ;;;; Updating the list
@@ -217,48 +217,18 @@ HUNK counted from 0.  Signal an error if REVIEW is not kept any more."
 (defvar-local agent-q-diff-list--open nil
   "The reviews that were open when the list was last updated.")
 
-(defun agent-q-diff-list--row (review)
-  "Return the position of the row of REVIEW, or nil."
-  (text-property-any (point-min) (point-max) 'tabulated-list-id review))
-
-(defun agent-q-diff-list--place (position)
-  "Return (REVIEW LINE), to find POSITION after the list is printed again.
-If REVIEW has ended meanwhile, return `first' instead of it."
-  (save-excursion
-    (goto-char position)
-    (let ((review (tabulated-list-get-id)))
-      (list (if (and review (memq review agent-q-diff-list--open)
-                     (agent-q-diff-session-outcome review))
-                'first
-              review)
-            (line-number-at-pos)))))
-
-(defun agent-q-diff-list--find (place)
-  "Return the position of PLACE, from `agent-q-diff-list--place'."
-  (pcase-let ((`(,review ,line) place))
-    (or (if (eq review 'first)
-            (let ((rows (delq nil (mapcar #'agent-q-diff-list--row agent-q-diff-list--open))))
-              (and rows (apply #'min rows)))
-          (and review (agent-q-diff-list--row review)))
-        (save-excursion
-          (goto-char (point-min))
-          (forward-line (1- line))
-          (point)))))
+(defun agent-q-diff-list--same-p (review other)
+  "Return non-nil if point, on the row of REVIEW, belongs on that of OTHER.
+That is the same, or any that is open if REVIEW has ended since the last update."
+  (if (and (memq review agent-q-diff-list--open)
+           (agent-q-diff-session-outcome review))
+      (memq other agent-q-diff-reviews-open)
+    (eq review other)))
 
 (defun agent-q-diff-list--print (&rest _)
-  "Print the list again; in every window, point stays on its review."
-  (let ((here (agent-q-diff-list--place (point)))
-        (places (mapcar (lambda (window)
-                          (list window
-                                (agent-q-diff-list--place (window-point window))
-                                (line-number-at-pos (window-start window))))
-                        (get-buffer-window-list nil 'never t))))
-    (setq agent-q-diff-list--open (agent-q-diff-open-reviews))
-    (tabulated-list-print)
-    (goto-char (agent-q-diff-list--find here))
-    (pcase-dolist (`(,window ,place ,start) places)
-      (set-window-start window (agent-q-diff-list--find (list nil start)) t)
-      (set-window-point window (agent-q-diff-list--find place)))))
+  "Update the list."
+  (agent-q-diff-views-update)
+  (setq agent-q-diff-list--open (agent-q-diff-open-reviews)))
 
 (defun agent-q-diff-list--update ()
   "Update the list if it is visible.
@@ -300,9 +270,8 @@ If the list is gone, stop updating it."
 
 (defun agent-q-diff-list--here ()
   "Return the review at point, or signal that there is none."
-  (let ((review (tabulated-list-get-id)))
+  (let ((review (agent-q-diff-views-here)))
     (cond
-     ((null review) (user-error "There is no review here"))
      ((or (memq review (agent-q-diff-open-reviews))
           (memq review (agent-q-diff-past-reviews)))
       review)
@@ -379,46 +348,31 @@ Forget a review that has ended."
                             (agent-q-diff-session-long-name review)))
       (agent-q-diff-take-back review))))
 
-(defvar agent-q-diff-list-mode-map
-  (let ((map (make-sparse-keymap)))
-    (set-keymap-parent map tabulated-list-mode-map)
-    (define-key map "\r" #'agent-q-diff-list-open)
-    (define-key map "j" (agent-q-diff-base-key-by-evil nil #'next-line))
-    (define-key map "k" (agent-q-diff-base-key-by-evil #'agent-q-diff-list-cancel
-                                                       #'previous-line))
-    (define-key map "x" (agent-q-diff-base-key-by-evil nil #'agent-q-diff-list-cancel))
-    (define-key map "U" #'agent-q-diff-list-take-back)
-    map)
-  "Keymap of `agent-q-diff-list-mode'.")
-
-(define-derived-mode agent-q-diff-list-mode tabulated-list-mode "Reviews"
-  "Major mode of the list of open reviews, with past ones below.
-\\<agent-q-diff-list-mode-map>\
-\\[agent-q-diff-list-open] goes to the review at point, and shows one that has ended again.
-\\[agent-q-diff-list-cancel] cancels it undecided, or forgets one that has ended.
-\\[agent-q-diff-list-take-back] takes the hunks of one that has ended out of its file again.
-The list updates itself; \\[revert-buffer] updates it at once.
-
-\\{agent-q-diff-list-mode-map}"
-  (agent-q-diff-base-claim-single-keys)
-  (setq tabulated-list-format [("Agent" 11 t) ("File" 22 t) ("Age" 7 nil)
-                               ("Progress" 22 nil) ("Description" 0 nil)]
-        tabulated-list-entries #'agent-q-diff-list--entries)
+(defun agent-q-diff-list--begin ()
+  "Begin to keep the list in this buffer up to date."
   (agent-q-diff-grace-expect-return)
   (setq-local revert-buffer-function #'agent-q-diff-list--print)
-  (tabulated-list-init-header)
   (add-hook 'window-buffer-change-functions #'agent-q-diff-list--appear nil t)
   (agent-q-diff-list--start))
+
+(agent-q-diff-views-define agent-q-diff-list-mode "Reviews"
+  "Major mode of the list of open reviews, with past ones below.
+It updates itself."
+  :item "review"
+  :columns '(("Agent" 11 t) ("File" 22 t) ("Age" 7 nil) ("Progress" 22 nil) ("Description" 0 nil))
+  :rows #'agent-q-diff-list--rows
+  :same #'agent-q-diff-list--same-p
+  :keys '(("RET" . agent-q-diff-list-open)
+          ("k" . agent-q-diff-list-cancel)
+          ("U" . agent-q-diff-list-take-back))
+  :begin #'agent-q-diff-list--begin)
 
 ;;;###autoload
 (defun agent-q-diff-list ()
   "List the open reviews, and the past ones that can be opened again."
   (interactive)
-  (let ((buffer (get-buffer-create agent-q-diff-list-buffer-name)))
-    (with-current-buffer buffer
-      (agent-q-diff-list-mode)
-      (agent-q-diff-list--print))
-    (pop-to-buffer buffer)))
+  (agent-q-diff-views-show agent-q-diff-list-buffer-name #'agent-q-diff-list-mode)
+  (setq agent-q-diff-list--open (agent-q-diff-open-reviews)))
 
 (provide 'agent-q-diff-list)
 ;;; agent-q-diff-list.el ends here

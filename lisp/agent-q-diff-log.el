@@ -23,10 +23,10 @@
 (require 'seq)
 (require 'subr-x)
 (require 'diff-mode)
-(require 'tabulated-list)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-text)
+(require 'agent-q-diff-views)
 
 ;;;; Options
 
@@ -470,9 +470,7 @@ A relative path is below the root that ENTRY has."
   "Visit the file of the entry at point, in the other window."
   (interactive)
   (find-file-other-window
-   (agent-q-diff-log-list--file (or agent-q-diff-log-list--entry
-                                    (tabulated-list-get-id)
-                                    (user-error "No entry here")))))
+   (agent-q-diff-log-list--file (or agent-q-diff-log-list--entry (agent-q-diff-views-here)))))
 
 ;;; The list
 
@@ -500,95 +498,43 @@ A relative path is below the root that ENTRY has."
         (format "%d/%d" in total)
       "")))
 
-(defvar-local agent-q-diff-log-list--entries nil
-  "The entries of the log that this buffer lists.")
+;; A remote name may not connect.
+(defun agent-q-diff-log-list--abbreviated (path)
+  "Return PATH, a value of any type, abbreviated if it is the name of a local file."
+  (if (and (stringp path) (not (file-remote-p path)))
+      (abbreviate-file-name path)
+    path))
 
-(defun agent-q-diff-log-list--file-cell (path width)
-  "Return PATH for a column of WIDTH: its end, if it is too long."
-  (let ((excess (- (string-width path) width)))
-    (if (> excess 0)
-        (concat "…" (truncate-string-to-width path (string-width path) (1+ excess)))
-      path)))
-
-(defun agent-q-diff-log-list--row (entry width)
-  "Return ENTRY as an element of `tabulated-list-entries'.
-WIDTH is that of the column of files."
-  (let ((cell (lambda (key)
-                (let ((value (plist-get entry key)))
-                  (agent-q-diff-log-list--visible (or value ""))))))
-    (list entry
-          (vector (funcall cell :agent)
-                  (funcall cell :description)
-                  (agent-q-diff-log-list--file-cell
-                   (agent-q-diff-log-list--visible
-                    (let ((path (plist-get entry :path)))
-                      (cond
-                       ((null path) "")
-                       ;; A remote name may not connect.
-                       ((and (stringp path) (not (file-remote-p path)))
-                        (abbreviate-file-name path))
-                       (t path)))
-                    most-positive-fixnum)
-                   width)
-                  (agent-q-diff-log-list--visible (agent-q-diff-log-list--outcome entry))
+(defun agent-q-diff-log-list--rows ()
+  "Return the rows of the log, the latest first."
+  (mapcar (lambda (entry)
+            (list entry
+                  (plist-get entry :agent)
+                  (plist-get entry :description)
+                  (agent-q-diff-log-list--abbreviated (plist-get entry :path))
+                  (agent-q-diff-log-list--outcome entry)
                   (agent-q-diff-log-list--hunks entry)
-                  (funcall cell :decided-by)
+                  (plist-get entry :decided-by)
                   (agent-q-diff-log-list--time entry)
-                  (funcall cell :tool)
-                  (funcall cell :reason)))))
-
-(defun agent-q-diff-log-list--lay-out (width)
-  "Make the columns for a window of WIDTH columns.
-In a narrow one, those from the number of hunks on may be to its right."
-  (let* ((n-free (max 40 (- width 66)))
-         (n-description (/ n-free 2))
-         (n-file (- n-free n-description)))
-    (setq tabulated-list-format
-          (vector '("Agent" 11 t) (list "Description" n-description t)
-                  (list "File" n-file t) '("Outcome" 16 t) '("Hunks" 5 nil) '("By" 7 t)
-                  '("Time" 19 t) '("Tool" 17 t) '("Reason" 0 nil))
-          tabulated-list-entries
-          (mapcar (lambda (entry) (agent-q-diff-log-list--row entry n-file))
-                  agent-q-diff-log-list--entries))
-    (tabulated-list-init-header)))
-
-(defun agent-q-diff-log-list--fit (window)
-  "Lay out the list again if its WINDOW has another width."
-  (when (and (window-live-p window)
-             (/= (window-body-width window t) (window-old-body-pixel-width window)))
-    (with-current-buffer (window-buffer window)
-      (agent-q-diff-log-list--lay-out (window-body-width window))
-      (tabulated-list-print t))))
-
-(defun agent-q-diff-log-list--refresh ()
-  "Read the log again into `tabulated-list-entries'."
-  (setq agent-q-diff-log-list--entries (agent-q-diff-log-entries agent-q-diff-log-n-shown))
-  (agent-q-diff-log-list--lay-out (window-body-width (get-buffer-window nil t))))
+                  (agent-q-diff-log-list--abbreviated (plist-get entry :root))
+                  (plist-get entry :tool)
+                  (plist-get entry :reason)))
+          (agent-q-diff-log-entries agent-q-diff-log-n-shown)))
 
 (defun agent-q-diff-log-show-entry ()
   "Show the entry at point with its diff, in the other window."
   (interactive)
-  (pop-to-buffer (agent-q-diff-log-list--show (or (tabulated-list-get-id)
-                                                  (user-error "No entry here")))))
+  (pop-to-buffer (agent-q-diff-log-list--show (agent-q-diff-views-here))))
 
-(defvar agent-q-diff-log-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map "\r" #'agent-q-diff-log-show-entry)
-    (define-key map "o" #'agent-q-diff-log-visit)
-    (define-key map "j" (agent-q-diff-base-key-by-evil nil #'next-line))
-    (define-key map "k" (agent-q-diff-base-key-by-evil nil #'previous-line))
-    map)
-  "Keymap of `agent-q-diff-log-mode'.")
-
-(define-derived-mode agent-q-diff-log-mode tabulated-list-mode "Agent-Q Log"
-  "Major mode for the list of what agents proposed, the latest first.
-
-\\{agent-q-diff-log-mode-map}"
-  (setq tabulated-list-padding 1)
-  (setq-local bidi-display-reordering nil)
-  (agent-q-diff-base-claim-single-keys)
-  (add-hook 'tabulated-list-revert-hook #'agent-q-diff-log-list--refresh nil t)
-  (add-hook 'window-size-change-functions #'agent-q-diff-log-list--fit nil t))
+(agent-q-diff-views-define agent-q-diff-log-mode "Agent-Q Log"
+  "Major mode for the list of what agents proposed, the latest first."
+  :item "entry"
+  :columns '(("Agent" 11 t) ("Description" nil t) ("File" nil t :end t) ("Outcome" 16 t)
+             ("Hunks" 5 nil) ("By" 8 t) ("Time" 19 t) ("Project" 20 t :aside t :end t)
+             ("Tool" 17 t :aside t) ("Reason" 0 nil :aside t))
+  :rows #'agent-q-diff-log-list--rows
+  :keys '(("RET" . agent-q-diff-log-show-entry)
+          ("o" . agent-q-diff-log-visit)))
 
 ;;;###autoload
 (defun agent-q-diff-log ()
@@ -597,12 +543,7 @@ In a narrow one, those from the number of hunks on may be to its right."
 entry, \\[agent-q-diff-log-visit] visits its file, \\[revert-buffer] reads
 the log again."
   (interactive)
-  (let ((buffer (get-buffer-create "*Agent-Q Log*")))
-    (with-current-buffer buffer
-      (agent-q-diff-log-mode))
-    ;; The columns depend on the window.
-    (pop-to-buffer buffer)
-    (revert-buffer)))
+  (agent-q-diff-views-show "*Agent-Q Log*" #'agent-q-diff-log-mode))
 
 (provide 'agent-q-diff-log)
 ;;; agent-q-diff-log.el ends here

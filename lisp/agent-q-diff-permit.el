@@ -17,10 +17,10 @@
 ;;; Code:
 
 (require 'seq)
-(require 'tabulated-list)
 (require 'cl-lib)
 (require 'subr-x)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-views)
 (require 'agent-q-diff-transcript)
 
 ;;;; Grants
@@ -41,53 +41,37 @@
 
 ;;;; Listing and revoking
 
-(defvar agent-q-diff-grants-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map "j" (agent-q-diff-base-key-by-evil nil #'next-line))
-    (define-key map "k" (agent-q-diff-base-key-by-evil #'agent-q-diff-grants-revoke
-                                                       #'previous-line))
-    (define-key map "x" (agent-q-diff-base-key-by-evil nil #'agent-q-diff-grants-revoke))
-    (define-key map (kbd "K") #'agent-q-diff-revoke-grants)
-    map)
-  "Keymap of `agent-q-diff-grants-mode'.")
-
-(define-derived-mode agent-q-diff-grants-mode tabulated-list-mode "Agent-Q Grants"
-  "Major mode of the list of what agents may do without asking.
-
-\\{agent-q-diff-grants-mode-map}"
-  (agent-q-diff-base-claim-single-keys)
-  (setq tabulated-list-format [("Tool" 20 t) ("Since" 10 t) ("Project" 0 t)]
-        tabulated-list-entries #'agent-q-diff-grants--entries)
-  (tabulated-list-init-header))
-
-(defun agent-q-diff-grants--entries ()
-  "Return the grants as a value for `tabulated-list-entries'."
+(defun agent-q-diff-grants--rows ()
+  "Return the rows of the list of grants."
   (mapcar (lambda (grant)
             (pcase-let ((`(,tool ,root ,time) grant))
-              (list grant (vector tool (format-time-string "%T" time)
-                                  (agent-q-diff-visible
-                                   (abbreviate-file-name root))))))
+              (list grant tool (format-time-string "%T" time) (abbreviate-file-name root))))
           agent-q-diff-permit--grants))
+
+(agent-q-diff-views-define agent-q-diff-grants-mode "Agent-Q Grants"
+  "Major mode of the list of what agents may do without asking."
+  :item "grant"
+  :columns '(("Tool" 20 t) ("Since" 10 t) ("Project" 0 t))
+  :rows #'agent-q-diff-grants--rows
+  :keys '(("k" . agent-q-diff-grants-revoke)
+          ("K" . agent-q-diff-revoke-grants)))
 
 ;;;###autoload
 (defun agent-q-diff-grants ()
   "List what agents may do without asking until Emacs exits.
 \\<agent-q-diff-grants-mode-map>There, \\[agent-q-diff-grants-revoke] revokes the grant at point."
   (interactive)
-  (pop-to-buffer (get-buffer-create "*Agent-Q Grants*"))
-  (agent-q-diff-grants-mode)
-  (tabulated-list-print)
+  (agent-q-diff-views-show "*Agent-Q Grants*" #'agent-q-diff-grants-mode)
   (unless agent-q-diff-permit--grants
     (message "Nothing is granted")))
 
 (defun agent-q-diff-grants-revoke ()
   "Revoke the grant at point."
   (interactive nil agent-q-diff-grants-mode)
-  (let ((grant (or (tabulated-list-get-id)
-                   (user-error "No grant here"))))
+  (let ((grant (agent-q-diff-views-here)))
     (setq agent-q-diff-permit--grants
           (delq grant agent-q-diff-permit--grants))
-    (tabulated-list-print t)
+    (agent-q-diff-views-update)
     (message "%s will ask again in %s" (car grant)
              (agent-q-diff-visible (cadr grant)))))
 
@@ -97,7 +81,7 @@
   (interactive)
   (setq agent-q-diff-permit--grants nil)
   (when (derived-mode-p 'agent-q-diff-grants-mode)
-    (tabulated-list-print t))
+    (agent-q-diff-views-update))
   (message "Agents will ask again"))
 
 ;;;; Options

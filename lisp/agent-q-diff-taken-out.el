@@ -17,9 +17,9 @@
 (require 'diff-mode)
 (require 'seq)
 (require 'subr-x)
-(require 'tabulated-list)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-views)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-guard)
@@ -52,6 +52,20 @@
   (agent-q-diff-visible
    (agent-q-diff-engine-text (agent-q-diff-taken-out-entry-path entry))))
 
+(defun agent-q-diff-taken-out--agent (entry turns)
+  "Return the agent that wrote what ENTRY took out, or nil if that cannot be told.
+It can if all TURNS that began until then and wrote the file were of one agent."
+  (let ((agents (cl-loop for turn in turns
+                         for paths = (agent-q-diff-turn-paths turn)
+                         when (and (listp paths)
+                                   (member (agent-q-diff-taken-out-entry-path entry) paths)
+                                   (<= (agent-q-diff-turn-time turn)
+                                       (agent-q-diff-taken-out-entry-time entry)))
+                         collect (agent-q-diff-turn-agent turn))))
+    (and agents
+         (null (cdr (seq-uniq agents)))
+         (car agents))))
+
 (defun agent-q-diff-taken-out--amount (entry)
   "Return how much was taken out in ENTRY, as a string."
   (let ((n (agent-q-diff-taken-out-entry-n-lines entry)))
@@ -60,28 +74,21 @@
      ((= agent-q-diff-reviewed-link (agent-q-diff-taken-out-entry-mode entry)) "link")
      (t "binary"))))
 
-(defun agent-q-diff-taken-out--line (entry)
-  "Return the first line that was taken out in ENTRY, to be shown."
-  (let ((line (agent-q-diff-taken-out-entry-line entry)))
-    (if line
-        (agent-q-diff-visible
-         (string-trim-right (agent-q-diff-engine-text line) "[\r\n]+"))
-      "")))
-
-(defun agent-q-diff-taken-out--entries ()
-  "Return the entries of the list of this buffer's project."
-  (mapcar (lambda (entry)
-            (list entry
-                  (vector (agent-q-diff-taken-out--when entry)
-                          (agent-q-diff-taken-out--name entry)
-                          (agent-q-diff-taken-out--amount entry)
-                          (agent-q-diff-taken-out--line entry))))
-          (nth 2 (agent-q-diff-taken-out--read default-directory))))
-
-(defun agent-q-diff-taken-out--here ()
-  "Return the entry at point, or signal that there is none."
-  (or (tabulated-list-get-id)
-      (user-error "Nothing that was taken out is listed here")))
+(defun agent-q-diff-taken-out--rows ()
+  "Return the rows of the list of this buffer's project."
+  (pcase-let ((`(,_ ,texts ,entries) (agent-q-diff-taken-out--read default-directory))
+              (turns (agent-q-diff-engine-call #'agent-q-diff-module-turns default-directory)))
+    (setq agent-q-diff-taken-out--texts texts)
+    (mapcar (lambda (entry)
+              (list entry
+                    (agent-q-diff-taken-out--when entry)
+                    (agent-q-diff-taken-out--agent entry turns)
+                    (agent-q-diff-taken-out-entry-path entry)
+                    (agent-q-diff-taken-out--amount entry)
+                    (string-trim-right
+                     (agent-q-diff-engine-text (or (agent-q-diff-taken-out-entry-line entry) ""))
+                     "[\r\n]+")))
+            entries)))
 
 ;;; What a file held, and holds
 
@@ -125,7 +132,7 @@ Return nil if that is not known."
 (defun agent-q-diff-taken-out-diff ()
   "Show what was taken out in the step at point, as a diff."
   (interactive nil agent-q-diff-taken-out-mode)
-  (let* ((entry (agent-q-diff-taken-out--here))
+  (let* ((entry (agent-q-diff-views-here))
          (path (agent-q-diff-taken-out--path entry))
          (had (agent-q-diff-taken-out--had entry))
          (left (or (agent-q-diff-taken-out--left entry)
@@ -168,7 +175,7 @@ If the file is still as that step left it, it gets the bytes back that it
 had.  If it has changed since, begin a review that proposes to put the lines
 back that were taken out."
   (interactive nil agent-q-diff-taken-out-mode)
-  (let* ((entry (agent-q-diff-taken-out--here))
+  (let* ((entry (agent-q-diff-views-here))
          (path (agent-q-diff-taken-out--path entry))
          (had (agent-q-diff-taken-out--had entry))
          (left (agent-q-diff-taken-out--left entry)))
@@ -248,29 +255,14 @@ what it had, each (MODE . BYTES)."
 
 ;;; Commands
 
-(defvar agent-q-diff-taken-out-mode-map
-  (let ((map (make-sparse-keymap)))
-    (set-keymap-parent map tabulated-list-mode-map)
-    (define-key map "\r" #'agent-q-diff-taken-out-diff)
-    (define-key map "b" #'agent-q-diff-taken-out-bring-back)
-    (define-key map "j" (agent-q-diff-base-key-by-evil nil #'next-line))
-    (define-key map "k" (agent-q-diff-base-key-by-evil nil #'previous-line))
-    map)
-  "Keymap of `agent-q-diff-taken-out-mode'.")
-
-(define-derived-mode agent-q-diff-taken-out-mode tabulated-list-mode "Taken out"
-  "Major mode of the list of what was taken out of files.
-\\<agent-q-diff-taken-out-mode-map>\
-\\[agent-q-diff-taken-out-diff] shows what was taken out in the step at point.
-\\[agent-q-diff-taken-out-bring-back] brings it back.
-\\[revert-buffer] updates the list.
-
-\\{agent-q-diff-taken-out-mode-map}"
-  (agent-q-diff-base-claim-single-keys)
-  (setq tabulated-list-format [("When" 16 t) ("File" 24 t) ("Taken out" 12 nil)
-                               ("First line" 0 nil)]
-        tabulated-list-entries #'agent-q-diff-taken-out--entries)
-  (tabulated-list-init-header))
+(agent-q-diff-views-define agent-q-diff-taken-out-mode "Taken out"
+  "Major mode of the list of what was taken out of files."
+  :item "step"
+  :columns '(("When" 16 t) ("Agent" 11 t) ("File" 24 t :end t) ("Taken out" 9 nil)
+             ("First line" 0 nil))
+  :rows #'agent-q-diff-taken-out--rows
+  :keys '(("RET" . agent-q-diff-taken-out-diff)
+          ("b" . agent-q-diff-taken-out-bring-back)))
 
 ;;;###autoload
 (defun agent-q-diff-taken-out (&optional directory)
@@ -278,18 +270,12 @@ what it had, each (MODE . BYTES)."
 It is the project that DIRECTORY, or else the current one, is in.  Whatever
 is listed can be brought back."
   (interactive)
-  (pcase-let ((`(,root ,texts ,entries)
+  (pcase-let ((`(,root ,_ ,entries)
                (agent-q-diff-taken-out--read (or directory default-directory))))
-    (if (null entries)
-        (message "Nothing was taken out of files in %s in the last 30 days"
-                 (agent-q-diff-visible (abbreviate-file-name root)))
-      (with-current-buffer (get-buffer-create "*agent-q-diff taken out*")
-        (agent-q-diff-taken-out-mode)
-        (setq default-directory root
-              agent-q-diff-taken-out--texts texts)
-        (tabulated-list-print)
-        (goto-char (point-min))
-        (pop-to-buffer (current-buffer))))))
+    (if entries
+        (agent-q-diff-views-show "*agent-q-diff taken out*" #'agent-q-diff-taken-out-mode root)
+      (message "Nothing was taken out of files in %s in the last 30 days"
+               (agent-q-diff-visible (abbreviate-file-name root))))))
 
 (provide 'agent-q-diff-taken-out)
 ;;; agent-q-diff-taken-out.el ends here

@@ -18,9 +18,9 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
-(require 'tabulated-list)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-views)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-pending)
 (require 'agent-q-diff-rounds)
@@ -129,8 +129,8 @@ FOUND is as from `agent-q-diff-pending-look'."
                      (agent-q-diff-pending-n-hunks root texts file))))))
     (cons n-files n-hunks)))
 
-(defun agent-q-diff-turns--entries ()
-  "Return the entries of the list of this buffer's project, the latest turn first."
+(defun agent-q-diff-turns--rows ()
+  "Return the rows of the list of this buffer's project, the latest turn first."
   (let ((found (agent-q-diff-pending-look default-directory)))
     (mapcar
      (lambda (turn)
@@ -139,16 +139,13 @@ FOUND is as from `agent-q-diff-pending-look'."
                     (taken-out (agent-q-diff-turn-n-taken-out turn))
                     (paths (agent-q-diff-turn-paths turn)))
          (list turn
-               (vector (format-time-string "%F %H:%M" (agent-q-diff-turn-time turn))
-                       (agent-q-diff-visible (agent-q-diff-turn-agent turn))
-                       (agent-q-diff-visible
-                        (concat (if (agent-q-diff-turn-is-over turn) "" "(at work) ")
-                                (agent-q-diff-turn-title turn)))
-                       (number-to-string (if (listp paths) (length paths) n-files))
-                       (number-to-string (+ kept taken-out n-undecided))
-                       (number-to-string kept)
-                       (number-to-string taken-out)
-                       (number-to-string n-undecided)))))
+               (format-time-string "%F %H:%M" (agent-q-diff-turn-time turn))
+               (agent-q-diff-turn-agent turn)
+               (concat (if (agent-q-diff-turn-is-over turn) "" "(at work) ")
+                       (agent-q-diff-turn-title turn))
+               (if (listp paths) (length paths) n-files)
+               (+ kept taken-out n-undecided)
+               kept taken-out n-undecided)))
      (reverse (agent-q-diff-engine-call #'agent-q-diff-module-turns default-directory)))))
 
 (defun agent-q-diff-turns-review ()
@@ -156,8 +153,7 @@ FOUND is as from `agent-q-diff-pending-look'."
 If something of it is undecided, that is shown; else all that differs from what
 its files held before."
   (interactive)
-  (let ((turn (or (tabulated-list-get-id)
-                  (user-error "No turn is listed here"))))
+  (let ((turn (agent-q-diff-views-here)))
     (pcase-let ((`(,_ . ,n) (agent-q-diff-turns--undecided
                              turn (agent-q-diff-pending-look default-directory))))
       (condition-case err
@@ -168,24 +164,18 @@ its files held before."
         (agent-q-diff-error
          (user-error "%s" (agent-q-diff-visible (agent-q-diff-error-text err))))))))
 
-(defvar agent-q-diff-turns-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map "\r" #'agent-q-diff-turns-review)
-    map)
-  "Keymap of the list of turns.")
-
-(define-derived-mode agent-q-diff-turns-mode tabulated-list-mode "Turns"
+(agent-q-diff-views-define agent-q-diff-turns-mode "Turns"
   "Major mode of the list of the turns of agents in a project.
-\\<agent-q-diff-turns-mode-map>\\[agent-q-diff-turns-review] reviews what was written in a turn.
 Hunks that you decided before the write are not counted."
-  (setq tabulated-list-format
-        [("Begun" 16 t) ("Agent" 11 t) ("Prompt" 22 t)
-         ("Files" 5 nil :right-align t) ("Hunks" 5 nil :right-align t)
-         ("Kept" 4 nil :right-align t) ("Out" 3 nil :right-align t)
-         ("Left" 4 nil :right-align t)]
-        tabulated-list-sort-key nil
-        tabulated-list-entries #'agent-q-diff-turns--entries)
-  (tabulated-list-init-header))
+  :item "turn"
+  :columns '(("Begun" 16 t) ("Agent" 11 t) ("Prompt" 22 t)
+             ("Files" 5 nil :right-align t) ("Hunks" 5 nil :right-align t)
+             ("Kept" 4 nil :right-align t) ("Out" 3 nil :right-align t)
+             ("Left" 4 nil :right-align t))
+  :rows #'agent-q-diff-turns--rows
+  :same (lambda (one other)
+          (eql (agent-q-diff-turn-id one) (agent-q-diff-turn-id other)))
+  :keys '(("RET" . agent-q-diff-turns-review)))
 
 ;;;###autoload
 (defun agent-q-diff-turns ()
@@ -193,11 +183,8 @@ Hunks that you decided before the write are not counted."
 For each, it has how many hunks it has written, and how many of them you
 have kept, taken out, and not decided yet."
   (interactive)
-  (let ((root (car (agent-q-diff-pending-look default-directory))))
-    (pop-to-buffer (get-buffer-create "*agent-q-diff turns*"))
-    (agent-q-diff-turns-mode)
-    (setq default-directory root)
-    (tabulated-list-print)))
+  (agent-q-diff-views-show "*agent-q-diff turns*" #'agent-q-diff-turns-mode
+                           (car (agent-q-diff-pending-look default-directory))))
 
 (provide 'agent-q-diff-turns)
 ;;; agent-q-diff-turns.el ends here

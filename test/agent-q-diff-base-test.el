@@ -13,6 +13,8 @@
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-list)
 (require 'agent-q-diff-log)
+(require 'agent-q-diff-turns)
+(require 'agent-q-diff-taken-out)
 (require 'agent-q-diff-project-help)
 (require 'agent-q-diff-base)
 
@@ -26,7 +28,8 @@
               ((symbol-function 'evil-set-initial-state)
                (lambda (mode state) (push (cons mode state) states))))
       (dolist (mode '(agent-q-diff-mode sly-agent-q-diff-mode agent-q-diff-list-mode
-                      agent-q-diff-grants-mode agent-q-diff-log-mode
+                      agent-q-diff-grants-mode agent-q-diff-log-mode agent-q-diff-turns-mode
+                      agent-q-diff-comments-mode agent-q-diff-taken-out-mode
                       agent-q-diff-transcript-mode))
         (with-temp-buffer
           (funcall mode)
@@ -400,9 +403,9 @@ Each is a function that takes one, and returns what the caller reads.")
       (with-current-buffer (agent-q-diff-session-buffer review)
         (aqd-visible-should-be header-line-format))
       (dolist (_ '(open ended))
-        (let ((row (cadr (car (agent-q-diff-list--entries)))))
-          (should (equal (aref row 0) "Cla<U+202E>ude<U+001B>[2J<U+000A>You"))
-          (aqd-visible-should-be (aref row 1)))
+        (let ((row (car (aqd-rows-of #'agent-q-diff-list))))
+          (should (equal (nth 0 row) "Cla<U+202E>ude<U+001B>[2J<U+000A>You"))
+          (aqd-visible-should-be (nth 1 row)))
         (agent-q-diff-cancel review))
       (mapc #'agent-q-diff-forget (agent-q-diff-past-reviews)))))
 

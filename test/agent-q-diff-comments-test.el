@@ -15,12 +15,8 @@
 (require 'agent-q-diff-tools)
 
 (defun aqd-comments-all ()
-  "Return (ID STATE WHERE TEXT) of each row of the list of comments."
-  (save-current-buffer
-    (agent-q-diff-comments)
-    (prog1 (mapcar (lambda (entry) (append (cadr entry) nil))
-                   (agent-q-diff-comments--entries))
-      (kill-buffer))))
+  "Return (ID STATE AGENT WHERE TEXT) of each row of the list of comments."
+  (aqd-rows-of #'agent-q-diff-comments))
 
 (defun aqd-comments-shown ()
   "Return what is shown below lines of this diff buffer, in order, as one string."
@@ -65,7 +61,7 @@
                      (aqd-comments-on "+three" "much shorter")))
       (should (string-search "much shorter" (aqd-comments-shown)))
       (aqd-comments-on "-line 27" "")
-      (should (equal '(("1" "open" "f.txt:3" "much shorter")) (aqd-comments-all))))))
+      (should (equal '(("1" "open" "" "f.txt:3" "much shorter")) (aqd-comments-all))))))
 
 (ert-deftest aqd-comments-on-selected-lines-files-and-hunks ()
   (aqd-with-repository
@@ -92,10 +88,10 @@
       (agent-q-diff-buffer-goto-hunk 0)
       (aqd-comments-saying "what?" (agent-q-diff-ask))
       (aqd-said (agent-q-diff-finish nil t)))
-    (should (equal '(("1" "open" "new.txt:2" "both")
-                     ("2" "open" "f.txt" "split it")
-                     ("3" "open" "f.txt:3" "(question) what?")
-                     ("4" "open" "f.txt:27" "this hunk"))
+    (should (equal '(("1" "open" "" "new.txt:2" "both")
+                     ("2" "open" "" "f.txt" "split it")
+                     ("3" "open" "" "f.txt:3" "(question) what?")
+                     ("4" "open" "" "f.txt:27" "this hunk"))
                    (aqd-comments-all)))))
 
 (ert-deftest aqd-comments-move-with-their-lines-and-outlive-the-review ()
@@ -104,15 +100,15 @@
     (aqd-with-pending
       (aqd-comments-on "+x" "why x?" "Q"))
     (aqd-pending-put "f.txt" (concat "new\n" aqd-pending-written))
-    (should (equal '(("1" "open" "f.txt:28" "(question) why x?")) (aqd-comments-all)))
+    (should (equal '(("1" "open" "" "f.txt:28" "(question) why x?")) (aqd-comments-all)))
     (save-current-buffer
       (aqd-with-pending
         (should (string-search "why x?" (aqd-comments-shown)))))
     (aqd-pending-put "f.txt" aqd-pending-text)
-    (should (equal '(("1" "stale" "f.txt" "(question) why x?")) (aqd-comments-all)))
+    (should (equal '(("1" "stale" "" "f.txt" "(question) why x?")) (aqd-comments-all)))
     ;; Of equal lines, it is not known which was meant.
     (aqd-pending-put "f.txt" (concat "x\n" aqd-pending-text "x\n"))
-    (should (equal "f.txt:32?" (nth 2 (car (aqd-comments-all)))))
+    (should (equal "f.txt:32?" (nth 3 (car (aqd-comments-all)))))
     (agent-q-diff-told-queue-now default-directory)
     (should (string-search "f.txt, line 32, place unsure: why x?"
                            (agent-q-diff-told-message default-directory)))))
@@ -170,7 +166,7 @@
       (should-error (agent-q-diff-comment-file "?") :type 'user-error)
       (set-buffer-modified-p nil)
       (kill-buffer))
-    (should (equal '(("1" "open" "f.txt:5" "(question) why 5?") ("2" "open" "f.txt:5" "shorter"))
+    (should (equal '(("1" "open" "" "f.txt:5" "(question) why 5?") ("2" "open" "" "f.txt:5" "shorter"))
                    (aqd-comments-all)))
     (let ((text (agent-q-diff-told-message default-directory)))
       (should (string-search "- [1] f.txt, line 5: why 5?\n    > line 5\n" text))

@@ -324,7 +324,8 @@
           (dolist (sorted '(nil t))
             (when sorted
               (tabulated-list-sort 1))
-            (goto-char (agent-q-diff-list--row (nth 1 others)))
+            (goto-char (text-property-any (point-min) (point-max)
+                                          'tabulated-list-id (nth 1 others)))
             (let ((line (line-number-at-pos)))
               ;; The window is not selected, so buffer and window differ.
               (with-selected-window other

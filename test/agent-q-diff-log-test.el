@@ -478,7 +478,7 @@ No line may be torn and none lost."
 
 (defun aqd-log-list-columns ()
   "Return the names of the columns and where each begins."
-  (let ((at tabulated-list-padding))
+  (let ((at 0))
     (mapcar (lambda (column)
               (prog1 (cons (car column) at)
                 (setq at (+ at (nth 1 column) 1))))
@@ -493,14 +493,13 @@ No line may be torn and none lost."
     (save-window-excursion
       (delete-other-windows)
       (agent-q-diff-log)
-      (should (looking-at " Claude +Rename the cache +….*/last\\.el +partly accepted +1/2"))
+      (should (looking-at "Claude +Rename the cache +….*/last\\.el +partly accepted +1/2"))
       (let ((wide (aqd-log-list-columns)))
         ;; The outcome is inside the narrowest window that one has.
         (should (<= (+ 16 (alist-get "Outcome" wide nil nil #'equal)) 80))
-        (agent-q-diff-log-list--lay-out 160)
-        (should (= 160 (alist-get "Tool" (aqd-log-list-columns) nil nil #'equal)))
-        (tabulated-list-print t)
-        (should (looking-at " Claude +Rename the cache +…d+/last\\.el +partly accepted +1/2"))
+        (agent-q-diff-views--print 160)
+        (should (= 160 (alist-get "Project" (aqd-log-list-columns) nil nil #'equal)))
+        (should (looking-at "Claude +Rename the cache +…d+/last\\.el +partly accepted +1/2"))
         (kill-buffer)))))
 
 (ert-deftest aqd-log-list-of-nothing ()

@@ -30,9 +30,8 @@
   (aqd-pending-do #'agent-q-diff-reject-hunk hunk))
 
 (defun aqd-taken-rows ()
-  "Return the rows of the list without their times, each a list of strings."
-  (mapcar (lambda (entry) (cdr (append (cadr entry) nil)))
-          (agent-q-diff-taken-out--entries)))
+  "Return the rows of the list without times and agents, each a list of strings."
+  (mapcar #'cddr (aqd-rows-of #'agent-q-diff-taken-out)))
 
 (defun aqd-taken-press (n keys)
   "Press KEYS on row N of the list, counted from 1; return the last message."

@@ -16,7 +16,7 @@
 ;; Texts
 ;;   aqd-lines aqd-numbered
 ;; Keys, messages, warnings and errors
-;;   aqd-press aqd-play aqd-said aqd-warned aqd-fail
+;;   aqd-press aqd-rows-of aqd-play aqd-said aqd-warned aqd-fail
 ;; Reviews that a caller waits for
 ;;   aqd-review aqd-result aqd-call aqd-with-review aqd-with-shown-review
 ;; The diff buffer
@@ -172,6 +172,15 @@ A change to nil leaves the line out."
 (defun aqd-press (keys)
   "Press KEYS, in the syntax of `kbd', in the current buffer."
   (execute-kbd-macro (kbd keys)))
+
+(defun aqd-rows-of (show)
+  "Call SHOW, which shows a list, and return its rows, each a list of strings."
+  (save-window-excursion
+    (save-current-buffer
+      (funcall show)
+      (when (derived-mode-p 'tabulated-list-mode)
+        (prog1 (mapcar (lambda (entry) (append (cadr entry) nil)) tabulated-list-entries)
+          (kill-buffer))))))
 
 (defun aqd-play (keys function)
   "Call FUNCTION as a command, press KEYS, and return its answer.

@@ -19,11 +19,7 @@
 
 (defun aqd-turns-rows ()
   "Return the rows of the list of turns without their times."
-  (save-current-buffer
-    (agent-q-diff-turns)
-    (prog1 (mapcar (lambda (entry) (cdr (append (cadr entry) nil)))
-                   (agent-q-diff-turns--entries))
-      (kill-buffer))))
+  (mapcar #'cdr (aqd-rows-of #'agent-q-diff-turns)))
 
 (ert-deftest aqd-turns-the-list-says-what-became-of-each ()
   (aqd-with-repository
