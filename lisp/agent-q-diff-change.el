@@ -745,6 +745,13 @@ nil."
   (when-let ((written (agent-q-diff-change-written change)))
     (agent-q-diff-change-by (agent-q-diff-written-written-by written) file)))
 
+(defun agent-q-diff-change-agents (change)
+  "Return the names of the agents that wrote what is in CHANGE."
+  (seq-uniq
+   (mapcan (lambda (file)
+             (seq-filter #'stringp (car (agent-q-diff-change-authors change file))))
+           (agent-q-diff-change-files change))))
+
 (defun agent-q-diff-change--hunk-by (change hunk all)
   "Return the authors of HUNK of CHANGE in ALL; nil if nobody knows.
 ALL is as for `agent-q-diff-change-by'."

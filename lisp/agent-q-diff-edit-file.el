@@ -206,6 +206,7 @@ edits."
            :agent (agent-q-diff-call-agent (agent-q-diff-request-call request))
            :description (plist-get (agent-q-diff-request-info request) :description)
            :path (agent-q-diff-request-name request)
+           :root (agent-q-diff-call-root (agent-q-diff-request-call request))
            :outcome (plist-get outcome :outcome)
            :saved (plist-get outcome :saved)
            :hash-before (plist-get outcome :hash-before)

@@ -160,14 +160,18 @@ Agent-Q's contract has only \"accepted\" and \"rejected\"."
 
 (defun agent-q-diff-finish--outcome ()
   "Return how the review would end.
-It is `accepted', `rejected', `not-applied', or, if a caller waits that can be
-told that nothing was decided, `undecided'."
+It is `accepted', `rejected', `not-applied', or, if nothing was decided, and the
+change was written already or a caller waits that can be told so, `undecided'."
   (let ((change (agent-q-diff-buffer-change-or-nil)))
     (when (and change (agent-q-diff-change-path change))
       (ignore-error agent-q-diff-bad-target
         (agent-q-diff-signs-follow)))
     (cond
-     ((agent-q-diff-buffer-written-p) 'accepted)
+     ((agent-q-diff-buffer-written-p)
+      (pcase (agent-q-diff-buffer-counts)
+        (`(,_ 0 0 ,_) 'undecided)
+        (`(,_ 0 ,_ ,_) 'rejected)
+        (_ 'accepted)))
      ((rassq 'applied (if change
                           (agent-q-diff-buffer-stray-states)
                         agent-q-diff-buffer-hunk-states))
@@ -537,9 +541,15 @@ answer whatever they do."
                      (and (not (string-empty-p told)) told)))))
      ", ")))
 
+(defun agent-q-diff-lifecycle--left-pending-p (review)
+  "Return non-nil if REVIEW, of what was written already, was finished undecided."
+  (and (eq 'undecided (agent-q-diff-session-outcome review))
+       (agent-q-diff-change-written (agent-q-diff-session-change review))))
+
 (defun agent-q-diff-lifecycle--say-decided (review)
-  "Tell the user how REVIEW ended, if the user has decided it."
-  (when (and (eq 'decided (agent-q-diff-session-outcome review))
+  "Tell the user how REVIEW ended, if the user has decided it, or finished it."
+  (when (and (or (eq 'decided (agent-q-diff-session-outcome review))
+                 (agent-q-diff-lifecycle--left-pending-p review))
              (not (agent-q-diff-session-is-by-program review)))
     (message "%s: %s%s%s%s"
              (agent-q-diff-lifecycle--shown-name review)
@@ -590,7 +600,8 @@ also when Emacs exits, since nobody could read the message."
                               "%s no longer waits for the review of %s%s"
                             "%s withdrew its proposal for %s%s")
                           (agent-q-diff-lifecycle--shown-agent review) name stay))
-      ('undecided (unless (agent-q-diff-session-is-by-program review)
+      ('undecided (unless (or (agent-q-diff-session-is-by-program review)
+                              (agent-q-diff-lifecycle--left-pending-p review))
                     (format "Nothing was decided about %s%s" name stay)))
       ((or 'killed 'aborted)
        (if (zerop n)

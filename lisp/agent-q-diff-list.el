@@ -194,7 +194,7 @@ HUNK counted from 0.  Signal an error if REVIEW is not kept any more."
   "Return the rows of the list."
   (mapcar (lambda (review)
             (list review
-                  (or (agent-q-diff-session-agent review) "?")
+                  (or (agent-q-diff-session-agents review) "?")
                   (agent-q-diff-list--name review)
                   (agent-q-diff-list--age review)
                   (if (agent-q-diff-session-outcome review)

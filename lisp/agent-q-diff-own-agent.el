@@ -214,7 +214,7 @@ others get it after they are made; see `agent-q-diff-own-agent-after-p'."
 BY is who decided it, a symbol, or nil, and REASON why, a string or nil."
   (agent-q-diff-log-record
    (append (list :tool (agent-q-diff-call-tool call) :agent (agent-q-diff-call-agent call)
-                 :path path :outcome outcome)
+                 :path path :root (agent-q-diff-call-root call) :outcome outcome)
            (and by (list :decided-by by))
            (and reason (list :in-file 0 :reason reason)))))
 
@@ -411,7 +411,8 @@ Then the agent has proposed again what was not decided."
   "Alarm the user that CALL edited PATHS, which was not decided."
   (dolist (path paths)
     (agent-q-diff-log-record
-     (list :tool (agent-q-diff-call-tool call) :agent (agent-q-diff-call-agent call) :path path
+     (list :tool (agent-q-diff-call-tool call) :agent (agent-q-diff-call-agent call)
+           :path path :root (agent-q-diff-call-root call)
            :outcome "made undecided" :reason "the agent did not wait for your decision")))
   (display-warning
    'agent-q-diff

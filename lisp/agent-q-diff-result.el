@@ -76,13 +76,18 @@ Return nil if it was decided."
 (defun agent-q-diff-result--status (review decision counts)
   "Return the status of REVIEW, a symbol, with DECISION and COUNTS.
 DECISION is a string or nil; COUNTS is as from
-`agent-q-diff-module-counts', or nil."
+`agent-q-diff-module-counts', or nil.  What was written already is in the file
+also if it is pending, so then the marks count."
   (pcase (agent-q-diff-session-outcome review)
     ((or 'not-applied 'lost) 'stale)
-    ('decided (pcase-let ((`(,total ,_ ,_ ,in-file) counts))
+    ('decided (pcase-let ((`(,total ,applied ,_ ,in-file) counts))
                 (cond
                  ((equal decision "rejected") 'rejected)
-                 ((= total in-file) 'accepted)
+                 ((= total
+                     (if (agent-q-diff-change-written (agent-q-diff-session-change review))
+                         applied
+                       in-file))
+                  'accepted)
                  (t 'partial))))
     (_ 'cancelled)))
 
@@ -404,14 +409,21 @@ one, each would search for its section heading from the top of the file."
 
 (defun agent-q-diff-result--logged-path (review)
   "Return the path of REVIEW for the log, a plist.
-For several files, that is the directory that has them all."
+For several files, that is the directory that has them all.  It has the root of
+the project as well, if that is known."
   (let* ((change (agent-q-diff-session-change review))
+         (written (agent-q-diff-change-written change))
          (result (agent-q-diff-session-result review))
          (files (plist-get result :files)))
-    (if (cdr files)
-        (list :path (or (agent-q-diff-change-directory change) (plist-get result :path))
-              :files (mapcar (lambda (file) (plist-get file :path)) files))
-      (list :path (or (plist-get (car files) :path) (plist-get result :path))))))
+    (append
+     (if (cdr files)
+         (list :path (or (agent-q-diff-change-directory change) (plist-get result :path))
+               :files (mapcar (lambda (file) (plist-get file :path)) files))
+       (list :path (or (plist-get (car files) :path) (plist-get result :path))))
+     (agent-q-diff-result--given
+      :root (if written
+                (agent-q-diff-written-root written)
+              (agent-q-diff-call-root (agent-q-diff-session-call review)))))))
 
 (defun agent-q-diff-result--logged-description (review)
   "Return the description of REVIEW for the log, a plist, empty if it has none."
@@ -424,7 +436,7 @@ For several files, that is the directory that has them all."
 BEFORE is the number of hunks that were in them until then."
   (agent-q-diff-log-record
    (append (list :tool (or (agent-q-diff-call-tool (agent-q-diff-session-call review)) "review")
-                 :agent (agent-q-diff-session-agent review))
+                 :agent (agent-q-diff-session-agents review))
            (agent-q-diff-result--logged-description review)
            (agent-q-diff-result--logged-path review)
            (list :outcome (if (< (agent-q-diff-session-now-in review) before)
@@ -442,7 +454,7 @@ BEFORE is the number of hunks that were in them until then."
     (agent-q-diff-log-record
      (append
       (list :tool (or (agent-q-diff-call-tool (agent-q-diff-session-call review)) "review")
-            :agent (agent-q-diff-session-agent review))
+            :agent (agent-q-diff-session-agents review))
       (agent-q-diff-result--logged-description review)
       (agent-q-diff-result--logged-path review)
       (list :outcome (agent-q-diff-result-outcome review)
@@ -469,7 +481,7 @@ properties that are nil: a review can have thousands of hunks."
 (defun agent-q-diff-result--decided-by (review)
   "Return who ended REVIEW, a symbol."
   (pcase (agent-q-diff-session-outcome review)
-    ((and 'decided (guard (agent-q-diff-session-is-by-program review))) 'program)
+    ((and (or 'decided 'undecided) (guard (agent-q-diff-session-is-by-program review))) 'program)
     ((and 'decided
           (guard (let ((hunks (plist-get (agent-q-diff-session-result review) :hunks)))
                    (and hunks

@@ -66,6 +66,13 @@ SLOTS are further slots, keywords and values."
   "Return who waits for the answer of REVIEW."
   (agent-q-diff-call-caller (agent-q-diff-session-call review)))
 
+(defun agent-q-diff-session-agents (review)
+  "Return the name of the agent of REVIEW, or nil.
+Of what was written already, return the names of those who wrote it."
+  (or (agent-q-diff-session-agent review)
+      (when-let ((agents (agent-q-diff-change-agents (agent-q-diff-session-change review))))
+        (string-join agents ", "))))
+
 (defun agent-q-diff-session-path (review)
   "Return the absolute name of the file of REVIEW, or nil."
   (agent-q-diff-change-path (agent-q-diff-session-change review)))

@@ -108,7 +108,7 @@ Return words for who will read it, or nil if there is nothing to be told."
   (let ((in-files (agent-q-diff-told--in-files change)))
     (agent-q-diff-told--note-on-disk change round in-files)
     (agent-q-diff-told--queue-texts (agent-q-diff-round-root round)
-                                    (agent-q-diff-told--agents change)
+                                    (agent-q-diff-change-agents change)
                                     (agent-q-diff-told--counts change in-files)
                                     (agent-q-diff-told--back change round))))
 
@@ -171,13 +171,6 @@ They are those of the project at ROOT."
 (defun agent-q-diff-told--joined (messages)
   "Return the texts of MESSAGES, a list of `agent-q-diff-queued', as one."
   (mapconcat #'agent-q-diff-queued-text messages "\n\n"))
-
-(defun agent-q-diff-told--agents (change)
-  "Return the names of the agents that wrote what is in CHANGE."
-  (seq-uniq
-   (mapcan (lambda (file)
-             (seq-filter #'stringp (car (agent-q-diff-change-authors change file))))
-           (agent-q-diff-change-files change))))
 
 (defun agent-q-diff-told--counts (change in-files)
   "Return a clause about how many hunks of CHANGE were kept, and so on.

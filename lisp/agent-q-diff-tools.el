@@ -587,6 +587,7 @@ If it signals that a call of TOOL may not use PATH, log that."
     (agent-q-diff-log-record
      (list :tool tool :agent (agent-q-diff-call-agent (agent-q-diff-request-call denied))
            :path (agent-q-diff-request-name denied)
+           :root (agent-q-diff-call-root (agent-q-diff-request-call denied))
            :outcome "rejected" :decided-by 'policy))
     (agent-q-diff-message-of-denied-call (agent-q-diff-request-path denied) tool
                                          '(:by policy))))

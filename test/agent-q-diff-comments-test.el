@@ -63,6 +63,14 @@
       (aqd-comments-on "-line 27" "")
       (should (equal '(("1" "open" "" "f.txt:3" "much shorter")) (aqd-comments-all))))))
 
+(ert-deftest aqd-comments-the-list-names-the-agents-that-wrote-the-lines ()
+  (aqd-with-repository
+    (agent-q-diff-module-begin-turn aqd-pending-root "Codex" "s" "shout")
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (agent-q-diff-module-end-turns aqd-pending-root)
+    (aqd-with-pending (aqd-comments-on "+three" "shorter"))
+    (should (equal '("1" "open" "Codex" "f.txt:3" "shorter") (car (aqd-comments-all))))))
+
 (ert-deftest aqd-comments-on-selected-lines-files-and-hunks ()
   (aqd-with-repository
     (aqd-pending-put "f.txt" aqd-pending-written)

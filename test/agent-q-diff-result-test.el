@@ -5,7 +5,8 @@
 ;;; Code:
 
 (require 'cl-lib)
-(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-git-help)
+(require 'agent-q-diff-list)
 
 ;;;; The status
 
@@ -51,6 +52,92 @@
       (agent-q-diff-finish))
     (should (equal (aqd-answer :status :decision) '(stale nil)))
     (should (string-prefix-p "hunk 1: " (car (aqd-answer :reason))))))
+
+;;;; Nothing decided
+
+(defun aqd-result-end (review function)
+  "Call FUNCTION in the diff buffer of REVIEW, and finish it.
+Return (STATUS DECISION WORDS SAID): WORDS are those in the log and in the list
+of reviews, and SAID is the message."
+  (let* ((said (with-current-buffer (agent-q-diff-session-buffer review)
+                 (aqd-said (funcall function)
+                           (unless (agent-q-diff-session-outcome review)
+                             (agent-q-diff-finish nil t)))))
+         (result (agent-q-diff-session-result review))
+         (row (seq-find (lambda (row)
+                          (string-prefix-p (agent-q-diff-session-name review) (nth 1 row)))
+                        (aqd-rows-of #'agent-q-diff-list)))
+         (logged (car (aqd-rows-of #'agent-q-diff-log)))
+         (words (format "%s %s" (nth 3 logged) (nth 4 logged))))
+    (should (equal words (nth 3 row)))
+    (list (plist-get result :status) (plist-get result :decision) words said)))
+
+(ert-deftest aqd-result-nothing-decided-before-the-write-is-not-called-accepted ()
+  (pcase-dolist
+      (`(,words . ,function)
+       `(("undecided 0/2" . ignore)
+         ;; The user typed both hunks, and decided about none.
+         ("undecided 2/2" . ,(lambda ()
+                               (aqd-in-target
+                                 (erase-buffer)
+                                 (insert aqd-modified-of-two)
+                                 (save-buffer))))
+         ("cancelled 0/2" . agent-q-diff-abort)))
+    (ert-info (words)
+      (aqd-with-log-file
+        (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+          (pcase-let ((`(,status ,decision ,logged ,said) (aqd-result-end review function)))
+            (should (equal (list 'cancelled nil words) (list status decision logged)))
+            (should-not (string-match-p "accept" said))
+            (should-not (string-match-p "✓" (car (aqd-answer :message))))))))))
+
+(defmacro aqd-result-with-round (&rest body)
+  "Run BODY in a repository after Codex has written two hunks, with a log."
+  (declare (indent 0) (debug t))
+  `(aqd-with-log-file
+     (aqd-with-repository
+       (agent-q-diff-module-begin-turn default-directory "Codex" "s" "shout")
+       (aqd-pending-put "f.txt" aqd-pending-written)
+       (agent-q-diff-module-end-turns default-directory)
+       ,@body)))
+
+(ert-deftest aqd-result-after-the-write-the-marks-say-what-was-accepted ()
+  (pcase-dolist
+      (`(,ended . ,function)
+       `(((cancelled nil "undecided 2/2") . ignore)
+         ;; It is decided elsewhere, or taken out elsewhere.
+         ((cancelled nil "undecided 2/2")
+          . ,(lambda () (agent-q-diff-module-mark-reviewed aqd-pending-root '("f.txt"))))
+         ((cancelled nil "undecided 0/2")
+          . ,(lambda () (aqd-pending-git "checkout" "-q" "f.txt")))
+         ((partial "accepted" "partly accepted 2/2")
+          . ,(lambda () (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+         ((rejected "rejected" "rejected 1/2")
+          . ,(lambda () (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
+         ((rejected "rejected" "rejected 0/2") . ,(lambda () (agent-q-diff-reject-all t)))
+         ((accepted "accepted" "accepted 2/2")
+          . ,(lambda ()
+               (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+               (aqd-pending-do #'agent-q-diff-accept-hunk 1)))))
+    (ert-info ((format "%S" ended))
+      (aqd-result-with-round
+        (pcase-let ((`(,status ,decision ,words ,said)
+                     (aqd-result-end (agent-q-diff-review-changes) function)))
+          (should (equal ended (list status decision words)))
+          (should (string-match-p "f\.txt: [0-2] kept, [0-2] taken out" said))
+          (should-not (string-match-p "accept" said)))))))
+
+(ert-deftest aqd-result-after-the-write-log-and-list-have-agent-and-project ()
+  (aqd-result-with-round
+    (let ((review (agent-q-diff-review-changes)))
+      (should (equal "Codex" (caar (aqd-rows-of #'agent-q-diff-list))))
+      (with-current-buffer (agent-q-diff-session-buffer review)
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+        (agent-q-diff-finish))
+      (let ((row (car (aqd-rows-of #'agent-q-diff-log))))
+        (should (equal "Codex" (nth 0 row)))
+        (should (string-suffix-p (file-name-nondirectory (directory-file-name aqd-pending-root))
+                                 (directory-file-name (nth 7 row))))))))
 
 ;;;; The text of the target
 

@@ -269,6 +269,28 @@
 
 ;;;; The list
 
+(defun aqd-taken-in-turn (agent name text)
+  "Have AGENT write TEXT to the file NAME in a turn."
+  (agent-q-diff-module-begin-turn aqd-pending-root agent "s" "title")
+  (aqd-pending-put name text)
+  (agent-q-diff-module-end-turns aqd-pending-root))
+
+(ert-deftest aqd-taken-out-names-the-agent-if-only-one-can-have-written-it ()
+  (aqd-with-repository
+    (aqd-taken-put "mine.txt" "1\n")
+    (aqd-taken-in-turn "Kim" "g.txt" "1\n")
+    (aqd-taken-in-turn "Codex" "g.txt" "1\n2\n")
+    (aqd-taken-in-turn "Codex" "f.txt" aqd-pending-written)
+    (aqd-with-pending (agent-q-diff-reject-all t))
+    (should (equal '(("f.txt" "Codex") ("g.txt" "") ("mine.txt" ""))
+                   (sort (mapcar (lambda (row) (list (nth 2 row) (nth 1 row)))
+                                 (aqd-rows-of #'agent-q-diff-taken-out))
+                         (lambda (one other) (string< (car one) (car other))))))
+    (with-current-buffer (get-buffer-create "*scratch*")
+      (agent-q-diff-taken-out aqd-pending-root)
+      (should (equal (concat " in " (abbreviate-file-name aqd-pending-root)) mode-line-process))
+      (kill-buffer))))
+
 (ert-deftest aqd-taken-out-shows-the-difference ()
   (aqd-with-repository
     (aqd-taken-put "f.txt" aqd-pending-written)
