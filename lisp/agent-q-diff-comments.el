@@ -200,7 +200,11 @@ This is for `agent-q-diff-commands-instead-functions'."
            (agent-q-diff-comments--make file lines kind)
            t)))
        ((eq command 'ask)
-        (agent-q-diff-comments--ask-of-hunk (agent-q-diff-buffer-hunk-here))
+        (let ((hunk (agent-q-diff-buffer-hunk-here)))
+          (agent-q-diff-comments--make
+           (agent-q-diff-change-file-index agent-q-diff-buffer-change hunk)
+           (agent-q-diff-round-hunk-lines agent-q-diff-buffer-change hunk)
+           'question))
         t)))))
 
 (add-hook 'agent-q-diff-commands-instead-functions #'agent-q-diff-comments--instead)
@@ -241,13 +245,6 @@ the file with the index FILE."
         (seq-uniq (cl-loop for hunk from first to last
                            append (agent-q-diff-round-to change hunk)))
       (agent-q-diff-round-to-of change (nth file (agent-q-diff-change-files change))))))
-
-(defun agent-q-diff-comments--ask-of-hunk (hunk)
-  "Ask for a question on the lines of HUNK, and record it."
-  (agent-q-diff-comments--make
-   (agent-q-diff-change-file-index agent-q-diff-buffer-change hunk)
-   (agent-q-diff-round-hunk-lines agent-q-diff-buffer-change hunk)
-   'question))
 
 (defun agent-q-diff-comments--edit (root one)
   "Ask what ONE, an `agent-q-diff-comment' in the project at ROOT, is to say.

@@ -59,14 +59,22 @@
   "Hook run in the diff buffer of a review that is shown again.")
 
 (defun agent-q-diff-again--open (review)
-  "Return a new diff buffer for REVIEW, which has ended."
+  "Return a new diff buffer for REVIEW, which has ended.
+If there is an error, REVIEW is kept as it was."
   (let* ((again (agent-q-diff-session-create
                  :change
                  (agent-q-diff-change-reopen (agent-q-diff-session-change review))
                  :agent (agent-q-diff-session-agent review)
                  :description (agent-q-diff-session-description review)
                  :comment (agent-q-diff-session-comment review)))
-         (buffer (agent-q-diff-again--prepare review again)))
+         (buffer (condition-case err
+                     (agent-q-diff-render-prepare again nil nil
+                                                  (agent-q-diff-session-description again)
+                                                  #'agent-q-diff-mode
+                                                  (agent-q-diff-again--notes review))
+                   ((error quit)
+                    (agent-q-diff-again--return review again)
+                    (signal (car err) (cdr err))))))
     (with-current-buffer buffer
       ;; Leaving this buffer decides nothing, so there is nothing to ask.
       (setq-local agent-q-diff-confirm-finish nil)
@@ -79,53 +87,34 @@
       (agent-q-diff-progress-update-header-line))
     buffer))
 
-(defun agent-q-diff-again--prepare (review again)
-  "Return a diff buffer for AGAIN, the continuation of REVIEW.
-If there is an error, REVIEW is kept as it was."
-  (condition-case err
-      (agent-q-diff-render-prepare again nil nil
-                                   (agent-q-diff-session-description again)
-                                   #'agent-q-diff-mode
-                                   (agent-q-diff-again--notes review))
-    ((error quit)
-     (agent-q-diff-again--return review again)
-     (signal (car err) (cdr err)))))
-
-(defun agent-q-diff-again--return-change (change again)
-  "Return to CHANGE what AGAIN took over from it, and close AGAIN."
-  (setf (agent-q-diff-change-n-extra change) (agent-q-diff-change-n-extra again)
-        (agent-q-diff-change-comments change) (agent-q-diff-change-comments again)
-        (agent-q-diff-change-failures change) (agent-q-diff-change-failures again)
-        (agent-q-diff-change-firsts change) nil)
-  (cl-mapc #'agent-q-diff-file-change-return
-           (agent-q-diff-change-files change) (agent-q-diff-change-files again)))
-
 (defun agent-q-diff-again--return (review again)
   "Return to REVIEW what AGAIN took over from it, and keep REVIEW."
-  (agent-q-diff-again--return-change (agent-q-diff-session-change review)
-                                     (agent-q-diff-session-change again))
+  (let ((change (agent-q-diff-session-change review))
+        (other (agent-q-diff-session-change again)))
+    (setf (agent-q-diff-change-n-extra change) (agent-q-diff-change-n-extra other)
+          (agent-q-diff-change-comments change) (agent-q-diff-change-comments other)
+          (agent-q-diff-change-failures change) (agent-q-diff-change-failures other)
+          (agent-q-diff-change-firsts change) nil)
+    (cl-mapc #'agent-q-diff-file-change-return
+             (agent-q-diff-change-files change) (agent-q-diff-change-files other)))
   (agent-q-diff-reviews-keep review))
 
-(defun agent-q-diff-again--note-change (review again)
-  "Note and log whether the user applied or took out hunks in AGAIN.
-AGAIN shows REVIEW again."
-  (let ((before (or (agent-q-diff-session-now-in review)
-                    (plist-get (agent-q-diff-session-result review) :in-file)))
-        (now (ignore-errors
-               (agent-q-diff-change-in-target (agent-q-diff-session-change again)))))
-    (when (and now (/= now before))
-      (setf (agent-q-diff-session-now-in review) now)
-      (agent-q-diff-result-record-again review before))))
-
 (defun agent-q-diff-again--end (again outcome)
-  "End AGAIN, a review that was shown again, with OUTCOME."
+  "End AGAIN, a review that was shown again, with OUTCOME.
+Note and log whether the user has applied or taken out hunks in it."
   (let* ((buffer (agent-q-diff-session-buffer again))
-         (review (buffer-local-value 'agent-q-diff-again--past buffer)))
+         (review (buffer-local-value 'agent-q-diff-again--past buffer))
+         (before (or (agent-q-diff-session-now-in review)
+                     (plist-get (agent-q-diff-session-result review) :in-file)))
+         (now (ignore-errors
+                (agent-q-diff-change-in-target (agent-q-diff-session-change again)))))
     (with-current-buffer buffer
       (setq agent-q-diff-buffer-end-function nil
             agent-q-diff-again--past nil)
       (agent-q-diff-signs-stop-refreshing))
-    (agent-q-diff-again--note-change review again)
+    (when (and now (/= now before))
+      (setf (agent-q-diff-session-now-in review) now)
+      (agent-q-diff-result-record-again review before))
     (agent-q-diff-again--return review again)
     (unless (eq outcome 'killed)
       (agent-q-diff-lifecycle-quit-windows buffer t)
@@ -159,11 +148,6 @@ HUNK counted from 0.  Signal an error if REVIEW is not kept any more."
 
 ;;; The list
 
-(defun agent-q-diff-list--age (review)
-  "Return the time since REVIEW began, as a string."
-  (format-seconds "%h:%.2m:%.2s"
-                  (float-time (time-since (agent-q-diff-session-begun review)))))
-
 (defun agent-q-diff-list--ended (review)
   "Return the result of REVIEW, which has ended, as a string."
   (let ((result (agent-q-diff-session-result review)))
@@ -185,18 +169,15 @@ HUNK counted from 0.  Signal an error if REVIEW is not kept any more."
               "")
             (+ applied rejected) total)))
 
-(defun agent-q-diff-list--name (review)
-  "Return the name and the directory of the file of REVIEW, for a row."
-  (format "%s  %s" (agent-q-diff-session-name review)
-          (agent-q-diff-session-directory review)))
-
 (defun agent-q-diff-list--rows ()
   "Return the rows of the list."
   (mapcar (lambda (review)
             (list review
                   (or (agent-q-diff-session-agents review) "?")
-                  (agent-q-diff-list--name review)
-                  (agent-q-diff-list--age review)
+                  (format "%s  %s" (agent-q-diff-session-name review)
+                          (agent-q-diff-session-directory review))
+                  (format-seconds "%h:%.2m:%.2s"
+                                  (float-time (time-since (agent-q-diff-session-begun review))))
                   (if (agent-q-diff-session-outcome review)
                       (agent-q-diff-list--ended review)
                     (agent-q-diff-list--progress review))
@@ -209,10 +190,7 @@ HUNK counted from 0.  Signal an error if REVIEW is not kept any more."
   "Number of seconds after which the ages in the list are updated.")
 
 (defvar agent-q-diff-list--timer nil
-  "The timer that updates the ages, or nil.")
-
-(defvar agent-q-diff-list--is-due nil
-  "Non-nil if an update of the list is scheduled.")
+  "The timer of the next update of the list, or nil.")
 
 (defvar-local agent-q-diff-list--open nil
   "The reviews that were open when the list was last updated.")
@@ -230,41 +208,25 @@ That is the same, or any that is open if REVIEW has ended since the last update.
   (agent-q-diff-views-update)
   (setq agent-q-diff-list--open (agent-q-diff-open-reviews)))
 
-(defun agent-q-diff-list--update ()
-  "Update the list if it is visible.
-If the list is gone, stop updating it."
-  (setq agent-q-diff-list--is-due nil)
-  (let ((buffer (get-buffer agent-q-diff-list-buffer-name)))
-    (cond
-     ((null buffer) (agent-q-diff-list--stop))
-     ((get-buffer-window buffer t)
-      (with-current-buffer buffer
-        (agent-q-diff-list--print))))))
-
-(defun agent-q-diff-list--update-soon ()
-  "Update the list after the current command."
-  (unless agent-q-diff-list--is-due
-    (setq agent-q-diff-list--is-due t)
-    (run-with-timer 0 nil #'agent-q-diff-list--update)))
-
-(defun agent-q-diff-list--appear (_window)
-  "Update the list, since a window has begun to show it."
-  (agent-q-diff-list--update-soon))
-
-(defun agent-q-diff-list--start ()
-  "Begin to update the list."
-  (add-hook 'agent-q-diff-session-changed-hook #'agent-q-diff-list--update-soon)
-  (unless agent-q-diff-list--timer
-    (setq agent-q-diff-list--timer
-          (run-with-timer agent-q-diff-list--period agent-q-diff-list--period
-                          #'agent-q-diff-list--update))))
-
-(defun agent-q-diff-list--stop ()
-  "Stop updating the list."
-  (remove-hook 'agent-q-diff-session-changed-hook #'agent-q-diff-list--update-soon)
+(defun agent-q-diff-list--update-in (seconds)
+  "Update the list in SECONDS, and not before."
   (when agent-q-diff-list--timer
-    (cancel-timer agent-q-diff-list--timer)
-    (setq agent-q-diff-list--timer nil)))
+    (cancel-timer agent-q-diff-list--timer))
+  (setq agent-q-diff-list--timer (run-with-timer seconds nil #'agent-q-diff-list--update)))
+
+(defun agent-q-diff-list--update ()
+  "If the list is visible, update it, and do so again when the ages have changed."
+  (setq agent-q-diff-list--timer nil)
+  (when (get-buffer-window agent-q-diff-list-buffer-name t)
+    (with-current-buffer agent-q-diff-list-buffer-name
+      (agent-q-diff-list--print))
+    (agent-q-diff-list--update-in agent-q-diff-list--period)))
+
+(defun agent-q-diff-list--update-soon (&rest _)
+  "Update the list after the current command; if it is gone, never again."
+  (if (get-buffer agent-q-diff-list-buffer-name)
+      (agent-q-diff-list--update-in 0)
+    (remove-hook 'agent-q-diff-session-changed-hook #'agent-q-diff-list--update-soon)))
 
 ;;;; Commands
 
@@ -349,11 +311,11 @@ Forget a review that has ended."
       (agent-q-diff-take-back review))))
 
 (defun agent-q-diff-list--begin ()
-  "Begin to keep the list in this buffer up to date."
+  "Keep the list in this buffer up to date."
   (agent-q-diff-grace-expect-return)
   (setq-local revert-buffer-function #'agent-q-diff-list--print)
-  (add-hook 'window-buffer-change-functions #'agent-q-diff-list--appear nil t)
-  (agent-q-diff-list--start))
+  (add-hook 'agent-q-diff-session-changed-hook #'agent-q-diff-list--update-soon)
+  (add-hook 'window-buffer-change-functions #'agent-q-diff-list--update-soon nil t))
 
 (agent-q-diff-views-define agent-q-diff-list-mode "Reviews"
   "Major mode of the list of open reviews, with past ones below.

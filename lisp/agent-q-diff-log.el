@@ -368,11 +368,6 @@ If the current log has fewer, continue with the rotated ones."
 
 ;;;; One entry
 
-(defun agent-q-diff-log-list--visible (value &optional limit)
-  "Return VALUE as one line of text without misleading characters.
-LIMIT is as for `agent-q-diff-visible'."
-  (agent-q-diff-visible (if (stringp value) value (format "%S" value)) limit))
-
 (defun agent-q-diff-log-list--fields (entry)
   "Return all fields of ENTRY except its diff, one a line."
   (let (lines)
@@ -381,7 +376,7 @@ LIMIT is as for `agent-q-diff-visible'."
             (value (pop entry)))
         (unless (or (eq key :diff) (null value))
           (push (format "# %s: %s" (string-remove-prefix ":" (symbol-name key))
-                        (agent-q-diff-log-list--visible value most-positive-fixnum))
+                        (agent-q-diff-views-text value most-positive-fixnum))
                 lines))))
     (string-join (nreverse lines) "\n")))
 
@@ -454,15 +449,15 @@ A relative path is below the root that ENTRY has."
                  ((string-match-p "\\`[[:alpha:]]:/" path) path)
                  ((stringp root) (agent-q-diff-file-named path root))
                  (t (user-error "The entry does not say where %s is"
-                                (agent-q-diff-log-list--visible path))))))
+                                (agent-q-diff-views-text path))))))
       ;; These two tests do not connect; `file-exists-p' would.
       (when (and (file-remote-p name)
                  (not (file-remote-p name nil t))
                  (not (yes-or-no-p (format "Connect to %s? "
-                                           (agent-q-diff-log-list--visible name)))))
+                                           (agent-q-diff-views-text name)))))
         (user-error "Not visited"))
       (unless (file-exists-p name)
-        (user-error "%s does not exist" (agent-q-diff-log-list--visible name)))
+        (user-error "%s does not exist" (agent-q-diff-views-text name)))
       (agent-q-diff-file-check-regular name)
       name)))
 

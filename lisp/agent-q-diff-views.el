@@ -85,17 +85,21 @@ BEGIN, if not nil, is called at the end of MODE."
 
 ;;;; Columns
 
+(defun agent-q-diff-views-text (value &optional limit)
+  "Return VALUE, of any type, as a line of text in which no character misleads.
+LIMIT is as for `agent-q-diff-visible'."
+  (agent-q-diff-visible (pcase value
+                          ('nil "")
+                          ((pred stringp) (agent-q-diff-engine-text value))
+                          (_ (format "%S" value)))
+                        limit))
+
 (defun agent-q-diff-views--cell (value column)
-  "Return VALUE as a line of text for COLUMN, in which no character misleads."
-  (let* ((is-end (plist-get (nthcdr 3 column) :end))
-         (text (pcase value
-                 ('nil "")
-                 ((pred stringp) (agent-q-diff-visible (agent-q-diff-engine-text value)
-                                                       (and is-end most-positive-fixnum)))
-                 (_ (agent-q-diff-visible (format "%S" value))))))
-    (if is-end
-        (agent-q-diff-visible-end text (nth 1 column))
-      text)))
+  "Return VALUE as text for COLUMN."
+  (if (plist-get (nthcdr 3 column) :end)
+      (agent-q-diff-visible-end (agent-q-diff-views-text value most-positive-fixnum)
+                                (nth 1 column))
+    (agent-q-diff-views-text value)))
 
 (defun agent-q-diff-views--by-number (index)
   "Return a predicate that compares entries by the number in the cell INDEX."

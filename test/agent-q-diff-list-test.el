@@ -291,7 +291,9 @@
       (should (string-search "0 of 2 decided" (buffer-string)))
       (should (string-search "A test." (buffer-string)))
       (let ((wait (lambda ()
-                    (while agent-q-diff-list--is-due
+                    ;; When it is updated, the timer is one for the ages.
+                    (while (time-less-p (timer--time agent-q-diff-list--timer)
+                                        (time-add nil 1))
                       (accept-process-output nil 0.01)))))
         (agent-q-diff-accept review 0)
         (funcall wait)
@@ -301,6 +303,9 @@
         (should (string-search "cancelled 1/2" (buffer-string)))
         (kill-buffer)
         (agent-q-diff-list--update)
+        (should-not agent-q-diff-list--timer)
+        ;; Without a list, nothing is updated.
+        (run-hooks 'agent-q-diff-session-changed-hook)
         (should-not agent-q-diff-list--timer)
         (should-not (memq #'agent-q-diff-list--update-soon
                           agent-q-diff-session-changed-hook))))))
