@@ -18,7 +18,7 @@
 ;; line of the diff buffer that is follows from the hunks' headers in the
 ;; buffer, so it is right after a hunk was split, too.  If the user edits or
 ;; merges a hunk, the lines below it get other numbers; whoever keeps numbers
-;; learns of that by `agent-q-diff-annotations-moved-functions'.
+;; asks `agent-q-diff-annotations-line-now'.
 ;;
 ;; Each row of an annotation begins with a "#", with which no line of a hunk
 ;; does, so no agent's note can look like one, and no line like a note.
@@ -171,12 +171,23 @@ RANGES is as from `agent-q-diff-annotations-ranges'."
 
 ;;;; When the user rewrites a hunk
 
-(defvar agent-q-diff-annotations-moved-functions
-  '(agent-q-diff-annotations--move-notes)
-  "Abnormal hook run in the diff buffer when the user has rewritten a hunk.
-Each function is called with the index of the file, a side, `old' or `new',
-and a function from the number that a line of that side had, from 0, to the one
-that it has now.  A line that is gone gets that of one near it.")
+(defvar-local agent-q-diff-annotations--moves nil
+  "List of (FILE SIDE . FUNCTION), in order: how lines here have moved.
+They do when the user rewrites a hunk.")
+
+(defun agent-q-diff-annotations-line-now (file side line)
+  "Return the number that LINE of SIDE of FILE has now in this buffer.
+LINE is the number, from 0, that it had when the buffer was made.  FILE is the
+index of the file and SIDE `old' or `new'.  A line that is gone gets the number
+of one near it."
+  (pcase-dolist (`(,other-file ,other-side . ,moved) agent-q-diff-annotations--moves)
+    (when (and (eql file other-file) (eq side other-side))
+      (setq line (funcall moved line))))
+  line)
+
+(defun agent-q-diff-annotations-moved-p (file)
+  "Return non-nil if lines of the file with the index FILE have moved here."
+  (assq file agent-q-diff-annotations--moves))
 
 (defun agent-q-diff-annotations--texts (hunk)
   "Return (OLD NEW BELOW), the lines of both sides in HUNK of this buffer.
@@ -207,7 +218,7 @@ next hunk of the file, or nil if there is none."
             (cons new (vconcat (nreverse news)))
             (and next (cons (nth 0 next) (nth 2 next)))))))
 
-(defun agent-q-diff-annotations--moved (line before after below-before below-after)
+(defun agent-q-diff-annotations--moved (before after below-before below-after line)
   "Return the number that LINE has now that lines of its side were rewritten.
 BEFORE and AFTER are (START . LINES) of the hunk then and now, and BELOW-BEFORE
 and BELOW-AFTER the first line of the next hunk then and now, or nil."
@@ -265,15 +276,11 @@ What is said about lines then stays with them."
                    for below in '(car cdr)
                    for side-before in before
                    for side-after in after
-                   do (let ((side-before side-before)
-                            (side-after side-after)
-                            (below-before (funcall below (nth 2 before)))
-                            (below-after (funcall below (nth 2 after))))
-                        (run-hook-with-args
-                         'agent-q-diff-annotations-moved-functions file side
-                         (lambda (line)
-                           (agent-q-diff-annotations--moved
-                            line side-before side-after below-before below-after)))))
+                   do (agent-q-diff-annotations--note-moved
+                       file side
+                       (apply-partially #'agent-q-diff-annotations--moved side-before side-after
+                                        (funcall below (nth 2 before))
+                                        (funcall below (nth 2 after)))))
           (agent-q-diff-annotations-show))))))
 
 ;;;; What the proposal itself says
@@ -291,9 +298,12 @@ What is said about lines then stays with them."
                                 :file index :line line :who agent :text text))
                              (agent-q-diff-file-change-annotations file))))))
 
-(defun agent-q-diff-annotations--move-notes (file side moved)
-  "Move the notes of the proposal on the file with the index FILE by MOVED.
-They are on the new side; SIDE is the one of which lines have moved."
+(defun agent-q-diff-annotations--note-moved (file side moved)
+  "Record that lines of SIDE of the file with the index FILE have moved by MOVED.
+MOVED is a function from the number that a line had to the one that it has now.
+The notes of the proposal, which are on the new side, move with them."
+  (setq agent-q-diff-annotations--moves
+        (append agent-q-diff-annotations--moves (list (cons file (cons side moved)))))
   (when (eq side 'new)
     (cl-callf2 mapcar (pcase-lambda (`(,line . ,text))
                         (cons (and line (funcall moved line)) text))

@@ -28,6 +28,7 @@
 (require 'agent-q-diff-commands)
 (require 'agent-q-diff-mode)
 (require 'agent-q-diff-render)
+(require 'agent-q-diff-waiting)
 (require 'agent-q-diff-grace)
 
 ;;; A review that has ended, shown again
@@ -55,9 +56,6 @@
               (eq review (buffer-local-value 'agent-q-diff-again--past buffer)))
             (buffer-list)))
 
-(defvar agent-q-diff-again-hook nil
-  "Hook run in the diff buffer of a review that is shown again.")
-
 (defun agent-q-diff-again--open (review)
   "Return a new diff buffer for REVIEW, which has ended."
   (let* ((again (agent-q-diff-session-create
@@ -75,7 +73,7 @@
       (setq agent-q-diff-again--past review
             agent-q-diff-buffer-is-past t
             agent-q-diff-buffer-end-function #'agent-q-diff-again--end)
-      (run-hooks 'agent-q-diff-again-hook)
+      (agent-q-diff-waiting-restore)
       (agent-q-diff-progress-update-header-line))
     buffer))
 

@@ -206,8 +206,6 @@ counted from 0."
                                   (< start (+ line (agent-q-diff-comment-n one))))))))
                 comments))))
 
-(add-hook 'agent-q-diff-policy-noted-functions #'agent-q-diff-round-commented-p)
-
 ;;;; What was rejected before
 
 (defun agent-q-diff-round-label (change hunk)
