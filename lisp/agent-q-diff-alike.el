@@ -277,9 +277,9 @@ Its file is named unless it is that of OTHER, a place or nil."
           (overlay-put overlay 'evaporate t)
           (overlay-put overlay 'face 'agent-q-diff-moved))))))
 
-(defun agent-q-diff-alike--show-anew ()
-  "Have the notes shown that are right now that hunks have changed."
-  (when (bound-and-true-p jit-lock-mode)
+(defun agent-q-diff-alike--show-anew (are-new)
+  "Have the notes shown that are right now, if ARE-NEW: hunks have changed."
+  (when (and are-new (bound-and-true-p jit-lock-mode))
     (jit-lock-refontify)))
 
 (defun agent-q-diff-alike--follow-decisions (&rest _)
@@ -288,13 +288,13 @@ Its file is named unless it is that of OTHER, a place or nil."
     (let ((moved (agent-q-diff-alike--moved)))
       (unless (equal moved agent-q-diff-alike--shown-moved)
         (setq agent-q-diff-alike--shown-moved moved)
-        (agent-q-diff-alike--show-anew)))))
+        (agent-q-diff-alike--show-anew t)))))
 
 (defun agent-q-diff-alike-set-up ()
   "Show in this buffer on which hunks others make the same change."
   (when agent-q-diff-buffer-is-made
     (jit-lock-register #'agent-q-diff-alike--show-between)
-    (add-hook 'agent-q-diff-buffer-hunks-hook #'agent-q-diff-alike--show-anew nil t)))
+    (add-hook 'agent-q-diff-buffer-shown-functions #'agent-q-diff-alike--show-anew nil t)))
 
 ;;;; Deciding
 

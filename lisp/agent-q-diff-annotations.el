@@ -426,12 +426,13 @@ Each function is called there without arguments, and returns a list of
                         nil))
     found))
 
-(defvar agent-q-diff-annotations-shown-hook nil
-  "Hook run in the diff buffer after annotations were shown in it anew.")
-
 (defun agent-q-diff-annotations-show ()
   "Show what is said about the lines of this diff buffer, and nothing older.
 It is what `agent-q-diff-annotations-functions' find now."
+  (agent-q-diff-buffer-announce-folds))
+
+(defun agent-q-diff-annotations--show (&rest _)
+  "Do what `agent-q-diff-annotations-show' does, without telling others."
   (mapc #'delete-overlay agent-q-diff-annotations--overlays)
   (setq agent-q-diff-annotations--overlays nil)
   (when-let ((annotations (and (agent-q-diff-buffer-known-p)
@@ -442,8 +443,7 @@ It is what `agent-q-diff-annotations-functions' find now."
       (save-restriction
         (widen)
         (pcase-dolist (`(,place . ,group) (agent-q-diff-annotations--by-place annotations))
-          (agent-q-diff-annotations--put place (nreverse group))))))
-  (run-hooks 'agent-q-diff-annotations-shown-hook))
+          (agent-q-diff-annotations--put place (nreverse group)))))))
 
 (defun agent-q-diff-annotations--by-place (annotations)
   "Return ANNOTATIONS by where they are shown, lists (PLACE . GROUP).
@@ -559,6 +559,18 @@ Return nil if none is long."
       (agent-q-diff-annotations-show)
       t)))
 
+(defun agent-q-diff-expand-line ()
+  "Show all of the long line at point, or cut it off again.
+On any other line show all of a long note, or of its hunk, or cut them off
+again; see `agent-q-diff-hunk-lines'.  If they are shown, show all of the
+description."
+  (interactive)
+  (unless (or (agent-q-diff-long-lines-toggle)
+              (agent-q-diff-annotations--toggle)
+              (agent-q-diff-fold-toggle)
+              (agent-q-diff-fold-toggle-description))
+    (user-error "The line is shown whole")))
+
 ;;;; Set-up
 
 (defun agent-q-diff-annotations--resized (window)
@@ -573,10 +585,8 @@ Return nil if none is long."
 
 (defun agent-q-diff-annotations-set-up ()
   "Show what is said about the lines of this diff buffer whenever it has new ones."
-  (add-hook 'agent-q-diff-long-lines-expand-functions #'agent-q-diff-annotations--toggle -10 t)
   ;; After the middles of long hunks are hidden.
-  (add-hook 'agent-q-diff-buffer-hunks-hook #'agent-q-diff-annotations-show 90 t)
-  (add-hook 'agent-q-diff-buffer-folds-hook #'agent-q-diff-annotations-show nil t)
+  (add-hook 'agent-q-diff-buffer-shown-functions #'agent-q-diff-annotations--show 90 t)
   (add-hook 'window-buffer-change-functions #'agent-q-diff-annotations--resized nil t)
   (add-hook 'window-size-change-functions #'agent-q-diff-annotations--resized nil t))
 

@@ -160,8 +160,7 @@ IS-MACRO tells whether a keyboard macro was running when it began."
 
 (defun agent-q-diff-wait--begin-waiting (review)
   "Make REVIEW the innermost one that a caller waits for."
-  (with-current-buffer (agent-q-diff-session-buffer review)
-    (setq agent-q-diff-buffer-end-function #'agent-q-diff-wait--ended))
+  (setf (agent-q-diff-session-end review) #'agent-q-diff-wait--ended)
   (push review agent-q-diff-reviews-waiting)
   (define-key global-map [agent-q-diff-wake] #'ignore)
   (add-hook 'pre-command-hook #'agent-q-diff-wait--note-command)
@@ -339,8 +338,7 @@ ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and value are as for
                       (agent-q-diff-api--prepare nil original modified description mode
                                                  notes open)))))
        (agent-q-diff-lifecycle-begin review)
-       (with-current-buffer (agent-q-diff-session-buffer review)
-         (setq agent-q-diff-buffer-end-function #'agent-q-diff-lifecycle-end-unwaited))
+       (setf (agent-q-diff-session-end review) #'agent-q-diff-lifecycle-end-unwaited)
        (agent-q-diff-policy-apply review)
        review))))
 
@@ -478,8 +476,7 @@ are as for `agent-q-diff-review'."
                                                    notes open))))
           (setf (agent-q-diff-session-callback review) callback)
           (agent-q-diff-lifecycle-begin review)
-          (with-current-buffer (agent-q-diff-session-buffer review)
-            (setq agent-q-diff-buffer-end-function #'agent-q-diff-lifecycle-end-unwaited))
+          (setf (agent-q-diff-session-end review) #'agent-q-diff-lifecycle-end-unwaited)
           ;; What was written already may have notes of the user's first.
           (unless (agent-q-diff-change-written (agent-q-diff-session-change review))
             (agent-q-diff-policy-apply review))

@@ -190,6 +190,32 @@ nil, all lines are shown at once."
   :group 'agent-q-diff-display
   :type '(choice (natnum :tag "Lines") (const :tag "All" nil)))
 
+(defcustom agent-q-diff-tools-policy 'ask
+  "What to do when an agent calls a tool that edits.
+The value is one of these symbols, or a function that is called with the
+name of the tool, the absolute name of the file and the arguments, an
+alist, and returns one of them:
+
+`ask'     Ask the user, unless the user has granted it for the session.
+`allow'   Make the edit; it is shown and logged.
+`deny'    Do not make it, and tell the agent so.
+`review'  Open the full review of the hunks.
+
+Only `deny' counts for `propose_file_edit', which is a review anyway.
+For an edit that an agent makes with its own tool, the name is that tool's,
+such as \"Edit\", and `ask' opens the full review.
+This decides about a call of a tool; `agent-q-diff-policy-rules' decides single
+hunks once there is a review.
+Unless it is `deny', the user is asked before a protected file is edited,
+and a large edit by `edit_file' is reviewed; see
+`agent-q-diff-tools-review-lines'."
+  :type '(choice (const :tag "Ask" ask)
+                 (const :tag "Allow" allow)
+                 (const :tag "Deny" deny)
+                 (const :tag "Review" review)
+                 function)
+  :group 'agent-q-diff-agents)
+
 (defcustom agent-q-diff-when-caller-gone 'keep
   "What to do with a review when nobody waits for its answer any more.
 Emacs notices this when a connection is closed or an agent interrupted.
@@ -768,9 +794,11 @@ all are above LIMIT, return nil."
           (not (any "\0-\U0010ffff"))))
   "Regexp of a character that misleads wherever it is.")
 
+(declare-function agent-q-diff-module-suspects "ext:agent-q-diff-module")
+
 (defun agent-q-diff-visible--suspects (text)
   "Return the characters of TEXT that mislead in any context.
-The value is as for `agent-q-diff-visible-suspects-function'."
+The value is a list of (INDEX . nil)."
   (let ((start 0)
         (case-fold-search nil)
         suspects)
@@ -779,20 +807,17 @@ The value is as for `agent-q-diff-visible-suspects-function'."
       (setq start (match-end 0)))
     (nreverse suspects)))
 
-(defvar agent-q-diff-visible-suspects-function #'always
-  "Function that finds more misleading characters than this file.
-It is called with a string and returns a list of (INDEX . KIND) in
-ascending order, or t if it cannot tell now.")
-
 (defun agent-q-diff-visible--indices (text)
   "Return the indices of the characters of TEXT that mislead in one line."
-  (let* ((better (condition-case nil
-                     (funcall agent-q-diff-visible-suspects-function text)
-                   (error t)))
-         (suspects (if (listp better)
-                       ;; Not misleading in a text of several lines.
-                       (append (agent-q-diff-visible--breaks text) better)
-                     (agent-q-diff-visible--suspects text))))
+  (let ((suspects (condition-case nil
+                      ;; Showing a name is no reason to load the engine.
+                      (if (featurep 'agent-q-diff-module)
+                          ;; Breaks are not misleading in a text of several lines.
+                          (append (agent-q-diff-visible--breaks text)
+                                  (agent-q-diff-module-suspects
+                                   (encode-coding-string text 'utf-8-emacs-unix)))
+                        (agent-q-diff-visible--suspects text))
+                    (error (agent-q-diff-visible--suspects text)))))
     (seq-uniq (sort (mapcar #'car suspects) #'<))))
 
 (defun agent-q-diff-visible--breaks (text)

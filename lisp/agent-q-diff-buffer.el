@@ -83,10 +83,6 @@ There are headings if the change has several files, or operations.")
 (defvar-local agent-q-diff-buffer-is-made nil
   "Non-nil if this buffer's text was made from its review, not the reverse.")
 
-(defvar-local agent-q-diff-buffer-end-function nil
-  "Function called with the review and its outcome when it ends, or nil.
-For whether anybody waits for that, see `agent-q-diff-buffer-awaited-p'.")
-
 (defvar-local agent-q-diff-buffer--states-read nil
   "The value of `agent-q-diff-buffer-hunk-states' that the engine knows.
 It is compared by identity: adding an entry makes a new list.")
@@ -129,28 +125,29 @@ In a copy of that buffer, which has its variables, it is another one.")
                     agent-q-diff-buffer-headings agent-q-diff-buffer-parsed-tick
                     agent-q-diff-buffer-is-made
                     agent-q-diff-buffer--states-read agent-q-diff-buffer-entries
-                    agent-q-diff-buffer-marks agent-q-diff-buffer--n-strays
-                    agent-q-diff-buffer-end-function agent-q-diff-buffer-home))
+                    agent-q-diff-buffer-marks agent-q-diff-buffer--n-strays agent-q-diff-buffer-home))
   (put variable 'permanent-local t))
 
 ;;;; Where the hunks are
 
-(defvar agent-q-diff-buffer-hunks-hook nil
-  "Hook run in the diff buffer after hunks were inserted in it, or replaced.
-See `agent-q-diff-buffer-announce-hunks'.")
-
-(defvar agent-q-diff-buffer-folds-hook nil
-  "Hook run in the diff buffer after text of hunks was hidden, or shown again.")
+(defvar agent-q-diff-buffer-shown-functions nil
+  "Abnormal hook run in the diff buffer after it has begun to show other text.
+Each function is called with one argument, non-nil if hunks were inserted or
+replaced, and nil if text was only hidden, or shown again.")
 
 (defvar-local agent-q-diff-buffer--announced nil
-  "Value of `agent-q-diff-buffer-positions' when the hook was last run.
+  "Value of `agent-q-diff-buffer-positions' when the hook was last run for it.
 It is compared by identity: changing the text makes a new vector.")
 
 (defun agent-q-diff-buffer-announce-hunks ()
-  "Run `agent-q-diff-buffer-hunks-hook' if the text of any hunk has changed."
+  "Run `agent-q-diff-buffer-shown-functions' if the text of any hunk has changed."
   (unless (eq agent-q-diff-buffer--announced agent-q-diff-buffer-positions)
     (setq agent-q-diff-buffer--announced agent-q-diff-buffer-positions)
-    (run-hooks 'agent-q-diff-buffer-hunks-hook)))
+    (run-hook-with-args 'agent-q-diff-buffer-shown-functions t)))
+
+(defun agent-q-diff-buffer-announce-folds ()
+  "Run `agent-q-diff-buffer-shown-functions', since text was hidden or shown."
+  (run-hook-with-args 'agent-q-diff-buffer-shown-functions nil))
 
 (defun agent-q-diff-buffer-position (hunk)
   "Return the position of the `@@' line of HUNK.
@@ -207,9 +204,12 @@ Do so at the latest before the next command here."
                  (agent-q-diff-change-engine agent-q-diff-buffer-change)))))
 
 (defun agent-q-diff-buffer-awaited-p (&optional buffer)
-  "Return non-nil if the review of BUFFER is open, and its end is waited for.
-BUFFER is by default the current one."
-  (buffer-local-value 'agent-q-diff-buffer-end-function (or buffer (current-buffer))))
+  "Return the function that ends the review of BUFFER, if its end is waited for.
+Otherwise, as when it has ended, return nil.  BUFFER is by default the current
+one."
+  (when-let ((review (buffer-local-value 'agent-q-diff-buffer-review
+                                         (or buffer (current-buffer)))))
+    (agent-q-diff-session-end review)))
 
 (defun agent-q-diff-buffer-copied-p ()
   "Return non-nil if this buffer has its review only as the copy of another one."
@@ -618,7 +618,7 @@ Return non-nil if they were."
                    (agent-q-diff-buffer-section-end file))))
       (when folds
         (mapc #'delete-overlay folds)
-        (run-hooks 'agent-q-diff-buffer-folds-hook))
+        (agent-q-diff-buffer-announce-folds))
       folds)))
 
 (defun agent-q-diff-buffer-folds (beg end)

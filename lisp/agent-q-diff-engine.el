@@ -217,7 +217,8 @@ Strings are passed as they are, which is cheapest.  If Emacs refuses one
 because it has raw bytes, all are encoded and passed again, also those in lists
 and vectors.  If the module was loaded before the Lisp files were upgraded,
 signal `agent-q-diff-no-module'."
-  (agent-q-diff-build-ensure)
+  (unless (eq agent-q-diff-build-checked agent-q-diff-build-version)
+    (agent-q-diff-build-ensure))
   (condition-case nil
       (apply function arguments)
     (rust-module-non-unicode-string
@@ -412,15 +413,6 @@ that line, or t for the place that is known."
 INDEX is counted from 0.  KIND is how the character misleads: `direction',
 `invisible', `space', `control', `lookalike' or `combining'."
   (agent-q-diff-engine-call #'agent-q-diff-module-suspects text))
-
-(defun agent-q-diff-engine--suspects-if-loaded (text)
-  "Like `agent-q-diff-engine-suspects' for TEXT, but never load the engine.
-Return t if it is not loaded: showing a name is no reason to load it."
-  (or (not (featurep 'agent-q-diff-module))
-      (agent-q-diff-engine-suspects text)))
-
-(setq agent-q-diff-visible-suspects-function
-      #'agent-q-diff-engine--suspects-if-loaded)
 
 (defun agent-q-diff-engine-merge (review hunk)
   "Return (IS-CLEAN IS-COARSE . TEXT) for HUNK of REVIEW.

@@ -365,37 +365,20 @@ PROPERTIES, a list, shows it by its number."
                        'face 'agent-q-diff-warning)
              'agent-q-diff-cut t)))))
 
-;;;; Commands
-
-(defvar agent-q-diff-long-lines-expand-functions nil
-  "Abnormal hook to expand something at point that is not a long line.
-Each function is called without arguments.  It returns non-nil if it has
-shown all of something at point, or has cut it off again.")
-
-(defun agent-q-diff-expand-line ()
+(defun agent-q-diff-long-lines-toggle ()
   "Show all of the long line at point, or cut it off again.
-On any other line show all lines of its hunk, or cut them off again; see
-`agent-q-diff-hunk-lines'.  If they are shown, show all of the description."
-  (interactive)
-  (cond
-   ((and (<= agent-q-diff-long-lines--limit
-             (- (line-end-position) (line-beginning-position)))
-         ;; In a folded description, it is not the line that is cut off.
-         (not (invisible-p (1- (line-end-position)))))
-    (agent-q-diff-long-lines--toggle))
-   ((run-hook-with-args-until-success 'agent-q-diff-long-lines-expand-functions))
-   (t (user-error "The line is shown whole"))))
-
-(defun agent-q-diff-long-lines--toggle ()
-  "Show all of the long line at point, or cut it off again."
-  (let ((beg (line-beginning-position)))
-    (setq agent-q-diff-long-lines--expanded
-          (if (agent-q-diff-long-lines--expanded-p)
-              (delq nil (mapcar (lambda (marker)
-                                  (unless (= beg marker) marker))
-                                agent-q-diff-long-lines--expanded))
-            (cons (copy-marker beg) agent-q-diff-long-lines--expanded)))
-    (jit-lock-refontify beg (line-end-position))))
+Return nil if that line is not long."
+  (let ((beg (line-beginning-position))
+        (end (line-end-position)))
+    (when (and (<= agent-q-diff-long-lines--limit (- end beg))
+               ;; In a folded description, it is not the line that is cut off.
+               (not (invisible-p (1- end))))
+      (setq agent-q-diff-long-lines--expanded
+            (if (agent-q-diff-long-lines--expanded-p)
+                (cl-delete beg agent-q-diff-long-lines--expanded :test #'=)
+              (cons (copy-marker beg) agent-q-diff-long-lines--expanded)))
+      (jit-lock-refontify beg end)
+      t)))
 
 ;;;; Set-up
 
@@ -491,7 +474,7 @@ lines."
     (push (copy-marker (agent-q-diff-buffer-position (agent-q-diff-buffer-hunk-here)))
           agent-q-diff-fold--expanded))
   (delete-overlay overlay)
-  (run-hooks 'agent-q-diff-buffer-folds-hook))
+  (agent-q-diff-buffer-announce-folds))
 
 (defun agent-q-diff-fold--of (hunk)
   "Return the overlay that hides the middle of HUNK, or nil."
@@ -499,25 +482,26 @@ lines."
               (overlays-in (agent-q-diff-buffer-position hunk)
                            (agent-q-diff-buffer-hunk-end hunk))))
 
-(defun agent-q-diff-fold--update ()
-  "Hide the middle of each long hunk that is not to be shown whole."
-  (save-restriction
-    (widen)
-    (remove-overlays nil nil 'agent-q-diff-cut t)
-    (when agent-q-diff-hunk-lines
-      (cl-loop with expanded = (mapcar #'marker-position agent-q-diff-fold--expanded)
-               with end = (point-max)
-               for hunk downfrom (1- (agent-q-diff-buffer-n-inserted)) to 0
-               for position = (agent-q-diff-buffer-position hunk)
-               ;; The next hunk may be in the next file, but that is only later.
-               when (and (> (- end position) agent-q-diff-hunk-lines)
-                         (not (memq position expanded)))
-               do (agent-q-diff-fold--hide hunk)
-               do (setq end position)))))
+(defun agent-q-diff-fold--update (are-new)
+  "Hide the middle of each long hunk that is not to be shown whole, if ARE-NEW."
+  (when are-new
+    (save-restriction
+      (widen)
+      (remove-overlays nil nil 'agent-q-diff-cut t)
+      (when agent-q-diff-hunk-lines
+        (cl-loop with expanded = (mapcar #'marker-position agent-q-diff-fold--expanded)
+                 with end = (point-max)
+                 for hunk downfrom (1- (agent-q-diff-buffer-n-inserted)) to 0
+                 for position = (agent-q-diff-buffer-position hunk)
+                 ;; The next hunk may be in the next file, but that is only later.
+                 when (and (> (- end position) agent-q-diff-hunk-lines)
+                           (not (memq position expanded)))
+                 do (agent-q-diff-fold--hide hunk)
+                 do (setq end position))))))
 
 ;;;; The key
 
-(defun agent-q-diff-fold--toggle ()
+(defun agent-q-diff-fold-toggle ()
   "Show all of the hunk at point if its middle is hidden, or hide it again.
 Return nil if the hunk is too short for that."
   (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
@@ -534,7 +518,7 @@ Return nil if the hunk is too short for that."
               (cl-delete (agent-q-diff-buffer-position hunk)
                          agent-q-diff-fold--expanded :test #'=))
         (prog1 (agent-q-diff-fold--hide hunk)
-          (run-hooks 'agent-q-diff-buffer-folds-hook))))))
+          (agent-q-diff-buffer-announce-folds))))))
 
 ;;;; A long description
 
@@ -621,10 +605,7 @@ Return nil if there is nothing to show or to hide."
 (defun agent-q-diff-fold-set-up ()
   "Hide the middle of long hunks in this buffer."
   (add-to-invisibility-spec 'agent-q-diff-cut)
-  (add-hook 'agent-q-diff-long-lines-expand-functions #'agent-q-diff-fold--toggle nil t)
-  (add-hook 'agent-q-diff-long-lines-expand-functions #'agent-q-diff-fold-toggle-description
-            90 t)
-  (add-hook 'agent-q-diff-buffer-hunks-hook #'agent-q-diff-fold--update nil t))
+  (add-hook 'agent-q-diff-buffer-shown-functions #'agent-q-diff-fold--update nil t))
 
 (provide 'agent-q-diff-fontify)
 ;;; agent-q-diff-fontify.el ends here

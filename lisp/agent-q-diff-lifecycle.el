@@ -217,7 +217,7 @@ it only if BY-KEY is non-nil."
   (agent-q-diff-change-check-idle agent-q-diff-buffer-change)
   (when (agent-q-diff-buffer-awaited-p)
     (setq by-key nil)
-    (funcall agent-q-diff-buffer-end-function agent-q-diff-buffer-review outcome))
+    (funcall (agent-q-diff-buffer-awaited-p) agent-q-diff-buffer-review outcome))
   (when (or (zerop (recursion-depth))
             (and by-key
                  (zerop (minibuffer-depth))
@@ -404,9 +404,9 @@ tries again.  Answer these as well, but not endlessly."
 The result does not change any more.  A caller in a recursive edit may be
 answered later."
   (let ((buffer (agent-q-diff-session-buffer review)))
+    (setf (agent-q-diff-session-end review) nil)
     (when (buffer-live-p buffer)
       (with-current-buffer buffer
-        (setq agent-q-diff-buffer-end-function nil)
         (agent-q-diff-buffer-complete)
         (agent-q-diff-signs-stop-refreshing)
         (agent-q-diff-places-unmark)
@@ -669,7 +669,7 @@ An error in it is only shown; it does not affect the review."
 (defun agent-q-diff-lifecycle-buffer-killed ()
   "Cancel the review of the buffer that is being killed."
   (when (and (agent-q-diff-buffer-awaited-p) (not (agent-q-diff-buffer-copied-p)))
-    (funcall agent-q-diff-buffer-end-function agent-q-diff-buffer-review 'killed)))
+    (funcall (agent-q-diff-buffer-awaited-p) agent-q-diff-buffer-review 'killed)))
 
 (defconst agent-q-diff-list-buffer-name "*Agent-Q Reviews*"
   "Name of the buffer with the list of open reviews.")
@@ -777,9 +777,7 @@ If a command of its is being carried out, end it after that."
 (defun agent-q-diff-lifecycle--end-here (review outcome)
   "End REVIEW with OUTCOME.  The user may be typing elsewhere, and can go on there."
   (let* ((buffer (agent-q-diff-session-buffer review))
-         (end (or (and (buffer-live-p buffer)
-                       (buffer-local-value 'agent-q-diff-buffer-end-function buffer))
-                  #'agent-q-diff-lifecycle-end-unwaited)))
+         (end (or (agent-q-diff-session-end review) #'agent-q-diff-lifecycle-end-unwaited)))
     (cond
      ((eq buffer (window-buffer))
       (funcall end review outcome))

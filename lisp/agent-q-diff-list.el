@@ -70,9 +70,9 @@
       (setq-local agent-q-diff-confirm-finish nil)
       (setq-local agent-q-diff-finish-when-decided nil)
       (remove-hook 'kill-buffer-query-functions #'agent-q-diff-lifecycle-query-kill-buffer t)
-      (setq agent-q-diff-again--past review
+      (setf agent-q-diff-again--past review
             agent-q-diff-buffer-is-past t
-            agent-q-diff-buffer-end-function #'agent-q-diff-again--end)
+            (agent-q-diff-session-end again) #'agent-q-diff-again--end)
       (agent-q-diff-waiting-restore)
       (agent-q-diff-progress-update-header-line))
     buffer))
@@ -119,9 +119,9 @@ AGAIN shows REVIEW again."
   "End AGAIN, a review that was shown again, with OUTCOME."
   (let* ((buffer (agent-q-diff-session-buffer again))
          (review (buffer-local-value 'agent-q-diff-again--past buffer)))
+    (setf (agent-q-diff-session-end again) nil)
     (with-current-buffer buffer
-      (setq agent-q-diff-buffer-end-function nil
-            agent-q-diff-again--past nil)
+      (setq agent-q-diff-again--past nil)
       (agent-q-diff-signs-stop-refreshing))
     (agent-q-diff-again--note-change review again)
     (agent-q-diff-again--return review again)

@@ -435,17 +435,10 @@ In a diff that was not made from a review, carry it out."
   (and (symbolp command)
        (memq 'agent-q-diff-mode (function-get command 'command-modes))))
 
-(defvar-local agent-q-diff-mode-copied-function nil
-  "Function to call before a command in a copy of this diff buffer, or nil.")
-
 (defun agent-q-diff-mode--before-command ()
   "Forget that an earlier command moved, and undo any narrowing for our own ones.
-They move to hunks, show them and read their lines.  In a copy of a diff buffer,
-call `agent-q-diff-mode-copied-function'."
+They move to hunks, show them and read their lines."
   (setq agent-q-diff-buffer-is-moved nil)
-  (when (and agent-q-diff-buffer-review agent-q-diff-mode-copied-function
-             (not (eq agent-q-diff-buffer-home (current-buffer))))
-    (funcall agent-q-diff-mode-copied-function))
   (when (and (buffer-narrowed-p) (agent-q-diff-mode-own-command-p this-command))
     (widen)))
 

@@ -512,7 +512,7 @@ Before point is first moved in the target, its position becomes the mark."
 
 ;;; Hiding and folding hunks
 
-(defvar-local agent-q-diff-filter--functions nil
+(defvar-local agent-q-diff-filter--filters nil
   "Functions that hide hunks of this buffer; see `agent-q-diff-filter-use'.")
 
 ;;;; Overlays
@@ -528,7 +528,7 @@ This is for functions that `agent-q-diff-filter-use' was called with."
 
 (defun agent-q-diff-filter-hidden-p (hunk)
   "Return non-nil if a filter hides the lines of HUNK."
-  (and agent-q-diff-filter--functions
+  (and agent-q-diff-filter--filters
        (let ((end (save-excursion
                     (goto-char (agent-q-diff-buffer-position hunk))
                     (line-end-position))))
@@ -548,8 +548,8 @@ This is for functions that `agent-q-diff-filter-use' was called with."
     (agent-q-diff-filter--unhide)
     (unless (agent-q-diff-buffer-ended-p)
       (agent-q-diff-buffer-current-change)
-      (mapc #'funcall agent-q-diff-filter--functions))
-    (run-hooks 'agent-q-diff-buffer-folds-hook)))
+      (mapc #'funcall agent-q-diff-filter--filters))
+    (agent-q-diff-buffer-announce-folds)))
 
 (defun agent-q-diff-filter--hide-decided ()
   "Hide the decided hunks, adjacent ones together."
@@ -580,10 +580,10 @@ This is for functions that `agent-q-diff-filter-use' was called with."
 It is called now, and whenever hunks may have been decided, with no arguments;
 it hides by `agent-q-diff-filter-hide'."
   (agent-q-diff-filter--can-hide)
-  (cl-callf2 remq function agent-q-diff-filter--functions)
+  (cl-callf2 remq function agent-q-diff-filter--filters)
   (when is-on
-    (push function agent-q-diff-filter--functions))
-  (if agent-q-diff-filter--functions
+    (push function agent-q-diff-filter--filters))
+  (if agent-q-diff-filter--filters
       (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-filter-update 90 t)
     (remove-hook 'agent-q-diff-progress-functions #'agent-q-diff-filter-update t))
   (agent-q-diff-filter-update))
@@ -634,7 +634,7 @@ it hides by `agent-q-diff-filter-hide'."
 (defun agent-q-diff-filter--open-hunk (overlay)
   "Show the hunk that OVERLAY hides."
   (delete-overlay overlay)
-  (run-hooks 'agent-q-diff-buffer-folds-hook))
+  (agent-q-diff-buffer-announce-folds))
 
 (defun agent-q-diff-filter--know-hunks ()
   "Find the hunks of this buffer, unless they are known, to fold them."
@@ -696,7 +696,7 @@ that, and elsewhere above the first hunk with all hunks."
       (agent-q-diff-buffer-goto-hunk hunk))
      (t (agent-q-diff-buffer-goto-hunk hunk)
         (agent-q-diff-filter--fold-hunk hunk)))
-    (run-hooks 'agent-q-diff-buffer-folds-hook)))
+    (agent-q-diff-buffer-announce-folds)))
 
 (defun agent-q-diff-fold-all-hunks ()
   "Fold all hunks into their headers; if any is folded, show them all.
@@ -706,7 +706,7 @@ If there are several files, fold them into their headings."
   (if agent-q-diff-buffer-headings
       (agent-q-diff-filter--toggle-all-files)
     (agent-q-diff-filter--toggle-all-hunks))
-  (run-hooks 'agent-q-diff-buffer-folds-hook))
+  (agent-q-diff-buffer-announce-folds))
 
 (defun agent-q-diff-filter--toggle-all-hunks ()
   "Fold all hunks into their headers; if any is folded, show them all."

@@ -102,32 +102,6 @@
 
 ;;;; Options
 
-(defcustom agent-q-diff-tools-policy 'ask
-  "What to do when an agent calls a tool that edits.
-The value is one of these symbols, or a function that is called with the
-name of the tool, the absolute name of the file and the arguments, an
-alist, and returns one of them:
-
-`ask'     Ask the user, unless the user has granted it for the session.
-`allow'   Make the edit; it is shown and logged.
-`deny'    Do not make it, and tell the agent so.
-`review'  Open the full review of the hunks.
-
-Only `deny' counts for `propose_file_edit', which is a review anyway.
-For an edit that an agent makes with its own tool, the name is that tool's,
-such as \"Edit\", and `ask' opens the full review.
-This decides about a call of a tool; `agent-q-diff-policy-rules' decides single
-hunks once there is a review.
-Unless it is `deny', the user is asked before a protected file is edited,
-and a large edit by `edit_file' is reviewed; see
-`agent-q-diff-tools-review-lines'."
-  :type '(choice (const :tag "Ask" ask)
-                 (const :tag "Allow" allow)
-                 (const :tag "Deny" deny)
-                 (const :tag "Review" review)
-                 function)
-  :group 'agent-q-diff-agents)
-
 (defcustom agent-q-diff-permission-function #'agent-q-diff-permit-ask
   "Function that asks the user for permission.
 It is called with an `agent-q-diff-request' and returns `once', `session',

@@ -281,7 +281,7 @@ END is where the next line begins.  A no-newline marker is part of its line."
   (when (and (agent-q-diff-side--is-paired) (agent-q-diff-buffer-hunk-at-point))
     (agent-q-diff-side--lay-between (point) (1+ (point)))))
 
-(defun agent-q-diff-side--lay-anew ()
+(defun agent-q-diff-side--lay-anew (&rest _)
   "Lay out all hunks again, as they come into view."
   (agent-q-diff-side--clear)
   (jit-lock-refontify))
@@ -563,8 +563,8 @@ DELETE is as for `filter-buffer-substring-function'."
     (add-hook 'post-command-hook #'agent-q-diff-side--follow 90 t)
     (add-hook 'window-scroll-functions #'agent-q-diff-side--scrolled nil t)
     (add-hook 'window-configuration-change-hook #'agent-q-diff-side--check nil t)
-    ;; They are shown anew whenever hunks or folds are.
-    (add-hook 'agent-q-diff-annotations-shown-hook #'agent-q-diff-side--lay-anew nil t)
+    ;; After annotations are shown.
+    (add-hook 'agent-q-diff-buffer-shown-functions #'agent-q-diff-side--lay-anew 95 t)
     (jit-lock-register #'agent-q-diff-side--lay-between)
     (agent-q-diff-side--lay-anew)
     (agent-q-diff-side--follow)))
@@ -583,7 +583,7 @@ DELETE is as for `filter-buffer-substring-function'."
     (remove-hook 'post-command-hook #'agent-q-diff-side--follow t)
     (remove-hook 'window-scroll-functions #'agent-q-diff-side--scrolled t)
     (remove-hook 'window-configuration-change-hook #'agent-q-diff-side--check t)
-    (remove-hook 'agent-q-diff-annotations-shown-hook #'agent-q-diff-side--lay-anew t)
+    (remove-hook 'agent-q-diff-buffer-shown-functions #'agent-q-diff-side--lay-anew t)
     (jit-lock-unregister #'agent-q-diff-side--lay-between)
     (agent-q-diff-side--clear)
     (pcase windows
