@@ -14,9 +14,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file-change)
@@ -26,7 +23,6 @@
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-edit)
-(require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-commands)
 
 (cl-defstruct (agent-q-diff-alike (:type vector) (:constructor nil) (:copier nil))

@@ -18,9 +18,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'diff-mode)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-message)

@@ -8,7 +8,7 @@
 
 ;; The options, faces and errors, and a few helpers, that all other files of
 ;; the package use, among them those that show buffers for an agent.  It
-;; requires none of them.
+;; requires none of them, but the libraries of Emacs that most need.
 ;;
 ;; Names of agents and files, reasons and headings are shown in the echo
 ;; area, in prompts, mode lines and lists.  A newline, an escape sequence or

@@ -12,12 +12,9 @@
 ;;; Code:
 
 (require 'format-spec)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
-(require 'agent-q-diff-disk)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-decide)

@@ -21,9 +21,6 @@
 
 ;;; Code:
 
-(require 'subr-x)
-(require 'cl-lib)
-(require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)

@@ -20,8 +20,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file-change)

@@ -16,7 +16,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-build)
 

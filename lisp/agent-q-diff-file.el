@@ -24,9 +24,6 @@
 ;;; Code:
 
 (require 'agent-q-diff-base)
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 
 (defun agent-q-diff-file-refuse (format &rest arguments)
   "Signal `agent-q-diff-bad-target' with a message made of FORMAT and ARGUMENTS.

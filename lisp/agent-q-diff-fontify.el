@@ -24,12 +24,9 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'diff-mode)
 (require 'font-lock)
-(require 'seq)
 (require 'jit-lock)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)

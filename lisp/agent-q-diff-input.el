@@ -17,9 +17,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'url-util)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)

@@ -15,11 +15,9 @@
 ;;; Code:
 
 (require 'easymenu)
-(require 'seq)
 (require 'diff-mode)
 (require 'agent-q-diff-grace)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-session)
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-fontify)

@@ -21,9 +21,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'diff-mode)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)

@@ -12,17 +12,12 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-log)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
-(require 'agent-q-diff-message)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-commands)
-(require 'agent-q-diff-guard)
 (require 'agent-q-diff-pending)
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-tools)

@@ -16,10 +16,7 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'diff-mode)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)

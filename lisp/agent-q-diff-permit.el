@@ -16,10 +16,7 @@
 
 ;;; Code:
 
-(require 'seq)
 (require 'tabulated-list)
-(require 'cl-lib)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-transcript)
 

@@ -21,7 +21,6 @@
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-lifecycle)
-(require 'agent-q-diff-policy)
 (require 'agent-q-diff-reviewed)
 (require 'agent-q-diff-pending)
 

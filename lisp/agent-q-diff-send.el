@@ -27,9 +27,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-guard)
 (require 'agent-q-diff-reviewed)

@@ -73,12 +73,8 @@
 
 ;;; Code:
 
-(require 'seq)
-(require 'subr-x)
-(require 'cl-lib)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-message)
-(require 'agent-q-diff-log)
 (require 'agent-q-diff-tools)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)

@@ -16,8 +16,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)

@@ -19,15 +19,11 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-engine)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-fontify)
-(require 'agent-q-diff-annotations)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-lifecycle)

@@ -17,10 +17,7 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'diff-mode)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-grace)
