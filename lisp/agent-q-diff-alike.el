@@ -234,12 +234,10 @@ Its file is named unless it is that of OTHER, a place or nil."
                do (agent-q-diff-alike--show-moved hunk beg end)
                do (when-let ((note (and (<= beg position) (agent-q-diff-alike-note hunk))))
                     (goto-char position)
-                    (let ((overlay (make-overlay position (line-end-position))))
-                      (overlay-put overlay 'agent-q-diff-alike t)
-                      (overlay-put overlay 'evaporate t)
-                      (overlay-put overlay 'after-string
-                                   (propertize (concat "  · " note)
-                                               'face 'agent-q-diff-pending))))))))
+                    (agent-q-diff-base-overlay
+                     position (line-end-position) 'agent-q-diff-alike t
+                     'after-string (propertize (concat "  · " note)
+                                               'face 'agent-q-diff-pending)))))))
 
 (defun agent-q-diff-alike--region (place)
   "Return (BEG . END), where the lines of PLACE are in this buffer."
@@ -268,10 +266,8 @@ Its file is named unless it is that of OTHER, a place or nil."
   (pcase-dolist (`(,place . ,_) (agent-q-diff-alike--moved-places hunk))
     (pcase-let ((`(,from . ,to) (agent-q-diff-alike--region place)))
       (when (and from (< from end) (< beg to))
-        (let ((overlay (make-overlay (max from beg) (min to end))))
-          (overlay-put overlay 'agent-q-diff-alike t)
-          (overlay-put overlay 'evaporate t)
-          (overlay-put overlay 'face 'agent-q-diff-moved))))))
+        (agent-q-diff-base-overlay (max from beg) (min to end) 'agent-q-diff-alike t
+                                   'face 'agent-q-diff-moved)))))
 
 (defun agent-q-diff-alike--show-anew (are-new)
   "Have the notes shown that are right now, if ARE-NEW: hunks have changed."

@@ -355,18 +355,16 @@ has more than WIDTH columns.  FACE is that of all."
 If IS-AT-LINE is nil, it is not shown at its line, which is then named."
   (let* ((line (agent-q-diff-annotation-line annotation))
          (n-lines (agent-q-diff-annotation-n-lines annotation))
-         (aside (delq nil
-                      (list
-                       (and line (or (not is-at-line) (< 1 n-lines))
-                            (concat (if (eq 'old (agent-q-diff-annotation-side annotation))
-                                        "old " "")
-                                    (if (< 1 n-lines)
-                                        (format "lines %d-%d" (1+ line) (+ line n-lines))
-                                      (format "line %d" (1+ line)))))
-                       (and (memq (agent-q-diff-annotation-kind annotation) '(question reason))
-                            (symbol-name (agent-q-diff-annotation-kind annotation)))
-                       (and (agent-q-diff-annotation-state annotation)
-                            (symbol-name (agent-q-diff-annotation-state annotation)))))))
+         (kind (car (memq (agent-q-diff-annotation-kind annotation) '(question reason))))
+         (state (agent-q-diff-annotation-state annotation))
+         (aside (delq nil (list (and line (or (not is-at-line) (< 1 n-lines))
+                                     (format (if (< 1 n-lines) "%slines %d-%d" "%sline %d")
+                                             (if (eq 'old (agent-q-diff-annotation-side annotation))
+                                                 "old "
+                                               "")
+                                             (1+ line) (+ line n-lines)))
+                                (and kind (symbol-name kind))
+                                (and state (symbol-name state))))))
     (concat (agent-q-diff-annotations--who (agent-q-diff-annotation-who annotation))
             (and aside (format " (%s)" (string-join aside ", ")))
             ": ")))
@@ -419,8 +417,7 @@ Each function is called there without arguments, and returns a list of
   (let ((found nil))
     (run-hook-wrapped 'agent-q-diff-annotations-functions
                       (lambda (function)
-                        (setq found (append found (funcall function)))
-                        nil))
+                        (ignore (setq found (append found (funcall function))))))
     found))
 
 (defun agent-q-diff-annotations-show ()
@@ -445,7 +442,8 @@ It is what `agent-q-diff-annotations-functions' find now."
 (defun agent-q-diff-annotations--by-place (annotations)
   "Return ANNOTATIONS by where they are shown, lists (PLACE . GROUP).
 PLACE is (POSITION . IS-AT-LINE): the beginning of a diff line, and whether it
-is the line that they are about, not one for the whole file.  GROUP is in
+is the line that they are about, not one for the whole file, which is that of
+the file's heading, or of the first hunk if there are none.  GROUP is in
 reverse order.  Those of hunks that are not in this buffer yet are left out."
   (let ((ranges nil)
         (groups nil))
@@ -457,16 +455,15 @@ reverse order.  Those of hunks that are not in this buffer yet are left out."
              (at (agent-q-diff-annotations--last-shown annotation (cdr known)))
              (place (cond
                      (at (cons at t))
-                     ((agent-q-diff-annotations--inserted-p file)
-                      (cons (agent-q-diff-annotations--top file) nil)))))
+                     ;; The hunks of the file are in this buffer.
+                     ((seq-every-p (lambda (hunk) (< hunk (agent-q-diff-buffer-n-inserted)))
+                                   (last (agent-q-diff-annotations--hunks file)))
+                      (list (if agent-q-diff-buffer-headings
+                                (marker-position (aref agent-q-diff-buffer-headings file))
+                              (agent-q-diff-buffer-position 0)))))))
         (when place
           (push annotation (alist-get place groups nil nil #'equal)))))
     groups))
-
-(defun agent-q-diff-annotations--inserted-p (file)
-  "Return non-nil if the hunks of the file with the index FILE are in this buffer."
-  (seq-every-p (lambda (hunk) (< hunk (agent-q-diff-buffer-n-inserted)))
-               (last (agent-q-diff-annotations--hunks file))))
 
 (defun agent-q-diff-annotations--last-shown (annotation ranges)
   "Return the position of the last line of ANNOTATION that is in a hunk, or nil.
@@ -475,13 +472,6 @@ RANGES is as for `agent-q-diff-annotations--position'."
     (cl-loop for each downfrom (+ line (agent-q-diff-annotation-n-lines annotation) -1) to line
              thereis (agent-q-diff-annotations--position
                       ranges (agent-q-diff-annotation-side annotation) each))))
-
-(defun agent-q-diff-annotations--top (file)
-  "Return the position of the line for what is about all of the file FILE.
-That is its heading, or the header of the first hunk if there are none."
-  (if agent-q-diff-buffer-headings
-      (marker-position (aref agent-q-diff-buffer-headings file))
-    (agent-q-diff-buffer-position 0)))
 
 (defun agent-q-diff-annotations--put (place annotations)
   "Show ANNOTATIONS at PLACE; see `agent-q-diff-annotations--by-place'.
@@ -520,9 +510,8 @@ IS-AT-LINE is as for `agent-q-diff-annotations--words'."
 
 (defun agent-q-diff-annotations-at-point ()
   "Return the annotations that are shown at the line at point, a list."
-  (mapcan (lambda (overlay)
-            (copy-sequence (overlay-get overlay 'agent-q-diff-annotations)))
-          (overlays-at (line-beginning-position))))
+  (cl-loop for overlay in (overlays-at (line-beginning-position))
+           append (overlay-get overlay 'agent-q-diff-annotations)))
 
 (defun agent-q-diff-annotations-between (beg end)
   "Return the annotations that are about lines from BEG to END, a list."

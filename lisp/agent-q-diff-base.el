@@ -367,6 +367,17 @@ These are alternating names and values."
              do (setf (cl-struct-slot-value 'agent-q-diff-call slot call) value))
     call))
 
+;;;; Overlays
+
+(defun agent-q-diff-base-overlay (beg end &rest properties)
+  "Return a new overlay from BEG to END with PROPERTIES, names and values.
+It is deleted once it is empty, and not extended over what is inserted at BEG."
+  (let ((overlay (make-overlay beg end nil t)))
+    (cl-loop for (name value) on properties by #'cddr
+             do (overlay-put overlay name value))
+    (overlay-put overlay 'evaporate t)
+    overlay))
+
 ;;;; Garbage
 
 (defconst agent-q-diff-base--garbage-limit (* 128 1024 1024)

@@ -186,11 +186,10 @@ Do so at the latest before the next command here."
 
 (defun agent-q-diff-buffer--show-and-complete (buffer)
   "Show BUFFER as it is, then insert the hunks that are not in it yet."
-  (when (buffer-live-p buffer)
+  (when (and (buffer-live-p buffer) (buffer-local-value 'agent-q-diff-buffer-rest buffer))
+    (redisplay)
     (with-current-buffer buffer
-      (when agent-q-diff-buffer-rest
-        (redisplay)
-        (agent-q-diff-buffer-complete)))))
+      (agent-q-diff-buffer-complete))))
 
 ;;;; The review of this buffer
 
@@ -328,12 +327,10 @@ The lines are counted from 0 at the position START, or `point-min'."
 (defun agent-q-diff-buffer-positions-in (header-lines)
   "Return a list of the positions of HEADER-LINES, counted from 0 at point."
   (save-excursion
-    (let ((here 0))
-      (mapcar (lambda (line)
-                (forward-line (- line here))
-                (setq here line)
-                (point))
-              header-lines))))
+    (cl-loop for before = 0 then line
+             for line in header-lines
+             do (forward-line (- line before))
+             collect (point))))
 
 (defun agent-q-diff-buffer-change-or-nil ()
   "Return this buffer's change, or nil if it has none.
@@ -368,15 +365,12 @@ HERE is the hunk at point, or nil."
              for hunk from 0
              do (agent-q-diff-buffer--read-state hunk entry))))
 
-(defun agent-q-diff-buffer--set-mark (change hunk mark)
-  "Set the mark of HUNK of CHANGE to MARK: `applied', `rejected' or nil."
-  (setf (agent-q-diff-change-committed change) nil)
-  (agent-q-diff-module-set-mark (agent-q-diff-change-engine change) hunk mark))
-
 (defun agent-q-diff-buffer--read-state (hunk entry)
   "Pass the state of HUNK in ENTRY, which may be nil, to the engine."
   (unless (eq (cdr entry) (aref agent-q-diff-buffer-marks hunk))
-    (agent-q-diff-buffer--set-mark agent-q-diff-buffer-change hunk (cdr entry))
+    (setf (agent-q-diff-change-committed agent-q-diff-buffer-change) nil)
+    (agent-q-diff-module-set-mark (agent-q-diff-change-engine agent-q-diff-buffer-change)
+                                  hunk (cdr entry))
     (aset agent-q-diff-buffer-marks hunk (cdr entry))))
 
 (defun agent-q-diff-buffer--note-entries ()
@@ -813,13 +807,6 @@ file, are inserted at once; see `agent-q-diff-buffer-rest'."
 
 ;;;; What a heading shows
 
-(defun agent-q-diff-section--author-words (change file)
-  "Return who wrote what is decided about FILE of CHANGE, a string, or nil.
-If that were several, each hunk says whose it is."
-  (let ((authors (car (agent-q-diff-change-authors change file))))
-    (unless (or (null authors) (cdr authors) (equal authors '(unknown)))
-      (agent-q-diff-change-author-words authors))))
-
 (defun agent-q-diff-section-state (change index)
   "Return how far file INDEX of CHANGE is decided, words for its heading."
   (let* ((first (aref (agent-q-diff-change-first-hunks change) index))
@@ -827,17 +814,14 @@ If that were several, each hunk says whose it is."
          (total (- end first))
          (file (nth index (agent-q-diff-change-files change)))
          (lines (aref (agent-q-diff-buffer-line-counts) index))
-         (lines (and (not (equal '(0 . 0) lines)) lines))
-         (applied 0)
-         (rejected 0))
-    (cl-loop for hunk from first below end
-             do (pcase (aref agent-q-diff-buffer-marks hunk)
-                  ('applied (cl-incf applied))
-                  ('rejected (cl-incf rejected))))
+         (marks (seq-subseq agent-q-diff-buffer-marks first end))
+         (applied (seq-count (apply-partially #'eq 'applied) marks))
+         (rejected (seq-count (apply-partially #'eq 'rejected) marks))
+         (authors (car (agent-q-diff-change-authors change file))))
     (string-join
      (delq nil
            (list
-            (and lines (agent-q-diff-buffer-lines-words (list lines)))
+            (and (not (equal '(0 . 0) lines)) (agent-q-diff-buffer-lines-words (list lines)))
             (cond
              ((= applied total) (if (agent-q-diff-buffer-written-p) "kept" "accepted"))
              ((= rejected total) (agent-q-diff-buffer-mark-word 'rejected))
@@ -848,7 +832,9 @@ If that were several, each hunk says whose it is."
                          (and (< (+ applied rejected) total)
                               (list (format "%d pending" (- total applied rejected)))))
                  ", ")))
-            (agent-q-diff-section--author-words change file)
+            ;; If several wrote it, each hunk says whose it is.
+            (unless (or (null authors) (cdr authors) (equal authors '(unknown)))
+              (agent-q-diff-change-author-words authors))
             (and (agent-q-diff-file-change-unsaved-p file) "unsaved edits")))
      " · ")))
 
@@ -891,13 +877,10 @@ If that were several, each hunk says whose it is."
   (remove-overlays heading (line-end-position) 'agent-q-diff-section t)
   (agent-q-diff-section--fit-name words)
   (when words
-    ;; It does not extend over what is inserted above the heading.
-    (let ((overlay (make-overlay heading (line-end-position) nil t)))
-      (overlay-put overlay 'agent-q-diff-section t)
-      (overlay-put overlay 'evaporate t)
-      (overlay-put overlay 'after-string
-                   (propertize (concat "  " words)
-                               'face '(:inherit agent-q-diff-file-heading :weight normal))))))
+    (agent-q-diff-base-overlay
+     heading (line-end-position) 'agent-q-diff-section t
+     'after-string (propertize (concat "  " words)
+                               'face '(:inherit agent-q-diff-file-heading :weight normal)))))
 
 (defconst agent-q-diff-section--least-width 12
   "Number of columns of a file's name that a heading shows in any case.")
@@ -918,11 +901,8 @@ Only what is shown changes; the whole name is shown at the mouse."
                            " … "))
            (room (max agent-q-diff-section--least-width (- width (string-width others)))))
       (when (< room (string-width name))
-        (let ((overlay (make-overlay beg end nil t)))
-          (overlay-put overlay 'agent-q-diff-section t)
-          (overlay-put overlay 'evaporate t)
-          (overlay-put overlay 'display (agent-q-diff-section--shortened name room))
-          (overlay-put overlay 'help-echo name))))))
+        (agent-q-diff-base-overlay beg end 'agent-q-diff-section t 'help-echo name
+                                   'display (agent-q-diff-section--shortened name room))))))
 
 (defun agent-q-diff-section--shortened (name width)
   "Return NAME, of a file or of two, shortened to WIDTH columns.
@@ -937,10 +917,6 @@ The ends of names tell files apart."
 
 ;;;; Set-up
 
-(defun agent-q-diff-section--outline-level ()
-  "Return 1 on the heading of a file, and 2 on that of a hunk."
-  (if (agent-q-diff-buffer-heading-at-point) 1 2))
-
 (defun agent-q-diff-section-set-up ()
   "Show on each heading of this buffer, if any, how far its file is decided.
 Headings are those of an outline as well, above their hunks."
@@ -949,7 +925,7 @@ Headings are those of an outline as well, above their hunks."
                 (concat (regexp-opt '("modified" "new file" "deleted" "renamed" "mode"
                                       "link" "new link"))
                         "  +\\|@@ ")
-                outline-level #'agent-q-diff-section--outline-level)
+                outline-level (lambda () (if (agent-q-diff-buffer-heading-at-point) 1 2)))
     (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-section--update nil t)
     (add-hook 'window-buffer-change-functions #'agent-q-diff-section--resized nil t)
     (add-hook 'window-size-change-functions #'agent-q-diff-section--resized nil t)))

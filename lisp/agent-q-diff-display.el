@@ -374,35 +374,33 @@ STATE is its state; IS-IN tells whether its change is in the target.  PLACE
 is as in `agent-q-diff-engine-hunk', or (ambiguous NTH . N) for the place
 with the index NTH of N.  NOTES, a string or nil, tells what the user did
 to the hunk and how its place was found."
-  (let ((name (upcase (agent-q-diff-buffer-mark-word state))))
-    (pcase (agent-q-diff-signs-difference state is-in place)
-      ((and words (pred stringp))
-       (cons (agent-q-diff-signs--bracketed name notes words) 'agent-q-diff-differs))
-      ((guard (and (null state) (eq (or (car-safe place) place) 'ambiguous)))
-       (cons (agent-q-diff-signs--ambiguous-sign (cdr-safe place)) 'agent-q-diff-differs))
-      ((guard (and (null state) (eq place 'conflict)))
-       (cons "[DOES NOT APPLY]" 'agent-q-diff-differs))
-      (_
-       (let ((words (agent-q-diff-signs--aside state place)))
-         (when (or state notes words)
-           (cons (agent-q-diff-signs--bracketed name notes words)
-                 (cond
-                  ((eq state 'applied) 'agent-q-diff-applied)
-                  (state 'agent-q-diff-rejected)
-                  ((eq place 'next-to-edit) 'agent-q-diff-differs)
-                  (t 'agent-q-diff-pending)))))))))
-
-(defun agent-q-diff-signs--ambiguous-sign (choice)
-  "Return the sign of an ambiguous hunk, which the user must look at.
-CHOICE is nil, or (NTH . N) for the place with the index NTH of N."
-  (pcase choice
-    (`(,nth . ,(and n (guard (> n 1))))
-     (format "[AMBIGUOUS, look: %d of %d places]" (1+ nth) n))
-    (_ "[AMBIGUOUS, look]")))
-
-(defun agent-q-diff-signs--bracketed (&rest words)
-  "Return the sign made of WORDS, leaving out nil."
-  (format "[%s]" (string-join (delq nil words) ", ")))
+  (let* ((differs (agent-q-diff-signs-difference state is-in place))
+         (aside (cond
+                 (differs)
+                 ((eq place 'next-to-edit) "next to your edit")
+                 ((eq place 'hooked) "as changed by your hook")
+                 ((and (null state) (integerp place))
+                  (format (ngettext "shifted by %d line" "shifted by %d lines" (abs place))
+                          place)))))
+    (pcase (and (null state) (null differs) place)
+      ((or 'ambiguous `(ambiguous . ,_))
+       (cons (pcase (cdr-safe place)
+               (`(,nth . ,(and n (guard (> n 1))))
+                (format "[AMBIGUOUS, look: %d of %d places]" (1+ nth) n))
+               (_ "[AMBIGUOUS, look]"))
+             'agent-q-diff-differs))
+      ('conflict (cons "[DOES NOT APPLY]" 'agent-q-diff-differs))
+      ((guard (or state notes aside))
+       (cons (format "[%s]" (string-join (delq nil (list (upcase (agent-q-diff-buffer-mark-word
+                                                                  state))
+                                                         notes aside))
+                                         ", "))
+             (cond
+              (differs 'agent-q-diff-differs)
+              ((eq state 'applied) 'agent-q-diff-applied)
+              (state 'agent-q-diff-rejected)
+              ((eq place 'next-to-edit) 'agent-q-diff-differs)
+              (t 'agent-q-diff-pending)))))))
 
 (defun agent-q-diff-signs-difference (state is-in place)
   "Return how STATE and the target disagree, a string, or nil.
@@ -418,14 +416,6 @@ IS-IN and PLACE are as in `agent-q-diff-signs--sign'."
                              (eq state 'applied))))
     (format (if is-in "but in the %s" "but not in the %s")
             (agent-q-diff-buffer-target-word)))))
-
-(defun agent-q-diff-signs--aside (state place)
-  "Return words about PLACE of a hunk in STATE, a string, or nil."
-  (cond
-   ((eq place 'next-to-edit) "next to your edit")
-   ((eq place 'hooked) "as changed by your hook")
-   ((and (null state) (integerp place))
-    (format (ngettext "shifted by %d line" "shifted by %d lines" (abs place)) place))))
 
 (defun agent-q-diff-signs--overlay-p (overlay)
   "Return non-nil if OVERLAY is for the state of a hunk."
@@ -454,29 +444,21 @@ is the tooltip, and COMMENT the user's comment, or nil."
   (mapc #'delete-overlay (agent-q-diff-signs-overlays-at position))
   (pcase (agent-q-diff-signs--sign state is-in place notes)
     (`(,text . ,face)
-     (let ((overlay (make-overlay position end))
-           (header (make-overlay position (save-restriction
-                                            (widen)
-                                            (save-excursion
-                                              (goto-char position)
-                                              (line-end-position))))))
-       (overlay-put overlay 'agent-q-diff (or state 'pending))
-       (overlay-put overlay 'evaporate t)
-       (overlay-put overlay 'help-echo reason)
-       (overlay-put overlay 'face (and state 'agent-q-diff-decided))
-       (overlay-put overlay 'before-string
-                    (concat (propertize text 'face face)
-                            (if state
-                                (propertize " " 'face 'agent-q-diff-decided-header)
-                              " ")))
-       (overlay-put header 'agent-q-diff-header t)
-       (overlay-put header 'evaporate t)
-       (overlay-put header 'face (and state 'agent-q-diff-decided-header))
-       (when comment
-         (overlay-put header 'after-string
-                      (propertize (concat "\n# " (string-join (split-string comment "\n") "\n# "))
-                                  'face 'agent-q-diff-comment)))
-       (cl-incf agent-q-diff-signs--n-signs)))))
+     (agent-q-diff-base-overlay
+      position end 'agent-q-diff (or state 'pending) 'help-echo reason
+      'face (and state 'agent-q-diff-decided)
+      'before-string (concat (propertize text 'face face)
+                             (if state (propertize " " 'face 'agent-q-diff-decided-header) " ")))
+     (agent-q-diff-base-overlay
+      position (save-restriction
+                 (widen)
+                 (save-excursion
+                   (goto-char position)
+                   (line-end-position)))
+      'agent-q-diff-header t 'face (and state 'agent-q-diff-decided-header)
+      'after-string (and comment (propertize (concat "\n# " (string-replace "\n" "\n# " comment))
+                                             'face 'agent-q-diff-comment)))
+     (cl-incf agent-q-diff-signs--n-signs))))
 
 (defun agent-q-diff-apply-visual-feedback (hunk-start state)
   "Show STATE on the hunk whose `@@' line is at HUNK-START.
@@ -519,12 +501,10 @@ STATE is `applied', `rejected', or nil to remove the sign."
   (let* ((change agent-q-diff-buffer-change)
          (committed (agent-q-diff-change-committed change))
          (hunks (agent-q-diff-engine-committed-hunks committed)))
-    (cond
-     ((agent-q-diff-engine-committed-marks committed)
-      (agent-q-diff-buffer-write-states))
-     (t
+    (if (agent-q-diff-engine-committed-marks committed)
+        (agent-q-diff-buffer-write-states)
       (agent-q-diff-buffer-write-state (agent-q-diff-engine-hunk-index (car hunks))
-                                       (agent-q-diff-engine-hunk-mark (car hunks)))))
+                                       (agent-q-diff-engine-hunk-mark (car hunks))))
     (if hunks
         (mapc #'agent-q-diff-signs--show-snapshot hunks)
       (agent-q-diff-signs--show-in-sight))
@@ -611,16 +591,16 @@ overlays make every edit of a buffer slow."
   "Show the state of the hunks whose `@@' lines are between BEG and END."
   (save-excursion
     (goto-char beg)
-    (let ((hunk (or (agent-q-diff-buffer-hunk-before) 0)))
-      (while (and (< hunk (agent-q-diff-buffer-n-inserted))
-                  (< (agent-q-diff-buffer-position hunk) end))
-        (when (>= (agent-q-diff-buffer-position hunk) beg)
-          (if (agent-q-diff-buffer-ended-p)
-              (agent-q-diff-signs--put-sign
-               (agent-q-diff-buffer-position hunk) (agent-q-diff-buffer-hunk-end hunk)
-               (cdr (aref agent-q-diff-buffer-entries hunk)) 'unknown)
-            (agent-q-diff-signs-show-hunk hunk)))
-        (cl-incf hunk)))))
+    (cl-loop for hunk from (or (agent-q-diff-buffer-hunk-before) 0)
+             below (agent-q-diff-buffer-n-inserted)
+             for position = (agent-q-diff-buffer-position hunk)
+             while (< position end)
+             when (>= position beg)
+             do (if (agent-q-diff-buffer-ended-p)
+                    (agent-q-diff-signs--put-sign
+                     position (agent-q-diff-buffer-hunk-end hunk)
+                     (cdr (aref agent-q-diff-buffer-entries hunk)) 'unknown)
+                  (agent-q-diff-signs-show-hunk hunk)))))
 
 ;;; The places of an ambiguous hunk
 
@@ -806,14 +786,6 @@ context lines differ.  The place is the one with the index NTH of N."
 (defvar-local agent-q-diff-current--marked nil
   "The hunk that is marked and the positions of all then, (HUNK . POSITIONS).")
 
-(defun agent-q-diff-current--line-beginning (position)
-  "Return where an overlay must begin to put the bar on the line at POSITION.
-If hidden lines end there, this is where they begin: they determine the prefix
-of the line."
-  (let ((names (seq-find (lambda (overlay) (overlay-get overlay 'agent-q-diff-names))
-                         (overlays-at (max (point-min) (1- position))))))
-    (if names (overlay-start names) position)))
-
 (defun agent-q-diff-current--mark ()
   "Mark the hunk at point, and return (HUNK BEG END) of it, or nil without one."
   (let* ((hunk (agent-q-diff-buffer-hunk-at-point))
@@ -826,11 +798,13 @@ of the line."
         (delete-overlay agent-q-diff-current--overlay)
         (setq agent-q-diff-current--overlay nil))
       (when hunk
-        (let ((overlay (make-overlay (agent-q-diff-current--line-beginning beg) end))
-              (bar (propertize (if (char-displayable-p ?▌) "▌" "|") 'face 'agent-q-diff-bar)))
-          (overlay-put overlay 'line-prefix bar)
-          (overlay-put overlay 'wrap-prefix bar)
-          (setq agent-q-diff-current--overlay overlay))))
+        (let ((bar (propertize (if (char-displayable-p ?▌) "▌" "|") 'face 'agent-q-diff-bar))
+              ;; Hidden lines that end here determine the prefix of the line.
+              (names (seq-find (lambda (overlay) (overlay-get overlay 'agent-q-diff-names))
+                               (overlays-at (max (point-min) (1- beg))))))
+          (setq agent-q-diff-current--overlay
+                (agent-q-diff-base-overlay (if names (overlay-start names) beg) end
+                                           'line-prefix bar 'wrap-prefix bar)))))
     (and hunk (list hunk beg end))))
 
 ;;;; Scrolling

@@ -468,20 +468,15 @@ Next to other hunks, their lines are shown as context, as they are now."
                      (agent-q-diff-white-space--adjacent-p (1- hunk) hunk)
                      (not (memql (1- hunk) blank)))
             ;; After the other hunk, and so before the sign of this one.
-            (let ((overlay (make-overlay (1- (point)) (point))))
-              (overlay-put overlay 'agent-q-diff-filter t)
-              (overlay-put overlay 'evaporate t)
-              (overlay-put overlay 'after-string
-                           (concat (substring (agent-q-diff-white-space--context
-                                               (seq-take lines n))
+            (agent-q-diff-base-overlay
+             (1- (point)) (point) 'agent-q-diff-filter t
+             'after-string (concat (substring (agent-q-diff-white-space--context (seq-take lines n))
                                               1)
-                                   (propertize "\n" 'face '(:inherit default :extend t))))))
-          (let* ((end (agent-q-diff-buffer-hunk-end hunk))
-                 (newline (make-overlay (1- end) end)))
-            ;; It is that of an added line.
-            (overlay-put newline 'agent-q-diff-filter t)
-            (overlay-put newline 'evaporate t)
-            (overlay-put newline 'face '(:inherit default :extend t)))
+                                   (propertize "\n" 'face '(:inherit default :extend t)))))
+          (let ((end (agent-q-diff-buffer-hunk-end hunk)))
+            ;; Its line break is that of an added line.
+            (agent-q-diff-base-overlay (1- end) end 'agent-q-diff-filter t
+                                       'face '(:inherit default :extend t)))
           (agent-q-diff-filter-hide
            (line-end-position) (1- (agent-q-diff-buffer-hunk-end hunk))
            (concat (propertize (format (ngettext "  [%d line of white space]"

@@ -52,16 +52,14 @@ and CODE, see `agent-q-diff-fontify--found'.")
 (defun agent-q-diff-fontify-hunks (beg end)
   "Return the hunks with text between BEG and END, as (HUNK BEG . END).
 Those that change no lines are left out."
-  (save-excursion
-    (let ((first (progn (goto-char beg) (or (agent-q-diff-buffer-hunk-before) 0))))
-      (cl-loop for hunk from first below (agent-q-diff-buffer-n-inserted)
-               for from = (agent-q-diff-buffer-position hunk)
-               while (< from end)
-               for to = (agent-q-diff-buffer-hunk-end hunk)
-               when (and (< beg to)
-                         (not (agent-q-diff-change-operation-of
-                               agent-q-diff-buffer-change hunk)))
-               collect (cons hunk (cons from to))))))
+  (cl-loop for hunk from (or (agent-q-diff-buffer-hunk-before beg) 0)
+           below (agent-q-diff-buffer-n-inserted)
+           for from = (agent-q-diff-buffer-position hunk)
+           while (< from end)
+           for to = (agent-q-diff-buffer-hunk-end hunk)
+           when (and (< beg to)
+                     (not (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk)))
+           collect (cons hunk (cons from to))))
 
 (defun agent-q-diff-fontify--lines (beg end)
   "Return the lines of the hunk from BEG to END, each (SIGN BEG . END).
@@ -140,18 +138,15 @@ if the target or that text is too large."
 (defun agent-q-diff-fontify--side (lines signs before mode)
   "Return those of LINES with one of SIGNS, as strings with the faces of MODE.
 BEFORE is text that comes before them."
-  (agent-q-diff-fontify--colored
+  (agent-q-diff-fontify-lines
    before
    (cl-loop for (sign beg . end) in lines
             when (memq sign signs) collect (buffer-substring-no-properties beg end))
    mode))
 
-(defun agent-q-diff-fontify-lines (texts mode)
-  "Return TEXTS, lines of code without line ends, with the faces of MODE."
-  (agent-q-diff-fontify--colored "" texts mode))
-
-(defun agent-q-diff-fontify--colored (before texts mode)
-  "Return TEXTS, lines that come after BEFORE, with the faces of MODE."
+(defun agent-q-diff-fontify-lines (before texts mode)
+  "Return TEXTS, lines of code without line ends, with the faces of MODE.
+BEFORE is text that comes before them."
   (with-current-buffer (agent-q-diff-fontify-buffer mode)
     (let ((inhibit-read-only t)
           (inhibit-modification-hooks nil)
@@ -239,14 +234,6 @@ That is so if it has the color of the background, or is tiny."
           (font-lock-append-text-property (+ beg at) (+ beg next) 'face face))
         (setq at next)))))
 
-(defun agent-q-diff-fontify--put-words (sign beg spans)
-  "Put a face on SPANS of the line from BEG, each (FROM . TO).
-SIGN is that of the line."
-  (pcase-dolist (`(,from . ,to) spans)
-    (font-lock-prepend-text-property
-     (+ beg from) (+ beg to) 'face
-     (if (eq sign ?+) 'agent-q-diff-word-added 'agent-q-diff-word-removed))))
-
 (defun agent-q-diff-fontify--hunk (hunk beg end from to)
   "Color the lines of HUNK that are between FROM and TO.
 HUNK is from BEG to END."
@@ -254,14 +241,15 @@ HUNK is from BEG to END."
               (at -1))
     (pcase-dolist (`(,sign ,beg . ,end) (agent-q-diff-fontify--lines beg end))
       (let ((text (pop code))
-            (words nil))
+            (is-in (and (<= from beg) (<= end to)))
+            (face (if (eq sign ?+) 'agent-q-diff-word-added 'agent-q-diff-word-removed)))
+        (when is-in
+          (agent-q-diff-fontify--put-code beg text))
         (cl-incf at)
         (while (eq at (caar spans))
-          (push (cons (nth 1 (car spans)) (nth 2 (car spans))) words)
-          (pop spans))
-        (when (and (<= from beg) (<= end to))
-          (agent-q-diff-fontify--put-code beg text)
-          (agent-q-diff-fontify--put-words sign beg words))))))
+          (pcase-let ((`(,_ ,word ,word-end) (pop spans)))
+            (when is-in
+              (font-lock-prepend-text-property (+ beg word) (+ beg word-end) 'face face))))))))
 
 (defun agent-q-diff-fontify--match (limit)
   "Color the hunks between point and LIMIT, for font lock.
@@ -328,11 +316,6 @@ PROPERTIES, a list, shows it by its number."
                                  (agent-q-diff-confusables--describe char kind)))))
           (agent-q-diff-engine-suspects (buffer-substring-no-properties beg end))))
 
-(defun agent-q-diff-confusables--show (beg end)
-  "Show the confusables from BEG to END by their numbers."
-  (pcase-dolist (`(,at . ,properties) (agent-q-diff-confusables-signs beg end))
-    (add-text-properties at (1+ at) properties)))
-
 ;;; Very long lines
 
 (defconst agent-q-diff-long-lines--limit 1000
@@ -388,7 +371,8 @@ This is a function for jit-lock."
       (with-silent-modifications
         (remove-text-properties beg end '(display nil help-echo nil
                                                   agent-q-diff-cut nil))
-        (agent-q-diff-confusables--show beg end)
+        (pcase-dolist (`(,at . ,properties) (agent-q-diff-confusables-signs beg end))
+          (add-text-properties at (1+ at) properties))
         (goto-char beg)
         (while (progn
                  (agent-q-diff-long-lines--cut)
@@ -454,15 +438,11 @@ lines."
   (pcase (agent-q-diff-fold--middle (agent-q-diff-buffer-position hunk)
                                     (agent-q-diff-buffer-hunk-end hunk))
     (`(,from ,to ,n-lines)
-     (let ((overlay (make-overlay from to nil t)))
-       (overlay-put overlay 'agent-q-diff-cut t)
-       (overlay-put overlay 'evaporate t)
-       (overlay-put overlay 'invisible 'agent-q-diff-cut)
-       (overlay-put overlay 'isearch-open-invisible #'agent-q-diff-fold--show)
-       (overlay-put overlay 'before-string (agent-q-diff-fold--sign n-lines))
-       (when (< from (point) to)
-         (goto-char from))
-       overlay))))
+     (when (< from (point) to)
+       (goto-char from))
+     (agent-q-diff-base-overlay from to 'agent-q-diff-cut t 'invisible 'agent-q-diff-cut
+                                'isearch-open-invisible #'agent-q-diff-fold--show
+                                'before-string (agent-q-diff-fold--sign n-lines)))))
 
 (defun agent-q-diff-fold--show (overlay)
   "Show what OVERLAY hides, and record that the hunk is to be shown whole."
@@ -564,18 +544,14 @@ Return non-nil if something was hidden."
          ;; A sign in the place of a single line would gain nothing.
          (vertical-motion 1 window)
          (when (and (< from end) (< (point) end))
-           (let ((sign (agent-q-diff-fold--sign
-                        (if (< agent-q-diff-fold--counted-characters (- end from))
-                            (count-lines from end)
-                          (count-screen-lines from end nil window))))
-                 (overlay (make-overlay from end)))
-             (overlay-put overlay 'agent-q-diff-description t)
-             (overlay-put overlay 'evaporate t)
-             (overlay-put overlay 'invisible 'agent-q-diff-cut)
-             (overlay-put overlay 'isearch-open-invisible #'delete-overlay)
-             (overlay-put overlay 'before-string
-                          (concat (if (eq ?\n (char-before from)) "" "\n") sign))
-             overlay)))))))
+           (agent-q-diff-base-overlay
+            from end 'agent-q-diff-description t 'invisible 'agent-q-diff-cut
+            'isearch-open-invisible #'delete-overlay
+            'before-string (concat (if (eq ?\n (char-before from)) "" "\n")
+                                   (agent-q-diff-fold--sign
+                                    (if (< agent-q-diff-fold--counted-characters (- end from))
+                                        (count-lines from end)
+                                      (count-screen-lines from end nil window)))))))))))
 
 (defun agent-q-diff-fold-toggle-description ()
   "Show all of a long description, or hide its rest again if point is in it.

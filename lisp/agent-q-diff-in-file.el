@@ -135,7 +135,7 @@ They are drawn again and again, but fontified once.")
                                            (< (length text) agent-q-diff-in-file--max-colored)
                                            (agent-q-diff-fontify-mode-of (current-buffer)))))
                        (with-demoted-errors "agent-q-diff: no colors: %S"
-                         (agent-q-diff-fontify-lines plain mode)))
+                         (agent-q-diff-fontify-lines "" plain mode)))
                      plain)
                  known))))
 

@@ -517,11 +517,8 @@ Before point is first moved in the target, its position becomes the mark."
 (defun agent-q-diff-filter-hide (beg end &optional text)
   "Hide the text from BEG to END, and show TEXT, a string or nil, instead.
 This is for functions that `agent-q-diff-filter-use' was called with."
-  (let ((overlay (make-overlay beg end)))
-    (overlay-put overlay 'agent-q-diff-filter t)
-    (overlay-put overlay 'evaporate t)
-    (overlay-put overlay 'invisible 'agent-q-diff)
-    (overlay-put overlay 'after-string text)))
+  (agent-q-diff-base-overlay beg end 'agent-q-diff-filter t 'invisible 'agent-q-diff
+                             'after-string text))
 
 (defun agent-q-diff-filter-hidden-p (hunk)
   "Return non-nil if a filter hides the lines of HUNK."
@@ -612,21 +609,15 @@ it hides by `agent-q-diff-filter-hide'."
         (goto-char (agent-q-diff-buffer-position hunk))
         (let* ((beg (line-end-position))
                (end (1- (agent-q-diff-buffer-hunk-end hunk)))
-               (overlay (make-overlay beg end)))
-          (overlay-put overlay 'agent-q-diff-folded t)
-          (overlay-put overlay 'evaporate t)
-          (overlay-put overlay 'invisible 'agent-q-diff)
-          (overlay-put overlay 'isearch-open-invisible #'agent-q-diff-filter--open-hunk)
-          (overlay-put overlay 'after-string
-                       (propertize (concat " …" (agent-q-diff-filter--n-annotations beg end))
-                                   'face 'agent-q-diff-pending)))))))
-
-(defun agent-q-diff-filter--n-annotations (beg end)
-  "Return words on how many annotations of lines from BEG to END are hidden."
-  (let ((n (length (agent-q-diff-annotations-between beg end))))
-    (if (zerop n)
-        ""
-      (format (ngettext " %d note" " %d notes" n) n))))
+               (n-notes (length (agent-q-diff-annotations-between beg end))))
+          (agent-q-diff-base-overlay
+           beg end 'agent-q-diff-folded t 'invisible 'agent-q-diff
+           'isearch-open-invisible #'agent-q-diff-filter--open-hunk
+           'after-string (propertize
+                          (if (zerop n-notes)
+                              " …"
+                            (format (ngettext " … %d note" " … %d notes" n-notes) n-notes))
+                          'face 'agent-q-diff-pending)))))))
 
 (defun agent-q-diff-filter--open-hunk (overlay)
   "Show the hunk that OVERLAY hides."
@@ -648,17 +639,13 @@ it hides by `agent-q-diff-filter-hide'."
       (goto-char (aref agent-q-diff-buffer-headings index))
       ;; The line break after the heading stays, so that what the heading
       ;; shows at its end does.
-      (let ((hunks (make-overlay (line-beginning-position 2)
-                                 (agent-q-diff-buffer-section-end index)))
-            (heading (make-overlay (point) (line-end-position))))
-        (overlay-put hunks 'invisible 'agent-q-diff)
-        (overlay-put hunks 'isearch-open-invisible #'agent-q-diff-filter--open-file)
-        (overlay-put heading 'priority 1)
-        (overlay-put heading 'after-string
-                     (propertize " …" 'face 'agent-q-diff-pending))
-        (dolist (overlay (list hunks heading))
-          (overlay-put overlay 'agent-q-diff-folded-file t)
-          (overlay-put overlay 'evaporate t))))))
+      (agent-q-diff-base-overlay
+       (line-beginning-position 2) (agent-q-diff-buffer-section-end index)
+       'agent-q-diff-folded-file t 'invisible 'agent-q-diff
+       'isearch-open-invisible #'agent-q-diff-filter--open-file)
+      (agent-q-diff-base-overlay
+       (point) (line-end-position) 'agent-q-diff-folded-file t 'priority 1
+       'after-string (propertize " …" 'face 'agent-q-diff-pending)))))
 
 (defun agent-q-diff-filter--open-file (overlay)
   "Show the hunks that OVERLAY hides."

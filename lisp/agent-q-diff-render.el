@@ -221,11 +221,8 @@ it must not begin another line."
   "Hide the lines from BEG to END, which name the file twice.
 The header line names it.  The lines stay in the text, for the commands of
 `diff-mode' and for whoever copies the diff."
-  (let ((overlay (make-overlay beg end nil t)))
-    (overlay-put overlay 'agent-q-diff-names t)
-    (overlay-put overlay 'evaporate t)
-    (overlay-put overlay 'invisible t)
-    (overlay-put overlay 'isearch-open-invisible #'delete-overlay)))
+  (agent-q-diff-base-overlay beg end 'agent-q-diff-names t 'invisible t
+                             'isearch-open-invisible #'delete-overlay))
 
 (defun agent-q-diff-render--take-over-marks (change)
   "Take over the states of hunks of CHANGE that are decided already, if any."
