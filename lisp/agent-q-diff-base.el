@@ -367,7 +367,20 @@ These are alternating names and values."
              do (setf (cl-struct-slot-value 'agent-q-diff-call slot call) value))
     call))
 
-;;;; Overlays
+;;;; Errors
+
+(defun agent-q-diff-base-refuse (format &rest arguments)
+  "Signal `agent-q-diff-bad-arguments' with a message from FORMAT and ARGUMENTS."
+  (signal 'agent-q-diff-bad-arguments (list (apply #'format format arguments))))
+
+;;;; Buffers and overlays
+
+(defmacro agent-q-diff-base-widened (&rest body)
+  "Evaluate BODY with this buffer widened, and narrow it again as it was."
+  (declare (indent 0) (debug t))
+  `(save-restriction
+     (widen)
+     ,@body))
 
 (defun agent-q-diff-base-overlay (beg end &rest properties)
   "Return a new overlay from BEG to END with PROPERTIES, names and values.
