@@ -41,8 +41,7 @@
   "Return (BEG . END), the region of HUNK with any no-newline marker after it."
   (let ((beg (agent-q-diff-buffer-position hunk)))
     (save-excursion
-      (save-restriction
-        (widen)
+      (agent-q-diff-base-widened
         (goto-char (agent-q-diff-buffer-hunk-end hunk))
         (when (eq (char-after) ?\\)
           (forward-line))
@@ -54,10 +53,10 @@ Point is then at the first of them."
   ;; In a narrowed buffer, the end of a hunk cannot be found.
   (widen)
   (pcase-let* ((`(,diff . ,header-lines)
-                (agent-q-diff-engine-print-shown
+                (agent-q-diff-engine-print-hunks
                  (agent-q-diff-change-engine agent-q-diff-buffer-change)
                  from (+ from n-new)
-                 (agent-q-diff-file-change-path (agent-q-diff-buffer-file from))))
+                 (agent-q-diff-file-change-path (agent-q-diff-buffer-file from)) 'is-shown))
                (last (+ from n-old -1))
                (beg (agent-q-diff-buffer-position from))
                (end (cdr (agent-q-diff-split--hunk-region last)))
@@ -276,8 +275,7 @@ for all of HUNK."
   "Turn the changed lines between BEG and END into hunks of their own.
 Return a list of these hunks, the first one first.  If the lines cannot be
 separated from others, signal an error that says why."
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (agent-q-diff-split-pick (agent-q-diff-split-change)
                              (agent-q-diff-split--chosen-lines beg end))))
 
@@ -800,8 +798,7 @@ That is when the decision is undone for which they were rewritten.")
         ;; The hunk may have changed while the question was open.
         (hunk (agent-q-diff-edit--check))
         (is-merged (and agent-q-diff-edit--merged t))
-        (text (save-restriction
-                (widen)
+        (text (agent-q-diff-base-widened
                 (buffer-substring-no-properties (point-min) (point-max)))))
     (with-current-buffer agent-q-diff-edit--diff-buffer
       (condition-case err
