@@ -253,9 +253,7 @@ DESCRIPTION may be nil as well."
                                      ("modified" . ,modified)
                                      ("description" . ,(or description ""))))
     (unless (stringp value)
-      (signal 'agent-q-diff-bad-arguments
-              (list (format "%s must be a string, not %S" name
-                            (type-of value)))))))
+      (agent-q-diff-base-refuse "%s must be a string, not %S" name (type-of value)))))
 
 ;;;###autoload
 (cl-defun agent-q-diff-review-and-wait (path original modified description
@@ -809,8 +807,7 @@ otherwise the user is asked, with the nearest directory above as default."
         (buffer-string))))
    ((use-region-p)
     (buffer-substring-no-properties (region-beginning) (region-end)))
-   (t (save-restriction
-        (widen)
+   (t (agent-q-diff-base-widened
         (buffer-substring-no-properties (point-min) (point-max))))))
 
 (defun agent-q-diff-several--outside-notes (proposals)

@@ -74,9 +74,8 @@ the project.  There, no edit of a protected file is made."
                   (assq t agent-q-diff-decide-when)))
     ('nil 'before)
     ((and choice (or 'before 'after 'client)) choice)
-    (choice (signal 'agent-q-diff-bad-arguments
-                    (list (format "agent-q-diff-decide-when has %S; it must be %s"
-                                  choice "before, after or client"))))))
+    (choice (agent-q-diff-base-refuse "agent-q-diff-decide-when has %S; it must be %s"
+                                      choice "before, after or client"))))
 
 (defun agent-q-diff-pending-note-choice (directory agent)
   "Record in the project of DIRECTORY whether edits of AGENT pass without Emacs.

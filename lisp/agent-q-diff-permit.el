@@ -142,9 +142,8 @@ question, or each other, sooner than this are ignored."
                             (agent-q-diff-request-name request)
                             (agent-q-diff-request-arguments request)))))
     (unless (memq answer '(ask allow deny review))
-      (signal 'agent-q-diff-bad-arguments
-              (list (format "agent-q-diff-tools-policy gave %S; it must be %s"
-                            answer "ask, allow, deny or review"))))
+      (agent-q-diff-base-refuse "agent-q-diff-tools-policy gave %S; it must be %s"
+                                answer "ask, allow, deny or review"))
     answer))
 
 ;;;; Open questions
@@ -230,9 +229,7 @@ Signal `agent-q-diff-no-user' if nobody can be asked, and
     ('review (list 'review 'user))
     ('deny (list 'deny 'user))
     (`(deny . ,reason) (cons 'deny (cons 'user reason)))
-    (answer (signal 'agent-q-diff-bad-arguments
-                    (list (format "agent-q-diff-permission-function gave %S"
-                                  answer))))))
+    (answer (agent-q-diff-base-refuse "agent-q-diff-permission-function gave %S" answer))))
 
 ;;;; Asking
 

@@ -80,8 +80,7 @@ tool, by `agent-q-diff-tools-policy'."
       ((and `(,(or 'white-space `(,(or 'files 'agent) . ,(pred stringp))) . ,action)
             (guard (pcase action
                      ((or 'keep 'ask `(reject . ,(pred stringp))) t)))))
-      (_ (signal 'agent-q-diff-bad-arguments
-                 (list (format "agent-q-diff-policy-rules has %S, which is no rule" rule)))))))
+      (_ (agent-q-diff-base-refuse "agent-q-diff-policy-rules has %S, which is no rule" rule)))))
 
 (defun agent-q-diff-policy--root (review)
   "Return the root of the project of REVIEW."
