@@ -47,7 +47,7 @@ ATTRIBUTES are from `file-attributes'."
                   (cons (buffer-string) (agent-q-diff-coding-stated name))))
                (`(,text . ,coding) (agent-q-diff-coding-decode name stated bytes)))
     (agent-q-diff-live--make :name name :bytes bytes
-                             :attributes (agent-q-diff-disk-attributes-among attributes)
+                             :attributes (agent-q-diff-disk-attributes name attributes)
                              :text text :coding coding)))
 
 (defun agent-q-diff-live--buffer-bytes (name text)
