@@ -101,8 +101,7 @@ FILE is the index of its file, SIDE is `old' for a removed line and `new' for
 any other, and LINE its number in the text of that side, from 0.  Return nil
 if POSITION is on no line of a text."
   (save-excursion
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (goto-char position)
       (beginning-of-line)
       (when-let* ((end (point))
@@ -128,8 +127,7 @@ if POSITION is on no line of a text."
 LINE counts from 0.  The position is the beginning of the diff line; it is nil
 if no hunk in this buffer shows that line.  RANGES is as from
 `agent-q-diff-annotations-ranges', for who asks more than once."
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (agent-q-diff-annotations--position
      (or ranges (agent-q-diff-annotations-ranges file)) side line)))
 
@@ -137,8 +135,7 @@ if no hunk in this buffer shows that line.  RANGES is as from
   "Return (HUNK . RANGE) for each hunk of the file with the index FILE.
 Those that are not in this buffer yet, or show no lines, are left out.  For
 RANGE, see `agent-q-diff-annotations--range'."
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (cl-loop for hunk in (agent-q-diff-annotations--hunks file)
              for range = (agent-q-diff-annotations--range hunk)
              when range collect (cons hunk range))))
@@ -191,8 +188,7 @@ of one near it."
 OLD and NEW are (START . LINES): the number of the first line of that side,
 from 0, and a vector of strings.  BELOW is (OLD . NEW), the first lines of the
 next hunk of the file, or nil if there is none."
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (pcase-let* ((`(,old ,_ ,new ,_) (or (agent-q-diff-annotations--range hunk) '(0 0 0 0)))
                  (end (agent-q-diff-buffer-hunk-end hunk))
                  (file (agent-q-diff-buffer-file-index hunk))
@@ -434,8 +430,7 @@ It is what `agent-q-diff-annotations-functions' find now."
                                (agent-q-diff-annotations--found))))
     (setq agent-q-diff-annotations--width (agent-q-diff-annotations--window-width))
     (save-excursion
-      (save-restriction
-        (widen)
+      (agent-q-diff-base-widened
         (pcase-dolist (`(,place . ,group) (agent-q-diff-annotations--by-place annotations))
           (agent-q-diff-annotations--put place (nreverse group)))))))
 

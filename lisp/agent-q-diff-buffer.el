@@ -166,8 +166,7 @@ If HUNK is not in this buffer yet, insert it first, with all others."
           (inhibit-quit t))
       (setq agent-q-diff-buffer-rest nil)
       (remove-hook 'pre-command-hook #'agent-q-diff-buffer-complete t)
-      (save-restriction
-        (widen)
+      (agent-q-diff-base-widened
         (with-silent-modifications
           (funcall insert)))
       (goto-char point)
@@ -292,8 +291,7 @@ place, so that a key takes no longer if there are more hunks."
   "Return the text of this buffer, a diff that was not made from a review.
 If all its lines end with CRLF, those of the target's file may as well;
 they are then given the line ends that the target's buffer has."
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (let ((text (buffer-substring-no-properties (point-min) (point-max)))
           (visiting (and agent-q-diff-buffer-path
                          (find-buffer-visiting agent-q-diff-buffer-path))))
@@ -486,8 +484,7 @@ its review.  Return the number of characters by which it has grown."
 (defun agent-q-diff-buffer-hunk-end (hunk)
   "Return the end of HUNK.
 In a buffer made for a proposal it is where the next hunk or heading begins."
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (if (not agent-q-diff-buffer-is-made)
         (agent-q-diff-buffer-typed-end (agent-q-diff-buffer-position hunk))
       (let ((next (if (< (1+ hunk) (length agent-q-diff-buffer-positions))
@@ -508,8 +505,7 @@ text ends, and does not depend on what the buffer is narrowed to."
   (declare (indent 2) (debug t))
   (let ((last (make-symbol "end")))
     `(save-excursion
-       (save-restriction
-         (widen)
+       (agent-q-diff-base-widened
          (let ((,last (min ,end (point-max))))
            (goto-char ,beg)
            (forward-line)
@@ -861,8 +857,7 @@ file, are inserted at once; see `agent-q-diff-buffer-rest'."
     (setq agent-q-diff-section--words
           (make-vector (length agent-q-diff-buffer-headings) nil)))
   (save-excursion
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (dotimes (index (length agent-q-diff-buffer-headings))
         (let ((words (and (not (agent-q-diff-buffer-ended-p))
                           (agent-q-diff-section-state agent-q-diff-buffer-change index))))

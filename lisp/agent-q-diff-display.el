@@ -79,8 +79,7 @@ Return non-nil if there is one."
 (defun agent-q-diff-display-add-lines (lines)
   "Insert LINES, strings with line breaks, above the diff and the notes."
   (save-excursion
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (goto-char (point-min))
       (when-let ((description (text-property-any (point-min) (point-max)
                                                  'agent-q-diff-description t)))
@@ -100,8 +99,7 @@ Return non-nil if there is one."
 It replaces an old-style line that explains the keys for accepting all.  If
 there is neither, it is inserted at the beginning of the buffer."
   (save-excursion
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (agent-q-diff-buffer-distrust-states)
       (let ((line (agent-q-diff-progress-line (agent-q-diff-buffer-counts))))
         (if (agent-q-diff-progress--find-line "Progress:\\|C-c C-c =")
@@ -268,8 +266,7 @@ is as for `agent-q-diff-buffer-counts'."
       (unless (and this-command (eq (window-buffer) (current-buffer)))
         (agent-q-diff-progress-update-header-line)))
     (save-excursion
-      (save-restriction
-        (widen)
+      (agent-q-diff-base-widened
         (when (agent-q-diff-progress--find-line
                "Progress:" (and (length> agent-q-diff-buffer-positions 0)
                                 (aref agent-q-diff-buffer-positions 0)))
@@ -450,8 +447,7 @@ is the tooltip, and COMMENT the user's comment, or nil."
       'before-string (concat (propertize text 'face face)
                              (if state (propertize " " 'face 'agent-q-diff-decided-header) " ")))
      (agent-q-diff-base-overlay
-      position (save-restriction
-                 (widen)
+      position (agent-q-diff-base-widened
                  (save-excursion
                    (goto-char position)
                    (line-end-position)))
@@ -579,8 +575,7 @@ overlays make every edit of a buffer slow."
 (defun agent-q-diff-signs--show-in-sight ()
   "Show the state of each hunk when it comes into view."
   (setq agent-q-diff-signs--n-signs 0)
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (dolist (overlay (overlays-in (point-min) (point-max)))
       (when (agent-q-diff-signs--overlay-p overlay)
         (delete-overlay overlay)))

@@ -127,8 +127,7 @@ if the target or that text is too large."
               (> (buffer-size) agent-q-diff-fontify--max-target-size))
           ""
         (save-excursion
-          (save-restriction
-            (widen)
+          (agent-q-diff-base-widened
             (let* ((end (agent-q-diff-text-position target line))
                    (beg (nth 8 (syntax-ppss end))))
               (if (and beg (< (- end beg) agent-q-diff-fontify--max-size))
@@ -462,8 +461,7 @@ lines."
 (defun agent-q-diff-fold--update (are-new)
   "Hide the middle of each long hunk that is not to be shown whole, if ARE-NEW."
   (when are-new
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (remove-overlays nil nil 'agent-q-diff-cut t)
       (when agent-q-diff-hunk-lines
         (cl-loop with expanded = (mapcar #'marker-position agent-q-diff-fold--expanded)

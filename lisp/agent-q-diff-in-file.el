@@ -357,8 +357,7 @@ That is (FROM . TO), by default for the lines that windows show."
                        index (car range) (cdr range)))))
       (setq agent-q-diff-in-file--range (cons (buffer-chars-modified-tick) range))
       (save-match-data
-        (save-restriction
-          (widen)
+        (agent-q-diff-base-widened
           (let ((agent-q-diff-in-file--positions
                  (cons (agent-q-diff-text-position (current-buffer) (car range))
                        (agent-q-diff-text-position (current-buffer) (1+ (cdr range))))))

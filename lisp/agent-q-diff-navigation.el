@@ -243,8 +243,7 @@ In a review of one file's text, move to the Nth previous hunk."
 (defun agent-q-diff-navigation-header (hunk)
   "Return the header of HUNK, as it stands in this buffer."
   (save-excursion
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (goto-char (agent-q-diff-buffer-position hunk))
       (buffer-substring-no-properties (point) (line-end-position)))))
 
@@ -537,8 +536,7 @@ This is for functions that `agent-q-diff-filter-use' was called with."
 
 (defun agent-q-diff-filter-update (&rest _)
   "Hide what the filters that are on hide, and show everything else."
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (agent-q-diff-filter--unhide)
     (unless (agent-q-diff-buffer-ended-p)
       (agent-q-diff-buffer-current-change)
@@ -603,8 +601,7 @@ it hides by `agent-q-diff-filter-hide'."
 (defun agent-q-diff-filter--fold-hunk (hunk)
   "Fold HUNK into its header, unless it is folded."
   (unless (agent-q-diff-filter--folded hunk)
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (save-excursion
         (goto-char (agent-q-diff-buffer-position hunk))
         (let* ((beg (line-end-position))
@@ -633,8 +630,7 @@ it hides by `agent-q-diff-filter-hide'."
 
 (defun agent-q-diff-filter--fold-file (index)
   "Fold the hunks of file INDEX into its heading."
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (save-excursion
       (goto-char (aref agent-q-diff-buffer-headings index))
       ;; The line break after the heading stays, so that what the heading

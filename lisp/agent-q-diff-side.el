@@ -267,8 +267,7 @@ END is where the next line begins.  A no-newline marker is part of its line."
 (defun agent-q-diff-side--lay-between (beg end)
   "Lay out the hunks between BEG and END.  This is a function for jit-lock."
   (when (and (agent-q-diff-side--is-paired) (agent-q-diff-buffer-known-p))
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (pcase-dolist (`(,hunk ,from . ,to) (agent-q-diff-fontify-hunks beg end))
         (agent-q-diff-side--lay-hunk hunk from to)))))
 
@@ -286,8 +285,7 @@ END is where the next line begins.  A no-newline marker is part of its line."
   "Remove the layout of all hunks."
   (setq agent-q-diff-side--cut nil
         agent-q-diff-side--seen nil)
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (dolist (overlay (overlays-in (point-min) (point-max)))
       (cond
        ((overlay-get overlay 'agent-q-diff-side)
