@@ -149,7 +149,7 @@ Its file is named unless it is that of OTHER, a place or nil."
   (let* ((hunk (agent-q-diff-alike-place-hunk place))
          (index (agent-q-diff-buffer-file-index hunk)))
     (concat (format "line %d" (1+ (agent-q-diff-alike-place-line place)))
-            (if (or (not (agent-q-diff-buffer-headings-p))
+            (if (or (not agent-q-diff-buffer-headings)
                     (and other
                          (= index (agent-q-diff-buffer-file-index
                                    (agent-q-diff-alike-place-hunk other)))))
@@ -203,7 +203,7 @@ Its file is named unless it is that of OTHER, a place or nil."
   (let ((n-files (length (seq-uniq (mapcar #'agent-q-diff-buffer-file-index
                                            (agent-q-diff-alike-hunks group))))))
     (concat (number-to-string (length (agent-q-diff-alike-places group)))
-            (if (agent-q-diff-buffer-headings-p)
+            (if agent-q-diff-buffer-headings
                 (format (ngettext " in %d file" " in %d files" n-files) n-files)
               ""))))
 

@@ -211,11 +211,6 @@ one."
   (and agent-q-diff-buffer-review
        (not (eq agent-q-diff-buffer-home (current-buffer)))))
 
-(defun agent-q-diff-buffer--detached-p ()
-  "Return non-nil if this buffer's review is of a text that is in no file yet."
-  (and agent-q-diff-buffer-change
-       (agent-q-diff-change-is-detached agent-q-diff-buffer-change)))
-
 (defun agent-q-diff-buffer-written-p ()
   "Return non-nil if what is reviewed here was written before."
   (and agent-q-diff-buffer-change
@@ -226,11 +221,12 @@ one."
   "Return the word for hunks with MARK: `applied', `rejected' or nil.
 For `applied' it is \"applied\", \"accepted\" if the target is a text that is in
 no file yet, or \"kept\" if the hunks were written before the review."
-  (let ((is-written (agent-q-diff-buffer-written-p)))
+  (let* ((change agent-q-diff-buffer-change)
+         (is-written (and change (agent-q-diff-change-written change))))
     (pcase-exhaustive mark
       ('applied (cond
                  (is-written "kept")
-                 ((agent-q-diff-buffer--detached-p) "accepted")
+                 ((and change (agent-q-diff-change-is-detached change)) "accepted")
                  (t "applied")))
       ('rejected (if is-written "taken out" "rejected"))
       ('nil "pending"))))
@@ -241,7 +237,10 @@ no file yet, or \"kept\" if the hunks were written before the review."
 
 (defun agent-q-diff-buffer-target-word ()
   "Return the word for the target of this buffer's review, \"file\" or \"text\"."
-  (if (agent-q-diff-buffer--detached-p) "text" "file"))
+  (if (and agent-q-diff-buffer-change
+           (agent-q-diff-change-is-detached agent-q-diff-buffer-change))
+      "text"
+    "file"))
 
 (defun agent-q-diff-buffer-typed-p ()
   "Return non-nil if this buffer's text is the user's own and can be edited."
@@ -523,10 +522,6 @@ text ends, and does not depend on what the buffer is narrowed to."
       (error (line-end-position)))))
 
 ;;;; Where point is
-
-(defun agent-q-diff-buffer-headings-p ()
-  "Return non-nil if the files of this buffer have headings."
-  (length> agent-q-diff-buffer-headings 0))
 
 (defun agent-q-diff-buffer-first-pending (hunks)
   "Return the first of HUNKS, a list, that is pending, or else the first."

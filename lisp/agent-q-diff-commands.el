@@ -437,17 +437,12 @@ that is known."
 (defun agent-q-diff-commands--shown-pending (hunk)
   "Return HUNK, which is pending, or if it is hidden, the next one that is not.
 If all pending hunks are hidden, return HUNK."
-  (let ((there hunk)
-        (n 0))
-    (while (and there
-                (agent-q-diff-filter-hidden-p there)
-                (< n (length agent-q-diff-buffer-marks)))
-      (cl-incf n)
-      (setq there (agent-q-diff-module-next-pending
-                   (agent-q-diff-change-engine agent-q-diff-buffer-change) there)))
-    (if (and there (not (agent-q-diff-filter-hidden-p there)))
-        there
-      hunk)))
+  (or (cl-loop repeat (1+ (length agent-q-diff-buffer-marks))
+               for there = hunk then (agent-q-diff-module-next-pending
+                                      (agent-q-diff-change-engine agent-q-diff-buffer-change) there)
+               while there
+               unless (agent-q-diff-filter-hidden-p there) return there)
+      hunk))
 
 (defun agent-q-diff-commands--do-and-advance (command)
   "Carry out COMMAND here, and move to the next pending hunk.

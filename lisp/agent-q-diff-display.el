@@ -180,7 +180,7 @@ This runs after every command here, so it must take constant time."
                 (when agent-q-diff-buffer-is-past
                   (propertize " ended, the agent was told ·"
                               'face 'agent-q-diff-warning))
-                (if (agent-q-diff-buffer-headings-p)
+                (if agent-q-diff-buffer-headings
                     (agent-q-diff-progress--in-file hunk below)
                   (format (if hunk " %s: hunk %d/%d%s · " (ngettext " %s: %3$d hunk · "
                                                                     " %s: %3$d hunks · " total))
@@ -242,25 +242,27 @@ is as for `agent-q-diff-buffer-counts'."
   (let ((counts (agent-q-diff-buffer-counts change))
         (review agent-q-diff-buffer-review))
     (when agent-q-diff-buffer-is-made
-      (unless (or agent-q-diff-buffer-headings
-                  (equal agent-q-diff-buffer-path (car agent-q-diff-progress--file)))
+      ;; Of several files, the headings say which and where they are.
+      (cond
+       (agent-q-diff-buffer-headings
+        (setq agent-q-diff-progress--file nil
+              agent-q-diff-progress--directory nil))
+       ((not (equal agent-q-diff-buffer-path (car agent-q-diff-progress--file)))
         (setq agent-q-diff-progress--file
               (cons agent-q-diff-buffer-path
                     (agent-q-diff-progress--literal
                      (agent-q-diff-visible-end
                       (agent-q-diff-file-change-name
                        (car (agent-q-diff-change-files (agent-q-diff-session-change review))))
-                      agent-q-diff-progress--most-columns)))))
+                      agent-q-diff-progress--most-columns)))
+              agent-q-diff-progress--directory
+              ;; In Agent-Q's buffer, a line of its own names it.
+              (unless (agent-q-diff-session-is-documented review)
+                (agent-q-diff-progress--literal
+                 (agent-q-diff-visible
+                  (abbreviate-file-name (file-name-directory agent-q-diff-buffer-path))))))))
       (setq agent-q-diff-progress--header-end
-            (agent-q-diff-progress--of-review review counts)
-            ;; In Agent-Q's buffer, a line of its own names the file; of several
-            ;; files, the headings do.
-            agent-q-diff-progress--directory
-            (unless (or agent-q-diff-buffer-headings
-                        (agent-q-diff-session-is-documented review))
-              (agent-q-diff-progress--literal
-               (agent-q-diff-visible
-                (abbreviate-file-name (file-name-directory agent-q-diff-buffer-path))))))
+            (agent-q-diff-progress--of-review review counts))
       ;; When a command here has ended, `agent-q-diff-current' shows it, and
       ;; the hunk that point is on then.
       (unless (and this-command (eq (window-buffer) (current-buffer)))
@@ -408,7 +410,8 @@ IS-IN and PLACE are as in `agent-q-diff-signs--sign'."
     (format "but changed in the %s since" (agent-q-diff-buffer-target-word)))
    ((eq is-in 'mixed)
     (format "but partly in the %s" (agent-q-diff-buffer-target-word)))
-   ((not (eq (and is-in t) (if (agent-q-diff-buffer-written-p)
+   ((not (eq (and is-in t) (if (and agent-q-diff-buffer-change
+                                    (agent-q-diff-change-written agent-q-diff-buffer-change))
                                (not (eq state 'rejected))
                              (eq state 'applied))))
     (format (if is-in "but in the %s" "but not in the %s")

@@ -119,21 +119,17 @@ negative; above the first hunk, -1."
         (1+ before)
       before)))
 
-(defun agent-q-diff-navigation--hidden-p (position)
-  "Return non-nil if the hunk at POSITION is hidden.
-Hunks folded into the heading of their file are not: moving there shows them."
-  (and (invisible-p position)
-       (null (agent-q-diff-buffer-folds position (1+ position)))))
-
 (defun agent-q-diff-navigation--visible-hunk (hunk step default)
   "Return HUNK, or the next one in the direction of STEP that is not hidden.
+Hunks folded into the heading of their file are not: moving there shows them.
 If there is none, return DEFAULT."
-  (let ((n (length agent-q-diff-buffer-positions)))
-    (while (and (< -1 hunk n)
-                (agent-q-diff-navigation--hidden-p
-                 (agent-q-diff-buffer-position hunk)))
-      (cl-incf hunk step))
-    (if (< -1 hunk n) hunk default)))
+  (cl-loop for there = hunk then (+ there step)
+           while (< -1 there (length agent-q-diff-buffer-positions))
+           for position = (agent-q-diff-buffer-position there)
+           unless (and (invisible-p position)
+                       (null (agent-q-diff-buffer-folds position (1+ position))))
+           return there
+           finally return default))
 
 (defun agent-q-diff-next-conflict (&optional n)
   "Move to the Nth next hunk that is a conflict or ambiguous, and show why.
@@ -147,10 +143,13 @@ the Nth next place where that hunk may belong instead."
   "Move to the Nth next hunk that is a conflict or ambiguous, and show why."
   (let* ((change (agent-q-diff-signs-follow))
          (here (agent-q-diff-navigation--here n))
-         (conflicts (agent-q-diff-navigation--conflicts change))
-         (ahead (if (> n 0)
-                    (seq-filter (lambda (hunk) (> hunk here)) conflicts)
-                  (nreverse (seq-filter (lambda (hunk) (< hunk here)) conflicts))))
+         ;; Those that have no certain place in the target.
+         (ahead (cl-loop for hunk below (length agent-q-diff-buffer-positions)
+                         when (and (if (> n 0) (> hunk here) (< hunk here))
+                                   (agent-q-diff-engine-hunk-reason
+                                    (agent-q-diff-change-hunk change hunk)))
+                         collect hunk))
+         (ahead (if (> n 0) ahead (nreverse ahead)))
          (there (nth (1- (abs n)) ahead)))
     (if (not there)
         (message (if (> n 0)
@@ -165,12 +164,6 @@ If a place of an ambiguous hunk is shown, show the Nth previous place where
 that hunk may belong instead."
   (interactive "p")
   (agent-q-diff-next-conflict (- (or n 1))))
-
-(defun agent-q-diff-navigation--conflicts (change)
-  "Return the hunks of CHANGE that have no certain place in the target."
-  (cl-loop for hunk below (length agent-q-diff-buffer-positions)
-           when (agent-q-diff-engine-hunk-reason (agent-q-diff-change-hunk change hunk))
-           collect hunk))
 
 ;;;; From file to file
 
@@ -226,17 +219,12 @@ In a review of one file's text, move to the Nth previous hunk."
           (signal 'agent-q-diff-not-found '("this hunk does not change lines")))
         (unless (agent-q-diff-engine-hunk-offset hunk)
           (signal 'agent-q-diff-not-found (list (agent-q-diff-engine-hunk-reason hunk))))
-        (agent-q-diff-navigation--show-target (agent-q-diff-file-change-buffer
-                                               (agent-q-diff-buffer-file))
-                                              (agent-q-diff-engine-hunk-line hunk)))
+        (let ((buffer (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file)))
+              (line (agent-q-diff-engine-hunk-line hunk)))
+          (agent-q-diff-places-show-position buffer (agent-q-diff-text-position buffer line))
+          (message "Line %d of %s" (1+ line) (agent-q-diff-visible (buffer-name buffer)))))
     (user-error (signal (car err) (cdr err)))
     (error (message "No place to show: %s" (agent-q-diff-error-text err)))))
-
-(defun agent-q-diff-navigation--show-target (buffer line)
-  "Show LINE, counted from 0, of BUFFER in another window."
-  (agent-q-diff-places-show-position buffer (agent-q-diff-text-position buffer line))
-  (message "Line %d of %s" (1+ line)
-           (agent-q-diff-visible (buffer-name buffer))))
 
 ;;;; The hunk at point
 
@@ -426,14 +414,6 @@ If a window shows the file already, this happens without the mode; see
     (delete-overlay agent-q-diff-navigation--overlay)
     (setq agent-q-diff-navigation--overlay nil)))
 
-(defun agent-q-diff-navigation--follows-p (target)
-  "Return non-nil if the place of the hunk at point is to be shown in TARGET.
-TARGET is a buffer, perhaps a killed one, or nil."
-  (and (buffer-live-p target)
-       (or agent-q-diff-follow-mode
-           (and agent-q-diff-follow
-                (agent-q-diff-navigation--window-of target)))))
-
 (defun agent-q-diff-navigation--window-of (target)
   "Return a window of the buffer TARGET, except the selected one, or nil.
 In that one the user may be typing."
@@ -444,9 +424,11 @@ In that one the user may be typing."
   "Show the place of the hunk at point, unless it is shown already.
 This runs after every command, so it must not signal an error."
   (let* ((file (and agent-q-diff-buffer-change (agent-q-diff-buffer-file)))
-         (now (and file
-                   (agent-q-diff-navigation--follows-p
-                    (agent-q-diff-target-buffer (agent-q-diff-file-change-target file)))
+         (target (and file
+                      (agent-q-diff-target-buffer (agent-q-diff-file-change-target file))))
+         (now (and (buffer-live-p target)
+                   (or agent-q-diff-follow-mode
+                       (and agent-q-diff-follow (agent-q-diff-navigation--window-of target)))
                    (agent-q-diff-buffer-known-p)
                    (cons (agent-q-diff-buffer-hunk-at-point)
                          (agent-q-diff-file-change-tick file)))))
@@ -530,14 +512,10 @@ This is for functions that `agent-q-diff-filter-use' was called with."
                           (overlay-get overlay 'invisible)))
                    (overlays-in end (1+ end))))))
 
-(defun agent-q-diff-filter--unhide ()
-  "Show everything that the filters hid in this buffer."
-  (remove-overlays nil nil 'agent-q-diff-filter t))
-
 (defun agent-q-diff-filter-update (&rest _)
   "Hide what the filters that are on hide, and show everything else."
   (agent-q-diff-base-widened
-    (agent-q-diff-filter--unhide)
+    (remove-overlays nil nil 'agent-q-diff-filter t)
     (unless (agent-q-diff-buffer-ended-p)
       (agent-q-diff-buffer-current-change)
       (mapc #'funcall agent-q-diff-filter--filters))

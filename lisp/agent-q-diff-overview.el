@@ -273,7 +273,7 @@ nil."
     (append
      (and groups (cons '("Equal changes" nil nil)
                        (mapcar (lambda (item) (funcall row item "  ")) groups)))
-     (if (agent-q-diff-buffer-headings-p)
+     (if agent-q-diff-buffer-headings
          (mapcan (pcase-lambda (`(,class . ,items))
                    (cons (funcall row class "")
                          (mapcar (lambda (item) (funcall row item "  ")) items)))

@@ -294,7 +294,7 @@ only known there, as the keys say here."
 (defun agent-q-diff-render--make-copy-plain ()
   "Make a copy of a diff buffer plain if no hook did that when it was made.
 The command that is to run says where the review is."
-  (when (agent-q-diff-buffer-copied-p)
+  (unless (eq agent-q-diff-buffer-home (current-buffer))
     (agent-q-diff-render--make-plain)
     (when (agent-q-diff-mode-own-command-p this-command)
       (setq this-command #'agent-q-diff-render--say-where))))

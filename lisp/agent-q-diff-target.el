@@ -659,10 +659,27 @@ a hook changes while saving is not mistaken for our edit."
                         (not (file-exists-p (buffer-file-name buffer)))
                         (agent-q-diff-file-missing-directories
                          (buffer-file-name buffer))))
+          (tick nil)
           (is-done nil))
       (unwind-protect
-          (prog1 (agent-q-diff-apply--edit-and-save buffer texts edit save check)
-            (setq is-done t))
+          (progn
+            (agent-q-diff-target--check-editable buffer)
+            (when save
+              (agent-q-diff-save--check-writable buffer)
+              (agent-q-diff-save--check-faithful buffer))
+            (dolist (text texts)
+              (agent-q-diff-coding-check-text buffer text))
+            (agent-q-diff-apply--as-one-step
+             buffer
+             (lambda (keep)
+               (save-excursion
+                 (funcall edit))
+               (setq tick (agent-q-diff-base-tick buffer))
+               (when save
+                 (agent-q-diff-apply--saving
+                  buffer (lambda () (agent-q-diff-save-buffer buffer check keep))))))
+            (setq is-done t)
+            tick)
         (unless is-done
           (agent-q-diff-file-remove-directories missing))))))
 
@@ -682,28 +699,6 @@ a hook changes while saving is not mistaken for our edit."
       (when (buffer-live-p buffer)
         (with-current-buffer buffer
           (remove-hook 'before-change-functions note t))))))
-
-(defun agent-q-diff-apply--edit-and-save (buffer texts edit save check)
-  "Edit BUFFER and save it, for `agent-q-diff-apply--carry-out'.
-BUFFER, TEXTS, EDIT, SAVE and CHECK are that function's.  It also removes
-directories that were made for a file that is then refused."
-  (agent-q-diff-target--check-editable buffer)
-  (when save
-    (agent-q-diff-save--check-writable buffer)
-    (agent-q-diff-save--check-faithful buffer))
-  (dolist (text texts)
-    (agent-q-diff-coding-check-text buffer text))
-  (let (tick)
-    (agent-q-diff-apply--as-one-step
-     buffer
-     (lambda (keep)
-       (save-excursion
-         (funcall edit))
-       (setq tick (agent-q-diff-base-tick buffer))
-       (when save
-         (agent-q-diff-apply--saving
-          buffer (lambda () (agent-q-diff-save-buffer buffer check keep))))))
-    tick))
 
 (defun agent-q-diff-apply--as-one-step (buffer function)
   "Call FUNCTION in BUFFER so that its edits there are one undo step.
