@@ -573,9 +573,8 @@ If all others show files under review, show it when a review has ended."
     (when (active-minibuffer-window)
       (agent-q-diff-api--display-after-minibuffer buffer))
     ;; A rule of the user's may have killed it.
-    (when (buffer-live-p buffer)
-      (with-current-buffer buffer
-        (agent-q-diff-grace-begin)))))
+    (agent-q-diff-base-with-live buffer
+      (agent-q-diff-grace-begin))))
 
 (defun agent-q-diff-api--show-later ()
   "Show soon what was not shown, unless a review is still visible."

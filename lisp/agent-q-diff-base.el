@@ -382,6 +382,15 @@ These are alternating names and values."
      (widen)
      ,@body))
 
+(defmacro agent-q-diff-base-with-live (buffer &rest body)
+  "Evaluate BODY in BUFFER, and return its value, or nil if BUFFER is not alive."
+  (declare (indent 1) (debug t))
+  (let ((live (make-symbol "buffer")))
+    `(let ((,live ,buffer))
+       (when (buffer-live-p ,live)
+         (with-current-buffer ,live
+           ,@body)))))
+
 (defun agent-q-diff-base-overlay (beg end &rest properties)
   "Return a new overlay from BEG to END with PROPERTIES, names and values.
 It is deleted once it is empty, and not extended over what is inserted at BEG."

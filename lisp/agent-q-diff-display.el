@@ -354,16 +354,15 @@ See `agent-q-diff-refresh-delay'."
 
 (defun agent-q-diff-signs--refresh (buffer)
   "Update the signs in the diff buffer BUFFER, if it or its drawing is visible."
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (setq agent-q-diff-signs--refresh-timer nil)
-      (when (and agent-q-diff-buffer-review
-                 (not (agent-q-diff-buffer-ended-p))
-                 (null agent-q-diff-change-in-progress)
-                 (or agent-q-diff-signs-is-drawn (get-buffer-window buffer t)))
-        ;; Problems with the target are reported when it is needed.
-        (ignore-error agent-q-diff-error
-          (agent-q-diff-signs-follow))))))
+  (agent-q-diff-base-with-live buffer
+    (setq agent-q-diff-signs--refresh-timer nil)
+    (when (and agent-q-diff-buffer-review
+               (not (agent-q-diff-buffer-ended-p))
+               (null agent-q-diff-change-in-progress)
+               (or agent-q-diff-signs-is-drawn (get-buffer-window buffer t)))
+      ;; Problems with the target are reported when it is needed.
+      (ignore-error agent-q-diff-error
+        (agent-q-diff-signs-follow)))))
 
 ;;;; Overlays
 

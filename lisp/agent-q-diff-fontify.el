@@ -96,9 +96,8 @@ is a list of its lines as strings with the faces of code, or nil."
 
 (defun agent-q-diff-fontify-mode-of (target)
   "Return the major mode for code of TARGET, a buffer or nil, or nil."
-  (when (buffer-live-p target)
-    (with-current-buffer target
-      (agent-q-diff-visit-mode-for-text major-mode))))
+  (agent-q-diff-base-with-live target
+    (agent-q-diff-visit-mode-for-text major-mode)))
 
 (defun agent-q-diff-fontify--code (hunk mode beg end)
   "Return the lines of HUNK from BEG to END with the faces of MODE."

@@ -445,9 +445,8 @@ Redisplay calls this, with any buffer current, so nothing is displayed yet."
   (let ((buffer (window-buffer window)))
     (run-with-timer 0 nil
                     (lambda ()
-                      (when (buffer-live-p buffer)
-                        (with-current-buffer buffer
-                          (agent-q-diff-navigation--follow)))))))
+                      (agent-q-diff-base-with-live buffer
+                        (agent-q-diff-navigation--follow))))))
 
 (defvar-local agent-q-diff-navigation--has-moved nil
   "Non-nil if point was moved in a window of the target.")
@@ -746,18 +745,17 @@ if there is none."
 
 (defun agent-q-diff-in-view--visit (buffer)
   "Visit the files whose sections are in a window of BUFFER."
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (setq agent-q-diff-in-view--timer nil)
-      (cond
-       ((agent-q-diff-buffer-ended-p))
-       (agent-q-diff-change-in-progress
-        (agent-q-diff-in-view--visit-after agent-q-diff-change-retry-seconds))
-       (t
-        (dolist (window (get-buffer-window-list buffer nil t))
-          (dolist (index (agent-q-diff-in-view--put-off (window-start window)
-                                                        (window-end window t)))
-            (agent-q-diff-in-view--visit-file index))))))))
+  (agent-q-diff-base-with-live buffer
+    (setq agent-q-diff-in-view--timer nil)
+    (cond
+     ((agent-q-diff-buffer-ended-p))
+     (agent-q-diff-change-in-progress
+      (agent-q-diff-in-view--visit-after agent-q-diff-change-retry-seconds))
+     (t
+      (dolist (window (get-buffer-window-list buffer nil t))
+        (dolist (index (agent-q-diff-in-view--put-off (window-start window)
+                                                      (window-end window t)))
+          (agent-q-diff-in-view--visit-file index)))))))
 
 (defun agent-q-diff-in-view--visit-file (index)
   "Visit the file with INDEX, and show how its hunks stand then.

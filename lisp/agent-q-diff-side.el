@@ -616,10 +616,8 @@ All keys work in both windows, which scroll together."
 
 (defun agent-q-diff-side--end-of (review)
   "End the display side by side of REVIEW, which is ending."
-  (let ((buffer (agent-q-diff-session-buffer review)))
-    (when (buffer-live-p buffer)
-      (with-current-buffer buffer
-        (agent-q-diff-side-by-side-mode -1)))))
+  (agent-q-diff-base-with-live (agent-q-diff-session-buffer review)
+    (agent-q-diff-side-by-side-mode -1)))
 
 (add-hook 'agent-q-diff-lifecycle-ending-functions #'agent-q-diff-side--end-of)
 

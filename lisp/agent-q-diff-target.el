@@ -629,9 +629,8 @@ buffer that emacsclient or another program waits for is not ours, either."
 
 (defun agent-q-diff-visit--keep (buffer)
   "Note that the review which opened BUFFER is over; BUFFER stays."
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (setq agent-q-diff-visit--is-reviewed nil))))
+  (agent-q-diff-base-with-live buffer
+    (setq agent-q-diff-visit--is-reviewed nil)))
 
 (defun agent-q-diff-visit--close (buffer &optional is-edited)
   "Kill BUFFER, which a review opened, unless the user has begun to use it.
@@ -696,9 +695,8 @@ a hook changes while saving is not mistaken for our edit."
     (with-current-buffer buffer
       (add-hook 'before-change-functions note nil t))
     (unwind-protect (funcall function)
-      (when (buffer-live-p buffer)
-        (with-current-buffer buffer
-          (remove-hook 'before-change-functions note t))))))
+      (agent-q-diff-base-with-live buffer
+        (remove-hook 'before-change-functions note t)))))
 
 (defun agent-q-diff-apply--as-one-step (buffer function)
   "Call FUNCTION in BUFFER so that its edits there are one undo step.
@@ -723,10 +721,9 @@ edit is on disk and stays, even if a hook kills BUFFER or throws past us."
           (if is-kept
               (accept-change-group group)
             (cancel-change-group group))))
-      (when (buffer-live-p buffer)
-        (with-current-buffer buffer
-          (undo-amalgamate-change-group group)
-          (undo-boundary))))))
+      (agent-q-diff-base-with-live buffer
+        (undo-amalgamate-change-group group)
+        (undo-boundary)))))
 
 (defun agent-q-diff-apply-edits (buffer edits save &optional offsets check)
   "Make EDITS in BUFFER as one undo step, and save it if SAVE is non-nil.

@@ -632,13 +632,12 @@ N-CHARS in all.  IS-UNDO is non-nil if the edit undid another."
 
 (defun agent-q-diff-outside-cease (buffer function)
   "Stop calling FUNCTION after edits in BUFFER."
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (setq agent-q-diff-outside--listeners
-            (remq function agent-q-diff-outside--listeners))
-      (unless agent-q-diff-outside--listeners
-        (remove-hook 'before-change-functions #'agent-q-diff-outside--before t)
-        (remove-hook 'after-change-functions #'agent-q-diff-outside--after t)))))
+  (agent-q-diff-base-with-live buffer
+    (setq agent-q-diff-outside--listeners
+          (remq function agent-q-diff-outside--listeners))
+    (unless agent-q-diff-outside--listeners
+      (remove-hook 'before-change-functions #'agent-q-diff-outside--before t)
+      (remove-hook 'after-change-functions #'agent-q-diff-outside--after t))))
 
 ;; Turning on a mode, as `revert-buffer' does, must not remove these hooks.
 (put 'agent-q-diff-outside--before 'permanent-local-hook t)
