@@ -413,9 +413,6 @@ and processing a whole file discards several."
   `(let ((gc-cons-threshold (max gc-cons-threshold agent-q-diff-base--garbage-limit)))
      ,@body))
 
-(defvar agent-q-diff-base--work-buffers nil
-  "Empty work buffers that are not in use.")
-
 (defsubst agent-q-diff-base-tick (&optional buffer)
   "Return a fixnum that differs whenever the text of BUFFER has changed.
 BUFFER defaults to the current one.  In Emacs 28, a revert that only inserts
@@ -423,36 +420,6 @@ text can leave `buffer-chars-modified-tick' as it was, so the number of
 characters is part of the value."
   (+ (buffer-chars-modified-tick buffer)
      (ash (logand (buffer-size buffer) #xfffffff) 32)))
-
-(defmacro agent-q-diff-base-with-work-buffer (&rest body)
-  "Evaluate BODY like `with-temp-buffer', but keep the buffer for the next time.
-A new buffer is a kilobyte of garbage.  Emacs 31 has `with-work-buffer' for
-that.  BODY may change the buffer's text, and make the buffer unibyte."
-  (declare (indent 0) (debug t))
-  (let ((buffer (make-symbol "buffer")))
-    `(let ((,buffer (agent-q-diff-base--take-work-buffer)))
-       (unwind-protect
-           (with-current-buffer ,buffer
-             ,@body)
-         (agent-q-diff-base--keep-work-buffer ,buffer)))))
-
-(defun agent-q-diff-base--take-work-buffer ()
-  "Return an empty buffer, in the current directory, that is not in use."
-  (let ((buffer (pop agent-q-diff-base--work-buffers))
-        (directory default-directory))
-    (unless (buffer-live-p buffer)
-      (setq buffer (generate-new-buffer " *agent-q-diff work*" t)))
-    (with-current-buffer buffer
-      (setq default-directory directory))
-    buffer))
-
-(defun agent-q-diff-base--keep-work-buffer (buffer)
-  "Empty BUFFER and keep it for `agent-q-diff-base--take-work-buffer'."
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (erase-buffer)
-      (set-buffer-multibyte t))
-    (push buffer agent-q-diff-base--work-buffers)))
 
 ;;;; Silence
 

@@ -40,7 +40,7 @@
   "Return the live text of the file NAME, which no buffer visits.
 ATTRIBUTES are from `file-attributes'."
   (pcase-let* ((`(,bytes . ,stated)
-                (agent-q-diff-base-with-work-buffer
+                (with-temp-buffer
                   (set-buffer-multibyte nil)
                   (agent-q-diff-file-check-regular name)
                   (insert-file-contents-literally name)
@@ -268,7 +268,7 @@ CHECK and the value are as for `agent-q-diff-write'."
   (let ((name (agent-q-diff-live-name live))
         (is-written nil))
     (agent-q-diff-write--check-writable name)
-    (agent-q-diff-base-with-work-buffer
+    (with-temp-buffer
       (set-buffer-multibyte nil)
       (agent-q-diff-write--insert-bytes live spans new)
       (let ((inhibit-quit t))

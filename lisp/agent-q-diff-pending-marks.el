@@ -47,7 +47,7 @@ there is one run without lines, of KIND nil; if it is no text file now, none."
   "Return which lines differ by DIFF, a unified diff of one file.
 The value is as from `agent-q-diff-pending-marks--runs'."
   (let ((runs '()))
-    (agent-q-diff-base-with-work-buffer
+    (with-temp-buffer
       (insert diff)
       (goto-char (point-min))
       (while (re-search-forward "^@@ -[0-9,]+ \\+\\([0-9]+\\)\\(,0\\)?" nil t)

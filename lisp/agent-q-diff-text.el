@@ -287,7 +287,7 @@ file.  STATED is the coding system that the file declares, or nil."
 See `agent-q-diff-coding-decode'."
   (agent-q-diff-coding-decode
    name
-   (agent-q-diff-base-with-work-buffer
+   (with-temp-buffer
      (set-buffer-multibyte nil)
      (insert bytes)
      (agent-q-diff-coding-stated name))

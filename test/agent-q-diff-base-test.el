@@ -56,39 +56,6 @@
       (should (string-search "ours" (buffer-string)))
       (should-not (string-search "theirs" (buffer-string))))))
 
-;; The buffer that is used first is the one that is kept for the next time.
-(ert-deftest aqd-base-a-work-buffer-is-used-again-like-a-new-one ()
-  (let ((agent-q-diff-base--work-buffers nil)
-        first)
-    (unwind-protect
-        (progn
-          (ignore-error quit
-            (agent-q-diff-base-with-work-buffer
-              (setq first (current-buffer))
-              (set-buffer-multibyte nil)
-              (insert "bytes")
-              (narrow-to-region 2 3)
-              (signal 'quit nil)))
-          (let ((default-directory "/elsewhere/"))
-            (agent-q-diff-base-with-work-buffer
-              (should (eq first (current-buffer)))
-              (should (equal default-directory "/elsewhere/"))
-              (should enable-multibyte-characters)
-              (should (= 0 (buffer-size)))
-              (insert "outer")
-              (agent-q-diff-base-with-work-buffer
-                (should-not (eq first (current-buffer)))
-                (insert "inner")
-                (kill-buffer))
-              (should (equal "outer" (buffer-string))))))
-      (mapc #'kill-buffer agent-q-diff-base--work-buffers))
-    (should-not (buffer-live-p first))
-    ;; One that somebody has killed is not used again.
-    (should (equal "new" (agent-q-diff-base-with-work-buffer
-                           (insert "new")
-                           (buffer-string))))
-    (mapc #'kill-buffer agent-q-diff-base--work-buffers)))
-
 ;;;; Showing something for an agent
 
 (defun aqd-base-same-window (buffer _alist)
