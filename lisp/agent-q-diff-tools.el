@@ -150,33 +150,32 @@ A parameter is (NAME TYPE IS-REQUIRED DESCRIPTION . OTHER-NAMES).  TYPE is
   "Return PARAMETERS as a JSON schema for `json-serialize' and `json-encode'."
   `((type . "object")
     (properties . ,(mapcar (pcase-lambda (`(,name ,type ,_ ,description . ,_))
-                             `(,name ,@(agent-q-diff-tools--json-type type)
-                                     (description . ,description)))
+                             `(,name
+                               ,@(pcase-exhaustive type
+                                   (`(array . ,parts)
+                                    `((type . "array")
+                                      (items . ,(agent-q-diff-tools--json parts))))
+                                   (_ `((type . ,(symbol-name type)))))
+                               (description . ,description)))
                            parameters))
     (required . ,(vconcat (agent-q-diff-tools--required parameters)))))
-
-(defun agent-q-diff-tools--json-type (type)
-  "Return the properties of a JSON schema that state TYPE, an alist."
-  (pcase-exhaustive type
-    (`(array . ,parameters)
-     `((type . "array") (items . ,(agent-q-diff-tools--json parameters))))
-    (_ `((type . ,(symbol-name type))))))
 
 (defun agent-q-diff-tools--required (parameters)
   "Return the names of the required PARAMETERS."
   (mapcar (lambda (parameter) (symbol-name (car parameter)))
           (seq-filter (lambda (parameter) (nth 2 parameter)) parameters)))
 
+(defun agent-q-diff-tools--known (name)
+  "Return the tool NAME, or nil if there is none."
+  (seq-find (lambda (tool) (equal name (plist-get tool :name))) agent-q-diff-tools--table))
+
 (defun agent-q-diff-tools-proposal-p (name)
   "Return non-nil if the tool NAME asks for a review."
-  (plist-get (seq-find (lambda (tool) (equal name (plist-get tool :name)))
-                       agent-q-diff-tools--table)
-             :is-proposal))
+  (plist-get (agent-q-diff-tools--known name) :is-proposal))
 
 (defun agent-q-diff-tools--tool (name)
   "Return the tool NAME, or signal that there is none."
-  (or (seq-find (lambda (tool) (equal name (plist-get tool :name)))
-                agent-q-diff-tools--table)
+  (or (agent-q-diff-tools--known name)
       (agent-q-diff-base-refuse
        "Unknown tool '%s'. The tools are %s" name
        (mapconcat (lambda (tool) (plist-get tool :name))
@@ -225,8 +224,11 @@ Signal an error if it has another type."
     (`(boolean ,(or 'nil :false :json-false)) nil)
     (`((array . ,parameters) ,(pred agent-q-diff-tools--array-p))
      (seq-map-indexed (lambda (element index)
-                        (agent-q-diff-tools--element
-                         (format "%s[%d]" key index) parameters element))
+                        (let ((what (format "%s[%d]" key index)))
+                          (unless (or (hash-table-p element) (listp element))
+                            (agent-q-diff-base-refuse "%s must be an object, not %s" what
+                                                      (agent-q-diff-tools--kind element)))
+                          (agent-q-diff-tools--checked what parameters element)))
                       (append value nil)))
     (`((array . ,_) ,_)
      (agent-q-diff-base-refuse "Parameter '%s' must be an array of objects, not %s" key
@@ -235,14 +237,6 @@ Signal an error if it has another type."
      (agent-q-diff-base-refuse "Parameter '%s' must be %s %s, not %s" key
                                (if (eq type 'integer) "an" "a") type
                                (agent-q-diff-tools--kind value)))))
-
-(defun agent-q-diff-tools--element (what parameters element)
-  "Return ELEMENT of an array, which is called WHAT, as an alist.
-PARAMETERS are those of its objects.  Signal an error if it is not an object."
-  (unless (or (hash-table-p element) (listp element))
-    (agent-q-diff-base-refuse "%s must be an object, not %s" what
-                              (agent-q-diff-tools--kind element)))
-  (agent-q-diff-tools--checked what parameters element))
 
 (defun agent-q-diff-tools--array-p (value)
   "Return non-nil if VALUE is a JSON array, in either form."
@@ -305,13 +299,6 @@ WHAT names their owner, for messages.  The rest is as for
 
 ;;;; The file
 
-(defun agent-q-diff-tools--outermost (name)
-  "Return the outermost directory above the file NAME."
-  (let ((directory (file-name-directory name)))
-    (while (not (agent-q-diff-guard-outermost-p directory))
-      (setq directory (file-name-directory (directory-file-name directory))))
-    directory))
-
 (defun agent-q-diff-tools--root-for (name root)
   "Return the root from which the guard walks to the file NAME.
 It is ROOT, the project's, unless that is nil or NAME is outside of it."
@@ -321,7 +308,11 @@ It is ROOT, the project's, unless that is nil or NAME is outside of it."
              ;; Links in a circle; the guard reports them.
              (error (string-prefix-p root name))))
       root
-    (agent-q-diff-tools--outermost (file-truename name))))
+    ;; The outermost directory above it.
+    (let ((directory (file-name-directory (file-truename name))))
+      (while (not (agent-q-diff-guard-outermost-p directory))
+        (setq directory (file-name-directory (directory-file-name directory))))
+      directory)))
 
 (defun agent-q-diff-tools--below (name root)
   "Return NAME, or its true name if it does not begin with ROOT."
