@@ -808,7 +808,7 @@ file, are inserted at once; see `agent-q-diff-buffer-rest'."
          (marks (seq-subseq agent-q-diff-buffer-marks first end))
          (applied (seq-count (apply-partially #'eq 'applied) marks))
          (rejected (seq-count (apply-partially #'eq 'rejected) marks))
-         (authors (car (agent-q-diff-change-authors change file))))
+         (writers (car (agent-q-diff-change-authors change file))))
     (string-join
      (delq nil
            (list
@@ -824,8 +824,8 @@ file, are inserted at once; see `agent-q-diff-buffer-rest'."
                               (list (format "%d pending" (- total applied rejected)))))
                  ", ")))
             ;; If several wrote it, each hunk says whose it is.
-            (unless (or (null authors) (cdr authors) (equal authors '(unknown)))
-              (agent-q-diff-change-author-words authors))
+            (unless (or (null writers) (cdr writers) (equal writers '(unknown)))
+              (agent-q-diff-change-author-words writers))
             (and (agent-q-diff-file-change-unsaved-p file) "unsaved edits")))
      " · ")))
 

@@ -97,7 +97,7 @@ run M-x agent-q-diff-build-module"))))
          "")))))
 
 (defvar agent-q-diff-build-checked nil
-  "The value of `agent-q-diff-build-version' for which the engine was loaded, or nil.
+  "The `agent-q-diff-build-version' for which the engine was loaded, or nil.
 It is compared by identity: Lisp files of another version have another string.")
 
 (defun agent-q-diff-build-ensure ()
