@@ -14,9 +14,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file-change)
@@ -26,7 +23,6 @@
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-edit)
-(require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-commands)
 
 (cl-defstruct (agent-q-diff-alike (:type vector) (:constructor nil) (:copier nil))
@@ -153,7 +149,7 @@ Its file is named unless it is that of OTHER, a place or nil."
   (let* ((hunk (agent-q-diff-alike-place-hunk place))
          (index (agent-q-diff-buffer-file-index hunk)))
     (concat (format "line %d" (1+ (agent-q-diff-alike-place-line place)))
-            (if (or (not (agent-q-diff-buffer-headings-p))
+            (if (or (not agent-q-diff-buffer-headings)
                     (and other
                          (= index (agent-q-diff-buffer-file-index
                                    (agent-q-diff-alike-place-hunk other)))))
@@ -207,7 +203,7 @@ Its file is named unless it is that of OTHER, a place or nil."
   (let ((n-files (length (seq-uniq (mapcar #'agent-q-diff-buffer-file-index
                                            (agent-q-diff-alike-hunks group))))))
     (concat (number-to-string (length (agent-q-diff-alike-places group)))
-            (if (agent-q-diff-buffer-headings-p)
+            (if agent-q-diff-buffer-headings
                 (format (ngettext " in %d file" " in %d files" n-files) n-files)
               ""))))
 
@@ -238,12 +234,10 @@ Its file is named unless it is that of OTHER, a place or nil."
                do (agent-q-diff-alike--show-moved hunk beg end)
                do (when-let ((note (and (<= beg position) (agent-q-diff-alike-note hunk))))
                     (goto-char position)
-                    (let ((overlay (make-overlay position (line-end-position))))
-                      (overlay-put overlay 'agent-q-diff-alike t)
-                      (overlay-put overlay 'evaporate t)
-                      (overlay-put overlay 'after-string
-                                   (propertize (concat "  · " note)
-                                               'face 'agent-q-diff-pending))))))))
+                    (agent-q-diff-base-overlay
+                     position (line-end-position) 'agent-q-diff-alike t
+                     'after-string (propertize (concat "  · " note)
+                                               'face 'agent-q-diff-pending)))))))
 
 (defun agent-q-diff-alike--region (place)
   "Return (BEG . END), where the lines of PLACE are in this buffer."
@@ -272,14 +266,12 @@ Its file is named unless it is that of OTHER, a place or nil."
   (pcase-dolist (`(,place . ,_) (agent-q-diff-alike--moved-places hunk))
     (pcase-let ((`(,from . ,to) (agent-q-diff-alike--region place)))
       (when (and from (< from end) (< beg to))
-        (let ((overlay (make-overlay (max from beg) (min to end))))
-          (overlay-put overlay 'agent-q-diff-alike t)
-          (overlay-put overlay 'evaporate t)
-          (overlay-put overlay 'face 'agent-q-diff-moved))))))
+        (agent-q-diff-base-overlay (max from beg) (min to end) 'agent-q-diff-alike t
+                                   'face 'agent-q-diff-moved)))))
 
-(defun agent-q-diff-alike--show-anew ()
-  "Have the notes shown that are right now that hunks have changed."
-  (when (bound-and-true-p jit-lock-mode)
+(defun agent-q-diff-alike--show-anew (are-new)
+  "Have the notes shown that are right now, if ARE-NEW: hunks have changed."
+  (when (and are-new (bound-and-true-p jit-lock-mode))
     (jit-lock-refontify)))
 
 (defun agent-q-diff-alike--follow-decisions (&rest _)
@@ -288,13 +280,13 @@ Its file is named unless it is that of OTHER, a place or nil."
     (let ((moved (agent-q-diff-alike--moved)))
       (unless (equal moved agent-q-diff-alike--shown-moved)
         (setq agent-q-diff-alike--shown-moved moved)
-        (agent-q-diff-alike--show-anew)))))
+        (agent-q-diff-alike--show-anew t)))))
 
 (defun agent-q-diff-alike-set-up ()
   "Show in this buffer on which hunks others make the same change."
   (when agent-q-diff-buffer-is-made
     (jit-lock-register #'agent-q-diff-alike--show-between)
-    (add-hook 'agent-q-diff-buffer-hunks-hook #'agent-q-diff-alike--show-anew nil t)))
+    (add-hook 'agent-q-diff-buffer-shown-functions #'agent-q-diff-alike--show-anew nil t)))
 
 ;;;; Deciding
 

@@ -18,16 +18,13 @@
 ;; line of the diff buffer that is follows from the hunks' headers in the
 ;; buffer, so it is right after a hunk was split, too.  If the user edits or
 ;; merges a hunk, the lines below it get other numbers; whoever keeps numbers
-;; learns of that by `agent-q-diff-annotations-moved-functions'.
+;; asks `agent-q-diff-annotations-line-now'.
 ;;
 ;; Each row of an annotation begins with a "#", with which no line of a hunk
 ;; does, so no agent's note can look like one, and no line like a note.
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file-change)
@@ -104,8 +101,7 @@ FILE is the index of its file, SIDE is `old' for a removed line and `new' for
 any other, and LINE its number in the text of that side, from 0.  Return nil
 if POSITION is on no line of a text."
   (save-excursion
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (goto-char position)
       (beginning-of-line)
       (when-let* ((end (point))
@@ -131,8 +127,7 @@ if POSITION is on no line of a text."
 LINE counts from 0.  The position is the beginning of the diff line; it is nil
 if no hunk in this buffer shows that line.  RANGES is as from
 `agent-q-diff-annotations-ranges', for who asks more than once."
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (agent-q-diff-annotations--position
      (or ranges (agent-q-diff-annotations-ranges file)) side line)))
 
@@ -140,8 +135,7 @@ if no hunk in this buffer shows that line.  RANGES is as from
   "Return (HUNK . RANGE) for each hunk of the file with the index FILE.
 Those that are not in this buffer yet, or show no lines, are left out.  For
 RANGE, see `agent-q-diff-annotations--range'."
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (cl-loop for hunk in (agent-q-diff-annotations--hunks file)
              for range = (agent-q-diff-annotations--range hunk)
              when range collect (cons hunk range))))
@@ -171,20 +165,30 @@ RANGES is as from `agent-q-diff-annotations-ranges'."
 
 ;;;; When the user rewrites a hunk
 
-(defvar agent-q-diff-annotations-moved-functions
-  '(agent-q-diff-annotations--move-notes)
-  "Abnormal hook run in the diff buffer when the user has rewritten a hunk.
-Each function is called with the index of the file, a side, `old' or `new',
-and a function from the number that a line of that side had, from 0, to the one
-that it has now.  A line that is gone gets that of one near it.")
+(defvar-local agent-q-diff-annotations--moves nil
+  "List of (FILE SIDE . FUNCTION), in order: how lines here have moved.
+They do when the user rewrites a hunk.")
+
+(defun agent-q-diff-annotations-line-now (file side line)
+  "Return the number that LINE of SIDE of FILE has now in this buffer.
+LINE is the number, from 0, that it had when the buffer was made.  FILE is the
+index of the file and SIDE `old' or `new'.  A line that is gone gets the number
+of one near it."
+  (pcase-dolist (`(,other-file ,other-side . ,moved) agent-q-diff-annotations--moves)
+    (when (and (eql file other-file) (eq side other-side))
+      (setq line (funcall moved line))))
+  line)
+
+(defun agent-q-diff-annotations-moved-p (file)
+  "Return non-nil if lines of the file with the index FILE have moved here."
+  (assq file agent-q-diff-annotations--moves))
 
 (defun agent-q-diff-annotations--texts (hunk)
   "Return (OLD NEW BELOW), the lines of both sides in HUNK of this buffer.
 OLD and NEW are (START . LINES): the number of the first line of that side,
 from 0, and a vector of strings.  BELOW is (OLD . NEW), the first lines of the
 next hunk of the file, or nil if there is none."
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (pcase-let* ((`(,old ,_ ,new ,_) (or (agent-q-diff-annotations--range hunk) '(0 0 0 0)))
                  (end (agent-q-diff-buffer-hunk-end hunk))
                  (file (agent-q-diff-buffer-file-index hunk))
@@ -207,7 +211,7 @@ next hunk of the file, or nil if there is none."
             (cons new (vconcat (nreverse news)))
             (and next (cons (nth 0 next) (nth 2 next)))))))
 
-(defun agent-q-diff-annotations--moved (line before after below-before below-after)
+(defun agent-q-diff-annotations--moved (before after below-before below-after line)
   "Return the number that LINE has now that lines of its side were rewritten.
 BEFORE and AFTER are (START . LINES) of the hunk then and now, and BELOW-BEFORE
 and BELOW-AFTER the first line of the next hunk then and now, or nil."
@@ -265,15 +269,11 @@ What is said about lines then stays with them."
                    for below in '(car cdr)
                    for side-before in before
                    for side-after in after
-                   do (let ((side-before side-before)
-                            (side-after side-after)
-                            (below-before (funcall below (nth 2 before)))
-                            (below-after (funcall below (nth 2 after))))
-                        (run-hook-with-args
-                         'agent-q-diff-annotations-moved-functions file side
-                         (lambda (line)
-                           (agent-q-diff-annotations--moved
-                            line side-before side-after below-before below-after)))))
+                   do (agent-q-diff-annotations--note-moved
+                       file side
+                       (apply-partially #'agent-q-diff-annotations--moved side-before side-after
+                                        (funcall below (nth 2 before))
+                                        (funcall below (nth 2 after)))))
           (agent-q-diff-annotations-show))))))
 
 ;;;; What the proposal itself says
@@ -291,9 +291,12 @@ What is said about lines then stays with them."
                                 :file index :line line :who agent :text text))
                              (agent-q-diff-file-change-annotations file))))))
 
-(defun agent-q-diff-annotations--move-notes (file side moved)
-  "Move the notes of the proposal on the file with the index FILE by MOVED.
-They are on the new side; SIDE is the one of which lines have moved."
+(defun agent-q-diff-annotations--note-moved (file side moved)
+  "Record that lines of SIDE of the file with the index FILE have moved by MOVED.
+MOVED is a function from the number that a line had to the one that it has now.
+The notes of the proposal, which are on the new side, move with them."
+  (setq agent-q-diff-annotations--moves
+        (append agent-q-diff-annotations--moves (list (cons file (cons side moved)))))
   (when (eq side 'new)
     (cl-callf2 mapcar (pcase-lambda (`(,line . ,text))
                         (cons (and line (funcall moved line)) text))
@@ -348,18 +351,16 @@ has more than WIDTH columns.  FACE is that of all."
 If IS-AT-LINE is nil, it is not shown at its line, which is then named."
   (let* ((line (agent-q-diff-annotation-line annotation))
          (n-lines (agent-q-diff-annotation-n-lines annotation))
-         (aside (delq nil
-                      (list
-                       (and line (or (not is-at-line) (< 1 n-lines))
-                            (concat (if (eq 'old (agent-q-diff-annotation-side annotation))
-                                        "old " "")
-                                    (if (< 1 n-lines)
-                                        (format "lines %d-%d" (1+ line) (+ line n-lines))
-                                      (format "line %d" (1+ line)))))
-                       (and (memq (agent-q-diff-annotation-kind annotation) '(question reason))
-                            (symbol-name (agent-q-diff-annotation-kind annotation)))
-                       (and (agent-q-diff-annotation-state annotation)
-                            (symbol-name (agent-q-diff-annotation-state annotation)))))))
+         (kind (car (memq (agent-q-diff-annotation-kind annotation) '(question reason))))
+         (state (agent-q-diff-annotation-state annotation))
+         (aside (delq nil (list (and line (or (not is-at-line) (< 1 n-lines))
+                                     (format (if (< 1 n-lines) "%slines %d-%d" "%sline %d")
+                                             (if (eq 'old (agent-q-diff-annotation-side annotation))
+                                                 "old "
+                                               "")
+                                             (1+ line) (+ line n-lines)))
+                                (and kind (symbol-name kind))
+                                (and state (symbol-name state))))))
     (concat (agent-q-diff-annotations--who (agent-q-diff-annotation-who annotation))
             (and aside (format " (%s)" (string-join aside ", ")))
             ": ")))
@@ -412,16 +413,16 @@ Each function is called there without arguments, and returns a list of
   (let ((found nil))
     (run-hook-wrapped 'agent-q-diff-annotations-functions
                       (lambda (function)
-                        (setq found (append found (funcall function)))
-                        nil))
+                        (ignore (setq found (append found (funcall function))))))
     found))
-
-(defvar agent-q-diff-annotations-shown-hook nil
-  "Hook run in the diff buffer after annotations were shown in it anew.")
 
 (defun agent-q-diff-annotations-show ()
   "Show what is said about the lines of this diff buffer, and nothing older.
 It is what `agent-q-diff-annotations-functions' find now."
+  (agent-q-diff-buffer-announce-folds))
+
+(defun agent-q-diff-annotations--show (&rest _)
+  "Do what `agent-q-diff-annotations-show' does, without telling others."
   (mapc #'delete-overlay agent-q-diff-annotations--overlays)
   (setq agent-q-diff-annotations--overlays nil)
   (when-let ((annotations (and (agent-q-diff-buffer-known-p)
@@ -429,16 +430,15 @@ It is what `agent-q-diff-annotations-functions' find now."
                                (agent-q-diff-annotations--found))))
     (setq agent-q-diff-annotations--width (agent-q-diff-annotations--window-width))
     (save-excursion
-      (save-restriction
-        (widen)
+      (agent-q-diff-base-widened
         (pcase-dolist (`(,place . ,group) (agent-q-diff-annotations--by-place annotations))
-          (agent-q-diff-annotations--put place (nreverse group))))))
-  (run-hooks 'agent-q-diff-annotations-shown-hook))
+          (agent-q-diff-annotations--put place (nreverse group)))))))
 
 (defun agent-q-diff-annotations--by-place (annotations)
   "Return ANNOTATIONS by where they are shown, lists (PLACE . GROUP).
 PLACE is (POSITION . IS-AT-LINE): the beginning of a diff line, and whether it
-is the line that they are about, not one for the whole file.  GROUP is in
+is the line that they are about, not one for the whole file, which is that of
+the file's heading, or of the first hunk if there are none.  GROUP is in
 reverse order.  Those of hunks that are not in this buffer yet are left out."
   (let ((ranges nil)
         (groups nil))
@@ -450,16 +450,15 @@ reverse order.  Those of hunks that are not in this buffer yet are left out."
              (at (agent-q-diff-annotations--last-shown annotation (cdr known)))
              (place (cond
                      (at (cons at t))
-                     ((agent-q-diff-annotations--inserted-p file)
-                      (cons (agent-q-diff-annotations--top file) nil)))))
+                     ;; The hunks of the file are in this buffer.
+                     ((seq-every-p (lambda (hunk) (< hunk (agent-q-diff-buffer-n-inserted)))
+                                   (last (agent-q-diff-annotations--hunks file)))
+                      (list (if agent-q-diff-buffer-headings
+                                (marker-position (aref agent-q-diff-buffer-headings file))
+                              (agent-q-diff-buffer-position 0)))))))
         (when place
           (push annotation (alist-get place groups nil nil #'equal)))))
     groups))
-
-(defun agent-q-diff-annotations--inserted-p (file)
-  "Return non-nil if the hunks of the file with the index FILE are in this buffer."
-  (seq-every-p (lambda (hunk) (< hunk (agent-q-diff-buffer-n-inserted)))
-               (last (agent-q-diff-annotations--hunks file))))
 
 (defun agent-q-diff-annotations--last-shown (annotation ranges)
   "Return the position of the last line of ANNOTATION that is in a hunk, or nil.
@@ -468,13 +467,6 @@ RANGES is as for `agent-q-diff-annotations--position'."
     (cl-loop for each downfrom (+ line (agent-q-diff-annotation-n-lines annotation) -1) to line
              thereis (agent-q-diff-annotations--position
                       ranges (agent-q-diff-annotation-side annotation) each))))
-
-(defun agent-q-diff-annotations--top (file)
-  "Return the position of the line for what is about all of the file FILE.
-That is its heading, or the header of the first hunk if there are none."
-  (if agent-q-diff-buffer-headings
-      (marker-position (aref agent-q-diff-buffer-headings file))
-    (agent-q-diff-buffer-position 0)))
 
 (defun agent-q-diff-annotations--put (place annotations)
   "Show ANNOTATIONS at PLACE; see `agent-q-diff-annotations--by-place'.
@@ -513,9 +505,8 @@ IS-AT-LINE is as for `agent-q-diff-annotations--words'."
 
 (defun agent-q-diff-annotations-at-point ()
   "Return the annotations that are shown at the line at point, a list."
-  (mapcan (lambda (overlay)
-            (copy-sequence (overlay-get overlay 'agent-q-diff-annotations)))
-          (overlays-at (line-beginning-position))))
+  (cl-loop for overlay in (overlays-at (line-beginning-position))
+           append (overlay-get overlay 'agent-q-diff-annotations)))
 
 (defun agent-q-diff-annotations-between (beg end)
   "Return the annotations that are about lines from BEG to END, a list."
@@ -549,6 +540,18 @@ Return nil if none is long."
       (agent-q-diff-annotations-show)
       t)))
 
+(defun agent-q-diff-expand-line ()
+  "Show all of the long line at point, or cut it off again.
+On any other line show all of a long note, or of its hunk, or cut them off
+again; see `agent-q-diff-hunk-lines'.  If they are shown, show all of the
+description."
+  (interactive)
+  (unless (or (agent-q-diff-long-lines-toggle)
+              (agent-q-diff-annotations--toggle)
+              (agent-q-diff-fold-toggle)
+              (agent-q-diff-fold-toggle-description))
+    (user-error "The line is shown whole")))
+
 ;;;; Set-up
 
 (defun agent-q-diff-annotations--resized (window)
@@ -563,10 +566,8 @@ Return nil if none is long."
 
 (defun agent-q-diff-annotations-set-up ()
   "Show what is said about the lines of this diff buffer whenever it has new ones."
-  (add-hook 'agent-q-diff-long-lines-expand-functions #'agent-q-diff-annotations--toggle -10 t)
   ;; After the middles of long hunks are hidden.
-  (add-hook 'agent-q-diff-buffer-hunks-hook #'agent-q-diff-annotations-show 90 t)
-  (add-hook 'agent-q-diff-buffer-folds-hook #'agent-q-diff-annotations-show nil t)
+  (add-hook 'agent-q-diff-buffer-shown-functions #'agent-q-diff-annotations--show 90 t)
   (add-hook 'window-buffer-change-functions #'agent-q-diff-annotations--resized nil t)
   (add-hook 'window-size-change-functions #'agent-q-diff-annotations--resized nil t))
 

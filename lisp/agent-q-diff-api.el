@@ -18,9 +18,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'diff-mode)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-message)
@@ -160,8 +157,7 @@ IS-MACRO tells whether a keyboard macro was running when it began."
 
 (defun agent-q-diff-wait--begin-waiting (review)
   "Make REVIEW the innermost one that a caller waits for."
-  (with-current-buffer (agent-q-diff-session-buffer review)
-    (setq agent-q-diff-buffer-end-function #'agent-q-diff-wait--ended))
+  (setf (agent-q-diff-session-end review) #'agent-q-diff-wait--ended)
   (push review agent-q-diff-reviews-waiting)
   (define-key global-map [agent-q-diff-wake] #'ignore)
   (add-hook 'pre-command-hook #'agent-q-diff-wait--note-command)
@@ -257,9 +253,7 @@ DESCRIPTION may be nil as well."
                                      ("modified" . ,modified)
                                      ("description" . ,(or description ""))))
     (unless (stringp value)
-      (signal 'agent-q-diff-bad-arguments
-              (list (format "%s must be a string, not %S" name
-                            (type-of value)))))))
+      (agent-q-diff-base-refuse "%s must be a string, not %S" name (type-of value)))))
 
 ;;;###autoload
 (cl-defun agent-q-diff-review-and-wait (path original modified description
@@ -339,8 +333,7 @@ ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and value are as for
                       (agent-q-diff-api--prepare nil original modified description mode
                                                  notes open)))))
        (agent-q-diff-lifecycle-begin review)
-       (with-current-buffer (agent-q-diff-session-buffer review)
-         (setq agent-q-diff-buffer-end-function #'agent-q-diff-lifecycle-end-unwaited))
+       (setf (agent-q-diff-session-end review) #'agent-q-diff-lifecycle-end-unwaited)
        (agent-q-diff-policy-apply review)
        review))))
 
@@ -478,8 +471,7 @@ are as for `agent-q-diff-review'."
                                                    notes open))))
           (setf (agent-q-diff-session-callback review) callback)
           (agent-q-diff-lifecycle-begin review)
-          (with-current-buffer (agent-q-diff-session-buffer review)
-            (setq agent-q-diff-buffer-end-function #'agent-q-diff-lifecycle-end-unwaited))
+          (setf (agent-q-diff-session-end review) #'agent-q-diff-lifecycle-end-unwaited)
           ;; What was written already may have notes of the user's first.
           (unless (agent-q-diff-change-written (agent-q-diff-session-change review))
             (agent-q-diff-policy-apply review))
@@ -581,9 +573,8 @@ If all others show files under review, show it when a review has ended."
     (when (active-minibuffer-window)
       (agent-q-diff-api--display-after-minibuffer buffer))
     ;; A rule of the user's may have killed it.
-    (when (buffer-live-p buffer)
-      (with-current-buffer buffer
-        (agent-q-diff-grace-begin)))))
+    (agent-q-diff-base-with-live buffer
+      (agent-q-diff-grace-begin))))
 
 (defun agent-q-diff-api--show-later ()
   "Show soon what was not shown, unless a review is still visible."
@@ -815,8 +806,7 @@ otherwise the user is asked, with the nearest directory above as default."
         (buffer-string))))
    ((use-region-p)
     (buffer-substring-no-properties (region-beginning) (region-end)))
-   (t (save-restriction
-        (widen)
+   (t (agent-q-diff-base-widened
         (buffer-substring-no-properties (point-min) (point-max))))))
 
 (defun agent-q-diff-several--outside-notes (proposals)

@@ -8,7 +8,7 @@
 
 ;; The options, faces and errors, and a few helpers, that all other files of
 ;; the package use, among them those that show buffers for an agent.  It
-;; requires none of them.
+;; requires none of them, but the libraries of Emacs that most need.
 ;;
 ;; Names of agents and files, reasons and headings are shown in the echo
 ;; area, in prompts, mode lines and lists.  A newline, an escape sequence or
@@ -190,6 +190,32 @@ nil, all lines are shown at once."
   :group 'agent-q-diff-display
   :type '(choice (natnum :tag "Lines") (const :tag "All" nil)))
 
+(defcustom agent-q-diff-tools-policy 'ask
+  "What to do when an agent calls a tool that edits.
+The value is one of these symbols, or a function that is called with the
+name of the tool, the absolute name of the file and the arguments, an
+alist, and returns one of them:
+
+`ask'     Ask the user, unless the user has granted it for the session.
+`allow'   Make the edit; it is shown and logged.
+`deny'    Do not make it, and tell the agent so.
+`review'  Open the full review of the hunks.
+
+Only `deny' counts for `propose_file_edit', which is a review anyway.
+For an edit that an agent makes with its own tool, the name is that tool's,
+such as \"Edit\", and `ask' opens the full review.
+This decides about a call of a tool; `agent-q-diff-policy-rules' decides single
+hunks once there is a review.
+Unless it is `deny', the user is asked before a protected file is edited,
+and a large edit by `edit_file' is reviewed; see
+`agent-q-diff-tools-review-lines'."
+  :type '(choice (const :tag "Ask" ask)
+                 (const :tag "Allow" allow)
+                 (const :tag "Deny" deny)
+                 (const :tag "Review" review)
+                 function)
+  :group 'agent-q-diff-agents)
+
 (defcustom agent-q-diff-when-caller-gone 'keep
   "What to do with a review when nobody waits for its answer any more.
 Emacs notices this when a connection is closed or an agent interrupted.
@@ -341,6 +367,39 @@ These are alternating names and values."
              do (setf (cl-struct-slot-value 'agent-q-diff-call slot call) value))
     call))
 
+;;;; Errors
+
+(defun agent-q-diff-base-refuse (format &rest arguments)
+  "Signal `agent-q-diff-bad-arguments' with a message from FORMAT and ARGUMENTS."
+  (signal 'agent-q-diff-bad-arguments (list (apply #'format format arguments))))
+
+;;;; Buffers and overlays
+
+(defmacro agent-q-diff-base-widened (&rest body)
+  "Evaluate BODY with this buffer widened, and narrow it again as it was."
+  (declare (indent 0) (debug t))
+  `(save-restriction
+     (widen)
+     ,@body))
+
+(defmacro agent-q-diff-base-with-live (buffer &rest body)
+  "Evaluate BODY in BUFFER, and return its value, or nil if BUFFER is not alive."
+  (declare (indent 1) (debug t))
+  (let ((live (make-symbol "buffer")))
+    `(let ((,live ,buffer))
+       (when (buffer-live-p ,live)
+         (with-current-buffer ,live
+           ,@body)))))
+
+(defun agent-q-diff-base-overlay (beg end &rest properties)
+  "Return a new overlay from BEG to END with PROPERTIES, names and values.
+It is deleted once it is empty, and not extended over what is inserted at BEG."
+  (let ((overlay (make-overlay beg end nil t)))
+    (cl-loop for (name value) on properties by #'cddr
+             do (overlay-put overlay name value))
+    (overlay-put overlay 'evaporate t)
+    overlay))
+
 ;;;; Garbage
 
 (defconst agent-q-diff-base--garbage-limit (* 128 1024 1024)
@@ -354,9 +413,6 @@ and processing a whole file discards several."
   `(let ((gc-cons-threshold (max gc-cons-threshold agent-q-diff-base--garbage-limit)))
      ,@body))
 
-(defvar agent-q-diff-base--work-buffers nil
-  "Empty work buffers that are not in use.")
-
 (defsubst agent-q-diff-base-tick (&optional buffer)
   "Return a fixnum that differs whenever the text of BUFFER has changed.
 BUFFER defaults to the current one.  In Emacs 28, a revert that only inserts
@@ -364,36 +420,6 @@ text can leave `buffer-chars-modified-tick' as it was, so the number of
 characters is part of the value."
   (+ (buffer-chars-modified-tick buffer)
      (ash (logand (buffer-size buffer) #xfffffff) 32)))
-
-(defmacro agent-q-diff-base-with-work-buffer (&rest body)
-  "Evaluate BODY like `with-temp-buffer', but keep the buffer for the next time.
-A new buffer is a kilobyte of garbage.  Emacs 31 has `with-work-buffer' for
-that.  BODY may change the buffer's text, and make the buffer unibyte."
-  (declare (indent 0) (debug t))
-  (let ((buffer (make-symbol "buffer")))
-    `(let ((,buffer (agent-q-diff-base--take-work-buffer)))
-       (unwind-protect
-           (with-current-buffer ,buffer
-             ,@body)
-         (agent-q-diff-base--keep-work-buffer ,buffer)))))
-
-(defun agent-q-diff-base--take-work-buffer ()
-  "Return an empty buffer, in the current directory, that is not in use."
-  (let ((buffer (pop agent-q-diff-base--work-buffers))
-        (directory default-directory))
-    (unless (buffer-live-p buffer)
-      (setq buffer (generate-new-buffer " *agent-q-diff work*" t)))
-    (with-current-buffer buffer
-      (setq default-directory directory))
-    buffer))
-
-(defun agent-q-diff-base--keep-work-buffer (buffer)
-  "Empty BUFFER and keep it for `agent-q-diff-base--take-work-buffer'."
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (erase-buffer)
-      (set-buffer-multibyte t))
-    (push buffer agent-q-diff-base--work-buffers)))
 
 ;;;; Silence
 
@@ -768,9 +794,11 @@ all are above LIMIT, return nil."
           (not (any "\0-\U0010ffff"))))
   "Regexp of a character that misleads wherever it is.")
 
+(declare-function agent-q-diff-module-suspects "ext:agent-q-diff-module")
+
 (defun agent-q-diff-visible--suspects (text)
   "Return the characters of TEXT that mislead in any context.
-The value is as for `agent-q-diff-visible-suspects-function'."
+The value is a list of (INDEX . nil)."
   (let ((start 0)
         (case-fold-search nil)
         suspects)
@@ -779,20 +807,17 @@ The value is as for `agent-q-diff-visible-suspects-function'."
       (setq start (match-end 0)))
     (nreverse suspects)))
 
-(defvar agent-q-diff-visible-suspects-function #'always
-  "Function that finds more misleading characters than this file.
-It is called with a string and returns a list of (INDEX . KIND) in
-ascending order, or t if it cannot tell now.")
-
 (defun agent-q-diff-visible--indices (text)
   "Return the indices of the characters of TEXT that mislead in one line."
-  (let* ((better (condition-case nil
-                     (funcall agent-q-diff-visible-suspects-function text)
-                   (error t)))
-         (suspects (if (listp better)
-                       ;; Not misleading in a text of several lines.
-                       (append (agent-q-diff-visible--breaks text) better)
-                     (agent-q-diff-visible--suspects text))))
+  (let ((suspects (condition-case nil
+                      ;; Showing a name is no reason to load the engine.
+                      (if (featurep 'agent-q-diff-module)
+                          ;; Breaks are not misleading in a text of several lines.
+                          (append (agent-q-diff-visible--breaks text)
+                                  (agent-q-diff-module-suspects
+                                   (encode-coding-string text 'utf-8-emacs-unix)))
+                        (agent-q-diff-visible--suspects text))
+                    (error (agent-q-diff-visible--suspects text)))))
     (seq-uniq (sort (mapcar #'car suspects) #'<))))
 
 (defun agent-q-diff-visible--breaks (text)

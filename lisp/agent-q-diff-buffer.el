@@ -19,9 +19,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'diff-mode)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
@@ -83,10 +80,6 @@ There are headings if the change has several files, or operations.")
 (defvar-local agent-q-diff-buffer-is-made nil
   "Non-nil if this buffer's text was made from its review, not the reverse.")
 
-(defvar-local agent-q-diff-buffer-end-function nil
-  "Function called with the review and its outcome when it ends, or nil.
-For whether anybody waits for that, see `agent-q-diff-buffer-awaited-p'.")
-
 (defvar-local agent-q-diff-buffer--states-read nil
   "The value of `agent-q-diff-buffer-hunk-states' that the engine knows.
 It is compared by identity: adding an entry makes a new list.")
@@ -129,28 +122,29 @@ In a copy of that buffer, which has its variables, it is another one.")
                     agent-q-diff-buffer-headings agent-q-diff-buffer-parsed-tick
                     agent-q-diff-buffer-is-made
                     agent-q-diff-buffer--states-read agent-q-diff-buffer-entries
-                    agent-q-diff-buffer-marks agent-q-diff-buffer--n-strays
-                    agent-q-diff-buffer-end-function agent-q-diff-buffer-home))
+                    agent-q-diff-buffer-marks agent-q-diff-buffer--n-strays agent-q-diff-buffer-home))
   (put variable 'permanent-local t))
 
 ;;;; Where the hunks are
 
-(defvar agent-q-diff-buffer-hunks-hook nil
-  "Hook run in the diff buffer after hunks were inserted in it, or replaced.
-See `agent-q-diff-buffer-announce-hunks'.")
-
-(defvar agent-q-diff-buffer-folds-hook nil
-  "Hook run in the diff buffer after text of hunks was hidden, or shown again.")
+(defvar agent-q-diff-buffer-shown-functions nil
+  "Abnormal hook run in the diff buffer after it has begun to show other text.
+Each function is called with one argument, non-nil if hunks were inserted or
+replaced, and nil if text was only hidden, or shown again.")
 
 (defvar-local agent-q-diff-buffer--announced nil
-  "Value of `agent-q-diff-buffer-positions' when the hook was last run.
+  "Value of `agent-q-diff-buffer-positions' when the hook was last run for it.
 It is compared by identity: changing the text makes a new vector.")
 
 (defun agent-q-diff-buffer-announce-hunks ()
-  "Run `agent-q-diff-buffer-hunks-hook' if the text of any hunk has changed."
+  "Run `agent-q-diff-buffer-shown-functions' if the text of any hunk has changed."
   (unless (eq agent-q-diff-buffer--announced agent-q-diff-buffer-positions)
     (setq agent-q-diff-buffer--announced agent-q-diff-buffer-positions)
-    (run-hooks 'agent-q-diff-buffer-hunks-hook)))
+    (run-hook-with-args 'agent-q-diff-buffer-shown-functions t)))
+
+(defun agent-q-diff-buffer-announce-folds ()
+  "Run `agent-q-diff-buffer-shown-functions', since text was hidden or shown."
+  (run-hook-with-args 'agent-q-diff-buffer-shown-functions nil))
 
 (defun agent-q-diff-buffer-position (hunk)
   "Return the position of the `@@' line of HUNK.
@@ -172,8 +166,7 @@ If HUNK is not in this buffer yet, insert it first, with all others."
           (inhibit-quit t))
       (setq agent-q-diff-buffer-rest nil)
       (remove-hook 'pre-command-hook #'agent-q-diff-buffer-complete t)
-      (save-restriction
-        (widen)
+      (agent-q-diff-base-widened
         (with-silent-modifications
           (funcall insert)))
       (goto-char point)
@@ -192,11 +185,10 @@ Do so at the latest before the next command here."
 
 (defun agent-q-diff-buffer--show-and-complete (buffer)
   "Show BUFFER as it is, then insert the hunks that are not in it yet."
-  (when (buffer-live-p buffer)
+  (when (and (buffer-live-p buffer) (buffer-local-value 'agent-q-diff-buffer-rest buffer))
+    (redisplay)
     (with-current-buffer buffer
-      (when agent-q-diff-buffer-rest
-        (redisplay)
-        (agent-q-diff-buffer-complete)))))
+      (agent-q-diff-buffer-complete))))
 
 ;;;; The review of this buffer
 
@@ -207,19 +199,17 @@ Do so at the latest before the next command here."
                  (agent-q-diff-change-engine agent-q-diff-buffer-change)))))
 
 (defun agent-q-diff-buffer-awaited-p (&optional buffer)
-  "Return non-nil if the review of BUFFER is open, and its end is waited for.
-BUFFER is by default the current one."
-  (buffer-local-value 'agent-q-diff-buffer-end-function (or buffer (current-buffer))))
+  "Return the function that ends the review of BUFFER, if its end is waited for.
+Otherwise, as when it has ended, return nil.  BUFFER is by default the current
+one."
+  (when-let ((review (buffer-local-value 'agent-q-diff-buffer-review
+                                         (or buffer (current-buffer)))))
+    (agent-q-diff-session-end review)))
 
 (defun agent-q-diff-buffer-copied-p ()
   "Return non-nil if this buffer has its review only as the copy of another one."
   (and agent-q-diff-buffer-review
        (not (eq agent-q-diff-buffer-home (current-buffer)))))
-
-(defun agent-q-diff-buffer--detached-p ()
-  "Return non-nil if this buffer's review is of a text that is in no file yet."
-  (and agent-q-diff-buffer-change
-       (agent-q-diff-change-is-detached agent-q-diff-buffer-change)))
 
 (defun agent-q-diff-buffer-written-p ()
   "Return non-nil if what is reviewed here was written before."
@@ -231,11 +221,12 @@ BUFFER is by default the current one."
   "Return the word for hunks with MARK: `applied', `rejected' or nil.
 For `applied' it is \"applied\", \"accepted\" if the target is a text that is in
 no file yet, or \"kept\" if the hunks were written before the review."
-  (let ((is-written (agent-q-diff-buffer-written-p)))
+  (let* ((change agent-q-diff-buffer-change)
+         (is-written (and change (agent-q-diff-change-written change))))
     (pcase-exhaustive mark
       ('applied (cond
                  (is-written "kept")
-                 ((agent-q-diff-buffer--detached-p) "accepted")
+                 ((and change (agent-q-diff-change-is-detached change)) "accepted")
                  (t "applied")))
       ('rejected (if is-written "taken out" "rejected"))
       ('nil "pending"))))
@@ -246,7 +237,10 @@ no file yet, or \"kept\" if the hunks were written before the review."
 
 (defun agent-q-diff-buffer-target-word ()
   "Return the word for the target of this buffer's review, \"file\" or \"text\"."
-  (if (agent-q-diff-buffer--detached-p) "text" "file"))
+  (if (and agent-q-diff-buffer-change
+           (agent-q-diff-change-is-detached agent-q-diff-buffer-change))
+      "text"
+    "file"))
 
 (defun agent-q-diff-buffer-typed-p ()
   "Return non-nil if this buffer's text is the user's own and can be edited."
@@ -296,8 +290,7 @@ place, so that a key takes no longer if there are more hunks."
   "Return the text of this buffer, a diff that was not made from a review.
 If all its lines end with CRLF, those of the target's file may as well;
 they are then given the line ends that the target's buffer has."
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (let ((text (buffer-substring-no-properties (point-min) (point-max)))
           (visiting (and agent-q-diff-buffer-path
                          (find-buffer-visiting agent-q-diff-buffer-path))))
@@ -331,12 +324,10 @@ The lines are counted from 0 at the position START, or `point-min'."
 (defun agent-q-diff-buffer-positions-in (header-lines)
   "Return a list of the positions of HEADER-LINES, counted from 0 at point."
   (save-excursion
-    (let ((here 0))
-      (mapcar (lambda (line)
-                (forward-line (- line here))
-                (setq here line)
-                (point))
-              header-lines))))
+    (cl-loop for before = 0 then line
+             for line in header-lines
+             do (forward-line (- line before))
+             collect (point))))
 
 (defun agent-q-diff-buffer-change-or-nil ()
   "Return this buffer's change, or nil if it has none.
@@ -371,15 +362,12 @@ HERE is the hunk at point, or nil."
              for hunk from 0
              do (agent-q-diff-buffer--read-state hunk entry))))
 
-(defun agent-q-diff-buffer--set-mark (change hunk mark)
-  "Set the mark of HUNK of CHANGE to MARK: `applied', `rejected' or nil."
-  (setf (agent-q-diff-change-committed change) nil)
-  (agent-q-diff-module-set-mark (agent-q-diff-change-engine change) hunk mark))
-
 (defun agent-q-diff-buffer--read-state (hunk entry)
   "Pass the state of HUNK in ENTRY, which may be nil, to the engine."
   (unless (eq (cdr entry) (aref agent-q-diff-buffer-marks hunk))
-    (agent-q-diff-buffer--set-mark agent-q-diff-buffer-change hunk (cdr entry))
+    (setf (agent-q-diff-change-committed agent-q-diff-buffer-change) nil)
+    (agent-q-diff-module-set-mark (agent-q-diff-change-engine agent-q-diff-buffer-change)
+                                  hunk (cdr entry))
     (aset agent-q-diff-buffer-marks hunk (cdr entry))))
 
 (defun agent-q-diff-buffer--note-entries ()
@@ -495,8 +483,7 @@ its review.  Return the number of characters by which it has grown."
 (defun agent-q-diff-buffer-hunk-end (hunk)
   "Return the end of HUNK.
 In a buffer made for a proposal it is where the next hunk or heading begins."
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (if (not agent-q-diff-buffer-is-made)
         (agent-q-diff-buffer-typed-end (agent-q-diff-buffer-position hunk))
       (let ((next (if (< (1+ hunk) (length agent-q-diff-buffer-positions))
@@ -517,8 +504,7 @@ text ends, and does not depend on what the buffer is narrowed to."
   (declare (indent 2) (debug t))
   (let ((last (make-symbol "end")))
     `(save-excursion
-       (save-restriction
-         (widen)
+       (agent-q-diff-base-widened
          (let ((,last (min ,end (point-max))))
            (goto-char ,beg)
            (forward-line)
@@ -536,10 +522,6 @@ text ends, and does not depend on what the buffer is narrowed to."
       (error (line-end-position)))))
 
 ;;;; Where point is
-
-(defun agent-q-diff-buffer-headings-p ()
-  "Return non-nil if the files of this buffer have headings."
-  (length> agent-q-diff-buffer-headings 0))
 
 (defun agent-q-diff-buffer-first-pending (hunks)
   "Return the first of HUNKS, a list, that is pending, or else the first."
@@ -618,7 +600,7 @@ Return non-nil if they were."
                    (agent-q-diff-buffer-section-end file))))
       (when folds
         (mapc #'delete-overlay folds)
-        (run-hooks 'agent-q-diff-buffer-folds-hook))
+        (agent-q-diff-buffer-announce-folds))
       folds)))
 
 (defun agent-q-diff-buffer-folds (beg end)
@@ -816,13 +798,6 @@ file, are inserted at once; see `agent-q-diff-buffer-rest'."
 
 ;;;; What a heading shows
 
-(defun agent-q-diff-section--author-words (change file)
-  "Return who wrote what is decided about FILE of CHANGE, a string, or nil.
-If that were several, each hunk says whose it is."
-  (let ((authors (car (agent-q-diff-change-authors change file))))
-    (unless (or (null authors) (cdr authors) (equal authors '(unknown)))
-      (agent-q-diff-change-author-words authors))))
-
 (defun agent-q-diff-section-state (change index)
   "Return how far file INDEX of CHANGE is decided, words for its heading."
   (let* ((first (aref (agent-q-diff-change-first-hunks change) index))
@@ -830,17 +805,14 @@ If that were several, each hunk says whose it is."
          (total (- end first))
          (file (nth index (agent-q-diff-change-files change)))
          (lines (aref (agent-q-diff-buffer-line-counts) index))
-         (lines (and (not (equal '(0 . 0) lines)) lines))
-         (applied 0)
-         (rejected 0))
-    (cl-loop for hunk from first below end
-             do (pcase (aref agent-q-diff-buffer-marks hunk)
-                  ('applied (cl-incf applied))
-                  ('rejected (cl-incf rejected))))
+         (marks (seq-subseq agent-q-diff-buffer-marks first end))
+         (applied (seq-count (apply-partially #'eq 'applied) marks))
+         (rejected (seq-count (apply-partially #'eq 'rejected) marks))
+         (writers (car (agent-q-diff-change-authors change file))))
     (string-join
      (delq nil
            (list
-            (and lines (agent-q-diff-buffer-lines-words (list lines)))
+            (and (not (equal '(0 . 0) lines)) (agent-q-diff-buffer-lines-words (list lines)))
             (cond
              ((= applied total) (if (agent-q-diff-buffer-written-p) "kept" "accepted"))
              ((= rejected total) (agent-q-diff-buffer-mark-word 'rejected))
@@ -851,7 +823,9 @@ If that were several, each hunk says whose it is."
                          (and (< (+ applied rejected) total)
                               (list (format "%d pending" (- total applied rejected)))))
                  ", ")))
-            (agent-q-diff-section--author-words change file)
+            ;; If several wrote it, each hunk says whose it is.
+            (unless (or (null writers) (cdr writers) (equal writers '(unknown)))
+              (agent-q-diff-change-author-words writers))
             (and (agent-q-diff-file-change-unsaved-p file) "unsaved edits")))
      " · ")))
 
@@ -878,8 +852,7 @@ If that were several, each hunk says whose it is."
     (setq agent-q-diff-section--words
           (make-vector (length agent-q-diff-buffer-headings) nil)))
   (save-excursion
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (dotimes (index (length agent-q-diff-buffer-headings))
         (let ((words (and (not (agent-q-diff-buffer-ended-p))
                           (agent-q-diff-section-state agent-q-diff-buffer-change index))))
@@ -894,13 +867,10 @@ If that were several, each hunk says whose it is."
   (remove-overlays heading (line-end-position) 'agent-q-diff-section t)
   (agent-q-diff-section--fit-name words)
   (when words
-    ;; It does not extend over what is inserted above the heading.
-    (let ((overlay (make-overlay heading (line-end-position) nil t)))
-      (overlay-put overlay 'agent-q-diff-section t)
-      (overlay-put overlay 'evaporate t)
-      (overlay-put overlay 'after-string
-                   (propertize (concat "  " words)
-                               'face '(:inherit agent-q-diff-file-heading :weight normal))))))
+    (agent-q-diff-base-overlay
+     heading (line-end-position) 'agent-q-diff-section t
+     'after-string (propertize (concat "  " words)
+                               'face '(:inherit agent-q-diff-file-heading :weight normal)))))
 
 (defconst agent-q-diff-section--least-width 12
   "Number of columns of a file's name that a heading shows in any case.")
@@ -921,11 +891,8 @@ Only what is shown changes; the whole name is shown at the mouse."
                            " … "))
            (room (max agent-q-diff-section--least-width (- width (string-width others)))))
       (when (< room (string-width name))
-        (let ((overlay (make-overlay beg end nil t)))
-          (overlay-put overlay 'agent-q-diff-section t)
-          (overlay-put overlay 'evaporate t)
-          (overlay-put overlay 'display (agent-q-diff-section--shortened name room))
-          (overlay-put overlay 'help-echo name))))))
+        (agent-q-diff-base-overlay beg end 'agent-q-diff-section t 'help-echo name
+                                   'display (agent-q-diff-section--shortened name room))))))
 
 (defun agent-q-diff-section--shortened (name width)
   "Return NAME, of a file or of two, shortened to WIDTH columns.
@@ -940,10 +907,6 @@ The ends of names tell files apart."
 
 ;;;; Set-up
 
-(defun agent-q-diff-section--outline-level ()
-  "Return 1 on the heading of a file, and 2 on that of a hunk."
-  (if (agent-q-diff-buffer-heading-at-point) 1 2))
-
 (defun agent-q-diff-section-set-up ()
   "Show on each heading of this buffer, if any, how far its file is decided.
 Headings are those of an outline as well, above their hunks."
@@ -952,7 +915,7 @@ Headings are those of an outline as well, above their hunks."
                 (concat (regexp-opt '("modified" "new file" "deleted" "renamed" "mode"
                                       "link" "new link"))
                         "  +\\|@@ ")
-                outline-level #'agent-q-diff-section--outline-level)
+                outline-level (lambda () (if (agent-q-diff-buffer-heading-at-point) 1 2)))
     (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-section--update nil t)
     (add-hook 'window-buffer-change-functions #'agent-q-diff-section--resized nil t)
     (add-hook 'window-size-change-functions #'agent-q-diff-section--resized nil t)))

@@ -96,6 +96,10 @@ run M-x agent-q-diff-build-module"))))
            "run M-x agent-q-diff-build-module and "
          "")))))
 
+(defvar agent-q-diff-build-checked nil
+  "The `agent-q-diff-build-version' for which the engine was loaded, or nil.
+It is compared by identity: Lisp files of another version have another string.")
+
 (defun agent-q-diff-build-ensure ()
   "Load the engine unless it is loaded.
 If that is impossible, signal `agent-q-diff-no-module' with what to do."
@@ -107,7 +111,8 @@ If that is impossible, signal `agent-q-diff-no-module' with what to do."
        (agent-q-diff-build-refuse
         "the engine does not load (%s); run M-x agent-q-diff-build-module"
         (error-message-string err)))))
-  (agent-q-diff-build--check-loaded))
+  (agent-q-diff-build--check-loaded)
+  (setq agent-q-diff-build-checked agent-q-diff-build-version))
 
 ;;;; Building the module
 

@@ -765,7 +765,7 @@ the user, and CALLBACK and AWAITED-P as for `agent-q-diff-changes-begin'."
               awaited-p))
       (with-current-buffer (agent-q-diff-session-buffer review)
         (agent-q-diff-waiting-restore))
-      (agent-q-diff-policy-apply review))
+      (agent-q-diff-policy-apply review #'agent-q-diff-round-commented-p))
     review))
 
 (defun agent-q-diff-changes-review-words (review)

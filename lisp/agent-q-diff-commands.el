@@ -12,12 +12,9 @@
 ;;; Code:
 
 (require 'format-spec)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
-(require 'agent-q-diff-disk)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-decide)
@@ -31,15 +28,6 @@
 
 ;;;; Messages
 
-(defun agent-q-diff-commands--where (hunk)
-  "Return words about where HUNK is, if not exactly where it was expected.
-HUNK is an `agent-q-diff-engine-hunk'.  The words follow \"Hunk 3 applied\";
-they are empty if HUNK is where it was expected."
-  (let ((offset (agent-q-diff-engine-hunk-offset hunk))
-        (fuzz (agent-q-diff-engine-hunk-fuzz hunk)))
-    (concat (if (> fuzz 0) (format " with fuzz %d" fuzz) "")
-            (if (/= offset 0) (format " at offset %d" offset) ""))))
-
 (defun agent-q-diff-commands--note-text (command note hunk)
   "Return a message about what COMMAND did to HUNK.
 NOTE is the note of the plan, a symbol; HUNK is an
@@ -49,7 +37,12 @@ NOTE is the note of the plan, a symbol; HUNK is an
      ((guard (agent-q-diff-buffer-written-p))
       (agent-q-diff-commands--written-note note hunk))
      (`(edited . unapply)   "%n taken out of the %t")
-     (`(edited . ,_)        (concat "%n %a" (agent-q-diff-commands--where hunk)))
+     (`(edited . ,_)
+      (let ((offset (agent-q-diff-engine-hunk-offset hunk))
+            (fuzz (agent-q-diff-engine-hunk-fuzz hunk)))
+        (concat "%n %a"
+                (if (> fuzz 0) (format " with fuzz %d" fuzz) "")
+                (if (/= offset 0) (format " at offset %d" offset) ""))))
      (`(marked . reject)    "%n rejected")
      (`(marked . ,_)        "%n pending")
      (`(unchanged . reject) "%n rejected already")
@@ -113,7 +106,12 @@ has changed."
                                                (and agent-q-diff-buffer-shown
                                                     (agent-q-diff-places-shown change hunk))))
                (said (agent-q-diff-commands--note-text
-                      command note (agent-q-diff-commands--committed change hunk))))
+                      command note
+                      (pcase (agent-q-diff-engine-committed-hunks
+                              (agent-q-diff-change-committed change))
+                        (`(,only) only)
+                        ;; A hunk of a new file, which it created.
+                        (_ (agent-q-diff-change-hunk change hunk))))))
           (setq agent-q-diff-buffer-shown nil)
           (agent-q-diff-signs-show-committed)
           (setq said (concat said
@@ -134,26 +132,15 @@ has changed."
      (agent-q-diff-commands--say-failure command err)
      nil)))
 
-(defun agent-q-diff-commands--committed (change hunk)
-  "Return the `agent-q-diff-engine-hunk' of HUNK of CHANGE after a command on it."
-  (pcase (agent-q-diff-engine-committed-hunks (agent-q-diff-change-committed change))
-    (`(,only) only)
-    ;; A hunk of a new file, which it created.
-    (_ (agent-q-diff-change-hunk change hunk))))
-
-(defun agent-q-diff-commands--told-followed (change)
-  "Return non-nil if a target of CHANGE has followed its file; reset that.
-Call this when you tell the user."
-  (cl-loop for file in (agent-q-diff-change-files change)
-           for target = (agent-q-diff-file-change-target file)
-           when (agent-q-diff-target-has-followed target)
-           collect (agent-q-diff-target-told-followed target)))
-
 (defun agent-q-diff-commands--followed-words (change)
-  "Return words to append if the target of CHANGE has just followed its file."
-  (if (and change (agent-q-diff-commands--told-followed change))
-      "; the file had changed on disk, and its buffer was updated"
-    ""))
+  "Return words to append if a target of CHANGE has just followed its file.
+The user is told that once."
+  (let ((followed (and change
+                       (seq-filter #'agent-q-diff-target-has-followed
+                                   (mapcar #'agent-q-diff-file-change-target
+                                           (agent-q-diff-change-files change))))))
+    (mapc #'agent-q-diff-target-told-followed followed)
+    (if followed "; the file had changed on disk, and its buffer was updated" "")))
 
 (defun agent-q-diff-commands--unsaved-words (file note)
   "Return words to append if an edit is only in a buffer.
@@ -170,14 +157,13 @@ plan.  If `agent-q-diff-save' is `never', there are none: the user knows."
   "Show a message that COMMAND failed on the hunk at point with ERR.
 For a conflict, it names the key that merges."
   (message "%s%s%s"
-           (cond
-            ((eq (car err) 'agent-q-diff-not-in)
-             (format "%s is not in the %s%s"
-                     (agent-q-diff-buffer-hunk-words (agent-q-diff-buffer-hunk-here) 'first)
-                     (agent-q-diff-buffer-target-word)
-                     (agent-q-diff-commands--undo-words)))
-            (t (format (agent-q-diff-commands--failure-format command)
-                       (agent-q-diff-error-text err))))
+           (if (eq (car err) 'agent-q-diff-not-in)
+               (format "%s is not in the %s%s"
+                       (agent-q-diff-buffer-hunk-words (agent-q-diff-buffer-hunk-here) 'first)
+                       (agent-q-diff-buffer-target-word)
+                       (agent-q-diff-commands--undo-words))
+             (format (agent-q-diff-commands--failure-format command)
+                     (agent-q-diff-error-text err)))
            (if (eq (car err) 'agent-q-diff-conflict)
                (substitute-command-keys
                 "; \\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")
@@ -250,6 +236,11 @@ Each is called with `reject', `reject-all', `toggle', `unapply', `comment' or
 `ask', and returns non-nil if it has done that: in a buffer whose text is not a
 diff, there is nothing to decide; while an agent works, a rejection waits; and
 what was written already is commented on by the line.")
+
+(defun agent-q-diff-commands--instead-p (command)
+  "Return non-nil if COMMAND was carried out in another way.
+See `agent-q-diff-commands-instead-functions'."
+  (run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions command))
 
 ;;;; Commands
 
@@ -377,7 +368,7 @@ the agent reads; interactively, with a prefix argument, it is asked for."
     (mapc (apply-partially #'agent-q-diff-comment-hunk reason)
           (agent-q-diff-commands--hunks-to-reject)))
   (cond
-   ((run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions 'reject))
+   ((agent-q-diff-commands--instead-p 'reject))
    ((agent-q-diff-commands--file-here) (agent-q-diff-commands--do-file 'reject advance))
    ((agent-q-diff-commands--shared-here)
     (agent-q-diff-commands--reject-shared advance))
@@ -446,17 +437,12 @@ that is known."
 (defun agent-q-diff-commands--shown-pending (hunk)
   "Return HUNK, which is pending, or if it is hidden, the next one that is not.
 If all pending hunks are hidden, return HUNK."
-  (let ((there hunk)
-        (n 0))
-    (while (and there
-                (agent-q-diff-filter-hidden-p there)
-                (< n (length agent-q-diff-buffer-marks)))
-      (cl-incf n)
-      (setq there (agent-q-diff-module-next-pending
-                   (agent-q-diff-change-engine agent-q-diff-buffer-change) there)))
-    (if (and there (not (agent-q-diff-filter-hidden-p there)))
-        there
-      hunk)))
+  (or (cl-loop repeat (1+ (length agent-q-diff-buffer-marks))
+               for there = hunk then (agent-q-diff-module-next-pending
+                                      (agent-q-diff-change-engine agent-q-diff-buffer-change) there)
+               while there
+               unless (agent-q-diff-filter-hidden-p there) return there)
+      hunk))
 
 (defun agent-q-diff-commands--do-and-advance (command)
   "Carry out COMMAND here, and move to the next pending hunk.
@@ -492,7 +478,7 @@ nil if it failed."
 The latter leaves its change in the target, unless
 `agent-q-diff-toggle-unapplies' is non-nil."
   (interactive)
-  (unless (run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions 'toggle)
+  (unless (agent-q-diff-commands--instead-p 'toggle)
     (agent-q-diff-commands--do
      (if (and agent-q-diff-toggle-unapplies
               (progn
@@ -511,7 +497,7 @@ With an active region, unapply only the changed lines in it; they become a
 hunk of their own."
   (interactive)
   (cond
-   ((run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions 'unapply))
+   ((agent-q-diff-commands--instead-p 'unapply))
    ((agent-q-diff-commands--file-here) (agent-q-diff-commands--do-file 'unapply nil))
    (t (when-let ((said (agent-q-diff-commands--do-here 'unapply)))
         (setq agent-q-diff-commands--decided nil)
@@ -712,8 +698,7 @@ called this."
     (user-error "The review has ended"))
   (agent-q-diff-finish-confirm-unfinished by-key)
   (agent-q-diff-buffer-distrust-states)
-  (unless (run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions
-                                            'reject-all)
+  (unless (agent-q-diff-commands--instead-p 'reject-all)
     (let* ((change (agent-q-diff-buffer-change-or-nil))
            (failed (and change (agent-q-diff-decide-reject-all change))))
       (when change
@@ -738,7 +723,7 @@ After `unapply', stay.  If nothing is pending, and the user wants that, finish."
   (when (agent-q-diff-buffer-written-p)
     (agent-q-diff-buffer-goto-hunk hunk)
     (let ((inhibit-message t))
-      (run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions 'reject))))
+      (agent-q-diff-commands--instead-p 'reject))))
 
 ;;;; All hunks of a file
 
@@ -962,7 +947,7 @@ That is the hunk.  In a review of what was written already, it is the line at
 point or the selected lines, on a heading the file, and only in the header of a
 hunk the hunk; on a line with a comment, that is changed."
   (interactive)
-  (unless (run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions 'comment)
+  (unless (agent-q-diff-commands--instead-p 'comment)
     (call-interactively #'agent-q-diff-comment-hunk)))
 
 (defun agent-q-diff-ask ()
@@ -970,27 +955,24 @@ hunk the hunk; on a line with a comment, that is changed."
 This is for a review of what was written already; the agent answers by the
 question's id."
   (interactive)
-  (unless (run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions 'ask)
+  (unless (agent-q-diff-commands--instead-p 'ask)
     (user-error "An agent that waits for your decision cannot answer; c comments on the hunk")))
 
 (defun agent-q-diff-commands--comment-on (hunk)
   "Return the user's comment on HUNK, or nil."
   (alist-get hunk (agent-q-diff-change-comments (agent-q-diff-buffer-current-change))))
 
-(defun agent-q-diff-commands--current-review ()
-  "Return this buffer's review, made from its text if necessary.
-Signal the same errors as `agent-q-diff-buffer-current-change'."
-  (agent-q-diff-buffer-current-change)
-  agent-q-diff-buffer-review)
-
 (defun agent-q-diff-comment (comment)
   "Make COMMENT the comment on the whole proposal; if it is blank, remove that.
 The agent reads it when the review has ended."
   (interactive
-   (list (read-string "Comment on the proposal: "
-                      (agent-q-diff-session-comment (agent-q-diff-commands--current-review)))))
+   (progn
+     (agent-q-diff-buffer-current-change)
+     (list (read-string "Comment on the proposal: "
+                        (agent-q-diff-session-comment agent-q-diff-buffer-review)))))
+  (agent-q-diff-buffer-current-change)
   (let ((said (and (not (string-blank-p comment)) comment)))
-    (setf (agent-q-diff-session-comment (agent-q-diff-commands--current-review)) said)
+    (setf (agent-q-diff-session-comment agent-q-diff-buffer-review) said)
     (agent-q-diff-progress-refresh)
     (message (if said
                  "The agent will read this when the review has ended"

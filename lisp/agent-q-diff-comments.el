@@ -31,30 +31,7 @@
 (require 'agent-q-diff-rounds)
 (require 'agent-q-diff-told)
 
-(defconst agent-q-diff-comments--list-name "*agent-q-diff comments*"
-  "Name of the buffer with the list of comments.")
-
 ;;;; Shown below their lines
-
-(defvar-local agent-q-diff-comments--moved nil
-  "List of (FILE SIDE . FUNCTION), in order: how lines here have moved.
-They do when the user edits a hunk; see the hook
-`agent-q-diff-annotations-moved-functions'.")
-
-(defun agent-q-diff-comments--note-moved (file side function)
-  "Record FUNCTION, by which lines of SIDE of FILE have moved."
-  (when (agent-q-diff-buffer-written-p)
-    (setq agent-q-diff-comments--moved
-          (append agent-q-diff-comments--moved (list (cons file (cons side function)))))))
-
-(add-hook 'agent-q-diff-annotations-moved-functions #'agent-q-diff-comments--note-moved)
-
-(defun agent-q-diff-comments--line-now (file side line)
-  "Return where LINE of SIDE of FILE is in this buffer, after the user's edits."
-  (pcase-dolist (`(,other-file ,other-side . ,function) agent-q-diff-comments--moved)
-    (when (and (eql file other-file) (eq side other-side))
-      (setq line (funcall function line))))
-  line)
 
 (defun agent-q-diff-comments--round ()
   "Return the `agent-q-diff-round' of this diff buffer, or nil if it has none."
@@ -82,7 +59,7 @@ The paths are those in ROUND."
                (let* ((file (cdr (assoc (agent-q-diff-comment-path one) files)))
                       (side (agent-q-diff-comment-side one))
                       (line (and file (agent-q-diff-comment-line one)
-                                 (agent-q-diff-comments--line-now
+                                 (agent-q-diff-annotations-line-now
                                   file side (agent-q-diff-comment-line one)))))
                  (when (and file
                             (or (null side)
@@ -107,26 +84,10 @@ The paths are those in ROUND."
 
 (add-hook 'agent-q-diff-annotations-functions #'agent-q-diff-comments--annotations t)
 
-(defun agent-q-diff-comments--show (root)
-  "Show the comments of the project at ROOT anew, wherever they are shown."
-  (dolist (review (agent-q-diff-open-reviews))
-    (when-let* ((round (agent-q-diff-round-of (agent-q-diff-session-change review)))
-                (buffer (agent-q-diff-session-buffer review)))
-      (when (and (buffer-live-p buffer)
-                 (file-equal-p root (agent-q-diff-round-root round)))
-        (with-current-buffer buffer
-          (agent-q-diff-annotations-show)))))
-  (when-let ((list (get-buffer agent-q-diff-comments--list-name)))
-    (with-current-buffer list
-      (when (file-equal-p root default-directory)
-        (agent-q-diff-views-update)))))
-
-(add-hook 'agent-q-diff-told-changed-functions #'agent-q-diff-comments--show)
-
 (defun agent-q-diff-comments--changed (root)
   "Have what is said in the project at ROOT shown, and told, as it is now."
   (agent-q-diff-told-queue-again root)
-  (run-hook-with-args 'agent-q-diff-told-changed-functions root))
+  (agent-q-diff-told-show-comments root))
 
 ;;;; Making them
 
@@ -223,7 +184,7 @@ taken instead of asking."
          (path (car (rassq file (agent-q-diff-comments--files round))))
          (to (agent-q-diff-comments--to file lines)))
     (when (and lines
-               (seq-some (lambda (moved) (eql file (car moved))) agent-q-diff-comments--moved))
+               (agent-q-diff-annotations-moved-p file))
       (user-error "You have edited a hunk of this file; comment on it after the review"))
     (let ((text (or text (agent-q-diff-comments--read
                           kind (agent-q-diff-comments--where path lines)))))
@@ -303,7 +264,7 @@ Agents that work in its project read it like a comment in a review.  KIND is
                                   (vector 'new start n nil) (or kind 'comment) text nil))
       (deactivate-mark)
       (let ((when (agent-q-diff-told-queue-now root)))
-        (run-hook-with-args 'agent-q-diff-told-changed-functions root)
+        (agent-q-diff-told-show-comments root)
         (message "Said; %s" when)))))
 
 (defun agent-q-diff-comments--check-file ()
@@ -424,7 +385,7 @@ handled until you close it; it is stale if its lines are gone."
 They are those that you have not closed, over all files, with what agents have
 answered."
   (interactive)
-  (agent-q-diff-views-show agent-q-diff-comments--list-name #'agent-q-diff-comments-mode
+  (agent-q-diff-views-show agent-q-diff-told-list-name #'agent-q-diff-comments-mode
                            (car (agent-q-diff-pending-look default-directory))))
 
 (provide 'agent-q-diff-comments)

@@ -13,8 +13,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
@@ -22,21 +20,16 @@
 
 ;;;; What is known of the file
 
-(defun agent-q-diff-disk-attributes (name)
+(defun agent-q-diff-disk-attributes (name &optional attributes)
   "Return attributes of the file NAME that change when it is written, or nil.
 They are (SIZE MODIFIED STATUS-CHANGED INODE).  The time of the last status
-change reveals even a write after which the modification time was reset."
-  (agent-q-diff-file-uncached
-    (agent-q-diff-disk-attributes-among (file-attributes name))))
-
-(defun agent-q-diff-disk-attributes-among (attributes)
-  "Return those of ATTRIBUTES that `agent-q-diff-disk-attributes' would return.
-ATTRIBUTES are from `file-attributes'."
-  (and attributes
-       (list (file-attribute-size attributes)
-             (file-attribute-modification-time attributes)
-             (file-attribute-status-change-time attributes)
-             (file-attribute-inode-number attributes))))
+change reveals even a write after which the modification time was reset.
+ATTRIBUTES are from `file-attributes', if the caller has just got them."
+  (when-let ((attributes (or attributes (agent-q-diff-file-uncached (file-attributes name)))))
+    (list (file-attribute-size attributes)
+          (file-attribute-modification-time attributes)
+          (file-attribute-status-change-time attributes)
+          (file-attribute-inode-number attributes))))
 
 (defvar-local agent-q-diff-disk--agreed nil
   "What the file was when it and the buffer were last known to agree.
@@ -129,11 +122,6 @@ buffer may visit that file."
 
 ;;;; Comparing
 
-(defun agent-q-diff-disk--same-text-p ()
-  "Return non-nil if the file of the current buffer has the buffer's text."
-  (and (agent-q-diff-disk--reads-same-p)
-       (agent-q-diff-disk--same-line-ends-p)))
-
 (defun agent-q-diff-disk--same-line-ends-p ()
   "Return non-nil if the file has the line ends that saving would write.
 The text does not tell: it was read as CRLF whether or not each line had CR."
@@ -186,35 +174,30 @@ Bytes decide, not times: a file that was merely touched has not changed.
 If BUFFER has unsaved edits, the bytes cannot be compared any more, and
 `changed' is the safe answer."
   (condition-case nil
-      (agent-q-diff-disk--state-now buffer)
+      (agent-q-diff-file-uncached
+        (with-current-buffer buffer
+          (pcase-let ((`(,truename ,attributes ,_ ,_ ,is-recent ,is-misread)
+                       agent-q-diff-disk--agreed))
+            (cond
+             ((null buffer-file-name) nil)
+             (buffer-file-format 'decoded)
+             ((and agent-q-diff-disk--agreed
+                   (equal truename (file-truename buffer-file-name))
+                   (equal attributes (agent-q-diff-disk-attributes truename))
+                   ;; With unsaved edits, the texts cannot be compared.
+                   (or (not is-recent) (buffer-modified-p)))
+              (and is-misread 'misread))
+             ((not (file-exists-p buffer-file-name))
+              (cond
+               ((or attributes (null agent-q-diff-disk--agreed)) 'deleted)
+               ((not (equal truename (file-truename buffer-file-name))) 'moved)))
+             ((not (agent-q-diff-file-regular-p buffer-file-name)) 'irregular)
+             ((and truename (not (equal truename (file-truename buffer-file-name)))) 'moved)
+             ((not (file-readable-p buffer-file-name)) 'unreadable)
+             ((agent-q-diff-disk--agrees-again-p)
+              (and (nth 5 agent-q-diff-disk--agreed) 'misread))
+             (t 'changed)))))
     (file-error 'unreadable)))
-
-(defun agent-q-diff-disk--state-now (buffer)
-  "Return what `agent-q-diff-disk-state' does for BUFFER.
-Signal `file-error' if the host of its file cannot be reached."
-  (agent-q-diff-file-uncached
-    (with-current-buffer buffer
-      (pcase-let ((`(,truename ,attributes ,_ ,_ ,is-recent ,is-misread)
-                   agent-q-diff-disk--agreed))
-        (cond
-         ((null buffer-file-name) nil)
-         (buffer-file-format 'decoded)
-         ((and agent-q-diff-disk--agreed
-               (equal truename (file-truename buffer-file-name))
-               (equal attributes (agent-q-diff-disk-attributes truename))
-               ;; With unsaved edits, the texts cannot be compared.
-               (or (not is-recent) (buffer-modified-p)))
-          (and is-misread 'misread))
-         ((not (file-exists-p buffer-file-name))
-          (cond
-           ((or attributes (null agent-q-diff-disk--agreed)) 'deleted)
-           ((not (equal truename (file-truename buffer-file-name))) 'moved)))
-         ((not (agent-q-diff-file-regular-p buffer-file-name)) 'irregular)
-         ((and truename (not (equal truename (file-truename buffer-file-name)))) 'moved)
-         ((not (file-readable-p buffer-file-name)) 'unreadable)
-         ((agent-q-diff-disk--agrees-again-p)
-          (and (nth 5 agent-q-diff-disk--agreed) 'misread))
-         (t 'changed))))))
 
 (defun agent-q-diff-disk--agrees-again-p ()
   "Return non-nil if the current buffer agrees with its file, and note that.
@@ -228,7 +211,8 @@ The user may have reverted or saved it, or the file was only touched."
       (agent-q-diff-disk-note)
       t)
      ((and (not (buffer-modified-p))
-           (agent-q-diff-disk--same-text-p))
+           (agent-q-diff-disk--reads-same-p)
+           (agent-q-diff-disk--same-line-ends-p))
       (set-visited-file-modtime (nth 1 attributes))
       (agent-q-diff-disk-note 'read attributes)
       t))))
@@ -358,8 +342,7 @@ This is a value for `revert-buffer-insert-file-contents-function'."
               (create-lockfiles nil))
           (agent-q-diff-coding-note-charsets text)
           (atomic-change-group
-            (save-restriction
-              (widen)
+            (agent-q-diff-base-widened
               (agent-q-diff-disk--edit-to (substring-no-properties text)))
             (setq buffer-file-coding-system (if is-multibyte coding explicit)
                   is-done t)))

@@ -21,9 +21,6 @@
 
 ;;; Code:
 
-(require 'subr-x)
-(require 'cl-lib)
-(require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
@@ -82,8 +79,7 @@ Return non-nil if there is one."
 (defun agent-q-diff-display-add-lines (lines)
   "Insert LINES, strings with line breaks, above the diff and the notes."
   (save-excursion
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (goto-char (point-min))
       (when-let ((description (text-property-any (point-min) (point-max)
                                                  'agent-q-diff-description t)))
@@ -103,8 +99,7 @@ Return non-nil if there is one."
 It replaces an old-style line that explains the keys for accepting all.  If
 there is neither, it is inserted at the beginning of the buffer."
   (save-excursion
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (agent-q-diff-buffer-distrust-states)
       (let ((line (agent-q-diff-progress-line (agent-q-diff-buffer-counts))))
         (if (agent-q-diff-progress--find-line "Progress:\\|C-c C-c =")
@@ -185,7 +180,7 @@ This runs after every command here, so it must take constant time."
                 (when agent-q-diff-buffer-is-past
                   (propertize " ended, the agent was told ·"
                               'face 'agent-q-diff-warning))
-                (if (agent-q-diff-buffer-headings-p)
+                (if agent-q-diff-buffer-headings
                     (agent-q-diff-progress--in-file hunk below)
                   (format (if hunk " %s: hunk %d/%d%s · " (ngettext " %s: %3$d hunk · "
                                                                     " %s: %3$d hunks · " total))
@@ -247,32 +242,33 @@ is as for `agent-q-diff-buffer-counts'."
   (let ((counts (agent-q-diff-buffer-counts change))
         (review agent-q-diff-buffer-review))
     (when agent-q-diff-buffer-is-made
-      (unless (or agent-q-diff-buffer-headings
-                  (equal agent-q-diff-buffer-path (car agent-q-diff-progress--file)))
+      ;; Of several files, the headings say which and where they are.
+      (cond
+       (agent-q-diff-buffer-headings
+        (setq agent-q-diff-progress--file nil
+              agent-q-diff-progress--directory nil))
+       ((not (equal agent-q-diff-buffer-path (car agent-q-diff-progress--file)))
         (setq agent-q-diff-progress--file
               (cons agent-q-diff-buffer-path
                     (agent-q-diff-progress--literal
                      (agent-q-diff-visible-end
                       (agent-q-diff-file-change-name
                        (car (agent-q-diff-change-files (agent-q-diff-session-change review))))
-                      agent-q-diff-progress--most-columns)))))
+                      agent-q-diff-progress--most-columns)))
+              agent-q-diff-progress--directory
+              ;; In Agent-Q's buffer, a line of its own names it.
+              (unless (agent-q-diff-session-is-documented review)
+                (agent-q-diff-progress--literal
+                 (agent-q-diff-visible
+                  (abbreviate-file-name (file-name-directory agent-q-diff-buffer-path))))))))
       (setq agent-q-diff-progress--header-end
-            (agent-q-diff-progress--of-review review counts)
-            ;; In Agent-Q's buffer, a line of its own names the file; of several
-            ;; files, the headings do.
-            agent-q-diff-progress--directory
-            (unless (or agent-q-diff-buffer-headings
-                        (agent-q-diff-session-is-documented review))
-              (agent-q-diff-progress--literal
-               (agent-q-diff-visible
-                (abbreviate-file-name (file-name-directory agent-q-diff-buffer-path))))))
+            (agent-q-diff-progress--of-review review counts))
       ;; When a command here has ended, `agent-q-diff-current' shows it, and
       ;; the hunk that point is on then.
       (unless (and this-command (eq (window-buffer) (current-buffer)))
         (agent-q-diff-progress-update-header-line)))
     (save-excursion
-      (save-restriction
-        (widen)
+      (agent-q-diff-base-widened
         (when (agent-q-diff-progress--find-line
                "Progress:" (and (length> agent-q-diff-buffer-positions 0)
                                 (aref agent-q-diff-buffer-positions 0)))
@@ -358,16 +354,15 @@ See `agent-q-diff-refresh-delay'."
 
 (defun agent-q-diff-signs--refresh (buffer)
   "Update the signs in the diff buffer BUFFER, if it or its drawing is visible."
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (setq agent-q-diff-signs--refresh-timer nil)
-      (when (and agent-q-diff-buffer-review
-                 (not (agent-q-diff-buffer-ended-p))
-                 (null agent-q-diff-change-in-progress)
-                 (or agent-q-diff-signs-is-drawn (get-buffer-window buffer t)))
-        ;; Problems with the target are reported when it is needed.
-        (ignore-error agent-q-diff-error
-          (agent-q-diff-signs-follow))))))
+  (agent-q-diff-base-with-live buffer
+    (setq agent-q-diff-signs--refresh-timer nil)
+    (when (and agent-q-diff-buffer-review
+               (not (agent-q-diff-buffer-ended-p))
+               (null agent-q-diff-change-in-progress)
+               (or agent-q-diff-signs-is-drawn (get-buffer-window buffer t)))
+      ;; Problems with the target are reported when it is needed.
+      (ignore-error agent-q-diff-error
+        (agent-q-diff-signs-follow)))))
 
 ;;;; Overlays
 
@@ -377,35 +372,33 @@ STATE is its state; IS-IN tells whether its change is in the target.  PLACE
 is as in `agent-q-diff-engine-hunk', or (ambiguous NTH . N) for the place
 with the index NTH of N.  NOTES, a string or nil, tells what the user did
 to the hunk and how its place was found."
-  (let ((name (upcase (agent-q-diff-buffer-mark-word state))))
-    (pcase (agent-q-diff-signs-difference state is-in place)
-      ((and words (pred stringp))
-       (cons (agent-q-diff-signs--bracketed name notes words) 'agent-q-diff-differs))
-      ((guard (and (null state) (eq (or (car-safe place) place) 'ambiguous)))
-       (cons (agent-q-diff-signs--ambiguous-sign (cdr-safe place)) 'agent-q-diff-differs))
-      ((guard (and (null state) (eq place 'conflict)))
-       (cons "[DOES NOT APPLY]" 'agent-q-diff-differs))
-      (_
-       (let ((words (agent-q-diff-signs--aside state place)))
-         (when (or state notes words)
-           (cons (agent-q-diff-signs--bracketed name notes words)
-                 (cond
-                  ((eq state 'applied) 'agent-q-diff-applied)
-                  (state 'agent-q-diff-rejected)
-                  ((eq place 'next-to-edit) 'agent-q-diff-differs)
-                  (t 'agent-q-diff-pending)))))))))
-
-(defun agent-q-diff-signs--ambiguous-sign (choice)
-  "Return the sign of an ambiguous hunk, which the user must look at.
-CHOICE is nil, or (NTH . N) for the place with the index NTH of N."
-  (pcase choice
-    (`(,nth . ,(and n (guard (> n 1))))
-     (format "[AMBIGUOUS, look: %d of %d places]" (1+ nth) n))
-    (_ "[AMBIGUOUS, look]")))
-
-(defun agent-q-diff-signs--bracketed (&rest words)
-  "Return the sign made of WORDS, leaving out nil."
-  (format "[%s]" (string-join (delq nil words) ", ")))
+  (let* ((differs (agent-q-diff-signs-difference state is-in place))
+         (aside (cond
+                 (differs)
+                 ((eq place 'next-to-edit) "next to your edit")
+                 ((eq place 'hooked) "as changed by your hook")
+                 ((and (null state) (integerp place))
+                  (format (ngettext "shifted by %d line" "shifted by %d lines" (abs place))
+                          place)))))
+    (pcase (and (null state) (null differs) place)
+      ((or 'ambiguous `(ambiguous . ,_))
+       (cons (pcase (cdr-safe place)
+               (`(,nth . ,(and n (guard (> n 1))))
+                (format "[AMBIGUOUS, look: %d of %d places]" (1+ nth) n))
+               (_ "[AMBIGUOUS, look]"))
+             'agent-q-diff-differs))
+      ('conflict (cons "[DOES NOT APPLY]" 'agent-q-diff-differs))
+      ((guard (or state notes aside))
+       (cons (format "[%s]" (string-join (delq nil (list (upcase (agent-q-diff-buffer-mark-word
+                                                                  state))
+                                                         notes aside))
+                                         ", "))
+             (cond
+              (differs 'agent-q-diff-differs)
+              ((eq state 'applied) 'agent-q-diff-applied)
+              (state 'agent-q-diff-rejected)
+              ((eq place 'next-to-edit) 'agent-q-diff-differs)
+              (t 'agent-q-diff-pending)))))))
 
 (defun agent-q-diff-signs-difference (state is-in place)
   "Return how STATE and the target disagree, a string, or nil.
@@ -416,19 +409,12 @@ IS-IN and PLACE are as in `agent-q-diff-signs--sign'."
     (format "but changed in the %s since" (agent-q-diff-buffer-target-word)))
    ((eq is-in 'mixed)
     (format "but partly in the %s" (agent-q-diff-buffer-target-word)))
-   ((not (eq (and is-in t) (if (agent-q-diff-buffer-written-p)
+   ((not (eq (and is-in t) (if (and agent-q-diff-buffer-change
+                                    (agent-q-diff-change-written agent-q-diff-buffer-change))
                                (not (eq state 'rejected))
                              (eq state 'applied))))
     (format (if is-in "but in the %s" "but not in the %s")
             (agent-q-diff-buffer-target-word)))))
-
-(defun agent-q-diff-signs--aside (state place)
-  "Return words about PLACE of a hunk in STATE, a string, or nil."
-  (cond
-   ((eq place 'next-to-edit) "next to your edit")
-   ((eq place 'hooked) "as changed by your hook")
-   ((and (null state) (integerp place))
-    (format (ngettext "shifted by %d line" "shifted by %d lines" (abs place)) place))))
 
 (defun agent-q-diff-signs--overlay-p (overlay)
   "Return non-nil if OVERLAY is for the state of a hunk."
@@ -457,29 +443,20 @@ is the tooltip, and COMMENT the user's comment, or nil."
   (mapc #'delete-overlay (agent-q-diff-signs-overlays-at position))
   (pcase (agent-q-diff-signs--sign state is-in place notes)
     (`(,text . ,face)
-     (let ((overlay (make-overlay position end))
-           (header (make-overlay position (save-restriction
-                                            (widen)
-                                            (save-excursion
-                                              (goto-char position)
-                                              (line-end-position))))))
-       (overlay-put overlay 'agent-q-diff (or state 'pending))
-       (overlay-put overlay 'evaporate t)
-       (overlay-put overlay 'help-echo reason)
-       (overlay-put overlay 'face (and state 'agent-q-diff-decided))
-       (overlay-put overlay 'before-string
-                    (concat (propertize text 'face face)
-                            (if state
-                                (propertize " " 'face 'agent-q-diff-decided-header)
-                              " ")))
-       (overlay-put header 'agent-q-diff-header t)
-       (overlay-put header 'evaporate t)
-       (overlay-put header 'face (and state 'agent-q-diff-decided-header))
-       (when comment
-         (overlay-put header 'after-string
-                      (propertize (concat "\n# " (string-join (split-string comment "\n") "\n# "))
-                                  'face 'agent-q-diff-comment)))
-       (cl-incf agent-q-diff-signs--n-signs)))))
+     (agent-q-diff-base-overlay
+      position end 'agent-q-diff (or state 'pending) 'help-echo reason
+      'face (and state 'agent-q-diff-decided)
+      'before-string (concat (propertize text 'face face)
+                             (if state (propertize " " 'face 'agent-q-diff-decided-header) " ")))
+     (agent-q-diff-base-overlay
+      position (agent-q-diff-base-widened
+                 (save-excursion
+                   (goto-char position)
+                   (line-end-position)))
+      'agent-q-diff-header t 'face (and state 'agent-q-diff-decided-header)
+      'after-string (and comment (propertize (concat "\n# " (string-replace "\n" "\n# " comment))
+                                             'face 'agent-q-diff-comment)))
+     (cl-incf agent-q-diff-signs--n-signs))))
 
 (defun agent-q-diff-apply-visual-feedback (hunk-start state)
   "Show STATE on the hunk whose `@@' line is at HUNK-START.
@@ -522,12 +499,10 @@ STATE is `applied', `rejected', or nil to remove the sign."
   (let* ((change agent-q-diff-buffer-change)
          (committed (agent-q-diff-change-committed change))
          (hunks (agent-q-diff-engine-committed-hunks committed)))
-    (cond
-     ((agent-q-diff-engine-committed-marks committed)
-      (agent-q-diff-buffer-write-states))
-     (t
+    (if (agent-q-diff-engine-committed-marks committed)
+        (agent-q-diff-buffer-write-states)
       (agent-q-diff-buffer-write-state (agent-q-diff-engine-hunk-index (car hunks))
-                                       (agent-q-diff-engine-hunk-mark (car hunks)))))
+                                       (agent-q-diff-engine-hunk-mark (car hunks))))
     (if hunks
         (mapc #'agent-q-diff-signs--show-snapshot hunks)
       (agent-q-diff-signs--show-in-sight))
@@ -602,8 +577,7 @@ overlays make every edit of a buffer slow."
 (defun agent-q-diff-signs--show-in-sight ()
   "Show the state of each hunk when it comes into view."
   (setq agent-q-diff-signs--n-signs 0)
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (dolist (overlay (overlays-in (point-min) (point-max)))
       (when (agent-q-diff-signs--overlay-p overlay)
         (delete-overlay overlay)))
@@ -614,16 +588,16 @@ overlays make every edit of a buffer slow."
   "Show the state of the hunks whose `@@' lines are between BEG and END."
   (save-excursion
     (goto-char beg)
-    (let ((hunk (or (agent-q-diff-buffer-hunk-before) 0)))
-      (while (and (< hunk (agent-q-diff-buffer-n-inserted))
-                  (< (agent-q-diff-buffer-position hunk) end))
-        (when (>= (agent-q-diff-buffer-position hunk) beg)
-          (if (agent-q-diff-buffer-ended-p)
-              (agent-q-diff-signs--put-sign
-               (agent-q-diff-buffer-position hunk) (agent-q-diff-buffer-hunk-end hunk)
-               (cdr (aref agent-q-diff-buffer-entries hunk)) 'unknown)
-            (agent-q-diff-signs-show-hunk hunk)))
-        (cl-incf hunk)))))
+    (cl-loop for hunk from (or (agent-q-diff-buffer-hunk-before) 0)
+             below (agent-q-diff-buffer-n-inserted)
+             for position = (agent-q-diff-buffer-position hunk)
+             while (< position end)
+             when (>= position beg)
+             do (if (agent-q-diff-buffer-ended-p)
+                    (agent-q-diff-signs--put-sign
+                     position (agent-q-diff-buffer-hunk-end hunk)
+                     (cdr (aref agent-q-diff-buffer-entries hunk)) 'unknown)
+                  (agent-q-diff-signs-show-hunk hunk)))))
 
 ;;; The places of an ambiguous hunk
 
@@ -809,14 +783,6 @@ context lines differ.  The place is the one with the index NTH of N."
 (defvar-local agent-q-diff-current--marked nil
   "The hunk that is marked and the positions of all then, (HUNK . POSITIONS).")
 
-(defun agent-q-diff-current--line-beginning (position)
-  "Return where an overlay must begin to put the bar on the line at POSITION.
-If hidden lines end there, this is where they begin: they determine the prefix
-of the line."
-  (let ((names (seq-find (lambda (overlay) (overlay-get overlay 'agent-q-diff-names))
-                         (overlays-at (max (point-min) (1- position))))))
-    (if names (overlay-start names) position)))
-
 (defun agent-q-diff-current--mark ()
   "Mark the hunk at point, and return (HUNK BEG END) of it, or nil without one."
   (let* ((hunk (agent-q-diff-buffer-hunk-at-point))
@@ -829,11 +795,13 @@ of the line."
         (delete-overlay agent-q-diff-current--overlay)
         (setq agent-q-diff-current--overlay nil))
       (when hunk
-        (let ((overlay (make-overlay (agent-q-diff-current--line-beginning beg) end))
-              (bar (propertize (if (char-displayable-p ?▌) "▌" "|") 'face 'agent-q-diff-bar)))
-          (overlay-put overlay 'line-prefix bar)
-          (overlay-put overlay 'wrap-prefix bar)
-          (setq agent-q-diff-current--overlay overlay))))
+        (let ((bar (propertize (if (char-displayable-p ?▌) "▌" "|") 'face 'agent-q-diff-bar))
+              ;; Hidden lines that end here determine the prefix of the line.
+              (names (seq-find (lambda (overlay) (overlay-get overlay 'agent-q-diff-names))
+                               (overlays-at (max (point-min) (1- beg))))))
+          (setq agent-q-diff-current--overlay
+                (agent-q-diff-base-overlay (if names (overlay-start names) beg) end
+                                           'line-prefix bar 'wrap-prefix bar)))))
     (and hunk (list hunk beg end))))
 
 ;;;; Scrolling

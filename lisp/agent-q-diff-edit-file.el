@@ -17,9 +17,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
@@ -279,7 +276,7 @@ written, its bytes are compared anyway."
                         (with-current-buffer buffer
                           (agent-q-diff-coding-of-buffer))))
              (and attributes
-                  (or (equal (agent-q-diff-disk-attributes-among attributes)
+                  (or (equal (agent-q-diff-disk-attributes name attributes)
                              (agent-q-diff-live-attributes live))
                       (agent-q-diff-file-has-bytes-p
                        name (agent-q-diff-live-bytes live)))))))))

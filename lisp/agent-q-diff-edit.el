@@ -20,8 +20,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file-change)
@@ -43,8 +41,7 @@
   "Return (BEG . END), the region of HUNK with any no-newline marker after it."
   (let ((beg (agent-q-diff-buffer-position hunk)))
     (save-excursion
-      (save-restriction
-        (widen)
+      (agent-q-diff-base-widened
         (goto-char (agent-q-diff-buffer-hunk-end hunk))
         (when (eq (char-after) ?\\)
           (forward-line))
@@ -56,10 +53,10 @@ Point is then at the first of them."
   ;; In a narrowed buffer, the end of a hunk cannot be found.
   (widen)
   (pcase-let* ((`(,diff . ,header-lines)
-                (agent-q-diff-engine-print-shown
+                (agent-q-diff-engine-print-hunks
                  (agent-q-diff-change-engine agent-q-diff-buffer-change)
                  from (+ from n-new)
-                 (agent-q-diff-file-change-path (agent-q-diff-buffer-file from))))
+                 (agent-q-diff-file-change-path (agent-q-diff-buffer-file from)) 'is-shown))
                (last (+ from n-old -1))
                (beg (agent-q-diff-buffer-position from))
                (end (cdr (agent-q-diff-split--hunk-region last)))
@@ -115,14 +112,19 @@ Each of them inherits the failure and the comment of HUNK."
                                ((> index hunk) (list (cons (+ index n -1) text)))
                                (t (cl-loop for part below n
                                            collect (cons (+ hunk part) text)))))))
-    (setf (agent-q-diff-change-n-extra change)
-          (+ (or (agent-q-diff-change-n-extra change) 0) (1- n))
-          (agent-q-diff-change-committed change) nil
-          (agent-q-diff-change-firsts change) nil
-          (agent-q-diff-change-failures change)
-          (parted (agent-q-diff-change-failures change))
-          (agent-q-diff-change-comments change)
-          (parted (agent-q-diff-change-comments change)))))
+    (agent-q-diff-edit--renumber change (1- n) #'parted)))
+
+(defun agent-q-diff-edit--renumber (change n-more renumbered)
+  "Record that the hunks of CHANGE have other numbers, and N-MORE are there.
+RENUMBERED is a function from an alist by the old numbers to one by the new."
+  (setf (agent-q-diff-change-n-extra change)
+        (+ (or (agent-q-diff-change-n-extra change) 0) n-more)
+        (agent-q-diff-change-committed change) nil
+        (agent-q-diff-change-firsts change) nil
+        (agent-q-diff-change-failures change)
+        (funcall renumbered (agent-q-diff-change-failures change))
+        (agent-q-diff-change-comments change)
+        (funcall renumbered (agent-q-diff-change-comments change))))
 
 (defun agent-q-diff-split-show-parts (change hunk n)
   "Show that HUNK of CHANGE is now N hunks."
@@ -145,14 +147,7 @@ It has the failure and the comment of the first of them that has any."
                                  if (< index hunk) collect (cons index text)
                                  else if (>= index (+ hunk n))
                                  collect (cons (- index n -1) text))))))
-    (setf (agent-q-diff-change-n-extra change)
-          (- (agent-q-diff-change-n-extra change) (1- n))
-          (agent-q-diff-change-committed change) nil
-          (agent-q-diff-change-firsts change) nil
-          (agent-q-diff-change-failures change)
-          (joined (agent-q-diff-change-failures change))
-          (agent-q-diff-change-comments change)
-          (joined (agent-q-diff-change-comments change)))))
+    (agent-q-diff-edit--renumber change (- 1 n) #'joined)))
 
 (defun agent-q-diff-split-undo (change is-for-decision)
   "Undo the latest split of a hunk of CHANGE, if that can be undone next.
@@ -278,8 +273,7 @@ for all of HUNK."
   "Turn the changed lines between BEG and END into hunks of their own.
 Return a list of these hunks, the first one first.  If the lines cannot be
 separated from others, signal an error that says why."
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (agent-q-diff-split-pick (agent-q-diff-split-change)
                              (agent-q-diff-split--chosen-lines beg end))))
 
@@ -470,20 +464,15 @@ Next to other hunks, their lines are shown as context, as they are now."
                      (agent-q-diff-white-space--adjacent-p (1- hunk) hunk)
                      (not (memql (1- hunk) blank)))
             ;; After the other hunk, and so before the sign of this one.
-            (let ((overlay (make-overlay (1- (point)) (point))))
-              (overlay-put overlay 'agent-q-diff-filter t)
-              (overlay-put overlay 'evaporate t)
-              (overlay-put overlay 'after-string
-                           (concat (substring (agent-q-diff-white-space--context
-                                               (seq-take lines n))
+            (agent-q-diff-base-overlay
+             (1- (point)) (point) 'agent-q-diff-filter t
+             'after-string (concat (substring (agent-q-diff-white-space--context (seq-take lines n))
                                               1)
-                                   (propertize "\n" 'face '(:inherit default :extend t))))))
-          (let* ((end (agent-q-diff-buffer-hunk-end hunk))
-                 (newline (make-overlay (1- end) end)))
-            ;; It is that of an added line.
-            (overlay-put newline 'agent-q-diff-filter t)
-            (overlay-put newline 'evaporate t)
-            (overlay-put newline 'face '(:inherit default :extend t)))
+                                   (propertize "\n" 'face '(:inherit default :extend t)))))
+          (let ((end (agent-q-diff-buffer-hunk-end hunk)))
+            ;; Its line break is that of an added line.
+            (agent-q-diff-base-overlay (1- end) end 'agent-q-diff-filter t
+                                       'face '(:inherit default :extend t)))
           (agent-q-diff-filter-hide
            (line-end-position) (1- (agent-q-diff-buffer-hunk-end hunk))
            (concat (propertize (format (ngettext "  [%d line of white space]"
@@ -507,25 +496,17 @@ shown."
   (when (called-interactively-p 'any)
     (if (not agent-q-diff-fold-white-space-mode)
         (message "Whitespace-only hunks are shown")
-      (let ((hunk (agent-q-diff-buffer-hunk-at-point))
-            (n (length (agent-q-diff-change-white-space-hunks agent-q-diff-buffer-change))))
-        (when (and hunk (agent-q-diff-white-space--folded-p hunk))
-          (agent-q-diff-white-space--goto-other))
+      (let* ((blank (agent-q-diff-change-white-space-hunks agent-q-diff-buffer-change))
+             (n (length blank))
+             ;; From a folded hunk, to the first pending one with more than white space.
+             (other (and (memql (agent-q-diff-buffer-hunk-at-point) blank)
+                         (cl-loop for mark across agent-q-diff-buffer-marks
+                                  for hunk from 0
+                                  unless (or mark (memql hunk blank)) return hunk))))
+        (when other
+          (agent-q-diff-buffer-goto-hunk other))
         (message (ngettext "%d whitespace-only hunk is folded" "%d whitespace-only hunks are folded" n)
                  n)))))
-
-(defun agent-q-diff-white-space--folded-p (hunk)
-  "Return non-nil if HUNK is folded, since only white space differs in it."
-  (memql hunk (agent-q-diff-change-white-space-hunks agent-q-diff-buffer-change)))
-
-(defun agent-q-diff-white-space--goto-other ()
-  "Move to the first pending hunk with more than white space, if any."
-  (when-let ((other (cl-loop with blank = (agent-q-diff-change-white-space-hunks
-                                           agent-q-diff-buffer-change)
-                             for mark across agent-q-diff-buffer-marks
-                             for hunk from 0
-                             when (and (null mark) (not (memql hunk blank))) return hunk)))
-    (agent-q-diff-buffer-goto-hunk other)))
 
 ;;; Editing and merging
 
@@ -711,7 +692,10 @@ than necessary.  Nothing is lost."
           (user-error "Nothing to merge: the hunk applies; accept it or edit it"))
         (unless (agent-q-diff-edit--show-open change hunk t)
           (let ((merged (agent-q-diff-engine-merge engine hunk)))
-            (agent-q-diff-edit--show-place change hunk)
+            (let ((target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk)))
+                  (line (agent-q-diff-engine-hunk-line (agent-q-diff-change-hunk change hunk))))
+              (agent-q-diff-places-show-position
+               target (agent-q-diff-text-position target line)))
             (agent-q-diff-edit--open change hunk (cddr merged) merged)
             (agent-q-diff-edit--say-coarse merged))))
     (agent-q-diff-error
@@ -725,12 +709,6 @@ than necessary.  Nothing is lost."
              (if (car merged)
                  "check the result"
                "conflicts may be bigger than they need to be"))))
-
-(defun agent-q-diff-edit--show-place (change hunk)
-  "Show in another window where HUNK of CHANGE would be merged."
-  (let* ((target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file hunk)))
-         (line (agent-q-diff-engine-hunk-line (agent-q-diff-change-hunk change hunk))))
-    (agent-q-diff-places-show-position target (agent-q-diff-text-position target line))))
 
 (defun agent-q-diff-edit-unfinished (change)
   "Return the buffers with unfinished edits of hunks of CHANGE."
@@ -807,8 +785,7 @@ That is when the decision is undone for which they were rewritten.")
         ;; The hunk may have changed while the question was open.
         (hunk (agent-q-diff-edit--check))
         (is-merged (and agent-q-diff-edit--merged t))
-        (text (save-restriction
-                (widen)
+        (text (agent-q-diff-base-widened
                 (buffer-substring-no-properties (point-min) (point-max)))))
     (with-current-buffer agent-q-diff-edit--diff-buffer
       (condition-case err

@@ -16,7 +16,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-build)
 
@@ -33,121 +32,24 @@
 
 (eval-and-compile
   ;; Loading the module replaces these functions by its own.
-  (dolist (name '(adopt
-                  at-work
-                  begin-project
-                  begin-turn
-                  begin-written
-                  blank-hunks
-                  blobs
-                  candidates
-                  changed-lines
-                  changed-words
-                  codex-files
-                  codex-updated
-                  commit
-                  counts
-                  decision
-                  describe
-                  drawn
-                  edit-outside
-                  end-turns
-                  facts-in
-                  fail
-                  file-has-original
-                  files
-                  first-hunks
-                  follow
-                  free
-                  groups
-                  hash
-                  header-lines
-                  hunk
-                  hunk-with-id
-                  is-coarse
-                  is-idle
-                  join
-                  join-decisions
-                  line-counts
-                  live-lines
-                  mark-reviewed
-                  marks
-                  matches
-                  merge
-                  moved
-                  n-decisions
-                  n-reviews
-                  n-suspects
-                  new-project
-                  next-pending
-                  note-left
-                  note-hunks
-                  before-save
-                  note-saved-from
-                  pending-since
-                  reviewed-beside
-                  note-staged
-                  note-heard
-                  keep-staged
-                  check-pending-after
-                  let-pass
-                  passing
-                  noted-hunks
-                  answer-comment
-                  comment
-                  comments
-                  count-decided
-                  edit-comment
-                  finish-round
-                  finished-round
-                  forget-rejected
-                  messages
-                  note-rejected
-                  pending-since-turn
-                  queue-message
-                  rejected
-                  set-comment
-                  told
-                  turns
-                  note-renamed
-                  note-reviewed
-                  note-saved
-                  note-taking-out
-                  observe
-                  pending
-                  pick
-                  pick-rows
-                  plan
-                  plan-all
-                  plan-back
-                  plan-text
-                  print
-                  print-hunks
-                  proposed
-                  read
-                  read-on
-                  recognize
-                  redo-split
-                  reject-all
-                  replace
-                  report
-                  review
-                  review-diff
-                  reviewed
-                  set-mark
-                  show-context
-                  side-rows
-                  split
-                  split-white-space
-                  without-white-space
-                  stage
-                  standing
-                  suspects
-                  taken-out
-                  tally
-                  typed-lines
-                  undo-split
-                  union))
+  (dolist (name
+           '(adopt answer-comment at-work before-save begin-project begin-turn
+            begin-written blank-hunks blobs candidates changed-lines changed-words
+            check-pending-after codex-files codex-updated comment comments commit
+            count-decided counts decision describe drawn edit-comment edit-outside
+            end-turns facts-in fail file-has-original files finish-round finished-round
+            first-hunks follow forget-rejected free groups hash header-lines hunk
+            hunk-with-id is-coarse is-idle join join-decisions keep-staged let-pass
+            line-counts live-lines mark-reviewed marks matches merge messages moved
+            n-decisions n-reviews n-suspects new-project next-pending note-heard
+            note-hunks note-left note-rejected note-renamed note-reviewed note-saved
+            note-saved-from note-staged note-taking-out noted-hunks observe passing
+            pending pending-since pending-since-turn pick pick-rows plan plan-all
+            plan-back plan-text print print-hunks proposed queue-message read read-on
+            recognize redo-split reject-all rejected replace report review review-diff
+            reviewed reviewed-beside set-comment set-mark show-context side-rows split
+            split-white-space stage standing suspects taken-out tally told turns
+            typed-lines undo-split union without-white-space))
     (let ((function (intern (format "agent-q-diff-module-%s" name))))
       (unless (fboundp function)
         ;; Not `defalias': unloading this file must leave the module's own.
@@ -217,7 +119,8 @@ Strings are passed as they are, which is cheapest.  If Emacs refuses one
 because it has raw bytes, all are encoded and passed again, also those in lists
 and vectors.  If the module was loaded before the Lisp files were upgraded,
 signal `agent-q-diff-no-module'."
-  (agent-q-diff-build-ensure)
+  (unless (eq agent-q-diff-build-checked agent-q-diff-build-version)
+    (agent-q-diff-build-ensure))
   (condition-case nil
       (apply function arguments)
     (rust-module-non-unicode-string
@@ -277,18 +180,6 @@ as from `agent-q-diff-module-describe'.  OPERATIONS is a list as for
                 . ,(and hunks (agent-q-diff-engine-text hunks))))
             (agent-q-diff-engine-call #'agent-q-diff-module-describe diff))))
 
-(defun agent-q-diff-engine-codex-files (patch)
-  "Return a list with an element for each file in PATCH, a text of Codex's.
-An element is (PATH add TEXT), (PATH delete) or (PATH update NEW-PATH).
-Signal `agent-q-diff-malformed' with the line and the cause."
-  (agent-q-diff-module-codex-files patch))
-
-(defun agent-q-diff-engine-codex-updated (patch index original)
-  "Return ORIGINAL as updated by the file with INDEX in PATCH, of Codex's.
-Signal `agent-q-diff-not-found' if lines are not there."
-  (agent-q-diff-engine-text
-   (agent-q-diff-engine-call #'agent-q-diff-module-codex-updated patch index original)))
-
 (defun agent-q-diff-engine--lisp-p (path)
   "Return t if PATH, a string or nil, names a Lisp file, else nil."
   (and path
@@ -306,22 +197,12 @@ from 0."
                                           (agent-q-diff-engine--lisp-p path))))
     (cons (agent-q-diff-engine-text diff) lines)))
 
-(defun agent-q-diff-engine-print-hunks (review from to path)
+(defun agent-q-diff-engine-print-hunks (review from to path &optional is-shown)
   "Return (DIFF . LINES) for the hunks of REVIEW from FROM up to TO.
 TO is not included.  DIFF is their text without a file header; LINES are
 the line numbers of their headers in it, from 0.  PATH is the target's, or
-nil."
-  (agent-q-diff-engine--print review from to path nil))
-
-(defun agent-q-diff-engine-print-shown (review from to path)
-  "Return hunks of REVIEW from FROM up to TO with the context that is shown.
-PATH and the value are as for `agent-q-diff-engine-print-hunks'; for the
-context, see `agent-q-diff-module-show-context'."
-  (agent-q-diff-engine--print review from to path t))
-
-(defun agent-q-diff-engine--print (review from to path is-shown)
-  "Return hunks of REVIEW from FROM up to TO; PATH is as above.
-IS-SHOWN is non-nil if they get the context that is shown."
+nil.  If IS-SHOWN is non-nil, they get the context that is shown; see
+`agent-q-diff-module-show-context'."
   (pcase-let ((`(,diff . ,lines)
                (agent-q-diff-module-print-hunks
                 review from to (agent-q-diff-engine--lisp-p path) is-shown)))
@@ -332,8 +213,7 @@ IS-SHOWN is non-nil if they get the context that is shown."
 Return non-nil if that is news.  If the text changes while it is read,
 which a garbage collection hook can do, return `changed'; REVIEW then
 learns nothing."
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (let* ((tick (agent-q-diff-base-tick))
            (part (condition-case nil
                      (agent-q-diff-base-collecting-once
@@ -366,13 +246,6 @@ once, and `changed' if the buffer has changed meanwhile."
                   (buffer-substring-no-properties from to)
                 (args-out-of-range nil))))
     (and (= tick (agent-q-diff-base-tick)) text)))
-
-(defun agent-q-diff-engine-adopt (review live is-new)
-  "Tell REVIEW that LIVE, its target's text, is one side of its diff.
-It is the text after the change if IS-NEW is non-nil, else the one before.
-Each hunk is then where its header says; return non-nil.  If its lines are
-not there, return nil; REVIEW then learns nothing."
-  (agent-q-diff-engine-call #'agent-q-diff-module-adopt review live is-new))
 
 (defun agent-q-diff-engine-edit-outside (review n-before n-behind n-chars text is-undo)
   "Tell REVIEW of an edit of its target by somebody else.
@@ -412,15 +285,6 @@ that line, or t for the place that is known."
 INDEX is counted from 0.  KIND is how the character misleads: `direction',
 `invisible', `space', `control', `lookalike' or `combining'."
   (agent-q-diff-engine-call #'agent-q-diff-module-suspects text))
-
-(defun agent-q-diff-engine--suspects-if-loaded (text)
-  "Like `agent-q-diff-engine-suspects' for TEXT, but never load the engine.
-Return t if it is not loaded: showing a name is no reason to load it."
-  (or (not (featurep 'agent-q-diff-module))
-      (agent-q-diff-engine-suspects text)))
-
-(setq agent-q-diff-visible-suspects-function
-      #'agent-q-diff-engine--suspects-if-loaded)
 
 (defun agent-q-diff-engine-merge (review hunk)
   "Return (IS-CLEAN IS-COARSE . TEXT) for HUNK of REVIEW.

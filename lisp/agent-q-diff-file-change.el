@@ -12,9 +12,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-parts)
@@ -689,8 +686,8 @@ BUFFER, every line number in the diff is certain."
                    (seq-some (lambda (full) (string-prefix-p id full)) ids)))
          (when-let ((side (cond ((named-p old) 'old)
                                 ((named-p new) 'new))))
-           (agent-q-diff-engine-adopt engine (agent-q-diff-text-in buffer)
-                                      (eq side 'new))))))))
+           (agent-q-diff-engine-call #'agent-q-diff-module-adopt engine
+                                     (agent-q-diff-text-in buffer) (eq side 'new))))))))
 
 (defun agent-q-diff-file-change--listen (change)
   "Report edits of its target to CHANGE from now on."

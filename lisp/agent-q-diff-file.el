@@ -24,9 +24,6 @@
 ;;; Code:
 
 (require 'agent-q-diff-base)
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 
 (defun agent-q-diff-file-refuse (format &rest arguments)
   "Signal `agent-q-diff-bad-target' with a message made of FORMAT and ARGUMENTS.
@@ -112,7 +109,7 @@ this each time before a file is opened."
 (defun agent-q-diff-file-bytes (name)
   "Return the bytes of the regular file NAME as a unibyte string."
   (agent-q-diff-file-check-regular name)
-  (agent-q-diff-base-with-work-buffer
+  (with-temp-buffer
     (set-buffer-multibyte nil)
     (insert-file-contents-literally name)
     (buffer-string)))
@@ -120,7 +117,7 @@ this each time before a file is opened."
 (defun agent-q-diff-file-has-bytes-p (name bytes)
   "Return non-nil if the regular file NAME has just BYTES, a unibyte string."
   (agent-q-diff-file-check-regular name)
-  (agent-q-diff-base-with-work-buffer
+  (with-temp-buffer
     (set-buffer-multibyte nil)
     (insert-file-contents-literally name)
     (and (= (buffer-size) (length bytes))

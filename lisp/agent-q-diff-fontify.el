@@ -24,12 +24,9 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'diff-mode)
 (require 'font-lock)
-(require 'seq)
 (require 'jit-lock)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
@@ -55,16 +52,14 @@ and CODE, see `agent-q-diff-fontify--found'.")
 (defun agent-q-diff-fontify-hunks (beg end)
   "Return the hunks with text between BEG and END, as (HUNK BEG . END).
 Those that change no lines are left out."
-  (save-excursion
-    (let ((first (progn (goto-char beg) (or (agent-q-diff-buffer-hunk-before) 0))))
-      (cl-loop for hunk from first below (agent-q-diff-buffer-n-inserted)
-               for from = (agent-q-diff-buffer-position hunk)
-               while (< from end)
-               for to = (agent-q-diff-buffer-hunk-end hunk)
-               when (and (< beg to)
-                         (not (agent-q-diff-change-operation-of
-                               agent-q-diff-buffer-change hunk)))
-               collect (cons hunk (cons from to))))))
+  (cl-loop for hunk from (or (agent-q-diff-buffer-hunk-before beg) 0)
+           below (agent-q-diff-buffer-n-inserted)
+           for from = (agent-q-diff-buffer-position hunk)
+           while (< from end)
+           for to = (agent-q-diff-buffer-hunk-end hunk)
+           when (and (< beg to)
+                     (not (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk)))
+           collect (cons hunk (cons from to))))
 
 (defun agent-q-diff-fontify--lines (beg end)
   "Return the lines of the hunk from BEG to END, each (SIGN BEG . END).
@@ -101,9 +96,8 @@ is a list of its lines as strings with the faces of code, or nil."
 
 (defun agent-q-diff-fontify-mode-of (target)
   "Return the major mode for code of TARGET, a buffer or nil, or nil."
-  (when (buffer-live-p target)
-    (with-current-buffer target
-      (agent-q-diff-visit-mode-for-text major-mode))))
+  (agent-q-diff-base-with-live target
+    (agent-q-diff-visit-mode-for-text major-mode)))
 
 (defun agent-q-diff-fontify--code (hunk mode beg end)
   "Return the lines of HUNK from BEG to END with the faces of MODE."
@@ -132,8 +126,7 @@ if the target or that text is too large."
               (> (buffer-size) agent-q-diff-fontify--max-target-size))
           ""
         (save-excursion
-          (save-restriction
-            (widen)
+          (agent-q-diff-base-widened
             (let* ((end (agent-q-diff-text-position target line))
                    (beg (nth 8 (syntax-ppss end))))
               (if (and beg (< (- end beg) agent-q-diff-fontify--max-size))
@@ -143,18 +136,15 @@ if the target or that text is too large."
 (defun agent-q-diff-fontify--side (lines signs before mode)
   "Return those of LINES with one of SIGNS, as strings with the faces of MODE.
 BEFORE is text that comes before them."
-  (agent-q-diff-fontify--colored
+  (agent-q-diff-fontify-lines
    before
    (cl-loop for (sign beg . end) in lines
             when (memq sign signs) collect (buffer-substring-no-properties beg end))
    mode))
 
-(defun agent-q-diff-fontify-lines (texts mode)
-  "Return TEXTS, lines of code without line ends, with the faces of MODE."
-  (agent-q-diff-fontify--colored "" texts mode))
-
-(defun agent-q-diff-fontify--colored (before texts mode)
-  "Return TEXTS, lines that come after BEFORE, with the faces of MODE."
+(defun agent-q-diff-fontify-lines (before texts mode)
+  "Return TEXTS, lines of code without line ends, with the faces of MODE.
+BEFORE is text that comes before them."
   (with-current-buffer (agent-q-diff-fontify-buffer mode)
     (let ((inhibit-read-only t)
           (inhibit-modification-hooks nil)
@@ -242,14 +232,6 @@ That is so if it has the color of the background, or is tiny."
           (font-lock-append-text-property (+ beg at) (+ beg next) 'face face))
         (setq at next)))))
 
-(defun agent-q-diff-fontify--put-words (sign beg spans)
-  "Put a face on SPANS of the line from BEG, each (FROM . TO).
-SIGN is that of the line."
-  (pcase-dolist (`(,from . ,to) spans)
-    (font-lock-prepend-text-property
-     (+ beg from) (+ beg to) 'face
-     (if (eq sign ?+) 'agent-q-diff-word-added 'agent-q-diff-word-removed))))
-
 (defun agent-q-diff-fontify--hunk (hunk beg end from to)
   "Color the lines of HUNK that are between FROM and TO.
 HUNK is from BEG to END."
@@ -257,14 +239,15 @@ HUNK is from BEG to END."
               (at -1))
     (pcase-dolist (`(,sign ,beg . ,end) (agent-q-diff-fontify--lines beg end))
       (let ((text (pop code))
-            (words nil))
+            (is-in (and (<= from beg) (<= end to)))
+            (face (if (eq sign ?+) 'agent-q-diff-word-added 'agent-q-diff-word-removed)))
+        (when is-in
+          (agent-q-diff-fontify--put-code beg text))
         (cl-incf at)
         (while (eq at (caar spans))
-          (push (cons (nth 1 (car spans)) (nth 2 (car spans))) words)
-          (pop spans))
-        (when (and (<= from beg) (<= end to))
-          (agent-q-diff-fontify--put-code beg text)
-          (agent-q-diff-fontify--put-words sign beg words))))))
+          (pcase-let ((`(,_ ,word ,word-end) (pop spans)))
+            (when is-in
+              (font-lock-prepend-text-property (+ beg word) (+ beg word-end) 'face face))))))))
 
 (defun agent-q-diff-fontify--match (limit)
   "Color the hunks between point and LIMIT, for font lock.
@@ -331,11 +314,6 @@ PROPERTIES, a list, shows it by its number."
                                  (agent-q-diff-confusables--describe char kind)))))
           (agent-q-diff-engine-suspects (buffer-substring-no-properties beg end))))
 
-(defun agent-q-diff-confusables--show (beg end)
-  "Show the confusables from BEG to END by their numbers."
-  (pcase-dolist (`(,at . ,properties) (agent-q-diff-confusables-signs beg end))
-    (add-text-properties at (1+ at) properties)))
-
 ;;; Very long lines
 
 (defconst agent-q-diff-long-lines--limit 1000
@@ -365,37 +343,20 @@ PROPERTIES, a list, shows it by its number."
                        'face 'agent-q-diff-warning)
              'agent-q-diff-cut t)))))
 
-;;;; Commands
-
-(defvar agent-q-diff-long-lines-expand-functions nil
-  "Abnormal hook to expand something at point that is not a long line.
-Each function is called without arguments.  It returns non-nil if it has
-shown all of something at point, or has cut it off again.")
-
-(defun agent-q-diff-expand-line ()
+(defun agent-q-diff-long-lines-toggle ()
   "Show all of the long line at point, or cut it off again.
-On any other line show all lines of its hunk, or cut them off again; see
-`agent-q-diff-hunk-lines'.  If they are shown, show all of the description."
-  (interactive)
-  (cond
-   ((and (<= agent-q-diff-long-lines--limit
-             (- (line-end-position) (line-beginning-position)))
-         ;; In a folded description, it is not the line that is cut off.
-         (not (invisible-p (1- (line-end-position)))))
-    (agent-q-diff-long-lines--toggle))
-   ((run-hook-with-args-until-success 'agent-q-diff-long-lines-expand-functions))
-   (t (user-error "The line is shown whole"))))
-
-(defun agent-q-diff-long-lines--toggle ()
-  "Show all of the long line at point, or cut it off again."
-  (let ((beg (line-beginning-position)))
-    (setq agent-q-diff-long-lines--expanded
-          (if (agent-q-diff-long-lines--expanded-p)
-              (delq nil (mapcar (lambda (marker)
-                                  (unless (= beg marker) marker))
-                                agent-q-diff-long-lines--expanded))
-            (cons (copy-marker beg) agent-q-diff-long-lines--expanded)))
-    (jit-lock-refontify beg (line-end-position))))
+Return nil if that line is not long."
+  (let ((beg (line-beginning-position))
+        (end (line-end-position)))
+    (when (and (<= agent-q-diff-long-lines--limit (- end beg))
+               ;; In a folded description, it is not the line that is cut off.
+               (not (invisible-p (1- end))))
+      (setq agent-q-diff-long-lines--expanded
+            (if (agent-q-diff-long-lines--expanded-p)
+                (cl-delete beg agent-q-diff-long-lines--expanded :test #'=)
+              (cons (copy-marker beg) agent-q-diff-long-lines--expanded)))
+      (jit-lock-refontify beg end)
+      t)))
 
 ;;;; Set-up
 
@@ -408,7 +369,8 @@ This is a function for jit-lock."
       (with-silent-modifications
         (remove-text-properties beg end '(display nil help-echo nil
                                                   agent-q-diff-cut nil))
-        (agent-q-diff-confusables--show beg end)
+        (pcase-dolist (`(,at . ,properties) (agent-q-diff-confusables-signs beg end))
+          (add-text-properties at (1+ at) properties))
         (goto-char beg)
         (while (progn
                  (agent-q-diff-long-lines--cut)
@@ -474,15 +436,11 @@ lines."
   (pcase (agent-q-diff-fold--middle (agent-q-diff-buffer-position hunk)
                                     (agent-q-diff-buffer-hunk-end hunk))
     (`(,from ,to ,n-lines)
-     (let ((overlay (make-overlay from to nil t)))
-       (overlay-put overlay 'agent-q-diff-cut t)
-       (overlay-put overlay 'evaporate t)
-       (overlay-put overlay 'invisible 'agent-q-diff-cut)
-       (overlay-put overlay 'isearch-open-invisible #'agent-q-diff-fold--show)
-       (overlay-put overlay 'before-string (agent-q-diff-fold--sign n-lines))
-       (when (< from (point) to)
-         (goto-char from))
-       overlay))))
+     (when (< from (point) to)
+       (goto-char from))
+     (agent-q-diff-base-overlay from to 'agent-q-diff-cut t 'invisible 'agent-q-diff-cut
+                                'isearch-open-invisible #'agent-q-diff-fold--show
+                                'before-string (agent-q-diff-fold--sign n-lines)))))
 
 (defun agent-q-diff-fold--show (overlay)
   "Show what OVERLAY hides, and record that the hunk is to be shown whole."
@@ -491,7 +449,7 @@ lines."
     (push (copy-marker (agent-q-diff-buffer-position (agent-q-diff-buffer-hunk-here)))
           agent-q-diff-fold--expanded))
   (delete-overlay overlay)
-  (run-hooks 'agent-q-diff-buffer-folds-hook))
+  (agent-q-diff-buffer-announce-folds))
 
 (defun agent-q-diff-fold--of (hunk)
   "Return the overlay that hides the middle of HUNK, or nil."
@@ -499,25 +457,25 @@ lines."
               (overlays-in (agent-q-diff-buffer-position hunk)
                            (agent-q-diff-buffer-hunk-end hunk))))
 
-(defun agent-q-diff-fold--update ()
-  "Hide the middle of each long hunk that is not to be shown whole."
-  (save-restriction
-    (widen)
-    (remove-overlays nil nil 'agent-q-diff-cut t)
-    (when agent-q-diff-hunk-lines
-      (cl-loop with expanded = (mapcar #'marker-position agent-q-diff-fold--expanded)
-               with end = (point-max)
-               for hunk downfrom (1- (agent-q-diff-buffer-n-inserted)) to 0
-               for position = (agent-q-diff-buffer-position hunk)
-               ;; The next hunk may be in the next file, but that is only later.
-               when (and (> (- end position) agent-q-diff-hunk-lines)
-                         (not (memq position expanded)))
-               do (agent-q-diff-fold--hide hunk)
-               do (setq end position)))))
+(defun agent-q-diff-fold--update (are-new)
+  "Hide the middle of each long hunk that is not to be shown whole, if ARE-NEW."
+  (when are-new
+    (agent-q-diff-base-widened
+      (remove-overlays nil nil 'agent-q-diff-cut t)
+      (when agent-q-diff-hunk-lines
+        (cl-loop with expanded = (mapcar #'marker-position agent-q-diff-fold--expanded)
+                 with end = (point-max)
+                 for hunk downfrom (1- (agent-q-diff-buffer-n-inserted)) to 0
+                 for position = (agent-q-diff-buffer-position hunk)
+                 ;; The next hunk may be in the next file, but that is only later.
+                 when (and (> (- end position) agent-q-diff-hunk-lines)
+                           (not (memq position expanded)))
+                 do (agent-q-diff-fold--hide hunk)
+                 do (setq end position))))))
 
 ;;;; The key
 
-(defun agent-q-diff-fold--toggle ()
+(defun agent-q-diff-fold-toggle ()
   "Show all of the hunk at point if its middle is hidden, or hide it again.
 Return nil if the hunk is too short for that."
   (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
@@ -534,7 +492,7 @@ Return nil if the hunk is too short for that."
               (cl-delete (agent-q-diff-buffer-position hunk)
                          agent-q-diff-fold--expanded :test #'=))
         (prog1 (agent-q-diff-fold--hide hunk)
-          (run-hooks 'agent-q-diff-buffer-folds-hook))))))
+          (agent-q-diff-buffer-announce-folds))))))
 
 ;;;; A long description
 
@@ -583,18 +541,14 @@ Return non-nil if something was hidden."
          ;; A sign in the place of a single line would gain nothing.
          (vertical-motion 1 window)
          (when (and (< from end) (< (point) end))
-           (let ((sign (agent-q-diff-fold--sign
-                        (if (< agent-q-diff-fold--counted-characters (- end from))
-                            (count-lines from end)
-                          (count-screen-lines from end nil window))))
-                 (overlay (make-overlay from end)))
-             (overlay-put overlay 'agent-q-diff-description t)
-             (overlay-put overlay 'evaporate t)
-             (overlay-put overlay 'invisible 'agent-q-diff-cut)
-             (overlay-put overlay 'isearch-open-invisible #'delete-overlay)
-             (overlay-put overlay 'before-string
-                          (concat (if (eq ?\n (char-before from)) "" "\n") sign))
-             overlay)))))))
+           (agent-q-diff-base-overlay
+            from end 'agent-q-diff-description t 'invisible 'agent-q-diff-cut
+            'isearch-open-invisible #'delete-overlay
+            'before-string (concat (if (eq ?\n (char-before from)) "" "\n")
+                                   (agent-q-diff-fold--sign
+                                    (if (< agent-q-diff-fold--counted-characters (- end from))
+                                        (count-lines from end)
+                                      (count-screen-lines from end nil window)))))))))))
 
 (defun agent-q-diff-fold-toggle-description ()
   "Show all of a long description, or hide its rest again if point is in it.
@@ -621,10 +575,7 @@ Return nil if there is nothing to show or to hide."
 (defun agent-q-diff-fold-set-up ()
   "Hide the middle of long hunks in this buffer."
   (add-to-invisibility-spec 'agent-q-diff-cut)
-  (add-hook 'agent-q-diff-long-lines-expand-functions #'agent-q-diff-fold--toggle nil t)
-  (add-hook 'agent-q-diff-long-lines-expand-functions #'agent-q-diff-fold-toggle-description
-            90 t)
-  (add-hook 'agent-q-diff-buffer-hunks-hook #'agent-q-diff-fold--update nil t))
+  (add-hook 'agent-q-diff-buffer-shown-functions #'agent-q-diff-fold--update nil t))
 
 (provide 'agent-q-diff-fontify)
 ;;; agent-q-diff-fontify.el ends here

@@ -22,8 +22,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-tools)

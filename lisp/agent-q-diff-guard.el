@@ -35,9 +35,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'subr-x)
-(require 'seq)
 (require 'project)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)

@@ -20,9 +20,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
@@ -138,7 +135,7 @@ They are drawn again and again, but fontified once.")
                                            (< (length text) agent-q-diff-in-file--max-colored)
                                            (agent-q-diff-fontify-mode-of (current-buffer)))))
                        (with-demoted-errors "agent-q-diff: no colors: %S"
-                         (agent-q-diff-fontify-lines plain mode)))
+                         (agent-q-diff-fontify-lines "" plain mode)))
                      plain)
                  known))))
 
@@ -151,17 +148,13 @@ They are drawn again and again, but fontified once.")
     (add-face-text-property 0 (length line) 'default t line)
     line))
 
-(defun agent-q-diff-in-file--n-lines ()
-  "Return how many lines in a row are drawn: no more than fit, with some around.
-One cannot scroll in what is drawn."
-  (apply #'min agent-q-diff-in-file-lines
-         (mapcar (lambda (window) (max 5 (- (window-body-height window) 8)))
-                 (get-buffer-window-list nil nil t))))
-
 (defun agent-q-diff-in-file--string (text face)
   "Return TEXT, lines, as a string with FACE; of too many, only the first ones."
   (let* ((lines (agent-q-diff-in-file--color text))
-         (n-shown (agent-q-diff-in-file--n-lines))
+         ;; No more than fit, with some around: one cannot scroll in what is drawn.
+         (n-shown (apply #'min agent-q-diff-in-file-lines
+                         (mapcar (lambda (window) (max 5 (- (window-body-height window) 8)))
+                                 (get-buffer-window-list nil nil t))))
          (n-more (- (length lines) n-shown)))
     (concat (mapconcat (lambda (line) (agent-q-diff-in-file--line line face))
                        (if (< 1 n-more) (seq-take lines n-shown) lines)
@@ -360,8 +353,7 @@ That is (FROM . TO), by default for the lines that windows show."
                        index (car range) (cdr range)))))
       (setq agent-q-diff-in-file--range (cons (buffer-chars-modified-tick) range))
       (save-match-data
-        (save-restriction
-          (widen)
+        (agent-q-diff-base-widened
           (let ((agent-q-diff-in-file--positions
                  (cons (agent-q-diff-text-position (current-buffer) (car range))
                        (agent-q-diff-text-position (current-buffer) (1+ (cdr range))))))
@@ -385,18 +377,16 @@ After an edit, what is drawn moves with its lines until the review has followed.
   "Draw what is in WINDOW now."
   (let ((buffer (window-buffer window)))
     (run-with-timer 0 nil (lambda ()
-                            (when (buffer-live-p buffer)
-                              (with-current-buffer buffer
-                                (agent-q-diff-in-file--draw-seen)))))))
+                            (agent-q-diff-base-with-live buffer
+                              (agent-q-diff-in-file--draw-seen))))))
 
 (defun agent-q-diff-in-file--refresh (&rest _)
   "Draw the review of this diff buffer again, wherever it is drawn."
   (dolist (buffer agent-q-diff-in-file--buffers)
-    (when (buffer-live-p buffer)
-      (with-current-buffer buffer
-        ;; Its number may be another now.
-        (setq agent-q-diff-in-file--gone-to nil)
-        (agent-q-diff-in-file--draw)))))
+    (agent-q-diff-base-with-live buffer
+      ;; Its number may be another now.
+      (setq agent-q-diff-in-file--gone-to nil)
+      (agent-q-diff-in-file--draw))))
 
 ;;;; The hunk at point
 
@@ -716,10 +706,9 @@ The text of the buffer stays as it is.
           agent-q-diff-signs-is-drawn nil)
     (remove-hook 'agent-q-diff-progress-functions #'agent-q-diff-in-file--refresh t)
     (dolist (buffer buffers)
-      (when (buffer-live-p buffer)
-        (with-current-buffer buffer
-          (agent-q-diff-in-file-mode -1)
-          (agent-q-diff-in-file--give-back))))))
+      (agent-q-diff-base-with-live buffer
+        (agent-q-diff-in-file-mode -1)
+        (agent-q-diff-in-file--give-back)))))
 
 (defun agent-q-diff-in-file--review ()
   "Return the diff buffer to draw: this one, or that of a review of this file."
@@ -777,10 +766,8 @@ If TARGET is this diff buffer, that is the hunk at point."
 
 (defun agent-q-diff-in-file--end-of (review)
   "Draw REVIEW, which is ending, nowhere any more."
-  (let ((buffer (agent-q-diff-session-buffer review)))
-    (when (buffer-live-p buffer)
-      (with-current-buffer buffer
-        (agent-q-diff-in-file--leave)))))
+  (agent-q-diff-base-with-live (agent-q-diff-session-buffer review)
+    (agent-q-diff-in-file--leave)))
 
 (add-hook 'agent-q-diff-lifecycle-ending-functions #'agent-q-diff-in-file--end-of)
 

@@ -17,9 +17,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'url-util)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
@@ -712,7 +709,7 @@ Signal an error that says why if DIFF cannot be reviewed."
 (defun agent-q-diff-input--of-codex (patch)
   "Return what PATCH, a text of Codex's tool `apply_patch', proposes.
 No file is read yet."
-  (let ((files (agent-q-diff-engine-codex-files patch))
+  (let ((files (agent-q-diff-module-codex-files patch))
         (named (lambda (name) (agent-q-diff-input--named name (agent-q-diff-input--here)))))
     (agent-q-diff-input--check-sections files)
     (seq-map-indexed
@@ -743,7 +740,8 @@ The second would be for a text that the file does not have yet."
   "Return TEXT, that of file INDEX of PATCH, as it is after the patch.
 PATH is the file's name there."
   (condition-case err
-      (agent-q-diff-engine-codex-updated patch index text)
+      (agent-q-diff-engine-text
+       (agent-q-diff-engine-call #'agent-q-diff-module-codex-updated patch index text))
     (agent-q-diff-not-found
      (signal (car err) (list (format "%s: %s" (agent-q-diff-visible path)
                                      (agent-q-diff-error-text err)))))))

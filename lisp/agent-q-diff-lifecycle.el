@@ -18,9 +18,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file-change)
@@ -221,7 +218,7 @@ it only if BY-KEY is non-nil."
   (agent-q-diff-change-check-idle agent-q-diff-buffer-change)
   (when (agent-q-diff-buffer-awaited-p)
     (setq by-key nil)
-    (funcall agent-q-diff-buffer-end-function agent-q-diff-buffer-review outcome))
+    (funcall (agent-q-diff-buffer-awaited-p) agent-q-diff-buffer-review outcome))
   (when (or (zerop (recursion-depth))
             (and by-key
                  (zerop (minibuffer-depth))
@@ -346,9 +343,8 @@ unless it is a list of constructs, wrap it in one."
 (defun agent-q-diff-lifecycle-begin (review)
   "Record that REVIEW is open."
   (agent-q-diff-result-note-files review)
-  (when (buffer-live-p (agent-q-diff-session-buffer review))
-    (with-current-buffer (agent-q-diff-session-buffer review)
-      (agent-q-diff-grace-watch)))
+  (agent-q-diff-base-with-live (agent-q-diff-session-buffer review)
+    (agent-q-diff-grace-watch))
   (unless agent-q-diff-reviews-open
     (agent-q-diff-lifecycle--begin-mode-line)
     (add-hook 'kill-emacs-query-functions #'agent-q-diff-lifecycle--query-kill-emacs)
@@ -398,43 +394,38 @@ tries again.  Answer these as well, but not endlessly."
     (setf (agent-q-diff-session-outcome review) outcome
           (agent-q-diff-session-error review) err)))
 
-(defun agent-q-diff-lifecycle--keep-if-worth (review)
-  "Keep REVIEW, which is ending, if there is anything in it to show again."
-  (when (agent-q-diff-change-keep (agent-q-diff-session-change review))
-    (agent-q-diff-reviews-keep review)))
-
 (defun agent-q-diff-lifecycle-close (review)
   "Record the result of REVIEW, which has ended, and call its callback.
 The result does not change any more.  A caller in a recursive edit may be
 answered later."
-  (let ((buffer (agent-q-diff-session-buffer review)))
-    (when (buffer-live-p buffer)
-      (with-current-buffer buffer
-        (setq agent-q-diff-buffer-end-function nil)
-        (agent-q-diff-buffer-complete)
-        (agent-q-diff-signs-stop-refreshing)
-        (agent-q-diff-places-unmark)
-        (agent-q-diff-navigation-unmark)
-        (agent-q-diff-places-leave review)
-        (remove-hook 'kill-buffer-query-functions #'agent-q-diff-lifecycle-query-kill-buffer t)
-        (remove-hook 'kill-buffer-hook #'agent-q-diff-lifecycle-buffer-killed t)
-        (remove-hook 'post-command-hook #'agent-q-diff-finish-abort-at-top-level t)
-        (remove-hook 'pre-command-hook #'agent-q-diff-grace--check-selected t)))
-    (unless (agent-q-diff-session-result review)
-      (let ((agent-q-diff-call (agent-q-diff-session-call review)))
-        (agent-q-diff-lifecycle--note-lost review)
-        (with-demoted-errors "At the end of the review: %S"
-          (run-hook-with-args 'agent-q-diff-lifecycle-ending-functions review))
-        (setf (agent-q-diff-session-result review) (agent-q-diff-result-of review))
-        (unless (eq 'error (plist-get (agent-q-diff-session-result review) :status))
-          (agent-q-diff-lifecycle--keep-if-worth review))
-        (agent-q-diff-lifecycle--cease review)
-        (with-demoted-errors "The log of reviews: %S"
-          (agent-q-diff-result-record review))
-        (agent-q-diff-lifecycle--give-back review)
-        (agent-q-diff-lifecycle--say-undecided review)
-        (when (agent-q-diff-lifecycle-tell review)
-          (agent-q-diff-lifecycle--say-decided review))))))
+  (setf (agent-q-diff-session-end review) nil)
+  (agent-q-diff-base-with-live (agent-q-diff-session-buffer review)
+    (agent-q-diff-buffer-complete)
+    (agent-q-diff-signs-stop-refreshing)
+    (agent-q-diff-places-unmark)
+    (agent-q-diff-navigation-unmark)
+    (agent-q-diff-places-leave review)
+    (remove-hook 'kill-buffer-query-functions #'agent-q-diff-lifecycle-query-kill-buffer t)
+    (remove-hook 'kill-buffer-hook #'agent-q-diff-lifecycle-buffer-killed t)
+    (remove-hook 'post-command-hook #'agent-q-diff-finish-abort-at-top-level t)
+    (remove-hook 'pre-command-hook #'agent-q-diff-grace--check-selected t))
+  (unless (agent-q-diff-session-result review)
+    (let ((agent-q-diff-call (agent-q-diff-session-call review)))
+      (agent-q-diff-lifecycle--note-lost review)
+      (with-demoted-errors "At the end of the review: %S"
+        (run-hook-with-args 'agent-q-diff-lifecycle-ending-functions review))
+      (setf (agent-q-diff-session-result review) (agent-q-diff-result-of review))
+      ;; It is kept if there is anything in it to show again.
+      (when (and (not (eq 'error (plist-get (agent-q-diff-session-result review) :status)))
+                 (agent-q-diff-change-keep (agent-q-diff-session-change review)))
+        (agent-q-diff-reviews-keep review))
+      (agent-q-diff-lifecycle--cease review)
+      (with-demoted-errors "The log of reviews: %S"
+        (agent-q-diff-result-record review))
+      (agent-q-diff-lifecycle--give-back review)
+      (agent-q-diff-lifecycle--say-undecided review)
+      (when (agent-q-diff-lifecycle-tell review)
+        (agent-q-diff-lifecycle--say-decided review)))))
 
 (defun agent-q-diff-lifecycle--note-lost (review)
   "Bring REVIEW up to date with its target, and record if the file is gone.
@@ -680,7 +671,7 @@ An error in it is only shown; it does not affect the review."
 (defun agent-q-diff-lifecycle-buffer-killed ()
   "Cancel the review of the buffer that is being killed."
   (when (and (agent-q-diff-buffer-awaited-p) (not (agent-q-diff-buffer-copied-p)))
-    (funcall agent-q-diff-buffer-end-function agent-q-diff-buffer-review 'killed)))
+    (funcall (agent-q-diff-buffer-awaited-p) agent-q-diff-buffer-review 'killed)))
 
 (defconst agent-q-diff-list-buffer-name "*Agent-Q Reviews*"
   "Name of the buffer with the list of open reviews.")
@@ -768,10 +759,8 @@ PREDICATE is called with each caller and returns non-nil if it is gone.
 
 (defun agent-q-diff-lifecycle--say-abandoned (review)
   "Tell the user, also in the diff buffer, that nobody is waiting for REVIEW."
-  (let ((buffer (agent-q-diff-session-buffer review)))
-    (when (buffer-live-p buffer)
-      (with-current-buffer buffer
-        (agent-q-diff-progress-refresh))))
+  (agent-q-diff-base-with-live (agent-q-diff-session-buffer review)
+    (agent-q-diff-progress-refresh))
   (message "Nobody is waiting any more for the review of %s"
            (agent-q-diff-visible
             (abbreviate-file-name (agent-q-diff-session-path review)))))
@@ -788,9 +777,7 @@ If a command of its is being carried out, end it after that."
 (defun agent-q-diff-lifecycle--end-here (review outcome)
   "End REVIEW with OUTCOME.  The user may be typing elsewhere, and can go on there."
   (let* ((buffer (agent-q-diff-session-buffer review))
-         (end (or (and (buffer-live-p buffer)
-                       (buffer-local-value 'agent-q-diff-buffer-end-function buffer))
-                  #'agent-q-diff-lifecycle-end-unwaited)))
+         (end (or (agent-q-diff-session-end review) #'agent-q-diff-lifecycle-end-unwaited)))
     (cond
      ((eq buffer (window-buffer))
       (funcall end review outcome))

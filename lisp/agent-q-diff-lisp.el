@@ -18,7 +18,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-tools)

@@ -28,6 +28,7 @@
 (require 'agent-q-diff-commands)
 (require 'agent-q-diff-mode)
 (require 'agent-q-diff-render)
+(require 'agent-q-diff-waiting)
 (require 'agent-q-diff-grace)
 
 ;;; A review that has ended, shown again
@@ -55,9 +56,6 @@
               (eq review (buffer-local-value 'agent-q-diff-again--past buffer)))
             (buffer-list)))
 
-(defvar agent-q-diff-again-hook nil
-  "Hook run in the diff buffer of a review that is shown again.")
-
 (defun agent-q-diff-again--open (review)
   "Return a new diff buffer for REVIEW, which has ended.
 If there is an error, REVIEW is kept as it was."
@@ -80,10 +78,10 @@ If there is an error, REVIEW is kept as it was."
       (setq-local agent-q-diff-confirm-finish nil)
       (setq-local agent-q-diff-finish-when-decided nil)
       (remove-hook 'kill-buffer-query-functions #'agent-q-diff-lifecycle-query-kill-buffer t)
-      (setq agent-q-diff-again--past review
+      (setf agent-q-diff-again--past review
             agent-q-diff-buffer-is-past t
-            agent-q-diff-buffer-end-function #'agent-q-diff-again--end)
-      (run-hooks 'agent-q-diff-again-hook)
+            (agent-q-diff-session-end again) #'agent-q-diff-again--end)
+      (agent-q-diff-waiting-restore)
       (agent-q-diff-progress-update-header-line))
     buffer))
 
@@ -108,9 +106,9 @@ Note and log whether the user has applied or taken out hunks in it."
                      (plist-get (agent-q-diff-session-result review) :in-file)))
          (now (ignore-errors
                 (agent-q-diff-change-in-target (agent-q-diff-session-change again)))))
+    (setf (agent-q-diff-session-end again) nil)
     (with-current-buffer buffer
-      (setq agent-q-diff-buffer-end-function nil
-            agent-q-diff-again--past nil)
+      (setq agent-q-diff-again--past nil)
       (agent-q-diff-signs-stop-refreshing))
     (when (and now (/= now before))
       (setf (agent-q-diff-session-now-in review) now)

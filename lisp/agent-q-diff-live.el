@@ -15,8 +15,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
@@ -42,14 +40,14 @@
   "Return the live text of the file NAME, which no buffer visits.
 ATTRIBUTES are from `file-attributes'."
   (pcase-let* ((`(,bytes . ,stated)
-                (agent-q-diff-base-with-work-buffer
+                (with-temp-buffer
                   (set-buffer-multibyte nil)
                   (agent-q-diff-file-check-regular name)
                   (insert-file-contents-literally name)
                   (cons (buffer-string) (agent-q-diff-coding-stated name))))
                (`(,text . ,coding) (agent-q-diff-coding-decode name stated bytes)))
     (agent-q-diff-live--make :name name :bytes bytes
-                             :attributes (agent-q-diff-disk-attributes-among attributes)
+                             :attributes (agent-q-diff-disk-attributes name attributes)
                              :text text :coding coding)))
 
 (defun agent-q-diff-live--buffer-bytes (name text)
@@ -270,7 +268,7 @@ CHECK and the value are as for `agent-q-diff-write'."
   (let ((name (agent-q-diff-live-name live))
         (is-written nil))
     (agent-q-diff-write--check-writable name)
-    (agent-q-diff-base-with-work-buffer
+    (with-temp-buffer
       (set-buffer-multibyte nil)
       (agent-q-diff-write--insert-bytes live spans new)
       (let ((inhibit-quit t))

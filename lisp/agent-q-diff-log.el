@@ -249,7 +249,7 @@ Then somebody crashed while writing it."
       (with-file-modes #o700
         (make-directory (file-name-directory file) t)))
     (agent-q-diff-file-check-regular file)
-    (agent-q-diff-base-with-work-buffer
+    (with-temp-buffer
       (agent-q-diff-log--insert plist)
       (let* ((lock (concat file ".lock"))
              (locked (agent-q-diff-log--lock lock)))

@@ -21,9 +21,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'diff-mode)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
@@ -122,21 +119,17 @@ negative; above the first hunk, -1."
         (1+ before)
       before)))
 
-(defun agent-q-diff-navigation--hidden-p (position)
-  "Return non-nil if the hunk at POSITION is hidden.
-Hunks folded into the heading of their file are not: moving there shows them."
-  (and (invisible-p position)
-       (null (agent-q-diff-buffer-folds position (1+ position)))))
-
 (defun agent-q-diff-navigation--visible-hunk (hunk step default)
   "Return HUNK, or the next one in the direction of STEP that is not hidden.
+Hunks folded into the heading of their file are not: moving there shows them.
 If there is none, return DEFAULT."
-  (let ((n (length agent-q-diff-buffer-positions)))
-    (while (and (< -1 hunk n)
-                (agent-q-diff-navigation--hidden-p
-                 (agent-q-diff-buffer-position hunk)))
-      (cl-incf hunk step))
-    (if (< -1 hunk n) hunk default)))
+  (cl-loop for there = hunk then (+ there step)
+           while (< -1 there (length agent-q-diff-buffer-positions))
+           for position = (agent-q-diff-buffer-position there)
+           unless (and (invisible-p position)
+                       (null (agent-q-diff-buffer-folds position (1+ position))))
+           return there
+           finally return default))
 
 (defun agent-q-diff-next-conflict (&optional n)
   "Move to the Nth next hunk that is a conflict or ambiguous, and show why.
@@ -150,10 +143,13 @@ the Nth next place where that hunk may belong instead."
   "Move to the Nth next hunk that is a conflict or ambiguous, and show why."
   (let* ((change (agent-q-diff-signs-follow))
          (here (agent-q-diff-navigation--here n))
-         (conflicts (agent-q-diff-navigation--conflicts change))
-         (ahead (if (> n 0)
-                    (seq-filter (lambda (hunk) (> hunk here)) conflicts)
-                  (nreverse (seq-filter (lambda (hunk) (< hunk here)) conflicts))))
+         ;; Those that have no certain place in the target.
+         (ahead (cl-loop for hunk below (length agent-q-diff-buffer-positions)
+                         when (and (if (> n 0) (> hunk here) (< hunk here))
+                                   (agent-q-diff-engine-hunk-reason
+                                    (agent-q-diff-change-hunk change hunk)))
+                         collect hunk))
+         (ahead (if (> n 0) ahead (nreverse ahead)))
          (there (nth (1- (abs n)) ahead)))
     (if (not there)
         (message (if (> n 0)
@@ -168,12 +164,6 @@ If a place of an ambiguous hunk is shown, show the Nth previous place where
 that hunk may belong instead."
   (interactive "p")
   (agent-q-diff-next-conflict (- (or n 1))))
-
-(defun agent-q-diff-navigation--conflicts (change)
-  "Return the hunks of CHANGE that have no certain place in the target."
-  (cl-loop for hunk below (length agent-q-diff-buffer-positions)
-           when (agent-q-diff-engine-hunk-reason (agent-q-diff-change-hunk change hunk))
-           collect hunk))
 
 ;;;; From file to file
 
@@ -229,25 +219,19 @@ In a review of one file's text, move to the Nth previous hunk."
           (signal 'agent-q-diff-not-found '("this hunk does not change lines")))
         (unless (agent-q-diff-engine-hunk-offset hunk)
           (signal 'agent-q-diff-not-found (list (agent-q-diff-engine-hunk-reason hunk))))
-        (agent-q-diff-navigation--show-target (agent-q-diff-file-change-buffer
-                                               (agent-q-diff-buffer-file))
-                                              (agent-q-diff-engine-hunk-line hunk)))
+        (let ((buffer (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file)))
+              (line (agent-q-diff-engine-hunk-line hunk)))
+          (agent-q-diff-places-show-position buffer (agent-q-diff-text-position buffer line))
+          (message "Line %d of %s" (1+ line) (agent-q-diff-visible (buffer-name buffer)))))
     (user-error (signal (car err) (cdr err)))
     (error (message "No place to show: %s" (agent-q-diff-error-text err)))))
-
-(defun agent-q-diff-navigation--show-target (buffer line)
-  "Show LINE, counted from 0, of BUFFER in another window."
-  (agent-q-diff-places-show-position buffer (agent-q-diff-text-position buffer line))
-  (message "Line %d of %s" (1+ line)
-           (agent-q-diff-visible (buffer-name buffer))))
 
 ;;;; The hunk at point
 
 (defun agent-q-diff-navigation-header (hunk)
   "Return the header of HUNK, as it stands in this buffer."
   (save-excursion
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (goto-char (agent-q-diff-buffer-position hunk))
       (buffer-substring-no-properties (point) (line-end-position)))))
 
@@ -430,14 +414,6 @@ If a window shows the file already, this happens without the mode; see
     (delete-overlay agent-q-diff-navigation--overlay)
     (setq agent-q-diff-navigation--overlay nil)))
 
-(defun agent-q-diff-navigation--follows-p (target)
-  "Return non-nil if the place of the hunk at point is to be shown in TARGET.
-TARGET is a buffer, perhaps a killed one, or nil."
-  (and (buffer-live-p target)
-       (or agent-q-diff-follow-mode
-           (and agent-q-diff-follow
-                (agent-q-diff-navigation--window-of target)))))
-
 (defun agent-q-diff-navigation--window-of (target)
   "Return a window of the buffer TARGET, except the selected one, or nil.
 In that one the user may be typing."
@@ -448,9 +424,11 @@ In that one the user may be typing."
   "Show the place of the hunk at point, unless it is shown already.
 This runs after every command, so it must not signal an error."
   (let* ((file (and agent-q-diff-buffer-change (agent-q-diff-buffer-file)))
-         (now (and file
-                   (agent-q-diff-navigation--follows-p
-                    (agent-q-diff-target-buffer (agent-q-diff-file-change-target file)))
+         (target (and file
+                      (agent-q-diff-target-buffer (agent-q-diff-file-change-target file))))
+         (now (and (buffer-live-p target)
+                   (or agent-q-diff-follow-mode
+                       (and agent-q-diff-follow (agent-q-diff-navigation--window-of target)))
                    (agent-q-diff-buffer-known-p)
                    (cons (agent-q-diff-buffer-hunk-at-point)
                          (agent-q-diff-file-change-tick file)))))
@@ -467,9 +445,8 @@ Redisplay calls this, with any buffer current, so nothing is displayed yet."
   (let ((buffer (window-buffer window)))
     (run-with-timer 0 nil
                     (lambda ()
-                      (when (buffer-live-p buffer)
-                        (with-current-buffer buffer
-                          (agent-q-diff-navigation--follow)))))))
+                      (agent-q-diff-base-with-live buffer
+                        (agent-q-diff-navigation--follow))))))
 
 (defvar-local agent-q-diff-navigation--has-moved nil
   "Non-nil if point was moved in a window of the target.")
@@ -512,7 +489,7 @@ Before point is first moved in the target, its position becomes the mark."
 
 ;;; Hiding and folding hunks
 
-(defvar-local agent-q-diff-filter--functions nil
+(defvar-local agent-q-diff-filter--filters nil
   "Functions that hide hunks of this buffer; see `agent-q-diff-filter-use'.")
 
 ;;;; Overlays
@@ -520,15 +497,12 @@ Before point is first moved in the target, its position becomes the mark."
 (defun agent-q-diff-filter-hide (beg end &optional text)
   "Hide the text from BEG to END, and show TEXT, a string or nil, instead.
 This is for functions that `agent-q-diff-filter-use' was called with."
-  (let ((overlay (make-overlay beg end)))
-    (overlay-put overlay 'agent-q-diff-filter t)
-    (overlay-put overlay 'evaporate t)
-    (overlay-put overlay 'invisible 'agent-q-diff)
-    (overlay-put overlay 'after-string text)))
+  (agent-q-diff-base-overlay beg end 'agent-q-diff-filter t 'invisible 'agent-q-diff
+                             'after-string text))
 
 (defun agent-q-diff-filter-hidden-p (hunk)
   "Return non-nil if a filter hides the lines of HUNK."
-  (and agent-q-diff-filter--functions
+  (and agent-q-diff-filter--filters
        (let ((end (save-excursion
                     (goto-char (agent-q-diff-buffer-position hunk))
                     (line-end-position))))
@@ -537,19 +511,14 @@ This is for functions that `agent-q-diff-filter-use' was called with."
                           (overlay-get overlay 'invisible)))
                    (overlays-in end (1+ end))))))
 
-(defun agent-q-diff-filter--unhide ()
-  "Show everything that the filters hid in this buffer."
-  (remove-overlays nil nil 'agent-q-diff-filter t))
-
 (defun agent-q-diff-filter-update (&rest _)
   "Hide what the filters that are on hide, and show everything else."
-  (save-restriction
-    (widen)
-    (agent-q-diff-filter--unhide)
+  (agent-q-diff-base-widened
+    (remove-overlays nil nil 'agent-q-diff-filter t)
     (unless (agent-q-diff-buffer-ended-p)
       (agent-q-diff-buffer-current-change)
-      (mapc #'funcall agent-q-diff-filter--functions))
-    (run-hooks 'agent-q-diff-buffer-folds-hook)))
+      (mapc #'funcall agent-q-diff-filter--filters))
+    (agent-q-diff-buffer-announce-folds)))
 
 (defun agent-q-diff-filter--hide-decided ()
   "Hide the decided hunks, adjacent ones together."
@@ -580,10 +549,10 @@ This is for functions that `agent-q-diff-filter-use' was called with."
 It is called now, and whenever hunks may have been decided, with no arguments;
 it hides by `agent-q-diff-filter-hide'."
   (agent-q-diff-filter--can-hide)
-  (cl-callf2 remq function agent-q-diff-filter--functions)
+  (cl-callf2 remq function agent-q-diff-filter--filters)
   (when is-on
-    (push function agent-q-diff-filter--functions))
-  (if agent-q-diff-filter--functions
+    (push function agent-q-diff-filter--filters))
+  (if agent-q-diff-filter--filters
       (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-filter-update 90 t)
     (remove-hook 'agent-q-diff-progress-functions #'agent-q-diff-filter-update t))
   (agent-q-diff-filter-update))
@@ -609,32 +578,25 @@ it hides by `agent-q-diff-filter-hide'."
 (defun agent-q-diff-filter--fold-hunk (hunk)
   "Fold HUNK into its header, unless it is folded."
   (unless (agent-q-diff-filter--folded hunk)
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (save-excursion
         (goto-char (agent-q-diff-buffer-position hunk))
         (let* ((beg (line-end-position))
                (end (1- (agent-q-diff-buffer-hunk-end hunk)))
-               (overlay (make-overlay beg end)))
-          (overlay-put overlay 'agent-q-diff-folded t)
-          (overlay-put overlay 'evaporate t)
-          (overlay-put overlay 'invisible 'agent-q-diff)
-          (overlay-put overlay 'isearch-open-invisible #'agent-q-diff-filter--open-hunk)
-          (overlay-put overlay 'after-string
-                       (propertize (concat " …" (agent-q-diff-filter--n-annotations beg end))
-                                   'face 'agent-q-diff-pending)))))))
-
-(defun agent-q-diff-filter--n-annotations (beg end)
-  "Return words on how many annotations of lines from BEG to END are hidden."
-  (let ((n (length (agent-q-diff-annotations-between beg end))))
-    (if (zerop n)
-        ""
-      (format (ngettext " %d note" " %d notes" n) n))))
+               (n-notes (length (agent-q-diff-annotations-between beg end))))
+          (agent-q-diff-base-overlay
+           beg end 'agent-q-diff-folded t 'invisible 'agent-q-diff
+           'isearch-open-invisible #'agent-q-diff-filter--open-hunk
+           'after-string (propertize
+                          (if (zerop n-notes)
+                              " …"
+                            (format (ngettext " … %d note" " … %d notes" n-notes) n-notes))
+                          'face 'agent-q-diff-pending)))))))
 
 (defun agent-q-diff-filter--open-hunk (overlay)
   "Show the hunk that OVERLAY hides."
   (delete-overlay overlay)
-  (run-hooks 'agent-q-diff-buffer-folds-hook))
+  (agent-q-diff-buffer-announce-folds))
 
 (defun agent-q-diff-filter--know-hunks ()
   "Find the hunks of this buffer, unless they are known, to fold them."
@@ -645,23 +607,18 @@ it hides by `agent-q-diff-filter-hide'."
 
 (defun agent-q-diff-filter--fold-file (index)
   "Fold the hunks of file INDEX into its heading."
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (save-excursion
       (goto-char (aref agent-q-diff-buffer-headings index))
       ;; The line break after the heading stays, so that what the heading
       ;; shows at its end does.
-      (let ((hunks (make-overlay (line-beginning-position 2)
-                                 (agent-q-diff-buffer-section-end index)))
-            (heading (make-overlay (point) (line-end-position))))
-        (overlay-put hunks 'invisible 'agent-q-diff)
-        (overlay-put hunks 'isearch-open-invisible #'agent-q-diff-filter--open-file)
-        (overlay-put heading 'priority 1)
-        (overlay-put heading 'after-string
-                     (propertize " …" 'face 'agent-q-diff-pending))
-        (dolist (overlay (list hunks heading))
-          (overlay-put overlay 'agent-q-diff-folded-file t)
-          (overlay-put overlay 'evaporate t))))))
+      (agent-q-diff-base-overlay
+       (line-beginning-position 2) (agent-q-diff-buffer-section-end index)
+       'agent-q-diff-folded-file t 'invisible 'agent-q-diff
+       'isearch-open-invisible #'agent-q-diff-filter--open-file)
+      (agent-q-diff-base-overlay
+       (point) (line-end-position) 'agent-q-diff-folded-file t 'priority 1
+       'after-string (propertize " …" 'face 'agent-q-diff-pending)))))
 
 (defun agent-q-diff-filter--open-file (overlay)
   "Show the hunks that OVERLAY hides."
@@ -696,7 +653,7 @@ that, and elsewhere above the first hunk with all hunks."
       (agent-q-diff-buffer-goto-hunk hunk))
      (t (agent-q-diff-buffer-goto-hunk hunk)
         (agent-q-diff-filter--fold-hunk hunk)))
-    (run-hooks 'agent-q-diff-buffer-folds-hook)))
+    (agent-q-diff-buffer-announce-folds)))
 
 (defun agent-q-diff-fold-all-hunks ()
   "Fold all hunks into their headers; if any is folded, show them all.
@@ -706,7 +663,7 @@ If there are several files, fold them into their headings."
   (if agent-q-diff-buffer-headings
       (agent-q-diff-filter--toggle-all-files)
     (agent-q-diff-filter--toggle-all-hunks))
-  (run-hooks 'agent-q-diff-buffer-folds-hook))
+  (agent-q-diff-buffer-announce-folds))
 
 (defun agent-q-diff-filter--toggle-all-hunks ()
   "Fold all hunks into their headers; if any is folded, show them all."
@@ -788,18 +745,17 @@ if there is none."
 
 (defun agent-q-diff-in-view--visit (buffer)
   "Visit the files whose sections are in a window of BUFFER."
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (setq agent-q-diff-in-view--timer nil)
-      (cond
-       ((agent-q-diff-buffer-ended-p))
-       (agent-q-diff-change-in-progress
-        (agent-q-diff-in-view--visit-after agent-q-diff-change-retry-seconds))
-       (t
-        (dolist (window (get-buffer-window-list buffer nil t))
-          (dolist (index (agent-q-diff-in-view--put-off (window-start window)
-                                                        (window-end window t)))
-            (agent-q-diff-in-view--visit-file index))))))))
+  (agent-q-diff-base-with-live buffer
+    (setq agent-q-diff-in-view--timer nil)
+    (cond
+     ((agent-q-diff-buffer-ended-p))
+     (agent-q-diff-change-in-progress
+      (agent-q-diff-in-view--visit-after agent-q-diff-change-retry-seconds))
+     (t
+      (dolist (window (get-buffer-window-list buffer nil t))
+        (dolist (index (agent-q-diff-in-view--put-off (window-start window)
+                                                      (window-end window t)))
+          (agent-q-diff-in-view--visit-file index)))))))
 
 (defun agent-q-diff-in-view--visit-file (index)
   "Visit the file with INDEX, and show how its hunks stand then.

@@ -17,7 +17,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
@@ -397,9 +396,8 @@ If that was selected, select the diff."
   (let ((buffer (get-buffer agent-q-diff-outcome--buffer-name))
         (diff (agent-q-diff-outcome--diff)))
     (remove-hook 'agent-q-diff-session-changed-hook #'agent-q-diff-outcome--update-soon)
-    (when (buffer-live-p diff)
-      (with-current-buffer diff
-        (remove-hook 'post-command-hook #'agent-q-diff-outcome--follow t)))
+    (agent-q-diff-base-with-live diff
+      (remove-hook 'post-command-hook #'agent-q-diff-outcome--follow t))
     (when buffer
       (if (eq buffer (window-buffer))
           (let ((window (and (buffer-live-p diff) (get-buffer-window diff))))

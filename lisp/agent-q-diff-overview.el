@@ -15,14 +15,10 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
-(require 'agent-q-diff-decide)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
@@ -70,17 +66,17 @@ It is matched against the name below the root of the project."
 
 (defun agent-q-diff-overview--group-item (group)
   "Return the item for GROUP."
-  (agent-q-diff-overview--item
-   :key (list (agent-q-diff-alike-kind group) (agent-q-diff-alike-before group)
-              (agent-q-diff-alike-after group)
-              (and (eq 'moved (agent-q-diff-alike-kind group))
-                   (mapcar #'agent-q-diff-alike-place-line (agent-q-diff-alike-places group))))
-   :words (if (eq 'moved (agent-q-diff-alike-kind group))
-              (agent-q-diff-alike-words group)
-            (format "%s: %s" (agent-q-diff-alike-where-words group)
-                    (agent-q-diff-alike-words group)))
-   :hunks (agent-q-diff-alike-hunks group)
-   :group group))
+  (let ((kind (agent-q-diff-alike-kind group))
+        (words (agent-q-diff-alike-words group)))
+    (agent-q-diff-overview--item
+     :key (list kind (agent-q-diff-alike-before group) (agent-q-diff-alike-after group)
+                (and (eq 'moved kind)
+                     (mapcar #'agent-q-diff-alike-place-line (agent-q-diff-alike-places group))))
+     :words (if (eq 'moved kind)
+                words
+              (format "%s: %s" (agent-q-diff-alike-where-words group) words))
+     :hunks (agent-q-diff-alike-hunks group)
+     :group group)))
 
 (defconst agent-q-diff-overview--least-alike 3
   "Number of places from which on a change is listed.")
@@ -145,14 +141,8 @@ ITEM stands for all files of the class, and ITEMS for each."
              collect (cons (agent-q-diff-overview--item
                             :key class
                             :words (format (ngettext one many (length items)) (length items))
-                            :counts (mapcan (lambda (item)
-                                              (copy-sequence
-                                               (agent-q-diff-overview-item-counts item)))
-                                            items)
-                            :hunks (mapcan (lambda (item)
-                                             (copy-sequence
-                                              (agent-q-diff-overview-item-hunks item)))
-                                           items))
+                            :counts (seq-mapcat #'agent-q-diff-overview-item-counts items)
+                            :hunks (seq-mapcat #'agent-q-diff-overview-item-hunks items))
                            items))))
 
 (defun agent-q-diff-overview--hunk-item (hunk)
@@ -168,15 +158,12 @@ ITEM stands for all files of the class, and ITEMS for each."
   "Return words for how far ITEM is decided."
   (let* ((marks (mapcar (lambda (hunk) (aref agent-q-diff-buffer-marks hunk))
                         (agent-q-diff-overview-item-hunks item)))
-         (total (length marks))
-         (count (lambda (mark) (seq-count (apply-partially #'eq mark) marks)))
-         (applied (funcall count 'applied))
-         (rejected (funcall count 'rejected)))
-    (string-join
-     (append (agent-q-diff-buffer-decided-words applied rejected)
-             (and (< (+ applied rejected) total)
-                  (list (format "%d pending" (- total applied rejected)))))
-     ", ")))
+         (applied (seq-count (apply-partially #'eq 'applied) marks))
+         (rejected (seq-count (apply-partially #'eq 'rejected) marks))
+         (pending (- (length marks) applied rejected)))
+    (string-join (append (agent-q-diff-buffer-decided-words applied rejected)
+                         (and (< 0 pending) (list (format "%d pending" pending))))
+                 ", ")))
 
 ;;;; The summary above a diff
 
@@ -277,7 +264,7 @@ nil."
     (append
      (and groups (cons '("Equal changes" nil nil)
                        (mapcar (lambda (item) (funcall row item "  ")) groups)))
-     (if (agent-q-diff-buffer-headings-p)
+     (if agent-q-diff-buffer-headings
          (mapcan (pcase-lambda (`(,class . ,items))
                    (cons (funcall row class "")
                          (mapcar (lambda (item) (funcall row item "  ")) items)))
@@ -369,10 +356,8 @@ nil."
 
 (defun agent-q-diff-overview--close-of (review)
   "Close the overview of REVIEW, which is ending, if it has one."
-  (let ((buffer (agent-q-diff-session-buffer review)))
-    (when (buffer-live-p buffer)
-      (with-current-buffer buffer
-        (agent-q-diff-overview--close-mine)))))
+  (agent-q-diff-base-with-live (agent-q-diff-session-buffer review)
+    (agent-q-diff-overview--close-mine)))
 
 (add-hook 'agent-q-diff-lifecycle-ending-functions #'agent-q-diff-overview--close-of)
 
@@ -457,9 +442,9 @@ Then bring the overview up to date."
   "Go to what the item at point is about, in the diff.
 That is its first hunk that is pending, or the heading of a file."
   (interactive)
-  (let ((item (agent-q-diff-overview--item-here))
-        (diff agent-q-diff-overview--diff))
-    (pop-to-buffer diff '((display-buffer-reuse-window display-buffer-use-some-window)))
+  (let ((item (agent-q-diff-overview--item-here)))
+    (pop-to-buffer agent-q-diff-overview--diff
+                   '((display-buffer-reuse-window display-buffer-use-some-window)))
     (if-let ((file (agent-q-diff-overview-item-file item)))
         (progn
           (widen)

@@ -325,7 +325,7 @@ alist has text, which the tool is to leave."
          (name (agent-q-diff-request-name request)))
     (setf (agent-q-diff-own-tool-file-name file) name
           (agent-q-diff-own-tool-file-check file) (agent-q-diff-request-check request))
-    (agent-q-diff-own-agent-note-choice root (agent-q-diff-call-agent agent-q-diff-call))
+    (agent-q-diff-pending-note-choice root (agent-q-diff-call-agent agent-q-diff-call))
     (agent-q-diff-own-tool--note edit (agent-q-diff-request-notes request))
     (let ((by (agent-q-diff-own-tool--allowance edit (list request)))
           (why (agent-q-diff-own-tool--why-emacs edit)))
@@ -421,8 +421,8 @@ before."
   (let* ((default-directory (agent-q-diff-guard-root))
          (edit (agent-q-diff-own-tool--edit-of arguments '("diff")))
          (agent-q-diff-call (agent-q-diff-own-tool-edit-call edit)))
-    (agent-q-diff-own-agent-note-choice default-directory
-                                        (agent-q-diff-call-agent agent-q-diff-call))
+    (agent-q-diff-pending-note-choice default-directory
+                                      (agent-q-diff-call-agent agent-q-diff-call))
     (condition-case err
         (agent-q-diff-own-tool--decide-patch edit answer)
       (agent-q-diff-error

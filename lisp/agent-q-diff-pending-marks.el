@@ -16,10 +16,7 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'diff-mode)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
@@ -50,7 +47,7 @@ there is one run without lines, of KIND nil; if it is no text file now, none."
   "Return which lines differ by DIFF, a unified diff of one file.
 The value is as from `agent-q-diff-pending-marks--runs'."
   (let ((runs '()))
-    (agent-q-diff-base-with-work-buffer
+    (with-temp-buffer
       (insert diff)
       (goto-char (point-min))
       (while (re-search-forward "^@@ -[0-9,]+ \\+\\([0-9]+\\)\\(,0\\)?" nil t)
@@ -98,8 +95,7 @@ TEXTS is the folder of its text."
   (equal (agent-q-diff-pending-decoded
           (agent-q-diff-pending-bytes texts (agent-q-diff-pending-file-new-text file))
           buffer-file-name)
-         (save-restriction
-           (widen)
+         (agent-q-diff-base-widened
            (buffer-substring-no-properties (point-min) (point-max)))))
 
 (defun agent-q-diff-pending-marks--update (root texts file)
@@ -125,8 +121,7 @@ another text, such as one with unsaved edits, they stay where they have moved."
   "Return markers where hunks begin in this buffer, from top to bottom.
 RUNS is as from `agent-q-diff-pending-marks--runs'."
   (let ((line 0))
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (save-excursion
         (goto-char (point-min))
         (cl-loop for (first _ _ is-first) in runs
@@ -141,8 +136,7 @@ RUNS is as from `agent-q-diff-pending-marks--runs'."
     (set-marker stop nil))
   (setq agent-q-diff-pending-marks--stops nil
         agent-q-diff-pending-marks--source nil)
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (remove-overlays (point-min) (point-max) 'agent-q-diff-pending-mark t))
   (when (eq next-error-function #'agent-q-diff-pending-marks-next-error)
     (kill-local-variable 'next-error-function)))
@@ -187,8 +181,7 @@ RUNS is as from `agent-q-diff-pending-marks--runs'."
   (let ((is-much (< agent-q-diff-pending-marks--n-most
                     (apply #'+ (mapcar #'cadr runs))))
         (line 0))
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (save-excursion
         (goto-char (point-min))
         (pcase-dolist (`(,first ,n ,kind ,_) runs)

@@ -15,13 +15,11 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-text)
+(require 'agent-q-diff-guard)
 (require 'agent-q-diff-reviewed)
 
 ;;;; Options
@@ -33,6 +31,71 @@ of agents are known, or with Magit in this Emacs.  What you take out of the
 index stays reviewed."
   :group 'agent-q-diff-review
   :type 'boolean)
+
+;;;; Before or after
+
+(defcustom agent-q-diff-decide-when nil
+  "When you decide about the edits that agents make with their own tools.
+The value is an alist from names of agents to these symbols:
+
+`before'  Before each edit, which is made only as you decide.  That is so for
+          an agent that is not in the alist.
+`after'   After the edits: they are made without a question, and are pending
+          until you call `agent-q-diff-review-changes'.
+`client'  As in the agent's own mode: `after' while it accepts edits by itself,
+          as Claude Code does in its mode acceptEdits, and otherwise `before'.
+
+A name is what the log and the header line call the agent, or the first word
+of that, such as \"claude\" for Claude Code; case does not matter.  The name t
+stands for all other agents.
+
+With `after' as well, you are asked before an edit of a protected file, of one
+outside the project, of one with unsaved edits in Emacs, and of one that would
+not be pending once it is made, for example because git ignores it, or because
+no turn of the agent is known; the review says why.  What
+`agent-q-diff-tools-policy' denies or has reviewed is not made without asking.
+
+While no Emacs runs, no edit is made, except with `after' in a project where
+that was recorded: when Emacs decided about an edit of that agent, or looked at
+the project.  There, no edit of a protected file is made."
+  :type '(alist :key-type (choice (string :tag "Agent")
+                                  (const :tag "All other agents" t))
+                :value-type (choice (const :tag "Before each edit" before)
+                                    (const :tag "After the edits" after)
+                                    (const :tag "As in the agent's own mode" client)))
+  :group 'agent-q-diff-agents)
+
+(defun agent-q-diff-pending-choice (agent)
+  "Return what `agent-q-diff-decide-when' has for AGENT, a name or nil."
+  (pcase (cdr (or (seq-find (pcase-lambda (`(,name . ,_))
+                              (and (stringp name)
+                                   (agent-q-diff-base-agent-p name agent)))
+                            agent-q-diff-decide-when)
+                  (assq t agent-q-diff-decide-when)))
+    ('nil 'before)
+    ((and choice (or 'before 'after 'client)) choice)
+    (choice (agent-q-diff-base-refuse "agent-q-diff-decide-when has %S; it must be %s"
+                                      choice "before, after or client"))))
+
+(defun agent-q-diff-pending-note-choice (directory agent)
+  "Record in the project of DIRECTORY whether edits of AGENT pass without Emacs.
+What cannot be recorded does not pass then."
+  (when agent
+    (ignore-error agent-q-diff-error
+      (agent-q-diff-engine-call
+       #'agent-q-diff-module-let-pass directory agent
+       (if (and (eq 'after (agent-q-diff-pending-choice agent))
+                ;; A function cannot be asked then.
+                (memq agent-q-diff-tools-policy '(ask allow)))
+           (apply #'append agent-q-diff-protected-denied
+                  (mapcar #'cdr agent-q-diff-protected-asked))
+         t)))))
+
+(defun agent-q-diff-pending--note-choices (directory)
+  "Record in the project of DIRECTORY what is chosen now of what is recorded there."
+  (dolist (agent (ignore-error agent-q-diff-error
+                   (agent-q-diff-engine-call #'agent-q-diff-module-passing directory)))
+    (agent-q-diff-pending-note-choice directory agent)))
 
 ;;;; What is pending
 
@@ -56,9 +119,6 @@ Those that files had before they were renamed are among them."
                             (agent-q-diff-pending-file-from file))))
           files))
 
-(defvar agent-q-diff-pending-look-functions nil
-  "Abnormal hook called with a directory before its project is looked at.")
-
 (defun agent-q-diff-pending-look (directory &optional by turn)
   "Return what is pending in the project of DIRECTORY.
 That is (ROOT TEXTS FILES LEFT-OUT).  See `agent-q-diff-module-pending', also
@@ -68,7 +128,7 @@ TURN is the number of a turn, FILES are those in which its agent has written."
   (agent-q-diff-file-clean-up)
   (agent-q-diff-engine-call #'agent-q-diff-module-keep-staged
                              (expand-file-name directory) agent-q-diff-staged-is-reviewed)
-  (run-hook-with-args 'agent-q-diff-pending-look-functions (expand-file-name directory))
+  (agent-q-diff-pending--note-choices (expand-file-name directory))
   (pcase-let ((`[,root ,texts ,files ,left-out ,turns]
                (agent-q-diff-engine-call #'agent-q-diff-module-pending
                                           (expand-file-name directory) by)))

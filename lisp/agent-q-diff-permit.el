@@ -16,9 +16,6 @@
 
 ;;; Code:
 
-(require 'seq)
-(require 'cl-lib)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-views)
 (require 'agent-q-diff-transcript)
@@ -86,32 +83,6 @@
 
 ;;;; Options
 
-(defcustom agent-q-diff-tools-policy 'ask
-  "What to do when an agent calls a tool that edits.
-The value is one of these symbols, or a function that is called with the
-name of the tool, the absolute name of the file and the arguments, an
-alist, and returns one of them:
-
-`ask'     Ask the user, unless the user has granted it for the session.
-`allow'   Make the edit; it is shown and logged.
-`deny'    Do not make it, and tell the agent so.
-`review'  Open the full review of the hunks.
-
-Only `deny' counts for `propose_file_edit', which is a review anyway.
-For an edit that an agent makes with its own tool, the name is that tool's,
-such as \"Edit\", and `ask' opens the full review.
-This decides about a call of a tool; `agent-q-diff-policy-rules' decides single
-hunks once there is a review.
-Unless it is `deny', the user is asked before a protected file is edited,
-and a large edit by `edit_file' is reviewed; see
-`agent-q-diff-tools-review-lines'."
-  :type '(choice (const :tag "Ask" ask)
-                 (const :tag "Allow" allow)
-                 (const :tag "Deny" deny)
-                 (const :tag "Review" review)
-                 function)
-  :group 'agent-q-diff-agents)
-
 (defcustom agent-q-diff-permission-function #'agent-q-diff-permit-ask
   "Function that asks the user for permission.
 It is called with an `agent-q-diff-request' and returns `once', `session',
@@ -155,9 +126,8 @@ question, or each other, sooner than this are ignored."
                             (agent-q-diff-request-name request)
                             (agent-q-diff-request-arguments request)))))
     (unless (memq answer '(ask allow deny review))
-      (signal 'agent-q-diff-bad-arguments
-              (list (format "agent-q-diff-tools-policy gave %S; it must be %s"
-                            answer "ask, allow, deny or review"))))
+      (agent-q-diff-base-refuse "agent-q-diff-tools-policy gave %S; it must be %s"
+                                answer "ask, allow, deny or review"))
     answer))
 
 ;;;; Open questions
@@ -243,9 +213,7 @@ Signal `agent-q-diff-no-user' if nobody can be asked, and
     ('review (list 'review 'user))
     ('deny (list 'deny 'user))
     (`(deny . ,reason) (cons 'deny (cons 'user reason)))
-    (answer (signal 'agent-q-diff-bad-arguments
-                    (list (format "agent-q-diff-permission-function gave %S"
-                                  answer))))))
+    (answer (agent-q-diff-base-refuse "agent-q-diff-permission-function gave %S" answer))))
 
 ;;;; Asking
 

@@ -17,9 +17,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-guard)
@@ -83,8 +80,7 @@ tool, by `agent-q-diff-tools-policy'."
       ((and `(,(or 'white-space `(,(or 'files 'agent) . ,(pred stringp))) . ,action)
             (guard (pcase action
                      ((or 'keep 'ask `(reject . ,(pred stringp))) t)))))
-      (_ (signal 'agent-q-diff-bad-arguments
-                 (list (format "agent-q-diff-policy-rules has %S, which is no rule" rule)))))))
+      (_ (agent-q-diff-base-refuse "agent-q-diff-policy-rules has %S, which is no rule" rule)))))
 
 (defun agent-q-diff-policy--root (review)
   "Return the root of the project of REVIEW."
@@ -138,25 +134,22 @@ BLANK are the hunks that change only white space."
                   (`(agent . ,name) (agent-q-diff-policy--by-p name review hunk))))
               agent-q-diff-policy-rules)))
 
-(defvar agent-q-diff-policy-noted-functions nil
-  "Functions that tell whether the user has noted something on a hunk.
-Each is called with the change and the index of the hunk.")
-
-(defun agent-q-diff-policy--left-p (change hunk)
-  "Return non-nil if HUNK of CHANGE is pending, and the user noted nothing on it."
+(defun agent-q-diff-policy--left-p (change hunk is-noted)
+  "Return non-nil if HUNK of CHANGE is pending, and the user noted nothing on it.
+IS-NOTED is as for `agent-q-diff-policy-apply'."
   (let ((snapshot (agent-q-diff-change-hunk change hunk))
         (written (agent-q-diff-change-written change)))
     (not (or (agent-q-diff-engine-hunk-mark snapshot)
              (alist-get hunk (agent-q-diff-change-comments change))
-             (run-hook-with-args-until-success 'agent-q-diff-policy-noted-functions change hunk)
+             (and is-noted (funcall is-noted change hunk))
              (and written
                   (or (memq 'user (agent-q-diff-change-hunk-authors change hunk))
                       (memql (agent-q-diff-engine-hunk-id snapshot)
                              (agent-q-diff-written-waiting written))))))))
 
-(defun agent-q-diff-policy--meant (review)
+(defun agent-q-diff-policy--meant (review is-noted)
   "Return (ID . RULE) of each hunk of REVIEW that a rule decides.
-ID is that of the hunk."
+ID is that of the hunk.  IS-NOTED is as for `agent-q-diff-policy-apply'."
   (let* ((change (agent-q-diff-session-change review))
          (blank (agent-q-diff-change-white-space-hunks change))
          (root (agent-q-diff-policy--root review))
@@ -169,7 +162,7 @@ ID is that of the hunk."
                for rule = (agent-q-diff-policy--rule review root hunk blank)
                when (and rule
                          (not (eq 'ask (cdr rule)))
-                         (agent-q-diff-policy--left-p change hunk)
+                         (agent-q-diff-policy--left-p change hunk is-noted)
                          (not (barred-p (agent-q-diff-change-file-of change hunk))))
                collect (cons (agent-q-diff-engine-hunk-id
                               (agent-q-diff-change-hunk change hunk))
@@ -177,11 +170,13 @@ ID is that of the hunk."
 
 ;;;; Deciding
 
-(defun agent-q-diff-policy-apply (review)
+(defun agent-q-diff-policy-apply (review &optional is-noted)
   "Decide those hunks of REVIEW, which has just begun, that rules are for.
 If nothing is left to decide in a review before the write, end it.  A review of
 what differs from a commit is left to the user, and so is one that the user
-asked for, unless that is of what was written already."
+asked for, unless that is of what was written already.  A hunk of which the user
+has noted something is left, too: one with a comment, one that waits, and one
+for which IS-NOTED, a function called with the change and the hunk, says so."
   (let* ((change (agent-q-diff-session-change review))
          (written (agent-q-diff-change-written change)))
     (when (and agent-q-diff-policy-rules
@@ -193,7 +188,7 @@ asked for, unless that is of what was written already."
           (progn
             (agent-q-diff-policy--check)
             (with-current-buffer (agent-q-diff-session-buffer review)
-              (when-let ((meant (agent-q-diff-policy--meant review)))
+              (when-let ((meant (agent-q-diff-policy--meant review is-noted)))
                 (agent-q-diff-policy--decide review meant))))
         (error
          (agent-q-diff-base-warn

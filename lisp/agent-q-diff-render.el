@@ -11,9 +11,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'diff-mode)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
@@ -224,11 +221,8 @@ it must not begin another line."
   "Hide the lines from BEG to END, which name the file twice.
 The header line names it.  The lines stay in the text, for the commands of
 `diff-mode' and for whoever copies the diff."
-  (let ((overlay (make-overlay beg end nil t)))
-    (overlay-put overlay 'agent-q-diff-names t)
-    (overlay-put overlay 'evaporate t)
-    (overlay-put overlay 'invisible t)
-    (overlay-put overlay 'isearch-open-invisible #'delete-overlay)))
+  (agent-q-diff-base-overlay beg end 'agent-q-diff-names t 'invisible t
+                             'isearch-open-invisible #'delete-overlay))
 
 (defun agent-q-diff-render--take-over-marks (change)
   "Take over the states of hunks of CHANGE that are decided already, if any."
@@ -246,7 +240,6 @@ The header line names it.  The lines stay in the text, for the commands of
         agent-q-diff-buffer-positions nil
         agent-q-diff-buffer-rest nil
         agent-q-diff-buffer-headings nil
-        agent-q-diff-buffer-end-function nil
         agent-q-diff-buffer-parsed-tick nil
         agent-q-diff-buffer-is-made nil
         agent-q-diff-buffer-is-past nil
@@ -301,9 +294,9 @@ only known there, as the keys say here."
 (defun agent-q-diff-render--make-copy-plain ()
   "Make a copy of a diff buffer plain if no hook did that when it was made.
 The command that is to run says where the review is."
-  (let ((is-own (agent-q-diff-mode-own-command-p this-command)))
+  (unless (eq agent-q-diff-buffer-home (current-buffer))
     (agent-q-diff-render--make-plain)
-    (when is-own
+    (when (agent-q-diff-mode-own-command-p this-command)
       (setq this-command #'agent-q-diff-render--say-where))))
 
 (defun agent-q-diff-render--has-hook-p (mode)
@@ -358,7 +351,7 @@ for the header."
       (agent-q-diff-current-appear window))
     (add-hook 'clone-indirect-buffer-hook #'agent-q-diff-render--make-plain nil t)
     (add-hook 'clone-buffer-hook #'agent-q-diff-render--make-plain nil t)
-    (setq agent-q-diff-mode-copied-function #'agent-q-diff-render--make-copy-plain)
+    (add-hook 'pre-command-hook #'agent-q-diff-render--make-copy-plain nil t)
     (add-hook 'kill-buffer-query-functions #'agent-q-diff-lifecycle-query-kill-buffer nil t)
     (add-hook 'kill-buffer-hook #'agent-q-diff-lifecycle-buffer-killed nil t)
     ;; Last, since this may kill the buffer.

@@ -21,7 +21,6 @@
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-lifecycle)
-(require 'agent-q-diff-policy)
 (require 'agent-q-diff-reviewed)
 (require 'agent-q-diff-pending)
 
@@ -205,8 +204,6 @@ counted from 0."
                              (and (< line (+ start n))
                                   (< start (+ line (agent-q-diff-comment-n one))))))))
                 comments))))
-
-(add-hook 'agent-q-diff-policy-noted-functions #'agent-q-diff-round-commented-p)
 
 ;;;; What was rejected before
 

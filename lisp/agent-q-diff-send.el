@@ -27,9 +27,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-guard)
 (require 'agent-q-diff-reviewed)
@@ -402,8 +399,7 @@ says what was done.  If that fails, copy TEXT to the kill ring and signal a
           (unless (buffer-live-p buffer)
             (user-error "There is no such buffer"))
           (with-current-buffer buffer
-            (save-restriction
-              (widen)
+            (agent-q-diff-base-widened
               (agent-q-diff-send--put clean))))
       ((error quit)
        (user-error "Failed to put the message into %s (%s); it is in %s"

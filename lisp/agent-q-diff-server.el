@@ -73,12 +73,8 @@
 
 ;;; Code:
 
-(require 'seq)
-(require 'subr-x)
-(require 'cl-lib)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-message)
-(require 'agent-q-diff-log)
 (require 'agent-q-diff-tools)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
@@ -88,7 +84,6 @@
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-reviewed)
 (require 'agent-q-diff-changes)
-(require 'agent-q-diff-turns)
 (require 'agent-q-diff-turns)
 (require 'agent-q-diff-own-tool)
 (require 'agent-q-diff-own-agent)
@@ -155,11 +150,6 @@ sent."
       (agent-q-diff-server--send-more client)
       (when (process-live-p client)
         (agent-q-diff-server--look-later client 0)))))
-
-(defun agent-q-diff-server--unsent-p (client)
-  "Return non-nil if the answer to CLIENT was not sent, or only in part."
-  (and (process-get client 'is-answered)
-       (not (process-get client 'is-sent))))
 
 (defun agent-q-diff-server--acknowledge (client bytes)
   "Continue sending to CLIENT, which acknowledged more by sending BYTES."
@@ -259,9 +249,7 @@ Signal an error if it is not a request."
 
 (defun agent-q-diff-server--refuse-size ()
   "Signal that a request is too large."
-  (signal 'agent-q-diff-bad-arguments
-          (list (format "the request has more than %d bytes"
-                        agent-q-diff-server--limit))))
+  (agent-q-diff-base-refuse "the request has more than %d bytes" agent-q-diff-server--limit))
 
 (defun agent-q-diff-server--kept (client)
   "Return the pending input from CLIENT, and clear it."
@@ -274,22 +262,16 @@ Signal an error if it is not a request."
   "Return the request in LINE, a unibyte string, as a hash table."
   (let ((request (condition-case err
                      (json-parse-string (decode-coding-string line 'utf-8-unix))
-                   (error (agent-q-diff-server--why (error-message-string err))))))
+                   (error (if (string-search "JSON_ALLOW_NUL" (error-message-string err))
+                              "it has the character U+0000, which this Emacs cannot read"
+                            (error-message-string err))))))
     (unless (hash-table-p request)
-      (signal 'agent-q-diff-bad-arguments
-              (list (format "the request is not an object in JSON and UTF-8: %s"
-                            (if (stringp request) request "something else")))))
+      (agent-q-diff-base-refuse "the request is not an object in JSON and UTF-8: %s"
+                                (if (stringp request) request "something else")))
     (unless (member (gethash "version" request) agent-q-diff-server--versions)
-      (signal 'agent-q-diff-bad-arguments
-              '("the program agent-q-diff and its Lisp code are of different \
-versions; rebuild the one or reload the other")))
+      (agent-q-diff-base-refuse "the program agent-q-diff and its Lisp code are of different \
+versions; rebuild the one or reload the other"))
     request))
-
-(defun agent-q-diff-server--why (message)
-  "Return MESSAGE, of an error in parsing JSON, for an agent."
-  (if (string-search "JSON_ALLOW_NUL" message)
-      "it has the character U+0000, which this Emacs cannot read"
-    message))
 
 (defun agent-q-diff-server--n-bytes (request)
   "Return the number of bytes of the texts that follow the line of REQUEST.
@@ -301,8 +283,8 @@ Signal an error if they are not described correctly."
                                      (stringp (aref text 0)) (natnump (aref text 1))))
                               texts)
                  (hash-table-p (gethash "arguments" request)))
-      (signal 'agent-q-diff-bad-arguments
-              '("the arguments must be an object, and the texts pairs of key and length")))
+      (agent-q-diff-base-refuse
+       "the arguments must be an object, and the texts pairs of key and length"))
     (let ((n-bytes (apply #'+ (mapcar (lambda (text) (aref text 1)) texts))))
       (when (> n-bytes agent-q-diff-server--limit)
         (agent-q-diff-server--refuse-size))
@@ -320,8 +302,7 @@ from 0."
              (text (decode-coding-string own 'utf-8-unix t)))
         ;; A byte that is not part of a character takes two bytes.
         (unless (= (string-bytes text) (length own))
-          (signal 'agent-q-diff-bad-arguments
-                  (list (format "the text of %s is not UTF-8" (aref entry 0)))))
+          (agent-q-diff-base-refuse "the text of %s is not UTF-8" (aref entry 0)))
         (puthash (aref entry 0) text (gethash "arguments" request))
         (setq at end)))
     request))
@@ -499,11 +480,6 @@ same for programs, an alist, or nil."
       (truncate-string-to-width (car (split-string (process-get client 'text) "\n"))
                                 200 nil nil "…"))))
 
-(defun agent-q-diff-server--fail (client err)
-  "Answer CLIENT with ERR, an error as bound by `condition-case'."
-  (agent-q-diff-server--answer
-   client (agent-q-diff-message-of-failure err) t))
-
 (defun agent-q-diff-server--answer-result (client result)
   "Answer CLIENT with RESULT, the result of a review."
   (agent-q-diff-server--answer
@@ -558,7 +534,12 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
                                     (gethash "session" arguments))
     (agent-q-diff-server--turn-ended client (eq t (gethash "can_go_on" arguments))))
    ((equal tool "take_turn")
-    (agent-q-diff-server--went-on arguments)
+    ;; That a tool is called means that earlier ones have run, except for an agent
+    ;; that calls several at once.
+    (unless (equal "opencode" (agent-q-diff-call-agent agent-q-diff-call))
+      (agent-q-diff-own-agent-went-on (agent-q-diff-call-agent agent-q-diff-call)
+                                      (gethash "session" arguments)
+                                      (gethash "call" arguments)))
     (agent-q-diff-own-tool-take-turn
      arguments (lambda (has-waited)
                  (agent-q-diff-server--send
@@ -566,16 +547,12 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
    ((equal tool "call_failed")
     (agent-q-diff-own-agent-failed (gethash "call" arguments))
     (agent-q-diff-server--answer client "" nil))
-   ((equal tool "decide_edit")
+   ((member tool '("decide_edit" "decide_patch"))
     (agent-q-diff-server--follow
-     client
-     (agent-q-diff-own-tool-decide
-      arguments (apply-partially #'agent-q-diff-server--answer client))))
-   ((equal tool "decide_patch")
-    (agent-q-diff-server--follow
-     client
-     (agent-q-diff-own-tool-decide-patch
-      arguments (apply-partially #'agent-q-diff-server--answer client))))
+     client (funcall (if (equal tool "decide_edit")
+                         #'agent-q-diff-own-tool-decide
+                       #'agent-q-diff-own-tool-decide-patch)
+                     arguments (apply-partially #'agent-q-diff-server--answer client))))
    ((member tool '("write_decided" "not_run" "check_edit"))
     (agent-q-diff-server--answer client (agent-q-diff-server--decided tool arguments) nil))
    ((stringp tool)
@@ -588,7 +565,7 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
        ;; interface.
        (agent-q-diff-server--answer client message
                                     (string-prefix-p "Error" message)))))
-   (t (signal 'agent-q-diff-bad-arguments '("the tool must be a string")))))
+   (t (agent-q-diff-base-refuse "the tool must be a string"))))
 
 (defun agent-q-diff-server--review-changes (client is-waiting)
   "Open the review of what was written in the project of `default-directory'.
@@ -607,24 +584,19 @@ Answer CLIENT at once, or if IS-WAITING is non-nil, when it ends."
                                                 (lambda () (process-live-p client)))
                   (agent-q-diff-changes-begin default-directory nil))))
     (cond
-     ((null review)
-      (agent-q-diff-server--answer
-       client (string-join (cons (format "Nothing is pending in %s" (abbreviate-file-name root))
-                                 notes)
-                           "; ")
-       nil))
-     ((agent-q-diff-session-outcome review)
+     ((and review (agent-q-diff-session-outcome review))
       (unless is-waiting
         (funcall answer (agent-q-diff-session-result review))))
-     ((not is-waiting)
-      (agent-q-diff-server--answer
-       client
-       (string-join (cons (format "%s open for review in Emacs"
-                                  (agent-q-diff-changes-review-words review))
-                          notes)
-                    "; ")
-       nil))
-     (t (agent-q-diff-server--follow client review)))))
+     ((and review is-waiting) (agent-q-diff-server--follow client review))
+     (t (agent-q-diff-server--answer
+         client
+         (string-join (cons (if review
+                                (format "%s open for review in Emacs"
+                                        (agent-q-diff-changes-review-words review))
+                              (format "Nothing is pending in %s" (abbreviate-file-name root)))
+                            notes)
+                      "; ")
+         nil)))))
 
 (defun agent-q-diff-server--turn-ended (client can-go-on)
   "Show what is pending now that the agent of CLIENT has ended its turn.
@@ -640,14 +612,6 @@ is non-nil."
                     (agent-q-diff-server--answer client text nil)))))
     (when review
       (agent-q-diff-server--follow client review))))
-
-(defun agent-q-diff-server--went-on (arguments)
-  "Note a call of a tool with ARGUMENTS, which means that earlier ones have run.
-This does not hold for an agent that calls several tools at once."
-  (let ((agent (agent-q-diff-call-agent agent-q-diff-call)))
-    (unless (equal "opencode" agent)
-      (agent-q-diff-own-agent-went-on agent (gethash "session" arguments)
-                                      (gethash "call" arguments)))))
 
 (defun agent-q-diff-server--decided (tool arguments)
   "Carry out TOOL, a request after a decision, and return its message.
@@ -671,8 +635,7 @@ connection."
                (file-name-absolute-p directory)
                (agent-q-diff-visible-path-plain directory "/")
                (file-directory-p directory))
-    (signal 'agent-q-diff-bad-arguments
-            '("the caller's directory is not a local directory")))
+    (agent-q-diff-base-refuse "the caller's directory is not a local directory"))
   (file-name-as-directory directory))
 
 ;;;; The names of files in a request
@@ -734,9 +697,9 @@ root, so if that of REQUEST is not its directory, its names are made absolute."
   (let ((arguments (gethash "arguments" request))
         (timeout (gethash "timeout" request)))
     (unless (hash-table-p arguments)
-      (signal 'agent-q-diff-bad-arguments '("the arguments must be an object")))
+      (agent-q-diff-base-refuse "the arguments must be an object"))
     (unless (or (null timeout) (and (numberp timeout) (<= 0 timeout)))
-      (signal 'agent-q-diff-bad-arguments '("the timeout must be a number of seconds")))
+      (agent-q-diff-base-refuse "the timeout must be a number of seconds"))
     (process-put client 'timeout timeout)
     (process-put client 'agent (agent-q-diff-server--agent (gethash "agent" request)))
     (let* ((default-directory (agent-q-diff-server--directory
@@ -756,12 +719,6 @@ Before Emacs 30 the default is 4096, and calling the filter so often for
 
 (defvar agent-q-diff-server--read-max-before nil
   "The value of `read-process-output-max' before a request came in, or nil.")
-
-(defun agent-q-diff-server--read-much ()
-  "Read more at once than usual until the request is complete."
-  (when (< read-process-output-max agent-q-diff-server--read-max)
-    (setq agent-q-diff-server--read-max-before read-process-output-max
-          read-process-output-max agent-q-diff-server--read-max)))
 
 (defun agent-q-diff-server--read-as-before ()
   "Read as much at once as before unless another request is still coming in.
@@ -788,7 +745,7 @@ Bytes are decoded when all have arrived, so that no character is cut in two."
               (agent-q-diff-server--serve client request))))
       ((error quit)
        (process-put client 'is-asked t)
-       (agent-q-diff-server--fail client err)))))
+       (agent-q-diff-server--answer client (agent-q-diff-message-of-failure err) t)))))
 
 (defun agent-q-diff-server--sentinel (client _event)
   "Forget CLIENT once it has disconnected, and withdraw its call soon."
@@ -796,7 +753,7 @@ Bytes are decoded when all have arrived, so that no character is cut in two."
     (setq agent-q-diff-server--clients (delq client agent-q-diff-server--clients))
     (process-put client 'parts nil)
     (agent-q-diff-server--read-as-before)
-    (when (agent-q-diff-server--unsent-p client)
+    (when (and (process-get client 'is-answered) (not (process-get client 'is-sent)))
       (agent-q-diff-server--say-unread client))
     (agent-q-diff-tools-later (lambda () (agent-q-diff-tools-withdraw client)))))
 
@@ -804,7 +761,10 @@ Bytes are decoded when all have arrived, so that no character is cut in two."
   "Set up CLIENT, which has connected."
   (set-process-query-on-exit-flag client nil)
   (push client agent-q-diff-server--clients)
-  (agent-q-diff-server--read-much))
+  ;; Until its request is complete.
+  (when (< read-process-output-max agent-q-diff-server--read-max)
+    (setq agent-q-diff-server--read-max-before read-process-output-max
+          read-process-output-max agent-q-diff-server--read-max)))
 
 ;;;; The socket
 
@@ -941,13 +901,6 @@ If its review has put hunks into a file, the message says which."
 (defconst agent-q-diff-server--last-seconds 1
   "Seconds for which clients can read long answers when Emacs stops serving.")
 
-(defun agent-q-diff-server--drop-clients ()
-  "Close all connections; clients that are reading can read on for a moment."
-  (let ((end (time-add nil agent-q-diff-server--last-seconds)))
-    (while (and agent-q-diff-server--clients (time-less-p nil end))
-      (accept-process-output nil 0.01)))
-  (mapc #'delete-process (copy-sequence agent-q-diff-server--clients)))
-
 (defun agent-q-diff-serve-stop (&optional by-key)
   "Stop serving MCP clients: close the socket, cancel their requests.
 BY-KEY is non-nil if a user called this, who is told whether any were
@@ -973,7 +926,10 @@ served."
                         (agent-q-diff-server--inode socket)))
         (delete-file socket)))
     (setq agent-q-diff-server--process nil))
-  (agent-q-diff-server--drop-clients)
+  (let ((end (time-add nil agent-q-diff-server--last-seconds)))
+    (while (and agent-q-diff-server--clients (time-less-p nil end))
+      (accept-process-output nil 0.01)))
+  (mapc #'delete-process (copy-sequence agent-q-diff-server--clients))
   (agent-q-diff-tools-withdraw-gone)
   nil)
 

@@ -16,8 +16,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
@@ -47,6 +45,8 @@ If there is no message, nil.")
   (proposed nil :documentation "The proposal as a diff, for the log.")
   (call agent-q-diff-call :documentation "The call that began it, which says who waits.")
   (callback nil :documentation "Function to be called with the result, or nil.")
+  (end nil :documentation "Function that ends it, called with it and its outcome, or nil.
+It is nil as soon as it has ended, and where nobody waits for its end.")
   (result nil :documentation "The result, a plist, once the review has ended."))
 
 (defun agent-q-diff-session-of (file &rest slots)

@@ -12,7 +12,6 @@
 
 ;;; Code:
 
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-session)

@@ -19,15 +19,11 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'agent-q-diff-base)
-(require 'agent-q-diff-engine)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-fontify)
-(require 'agent-q-diff-annotations)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-lifecycle)
@@ -271,8 +267,7 @@ END is where the next line begins.  A no-newline marker is part of its line."
 (defun agent-q-diff-side--lay-between (beg end)
   "Lay out the hunks between BEG and END.  This is a function for jit-lock."
   (when (and (agent-q-diff-side--is-paired) (agent-q-diff-buffer-known-p))
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (pcase-dolist (`(,hunk ,from . ,to) (agent-q-diff-fontify-hunks beg end))
         (agent-q-diff-side--lay-hunk hunk from to)))))
 
@@ -281,7 +276,7 @@ END is where the next line begins.  A no-newline marker is part of its line."
   (when (and (agent-q-diff-side--is-paired) (agent-q-diff-buffer-hunk-at-point))
     (agent-q-diff-side--lay-between (point) (1+ (point)))))
 
-(defun agent-q-diff-side--lay-anew ()
+(defun agent-q-diff-side--lay-anew (&rest _)
   "Lay out all hunks again, as they come into view."
   (agent-q-diff-side--clear)
   (jit-lock-refontify))
@@ -290,8 +285,7 @@ END is where the next line begins.  A no-newline marker is part of its line."
   "Remove the layout of all hunks."
   (setq agent-q-diff-side--cut nil
         agent-q-diff-side--seen nil)
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (dolist (overlay (overlays-in (point-min) (point-max)))
       (cond
        ((overlay-get overlay 'agent-q-diff-side)
@@ -563,8 +557,8 @@ DELETE is as for `filter-buffer-substring-function'."
     (add-hook 'post-command-hook #'agent-q-diff-side--follow 90 t)
     (add-hook 'window-scroll-functions #'agent-q-diff-side--scrolled nil t)
     (add-hook 'window-configuration-change-hook #'agent-q-diff-side--check nil t)
-    ;; They are shown anew whenever hunks or folds are.
-    (add-hook 'agent-q-diff-annotations-shown-hook #'agent-q-diff-side--lay-anew nil t)
+    ;; After annotations are shown.
+    (add-hook 'agent-q-diff-buffer-shown-functions #'agent-q-diff-side--lay-anew 95 t)
     (jit-lock-register #'agent-q-diff-side--lay-between)
     (agent-q-diff-side--lay-anew)
     (agent-q-diff-side--follow)))
@@ -583,7 +577,7 @@ DELETE is as for `filter-buffer-substring-function'."
     (remove-hook 'post-command-hook #'agent-q-diff-side--follow t)
     (remove-hook 'window-scroll-functions #'agent-q-diff-side--scrolled t)
     (remove-hook 'window-configuration-change-hook #'agent-q-diff-side--check t)
-    (remove-hook 'agent-q-diff-annotations-shown-hook #'agent-q-diff-side--lay-anew t)
+    (remove-hook 'agent-q-diff-buffer-shown-functions #'agent-q-diff-side--lay-anew t)
     (jit-lock-unregister #'agent-q-diff-side--lay-between)
     (agent-q-diff-side--clear)
     (pcase windows
@@ -622,10 +616,8 @@ All keys work in both windows, which scroll together."
 
 (defun agent-q-diff-side--end-of (review)
   "End the display side by side of REVIEW, which is ending."
-  (let ((buffer (agent-q-diff-session-buffer review)))
-    (when (buffer-live-p buffer)
-      (with-current-buffer buffer
-        (agent-q-diff-side-by-side-mode -1)))))
+  (agent-q-diff-base-with-live (agent-q-diff-session-buffer review)
+    (agent-q-diff-side-by-side-mode -1)))
 
 (add-hook 'agent-q-diff-lifecycle-ending-functions #'agent-q-diff-side--end-of)
 

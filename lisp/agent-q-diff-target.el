@@ -24,9 +24,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-text)
@@ -88,8 +85,7 @@ checked first."
         (let ((create-lockfiles nil))
           (write-region nil nil file nil 'silent))
       (agent-q-diff-coding-choose nil nil)
-      (agent-q-diff-file-put (save-restriction
-                               (widen)
+      (agent-q-diff-file-put (agent-q-diff-base-widened
                                (agent-q-diff-coding-encode (buffer-string) coding))
                              'no-conversion file)
       (setq last-coding-system-used coding))))
@@ -151,11 +147,9 @@ function or nil, called as soon as we have written the file."
                                                  (when done
                                                    (funcall done))))
                      t)))
-      (unwind-protect
-          (progn
-            ;; Last, so that other functions that write files come first.
-            (add-hook 'write-file-functions writer 100 t)
-            (agent-q-diff-save--run (lambda () is-ours)))
+      ;; Last, so that other functions that write files come first.
+      (add-hook 'write-file-functions writer 100 t)
+      (unwind-protect (agent-q-diff-save--run (lambda () is-ours))
         (remove-hook 'write-file-functions writer t))
       (unless (or is-ours (buffer-live-p buffer))
         (agent-q-diff-file-refuse "a hook has killed the buffer before it was saved"))
@@ -203,21 +197,18 @@ remote.  That is checked before expanding, which can open a connection."
   (or (agent-q-diff-visible-path-plain path default-directory)
       (let ((remote (file-remote-p default-directory)))
         (unless (and remote
-                     (if (file-name-absolute-p path)
-                         (string-prefix-p remote (agent-q-diff-visit--unhandled path))
-                       (string-prefix-p remote (agent-q-diff-visit--unhandled
-                                                (concat default-directory path)))))
+                     (string-prefix-p remote
+                                      (let ((file-name-handler-alist nil))
+                                        (expand-file-name
+                                         (if (file-name-absolute-p path)
+                                             path
+                                           (concat default-directory path))))))
           (agent-q-diff-file-refuse
            (if (string-prefix-p "/:" path)
                "%s is a name that Emacs reads in another way"
              "%s is on a remote host that nobody opened")
            path))
         (substring-no-properties (expand-file-name path)))))
-
-(defun agent-q-diff-visit--unhandled (name)
-  "Return NAME, which is absolute, expanded without calling any handler."
-  (let ((file-name-handler-alist nil))
-    (expand-file-name name)))
 
 ;;;; True names
 
@@ -263,13 +254,6 @@ That is for names of many files, most of them in the same directories."
      ((memq (assoc-default local auto-mode-alist #'string-match)
             '(archive-mode tar-mode))
       (agent-q-diff-file-refuse "%s is an archive" path)))))
-
-(defun agent-q-diff-visit--auto-saves-p (path)
-  "Return non-nil if Emacs may auto-save a buffer that visits PATH.
-Of a file of root's on another host, TRAMP would ask whether to do that in a
-directory of this host where others might read it."
-  (not (and (file-remote-p path)
-            (eql 0 (file-attribute-user-id (file-attributes path 'integer))))))
 
 ;;;; The user's hooks
 
@@ -396,7 +380,12 @@ Only safe file-local variables are set, and none is evaluated."
         (enable-local-eval nil)
         (large-file-warning-threshold nil)
         (find-file-run-dired nil)
-        (auto-save-default (and auto-save-default (agent-q-diff-visit--auto-saves-p path)))
+        ;; Of a file of root's on another host, TRAMP would ask whether to auto-save
+        ;; it in a directory of this host, where others might read it.
+        (auto-save-default
+         (and auto-save-default
+              (not (and (file-remote-p path)
+                        (eql 0 (file-attribute-user-id (file-attributes path 'integer)))))))
         (vc-follow-symlinks nil)
         ;; An agent reads the markup of a file, so the buffer shows it, too.
         (format-alist nil)
@@ -640,9 +629,8 @@ buffer that emacsclient or another program waits for is not ours, either."
 
 (defun agent-q-diff-visit--keep (buffer)
   "Note that the review which opened BUFFER is over; BUFFER stays."
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (setq agent-q-diff-visit--is-reviewed nil))))
+  (agent-q-diff-base-with-live buffer
+    (setq agent-q-diff-visit--is-reviewed nil)))
 
 (defun agent-q-diff-visit--close (buffer &optional is-edited)
   "Kill BUFFER, which a review opened, unless the user has begun to use it.
@@ -670,10 +658,27 @@ a hook changes while saving is not mistaken for our edit."
                         (not (file-exists-p (buffer-file-name buffer)))
                         (agent-q-diff-file-missing-directories
                          (buffer-file-name buffer))))
+          (tick nil)
           (is-done nil))
       (unwind-protect
-          (prog1 (agent-q-diff-apply--edit-and-save buffer texts edit save check)
-            (setq is-done t))
+          (progn
+            (agent-q-diff-target--check-editable buffer)
+            (when save
+              (agent-q-diff-save--check-writable buffer)
+              (agent-q-diff-save--check-faithful buffer))
+            (dolist (text texts)
+              (agent-q-diff-coding-check-text buffer text))
+            (agent-q-diff-apply--as-one-step
+             buffer
+             (lambda (keep)
+               (save-excursion
+                 (funcall edit))
+               (setq tick (agent-q-diff-base-tick buffer))
+               (when save
+                 (agent-q-diff-apply--saving
+                  buffer (lambda () (agent-q-diff-save-buffer buffer check keep))))))
+            (setq is-done t)
+            tick)
         (unless is-done
           (agent-q-diff-file-remove-directories missing))))))
 
@@ -690,31 +695,8 @@ a hook changes while saving is not mistaken for our edit."
     (with-current-buffer buffer
       (add-hook 'before-change-functions note nil t))
     (unwind-protect (funcall function)
-      (when (buffer-live-p buffer)
-        (with-current-buffer buffer
-          (remove-hook 'before-change-functions note t))))))
-
-(defun agent-q-diff-apply--edit-and-save (buffer texts edit save check)
-  "Edit BUFFER and save it, for `agent-q-diff-apply--carry-out'.
-BUFFER, TEXTS, EDIT, SAVE and CHECK are that function's.  It also removes
-directories that were made for a file that is then refused."
-  (agent-q-diff-target--check-editable buffer)
-  (when save
-    (agent-q-diff-save--check-writable buffer)
-    (agent-q-diff-save--check-faithful buffer))
-  (dolist (text texts)
-    (agent-q-diff-coding-check-text buffer text))
-  (let (tick)
-    (agent-q-diff-apply--as-one-step
-     buffer
-     (lambda (keep)
-       (save-excursion
-         (funcall edit))
-       (setq tick (agent-q-diff-base-tick buffer))
-       (when save
-         (agent-q-diff-apply--saving
-          buffer (lambda () (agent-q-diff-save-buffer buffer check keep))))))
-    tick))
+      (agent-q-diff-base-with-live buffer
+        (remove-hook 'before-change-functions note t)))))
 
 (defun agent-q-diff-apply--as-one-step (buffer function)
   "Call FUNCTION in BUFFER so that its edits there are one undo step.
@@ -739,10 +721,9 @@ edit is on disk and stays, even if a hook kills BUFFER or throws past us."
           (if is-kept
               (accept-change-group group)
             (cancel-change-group group))))
-      (when (buffer-live-p buffer)
-        (with-current-buffer buffer
-          (undo-amalgamate-change-group group)
-          (undo-boundary))))))
+      (agent-q-diff-base-with-live buffer
+        (undo-amalgamate-change-group group)
+        (undo-boundary)))))
 
 (defun agent-q-diff-apply-edits (buffer edits save &optional offsets check)
   "Make EDITS in BUFFER as one undo step, and save it if SAVE is non-nil.
@@ -764,8 +745,7 @@ value are as for `agent-q-diff-apply--carry-out'."
   (agent-q-diff-apply--carry-out
    buffer (list text)
    (lambda ()
-     (save-restriction
-       (widen)
+     (agent-q-diff-base-widened
        (pcase-dolist (`(,start . ,end) (reverse spans))
          (agent-q-diff-text-replace-span (1+ start) (1+ end) text))))
    save check))
@@ -813,8 +793,13 @@ A buffer without unsaved edits follows its file."
         (setf (agent-q-diff-target-truename target) (file-truename path)))
       (pcase-let ((`(,buffer . ,is-new) (agent-q-diff-visit path)))
         (agent-q-diff-disk-watch buffer is-new)
-        (setf (agent-q-diff-target-lost target) (and (agent-q-diff-target--had-file-p target)
-                                                     (agent-q-diff-target--lost-now target))
+        (setf (agent-q-diff-target-lost target)
+              ;; Visiting it was put off, or it is visited again after its buffer was killed.
+              (and (or (agent-q-diff-target-put-off target)
+                       (and (agent-q-diff-target-buffer target)
+                            (or (car (agent-q-diff-target-disk target))
+                                (agent-q-diff-target-is-created target))))
+                   (agent-q-diff-target--lost-now target))
               (agent-q-diff-target-buffer target) buffer
               (agent-q-diff-target-disk target) (or (agent-q-diff-target-disk target)
                                                     (and (agent-q-diff-target-put-off target)
@@ -824,14 +809,6 @@ A buffer without unsaved edits follows its file."
               (agent-q-diff-target-is-new target) is-new)
         (agent-q-diff-target-sync target)
         buffer))))
-
-(defun agent-q-diff-target--had-file-p (target)
-  "Return non-nil if there was a file of TARGET, which is about to be visited.
-Visiting it was put off, or it is visited again after its buffer was killed."
-  (or (agent-q-diff-target-put-off target)
-      (and (agent-q-diff-target-buffer target)
-           (or (car (agent-q-diff-target-disk target))
-               (agent-q-diff-target-is-created target)))))
 
 (defun agent-q-diff-target--lost-now (target)
   "Return `deleted' or `moved' if the name of TARGET has lost its file, or nil."
@@ -855,7 +832,7 @@ buffer visits it already."
                        (file-attributes truename)))
            (attributes (and found
                             (not (agent-q-diff-disk-visitor truename found))
-                            (agent-q-diff-disk-attributes-among found)))
+                            (agent-q-diff-disk-attributes truename found)))
            (known (and attributes (funcall know-text truename))))
       (when known
         (setf (agent-q-diff-target-truename target) truename

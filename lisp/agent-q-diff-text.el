@@ -21,9 +21,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
 
@@ -40,8 +37,7 @@ systems it depends on the text.  Line ends are not considered."
 
 (defun agent-q-diff-coding-all-ascii-p ()
   "Return non-nil if the current buffer is all ASCII.  Takes constant time."
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (and enable-multibyte-characters
          (= (1+ (buffer-size)) (position-bytes (point-max))))))
 
@@ -291,7 +287,7 @@ file.  STATED is the coding system that the file declares, or nil."
 See `agent-q-diff-coding-decode'."
   (agent-q-diff-coding-decode
    name
-   (agent-q-diff-base-with-work-buffer
+   (with-temp-buffer
      (set-buffer-multibyte nil)
      (insert bytes)
      (agent-q-diff-coding-stated name))
@@ -329,8 +325,7 @@ TEXT is a string or a buffer."
                  (if (stringp text)
                      (substring text from to)
                    (with-current-buffer text
-                     (save-restriction
-                       (widen)
+                     (agent-q-diff-base-widened
                        (buffer-substring-no-properties (1+ from) (1+ to))))))))
     (if (<= length (* 2 size))
         (funcall part 0 length)
@@ -381,7 +376,10 @@ declared before the change; if TEXT declares the same, return nil.  A text
 whose bytes are the same in both coding systems contradicts nothing; one
 that declares none is taken for UTF-8."
   (let* ((declared (agent-q-diff-coding-declared text name))
-         (written (agent-q-diff-coding--written coding)))
+         ;; For other characters than ASCII, without line ends and byte order mark.
+         (written (pcase (coding-system-base coding)
+                    ((or 'undecided 'prefer-utf-8 'utf-8-with-signature 'utf-8-auto) 'utf-8)
+                    (base base))))
     (unless (or (eq declared was)
                 (eq 'raw-text (coding-system-type coding))
                 (agent-q-diff-coding--agree-p text written (or declared 'utf-8)))
@@ -391,13 +389,6 @@ that declares none is taken for UTF-8."
         (format "the file no longer declares its coding system %s, so that most programs \
 take it for UTF-8" written)))))
 
-(defun agent-q-diff-coding--written (coding)
-  "Return the coding system that text other than ASCII gets in CODING.
-Line ends and byte order mark are left out."
-  (pcase (coding-system-base coding)
-    ((or 'undecided 'prefer-utf-8 'utf-8-with-signature 'utf-8-auto) 'utf-8)
-    (base base)))
-
 (defun agent-q-diff-coding--agree-p (text one other)
   "Return non-nil if TEXT has the same bytes in the coding systems ONE and OTHER.
 TEXT is a string or a buffer.  Those of UTF-16 are one, since the byte order
@@ -405,12 +396,7 @@ mark tells them apart."
   (or (eq one other)
       (and (eq 'utf-16 (coding-system-type one))
            (eq 'utf-16 (coding-system-type other)))
-      (let* ((text (if (bufferp text)
-                       (with-current-buffer text
-                         (save-restriction
-                           (widen)
-                           (buffer-substring-no-properties (point-min) (point-max))))
-                     text))
+      (let* ((text (if (bufferp text) (agent-q-diff-text-in text) text))
              (bytes (encode-coding-string text one)))
         (and (equal bytes (encode-coding-string text other))
              (equal text (decode-coding-string bytes one))))))
@@ -433,8 +419,7 @@ converted, which is many times faster."
 (defun agent-q-diff-coding-buffer-bytes (coding)
   "Return the text of the current buffer encoded in CODING.
 Its property `charset', which can decide between encodings, is respected."
-  (save-restriction
-    (widen)
+  (agent-q-diff-base-widened
     (encode-coding-string (buffer-string) coding)))
 
 (defun agent-q-diff-coding-choose (from to &rest _)
@@ -447,8 +432,7 @@ FROM and TO are as for `write-region'."
             '(utf-8 utf-8-with-signature prefer-utf-8 undecided)))
      ((stringp from)
       (agent-q-diff-coding--check 0 (length from) coding from))
-     (t (save-restriction
-          (widen)
+     (t (agent-q-diff-base-widened
           (agent-q-diff-coding--check (or from (point-min))
                                      (or to (point-max)) coding))))
     coding))
@@ -486,11 +470,6 @@ Some coding systems, such as those of ISO 2022, can encode a character in
 several ways, and this property tells which one the file has.  A line that
 is removed from the buffer and put back must be encoded as before.")
 (put 'agent-q-diff-coding--charsets 'permanent-local t)
-
-(defun agent-q-diff-coding--note-charsets-between (beg end)
-  "Remember the lines between BEG and END that have the property `charset'."
-  (when (text-property-not-all beg end 'charset nil)
-    (agent-q-diff-coding-note-charsets (buffer-substring beg end))))
 
 (defun agent-q-diff-coding-note-charsets (text)
   "Remember the lines of TEXT that have the property `charset'."
@@ -653,13 +632,12 @@ N-CHARS in all.  IS-UNDO is non-nil if the edit undid another."
 
 (defun agent-q-diff-outside-cease (buffer function)
   "Stop calling FUNCTION after edits in BUFFER."
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (setq agent-q-diff-outside--listeners
-            (remq function agent-q-diff-outside--listeners))
-      (unless agent-q-diff-outside--listeners
-        (remove-hook 'before-change-functions #'agent-q-diff-outside--before t)
-        (remove-hook 'after-change-functions #'agent-q-diff-outside--after t)))))
+  (agent-q-diff-base-with-live buffer
+    (setq agent-q-diff-outside--listeners
+          (remq function agent-q-diff-outside--listeners))
+    (unless agent-q-diff-outside--listeners
+      (remove-hook 'before-change-functions #'agent-q-diff-outside--before t)
+      (remove-hook 'after-change-functions #'agent-q-diff-outside--after t))))
 
 ;; Turning on a mode, as `revert-buffer' does, must not remove these hooks.
 (put 'agent-q-diff-outside--before 'permanent-local-hook t)
@@ -683,11 +661,8 @@ A change of text properties is no edit; it leaves the tick as it is."
        ;; The speaker is the only listener.
        ((and (eq agent-q-diff-outside-speaker (car agent-q-diff-outside--listeners))
              (null (cdr agent-q-diff-outside--listeners))))
-       ((buffer-narrowed-p)
-        (save-restriction
-          (widen)
-          (agent-q-diff-outside--tell was now beg end length)))
-       (t (agent-q-diff-outside--tell was now beg end length))))))
+       (t (agent-q-diff-base-widened
+            (agent-q-diff-outside--tell was now beg end length)))))))
 
 (defun agent-q-diff-outside--tell (was now beg end length)
   "Tell every listener except the speaker about new text from BEG to END.
@@ -710,8 +685,7 @@ would remove our hook."
 (defun agent-q-diff-text-in (buffer)
   "Return the whole text of BUFFER as a string."
   (with-current-buffer buffer
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (buffer-substring-no-properties (point-min) (point-max)))))
 
 (defconst agent-q-diff-text--max-compared 8000000
@@ -739,8 +713,7 @@ that it is not known."
 (defun agent-q-diff-text-equal-p (buffer other)
   "Return non-nil if the whole text of BUFFER equals that of the buffer OTHER."
   (with-current-buffer buffer
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (and (= (buffer-size) (buffer-size other))
            ;; Bound inside `with-current-buffer', since it may be buffer-local.
            (let ((case-fold-search nil))
@@ -749,8 +722,7 @@ that it is not known."
 (defun agent-q-diff-text-position (buffer line)
   "Return the position where LINE, counted from 0, begins in BUFFER."
   (with-current-buffer buffer
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (save-excursion
         (goto-char (point-min))
         (forward-line line)
@@ -758,19 +730,12 @@ that it is not known."
 
 ;;;; Editing
 
-(defun agent-q-diff-text--check-visible (beg end visible)
-  "Refuse the region from BEG to END unless it is inside VISIBLE.
-VISIBLE is (BEG . END), the narrowed part of the current buffer."
-  (unless (<= (car visible) beg end (cdr visible))
-    (agent-q-diff-file-refuse
-     "the hunk is outside the narrowed part of %s; C-x n w there first"
-     (current-buffer))))
-
 (defun agent-q-diff-text--replace (n-removed text visible)
-  "Replace N-REMOVED lines from point by TEXT, inside VISIBLE.
-The new text is inserted after the old one before that is deleted, so that
-markers in the old text stay at the new one, and markers on the line below
-stay on that line.  Leave point where it was."
+  "Replace N-REMOVED lines from point by TEXT, if they are inside VISIBLE.
+VISIBLE is (BEG . END), the narrowed part of the current buffer.  The new
+text is inserted after the old one before that is deleted, so that markers
+in the old text stay at the new one, and markers on the line below stay on
+that line.  Leave point where it was."
   (let* ((size (buffer-size))
          (beg (point))
          (end (progn (forward-line n-removed) (point)))
@@ -778,8 +743,11 @@ stay on that line.  Leave point where it was."
                   (agent-q-diff-coding--with-charsets text)
                 ;; The engine has read the bytes as UTF-8.
                 (encode-coding-string text 'utf-8-emacs-unix))))
-    (agent-q-diff-text--check-visible beg end visible)
-    (agent-q-diff-coding--note-charsets-between beg end)
+    (unless (<= (car visible) beg end (cdr visible))
+      (agent-q-diff-file-refuse "the hunk is outside the narrowed part of %s; C-x n w there first"
+                                (current-buffer)))
+    (when (text-property-not-all beg end 'charset nil)
+      (agent-q-diff-coding-note-charsets (buffer-substring beg end)))
     (goto-char end)
     (insert-before-markers new)
     (cl-incf size (length new))
@@ -805,8 +773,7 @@ counted from one edit to the next, never again from the beginning."
   (let ((visible (cons (point-min) (point-max)))
         (starts (and (eql (car offsets) (buffer-size)) (cdr offsets)))
         (here 0))
-    (save-restriction
-      (widen)
+    (agent-q-diff-base-widened
       (goto-char (point-min))
       (pcase-dolist (`(,line ,n-removed ,text) edits)
         (if starts

@@ -24,6 +24,7 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
+(require 'agent-q-diff-annotations)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-reviewed)
 (require 'agent-q-diff-pending)
@@ -532,8 +533,22 @@ Return words about when it is told."
 
 ;;;; What agents ask for, and answer
 
-(defvar agent-q-diff-told-changed-functions nil
-  "Functions to call with the root of a project when comments there have changed.")
+(defconst agent-q-diff-told-list-name "*agent-q-diff comments*"
+  "Name of the buffer with the list of comments.")
+
+(defun agent-q-diff-told-show-comments (root)
+  "Show the comments of the project at ROOT anew, wherever they are shown."
+  (dolist (review (agent-q-diff-open-reviews))
+    (when-let* ((round (agent-q-diff-round-of (agent-q-diff-session-change review)))
+                (buffer (agent-q-diff-session-buffer review)))
+      (when (and (buffer-live-p buffer)
+                 (file-equal-p root (agent-q-diff-round-root round)))
+        (with-current-buffer buffer
+          (agent-q-diff-annotations-show)))))
+  (when-let ((list (get-buffer agent-q-diff-told-list-name)))
+    (with-current-buffer list
+      (when (file-equal-p root default-directory)
+        (revert-buffer)))))
 
 (defconst agent-q-diff-told--nothing "The user has said nothing that is not handled."
   "What agents are told if there is nothing to be told.")
@@ -635,7 +650,7 @@ It is one in the project of `default-directory'."
         (agent-q-diff-engine-call #'agent-q-diff-module-told default-directory
                                   (list (agent-q-diff-queued-id message)) address)))
     (when untold
-      (run-hook-with-args 'agent-q-diff-told-changed-functions default-directory))
+      (agent-q-diff-told-show-comments default-directory))
     (string-join (or (append (mapcar #'agent-q-diff-queued-text untold)
                              (and before (list before)))
                      (list agent-q-diff-told--nothing))
@@ -676,7 +691,7 @@ it."
                             (or (agent-q-diff-call-agent agent-q-diff-call) "An agent")
                             (agent-q-diff-round-plain answer))
   (agent-q-diff-told-queue-again default-directory)
-  (run-hook-with-args 'agent-q-diff-told-changed-functions default-directory)
+  (agent-q-diff-told-show-comments default-directory)
   (message "%s has answered comment %s; M-x agent-q-diff-comments"
            (agent-q-diff-visible (or (agent-q-diff-call-agent agent-q-diff-call) "An agent")) id)
   (format "Comment %s is handled, and the user is shown your answer." id))

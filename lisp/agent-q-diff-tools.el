@@ -37,9 +37,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-target)
@@ -153,43 +150,38 @@ A parameter is (NAME TYPE IS-REQUIRED DESCRIPTION . OTHER-NAMES).  TYPE is
   "Return PARAMETERS as a JSON schema for `json-serialize' and `json-encode'."
   `((type . "object")
     (properties . ,(mapcar (pcase-lambda (`(,name ,type ,_ ,description . ,_))
-                             `(,name ,@(agent-q-diff-tools--json-type type)
-                                     (description . ,description)))
+                             `(,name
+                               ,@(pcase-exhaustive type
+                                   (`(array . ,parts)
+                                    `((type . "array")
+                                      (items . ,(agent-q-diff-tools--json parts))))
+                                   (_ `((type . ,(symbol-name type)))))
+                               (description . ,description)))
                            parameters))
     (required . ,(vconcat (agent-q-diff-tools--required parameters)))))
-
-(defun agent-q-diff-tools--json-type (type)
-  "Return the properties of a JSON schema that state TYPE, an alist."
-  (pcase-exhaustive type
-    (`(array . ,parameters)
-     `((type . "array") (items . ,(agent-q-diff-tools--json parameters))))
-    (_ `((type . ,(symbol-name type))))))
 
 (defun agent-q-diff-tools--required (parameters)
   "Return the names of the required PARAMETERS."
   (mapcar (lambda (parameter) (symbol-name (car parameter)))
           (seq-filter (lambda (parameter) (nth 2 parameter)) parameters)))
 
+(defun agent-q-diff-tools--known (name)
+  "Return the tool NAME, or nil if there is none."
+  (seq-find (lambda (tool) (equal name (plist-get tool :name))) agent-q-diff-tools--table))
+
 (defun agent-q-diff-tools-proposal-p (name)
   "Return non-nil if the tool NAME asks for a review."
-  (plist-get (seq-find (lambda (tool) (equal name (plist-get tool :name)))
-                       agent-q-diff-tools--table)
-             :is-proposal))
+  (plist-get (agent-q-diff-tools--known name) :is-proposal))
 
 (defun agent-q-diff-tools--tool (name)
   "Return the tool NAME, or signal that there is none."
-  (or (seq-find (lambda (tool) (equal name (plist-get tool :name)))
-                agent-q-diff-tools--table)
-      (agent-q-diff-tools--refuse
+  (or (agent-q-diff-tools--known name)
+      (agent-q-diff-base-refuse
        "Unknown tool '%s'. The tools are %s" name
        (mapconcat (lambda (tool) (plist-get tool :name))
                   agent-q-diff-tools--table ", "))))
 
 ;;;; Forms of arguments
-
-(defun agent-q-diff-tools--refuse (format &rest arguments)
-  "Signal `agent-q-diff-bad-arguments' with FORMAT and ARGUMENTS."
-  (signal 'agent-q-diff-bad-arguments (list (apply #'format format arguments))))
 
 (defun agent-q-diff-tools--pairs (arguments)
   "Return ARGUMENTS, a hash table, alist or plist, as (KEY . VALUE) pairs."
@@ -199,13 +191,13 @@ A parameter is (NAME TYPE IS-REQUIRED DESCRIPTION . OTHER-NAMES).  TYPE is
       (maphash (lambda (key value) (push (cons key value) pairs)) arguments)
       (nreverse pairs)))
    ((not (proper-list-p arguments))
-    (agent-q-diff-tools--refuse
+    (agent-q-diff-base-refuse
      "The arguments must be an object: a hash table, an alist or a plist"))
    ((seq-every-p #'consp arguments) arguments)
    ((and (not (consp (car arguments))) (zerop (mod (length arguments) 2)))
     (cl-loop for (key value) on arguments by #'cddr
              collect (cons key value)))
-   (t (agent-q-diff-tools--refuse
+   (t (agent-q-diff-base-refuse
        "The arguments must be an object, not a list of something else"))))
 
 ;;;; Checking
@@ -232,24 +224,19 @@ Signal an error if it has another type."
     (`(boolean ,(or 'nil :false :json-false)) nil)
     (`((array . ,parameters) ,(pred agent-q-diff-tools--array-p))
      (seq-map-indexed (lambda (element index)
-                        (agent-q-diff-tools--element
-                         (format "%s[%d]" key index) parameters element))
+                        (let ((what (format "%s[%d]" key index)))
+                          (unless (or (hash-table-p element) (listp element))
+                            (agent-q-diff-base-refuse "%s must be an object, not %s" what
+                                                      (agent-q-diff-tools--kind element)))
+                          (agent-q-diff-tools--checked what parameters element)))
                       (append value nil)))
     (`((array . ,_) ,_)
-     (agent-q-diff-tools--refuse "Parameter '%s' must be an array of objects, not %s" key
-                                  (agent-q-diff-tools--kind value)))
+     (agent-q-diff-base-refuse "Parameter '%s' must be an array of objects, not %s" key
+                               (agent-q-diff-tools--kind value)))
     (`(,type ,_)
-     (agent-q-diff-tools--refuse "Parameter '%s' must be %s %s, not %s" key
-                                  (if (eq type 'integer) "an" "a") type
-                                  (agent-q-diff-tools--kind value)))))
-
-(defun agent-q-diff-tools--element (what parameters element)
-  "Return ELEMENT of an array, which is called WHAT, as an alist.
-PARAMETERS are those of its objects.  Signal an error if it is not an object."
-  (unless (or (hash-table-p element) (listp element))
-    (agent-q-diff-tools--refuse "%s must be an object, not %s" what
-                                 (agent-q-diff-tools--kind element)))
-  (agent-q-diff-tools--checked what parameters element))
+     (agent-q-diff-base-refuse "Parameter '%s' must be %s %s, not %s" key
+                               (if (eq type 'integer) "an" "a") type
+                               (agent-q-diff-tools--kind value)))))
 
 (defun agent-q-diff-tools--array-p (value)
   "Return non-nil if VALUE is a JSON array, in either form."
@@ -285,12 +272,12 @@ WHAT names their owner, for messages.  The rest is as for
                    ((stringp given) given)
                    ((keywordp given) (substring (symbol-name given) 1))
                    ((and given (symbolp given)) (symbol-name given))
-                   (t (agent-q-diff-tools--refuse
+                   (t (agent-q-diff-base-refuse
                        "A parameter's name must be a string, not %S" given))))
              (parameter (or (seq-find (pcase-lambda (`(,name ,_ ,_ ,_ . ,others))
                                         (member key (cons (symbol-name name) others)))
                                       parameters)
-                            (agent-q-diff-tools--refuse
+                            (agent-q-diff-base-refuse
                              "Unknown parameter '%s'. %s takes %s" key what
                              (mapconcat (lambda (parameter) (symbol-name (car parameter)))
                                         parameters ", "))))
@@ -299,11 +286,11 @@ WHAT names their owner, for messages.  The rest is as for
         (unless (or (memq value '(:null :json-null))
                     (and (null value) (memq (nth 1 parameter) '(string integer))))
           (when (assq name checked)
-            (agent-q-diff-tools--refuse "Parameter '%s' is given twice" name))
+            (agent-q-diff-base-refuse "Parameter '%s' is given twice" name))
           (push (cons name (agent-q-diff-tools--value parameter key value)) checked))))
     (pcase-dolist (`(,key ,_ ,is-required . ,_) parameters)
       (when (and is-required (not (assq key checked)))
-        (agent-q-diff-tools--refuse
+        (agent-q-diff-base-refuse
          "Missing parameter '%s'. %s needs %s" key what
          (string-join (agent-q-diff-tools--required parameters) ", "))))
     (nreverse checked)))
@@ -311,13 +298,6 @@ WHAT names their owner, for messages.  The rest is as for
 ;;; Proposals
 
 ;;;; The file
-
-(defun agent-q-diff-tools--outermost (name)
-  "Return the outermost directory above the file NAME."
-  (let ((directory (file-name-directory name)))
-    (while (not (agent-q-diff-guard-outermost-p directory))
-      (setq directory (file-name-directory (directory-file-name directory))))
-    directory))
 
 (defun agent-q-diff-tools--root-for (name root)
   "Return the root from which the guard walks to the file NAME.
@@ -328,7 +308,11 @@ It is ROOT, the project's, unless that is nil or NAME is outside of it."
              ;; Links in a circle; the guard reports them.
              (error (string-prefix-p root name))))
       root
-    (agent-q-diff-tools--outermost (file-truename name))))
+    ;; The outermost directory above it.
+    (let ((directory (file-name-directory (file-truename name))))
+      (while (not (agent-q-diff-guard-outermost-p directory))
+        (setq directory (file-name-directory (directory-file-name directory))))
+      directory)))
 
 (defun agent-q-diff-tools--below (name root)
   "Return NAME, or its true name if it does not begin with ROOT."
@@ -491,8 +475,7 @@ value is nil if the call is for the text of the file in the argument `path'."
     (cond
      ((assq 'changes arguments)
       (or (mapcar #'agent-q-diff-tools--file .changes)
-          (signal 'agent-q-diff-bad-arguments
-                  '("Parameter 'changes' needs at least one file"))))
+          (agent-q-diff-base-refuse "Parameter 'changes' needs at least one file")))
      ((null .diff) nil)
      ((null .path) (agent-q-diff-input-of-diff .diff))
      (t
@@ -514,9 +497,8 @@ one of them."
                                                 (plist-get file :to))))))
               files)
     files)
-   (t (signal 'agent-q-diff-bad-arguments
-              (list (format "The diff is of several files, but not of %s; leave path out"
-                            (agent-q-diff-visible path)))))))
+   (t (agent-q-diff-base-refuse "The diff is of several files, but not of %s; leave path out"
+                                (agent-q-diff-visible path)))))
 
 (defun agent-q-diff-tools--file (change)
   "Return CHANGE, an alist for one file from an agent, as a property list."
@@ -545,18 +527,18 @@ They may be too many or too long, have no text, or a line below 0."
                          (mapcan (lambda (change) (copy-sequence (alist-get 'notes change)))
                                  .changes)))))
     (when (length> notes agent-q-diff-tools--max-notes)
-      (agent-q-diff-tools--refuse
+      (agent-q-diff-base-refuse
        "There are %d notes, and %d are the most; leave out what matters least"
        (length notes) agent-q-diff-tools--max-notes))
     (dolist (note notes)
       (let-alist note
         (when (and .line (< .line 0))
-          (agent-q-diff-tools--refuse
+          (agent-q-diff-base-refuse
            "A note is on line %d; give a line from 1, or 0 for the whole file" .line))
         (when (string-blank-p .text)
-          (agent-q-diff-tools--refuse "A note on line %d has no text" (or .line 0)))
+          (agent-q-diff-base-refuse "A note on line %d has no text" (or .line 0)))
         (when (length> .text agent-q-diff-tools--note-length)
-          (agent-q-diff-tools--refuse
+          (agent-q-diff-base-refuse
            "The note on line %d has %d characters, and %d are the most; shorten it"
            (or .line 0) (length .text) agent-q-diff-tools--note-length))))))
 

@@ -17,10 +17,7 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'diff-mode)
-(require 'seq)
-(require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-grace)
@@ -309,11 +306,9 @@ Each has its outcome, and who allowed it, at its end."
   "Hide all lines but the first of the edit that begins at START."
   (save-excursion
     (goto-char start)
-    (let ((overlay (make-overlay (line-end-position)
-                                 (1- (agent-q-diff-transcript--end start)))))
-      (overlay-put overlay 'invisible 'agent-q-diff-fold)
-      (overlay-put overlay 'isearch-open-invisible #'delete-overlay)
-      (overlay-put overlay 'evaporate t))))
+    (agent-q-diff-base-overlay (line-end-position) (1- (agent-q-diff-transcript--end start))
+                               'invisible 'agent-q-diff-fold
+                               'isearch-open-invisible #'delete-overlay)))
 
 (defun agent-q-diff-transcript-fold ()
   "Hide all lines but the first of the edit at point, or show them again."

@@ -335,8 +335,6 @@ what differs from a commit, and in one before the write, do nothing."
       (when agent-q-diff-waiting--noted
         (agent-q-diff-signs-show-all)))))
 
-(add-hook 'agent-q-diff-again-hook #'agent-q-diff-waiting-restore)
-
 (defun agent-q-diff-waiting--restore (written)
   "Do what `agent-q-diff-waiting-restore' does, but show nothing.
 WRITTEN is that of this buffer's review.  Return sentences about what was noted

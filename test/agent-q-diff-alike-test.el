@@ -281,7 +281,7 @@
       ;; Emacs draws the notes anew, once.
       (let ((n-drawn 0))
         (cl-letf (((symbol-function 'agent-q-diff-alike--show-anew)
-                   (lambda () (cl-incf n-drawn))))
+                   (lambda (are-new) (when are-new (cl-incf n-drawn)))))
           (aqd-press "r"))
         (should (= 1 n-drawn)))
       (aqd-alike-should-be-a-copy "+some_code(3)")

@@ -280,28 +280,31 @@ Every third one is renamed as well, and one without OLD is new."
                        (agent-q-diff-file-change-annotations file)))))))
 
 (ert-deftest aqd-annotations-follow-a-merge-on-both-sides ()
-  (let ((moved nil))
-    (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
-      (let ((agent-q-diff-annotations-moved-functions
-             (list (lambda (file side function)
-                     (push (list file side (mapcar function '(0 4 24))) moved)))))
-        (aqd-in-target
-          (aqd-retype "line 5\n" "line V\nand VI\n"))
-        (aqd-in-diff review
-          (pop-to-buffer (current-buffer))
-          (aqd-goto-hunk 1)
-          (agent-q-diff-merge-hunk)
-          (with-current-buffer (window-buffer)
-            (erase-buffer)
-            (insert (aqd-lines "line 2" "line 3" "line 4" "five" "line V" "and VI"
-                               "line 6" "line 7" "line 8"))
-            (agent-q-diff-edit-finish))
-          (should (equal (reverse moved) '((0 old (0 4 25)) (0 new (0 4 26)))))
-          (goto-char (agent-q-diff-annotations-position 0 'new 26))
-          (should (looking-at-p "\\+x"))
-          (goto-char (agent-q-diff-annotations-position 0 'old 25))
-          (should (looking-at-p "-line 25")))
-        (agent-q-diff-cancel review)))))
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (aqd-in-target
+      (aqd-retype "line 5\n" "line V\nand VI\n"))
+    (aqd-in-diff review
+      (pop-to-buffer (current-buffer))
+      (should-not (agent-q-diff-annotations-moved-p 0))
+      (aqd-goto-hunk 1)
+      (agent-q-diff-merge-hunk)
+      (with-current-buffer (window-buffer)
+        (erase-buffer)
+        (insert (aqd-lines "line 2" "line 3" "line 4" "five" "line V" "and VI"
+                           "line 6" "line 7" "line 8"))
+        (agent-q-diff-edit-finish))
+      (should (agent-q-diff-annotations-moved-p 0))
+      (pcase-dolist (`(,side . ,now) '((old 0 4 25) (new 0 4 26)))
+        (should (equal now (mapcar (apply-partially #'agent-q-diff-annotations-line-now 0 side)
+                                   '(0 4 24))))
+        (should (equal '(0 4 24)
+                       (mapcar (apply-partially #'agent-q-diff-annotations-line-now 1 side)
+                               '(0 4 24)))))
+      (goto-char (agent-q-diff-annotations-position 0 'new 26))
+      (should (looking-at-p "\\+x"))
+      (goto-char (agent-q-diff-annotations-position 0 'old 25))
+      (should (looking-at-p "-line 25")))
+    (agent-q-diff-cancel review)))
 
 ;;; Notes that come with a proposal
 

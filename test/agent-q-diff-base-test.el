@@ -59,39 +59,6 @@
       (should (string-search "ours" (buffer-string)))
       (should-not (string-search "theirs" (buffer-string))))))
 
-;; The buffer that is used first is the one that is kept for the next time.
-(ert-deftest aqd-base-a-work-buffer-is-used-again-like-a-new-one ()
-  (let ((agent-q-diff-base--work-buffers nil)
-        first)
-    (unwind-protect
-        (progn
-          (ignore-error quit
-            (agent-q-diff-base-with-work-buffer
-              (setq first (current-buffer))
-              (set-buffer-multibyte nil)
-              (insert "bytes")
-              (narrow-to-region 2 3)
-              (signal 'quit nil)))
-          (let ((default-directory "/elsewhere/"))
-            (agent-q-diff-base-with-work-buffer
-              (should (eq first (current-buffer)))
-              (should (equal default-directory "/elsewhere/"))
-              (should enable-multibyte-characters)
-              (should (= 0 (buffer-size)))
-              (insert "outer")
-              (agent-q-diff-base-with-work-buffer
-                (should-not (eq first (current-buffer)))
-                (insert "inner")
-                (kill-buffer))
-              (should (equal "outer" (buffer-string))))))
-      (mapc #'kill-buffer agent-q-diff-base--work-buffers))
-    (should-not (buffer-live-p first))
-    ;; One that somebody has killed is not used again.
-    (should (equal "new" (agent-q-diff-base-with-work-buffer
-                           (insert "new")
-                           (buffer-string))))
-    (mapc #'kill-buffer agent-q-diff-base--work-buffers)))
-
 ;;;; Showing something for an agent
 
 (defun aqd-base-same-window (buffer _alist)
@@ -244,21 +211,23 @@ Return what changed for the user, and how many other windows show it."
                             collect (aref text index))))))
 
 (ert-deftest aqd-visible-is-one-line-of-what-it-seems ()
-  (dolist (agent-q-diff-visible-suspects-function
-           (list agent-q-diff-visible-suspects-function #'always
-                 (lambda (_) (error "The engine has a bug"))))
-    (pcase-dolist (`(,text . ,shown)
-                   '(("src/a.el" . "src/a.el") ("" . "")
-                     ("a\nb\tc\fd" . "a<U+000A>b<U+0009>c<U+000C>d")
-                     ("x\e[2J\u202egpj.el" . "x<U+001B>[2J<U+202E>gpj.el")
-                     ("a\r\u2028b\u2029" . "a<U+000D><U+2028>b<U+2029>")
-                     ("\377\u200b" . "<FF><U+200B>")
-                     ("日本語/ünï 100%s" . "日本語/ünï 100%s")))
-      (should (equal (agent-q-diff-visible text) shown)))))
+  (agent-q-diff-build-ensure)
+  (dolist (suspects (list (symbol-function 'agent-q-diff-module-suspects)
+                          (lambda (_) (error "The engine has a bug"))))
+    (cl-letf (((symbol-function 'agent-q-diff-module-suspects) suspects))
+      (pcase-dolist (`(,text . ,shown)
+                     '(("src/a.el" . "src/a.el") ("" . "")
+                       ("a\nb\tc\fd" . "a<U+000A>b<U+0009>c<U+000C>d")
+                       ("x\e[2J\u202egpj.el" . "x<U+001B>[2J<U+202E>gpj.el")
+                       ("a\r\u2028b\u2029" . "a<U+000D><U+2028>b<U+2029>")
+                       ("\377\u200b" . "<FF><U+200B>")
+                       ("日本語/ünï 100%s" . "日本語/ünï 100%s")))
+        (should (equal (agent-q-diff-visible text) shown))))))
 
 (ert-deftest aqd-visible-names-letters-that-look-like-others ()
   (agent-q-diff-build-ensure)
-  (should (equal (agent-q-diff-visible "p\u0430ypal.el") "p<U+0430>ypal.el")))
+  (should (equal (agent-q-diff-visible "p\u0430ypal.el") "p<U+0430>ypal.el"))
+  (should (equal (agent-q-diff-visible "日\377p\u0430ypal.el") "日<FF>p<U+0430>ypal.el")))
 
 (ert-deftest aqd-visible-does-not-load-the-engine ()
   (let ((loaded nil))

@@ -73,6 +73,19 @@
                                            (fset 'agent-q-diff-build--installed
                                                  (lambda () '("99.0")))))))))
 
+(ert-deftest aqd-build-loaded-module-is-checked-once-for-each-version-of-the-lisp-files ()
+  (agent-q-diff-build-ensure)
+  (let ((agent-q-diff-build-checked agent-q-diff-build-checked)
+        (n 0))
+    (cl-letf (((symbol-function 'agent-q-diff-build--check-loaded) (lambda () (cl-incf n))))
+      (agent-q-diff-engine-suspects "a")
+      (should (= 0 n))
+      ;; As if the Lisp files had been loaded again.
+      (let ((agent-q-diff-build-version (copy-sequence agent-q-diff-build-version)))
+        (agent-q-diff-engine-suspects "a")
+        (agent-q-diff-engine-suspects "a")))
+    (should (= 1 n))))
+
 (ert-deftest aqd-build-module-of-other-sources-says-how-to-build ()
   (should (string-match-p
            "built from other sources .*; run M-x agent-q-diff-build-module\\'"

@@ -154,7 +154,7 @@ A text can name the function `aqd-fontify-trap-mode'."
 
 (defun aqd-fontify-color (text mode)
   "Color TEXT in MODE as in a diff."
-  (agent-q-diff-fontify--colored "" (split-string text "\n") mode))
+  (agent-q-diff-fontify-lines "" (split-string text "\n") mode))
 
 (defun aqd-fontify-show-outcome (text mode)
   "Show TEXT in MODE as the outcome of a review is shown."

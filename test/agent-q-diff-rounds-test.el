@@ -638,7 +638,8 @@ UNDONE is a list of lists of changed lines; the file had LINES before."
       (should (string-prefix-p "Error" (aqd-rounds-call "resolve_comment"
                                                         'id id 'answer "?"))))
     (let (changed)
-      (let ((agent-q-diff-told-changed-functions (list (lambda (root) (push root changed)))))
+      (cl-letf (((symbol-function 'agent-q-diff-told-show-comments)
+                 (lambda (root) (push root changed))))
         (should (equal "Comment 1 is handled, and the user is shown your answer."
                        (aqd-rounds-call "resolve_comment" 'id "1" 'answer "It is shorter."))))
       (should (equal (list default-directory) changed)))
