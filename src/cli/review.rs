@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use agent_q_diff_reviewed::{Project, ProjectError};
 use serde_json::{Map, Value, json};
 
-use crate::options::{Review, ReviewAction};
+use crate::options::Review;
 use crate::socket::{Answer, Call, Request, Texts, sockets};
 
 /// Exit status if something was taken out, and nothing is undecided.
@@ -26,25 +26,24 @@ pub const FAILED: u8 = 3;
 
 /// Does what `options` say. Returns the exit status.
 pub async fn run(options: Review) -> ExitCode {
-    let done = match &options.action {
-        ReviewAction::Open {
-            is_waiting,
-            is_json,
-        } => open(&options, *is_waiting, *is_json).await,
-        ReviewAction::TurnBegins { title } => with_project(&options, |project| {
-            project.begin_turn(&options.agent, &options.session, title, None)?;
+    let done = if options.turn_begins {
+        with_project(&options, |project| {
+            let title = options.title.as_deref().unwrap_or_default();
+            project.begin_turn(options.agent(), &options.session, title, None)?;
             Ok(String::new())
-        }),
-        ReviewAction::TurnEnds => with_project(&options, |project| {
-            let only = (!options.session.is_empty() || options.is_agent_given)
-                .then_some((&options.agent[..], &options.session[..]));
-            project.end_turns(only)?;
+        })
+    } else if options.turn_ends {
+        with_project(&options, |project| {
+            let is_one = !options.session.is_empty() || options.agent.is_some();
+            project.end_turns(is_one.then_some((options.agent(), &options.session)))?;
             Ok(String::new())
-        }),
-        ReviewAction::MarkReviewed => with_project(&options, |project| {
-            let only = options.path.is_file().then(|| options.path.clone());
-            mark_reviewed(project, only.as_deref())
-        }),
+        })
+    } else if options.mark_reviewed {
+        with_project(&options, |project| {
+            mark_reviewed(project, Some(&*options.path).filter(|path| path.is_file()))
+        })
+    } else {
+        open(&options).await
     };
     match done {
         Ok((text, status)) => match write!(std::io::stdout(), "{text}") {
@@ -96,7 +95,7 @@ fn mark_reviewed(project: &mut Project, only: Option<&Path>) -> Result<String, P
 }
 
 /// Has Emacs open the review. Returns what to print, and the exit status.
-async fn open(options: &Review, is_waiting: bool, is_json: bool) -> Result<(String, u8), String> {
+async fn open(options: &Review) -> Result<(String, u8), String> {
     let folder = options.folder();
     let folder = folder
         .canonicalize()
@@ -105,9 +104,9 @@ async fn open(options: &Review, is_waiting: bool, is_json: bool) -> Result<(Stri
         sockets(options.socket.clone()),
         Request {
             tool: "review_changes".to_owned(),
-            arguments: json!({ "wait": is_waiting }),
+            arguments: json!({ "wait": options.is_waiting }),
             texts: Texts::default(),
-            agent: options.is_agent_given.then(|| options.agent.clone()),
+            agent: options.agent.clone(),
             directory: folder,
             root: None,
             timeout: None,
@@ -120,7 +119,7 @@ async fn open(options: &Review, is_waiting: bool, is_json: bool) -> Result<(Stri
     if answer.is_error {
         return Err(answer.text.trim_start_matches("Error: ").to_owned());
     }
-    Ok(shown(&answer, is_waiting, is_json))
+    Ok(shown(&answer, options.is_waiting, options.is_json))
 }
 
 /// Returns what to print of `answer`, and the exit status.
@@ -247,6 +246,11 @@ fn in_words(decided: &Value) -> String {
 }
 
 impl Review {
+    /// Returns what the agent is called.
+    fn agent(&self) -> &str {
+        self.agent.as_deref().unwrap_or("an agent")
+    }
+
     /// Returns the folder whose project is meant.
     fn folder(&self) -> PathBuf {
         let parent = self.path.parent().filter(|_| self.path.is_file());

@@ -23,7 +23,7 @@ use crate::options::{Check, Setup};
 
 /// Puts the hook into the settings of an agent, or takes it out.
 pub async fn run(options: Setup) -> ExitCode {
-    let path = (options.agent.setup().file)(options.scope);
+    let path = (options.agent.setup().file)(options.scope());
     if options.is_naming {
         println!("{}", path.display());
         return ExitCode::SUCCESS;
@@ -204,7 +204,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::agents::{Scope, claude};
+    use crate::agents::claude;
 
     /// Calls `function` with a directory of its own.
     fn in_directory(name: &str, function: impl FnOnce(&Path)) {
@@ -219,7 +219,7 @@ mod tests {
     fn set_up_in(path: &Path, is_removing: bool) -> Result<Done, String> {
         let options = Setup {
             agent: &claude::AGENT,
-            scope: Scope::User,
+            is_for_project: false,
             is_removing,
             is_showing: false,
             is_naming: false,
