@@ -97,6 +97,18 @@ pub struct Events {
     pub closes: &'static [&'static str],
 }
 
+impl Events {
+    /// No events.
+    const NONE: Self = Self {
+        before: &[],
+        after: &[],
+        begins: &[],
+        goes_on: &[],
+        ends: &[],
+        closes: &[],
+    };
+}
+
 /// A tool with which an agent edits files.
 #[derive(Debug)]
 pub struct Tool {

@@ -20,12 +20,8 @@ pub static AGENT: Agent = Agent {
     title: "Codex",
     timeout: LESS_THAN_A_DAY,
     events: Events {
-        before: &["PreToolUse"],
-        after: &["PostToolUse"],
-        begins: &["UserPromptSubmit"],
         goes_on: &[],
-        ends: &["Stop"],
-        closes: &["SessionEnd"],
+        ..claude::AGENT.events
     },
     arguments: &[(Field::Patch, "command")],
     tool: |name, _| match name {

@@ -22,9 +22,9 @@ pub static AGENT: Agent = Agent {
         before: &["BeforeTool"],
         after: &["AfterTool"],
         begins: &["BeforeAgent"],
-        goes_on: &[],
         ends: &["AfterAgent"],
         closes: &["SessionEnd"],
+        ..Events::NONE
     },
     arguments: &[
         (Field::Path, "file_path"),
