@@ -40,7 +40,7 @@ use agent_q_diff_reviewed::{Project, ProjectError, folder_of};
 
 use crate::agents::{Agent, Tool, Verdict, records};
 use crate::options::Hook;
-use crate::socket::{Answer, Call, Request, State, Texts, sockets};
+use crate::socket::{Answer, Call, Request, Source, State, Texts, sockets};
 
 use edit::Edit;
 use event::{Event, Meaning, Moment};
@@ -176,7 +176,7 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
                         )),
                     }
                 }
-                Err(refusal) if refusal.is_without_emacs => {
+                Err(refusal) if refusal.source == Source::NoEmacs => {
                     without_emacs(options, tool, &event, refusal.text).await
                 }
                 Err(refusal) => Verdict::Deny(refusal.text),
@@ -355,8 +355,8 @@ async fn check(options: &Hook, tool: &'static Tool, event: &Event) -> String {
     }
     let why = match wait(options, event, "check_edit", arguments).await {
         Ok(answer) if !answer.is_error => return answer.text,
-        Ok(answer) if answer.is_from_emacs => answer.text,
-        Ok(answer) if answer.is_without_emacs => {
+        Ok(answer) if answer.source == Source::Emacs => answer.text,
+        Ok(answer) if answer.source == Source::NoEmacs => {
             if let Some(told) = told_without_emacs(options, tool, event).await {
                 return told;
             }
@@ -408,8 +408,8 @@ fn begin(options: &Hook, event: &Event, tool: &str, mut arguments: Value) -> Cal
             texts,
             agent: Some(options.name.clone()),
             directory: event.project(options.agent),
-            root: None,
             timeout: options.timeout,
+            ..Request::default()
         },
     )
 }
@@ -435,11 +435,8 @@ async fn wait(
     arguments: Value,
 ) -> Result<Answer, &'static str> {
     let call = begin(options, event, tool, arguments);
-    let mut states = call.states();
     tokio::select! {
-        state = states.wait_for(|state| state.answer.is_some()) => {
-            state.ok().and_then(|state| state.answer.clone()).ok_or(FAILED)
-        }
+        answer = call.answer() => answer.ok_or(FAILED),
         () = time_is_up(options) => Err(
             "Error: the user has not decided in the time that the agent waits, so nothing was \
              changed.",
@@ -451,41 +448,34 @@ async fn wait(
 /// Calls `tool` of Emacs with `arguments`, a JSON object, even if the agent has ended.
 async fn tell(options: &Hook, event: &Event, tool: &str, arguments: Value) {
     let call = begin(options, event, tool, arguments);
-    let mut states = call.states();
     tokio::select! {
-        _ = states.wait_for(|state| state.answer.is_some()) => {}
+        _ = call.answer() => {}
         () = time_is_up(options) => {}
     }
 }
 
 /// Returns `answer` of Emacs, with what the agent has to know if it is a failure.
 fn answered(options: &Hook, answer: Answer) -> Answer {
-    if answer.is_cut_off {
-        failed(
-            options,
+    if !answer.is_error {
+        return answer;
+    }
+    let text = match answer.source {
+        Source::CutOff => {
             "Error: Emacs ended, or closed the connection, before it answered. Your tool was not \
-             run; read the file before you go on.",
-        )
-    } else if answer.is_error {
-        Answer {
-            is_without_emacs: answer.is_without_emacs,
-            ..failed(options, &answer.text)
+             run; read the file before you go on."
         }
-    } else {
-        answer
+        _ => &answer.text,
+    };
+    Answer {
+        source: answer.source,
+        ..failed(options, text)
     }
 }
 
 /// Returns an answer about the failure that `text` describes.
 fn failed(options: &Hook, text: &str) -> Answer {
-    Answer {
-        text: format!("{} {}", sentence(text), how_to_go_on(&options.name)),
-        is_error: true,
-        is_cut_off: false,
-        is_from_emacs: false,
-        is_without_emacs: false,
-        result: None,
-    }
+    let text = format!("{} {}", sentence(text), how_to_go_on(&options.name));
+    Answer::failure(text, Source::Program)
 }
 
 /// Returns when the agent waits no longer.

@@ -13,7 +13,7 @@ use agent_q_diff_reviewed::{Project, ProjectError};
 use serde_json::{Map, Value, json};
 
 use crate::options::Review;
-use crate::socket::{Answer, Call, Request, Texts, sockets};
+use crate::socket::{Answer, Call, Request, sockets};
 
 /// Exit status if something was taken out, and nothing is undecided.
 const TAKEN_OUT: u8 = 1;
@@ -105,17 +105,12 @@ async fn open(options: &Review) -> Result<(String, u8), String> {
         Request {
             tool: "review_changes".to_owned(),
             arguments: json!({ "wait": options.is_waiting }),
-            texts: Texts::default(),
             agent: options.agent.clone(),
             directory: folder,
-            root: None,
-            timeout: None,
+            ..Request::default()
         },
     );
-    let mut states = call.states();
-    let state = states.wait_for(|state| state.answer.is_some()).await;
-    let answer = state.ok().and_then(|state| state.answer.clone());
-    let answer = answer.ok_or("there was no answer")?;
+    let answer = call.answer().await.ok_or("there was no answer")?;
     if answer.is_error {
         return Err(answer.text.trim_start_matches("Error: ").to_owned());
     }
@@ -159,32 +154,38 @@ fn decided(result: &Map<String, Value>) -> Value {
     let counts = |of: &Map<String, Value>| {
         let count = |key: &str| of.get(key).and_then(Value::as_u64).unwrap_or_default();
         let [total, taken_out, undecided] = ["total", "rejected", "pending"].map(count);
-        let kept = total.saturating_sub(taken_out + undecided);
-        json!({ "kept": kept, "taken_out": taken_out, "undecided": undecided })
+        (
+            total.saturating_sub(taken_out + undecided),
+            taken_out,
+            undecided,
+        )
     };
-    let mut all = counts(result);
-    all["files"] = Value::Array(Vec::new());
-    let none = Vec::new();
-    let files = result
-        .get("files")
-        .and_then(Value::as_array)
-        .unwrap_or(&none);
-    for file in files.iter().filter_map(Value::as_object) {
-        let mut one = json!({ "path": file.get("path") });
-        one.as_object_mut().into_iter().for_each(|one| {
-            one.extend(counts(file).as_object().cloned().unwrap_or_default());
+    let objects = |of: &Value| -> Vec<Map<String, Value>> {
+        let all = of.as_array().into_iter().flatten();
+        all.filter_map(Value::as_object).cloned().collect()
+    };
+    let files = objects(result.get("files").unwrap_or(&Value::Null));
+    let files = files.iter().map(|file| {
+        let (kept, taken_out, undecided) = counts(file);
+        let mut one = json!({
+            "path": file.get("path"),
+            "kept": kept,
+            "taken_out": taken_out,
+            "undecided": undecided,
         });
-        if let Some(hunks) = file.get("hunks").and_then(Value::as_array) {
-            one["hunks"] = hunks
-                .iter()
-                .filter_map(Value::as_object)
-                .map(decided_hunk)
-                .collect();
+        if let Some(hunks) = file.get("hunks").filter(|hunks| hunks.is_array()) {
+            one["hunks"] = objects(hunks).iter().map(decided_hunk).collect();
         }
-        if let Some(files) = all["files"].as_array_mut() {
-            files.push(one);
-        }
-    }
+        one
+    });
+    let files: Vec<Value> = files.collect();
+    let (kept, taken_out, undecided) = counts(result);
+    let mut all = json!({
+        "kept": kept,
+        "taken_out": taken_out,
+        "undecided": undecided,
+        "files": files,
+    });
     if let Some(comment) = result.get("comment") {
         all["comment"] = comment.clone();
     }
@@ -193,22 +194,14 @@ fn decided(result: &Map<String, Value>) -> Value {
 
 fn decided_hunk(hunk: &Map<String, Value>) -> Value {
     let mut one = Map::new();
-    for key in ["hunk", "operation"] {
+    for key in ["hunk", "operation", "decision", "comment"] {
         one.extend(hunk.get(key).map(|value| (key.to_owned(), value.clone())));
     }
-    let decision = hunk
-        .get("decision")
-        .and_then(Value::as_str)
-        .unwrap_or("none");
+    let decision = hunk.get("decision").and_then(Value::as_str);
+    let decision = decision.unwrap_or("none");
     let word = DECISIONS.iter().find(|(before, _)| *before == decision);
-    one.insert(
-        "decision".to_owned(),
-        word.map_or(decision, |(_, after)| after).into(),
-    );
-    one.extend(
-        hunk.get("comment")
-            .map(|value| ("comment".to_owned(), value.clone())),
-    );
+    let word = word.map_or(decision, |(_, after)| after);
+    one.insert("decision".to_owned(), word.into());
     Value::Object(one)
 }
 
@@ -265,6 +258,7 @@ impl Review {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::socket::Source;
 
     fn answer(pending: u64) -> Answer {
         let result = json!({
@@ -281,9 +275,7 @@ mod tests {
         Answer {
             text: "2 files, 3 hunks are open for review".to_owned(),
             is_error: false,
-            is_cut_off: false,
-            is_from_emacs: true,
-            is_without_emacs: false,
+            source: Source::Emacs,
             result: result.as_object().cloned(),
         }
     }

@@ -18,7 +18,7 @@ use tokio::time::{Instant, interval_at};
 
 use crate::options::Mcp;
 use crate::socket::{
-    Answer, Call, Progress, Request, State, TextStore, Texts, current_directory, sockets,
+    Answer, Call, Progress, Request, Source, State, TextStore, Texts, current_directory, sockets,
 };
 
 use super::roots::{self, Place, Roots};
@@ -110,7 +110,7 @@ impl Server {
                 pending(&id, progress)
             }
             // Dropping the call closes its connection. Nobody reads this answer.
-            Outcome::Cancelled => nothing(),
+            Outcome::Cancelled => Answer::default(),
         }
     }
 
@@ -125,19 +125,12 @@ impl Server {
             .and_then(Value::as_str)
             .unwrap_or_default();
         let Some(states) = self.pending_calls().calls.get(id).map(Call::states) else {
-            return Answer {
-                text: tools::unknown_review(id),
-                is_error: true,
-                is_cut_off: false,
-                is_from_emacs: false,
-                is_without_emacs: false,
-                result: None,
-            };
+            return Answer::failure(tools::unknown_review(id), Source::Program);
         };
         match self.wait(states, context).await {
             Outcome::Answered(answer) => answer,
             Outcome::Pending(progress) => pending(id, progress),
-            Outcome::Cancelled => nothing(),
+            Outcome::Cancelled => Answer::default(),
         }
     }
 
@@ -187,23 +180,8 @@ impl Server {
 fn pending(id: &str, progress: Option<Progress>) -> Answer {
     Answer {
         text: tools::pending(id, progress),
-        is_error: false,
-        is_cut_off: false,
-        is_from_emacs: false,
-        is_without_emacs: false,
         result: Some(tools::pending_result(id)),
-    }
-}
-
-/// Returns an answer that nobody reads.
-fn nothing() -> Answer {
-    Answer {
-        text: String::new(),
-        is_error: false,
-        is_cut_off: false,
-        is_from_emacs: false,
-        is_without_emacs: false,
-        result: None,
+        ..Answer::default()
     }
 }
 

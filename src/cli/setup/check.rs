@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::agents::records::{self, Said, other_hook};
 use crate::agents::{Agent, Form, Handler, Layer, Plugin, Settings, Setup, is_switch};
 use crate::options::Check;
-use crate::socket::{Call, Request, Texts, current_directory, sockets};
+use crate::socket::{Call, Request, current_directory, sockets};
 
 use super::settings;
 
@@ -324,20 +324,13 @@ async fn of_emacs(options: &Check) -> Finding {
     let request = Request {
         tool: "ping".to_owned(),
         arguments: json!({}),
-        texts: Texts::default(),
         agent: Some(options.agent.title.to_owned()),
         directory: current_directory(),
-        root: None,
-        timeout: None,
+        ..Request::default()
     };
     let call = Call::begin(sockets(options.socket.clone()), request);
-    let mut states = call.states();
-    let answered = tokio::time::timeout(TIMEOUT, states.wait_for(|state| state.answer.is_some()));
-    let answer = match answered.await {
-        Ok(Ok(state)) => state.answer.clone(),
-        _ => None,
-    };
-    Finding::from(match answer {
+    let answered = tokio::time::timeout(TIMEOUT, call.answer()).await;
+    Finding::from(match answered.ok().flatten() {
         Some(answer) if !answer.is_error => Ok(answer.text),
         // It is said as agents read it.
         Some(answer) => Err(answer.text.trim_start_matches("Error: ").to_owned()),
