@@ -46,14 +46,14 @@ impl Edit {
 /// How long an agent may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What an agent has said.
+/// What is said about whether an agent runs the hook, by the agent itself or by a check.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Said {
-    /// The hook is run.
+    /// This is as it should be.
     Good(String),
-    /// Why the hook is not run.
+    /// This is not, and how to mend it.
     Fault(String),
-    /// What the user should know.
+    /// This keeps no hook from being run, and the user should know it.
     Note(String),
 }
 
