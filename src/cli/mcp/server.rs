@@ -40,19 +40,7 @@ pub struct Server {
 
 /// Calls that were answered "pending", by their ids. They are kept even when they are answered,
 /// since the client may have missed the answer.
-#[derive(Default)]
-struct PendingCalls {
-    calls: HashMap<String, Call>,
-}
-
-impl PendingCalls {
-    /// Keeps `call` and returns its id.
-    fn keep(&mut self, call: Call) -> String {
-        let id = format!("review-{}", self.calls.len() + 1);
-        self.calls.insert(id.clone(), call);
-        id
-    }
-}
+type PendingCalls = HashMap<String, Call>;
 
 /// The result of waiting for a call.
 enum Outcome {
@@ -106,7 +94,9 @@ impl Server {
         match self.wait(call.states(), context).await {
             Outcome::Answered(answer) => answer,
             Outcome::Pending(progress) => {
-                let id = self.pending_calls().keep(call);
+                let mut calls = self.pending_calls();
+                let id = format!("review-{}", calls.len() + 1);
+                calls.insert(id.clone(), call);
                 pending(&id, progress)
             }
             // Dropping the call closes its connection. Nobody reads this answer.
@@ -124,7 +114,7 @@ impl Server {
             .get("id")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        let Some(states) = self.pending_calls().calls.get(id).map(Call::states) else {
+        let Some(states) = self.pending_calls().get(id).map(Call::states) else {
             return Answer::failure(tools::unknown_review(id), Source::Program);
         };
         match self.wait(states, context).await {
