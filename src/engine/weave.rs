@@ -37,8 +37,8 @@ use journal::Journal;
 pub(crate) use journal::Now;
 pub(crate) use segments::Around;
 use segments::Segments;
+pub(crate) use target::Target;
 pub use target::{Changed, Next, Reading};
-pub(crate) use target::{Target, TargetLines, TargetRun};
 use texts::Texts;
 
 /// The weave of one file under review. See the module's documentation.
