@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::fmt::Debug;
 use std::ops::Range;
 use std::panic::{self, AssertUnwindSafe};
 
@@ -84,6 +85,27 @@ pub(crate) fn list<'e, T: IntoLisp<'e>>(env: &'e Env, items: Vec<T>) -> Result<V
         .try_fold(nil, |tail, item| env.cons(item, tail))
 }
 
+/// Returns a Lisp list of the elements that `items` make, unless one of them fails.
+pub(crate) fn list_of<'e, T: IntoLisp<'e>>(
+    env: &'e Env,
+    items: impl IntoIterator<Item = Result<T>>,
+) -> Result<Value<'e>> {
+    list(env, items.into_iter().collect::<Result<Vec<_>>>()?)
+}
+
+/// Returns a symbol with the name of `variant`, one of an enum without fields: `line-ends` for
+/// `LineEnds`.
+pub(crate) fn symbol(env: &Env, variant: impl Debug) -> Result<Value<'_>> {
+    let mut name = String::new();
+    for char in format!("{variant:?}").chars() {
+        if char.is_ascii_uppercase() && !name.is_empty() {
+            name.push('-');
+        }
+        name.push(char.to_ascii_lowercase());
+    }
+    env.intern(&name)
+}
+
 /// Returns the elements of the Lisp list `items`.
 pub(crate) fn elements(items: Value<'_>) -> Result<Vec<Value<'_>>> {
     let (mut found, mut rest) = (Vec::new(), items);
@@ -99,8 +121,7 @@ pub(crate) fn pairs<'e>(
     env: &'e Env,
     items: impl Iterator<Item = (usize, usize)>,
 ) -> Result<Value<'e>> {
-    let conses = items.map(|(one, other)| env.cons(one, other));
-    list(env, conses.collect::<Result<Vec<_>>>()?)
+    list_of(env, items.map(|(one, other)| env.cons(one, other)))
 }
 
 /// Returns characters of a buffer for Lisp: (FROM . TO), from 0.
@@ -192,8 +213,7 @@ impl Signal for ProposalError {
 impl Signal for Refusal {
     fn symbol(&self) -> &'static str {
         match self {
-            Refusal::NoSuchHunk { .. } => "agent-q-diff-no-hunk",
-            Refusal::NoSuchLines => "agent-q-diff-no-hunk",
+            Refusal::NoSuchHunk { .. } | Refusal::NoSuchLines => "agent-q-diff-no-hunk",
             Refusal::ChangesNothing => "agent-q-diff-identical",
             Refusal::NotIn => "agent-q-diff-not-in",
             Refusal::NothingToTakeBack => "agent-q-diff-nothing-to-take-back",

@@ -1,7 +1,6 @@
 //! The object through which Lisp holds a change, or one file of it.
 
 use std::cell::{RefCell, RefMut};
-use std::ops::DerefMut;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,7 +10,7 @@ use agent_q_diff_engine::review::{Refusal, Review};
 use agent_q_diff_engine::weave::{Next, Reading};
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
-use crate::lisp::{answer, catching_panics, chars, elements, list, signal, with_part};
+use crate::lisp::{answer, catching_panics, chars, elements, list_of, signal, with_part};
 
 /// The only type of `user-ptr`. One of a second type could be mistaken for it, since Emacs compares
 /// only the addresses of their finalizers.
@@ -79,6 +78,38 @@ impl Ongoing {
     }
 }
 
+/// Calls `body` with the review of the file that has the hunk with the number `hunk`, and the number of
+/// the hunk in it; see [`Ongoing::lines`].
+pub(crate) fn with_hunk<T>(
+    env: &Env,
+    session: &mut Session,
+    hunk: usize,
+    body: impl FnOnce(&mut Review, usize) -> Result<T>,
+) -> Result<T> {
+    catching_panics(env, || {
+        let mut ongoing = ongoing(env, session)?;
+        let (file, hunk) = ongoing.lines(env, hunk)?;
+        let review = ongoing.change.review_mut(file);
+        body(review.expect("the hunk is a part of it"), hunk)
+    })
+}
+
+/// Calls `body` to split the hunk with the number `hunk`, with the change, the file of the hunk, and the
+/// number of the hunk in it; see [`Ongoing::lines`].
+pub(crate) fn splitting<T>(
+    env: &Env,
+    session: &mut Session,
+    hunk: usize,
+    body: impl FnOnce(&mut Change, usize, usize) -> Result<T>,
+) -> Result<T> {
+    catching_panics(env, || {
+        let mut ongoing = ongoing(env, session)?;
+        ongoing.leave_off();
+        let (file, hunk) = ongoing.lines(env, hunk)?;
+        body(&mut ongoing.change, file, hunk)
+    })
+}
+
 impl Drop for Ongoing {
     fn drop(&mut self) {
         N_CHANGES.fetch_sub(1, Ordering::Relaxed);
@@ -128,11 +159,8 @@ fn join<'e>(env: &'e Env, files: Value<'e>) -> Result<Value<'e>> {
             let operations = elements(element.cdr()?)?.into_iter();
             let operations = operations.map(|one| operation(env, one));
             let operations = operations.collect::<Result<Vec<_>>>()?;
-            let review = if handle.is_not_nil() {
-                Some(take_review(env, handle)?)
-            } else {
-                None
-            };
+            let review = handle.is_not_nil().then(|| take_review(env, handle));
+            let review = review.transpose()?;
             changes.push(FileChange::new((None, None), operations, review));
             handles.push(handle);
         }
@@ -148,7 +176,7 @@ fn join<'e>(env: &'e Env, files: Value<'e>) -> Result<Value<'e>> {
             }
             RefCell::new(session).into_lisp(env)
         });
-        list(env, sessions.collect::<Result<Vec<_>>>()?)
+        list_of(env, sessions)
     })
 }
 
@@ -156,14 +184,9 @@ fn join<'e>(env: &'e Env, files: Value<'e>) -> Result<Value<'e>> {
 fn take_review(env: &Env, handle: Value<'_>) -> Result<Review> {
     let mut session = handle.into_ref_mut::<Session>()?;
     let mut change = ongoing(env, &mut session)?;
-    match change.change.take_only_review() {
-        Some(review) => Ok(review),
-        None => signal(
-            env,
-            "agent-q-diff-error",
-            "only the review of one text can be joined",
-        ),
-    }
+    let review = change.change.take_only_review();
+    let several = "only the review of one text can be joined";
+    review.map_or_else(|| signal(env, "agent-q-diff-error", several), Ok)
 }
 
 /// Returns the operation that the list `form` names; see [`join`].
@@ -175,13 +198,7 @@ fn operation(env: &Env, form: Value<'_>) -> Result<Operation> {
             .into_rust::<i64>()
             .and_then(|mode| Ok(u32::try_from(mode)?))
     };
-    let name = |at: usize| {
-        if parts[at].is_not_nil() {
-            parts[at].into_rust().map(Some)
-        } else {
-            Ok(None)
-        }
-    };
+    let name = |at: usize| parts[at].into_rust::<Option<Vec<u8>>>();
     Ok(match parts.len() {
         1 if named("rename")? => Operation::Rename,
         // The bytes before and after are for Lisp.
@@ -203,37 +220,39 @@ fn operation(env: &Env, form: Value<'_>) -> Result<Operation> {
     })
 }
 
+/// Returns the change of `session`, in which a run of edits may not have ended.
+fn change_of<'s>(env: &Env, session: &'s Session) -> Result<RefMut<'s, Ongoing>> {
+    match &session.change {
+        Some(change) => Ok(change.borrow_mut()),
+        None => signal(env, "agent-q-diff-ended", "the review has ended"),
+    }
+}
+
+/// Returns the review of the text of file `file`.
+fn text_in<'s>(env: &Env, change: RefMut<'s, Ongoing>, file: usize) -> Result<RefMut<'s, Review>> {
+    let review = RefMut::filter_map(change, |change| change.change.review_mut(file));
+    review.or_else(|_| answer(env, Err(Unable::NoLines)))
+}
+
 /// Returns the change of `session`, after ending any run of edits.
 pub(crate) fn ongoing<'s>(env: &Env, session: &'s mut Session) -> Result<RefMut<'s, Ongoing>> {
-    let Some(change) = &session.change else {
-        return signal(env, "agent-q-diff-ended", "the review has ended");
-    };
-    let mut change = change.borrow_mut();
+    let mut change = change_of(env, session)?;
     change.change.settle();
     Ok(change)
 }
 
 /// Returns the review of the text of `session`'s file for reporting one in a run of edits; nothing
 /// else may be called on it.
-pub(crate) fn told<'s>(
-    env: &Env,
-    session: &'s mut Session,
-) -> Result<impl DerefMut<Target = Review> + 's> {
-    let Some(change) = &session.change else {
-        return signal(env, "agent-q-diff-ended", "the review has ended");
-    };
-    let mut change = change.borrow_mut();
+pub(crate) fn told<'s>(env: &Env, session: &'s mut Session) -> Result<RefMut<'s, Review>> {
+    let mut change = change_of(env, session)?;
     change.leave_off();
-    let review = RefMut::filter_map(change, |change| change.change.review_mut(session.file));
-    review.or_else(|_| answer(env, Err(Unable::NoLines)))
+    text_in(env, change, session.file)
 }
 
 /// Returns the review of the text of `session`'s file, after ending any run of edits.
 pub(crate) fn text_of<'s>(env: &Env, session: &'s mut Session) -> Result<RefMut<'s, Review>> {
     let file = session.file;
-    let change = ongoing(env, session)?;
-    let review = RefMut::filter_map(change, |change| change.change.review_mut(file));
-    review.or_else(|_| answer(env, Err(Unable::NoLines)))
+    text_in(env, ongoing(env, session)?, file)
 }
 
 /// Returns the index of the file of `session`.
@@ -268,10 +287,9 @@ fn read<'e>(env: &'e Env, session: &mut Session, n_chars: usize) -> Result<Value
         let mut ongoing = ongoing(env, session)?;
         ongoing.leave_off();
         ongoing.reading = reading.map(|reading| (file, reading));
-        match part {
-            Some(part) => chars(env, part),
-            None => ().into_lisp(env),
-        }
+        part.map(|part| chars(env, part))
+            .transpose()?
+            .into_lisp(env)
     })
 }
 
@@ -355,9 +373,11 @@ fn edit_outside(
 /// Once one of the texts is known, the value is nil.
 #[defun]
 fn blobs<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
-    catching_panics(env, || match text_of(env, session)?.proposal().blobs() {
-        Some(ids) => env.cons(ids.old.as_str(), ids.new.as_str()),
-        None => ().into_lisp(env),
+    catching_panics(env, || {
+        let review = text_of(env, session)?;
+        let ids = review.proposal().blobs();
+        let ids = ids.map(|ids| env.cons(ids.old.as_str(), ids.new.as_str()));
+        ids.transpose()?.into_lisp(env)
     })
 }
 
