@@ -43,7 +43,7 @@ use crate::options::Hook;
 use crate::socket::{Answer, Call, Request, Source, State, Texts, sockets};
 
 use edit::Edit;
-use event::{Event, Meaning, Moment};
+use event::{Event, Moment, PLANS};
 
 /// The environment variable with which a user lets every edit of an agent pass.
 const OFF_VARIABLE: &str = "AGENT_Q_DIFF";
@@ -302,8 +302,8 @@ async fn decide(options: &Hook, event: &Event, edit: &Edit) -> Verdict {
     arguments["tool"] = event.tool.as_str().into();
     arguments["call"] = event.call_of(&edit.path).into();
     arguments["session"] = event.thread.as_str().into();
-    arguments["planning"] = (event.mode.meaning == Meaning::Plans).into();
-    if let Some(mode) = event.mode.for_emacs() {
+    arguments["planning"] = (event.mode == Some(PLANS)).into();
+    if let Some(mode) = event.mode {
         arguments["mode"] = mode.into();
     }
     let answer = ask(options, event, call, arguments).await;

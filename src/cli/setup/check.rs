@@ -9,7 +9,9 @@ use std::time::{Duration, SystemTime};
 use serde_json::json;
 
 use crate::agents::records::{self, Said, other_hook};
-use crate::agents::{Agent, Form, Handler, Layer, Plugin, Settings, Setup, is_switch};
+use crate::agents::{
+    Agent, Form, GUARD, Handler, Layer, PASSING, Plugin, Settings, Setup, is_switch,
+};
 use crate::options::Check;
 use crate::socket::{Call, Request, current_directory, sockets};
 
@@ -103,7 +105,7 @@ fn of_other_hooks(agent: &Agent, form: &Settings, layers: &[Layer<'_>]) -> Vec<S
     if form.says_others {
         return Vec::new();
     }
-    let event = form.after;
+    let event = form.after();
     let others = layers.iter().flat_map(|layer| {
         let handlers = settings::handlers(&layer.settings, event).into_iter();
         handlers
@@ -218,7 +220,7 @@ fn of_handler(
     handler: &Handler,
 ) -> Result<(), String> {
     if form.wait_at(event).is_some() {
-        return if settings::is_passing(&handler.command) {
+        return if handler.command.starts_with(PASSING) {
             of_program_in(agent, &handler.command)
         } else {
             Err("a failure could keep your prompt from the agent, or have it go on".to_owned())
@@ -227,12 +229,12 @@ fn of_handler(
     if handler.matcher.as_deref() != Some(form.matcher) {
         return Err("it is not run for all tools that edit files".to_owned());
     }
-    if event == form.before && handler.timeout.is_none_or(|timeout| timeout < form.day) {
+    if event == form.before() && handler.timeout.is_none_or(|timeout| timeout < form.day()) {
         return Err(
             "the agent waits for less than a day, and then edits without a decision".to_owned(),
         );
     }
-    if !settings::is_guarded(&handler.command) {
+    if !handler.command.starts_with(GUARD) {
         return Err(
             "the agent edits without a decision if the program is killed or gone".to_owned(),
         );
