@@ -124,8 +124,6 @@
                   print
                   print-hunks
                   proposed
-                  read
-                  read-on
                   recognize
                   redo-split
                   reject-all
@@ -335,37 +333,10 @@ learns nothing."
   (save-restriction
     (widen)
     (let* ((tick (agent-q-diff-base-tick))
-           (part (condition-case nil
-                     (agent-q-diff-base-collecting-once
-                       (agent-q-diff-engine--read review tick))
-                   (rust-module-non-unicode-string 'whole))))
-      (if (eq part 'whole)
-          (let ((text (agent-q-diff-engine--part tick (point-min) (point-max))))
-            (if text
-                (agent-q-diff-engine-call #'agent-q-diff-module-follow review text)
-              'changed))
-        part))))
-
-(defun agent-q-diff-engine--read (review tick)
-  "Let REVIEW read the current buffer as it is at TICK, part by part.
-Return non-nil if that is news, `whole' if REVIEW needs the whole text at
-once, and `changed' if the buffer has changed meanwhile."
-  (let ((part (or (agent-q-diff-module-read review (buffer-size)) 'whole)))
-    (while (consp part)
-      (let ((text (agent-q-diff-engine--part tick
-                                             (+ (point-min) (car part))
-                                             (+ (point-min) (cdr part)))))
-        (setq part (if text
-                       (agent-q-diff-module-read-on review text)
-                     'changed))))
-    part))
-
-(defun agent-q-diff-engine--part (tick from to)
-  "Return the text between FROM and TO, or nil if it has changed since TICK."
-  (let ((text (condition-case nil
-                  (buffer-substring-no-properties from to)
-                (args-out-of-range nil))))
-    (and (= tick (agent-q-diff-base-tick)) text)))
+           (text (buffer-substring-no-properties (point-min) (point-max))))
+      (if (= tick (agent-q-diff-base-tick))
+          (agent-q-diff-engine-call #'agent-q-diff-module-follow review text)
+        'changed))))
 
 (defun agent-q-diff-engine-adopt (review live is-new)
   "Tell REVIEW that LIVE, its target's text, is one side of its diff.

@@ -19,7 +19,6 @@ use std::ops::Range;
 use crate::merge::Merged;
 use crate::proposal::{Proposal, Seen, Side};
 use crate::text::Text;
-use crate::weave::{Next, Reading};
 
 use history::History;
 pub(crate) use history::Role;
@@ -164,20 +163,6 @@ impl Review {
     /// Records that the target is now `live`, and returns whether that is a change.
     pub fn follow(&mut self, live: &[u8]) -> bool {
         self.proposal.follow(live)
-    }
-
-    /// Begins to read the target, which has `n_chars` characters as Emacs counts them, in parts;
-    /// see [`Review::read_on`]. `None` if the whole text is needed; then call [`Review::follow`].
-    pub fn reading(&self, n_chars: usize) -> Option<Reading> {
-        self.proposal.reading(n_chars)
-    }
-
-    /// Continues `reading` with `text`, the characters of [`Reading::part`], and returns what to do
-    /// next. At the end, records the difference found.
-    ///
-    /// The target must not have changed since the reading began.
-    pub fn read_on(&mut self, reading: &mut Reading, text: &[u8]) -> Next {
-        self.proposal.read_on(reading, text)
     }
 
     /// Returns the mark of hunk `hunk`. Panics if there is no such hunk.

@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt::Debug;
-use std::ops::Range;
 use std::panic::{self, AssertUnwindSafe};
 
 use agent_q_diff_engine::change::{GitError, Unable};
@@ -12,19 +11,7 @@ use agent_q_diff_engine::patch::codex::CodexError;
 use agent_q_diff_engine::proposal::ProposalError;
 use agent_q_diff_engine::review::{Command, Mark, Refusal};
 use agent_q_diff_engine::tool::replacement::ReplaceError;
-use agent_q_diff_engine::weave::Reading;
 use emacs::{Env, IntoLisp, Result, Value};
-
-/// Most bytes of a Unicode character in UTF-8.
-const MAX_CHAR_LEN: usize = 4;
-
-/// Number of bytes that suffices for any part of a buffer and a zero byte after it.
-const PART_BUFFER_LEN: usize = MAX_CHAR_LEN * Reading::PART_LEN + 1;
-
-thread_local! {
-    /// Space into which parts of an Emacs buffer are copied.
-    static PART_BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
 
 /// Returns `values` as a Lisp vector. `agent-q-diff-engine.el` names its elements.
 pub(crate) fn vector<'e, const N: usize>(
@@ -32,25 +19,6 @@ pub(crate) fn vector<'e, const N: usize>(
     values: [Value<'e>; N],
 ) -> Result<Value<'e>> {
     env.call("vector", &values[..])
-}
-
-/// Calls `body` with the bytes of `text`, a string of `n_chars` characters.
-///
-/// Emacs encodes a string once to compute its length, and again to copy it. If the space is known
-/// to be large enough, only the latter is needed.
-pub(crate) fn with_part<T>(
-    text: Value<'_>,
-    n_chars: usize,
-    body: impl FnOnce(&[u8]) -> T,
-) -> Result<T> {
-    // Including the zero byte that Emacs appends.
-    if MAX_CHAR_LEN * n_chars + 1 > PART_BUFFER_LEN {
-        return Ok(body(&text.clone_string_contents()?));
-    }
-    PART_BUFFER.with_borrow_mut(|room| {
-        room.resize(PART_BUFFER_LEN, 0);
-        Ok(body(text.copy_string_contents(room)?))
-    })
 }
 
 /// Returns `bytes` as a Lisp string: multibyte if they are UTF-8, otherwise unibyte, for Lisp to
@@ -122,11 +90,6 @@ pub(crate) fn pairs<'e>(
     items: impl Iterator<Item = (usize, usize)>,
 ) -> Result<Value<'e>> {
     list_of(env, items.map(|(one, other)| env.cons(one, other)))
-}
-
-/// Returns characters of a buffer for Lisp: (FROM . TO), from 0.
-pub(crate) fn chars<'e>(env: &'e Env, chars: Range<usize>) -> Result<Value<'e>> {
-    env.cons(chars.start, chars.end)
 }
 
 pub(crate) fn find<T: Copy, const N: usize>(

@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use agent_q_diff_engine::change::{Change, ChangePlan, Entry, FileChange, Operation, Unable};
 use agent_q_diff_engine::proposal::{Seen, Side};
 use agent_q_diff_engine::review::{Refusal, Review};
-use agent_q_diff_engine::weave::{Next, Reading};
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
-use crate::lisp::{answer, catching_panics, chars, elements, list_of, signal, with_part};
+use crate::lisp::{answer, catching_panics, elements, list_of, signal};
 
 /// The only type of `user-ptr`. One of a second type could be mistaken for it, since Emacs compares
 /// only the addresses of their finalizers.
@@ -26,8 +25,6 @@ pub(crate) struct Ongoing {
     pub(crate) change: Change,
     /// The last plan, if it has neither been committed nor failed.
     pub(crate) plan: Option<ChangePlan>,
-    /// The reading of a target in progress, if any, with the index of its file.
-    pub(crate) reading: Option<(usize, Reading)>,
 }
 
 /// The number of changes that hold memory.
@@ -36,17 +33,12 @@ static N_CHANGES: AtomicUsize = AtomicUsize::new(0);
 impl Ongoing {
     fn new(change: Change) -> Ongoing {
         N_CHANGES.fetch_add(1, Ordering::Relaxed);
-        Ongoing {
-            change,
-            plan: None,
-            reading: None,
-        }
+        Ongoing { change, plan: None }
     }
 
-    /// Drops the plan and the reading in progress, since a target may change.
+    /// Drops the plan, since a target may change.
     pub(crate) fn leave_off(&mut self) {
         self.plan = None;
-        self.reading = None;
     }
 
     /// Returns the file and the entry of the hunk with the number `hunk`; signals
@@ -270,55 +262,6 @@ fn follow(env: &Env, session: &mut Session, live: Vec<u8>) -> Result<bool> {
         review.settle();
         // If the text has changed, following it has already recognized a choice of hunks.
         Ok(review.follow(&live) || review.recognize())
-    })
-}
-
-/// Begin to read the text of REVIEW's target, which has N-CHARS characters.
-///
-/// Return (FROM . TO), the characters, from 0, to pass to
-/// `agent-q-diff-module-read-on', or nil if the review needs the whole text;
-/// see `agent-q-diff-module-follow'.
-#[defun]
-fn read<'e>(env: &'e Env, session: &mut Session, n_chars: usize) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        let reading = text_of(env, session)?.reading(n_chars);
-        let part = reading.as_ref().map(|reading| reading.part());
-        let file = file_of(session);
-        let mut ongoing = ongoing(env, session)?;
-        ongoing.leave_off();
-        ongoing.reading = reading.map(|reading| (file, reading));
-        part.map(|part| chars(env, part))
-            .transpose()?
-            .into_lisp(env)
-    })
-}
-
-/// Continue reading the target of REVIEW with TEXT, the requested characters.
-///
-/// Return the characters to read next as (FROM . TO).  At the end return t if
-/// the text has changed, otherwise nil.
-#[defun]
-fn read_on<'e>(env: &'e Env, session: &mut Session, text: Value<'e>) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        let file = file_of(session);
-        let reading = ongoing(env, session)?.reading.take();
-        let Some((_, mut reading)) = reading.filter(|(other, _)| *other == file) else {
-            return signal(env, "error", "nothing is being read");
-        };
-        let mut review = text_of(env, session)?;
-        let next = with_part(text, reading.part().len(), |text| {
-            review.read_on(&mut reading, text)
-        })?;
-        match next {
-            Next::Read(part) => {
-                drop(review);
-                ongoing(env, session)?.reading = Some((file, reading));
-                chars(env, part)
-            }
-            // If the text has changed, following it has already recognized a choice of hunks.
-            Next::Changed(_) => true.into_lisp(env),
-            Next::Same => review.recognize().into_lisp(env),
-        }
     })
 }
 

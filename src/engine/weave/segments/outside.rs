@@ -578,7 +578,7 @@ impl Gap {
 
 /// Returns how many of the numbers below `n` satisfy `is_first`, which holds up to some number and
 /// for none after it. Takes O(log n) calls.
-pub(in crate::weave) fn partition_point(n: usize, is_first: impl Fn(usize) -> bool) -> usize {
+fn partition_point(n: usize, is_first: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, n);
     while low < high {
         let middle = low + (high - low) / 2;
