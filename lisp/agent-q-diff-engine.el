@@ -37,19 +37,20 @@
             begin-written blank-hunks blobs candidates changed-lines changed-words
             check-pending-after codex-files codex-updated comment comments commit
             count-decided counts decision describe drawn edit-comment edit-outside
-            end-turns facts-in fail file-has-original files finish-round finished-round
-            first-hunks follow forget-rejected free groups hash header-lines hunk
-            hunk-with-id is-coarse is-idle join join-decisions keep-staged let-pass
-            line-counts live-lines mark-reviewed marks matches merge messages moved
-            n-decisions n-reviews n-suspects new-project next-pending note-heard
-            note-hunks note-left note-rejected note-renamed note-reviewed note-saved
-            note-saved-from note-staged note-taking-out noted-hunks observe passing
-            pending pending-since pending-since-turn pick pick-rows plan plan-all
-            plan-back plan-text print print-hunks proposed queue-message read read-on
-            recognize redo-split reject-all rejected replace report review review-diff
-            reviewed reviewed-beside set-comment set-mark show-context side-rows split
-            split-white-space stage standing suspects taken-out tally told turns
-            typed-lines undo-split union without-white-space))
+            end-turns facts-in fail file-has-original files finish-round
+            finished-round first-hunks follow forget-rejected free groups hash
+            header-lines hunk hunk-with-id is-coarse is-idle join join-decisions
+            keep-staged let-pass line-counts live-lines mark-reviewed marks matches
+            merge messages moved n-decisions n-reviews n-suspects new-project
+            next-pending note-heard note-hunks note-left note-rejected note-renamed
+            note-reviewed note-saved note-saved-from note-staged note-taking-out
+            noted-hunks observe passing pending pending-since pending-since-turn pick
+            pick-rows plan plan-all plan-back plan-text print print-hunks proposed
+            queue-message recognize redo-split reject-all rejected replace report
+            review review-diff reviewed reviewed-beside set-comment set-mark
+            show-context side-rows split split-white-space stage standing suspects
+            taken-out tally told turns typed-lines undo-split union
+            without-white-space))
     (let ((function (intern (format "agent-q-diff-module-%s" name))))
       (unless (fboundp function)
         ;; Not `defalias': unloading this file must leave the module's own.
@@ -215,37 +216,10 @@ which a garbage collection hook can do, return `changed'; REVIEW then
 learns nothing."
   (agent-q-diff-base-widened
     (let* ((tick (agent-q-diff-base-tick))
-           (part (condition-case nil
-                     (agent-q-diff-base-collecting-once
-                       (agent-q-diff-engine--read review tick))
-                   (rust-module-non-unicode-string 'whole))))
-      (if (eq part 'whole)
-          (let ((text (agent-q-diff-engine--part tick (point-min) (point-max))))
-            (if text
-                (agent-q-diff-engine-call #'agent-q-diff-module-follow review text)
-              'changed))
-        part))))
-
-(defun agent-q-diff-engine--read (review tick)
-  "Let REVIEW read the current buffer as it is at TICK, part by part.
-Return non-nil if that is news, `whole' if REVIEW needs the whole text at
-once, and `changed' if the buffer has changed meanwhile."
-  (let ((part (or (agent-q-diff-module-read review (buffer-size)) 'whole)))
-    (while (consp part)
-      (let ((text (agent-q-diff-engine--part tick
-                                             (+ (point-min) (car part))
-                                             (+ (point-min) (cdr part)))))
-        (setq part (if text
-                       (agent-q-diff-module-read-on review text)
-                     'changed))))
-    part))
-
-(defun agent-q-diff-engine--part (tick from to)
-  "Return the text between FROM and TO, or nil if it has changed since TICK."
-  (let ((text (condition-case nil
-                  (buffer-substring-no-properties from to)
-                (args-out-of-range nil))))
-    (and (= tick (agent-q-diff-base-tick)) text)))
+           (text (buffer-substring-no-properties (point-min) (point-max))))
+      (if (= tick (agent-q-diff-base-tick))
+          (agent-q-diff-engine-call #'agent-q-diff-module-follow review text)
+        'changed))))
 
 (defun agent-q-diff-engine-edit-outside (review n-before n-behind n-chars text is-undo)
   "Tell REVIEW of an edit of its target by somebody else.

@@ -178,8 +178,8 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-free agent-q-diff-module-print
     agent-q-diff-module-header-lines agent-q-diff-module-is-idle
     agent-q-diff-module-file-has-original
-    agent-q-diff-module-follow agent-q-diff-module-read
-    agent-q-diff-module-read-on agent-q-diff-module-recognize
+    agent-q-diff-module-follow
+    agent-q-diff-module-recognize
     agent-q-diff-module-edit-outside agent-q-diff-module-marks
     agent-q-diff-module-counts agent-q-diff-module-tally
     agent-q-diff-module-standing agent-q-diff-module-report

@@ -81,7 +81,7 @@ pub struct Agent {
 }
 
 /// The names of an agent's events.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Events {
     /// Before a tool runs.
     pub before: &'static [&'static str],
@@ -95,6 +95,18 @@ pub struct Events {
     pub ends: &'static [&'static str],
     /// When its session has ended.
     pub closes: &'static [&'static str],
+}
+
+impl Events {
+    /// No events.
+    const NONE: Self = Self {
+        before: &[],
+        after: &[],
+        begins: &[],
+        goes_on: &[],
+        ends: &[],
+        closes: &[],
+    };
 }
 
 /// A tool with which an agent edits files.
@@ -233,16 +245,12 @@ pub enum Form {
 /// matcher for tools and an array of commands.
 #[derive(Debug)]
 pub struct Settings {
-    /// The event before a tool runs.
-    pub before: &'static str,
-    /// The event after a tool has run.
-    pub after: &'static str,
-    /// The events that say how far a turn is, each with how long the agent waits there, in its unit.
-    pub turns: &'static [(&'static str, u64)],
+    /// The agent's events.
+    pub events: Events,
+    /// A second, in the unit in which the agent is told how long to wait.
+    pub second: u64,
     /// The names of the tools that edit files, as a matcher.
     pub matcher: &'static str,
-    /// A day, in the agent's unit.
-    pub day: u64,
     /// The dialect of JSON that the agent reads.
     pub dialect: Dialect,
     /// Returns whether the agent knows all that is at an event, well enough to read the file.
@@ -307,17 +315,53 @@ pub struct Handler {
 }
 
 impl Settings {
+    /// Returns the event before a tool runs.
+    pub fn before(&self) -> &'static str {
+        self.events.before[0]
+    }
+
+    /// Returns the event after a tool has run.
+    pub fn after(&self) -> &'static str {
+        self.events.after[0]
+    }
+
+    /// Returns a day, in the agent's unit.
+    pub fn day(&self) -> u64 {
+        86_400 * self.second
+    }
+
+    /// Returns the events that say how far a turn is, each with how long the agent waits there, in its
+    /// unit. Codex waits for 3 seconds at most where a session ends.
+    pub fn turns(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let Events {
+            begins,
+            goes_on,
+            ends,
+            closes,
+            ..
+        } = self.events;
+        let (some, few) = (10 * self.second, 3 * self.second);
+        let waits = [
+            (begins, some),
+            (goes_on, some),
+            (ends, self.day()),
+            (closes, few),
+        ];
+        let turns = waits.into_iter();
+        turns.flat_map(|(events, wait)| events.iter().map(move |event| (*event, wait)))
+    }
+
     /// Returns all events at which the hook is run.
     pub fn events(&self) -> impl Iterator<Item = &'static str> {
-        let turns = self.turns.iter().map(|(event, _)| *event);
-        [self.before, self.after].into_iter().chain(turns)
+        let turns = self.turns().map(|(event, _)| event);
+        [self.before(), self.after()].into_iter().chain(turns)
     }
 
     /// Returns how long the agent waits for the hook at `event`, in its unit, if that is one of the events
     /// that say how far a turn is.
     pub fn wait_at(&self, event: &str) -> Option<u64> {
-        let mut turns = self.turns.iter();
-        turns.find_map(|(turn, wait)| (*turn == event).then_some(*wait))
+        self.turns()
+            .find_map(|(turn, wait)| (turn == event).then_some(wait))
     }
 
     /// Returns whether `handler` is run for one of the tools that edit files, as far as its matcher

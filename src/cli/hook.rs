@@ -40,10 +40,10 @@ use agent_q_diff_reviewed::{Project, ProjectError, folder_of};
 
 use crate::agents::{Agent, Tool, Verdict, records};
 use crate::options::Hook;
-use crate::socket::{Answer, Call, Request, State, Texts, sockets};
+use crate::socket::{Answer, Call, Request, Source, State, Texts, sockets};
 
 use edit::Edit;
-use event::{Event, Meaning, Moment};
+use event::{Event, Moment, PLANS};
 
 /// The environment variable with which a user lets every edit of an agent pass.
 const OFF_VARIABLE: &str = "AGENT_Q_DIFF";
@@ -176,7 +176,7 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
                         )),
                     }
                 }
-                Err(refusal) if refusal.is_without_emacs => {
+                Err(refusal) if refusal.source == Source::NoEmacs => {
                     without_emacs(options, tool, &event, refusal.text).await
                 }
                 Err(refusal) => Verdict::Deny(refusal.text),
@@ -302,8 +302,8 @@ async fn decide(options: &Hook, event: &Event, edit: &Edit) -> Verdict {
     arguments["tool"] = event.tool.as_str().into();
     arguments["call"] = event.call_of(&edit.path).into();
     arguments["session"] = event.thread.as_str().into();
-    arguments["planning"] = (event.mode.meaning == Meaning::Plans).into();
-    if let Some(mode) = event.mode.for_emacs() {
+    arguments["planning"] = (event.mode == Some(PLANS)).into();
+    if let Some(mode) = event.mode {
         arguments["mode"] = mode.into();
     }
     let answer = ask(options, event, call, arguments).await;
@@ -329,15 +329,17 @@ async fn decide(options: &Hook, event: &Event, edit: &Edit) -> Verdict {
 /// Has Emacs write what it knows to be decided, which no input of the tool can make; `path` is the
 /// file, or the first of several.
 async fn written_by_emacs(options: &Hook, event: &Event, path: &Path) -> Verdict {
-    let arguments = json!({ "path": path, "call": event.call_of(path) });
-    Verdict::Deny(ask(options, event, "write_decided", arguments).await.text)
+    Verdict::Deny(
+        ask(options, event, "write_decided", event.about(path))
+            .await
+            .text,
+    )
 }
 
 /// Has Emacs tell the user that what was accepted is not made after all. If Emacs cannot be told,
 /// the agent is told all the same.
 async fn not_run(options: &Hook, event: &Event, path: &Path) {
-    let arguments = json!({ "path": path, "call": event.call_of(path) });
-    ask(options, event, "not_run", arguments).await;
+    ask(options, event, "not_run", event.about(path)).await;
 }
 
 /// Has Emacs compare the file with what was decided, and returns what the model is to read.
@@ -345,7 +347,7 @@ async fn check(options: &Hook, tool: &'static Tool, event: &Event) -> String {
     let Ok(path) = edit::path_of(tool, event) else {
         return "agent-q-diff cannot check this edit, since its input names no file.".to_owned();
     };
-    let mut arguments = json!({ "path": path, "call": event.call_of(&path) });
+    let mut arguments = event.about(&path);
     if let Ok(Some(text)) = file::read(&path) {
         arguments["text"] = text.text.clone().into();
         arguments["encoding"] = file::encoding_name(&text).into();
@@ -355,8 +357,8 @@ async fn check(options: &Hook, tool: &'static Tool, event: &Event) -> String {
     }
     let why = match wait(options, event, "check_edit", arguments).await {
         Ok(answer) if !answer.is_error => return answer.text,
-        Ok(answer) if answer.is_from_emacs => answer.text,
-        Ok(answer) if answer.is_without_emacs => {
+        Ok(answer) if answer.source == Source::Emacs => answer.text,
+        Ok(answer) if answer.source == Source::NoEmacs => {
             if let Some(told) = told_without_emacs(options, tool, event).await {
                 return told;
             }
@@ -408,8 +410,8 @@ fn begin(options: &Hook, event: &Event, tool: &str, mut arguments: Value) -> Cal
             texts,
             agent: Some(options.name.clone()),
             directory: event.project(options.agent),
-            root: None,
             timeout: options.timeout,
+            ..Request::default()
         },
     )
 }
@@ -435,11 +437,8 @@ async fn wait(
     arguments: Value,
 ) -> Result<Answer, &'static str> {
     let call = begin(options, event, tool, arguments);
-    let mut states = call.states();
     tokio::select! {
-        state = states.wait_for(|state| state.answer.is_some()) => {
-            state.ok().and_then(|state| state.answer.clone()).ok_or(FAILED)
-        }
+        answer = call.answer() => answer.ok_or(FAILED),
         () = time_is_up(options) => Err(
             "Error: the user has not decided in the time that the agent waits, so nothing was \
              changed.",
@@ -451,41 +450,34 @@ async fn wait(
 /// Calls `tool` of Emacs with `arguments`, a JSON object, even if the agent has ended.
 async fn tell(options: &Hook, event: &Event, tool: &str, arguments: Value) {
     let call = begin(options, event, tool, arguments);
-    let mut states = call.states();
     tokio::select! {
-        _ = states.wait_for(|state| state.answer.is_some()) => {}
+        _ = call.answer() => {}
         () = time_is_up(options) => {}
     }
 }
 
 /// Returns `answer` of Emacs, with what the agent has to know if it is a failure.
 fn answered(options: &Hook, answer: Answer) -> Answer {
-    if answer.is_cut_off {
-        failed(
-            options,
+    if !answer.is_error {
+        return answer;
+    }
+    let text = match answer.source {
+        Source::CutOff => {
             "Error: Emacs ended, or closed the connection, before it answered. Your tool was not \
-             run; read the file before you go on.",
-        )
-    } else if answer.is_error {
-        Answer {
-            is_without_emacs: answer.is_without_emacs,
-            ..failed(options, &answer.text)
+             run; read the file before you go on."
         }
-    } else {
-        answer
+        _ => &answer.text,
+    };
+    Answer {
+        source: answer.source,
+        ..failed(options, text)
     }
 }
 
 /// Returns an answer about the failure that `text` describes.
 fn failed(options: &Hook, text: &str) -> Answer {
-    Answer {
-        text: format!("{} {}", sentence(text), how_to_go_on(&options.name)),
-        is_error: true,
-        is_cut_off: false,
-        is_from_emacs: false,
-        is_without_emacs: false,
-        result: None,
-    }
+    let text = format!("{} {}", sentence(text), how_to_go_on(&options.name));
+    Answer::failure(text, Source::Program)
 }
 
 /// Returns when the agent waits no longer.

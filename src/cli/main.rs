@@ -35,7 +35,7 @@ use options::Command;
 async fn main() -> ExitCode {
     match options::parse(std::env::args_os()) {
         Ok(Command::Mcp(options)) => mcp::serve(options).await,
-        Ok(Command::Hook(options)) => hook::run(options).await,
+        Ok(Command::Hook(options)) => hook::run(options.into()).await,
         Ok(Command::Review(options)) => review::run(options).await,
         Ok(Command::Setup(options)) => setup::run(options).await,
         Ok(Command::Check(options)) => setup::check::run(options).await,

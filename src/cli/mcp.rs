@@ -10,6 +10,8 @@ mod roots;
 mod server;
 mod tools;
 
+pub use input::without_halves;
+
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::Arc;

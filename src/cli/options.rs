@@ -6,14 +6,10 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command as Clap, value_parser};
+use clap::{ArgGroup, Args, Parser, Subcommand};
 
 use crate::agents::other::{ANY, WITHOUT_HOOKS};
 use crate::agents::{ALL, Agent, Scope};
-
-const ABOUT: &str = "\
-What coding agents want to change in files is decided in Emacs, hunk by hunk.
-Call M-x agent-q-diff-serve there first.";
 
 const FIRST_STEPS: &str = "\
 To decide the edits of Claude Code: run `agent-q-diff setup claude`, call
@@ -31,35 +27,6 @@ edit, with the event on standard input; its settings name it. Whatever goes
 wrong, the edit is refused. If the environment variable AGENT_Q_DIFF is
 \"off\" where the agent was started, every edit passes.";
 
-/// Many clients give up on a call after 60 seconds.
-const DEFAULT_TIMEOUT_OF_MCP: &str = "50";
-
-const TIMEOUT_HELP_OF_MCP: &str = "\
-Answer a call \"pending\" after this time, before the
-client gives up; the agent then asks again with
-review_result. 0 waits for the user
-without limit";
-
-const TIMEOUT_HELP_OF_HOOK: &str = "\
-Refuse the edit if it is not decided after this time,
-before the agent gives up waiting and makes it. 0
-waits without limit. The default is 86390; 590 for
-Copilot CLI and Kimi, 50 for all other formats";
-
-const FORMAT_HELP: &str = "\
-For another agent, which runs hooks much as Claude Code
-does: its own tool writes if all is accepted, Emacs if
-a part is. \"claude\" is for one that is not in this list,
-and not tested with any";
-
-const ABOUT_SETUP: &str = "\
-Put the hook into an agent's settings, and check that it will be run. The change
-is shown first. All else in the settings stays as it is.";
-
-const ABOUT_CHECK: &str = "\
-Say what keeps an agent's hook from being run, as far as that can be seen
-without a model. Exits with 1 if anything is missing.";
-
 const ABOUT_REVIEW: &str = "\
 Have what was written into a project of git reviewed in Emacs, whoever wrote it:
 what is kept is not shown again, and what is rejected is taken out of its file.
@@ -71,35 +38,94 @@ something is undecided. It is 3 if there was an error, or no Emacs.
 With --turn-begins, --turn-ends and --mark-reviewed nothing is shown, and no
 Emacs is needed.";
 
-const SOCKET_HELP: &str = "\
-Emacs's socket, if `agent-q-diff-server-socket' is
-set there";
+const ABOUT_SETUP: &str = "\
+Put the hook into an agent's settings, and check that it will be run. The change
+is shown first. All else in the settings stays as it is.";
+
+const ABOUT_CHECK: &str = "\
+Say what keeps an agent's hook from being run, as far as that can be seen
+without a model. Exits with 1 if anything is missing.";
+
+/// What coding agents want to change in files is decided in Emacs, hunk by hunk.
+/// Call M-x agent-q-diff-serve there first.
+#[derive(Debug, Parser)]
+#[command(name = "agent-q-diff", version, verbatim_doc_comment, after_help = FIRST_STEPS)]
+#[command(
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    propagate_version = true
+)]
+struct Program {
+    #[command(subcommand)]
+    command: Command,
+}
+
+// What is said of options here is what `--help` prints. One that is given twice counts as it was given
+// last.
 
 /// The command that is given.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Subcommand)]
 pub enum Command {
-    /// Be an MCP server.
     Mcp(Mcp),
-    /// Have one edit decided.
-    Hook(Hook),
-    /// Have what was written reviewed, or record what is needed for that.
+    Hook(HookArguments),
     Review(Review),
-    /// Change the settings of an agent.
     Setup(Setup),
-    /// Say what keeps the hook of an agent from being run.
     Check(Check),
 }
 
+/// How long to wait at most; none to wait without end.
+type Timeout = Option<Duration>;
+
 /// The options of the MCP server.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Args)]
+#[command(about = "Be an MCP server")]
+#[command(long_about = ABOUT_MCP, args_override_self = true)]
 pub struct Mcp {
-    /// The socket on which Emacs listens, or none to try the usual places.
+    // Many clients give up on a call after 60 seconds.
+    /// Answer a call "pending" after this time, before the
+    /// client gives up; the agent then asks again with
+    /// review_result. 0 waits for the user
+    /// without limit
+    #[arg(long, value_name = "SECONDS", value_parser = timeout, default_value = "50")]
+    #[arg(verbatim_doc_comment, allow_negative_numbers = true)]
+    pub timeout: Timeout,
+    /// Emacs's socket, if `agent-q-diff-server-socket' is
+    /// set there
+    #[arg(long, value_name = "FILE", verbatim_doc_comment)]
     pub socket: Option<PathBuf>,
-    /// Time after which a call is answered "pending", or none to wait without end.
-    pub timeout: Option<Duration>,
 }
 
-/// The options of a hook.
+/// The arguments of a hook.
+#[derive(Debug, PartialEq, Eq, Args)]
+#[command(about = "Have an edit decided that an agent's own tool is about to make")]
+#[command(long_about = ABOUT_HOOK, args_override_self = true)]
+pub struct HookArguments {
+    /// The agent that runs the hook
+    #[arg(value_parser = named(true), required_unless_present = "format")]
+    agent: Option<&'static Agent>,
+    /// For another agent, which runs hooks much as Claude Code
+    /// does: its own tool writes if all is accepted, Emacs if
+    /// a part is. "claude" is for one that is not in this list,
+    /// and not tested with any
+    #[arg(long, value_parser = named(false), conflicts_with = "agent", verbatim_doc_comment)]
+    format: Option<&'static Agent>,
+    /// What that other agent is called
+    #[arg(long, conflicts_with = "agent")]
+    name: Option<String>,
+    /// Refuse the edit if it is not decided after this time,
+    /// before the agent gives up waiting and makes it. 0
+    /// waits without limit. The default is 86390; 590 for
+    /// Copilot CLI and Kimi, 50 for all other formats
+    #[arg(long, value_name = "SECONDS", value_parser = timeout)]
+    #[arg(verbatim_doc_comment, allow_negative_numbers = true)]
+    timeout: Option<Timeout>,
+    /// Emacs's socket, if `agent-q-diff-server-socket' is
+    /// set there
+    #[arg(long, value_name = "FILE", verbatim_doc_comment)]
+    socket: Option<PathBuf>,
+}
+
+/// What a hook does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hook {
     /// The agent that runs it.
@@ -108,73 +134,117 @@ pub struct Hook {
     pub name: String,
     /// The socket on which Emacs listens, or none to try the usual places.
     pub socket: Option<PathBuf>,
-    /// Time after which the edit is refused, or none to wait without end.
-    pub timeout: Option<Duration>,
+    /// Time after which the edit is refused.
+    pub timeout: Timeout,
+}
+
+impl From<HookArguments> for Hook {
+    fn from(arguments: HookArguments) -> Self {
+        let name = arguments.name;
+        let format = arguments
+            .format
+            .map(|format| format_of(format, name.as_deref()));
+        let agent = format.or(arguments.agent).expect("clap requires one");
+        Self {
+            agent,
+            name: name.unwrap_or_else(|| agent.title.to_owned()),
+            socket: arguments.socket,
+            timeout: arguments.timeout.unwrap_or(Some(agent.timeout)),
+        }
+    }
 }
 
 /// The options of a review of what was written.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Args)]
+#[command(about = "Have what was written already reviewed")]
+#[command(long_about = ABOUT_REVIEW, args_override_self = true)]
+#[command(group(ArgGroup::new("action").args(ACTIONS)))]
 pub struct Review {
-    /// What to do.
-    pub action: ReviewAction,
-    /// A folder in the project, or a file.
+    /// A folder in the project; the current one by default
+    #[arg(default_value = ".", hide_default_value = true)]
     pub path: PathBuf,
-    /// What the agent is called.
-    pub agent: String,
-    /// Whether that was given.
-    pub is_agent_given: bool,
-    /// The agent's session; empty if it has none.
+    /// Wait for the end of the review, and print what was decided
+    #[arg(long = "wait")]
+    pub is_waiting: bool,
+    /// Print that as JSON
+    #[arg(long = "json", requires = "is_waiting")]
+    pub is_json: bool,
+    /// Record that an agent begins: what is written now is its own
+    #[arg(long)]
+    pub turn_begins: bool,
+    /// Record that it has ended; without --agent, all have
+    #[arg(long)]
+    pub turn_ends: bool,
+    /// Record that all was reviewed as it is; with PATH a file, only that one
+    #[arg(long)]
+    pub mark_reviewed: bool,
+    /// What the agent is called
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Its session, if several run at once
+    #[arg(long, value_name = "ID", default_value = "", hide_default_value = true)]
     pub session: String,
-    /// The socket on which Emacs listens, or none to try the usual places.
+    /// What it is to do
+    #[arg(long, value_name = "TEXT", requires = "turn_begins")]
+    pub title: Option<String>,
+    /// Emacs's socket, if `agent-q-diff-server-socket' is
+    /// set there
+    #[arg(long, value_name = "FILE", verbatim_doc_comment)]
     pub socket: Option<PathBuf>,
 }
 
-/// What is done about what was written.
-#[derive(Debug, PartialEq, Eq)]
-pub enum ReviewAction {
-    /// Open its review in Emacs.
-    Open {
-        /// Whether to wait for its end.
-        is_waiting: bool,
-        /// Whether to print what was decided as JSON.
-        is_json: bool,
-    },
-    /// Record that an agent begins its turn.
-    TurnBegins {
-        /// The first line of its prompt; empty if that is not known.
-        title: String,
-    },
-    /// Record that it has ended.
-    TurnEnds,
-    /// Record that all was reviewed.
-    MarkReviewed,
-}
+const ACTIONS: [&str; 4] = ["is_waiting", "turn_begins", "turn_ends", "mark_reviewed"];
 
 /// How the settings of an agent are to be changed.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Args)]
+#[command(about = "Put the hook into an agent's settings")]
+#[command(long_about = ABOUT_SETUP, args_override_self = true)]
 pub struct Setup {
-    /// The agent.
+    /// The agent that runs the hook
+    #[arg(value_parser = named(true))]
     pub agent: &'static Agent,
-    /// Whose settings.
-    pub scope: Scope,
-    /// Whether the hook is to be taken out.
+    /// Change the settings of the project here, not the user's
+    #[arg(long = "project")]
+    pub is_for_project: bool,
+    /// Take the hook out again
+    #[arg(long = "remove")]
     pub is_removing: bool,
-    /// Whether the new settings are only to be printed.
+    /// Only print the settings as they would be
+    #[arg(long = "show")]
     pub is_showing: bool,
-    /// Whether only their file is to be named.
+    /// Only print the name of the settings file
+    #[arg(long = "where")]
     pub is_naming: bool,
-    /// Whether nothing is to be asked.
+    /// Do not ask
+    #[arg(long = "yes")]
     pub is_yes: bool,
-    /// The socket on which Emacs listens, or none to try the usual places.
+    /// Emacs's socket, if `agent-q-diff-server-socket' is
+    /// set there
+    #[arg(long, value_name = "FILE", verbatim_doc_comment)]
     pub socket: Option<PathBuf>,
+}
+
+impl Setup {
+    /// Returns whose settings are to be changed.
+    pub fn scope(&self) -> Scope {
+        match self.is_for_project {
+            true => Scope::Project,
+            false => Scope::User,
+        }
+    }
 }
 
 /// The options of a check.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Args)]
+#[command(about = "Say what keeps an agent's hook from being run")]
+#[command(long_about = ABOUT_CHECK, args_override_self = true)]
 pub struct Check {
-    /// The agent.
+    /// The agent that runs the hook
+    #[arg(value_parser = named(true))]
     pub agent: &'static Agent,
-    /// The socket on which Emacs listens, or none to try the usual places.
+    /// Emacs's socket, if `agent-q-diff-server-socket' is
+    /// set there
+    #[arg(long, value_name = "FILE", verbatim_doc_comment)]
     pub socket: Option<PathBuf>,
 }
 
@@ -225,81 +295,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, c
     {
         return Err(clap::Error::raw(ErrorKind::InvalidValue, why + "\n"));
     }
-    let matches = command().try_get_matches_from(arguments)?;
-    let (command, mut matches) = matches
-        .subcommand()
-        .map(|(command, matches)| (command.to_owned(), matches.clone()))
-        .expect("clap requires one");
-    let socket = matches.remove_one("socket");
-    Ok(match command.as_str() {
-        "mcp" => Command::Mcp(Mcp {
-            socket,
-            timeout: matches.remove_one("timeout").flatten(),
-        }),
-        "hook" => {
-            let timeout: Option<Option<Duration>> = matches.remove_one("timeout");
-            let name: Option<String> = matches.remove_one("name");
-            let agent = match matches.remove_one("format") {
-                Some(format) => format_of(format, name.as_deref()),
-                None => agent_of(&mut matches),
-            };
-            Command::Hook(Hook {
-                agent,
-                name: name.unwrap_or_else(|| agent.title.to_owned()),
-                socket,
-                timeout: timeout.unwrap_or(Some(agent.timeout)),
-            })
-        }
-        "review" => Command::Review(review_of(matches, socket)),
-        "setup" => Command::Setup(Setup {
-            agent: agent_of(&mut matches),
-            scope: if matches.get_flag("project") {
-                Scope::Project
-            } else {
-                Scope::User
-            },
-            is_removing: matches.get_flag("remove"),
-            is_showing: matches.get_flag("show"),
-            is_naming: matches.get_flag("where"),
-            is_yes: matches.get_flag("yes"),
-            socket,
-        }),
-        _ => Command::Check(Check {
-            agent: agent_of(&mut matches),
-            socket,
-        }),
-    })
-}
-
-fn review_of(mut matches: ArgMatches, socket: Option<PathBuf>) -> Review {
-    let mut text = |name: &str| matches.remove_one::<String>(name);
-    let (agent, session, title) = (text("agent"), text("session"), text("title"));
-    let action = if matches.get_flag("turn-begins") {
-        ReviewAction::TurnBegins {
-            title: title.unwrap_or_default(),
-        }
-    } else if matches.get_flag("turn-ends") {
-        ReviewAction::TurnEnds
-    } else if matches.get_flag("mark-reviewed") {
-        ReviewAction::MarkReviewed
-    } else {
-        ReviewAction::Open {
-            is_waiting: matches.get_flag("wait"),
-            is_json: matches.get_flag("json"),
-        }
-    };
-    Review {
-        action,
-        path: matches.remove_one("path").unwrap_or_else(|| ".".into()),
-        is_agent_given: agent.is_some(),
-        agent: agent.unwrap_or_else(|| "an agent".to_owned()),
-        session: session.unwrap_or_default(),
-        socket,
-    }
-}
-
-fn agent_of(matches: &mut ArgMatches) -> &'static Agent {
-    matches.remove_one("agent").expect("clap requires it")
+    Ok(Program::try_parse_from(arguments)?.command)
 }
 
 /// Returns what reads the name of an agent that can be set up, or else that of a format.
@@ -318,130 +314,8 @@ fn named(are_set_up: bool) -> impl TypedValueParser<Value = &'static Agent> {
     })
 }
 
-fn command() -> Clap {
-    let socket = Arg::new("socket")
-        .long("socket")
-        .value_name("FILE")
-        .value_parser(value_parser!(PathBuf))
-        .help(SOCKET_HELP);
-    let agent = Arg::new("agent")
-        .value_name("AGENT")
-        .required(true)
-        .value_parser(named(true))
-        .help("The agent that runs the hook");
-    let flag = |name: &'static str, help: &'static str| {
-        Arg::new(name)
-            .long(name)
-            .action(ArgAction::SetTrue)
-            .help(help)
-    };
-    let mcp = Clap::new("mcp")
-        .about("Be an MCP server")
-        .long_about(ABOUT_MCP)
-        .args([
-            timeout_option(TIMEOUT_HELP_OF_MCP).default_value(DEFAULT_TIMEOUT_OF_MCP),
-            socket.clone(),
-        ]);
-    let hook = Clap::new("hook")
-        .about("Have an edit decided that an agent's own tool is about to make")
-        .long_about(ABOUT_HOOK)
-        .args([
-            agent
-                .clone()
-                .required(false)
-                .required_unless_present("format"),
-            Arg::new("format")
-                .long("format")
-                .value_name("FORMAT")
-                .value_parser(named(false))
-                .conflicts_with("agent")
-                .help(FORMAT_HELP),
-            Arg::new("name")
-                .long("name")
-                .value_name("NAME")
-                .conflicts_with("agent")
-                .help("What that other agent is called"),
-            timeout_option(TIMEOUT_HELP_OF_HOOK),
-            socket.clone(),
-        ]);
-    let word = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(help)
-    };
-    let review = Clap::new("review")
-        .about("Have what was written already reviewed")
-        .long_about(ABOUT_REVIEW)
-        .args([
-            Arg::new("path")
-                .value_name("PATH")
-                .value_parser(value_parser!(PathBuf))
-                .help("A folder in the project; the current one by default"),
-            flag(
-                "wait",
-                "Wait for the end of the review, and print what was decided",
-            ),
-            flag("json", "Print that as JSON").requires("wait"),
-            flag(
-                "turn-begins",
-                "Record that an agent begins: what is written now is its own",
-            ),
-            flag(
-                "turn-ends",
-                "Record that it has ended; without --agent, all have",
-            ),
-            flag(
-                "mark-reviewed",
-                "Record that all was reviewed as it is; with PATH a file, only that one",
-            ),
-            word("agent", "NAME", "What the agent is called"),
-            word("session", "ID", "Its session, if several run at once"),
-            word("title", "TEXT", "What it is to do").requires("turn-begins"),
-            socket.clone(),
-        ])
-        .group(ArgGroup::new("action").args(["wait", "turn-begins", "turn-ends", "mark-reviewed"]));
-    let setup = Clap::new("setup")
-        .about("Put the hook into an agent's settings")
-        .long_about(ABOUT_SETUP)
-        .args([
-            agent.clone(),
-            flag(
-                "project",
-                "Change the settings of the project here, not the user's",
-            ),
-            flag("remove", "Take the hook out again"),
-            flag("show", "Only print the settings as they would be"),
-            flag("where", "Only print the name of the settings file"),
-            flag("yes", "Do not ask"),
-            socket.clone(),
-        ]);
-    let check = Clap::new("check")
-        .about("Say what keeps an agent's hook from being run")
-        .long_about(ABOUT_CHECK)
-        .args([agent, socket]);
-    Clap::new("agent-q-diff")
-        .version(env!("CARGO_PKG_VERSION"))
-        .about(ABOUT)
-        .after_help(FIRST_STEPS)
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .disable_help_subcommand(true)
-        .propagate_version(true)
-        // An option that is given twice counts as it was given last.
-        .subcommands(
-            [mcp, hook, review, setup, check].map(|command| command.args_override_self(true)),
-        )
-}
-
-fn timeout_option(help: &'static str) -> Arg {
-    Arg::new("timeout")
-        .long("timeout")
-        .value_name("SECONDS")
-        .value_parser(timeout)
-        .allow_negative_numbers(true)
-        .help(help)
-}
-
 /// Parses a number of seconds; 0 means that there is no timeout.
-fn timeout(seconds: &str) -> Result<Option<Duration>, &'static str> {
+fn timeout(seconds: &str) -> Result<Timeout, &'static str> {
     let number = seconds.parse().ok();
     let time = number.and_then(|number| Duration::try_from_secs_f64(number).ok());
     let time = time.ok_or("a number of seconds is needed, such as 50 or 0.5")?;
@@ -450,6 +324,8 @@ fn timeout(seconds: &str) -> Result<Option<Duration>, &'static str> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
     use crate::agents::{claude, gemini};
 
@@ -464,7 +340,7 @@ mod tests {
 
     #[test]
     fn clap_finds_no_mistake_in_the_definitions() {
-        command().debug_assert();
+        Program::command().debug_assert();
     }
 
     #[test]
@@ -499,36 +375,37 @@ mod tests {
 
     #[test]
     fn options_of_a_hook_set_client_socket_and_timeout() {
-        let hook = |agent, name: &str, socket: Option<&str>, timeout| {
-            let socket = socket.map(PathBuf::from);
-            Command::Hook(Hook {
-                agent,
-                name: name.to_owned(),
-                socket,
-                timeout,
-            })
+        let hook = |arguments: &[&str]| match parsed(arguments).unwrap() {
+            Command::Hook(arguments) => Hook::from(arguments),
+            other => panic!("{other:?}"),
         };
-        let arguments = ["hook", "claude"];
+        let wanted = |agent, name: &str, socket: Option<&str>, timeout| Hook {
+            agent,
+            name: name.to_owned(),
+            socket: socket.map(PathBuf::from),
+            timeout,
+        };
         assert_eq!(
-            parsed(&arguments).unwrap(),
-            hook(&claude::AGENT, "Claude Code", None, seconds(86_390.0))
+            hook(&["hook", "claude"]),
+            wanted(&claude::AGENT, "Claude Code", None, seconds(86_390.0))
         );
-        let arguments = ["hook", "--timeout", "0", "--socket=s", "gemini"];
         assert_eq!(
-            parsed(&arguments).unwrap(),
-            hook(&gemini::AGENT, "Gemini CLI", Some("s"), None)
+            hook(&["hook", "--timeout", "0", "--socket=s", "gemini"]),
+            wanted(&gemini::AGENT, "Gemini CLI", Some("s"), None)
         );
-        let arguments = ["hook", "--format", "claude", "--name", "Cursor"];
         assert_eq!(
-            parsed(&arguments).unwrap(),
-            hook(&ANY, "Cursor", None, seconds(50.0))
+            hook(&["hook", "--format", "claude", "--name", "Cursor"]),
+            wanted(&ANY, "Cursor", None, seconds(50.0))
         );
     }
 
     #[test]
     fn each_format_refuses_before_its_agent_edits_and_as_that_reads_it() {
         let of = |arguments: &[&str]| match parsed(&[&["hook"], arguments].concat()).unwrap() {
-            Command::Hook(hook) => (hook.name, hook.timeout, hook.agent.refusal.is_some()),
+            Command::Hook(arguments) => {
+                let hook = Hook::from(arguments);
+                (hook.name, hook.timeout, hook.agent.refusal.is_some())
+            }
             other => panic!("{other:?}"),
         };
         let wanted =

@@ -12,8 +12,8 @@ use std::process::ExitCode;
 use agent_q_diff_reviewed::{Project, ProjectError};
 use serde_json::{Map, Value, json};
 
-use crate::options::{Review, ReviewAction};
-use crate::socket::{Answer, Call, Request, Texts, sockets};
+use crate::options::Review;
+use crate::socket::{Answer, Call, Request, sockets};
 
 /// Exit status if something was taken out, and nothing is undecided.
 const TAKEN_OUT: u8 = 1;
@@ -26,25 +26,24 @@ pub const FAILED: u8 = 3;
 
 /// Does what `options` say. Returns the exit status.
 pub async fn run(options: Review) -> ExitCode {
-    let done = match &options.action {
-        ReviewAction::Open {
-            is_waiting,
-            is_json,
-        } => open(&options, *is_waiting, *is_json).await,
-        ReviewAction::TurnBegins { title } => with_project(&options, |project| {
-            project.begin_turn(&options.agent, &options.session, title, None)?;
+    let done = if options.turn_begins {
+        with_project(&options, |project| {
+            let title = options.title.as_deref().unwrap_or_default();
+            project.begin_turn(options.agent(), &options.session, title, None)?;
             Ok(String::new())
-        }),
-        ReviewAction::TurnEnds => with_project(&options, |project| {
-            let only = (!options.session.is_empty() || options.is_agent_given)
-                .then_some((&options.agent[..], &options.session[..]));
-            project.end_turns(only)?;
+        })
+    } else if options.turn_ends {
+        with_project(&options, |project| {
+            let is_one = !options.session.is_empty() || options.agent.is_some();
+            project.end_turns(is_one.then_some((options.agent(), &options.session)))?;
             Ok(String::new())
-        }),
-        ReviewAction::MarkReviewed => with_project(&options, |project| {
-            let only = options.path.is_file().then(|| options.path.clone());
-            mark_reviewed(project, only.as_deref())
-        }),
+        })
+    } else if options.mark_reviewed {
+        with_project(&options, |project| {
+            mark_reviewed(project, Some(&*options.path).filter(|path| path.is_file()))
+        })
+    } else {
+        open(&options).await
     };
     match done {
         Ok((text, status)) => match write!(std::io::stdout(), "{text}") {
@@ -96,7 +95,7 @@ fn mark_reviewed(project: &mut Project, only: Option<&Path>) -> Result<String, P
 }
 
 /// Has Emacs open the review. Returns what to print, and the exit status.
-async fn open(options: &Review, is_waiting: bool, is_json: bool) -> Result<(String, u8), String> {
+async fn open(options: &Review) -> Result<(String, u8), String> {
     let folder = options.folder();
     let folder = folder
         .canonicalize()
@@ -105,22 +104,17 @@ async fn open(options: &Review, is_waiting: bool, is_json: bool) -> Result<(Stri
         sockets(options.socket.clone()),
         Request {
             tool: "review_changes".to_owned(),
-            arguments: json!({ "wait": is_waiting }),
-            texts: Texts::default(),
-            agent: options.is_agent_given.then(|| options.agent.clone()),
+            arguments: json!({ "wait": options.is_waiting }),
+            agent: options.agent.clone(),
             directory: folder,
-            root: None,
-            timeout: None,
+            ..Request::default()
         },
     );
-    let mut states = call.states();
-    let state = states.wait_for(|state| state.answer.is_some()).await;
-    let answer = state.ok().and_then(|state| state.answer.clone());
-    let answer = answer.ok_or("there was no answer")?;
+    let answer = call.answer().await.ok_or("there was no answer")?;
     if answer.is_error {
         return Err(answer.text.trim_start_matches("Error: ").to_owned());
     }
-    Ok(shown(&answer, is_waiting, is_json))
+    Ok(shown(&answer, options.is_waiting, options.is_json))
 }
 
 /// Returns what to print of `answer`, and the exit status.
@@ -160,32 +154,38 @@ fn decided(result: &Map<String, Value>) -> Value {
     let counts = |of: &Map<String, Value>| {
         let count = |key: &str| of.get(key).and_then(Value::as_u64).unwrap_or_default();
         let [total, taken_out, undecided] = ["total", "rejected", "pending"].map(count);
-        let kept = total.saturating_sub(taken_out + undecided);
-        json!({ "kept": kept, "taken_out": taken_out, "undecided": undecided })
+        (
+            total.saturating_sub(taken_out + undecided),
+            taken_out,
+            undecided,
+        )
     };
-    let mut all = counts(result);
-    all["files"] = Value::Array(Vec::new());
-    let none = Vec::new();
-    let files = result
-        .get("files")
-        .and_then(Value::as_array)
-        .unwrap_or(&none);
-    for file in files.iter().filter_map(Value::as_object) {
-        let mut one = json!({ "path": file.get("path") });
-        one.as_object_mut().into_iter().for_each(|one| {
-            one.extend(counts(file).as_object().cloned().unwrap_or_default());
+    let objects = |of: &Value| -> Vec<Map<String, Value>> {
+        let all = of.as_array().into_iter().flatten();
+        all.filter_map(Value::as_object).cloned().collect()
+    };
+    let files = objects(result.get("files").unwrap_or(&Value::Null));
+    let files = files.iter().map(|file| {
+        let (kept, taken_out, undecided) = counts(file);
+        let mut one = json!({
+            "path": file.get("path"),
+            "kept": kept,
+            "taken_out": taken_out,
+            "undecided": undecided,
         });
-        if let Some(hunks) = file.get("hunks").and_then(Value::as_array) {
-            one["hunks"] = hunks
-                .iter()
-                .filter_map(Value::as_object)
-                .map(decided_hunk)
-                .collect();
+        if let Some(hunks) = file.get("hunks").filter(|hunks| hunks.is_array()) {
+            one["hunks"] = objects(hunks).iter().map(decided_hunk).collect();
         }
-        if let Some(files) = all["files"].as_array_mut() {
-            files.push(one);
-        }
-    }
+        one
+    });
+    let files: Vec<Value> = files.collect();
+    let (kept, taken_out, undecided) = counts(result);
+    let mut all = json!({
+        "kept": kept,
+        "taken_out": taken_out,
+        "undecided": undecided,
+        "files": files,
+    });
     if let Some(comment) = result.get("comment") {
         all["comment"] = comment.clone();
     }
@@ -194,22 +194,14 @@ fn decided(result: &Map<String, Value>) -> Value {
 
 fn decided_hunk(hunk: &Map<String, Value>) -> Value {
     let mut one = Map::new();
-    for key in ["hunk", "operation"] {
+    for key in ["hunk", "operation", "decision", "comment"] {
         one.extend(hunk.get(key).map(|value| (key.to_owned(), value.clone())));
     }
-    let decision = hunk
-        .get("decision")
-        .and_then(Value::as_str)
-        .unwrap_or("none");
+    let decision = hunk.get("decision").and_then(Value::as_str);
+    let decision = decision.unwrap_or("none");
     let word = DECISIONS.iter().find(|(before, _)| *before == decision);
-    one.insert(
-        "decision".to_owned(),
-        word.map_or(decision, |(_, after)| after).into(),
-    );
-    one.extend(
-        hunk.get("comment")
-            .map(|value| ("comment".to_owned(), value.clone())),
-    );
+    let word = word.map_or(decision, |(_, after)| after);
+    one.insert("decision".to_owned(), word.into());
     Value::Object(one)
 }
 
@@ -247,6 +239,11 @@ fn in_words(decided: &Value) -> String {
 }
 
 impl Review {
+    /// Returns what the agent is called.
+    fn agent(&self) -> &str {
+        self.agent.as_deref().unwrap_or("an agent")
+    }
+
     /// Returns the folder whose project is meant.
     fn folder(&self) -> PathBuf {
         let parent = self.path.parent().filter(|_| self.path.is_file());
@@ -261,6 +258,7 @@ impl Review {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::socket::Source;
 
     fn answer(pending: u64) -> Answer {
         let result = json!({
@@ -277,9 +275,7 @@ mod tests {
         Answer {
             text: "2 files, 3 hunks are open for review".to_owned(),
             is_error: false,
-            is_cut_off: false,
-            is_from_emacs: true,
-            is_without_emacs: false,
+            source: Source::Emacs,
             result: result.as_object().cloned(),
         }
     }

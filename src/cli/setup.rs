@@ -23,7 +23,7 @@ use crate::options::{Check, Setup};
 
 /// Puts the hook into the settings of an agent, or takes it out.
 pub async fn run(options: Setup) -> ExitCode {
-    let path = (options.agent.setup().file)(options.scope);
+    let path = (options.agent.setup().file)(options.scope());
     if options.is_naming {
         println!("{}", path.display());
         return ExitCode::SUCCESS;
@@ -85,7 +85,12 @@ fn set_up(options: &Setup, path: &Path, command: &[String]) -> Result<Done, Stri
     if after == before {
         return Ok(Done::Written);
     }
-    check_replaceable(path).map_err(|error| failed(&error))?;
+    if fs::metadata(path).is_ok_and(|metadata| metadata.nlink() > 1) {
+        return Err(failed(
+            &"it has another name, a hard link, and would be parted from it; make the change that \
+              --show prints yourself, or call M-x agent-q-diff-setup-agent in Emacs",
+        ));
+    }
     let texts = [&before, &after].map(|bytes| bytes.as_deref().unwrap_or_default());
     print!("{}", difference(path, texts));
     if !(options.is_yes || is_agreed(path)?) {
@@ -120,18 +125,6 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
             Err(_) => Ok(None),
         },
         Err(error) => Err(error.to_string()),
-    }
-}
-
-/// Checks that the file `path`, if it is there, can be replaced by another one.
-fn check_replaceable(path: &Path) -> Result<(), String> {
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.nlink() > 1 => Err(
-            "it has another name, a hard link, and would be parted from it; make the change that \
-             --show prints yourself, or call M-x agent-q-diff-setup-agent in Emacs"
-                .to_owned(),
-        ),
-        _ => Ok(()),
     }
 }
 
@@ -204,7 +197,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::agents::{Scope, claude};
+    use crate::agents::claude;
 
     /// Calls `function` with a directory of its own.
     fn in_directory(name: &str, function: impl FnOnce(&Path)) {
@@ -219,7 +212,7 @@ mod tests {
     fn set_up_in(path: &Path, is_removing: bool) -> Result<Done, String> {
         let options = Setup {
             agent: &claude::AGENT,
-            scope: Scope::User,
+            is_for_project: false,
             is_removing,
             is_showing: false,
             is_naming: false,

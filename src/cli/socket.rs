@@ -12,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{JsonObject, RequestId};
+use rustix::process::geteuid;
 use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -44,21 +45,43 @@ pub struct Progress {
     pub total: u64,
 }
 
+/// Who gave an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Source {
+    /// This program.
+    #[default]
+    Program,
+    /// Emacs.
+    Emacs,
+    /// This program, since no Emacs listens.
+    NoEmacs,
+    /// This program, since the connection was closed before there was an answer.
+    CutOff,
+}
+
 /// The answer to a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// What the agent reads.
     pub text: String,
     /// Whether the call failed. A rejection by the user is not a failure.
     pub is_error: bool,
-    /// Whether the connection was closed before there was an answer.
-    pub is_cut_off: bool,
-    /// Whether Emacs gave this answer; otherwise it says why Emacs did not answer.
-    pub is_from_emacs: bool,
-    /// Whether no Emacs listens.
-    pub is_without_emacs: bool,
+    /// Who gave it; if that is not Emacs, a failure says why Emacs did not answer.
+    pub source: Source,
     /// The result of a review for programs, if one ended: a JSON object.
     pub result: Option<JsonObject>,
+}
+
+impl Answer {
+    /// Returns the answer of `source` that the call failed, as `text` says.
+    pub fn failure(text: String, source: Source) -> Self {
+        Self {
+            text,
+            is_error: true,
+            source,
+            result: None,
+        }
+    }
 }
 
 /// The state of a call.
@@ -120,6 +143,16 @@ enum CallError {
     UnknownReply,
 }
 
+impl CallError {
+    fn source(&self) -> Source {
+        match self {
+            CallError::NoEmacs { .. } => Source::NoEmacs,
+            CallError::ConnectionClosed | CallError::AnswerCutOff => Source::CutOff,
+            _ => Source::Program,
+        }
+    }
+}
+
 /// Returns the names of `files`, with commas between them.
 fn list(files: &[PathBuf]) -> String {
     let names: Vec<_> = files
@@ -130,6 +163,7 @@ fn list(files: &[PathBuf]) -> String {
 }
 
 /// A tool call for Emacs to answer.
+#[derive(Default)]
 pub struct Request {
     /// The tool's name.
     pub tool: String,
@@ -192,16 +226,8 @@ impl Call {
         let task = tokio::spawn(async move {
             let answer = request_answer(&sockets, request, &sender)
                 .await
-                .unwrap_or_else(|error| Answer {
-                    text: format!("Error: {error}."),
-                    is_error: true,
-                    is_cut_off: matches!(
-                        error,
-                        CallError::ConnectionClosed | CallError::AnswerCutOff
-                    ),
-                    is_from_emacs: false,
-                    is_without_emacs: matches!(error, CallError::NoEmacs { .. }),
-                    result: None,
+                .unwrap_or_else(|error| {
+                    Answer::failure(format!("Error: {error}."), error.source())
                 });
             sender.send_modify(|state| state.answer = Some(answer));
         });
@@ -214,6 +240,13 @@ impl Call {
     /// Returns a receiver of the call's present and later states.
     pub fn states(&self) -> watch::Receiver<State> {
         self.states.clone()
+    }
+
+    /// Waits for the answer. There is none if the task that would give it has failed.
+    pub async fn answer(&self) -> Option<Answer> {
+        let mut states = self.states();
+        let state = states.wait_for(|state| state.answer.is_some()).await;
+        state.ok()?.answer.clone()
     }
 }
 
@@ -336,9 +369,7 @@ fn answer_of(reply: &Value) -> Option<Answer> {
     Some(Answer {
         text: reply.get("answer")?.as_str()?.to_owned(),
         is_error: reply.get("error")?.as_bool()?,
-        is_cut_off: false,
-        is_from_emacs: true,
-        is_without_emacs: false,
+        source: Source::Emacs,
         result: reply.get("result").and_then(Value::as_object).cloned(),
     })
 }
@@ -382,14 +413,9 @@ fn is_absence(error: &io::Error) -> bool {
 
 /// Whether the process at the other end of `stream` is this user's.
 fn is_own(stream: &UnixStream) -> bool {
-    matches!((stream.peer_cred(), user_id()), (Ok(peer), Some(id)) if peer.uid() == id)
-}
-
-/// Returns this user's id. The standard library has no function for that, so it is read from the
-/// other end of a connection to this process itself.
-fn user_id() -> Option<u32> {
-    let (one, _other) = UnixStream::pair().ok()?;
-    Some(one.peer_cred().ok()?.uid())
+    stream
+        .peer_cred()
+        .is_ok_and(|peer| peer.uid() == geteuid().as_raw())
 }
 
 /// Returns this program's working directory.
@@ -408,12 +434,12 @@ pub fn sockets(given: Option<PathBuf>) -> Vec<PathBuf> {
 /// this program with almost no environment; then `XDG_RUNTIME_DIR` is assumed to have its usual
 /// value.
 fn default_sockets() -> Vec<PathBuf> {
-    let runtime = match std::env::var_os("XDG_RUNTIME_DIR") {
-        Some(folder) => Some(PathBuf::from(folder)),
-        None => user_id().map(|id| PathBuf::from(format!("/run/user/{id}"))),
-    };
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(
+        || PathBuf::from(format!("/run/user/{}", geteuid().as_raw())),
+        PathBuf::from,
+    );
     let cache = std::env::home_dir().map(|home| home.join(".cache"));
-    let folders = [runtime, cache].into_iter().flatten();
+    let folders = [Some(runtime), cache].into_iter().flatten();
     folders
         .map(|folder| folder.join("agent-q-diff/socket"))
         .collect()
@@ -686,7 +712,7 @@ mod tests {
                 peer.write_all(&line[..line.len() - n_missing]).unwrap();
             })
             .await;
-            assert!(answer.is_error && answer.is_cut_off);
+            assert!(answer.is_error && answer.source == Source::CutOff);
             assert!(
                 answer
                     .text
@@ -702,7 +728,7 @@ mod tests {
                 .unwrap();
         })
         .await;
-        assert!(answer.is_error && answer.is_cut_off);
+        assert!(answer.is_error && answer.source == Source::CutOff);
         assert!(answer.text.contains("before there was a decision"));
     }
 }

@@ -151,10 +151,6 @@ impl Decided {
 /// What is proposed for one file.
 #[derive(Debug, Clone)]
 pub struct FileChange {
-    /// The name before; `None` if the file is new.
-    pub old_path: Option<Vec<u8>>,
-    /// The name after; `None` if the file is deleted.
-    pub new_path: Option<Vec<u8>>,
     operations: Vec<Decided>,
     /// How many of the first operations are decided with the lines: 0 or 1.
     n_implied: usize,
@@ -164,11 +160,7 @@ pub struct FileChange {
 
 impl FileChange {
     /// Proposes `operations` on a file, and the hunks of `review`, if any.
-    pub fn new(
-        (old_path, new_path): (Option<Vec<u8>>, Option<Vec<u8>>),
-        operations: Vec<Operation>,
-        review: Option<Review>,
-    ) -> FileChange {
+    pub fn new(operations: Vec<Operation>, review: Option<Review>) -> FileChange {
         let pending = |operation| Decided {
             operation,
             mark: Mark::Pending,
@@ -180,8 +172,6 @@ impl FileChange {
         let has_lines = review.as_ref().is_some_and(|review| review.tally().0 > 0);
         let is_new = matches!(operations.first(), Some(Operation::Create { .. }));
         FileChange {
-            old_path,
-            new_path,
             n_implied: usize::from(has_lines && is_new),
             operations: operations.into_iter().map(pending).collect(),
             review,
@@ -298,10 +288,11 @@ impl FileChange {
         operations: &mut Vec<(usize, Step)>,
         refused: &mut Vec<(Entry, Unable)>,
     ) -> Option<Plan> {
-        self.refuse_hunks(unable, refused);
+        let unable = unable.into_iter();
+        refused.extend(unable.map(|(hunk, why)| (Entry::Hunk(hunk), self.unable(why))));
         match self.steps_with_lines(&plan) {
             Ok(steps) => {
-                operations.extend(steps);
+                operations.splice(0..0, steps);
                 Some(plan)
             }
             Err(why) => {
@@ -324,12 +315,6 @@ impl FileChange {
             Some(obstacle) => Unable::Changed(obstacle),
             None => why.into(),
         }
-    }
-
-    /// Adds the hunks of `unable` to `refused`.
-    fn refuse_hunks(&self, unable: Vec<(usize, Refusal)>, refused: &mut Vec<(Entry, Unable)>) {
-        let unable = unable.into_iter();
-        refused.extend(unable.map(|(hunk, why)| (Entry::Hunk(hunk), self.unable(why))));
     }
 }
 
@@ -535,107 +520,79 @@ impl Change {
         Ok(ChangePlan::of_file(file, operations, Some(plan)))
     }
 
-    /// Plans to accept everything that is pending in `files`. Also returns what cannot be accepted.
-    pub fn plan_accept(&self, files: impl IntoIterator<Item = usize>) -> (ChangePlan, Refused) {
-        self.plan_accept_except(files, |_, _| false)
-    }
-
-    /// Plans what [`Change::plan_accept`] does, without the entries of files for which `is_left_out`
-    /// holds.
+    /// Plans to accept everything that is pending in `files`, without the entries of files for which
+    /// `is_left_out` holds. Also returns what cannot be accepted.
     pub fn plan_accept_except(
         &self,
         files: impl IntoIterator<Item = usize>,
         is_left_out: impl Fn(usize, Entry) -> bool,
     ) -> (ChangePlan, Refused) {
-        self.plan_files(files, |file, refused| {
-            let change = &self.files[file];
-            let is_pending = |at, decided: &Decided| {
+        self.plan_files(
+            files,
+            Command::Accept,
+            |file, at, decided| {
                 decided.mark == Mark::Pending && !is_left_out(file, Entry::Operation(at))
-            };
-            let mut operations = change.steps(Command::Accept, is_pending, refused);
-            let Some(review) = change.review() else {
-                return (operations, None);
-            };
-            let (plan, unable) =
-                review.plan_all_except(|hunk| is_left_out(file, Entry::Hunk(hunk)));
-            match change.steps_with_lines(&plan) {
-                Ok(steps) => {
-                    operations.splice(0..0, steps);
-                    change.refuse_hunks(unable, refused);
-                    (operations, Some(plan))
-                }
-                Err(why) => {
-                    let hunks = change.entries().filter(|entry| {
-                        matches!(entry, Entry::Hunk(_))
-                            && change.mark(*entry) == Mark::Pending
-                            && !is_left_out(file, *entry)
-                    });
-                    refused.extend(hunks.map(|entry| (entry, why.clone())));
-                    (operations, None)
-                }
-            }
-        })
+            },
+            |file, review| review.plan_all_except(|hunk| is_left_out(file, Entry::Hunk(hunk))),
+        )
     }
 
-    /// Plans to reject everything that is pending in `files`; nothing changes in any file unless it was
-    /// written before. Also returns what cannot be taken out.
-    pub fn plan_reject(&self, files: impl IntoIterator<Item = usize>) -> (ChangePlan, Refused) {
-        self.plan_reject_except(files, |_, _| false)
-    }
-
-    /// Plans what [`Change::plan_reject`] does, without the entries of files for which `is_left_out`
-    /// holds.
+    /// Plans to reject everything that is pending in `files`, without the entries of files for which
+    /// `is_left_out` holds; nothing changes in any file unless it was written before. Also returns what
+    /// cannot be taken out.
     pub fn plan_reject_except(
         &self,
         files: impl IntoIterator<Item = usize>,
         is_left_out: impl Fn(usize, Entry) -> bool,
     ) -> (ChangePlan, Refused) {
-        self.plan_files(files, |file, refused| {
-            let change = &self.files[file];
-            let is_pending = |at, decided: &Decided| {
+        self.plan_files(
+            files,
+            Command::Reject,
+            |file, at, decided| {
                 decided.mark == Mark::Pending && !is_left_out(file, Entry::Operation(at))
-            };
-            let mut operations = change.steps(Command::Reject, is_pending, refused);
-            let text = change.review().and_then(|review| {
-                let (plan, unable) =
-                    review.plan_rejection_except(|hunk| is_left_out(file, Entry::Hunk(hunk)));
-                change.text_part(plan, unable, &mut operations, refused)
-            });
-            (operations, text)
-        })
+            },
+            |file, review| {
+                review.plan_rejection_except(|hunk| is_left_out(file, Entry::Hunk(hunk)))
+            },
+        )
     }
 
     /// Plans to take everything out of `files` that is in them. Also returns what cannot be taken
     /// out.
     pub fn plan_unapply(&self, files: impl IntoIterator<Item = usize>) -> (ChangePlan, Refused) {
-        self.plan_files(files, |file, refused| {
-            let change = &self.files[file];
+        self.plan_files(
+            files,
+            Command::Unapply,
             // Of what others have changed since, the user must read that it stays.
-            let is_in = |_, decided: &Decided| match decided.presence {
-                _ if change.stage == Stage::Written => decided.mark != Mark::Pending,
+            |file, _, decided| match decided.presence {
+                _ if self.files[file].stage == Stage::Written => decided.mark != Mark::Pending,
                 Presence::In => true,
                 Presence::Out => false,
                 Presence::Neither => decided.is_ours,
-            };
-            let mut operations = change.steps(Command::Unapply, is_in, refused);
-            let text = change.review().and_then(|review| {
-                let (plan, unable) = review.plan_none();
-                change.text_part(plan, unable, &mut operations, refused)
-            });
-            (operations, text)
-        })
+            },
+            |_, review| review.plan_none(),
+        )
     }
 
-    /// Plans for each of `files` what `plan` returns; its errors get the file.
+    /// Plans `command` in `files`, on the operations for which `is_meant` holds, and what `plan` returns
+    /// for the text of each. Also returns what is not possible.
     fn plan_files(
         &self,
         files: impl IntoIterator<Item = usize>,
-        plan: impl Fn(usize, &mut Vec<(Entry, Unable)>) -> (Vec<(usize, Step)>, Option<Plan>),
+        command: Command,
+        is_meant: impl Fn(usize, usize, &Decided) -> bool,
+        plan: impl Fn(usize, &Review) -> (Plan, Vec<(usize, Refusal)>),
     ) -> (ChangePlan, Refused) {
         let (mut parts, mut all_refused) = (Vec::new(), Vec::new());
         for file in files {
+            let change = &self.files[file];
             let mut refused = Vec::new();
-            let (operations, text) = plan(file, &mut refused);
+            let is_meant = |at, decided: &Decided| is_meant(file, at, decided);
+            let mut operations = change.steps(command, is_meant, &mut refused);
+            let text = change.review().and_then(|review| {
+                let (plan, unable) = plan(file, review);
+                change.text_part(plan, unable, &mut operations, &mut refused)
+            });
             let part = Part {
                 file,
                 operations,
@@ -717,21 +674,14 @@ impl Change {
     ///
     /// [`Unable::NoSuchEntry`].
     pub fn next_pending(&self, number: usize) -> Result<Option<usize>, Unable> {
-        let (file, entry) = self.entry(number)?;
-        let here = self.files[file].number(entry);
-        let n_files = self.files.len();
-        let others = (file + 1..n_files).chain(0..file);
-        let others = others.map(|file| (file, 0..self.files[file].n_entries()));
-        let places = std::iter::once((file, here + 1..self.files[file].n_entries()));
-        let places = places.chain(others).chain([(file, 0..here)]);
-        let pending = places.filter_map(|(file, numbers)| {
-            let change = &self.files[file];
-            let is_pending = |entry: &Entry| change.mark(*entry) == Mark::Pending;
-            let mut entries = numbers.map(|number| change.numbered(number));
-            Some((file, entries.find(is_pending)?))
+        self.entry(number)?;
+        let marks = self.files.iter().flat_map(|change| {
+            let entries = change.entries();
+            entries.map(|entry| change.mark(entry))
         });
-        let mut pending = pending.map(|(file, entry)| self.number(file, entry));
-        Ok(pending.next())
+        let marks: Vec<Mark> = marks.collect();
+        let mut others = (number + 1..marks.len()).chain(0..number);
+        Ok(others.find(|&other| marks[other] == Mark::Pending))
     }
 
     /// Sets the mark of `entry` of file `file`, and changes nothing else. Panics if there is no
@@ -750,7 +700,7 @@ impl Change {
 
     /// Rejects every entry of `files` that is not marked applied.
     pub fn reject_all(&mut self, files: Range<usize>) {
-        let (plan, _) = self.plan_reject(files.clone());
+        let (plan, _) = self.plan_reject_except(files.clone(), |_, _| false);
         self.commit(&plan);
         // One that was rejected already may have failed to be accepted since then.
         for file in files {
@@ -765,19 +715,18 @@ impl Change {
 
     /// Returns the numbers of entries in each state.
     pub fn counts(&self) -> Counts {
-        let mut sum = Counts::default();
-        for change in &self.files {
-            let counts = change.review().map(|review| review.counts());
-            let counts = counts.unwrap_or_default();
-            let with = |mark| change.decided().iter().filter(move |one| one.mark == mark);
-            let is_in = |presence| presence == Presence::In;
-            let done = change.decided().iter().filter(|one| is_in(one.presence));
-            sum.total += counts.total + change.decided().len();
-            sum.applied += counts.applied + with(Mark::Applied).count();
-            sum.rejected += counts.rejected + with(Mark::Rejected).count();
-            sum.in_target += counts.in_target + done.count();
+        let (total, applied, rejected) = self.tally();
+        let in_target = self.files.iter().map(|change| {
+            let is_in = |one: &&Decided| one.presence == Presence::In;
+            let counts = change.review().map(Review::counts).unwrap_or_default();
+            change.decided().iter().filter(is_in).count() + counts.in_target
+        });
+        Counts {
+            total,
+            applied,
+            rejected,
+            in_target: in_target.sum(),
         }
-        sum
     }
 
     /// Returns how many entries are in the target, in conflict, or not where they were expected.

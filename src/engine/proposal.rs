@@ -38,7 +38,7 @@ use crate::diff::{self, Budget, Comparison};
 use crate::patch::locate::{self, NotPlaced, Place};
 use crate::patch::parse::ParseError;
 use crate::text::Text;
-use crate::weave::{Around, Changed, FlipError, LineEdit, Next, Reading, Weave};
+use crate::weave::{Around, Changed, FlipError, LineEdit, Weave};
 
 use bare::Bare;
 pub(crate) use hunks::Shown;
@@ -202,7 +202,7 @@ impl Proposal {
 
     /// Returns how many outer context lines on each side were ignored to find hunk `hunk`.
     pub fn fuzz(&self, hunk: usize) -> usize {
-        self.bare.as_ref().map_or(0, |bare| bare.fuzz(hunk))
+        self.bare.as_ref().map_or(0, |bare| bare.hunk(hunk).fuzz)
     }
 
     /// Returns why the place of hunk `hunk` is not known, or `None` if it is.
@@ -384,21 +384,6 @@ impl Proposal {
             self.follow_change(&changed);
             true
         })
-    }
-
-    /// Begins to read the target in parts; see `Review::reading`.
-    pub(crate) fn reading(&self, n_chars: usize) -> Option<Reading> {
-        // The hunks of a bare diff are searched for everywhere.
-        self.bare.is_none().then(|| Reading::new(n_chars))
-    }
-
-    /// Continues `reading`; see `Review::read_on`.
-    pub(crate) fn read_on(&mut self, reading: &mut Reading, text: &[u8]) -> Next {
-        let next = reading.read_on(self.weave.target(), text);
-        if let Next::Changed(changed) = &next {
-            self.follow_change(changed);
-        }
-        next
     }
 
     fn follow_change(&mut self, changed: &Changed) {

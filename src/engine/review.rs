@@ -19,7 +19,6 @@ use std::ops::Range;
 use crate::merge::Merged;
 use crate::proposal::{Proposal, Seen, Side};
 use crate::text::Text;
-use crate::weave::{Next, Reading};
 
 use history::History;
 pub(crate) use history::Role;
@@ -58,13 +57,6 @@ pub struct Counts {
     /// Hunks whose change is in the target, wholly or in part, whatever their mark. Excludes those
     /// whose lines others have changed since, or whose lines can no longer be found.
     pub in_target: usize,
-}
-
-impl Counts {
-    /// Returns the number of hunks that are not decided.
-    pub fn pending(&self) -> usize {
-        self.total - self.applied - self.rejected
-    }
 }
 
 /// The numbers of hunks that are in the target, in conflict, or not where they were expected. No
@@ -166,20 +158,6 @@ impl Review {
         self.proposal.follow(live)
     }
 
-    /// Begins to read the target, which has `n_chars` characters as Emacs counts them, in parts;
-    /// see [`Review::read_on`]. `None` if the whole text is needed; then call [`Review::follow`].
-    pub fn reading(&self, n_chars: usize) -> Option<Reading> {
-        self.proposal.reading(n_chars)
-    }
-
-    /// Continues `reading` with `text`, the characters of [`Reading::part`], and returns what to do
-    /// next. At the end, records the difference found.
-    ///
-    /// The target must not have changed since the reading began.
-    pub fn read_on(&mut self, reading: &mut Reading, text: &[u8]) -> Next {
-        self.proposal.read_on(reading, text)
-    }
-
     /// Returns the mark of hunk `hunk`. Panics if there is no such hunk.
     pub fn mark(&self, hunk: usize) -> Mark {
         self.marks[hunk]
@@ -236,16 +214,6 @@ impl Review {
     pub fn tally(&self) -> (usize, usize, usize) {
         let with = |mark| self.marks.iter().filter(|&&other| other == mark).count();
         (self.marks.len(), with(Mark::Applied), with(Mark::Rejected))
-    }
-
-    /// Returns the next pending hunk after hunk `hunk`, wrapping around at the last one; `None` if
-    /// no other is pending.
-    pub fn next_pending(&self, hunk: usize) -> Option<usize> {
-        let is_pending = |&other: &usize| self.marks[other] == Mark::Pending;
-        let n_hunks = self.marks.len();
-        (hunk + 1..n_hunks)
-            .chain(0..hunk.min(n_hunks))
-            .find(is_pending)
     }
 
     /// Returns how many hunks are in the target, in conflict, or not where they were expected.

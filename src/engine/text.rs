@@ -201,27 +201,19 @@ fn is_equal(line: &[u8], other: &[u8]) -> bool {
     !(is_long && line.last_chunk::<16>() != other.last_chunk()) && line == other
 }
 
-/// Number of bytes that are compared at once.
-const BLOCK_LEN: usize = 64;
-
-/// Returns the length in bytes of the longest common prefix of `a` and `b`.
-pub(crate) fn equal_head(a: &[u8], b: &[u8]) -> usize {
-    let blocks = zip(a.as_chunks::<BLOCK_LEN>().0, b.as_chunks::<BLOCK_LEN>().0);
-    let done = BLOCK_LEN * blocks.take_while(|(a, b)| a == b).count();
-    let rest = zip(&a[done..], &b[done..]);
-    done + rest.take_while(|(a, b)| a == b).count()
-}
-
-/// Returns the length in bytes of the longest common suffix of `a` and `b`.
-pub(crate) fn equal_tail(a: &[u8], b: &[u8]) -> usize {
-    let blocks = (a.as_rchunks::<BLOCK_LEN>().1, b.as_rchunks::<BLOCK_LEN>().1);
-    let blocks = zip(blocks.0.iter().rev(), blocks.1.iter().rev());
-    let done = BLOCK_LEN * blocks.take_while(|(a, b)| a == b).count();
-    let rest = zip(
-        a[..a.len() - done].iter().rev(),
-        b[..b.len() - done].iter().rev(),
-    );
-    done + rest.take_while(|(a, b)| a == b).count()
+/// Returns how many of the numbers below `n` satisfy `is_first`, which holds up to some number and
+/// for none after it. Takes O(log n) calls.
+pub(crate) fn partition_point(n: usize, is_first: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, n);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_first(middle) {
+            low = middle + 1
+        } else {
+            high = middle
+        }
+    }
+    low
 }
 
 /// Returns whether `line` lacks its terminator, as only the last line of a text may.

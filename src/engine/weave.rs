@@ -11,7 +11,7 @@
 //! - `Segments` knows the order of lines, which it identifies by number, and which of them are
 //!   alive. Only its own methods change it, and they keep its invariants.
 //! - `Journal` knows what happened to the target, for undoing and redoing it.
-//! - `Target` reads segments and texts as one text; [`Reading`] compares another text with it.
+//! - `Target` reads segments and texts as one text, and compares another text with it.
 //! - `Weave` owns all of them and keeps them consistent.
 //!
 //! With s segments, a run of outside edits takes O(s) time plus that for the segments between each
@@ -37,8 +37,8 @@ use journal::Journal;
 pub(crate) use journal::Now;
 pub(crate) use segments::Around;
 use segments::Segments;
-pub use target::{Changed, Next, Reading};
-pub(crate) use target::{Target, TargetLines, TargetRun};
+pub use target::Changed;
+pub(crate) use target::Target;
 use texts::Texts;
 
 /// The weave of one file under review. See the module's documentation.

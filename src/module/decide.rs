@@ -481,7 +481,6 @@ fn commit<'e>(
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
         let mut ongoing = ongoing(env, session)?;
-        ongoing.reading = None;
         let Some(plan) = ongoing.plan.take() else {
             return signal(env, "agent-q-diff-error", "nothing is planned");
         };

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::ops::Range;
+use std::fmt::Debug;
 use std::panic::{self, AssertUnwindSafe};
 
 use agent_q_diff_engine::change::{GitError, Unable};
@@ -11,19 +11,7 @@ use agent_q_diff_engine::patch::codex::CodexError;
 use agent_q_diff_engine::proposal::ProposalError;
 use agent_q_diff_engine::review::{Command, Mark, Refusal};
 use agent_q_diff_engine::tool::replacement::ReplaceError;
-use agent_q_diff_engine::weave::Reading;
 use emacs::{Env, IntoLisp, Result, Value};
-
-/// Most bytes of a Unicode character in UTF-8.
-const MAX_CHAR_LEN: usize = 4;
-
-/// Number of bytes that suffices for any part of a buffer and a zero byte after it.
-const PART_BUFFER_LEN: usize = MAX_CHAR_LEN * Reading::PART_LEN + 1;
-
-thread_local! {
-    /// Space into which parts of an Emacs buffer are copied.
-    static PART_BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
 
 /// Returns `values` as a Lisp vector. `agent-q-diff-engine.el` names its elements.
 pub(crate) fn vector<'e, const N: usize>(
@@ -31,25 +19,6 @@ pub(crate) fn vector<'e, const N: usize>(
     values: [Value<'e>; N],
 ) -> Result<Value<'e>> {
     env.call("vector", &values[..])
-}
-
-/// Calls `body` with the bytes of `text`, a string of `n_chars` characters.
-///
-/// Emacs encodes a string once to compute its length, and again to copy it. If the space is known
-/// to be large enough, only the latter is needed.
-pub(crate) fn with_part<T>(
-    text: Value<'_>,
-    n_chars: usize,
-    body: impl FnOnce(&[u8]) -> T,
-) -> Result<T> {
-    // Including the zero byte that Emacs appends.
-    if MAX_CHAR_LEN * n_chars + 1 > PART_BUFFER_LEN {
-        return Ok(body(&text.clone_string_contents()?));
-    }
-    PART_BUFFER.with_borrow_mut(|room| {
-        room.resize(PART_BUFFER_LEN, 0);
-        Ok(body(text.copy_string_contents(room)?))
-    })
 }
 
 /// Returns `bytes` as a Lisp string: multibyte if they are UTF-8, otherwise unibyte, for Lisp to
@@ -84,6 +53,27 @@ pub(crate) fn list<'e, T: IntoLisp<'e>>(env: &'e Env, items: Vec<T>) -> Result<V
         .try_fold(nil, |tail, item| env.cons(item, tail))
 }
 
+/// Returns a Lisp list of the elements that `items` make, unless one of them fails.
+pub(crate) fn list_of<'e, T: IntoLisp<'e>>(
+    env: &'e Env,
+    items: impl IntoIterator<Item = Result<T>>,
+) -> Result<Value<'e>> {
+    list(env, items.into_iter().collect::<Result<Vec<_>>>()?)
+}
+
+/// Returns a symbol with the name of `variant`, one of an enum without fields: `line-ends` for
+/// `LineEnds`.
+pub(crate) fn symbol(env: &Env, variant: impl Debug) -> Result<Value<'_>> {
+    let mut name = String::new();
+    for char in format!("{variant:?}").chars() {
+        if char.is_ascii_uppercase() && !name.is_empty() {
+            name.push('-');
+        }
+        name.push(char.to_ascii_lowercase());
+    }
+    env.intern(&name)
+}
+
 /// Returns the elements of the Lisp list `items`.
 pub(crate) fn elements(items: Value<'_>) -> Result<Vec<Value<'_>>> {
     let (mut found, mut rest) = (Vec::new(), items);
@@ -99,13 +89,7 @@ pub(crate) fn pairs<'e>(
     env: &'e Env,
     items: impl Iterator<Item = (usize, usize)>,
 ) -> Result<Value<'e>> {
-    let conses = items.map(|(one, other)| env.cons(one, other));
-    list(env, conses.collect::<Result<Vec<_>>>()?)
-}
-
-/// Returns characters of a buffer for Lisp: (FROM . TO), from 0.
-pub(crate) fn chars<'e>(env: &'e Env, chars: Range<usize>) -> Result<Value<'e>> {
-    env.cons(chars.start, chars.end)
+    list_of(env, items.map(|(one, other)| env.cons(one, other)))
 }
 
 pub(crate) fn find<T: Copy, const N: usize>(
@@ -130,24 +114,21 @@ pub(crate) fn rule(is_lisp: Value) -> HeadingRule {
 }
 
 pub(crate) fn command_named(env: &Env, name: Value) -> Result<Command> {
-    let named = [
-        ("accept", Command::Accept),
-        ("reject", Command::Reject),
-        ("toggle", Command::Toggle),
-        ("unapply", Command::Unapply),
+    let all = [
+        Command::Accept,
+        Command::Reject,
+        Command::Toggle,
+        Command::Unapply,
     ];
-    match find(named, |(candidate, _)| Ok(env.intern(candidate)? == name))? {
-        Some((_, command)) => Ok(command),
-        None => signal(env, "agent-q-diff-error", "no such command"),
-    }
+    let named = find(all, |command| Ok(symbol(env, command)? == name))?;
+    named.map_or_else(|| signal(env, "agent-q-diff-error", "no such command"), Ok)
 }
 
 pub(crate) fn mark_symbol(env: &Env, mark: Mark) -> Result<Value<'_>> {
-    env.intern(match mark {
-        Mark::Pending => "nil",
-        Mark::Applied => "applied",
-        Mark::Rejected => "rejected",
-    })
+    match mark {
+        Mark::Pending => env.intern("nil"),
+        mark => symbol(env, mark),
+    }
 }
 
 // Turns failures of the engine, including panics, into Lisp errors.
@@ -192,8 +173,7 @@ impl Signal for ProposalError {
 impl Signal for Refusal {
     fn symbol(&self) -> &'static str {
         match self {
-            Refusal::NoSuchHunk { .. } => "agent-q-diff-no-hunk",
-            Refusal::NoSuchLines => "agent-q-diff-no-hunk",
+            Refusal::NoSuchHunk { .. } | Refusal::NoSuchLines => "agent-q-diff-no-hunk",
             Refusal::ChangesNothing => "agent-q-diff-identical",
             Refusal::NotIn => "agent-q-diff-not-in",
             Refusal::NothingToTakeBack => "agent-q-diff-nothing-to-take-back",
@@ -217,7 +197,6 @@ impl Signal for Unable {
 impl Signal for GitError {
     fn symbol(&self) -> &'static str {
         match self {
-            GitError::File { why, .. } => why.symbol(),
             GitError::Parse(_) | GitError::BadLink { .. } | GitError::NotEmptied { .. } => {
                 "agent-q-diff-malformed"
             }

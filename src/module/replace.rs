@@ -1,16 +1,17 @@
 //! Exact replacements, hashes, typed diffs and misleading characters: functions that need no
 //! review.
 
-use agent_q_diff_engine::show::confusables::{self, Deceit, Suspect};
+use agent_q_diff_engine::show::confusables::{self, Suspect};
 use agent_q_diff_engine::text::n_chars;
 use agent_q_diff_engine::tool::diff_lines::{
-    Kind, TypedLine, typed_lines as typed_lines_of, typed_replacement,
+    TypedLine, typed_lines as typed_lines_of, typed_replacement,
 };
-use agent_q_diff_engine::tool::nearest::Difference;
 use agent_q_diff_engine::tool::replacement::{self, Match, ReplaceError, Scope};
 use emacs::{Env, Result, Value, defun};
 
-use crate::lisp::{Signal, answer, catching_panics, list, pairs, signal_data, text};
+use crate::lisp::{
+    Signal, answer, catching_panics, list, list_of, pairs, signal_data, symbol, text,
+};
 
 /// Return the line, from 0, on which each match of OLD in TEXT begins, as a list.
 ///
@@ -66,8 +67,8 @@ fn replace<'e>(
             .iter()
             .all(|bytes| str::from_utf8(bytes).is_ok());
         let hashes = if is_text {
-            let (before, after) = found.hashes(&text);
-            env.cons(before, after)?
+            let after = found.apply(&text);
+            env.cons(replacement::hash(&text), replacement::hash(&after))?
         } else {
             env.intern("nil")?
         };
@@ -120,13 +121,7 @@ fn spans(text: &[u8], matches: &[Match], in_bytes: bool) -> Vec<(usize, usize)> 
 /// Returns `lines` as a list of (KIND OLD NEW TEXT) for Lisp.
 fn typed_list<'e>(env: &'e Env, lines: &[TypedLine]) -> Result<Value<'e>> {
     let entry = |line: &TypedLine| {
-        let kind = env.intern(match line.kind {
-            Kind::Hunk => "hunk",
-            Kind::Context => "context",
-            Kind::Added => "added",
-            Kind::Removed => "removed",
-            Kind::NoNewline => "no-newline",
-        })?;
+        let kind = symbol(env, line.kind)?;
         env.list((
             kind,
             line.old_number,
@@ -134,7 +129,7 @@ fn typed_list<'e>(env: &'e Env, lines: &[TypedLine]) -> Result<Value<'e>> {
             text(env, &line.text)?,
         ))
     };
-    list(env, lines.iter().map(entry).collect::<Result<Vec<_>>>()?)
+    list_of(env, lines.iter().map(entry))
 }
 
 /// Signals why there is no replacement, with the data for a message: the lines of the matches, or
@@ -147,27 +142,14 @@ fn refuse_replacement<T>(env: &Env, error: &ReplaceError) -> Result<T> {
         ReplaceError::NotFound {
             nearest: Some(nearest),
         } => {
-            let kinds = nearest.differences.iter().copied();
-            let kinds = kinds.map(|kind| env.intern(difference_name(kind)));
-            let kinds = list(env, kinds.collect::<Result<Vec<_>>>()?)?;
+            let kinds = nearest.differences.iter();
+            let kinds = list_of(env, kinds.map(|kind| symbol(env, kind)))?;
             env.cons(nearest.lines.start, env.cons(nearest.lines.end, kinds)?)?
         }
         _ => env.intern("nil")?,
     };
     let data = env.list((error.to_string(), details))?;
     signal_data(env, error.symbol(), data)
-}
-
-fn difference_name(difference: Difference) -> &'static str {
-    match difference {
-        Difference::LineEnds => "line-ends",
-        Difference::WhiteSpace => "white-space",
-        Difference::Case => "case",
-        Difference::Normalization => "normalization",
-        Difference::Punctuation => "punctuation",
-        Difference::Invisible => "invisible",
-        Difference::Wording => "wording",
-    }
 }
 
 /// Return the misleading characters of TEXT.
@@ -179,21 +161,7 @@ fn difference_name(difference: Difference) -> &'static str {
 fn suspects<'e>(env: &'e Env, text: Vec<u8>) -> Result<Value<'e>> {
     catching_panics(env, || {
         let suspects = confusables::suspects(&text);
-        let names = Deceit::ALL.map(deceit_name).map(|name| env.intern(name));
-        let names = names.into_iter().collect::<Result<Vec<_>>>()?;
-        let pair = |suspect: &Suspect| env.cons(suspect.index, names[suspect.deceit as usize]);
-        let pairs = suspects.iter().map(pair).collect::<Result<Vec<_>>>()?;
-        list(env, pairs)
+        let pair = |suspect: &Suspect| env.cons(suspect.index, symbol(env, suspect.deceit)?);
+        list_of(env, suspects.iter().map(pair))
     })
-}
-
-fn deceit_name(deceit: Deceit) -> &'static str {
-    match deceit {
-        Deceit::Direction => "direction",
-        Deceit::Invisible => "invisible",
-        Deceit::Space => "space",
-        Deceit::Control => "control",
-        Deceit::Lookalike => "lookalike",
-        Deceit::Combining => "combining",
-    }
 }

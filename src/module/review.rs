@@ -1,7 +1,5 @@
 //! Beginning a review, and the text of its hunks.
 
-use std::fs::OpenOptions;
-use std::io::{self, Read};
 use std::path::Path;
 
 use agent_q_diff_engine::change::{self, Described, Doubt, Entry, Operation, Reading, Unable};
@@ -11,14 +9,14 @@ use agent_q_diff_engine::patch::hunk;
 use agent_q_diff_engine::patch::parse::{self, FileDiff};
 use agent_q_diff_engine::proposal::{Proposal, ProposalError};
 use agent_q_diff_engine::review::{Refusal, Review};
-use agent_q_diff_engine::show::alike::{self, Kind};
+use agent_q_diff_engine::show::alike;
 use agent_q_diff_engine::show::{confusables, rows, words};
 use agent_q_diff_engine::text::Decoding;
 use agent_q_diff_reviewed::file::{self, Links};
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
-use crate::lisp::{answer, catching_panics, elements, list, rule, signal, text};
-use crate::session::{Session, ongoing, session, text_of};
+use crate::lisp::{answer, catching_panics, elements, list, list_of, rule, signal, symbol, text};
+use crate::session::{Session, ongoing, session, splitting, text_of, with_hunk};
 
 /// Return a new review of the change from ORIGINAL to MODIFIED.
 ///
@@ -68,18 +66,21 @@ fn files<'e>(env: &'e Env, text: Vec<u8>) -> Result<Value<'e>> {
     catching_panics(env, || {
         let files = answer(env, parse::parse_hunks(&text).map_err(ProposalError::from))?;
         let entry = |file: &FileDiff| {
-            let name = |name: Option<&[u8]>| match name {
-                Some(name) => self::text(env, &hunk::unquoted(name)),
-                None => env.intern("nil"),
-            };
+            let name = |name: Option<&[u8]>| maybe_text(env, name.map(hunk::unquoted));
             env.list((
                 name(file.old_name)?,
                 name(file.new_name)?,
                 hunks_text(env, file)?,
             ))
         };
-        list(env, files.iter().map(entry).collect::<Result<Vec<_>>>()?)
+        list_of(env, files.iter().map(entry))
     })
+}
+
+/// Returns `bytes` as [`text`] does, or nil if there are none.
+fn maybe_text(env: &Env, bytes: Option<impl AsRef<[u8]>>) -> Result<Value<'_>> {
+    let bytes = bytes.map(|bytes| text(env, bytes.as_ref()));
+    bytes.transpose()?.into_lisp(env)
 }
 
 /// Returns the hunks of `file` as a diff, after git's `index` line if there is one.
@@ -110,41 +111,30 @@ fn hunks_text<'e>(env: &'e Env, file: &FileDiff) -> Result<Value<'e>> {
 fn describe<'e>(env: &'e Env, text: Vec<u8>) -> Result<Value<'e>> {
     catching_panics(env, || {
         let files = answer(env, change::describe(&text))?;
-        let name = |name: &Option<Vec<u8>>| match name {
-            Some(name) => self::text(env, name),
-            None => env.intern("nil"),
-        };
         let reading = |reading: &Reading| {
             let doubt: i64 = match reading.doubt {
                 Doubt::Usual => 0,
                 Doubt::Unusual => 1,
                 Doubt::Guess => 2,
             };
-            let n_stripped = match reading.n_stripped {
-                Some(n) => i64::try_from(n).unwrap_or(i64::MAX).into_lisp(env)?,
-                None => env.intern("nil")?,
-            };
             env.list((
-                n_stripped,
+                reading.n_stripped.into_lisp(env)?,
                 doubt,
-                name(&reading.old_path)?,
-                name(&reading.new_path)?,
+                maybe_text(env, reading.old_path.as_ref())?,
+                maybe_text(env, reading.new_path.as_ref())?,
             ))
         };
         let entry = |file: &Described| {
             let readings = file.readings.iter().map(reading);
-            let readings = list(env, readings.collect::<Result<Vec<_>>>()?)?;
+            let readings = list_of(env, readings)?;
             let operations = file.operations.iter().map(|one| operation_value(env, one));
-            let operations = list(env, operations.collect::<Result<Vec<_>>>()?)?;
-            let diff = match &file.text {
-                Some(text) => hunks_text(env, text)?,
-                None => env.intern("nil")?,
-            };
-            let rest = env.cons(operations, diff)?;
+            let operations = list_of(env, operations)?;
+            let diff = file.text.as_ref().map(|text| hunks_text(env, text));
+            let rest = env.cons(operations, diff.transpose()?)?;
             let rest = env.cons(file.is_git, rest)?;
             env.cons(readings, rest)
         };
-        list(env, files.iter().map(entry).collect::<Result<Vec<_>>>()?)
+        list_of(env, files.iter().map(entry))
     })
 }
 
@@ -164,7 +154,7 @@ fn codex_files<'e>(env: &'e Env, text: String) -> Result<Value<'e>> {
                 env.list((file.path, env.intern("update")?, new_path.into_lisp(env)?))
             }
         };
-        list(env, files.iter().map(entry).collect::<Result<Vec<_>>>()?)
+        list_of(env, files.iter().map(entry))
     })
 }
 
@@ -191,10 +181,7 @@ fn codex_updated<'e>(
 
 /// Returns `operation` as a Lisp list; see `agent-q-diff-module-join`.
 fn operation_value<'e>(env: &'e Env, operation: &Operation) -> Result<Value<'e>> {
-    let name = |name: &Option<Vec<u8>>| match name {
-        Some(name) => self::text(env, name),
-        None => env.intern("nil"),
-    };
+    let name = |name: &Option<Vec<u8>>| maybe_text(env, name.as_ref());
     match operation {
         Operation::Create { mode } => env.list((env.intern("create")?, i64::from(*mode))),
         Operation::Delete { text } => env.list((env.intern("delete")?, self::text(env, text)?)),
@@ -281,9 +268,7 @@ fn show_context<'e>(
     up: i64,
     down: i64,
 ) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        let mut ongoing = ongoing(env, session)?;
-        let (review, hunk) = ongoing.review(env, hunk)?;
+    with_hunk(env, session, hunk, |review, hunk| {
         let more = [up, down].map(|lines| isize::try_from(lines).unwrap_or_default());
         let [up, down] = review.show_context(hunk, more);
         env.cons(up as i64, down as i64)
@@ -314,11 +299,8 @@ fn is_idle(env: &Env, session: &mut Session) -> Result<bool> {
 /// 1.
 #[defun]
 fn split(env: &Env, session: &mut Session, hunk: usize) -> Result<usize> {
-    catching_panics(env, || {
-        let mut ongoing = ongoing(env, session)?;
-        ongoing.leave_off();
-        let (file, hunk) = ongoing.lines(env, hunk)?;
-        answer(env, ongoing.change.split(file, hunk))
+    splitting(env, session, hunk, |change, file, hunk| {
+        answer(env, change.split(file, hunk))
     })
 }
 
@@ -335,11 +317,8 @@ fn pick<'e>(
     from: usize,
     to: usize,
 ) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        let mut ongoing = ongoing(env, session)?;
-        ongoing.leave_off();
-        let (file, hunk) = ongoing.lines(env, hunk)?;
-        let (n_parts, index) = answer(env, ongoing.change.pick(file, hunk, from..to))?;
+    splitting(env, session, hunk, |change, file, hunk| {
+        let (n_parts, index) = answer(env, change.pick(file, hunk, from..to))?;
         env.cons(n_parts, index)
     })
 }
@@ -360,17 +339,10 @@ fn pick_rows<'e>(
     new: usize,
     new_end: usize,
 ) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        let mut ongoing = ongoing(env, session)?;
-        ongoing.leave_off();
-        let (file, hunk) = ongoing.lines(env, hunk)?;
-        let picked = ongoing
-            .change
-            .pick_rows(file, hunk, old..old_end, new..new_end);
-        match answer(env, picked)? {
-            Some((n_parts, index)) => env.cons(n_parts, index),
-            None => env.intern("nil"),
-        }
+    splitting(env, session, hunk, |change, file, hunk| {
+        let picked = change.pick_rows(file, hunk, old..old_end, new..new_end);
+        let picked = answer(env, picked)?.map(|(n_parts, index)| env.cons(n_parts, index));
+        picked.transpose()?.into_lisp(env)
     })
 }
 
@@ -423,9 +395,7 @@ fn redo_split<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
 /// Return the lines that hunk HUNK of REVIEW leaves, including its context.
 #[defun]
 fn proposed<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        let mut ongoing = ongoing(env, session)?;
-        let (review, hunk) = ongoing.review(env, hunk)?;
+    with_hunk(env, session, hunk, |review, hunk| {
         text(env, review.proposal().proposed(hunk))
     })
 }
@@ -436,9 +406,7 @@ fn proposed<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Valu
 /// begins; TEXT is the lines.
 #[defun]
 fn live_lines<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        let mut ongoing = ongoing(env, session)?;
-        let (review, hunk) = ongoing.review(env, hunk)?;
+    with_hunk(env, session, hunk, |review, hunk| {
         let found = review.live_lines(hunk);
         let (line, lines) = answer(env, found)?;
         env.cons(line, text(env, lines.bytes())?)
@@ -454,9 +422,7 @@ fn live_lines<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Va
 /// than necessary.
 #[defun]
 fn merge<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        let mut ongoing = ongoing(env, session)?;
-        let (review, hunk) = ongoing.review(env, hunk)?;
+    with_hunk(env, session, hunk, |review, hunk| {
         let merged = review.merge(hunk);
         let merged = answer(env, merged)?;
         let rest = env.cons(merged.is_coarse, text(env, &merged.bytes)?)?;
@@ -477,13 +443,11 @@ fn shown(review: &Review, hunk: usize) -> Vec<hunk::Hunk<'_>> {
 /// line's sign.
 #[defun]
 fn changed_words<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        let mut ongoing = ongoing(env, session)?;
-        let (review, hunk) = ongoing.review(env, hunk)?;
+    with_hunk(env, session, hunk, |review, hunk| {
         let hunks = shown(review, hunk);
         let spans = hunks.iter().flat_map(words::changed_words);
         let spans = spans.map(|span| env.list((span.line, span.columns.start, span.columns.end)));
-        list(env, spans.collect::<Result<Vec<_>>>()?)
+        list_of(env, spans)
     })
 }
 
@@ -494,19 +458,17 @@ fn changed_words<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result
 /// ADDED are lists with the row of each line, ascending, counted from 0 in the run.
 #[defun]
 fn side_rows<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        let mut ongoing = ongoing(env, session)?;
-        let (review, hunk) = ongoing.review(env, hunk)?;
+    with_hunk(env, session, hunk, |review, hunk| {
         let hunks = shown(review, hunk);
         let blocks = hunks.iter().flat_map(rows::blocks);
         let blocks = blocks.map(|block| {
             let side = |rows: Vec<usize>| {
                 let rows = rows.into_iter().map(|row| row.into_lisp(env));
-                list(env, rows.collect::<Result<Vec<_>>>()?)
+                list_of(env, rows)
             };
             env.list((block.first, side(block.removed)?, side(block.added)?))
         });
-        list(env, blocks.collect::<Result<Vec<_>>>()?)
+        list_of(env, blocks)
     })
 }
 
@@ -554,9 +516,7 @@ fn drawn<'e>(
 /// without context; what stands between two changes is among them.
 #[defun]
 fn changed_lines<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        let mut ongoing = ongoing(env, session)?;
-        let (review, hunk) = ongoing.review(env, hunk)?;
+    with_hunk(env, session, hunk, |review, hunk| {
         let lines = review.proposal().changed_lines(hunk);
         env.cons(lines.start, lines.end)
     })
@@ -596,7 +556,7 @@ fn line_counts<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
             let (added, removed) = review.map_or((0, 0), |review| review.proposal().line_counts());
             env.cons(added, removed)
         });
-        list(env, counts.collect::<Result<Vec<_>>>()?)
+        list_of(env, counts)
     })
 }
 
@@ -626,14 +586,7 @@ fn groups<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
             hunks.extend(here);
         }
         let groups = alike::groups(hunks).into_iter().map(|group| {
-            let kind = env.intern(match group.kind {
-                Kind::Words => "words",
-                Kind::Added => "added",
-                Kind::Removed => "removed",
-                Kind::Lines => "lines",
-                Kind::Indent => "indent",
-                Kind::Moved => "moved",
-            })?;
+            let kind = symbol(env, group.kind)?;
             let places = group.places.iter().map(|place| {
                 env.vector((
                     numbers[place.hunk],
@@ -643,10 +596,10 @@ fn groups<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
                     place.line,
                 ))
             });
-            let places = list(env, places.collect::<Result<Vec<_>>>()?)?;
+            let places = list_of(env, places)?;
             env.vector((kind, group.before, group.after, places))
         });
-        list(env, groups.collect::<Result<Vec<_>>>()?)
+        list_of(env, groups)
     })
 }
 
@@ -655,11 +608,8 @@ fn groups<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
 /// Return the number of its parts; 1 if it has only one kind of lines.
 #[defun]
 fn split_white_space(env: &Env, session: &mut Session, hunk: usize) -> Result<usize> {
-    catching_panics(env, || {
-        let mut ongoing = ongoing(env, session)?;
-        ongoing.leave_off();
-        let (file, hunk) = ongoing.lines(env, hunk)?;
-        answer(env, ongoing.change.split_white_space(file, hunk))
+    splitting(env, session, hunk, |change, file, hunk| {
+        answer(env, change.split_white_space(file, hunk))
     })
 }
 
@@ -669,13 +619,8 @@ fn split_white_space(env: &Env, session: &mut Session, hunk: usize) -> Result<us
 /// or fewer others.
 #[defun]
 fn without_white_space<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        let mut ongoing = ongoing(env, session)?;
-        let (review, hunk) = ongoing.review(env, hunk)?;
-        match answer(env, review.without_white_space(hunk))? {
-            Some(bytes) => text(env, &bytes),
-            None => env.intern("nil"),
-        }
+    with_hunk(env, session, hunk, |review, hunk| {
+        maybe_text(env, answer(env, review.without_white_space(hunk))?)
     })
 }
 
@@ -692,9 +637,6 @@ fn n_suspects(env: &Env, session: &mut Session) -> Result<usize> {
 
 // Comparing a file with a proposal, without a buffer.
 
-/// Number of bytes of a file that are read at once.
-const BLOCK_LEN: usize = 1 << 16;
-
 /// Return whether FILE certainly shows the original of REVIEW when it is visited.
 ///
 /// REVIEW was made from two texts; FILE is the encoded name of a local file.
@@ -708,12 +650,11 @@ fn file_has_original<'e>(env: &'e Env, session: &mut Session, file: Vec<u8>) -> 
         let review = text_of(env, session)?;
         let target = review.is_written().then(|| review.proposal().target());
         let original = target.as_deref().unwrap_or(review.proposal().original());
-        let name = std::str::from_utf8(&file);
-        let is_same = name.is_ok_and(|name| has_bytes(Path::new(name), original).unwrap_or(false));
-        let decoding = if is_same {
-            Decoding::of(original)
-        } else {
-            Decoding::Unknown
+        let name = std::str::from_utf8(&file).unwrap_or_default();
+        let there = file::read(Path::new(name), Links::Followed, original.len() as u64);
+        let decoding = match there {
+            Ok(bytes) if bytes == original => Decoding::of(original),
+            _ => Decoding::Unknown,
         };
         env.intern(match decoding {
             Decoding::Plain => "t",
@@ -721,25 +662,4 @@ fn file_has_original<'e>(env: &'e Env, session: &mut Session, file: Vec<u8>) -> 
             Decoding::Unknown => "nil",
         })
     })
-}
-
-/// Returns whether the regular file `path` has just `bytes`, read block by block.
-fn has_bytes(path: &Path, bytes: &[u8]) -> io::Result<bool> {
-    let metadata = path.metadata()?;
-    if !metadata.is_file() || metadata.len() != bytes.len() as u64 {
-        return Ok(false);
-    }
-    let mut file = file::open(path, Links::Followed, OpenOptions::new().read(true))?;
-    let mut block = vec![0; BLOCK_LEN.min(bytes.len() + 1)];
-    let mut rest = bytes;
-    loop {
-        let n_read = file.read(&mut block)?;
-        if n_read == 0 {
-            return Ok(rest.is_empty());
-        }
-        match rest.strip_prefix(&block[..n_read]) {
-            Some(behind) => rest = behind,
-            None => return Ok(false),
-        }
-    }
 }

@@ -1,17 +1,15 @@
 //! The object through which Lisp holds a change, or one file of it.
 
 use std::cell::{RefCell, RefMut};
-use std::ops::DerefMut;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agent_q_diff_engine::change::{Change, ChangePlan, Entry, FileChange, Operation, Unable};
 use agent_q_diff_engine::proposal::{Seen, Side};
 use agent_q_diff_engine::review::{Refusal, Review};
-use agent_q_diff_engine::weave::{Next, Reading};
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
-use crate::lisp::{answer, catching_panics, chars, elements, list, signal, with_part};
+use crate::lisp::{answer, catching_panics, elements, list_of, signal};
 
 /// The only type of `user-ptr`. One of a second type could be mistaken for it, since Emacs compares
 /// only the addresses of their finalizers.
@@ -27,8 +25,6 @@ pub(crate) struct Ongoing {
     pub(crate) change: Change,
     /// The last plan, if it has neither been committed nor failed.
     pub(crate) plan: Option<ChangePlan>,
-    /// The reading of a target in progress, if any, with the index of its file.
-    pub(crate) reading: Option<(usize, Reading)>,
 }
 
 /// The number of changes that hold memory.
@@ -37,17 +33,12 @@ static N_CHANGES: AtomicUsize = AtomicUsize::new(0);
 impl Ongoing {
     fn new(change: Change) -> Ongoing {
         N_CHANGES.fetch_add(1, Ordering::Relaxed);
-        Ongoing {
-            change,
-            plan: None,
-            reading: None,
-        }
+        Ongoing { change, plan: None }
     }
 
-    /// Drops the plan and the reading in progress, since a target may change.
+    /// Drops the plan, since a target may change.
     pub(crate) fn leave_off(&mut self) {
         self.plan = None;
-        self.reading = None;
     }
 
     /// Returns the file and the entry of the hunk with the number `hunk`; signals
@@ -79,6 +70,37 @@ impl Ongoing {
     }
 }
 
+/// Calls `body` with the review of the file that has the hunk with the number `hunk`, and the number of
+/// the hunk in it; see [`Ongoing::lines`].
+pub(crate) fn with_hunk<T>(
+    env: &Env,
+    session: &mut Session,
+    hunk: usize,
+    body: impl FnOnce(&mut Review, usize) -> Result<T>,
+) -> Result<T> {
+    catching_panics(env, || {
+        let mut ongoing = ongoing(env, session)?;
+        let (review, hunk) = ongoing.review(env, hunk)?;
+        body(review, hunk)
+    })
+}
+
+/// Calls `body` to split the hunk with the number `hunk`, with the change, the file of the hunk, and the
+/// number of the hunk in it; see [`Ongoing::lines`].
+pub(crate) fn splitting<T>(
+    env: &Env,
+    session: &mut Session,
+    hunk: usize,
+    body: impl FnOnce(&mut Change, usize, usize) -> Result<T>,
+) -> Result<T> {
+    catching_panics(env, || {
+        let mut ongoing = ongoing(env, session)?;
+        ongoing.leave_off();
+        let (file, hunk) = ongoing.lines(env, hunk)?;
+        body(&mut ongoing.change, file, hunk)
+    })
+}
+
 impl Drop for Ongoing {
     fn drop(&mut self) {
         N_CHANGES.fetch_sub(1, Ordering::Relaxed);
@@ -87,7 +109,7 @@ impl Drop for Ongoing {
 
 /// Wraps a review for Lisp, as a change of one file.
 pub(crate) fn session(review: Review) -> Session {
-    let file = FileChange::new((None, None), Vec::new(), Some(review));
+    let file = FileChange::new(Vec::new(), Some(review));
     Session {
         change: Some(Rc::new(RefCell::new(Ongoing::new(Change::new(vec![file]))))),
         file: 0,
@@ -128,12 +150,9 @@ fn join<'e>(env: &'e Env, files: Value<'e>) -> Result<Value<'e>> {
             let operations = elements(element.cdr()?)?.into_iter();
             let operations = operations.map(|one| operation(env, one));
             let operations = operations.collect::<Result<Vec<_>>>()?;
-            let review = if handle.is_not_nil() {
-                Some(take_review(env, handle)?)
-            } else {
-                None
-            };
-            changes.push(FileChange::new((None, None), operations, review));
+            let review = handle.is_not_nil().then(|| take_review(env, handle));
+            let review = review.transpose()?;
+            changes.push(FileChange::new(operations, review));
             handles.push(handle);
         }
         let change = Rc::new(RefCell::new(Ongoing::new(Change::new(changes))));
@@ -148,7 +167,7 @@ fn join<'e>(env: &'e Env, files: Value<'e>) -> Result<Value<'e>> {
             }
             RefCell::new(session).into_lisp(env)
         });
-        list(env, sessions.collect::<Result<Vec<_>>>()?)
+        list_of(env, sessions)
     })
 }
 
@@ -156,14 +175,9 @@ fn join<'e>(env: &'e Env, files: Value<'e>) -> Result<Value<'e>> {
 fn take_review(env: &Env, handle: Value<'_>) -> Result<Review> {
     let mut session = handle.into_ref_mut::<Session>()?;
     let mut change = ongoing(env, &mut session)?;
-    match change.change.take_only_review() {
-        Some(review) => Ok(review),
-        None => signal(
-            env,
-            "agent-q-diff-error",
-            "only the review of one text can be joined",
-        ),
-    }
+    let review = change.change.take_only_review();
+    let several = "only the review of one text can be joined";
+    review.map_or_else(|| signal(env, "agent-q-diff-error", several), Ok)
 }
 
 /// Returns the operation that the list `form` names; see [`join`].
@@ -175,13 +189,7 @@ fn operation(env: &Env, form: Value<'_>) -> Result<Operation> {
             .into_rust::<i64>()
             .and_then(|mode| Ok(u32::try_from(mode)?))
     };
-    let name = |at: usize| {
-        if parts[at].is_not_nil() {
-            parts[at].into_rust().map(Some)
-        } else {
-            Ok(None)
-        }
-    };
+    let name = |at: usize| parts[at].into_rust::<Option<Vec<u8>>>();
     Ok(match parts.len() {
         1 if named("rename")? => Operation::Rename,
         // The bytes before and after are for Lisp.
@@ -203,37 +211,39 @@ fn operation(env: &Env, form: Value<'_>) -> Result<Operation> {
     })
 }
 
+/// Returns the change of `session`, in which a run of edits may not have ended.
+fn change_of<'s>(env: &Env, session: &'s Session) -> Result<RefMut<'s, Ongoing>> {
+    match &session.change {
+        Some(change) => Ok(change.borrow_mut()),
+        None => signal(env, "agent-q-diff-ended", "the review has ended"),
+    }
+}
+
+/// Returns the review of the text of file `file`.
+fn text_in<'s>(env: &Env, change: RefMut<'s, Ongoing>, file: usize) -> Result<RefMut<'s, Review>> {
+    let review = RefMut::filter_map(change, |change| change.change.review_mut(file));
+    review.or_else(|_| answer(env, Err(Unable::NoLines)))
+}
+
 /// Returns the change of `session`, after ending any run of edits.
 pub(crate) fn ongoing<'s>(env: &Env, session: &'s mut Session) -> Result<RefMut<'s, Ongoing>> {
-    let Some(change) = &session.change else {
-        return signal(env, "agent-q-diff-ended", "the review has ended");
-    };
-    let mut change = change.borrow_mut();
+    let mut change = change_of(env, session)?;
     change.change.settle();
     Ok(change)
 }
 
 /// Returns the review of the text of `session`'s file for reporting one in a run of edits; nothing
 /// else may be called on it.
-pub(crate) fn told<'s>(
-    env: &Env,
-    session: &'s mut Session,
-) -> Result<impl DerefMut<Target = Review> + 's> {
-    let Some(change) = &session.change else {
-        return signal(env, "agent-q-diff-ended", "the review has ended");
-    };
-    let mut change = change.borrow_mut();
+pub(crate) fn told<'s>(env: &Env, session: &'s mut Session) -> Result<RefMut<'s, Review>> {
+    let mut change = change_of(env, session)?;
     change.leave_off();
-    let review = RefMut::filter_map(change, |change| change.change.review_mut(session.file));
-    review.or_else(|_| answer(env, Err(Unable::NoLines)))
+    text_in(env, change, session.file)
 }
 
 /// Returns the review of the text of `session`'s file, after ending any run of edits.
 pub(crate) fn text_of<'s>(env: &Env, session: &'s mut Session) -> Result<RefMut<'s, Review>> {
     let file = session.file;
-    let change = ongoing(env, session)?;
-    let review = RefMut::filter_map(change, |change| change.change.review_mut(file));
-    review.or_else(|_| answer(env, Err(Unable::NoLines)))
+    text_in(env, ongoing(env, session)?, file)
 }
 
 /// Returns the index of the file of `session`.
@@ -251,56 +261,6 @@ fn follow(env: &Env, session: &mut Session, live: Vec<u8>) -> Result<bool> {
         review.settle();
         // If the text has changed, following it has already recognized a choice of hunks.
         Ok(review.follow(&live) || review.recognize())
-    })
-}
-
-/// Begin to read the text of REVIEW's target, which has N-CHARS characters.
-///
-/// Return (FROM . TO), the characters, from 0, to pass to
-/// `agent-q-diff-module-read-on', or nil if the review needs the whole text;
-/// see `agent-q-diff-module-follow'.
-#[defun]
-fn read<'e>(env: &'e Env, session: &mut Session, n_chars: usize) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        let reading = text_of(env, session)?.reading(n_chars);
-        let part = reading.as_ref().map(|reading| reading.part());
-        let file = file_of(session);
-        let mut ongoing = ongoing(env, session)?;
-        ongoing.leave_off();
-        ongoing.reading = reading.map(|reading| (file, reading));
-        match part {
-            Some(part) => chars(env, part),
-            None => ().into_lisp(env),
-        }
-    })
-}
-
-/// Continue reading the target of REVIEW with TEXT, the requested characters.
-///
-/// Return the characters to read next as (FROM . TO).  At the end return t if
-/// the text has changed, otherwise nil.
-#[defun]
-fn read_on<'e>(env: &'e Env, session: &mut Session, text: Value<'e>) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        let file = file_of(session);
-        let reading = ongoing(env, session)?.reading.take();
-        let Some((_, mut reading)) = reading.filter(|(other, _)| *other == file) else {
-            return signal(env, "error", "nothing is being read");
-        };
-        let mut review = text_of(env, session)?;
-        let next = with_part(text, reading.part().len(), |text| {
-            review.read_on(&mut reading, text)
-        })?;
-        match next {
-            Next::Read(part) => {
-                drop(review);
-                ongoing(env, session)?.reading = Some((file, reading));
-                chars(env, part)
-            }
-            // If the text has changed, following it has already recognized a choice of hunks.
-            Next::Changed(_) => true.into_lisp(env),
-            Next::Same => review.recognize().into_lisp(env),
-        }
     })
 }
 
@@ -355,9 +315,11 @@ fn edit_outside(
 /// Once one of the texts is known, the value is nil.
 #[defun]
 fn blobs<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
-    catching_panics(env, || match text_of(env, session)?.proposal().blobs() {
-        Some(ids) => env.cons(ids.old.as_str(), ids.new.as_str()),
-        None => ().into_lisp(env),
+    catching_panics(env, || {
+        let review = text_of(env, session)?;
+        let ids = review.proposal().blobs();
+        let ids = ids.map(|ids| env.cons(ids.old.as_str(), ids.new.as_str()));
+        ids.transpose()?.into_lisp(env)
     })
 }
 

@@ -120,7 +120,6 @@ impl Proposed {
     }
 
     fn file_change(&self) -> FileChange {
-        let path = |file: &Option<File>| file.as_ref().map(|file| file.path.clone().into_bytes());
         let bytes =
             |file: &Option<File>| file.as_ref().map_or(Vec::new(), |file| file.bytes.clone());
         let review = (!self.hunks.is_empty()).then(|| {
@@ -130,11 +129,7 @@ impl Proposed {
             assert_eq!(review.tally().0, self.hunks.len());
             review
         });
-        FileChange::new(
-            (path(&self.old), path(&self.new)),
-            self.operations.clone(),
-            review,
-        )
+        FileChange::new(self.operations.clone(), review)
     }
 
     /// Returns what the file is with exactly the entries for which `is_in` holds: the oracle.
@@ -315,11 +310,11 @@ impl Table {
         let one = || file..file + 1;
         let all = || 0..self.proposed.len();
         let plan = match dice.roll(16) {
-            0 => self.change.plan_accept(all()).0,
-            1 => self.change.plan_reject(all()).0,
+            0 => self.change.plan_accept_except(all(), |_, _| false).0,
+            1 => self.change.plan_reject_except(all(), |_, _| false).0,
             2 => self.change.plan_unapply(all()).0,
-            3 => self.change.plan_accept(one()).0,
-            4 => self.change.plan_reject(one()).0,
+            3 => self.change.plan_accept_except(one(), |_, _| false).0,
+            4 => self.change.plan_reject_except(one(), |_, _| false).0,
             5 => self.change.plan_unapply(one()).0,
             6 | 7 => match self.change.plan_undo() {
                 Ok(plan) => plan,
@@ -373,7 +368,7 @@ fn undone_to_the_beginning_everything_is_as_it_was() {
         for _ in 0..20 {
             match dice.roll(4) {
                 0 => {
-                    let plan = table.change.plan_accept(0..4).0;
+                    let plan = table.change.plan_accept_except(0..4, |_, _| false).0;
                     table.carry_out(&plan, usize::MAX);
                 }
                 1 => {
@@ -537,7 +532,7 @@ fn lines_are_not_put_into_another_file_of_that_name() {
         .observe_obstacle(0, 0, "it is there".to_owned());
     let changed = Unable::Changed("it is there".to_owned());
     assert_eq!(table.change.plan(0, LINES, Accept), Err(changed.clone()));
-    let (plan, refused) = table.change.plan_accept(0..1);
+    let (plan, refused) = table.change.plan_accept_except(0..1, |_, _| false);
     assert!(plan.parts.is_empty());
     assert_eq!(refused, [(0, LINES, changed)]);
     let snapshot = table.change.snapshot(0).unwrap();
@@ -562,7 +557,7 @@ fn a_file_that_others_changed_is_left_alone_and_can_be_rejected() {
     for command in [Accept, Unapply, Toggle] {
         assert_eq!(table.change.plan(0, FILE, command), Err(changed.clone()));
     }
-    let (plan, refused) = table.change.plan_accept(0..1);
+    let (plan, refused) = table.change.plan_accept_except(0..1, |_, _| false);
     assert!(plan.parts.is_empty());
     assert_eq!(refused, [(0, FILE, changed)]);
     let plan = table.change.plan(0, FILE, Reject).unwrap();

@@ -17,19 +17,21 @@ use super::{
 };
 use crate::socket::current_directory;
 
+pub const EVENTS: Events = Events {
+    before: &["PreToolUse"],
+    after: &["PostToolUse"],
+    begins: &["UserPromptSubmit"],
+    goes_on: &["PostToolBatch"],
+    ends: &["Stop"],
+    closes: &["SessionEnd"],
+};
+
 /// Claude Code.
 pub static AGENT: Agent = Agent {
     name: "claude",
     title: "Claude Code",
     timeout: LESS_THAN_A_DAY,
-    events: Events {
-        before: &["PreToolUse"],
-        after: &["PostToolUse"],
-        begins: &["UserPromptSubmit"],
-        goes_on: &["PostToolBatch"],
-        ends: &["Stop"],
-        closes: &["SessionEnd"],
-    },
+    events: EVENTS,
     arguments: &[
         (Field::Path, "file_path"),
         (Field::Path, "notebook_path"),
@@ -65,16 +67,9 @@ pub static AGENT: Agent = Agent {
             files
         },
         form: Form::Settings(Settings {
-            before: "PreToolUse",
-            after: "PostToolUse",
-            turns: &[
-                ("UserPromptSubmit", 10),
-                ("PostToolBatch", 10),
-                ("Stop", 86_400),
-                ("SessionEnd", 3),
-            ],
+            events: EVENTS,
+            second: 1,
             matcher: "Edit|Write|MultiEdit|NotebookEdit",
-            day: 86_400,
             dialect: Dialect {
                 byte_order_mark: true,
                 empty_file: true,

@@ -14,19 +14,17 @@ use super::{
 };
 use crate::socket::current_directory;
 
+const EVENTS: Events = Events {
+    goes_on: &[],
+    ..claude::EVENTS
+};
+
 /// Codex.
 pub static AGENT: Agent = Agent {
     name: "codex",
     title: "Codex",
     timeout: LESS_THAN_A_DAY,
-    events: Events {
-        before: &["PreToolUse"],
-        after: &["PostToolUse"],
-        begins: &["UserPromptSubmit"],
-        goes_on: &[],
-        ends: &["Stop"],
-        closes: &["SessionEnd"],
-    },
+    events: EVENTS,
     arguments: &[(Field::Patch, "command")],
     tool: |name, _| match name {
         "apply_patch" => Some(&PATCH),
@@ -82,17 +80,10 @@ pub static SHELL: Tool = Tool {
 };
 
 const SETTINGS: Settings = Settings {
-    before: "PreToolUse",
-    after: "PostToolUse",
-    // It waits for 3 seconds at most where a session ends.
-    turns: &[
-        ("UserPromptSubmit", 10),
-        ("Stop", 86_400),
-        ("SessionEnd", 3),
-    ],
+    events: EVENTS,
+    second: 1,
     // A shell command can have a patch in a here-document.
     matcher: "apply_patch|Bash",
-    day: 86_400,
     dialect: Dialect {
         other_bytes: false,
         repeated_keys: false,
@@ -162,14 +153,9 @@ fn said_in(answer: &Value) -> Vec<Said> {
     let mut said: Vec<_> = faults
         .map(|fault| Said::Fault(format!("Codex says: {}", fault.replace('\n', " "))))
         .collect();
-    for (name, event) in [
-        ("preToolUse", "PreToolUse"),
-        ("postToolUse", "PostToolUse"),
-        ("userPromptSubmit", "UserPromptSubmit"),
-        ("stop", "Stop"),
-        ("sessionEnd", "SessionEnd"),
-    ] {
-        let at_event = |hook: &&Value| hook["eventName"] == name;
+    for event in SETTINGS.events() {
+        let name = |hook: &Value| text(&hook["eventName"]);
+        let at_event = |hook: &&Value| name(hook).eq_ignore_ascii_case(event);
         let is_ours = |hook: &&Value| AGENT.is_ours(&text(&hook["command"]));
         let ours: Vec<_> = lists("hooks").filter(at_event).filter(is_ours).collect();
         let runs = |hook: &&&Value| {

@@ -13,19 +13,21 @@ use super::{
 };
 use crate::socket::current_directory;
 
+const EVENTS: Events = Events {
+    before: &["BeforeTool"],
+    after: &["AfterTool"],
+    begins: &["BeforeAgent"],
+    ends: &["AfterAgent"],
+    closes: &["SessionEnd"],
+    ..Events::NONE
+};
+
 /// Gemini CLI.
 pub static AGENT: Agent = Agent {
     name: "gemini",
     title: "Gemini CLI",
     timeout: LESS_THAN_A_DAY,
-    events: Events {
-        before: &["BeforeTool"],
-        after: &["AfterTool"],
-        begins: &["BeforeAgent"],
-        goes_on: &[],
-        ends: &["AfterAgent"],
-        closes: &["SessionEnd"],
-    },
+    events: EVENTS,
     arguments: &[
         (Field::Path, "file_path"),
         (Field::Old, "old_string"),
@@ -61,15 +63,9 @@ pub static AGENT: Agent = Agent {
         file,
         files,
         form: Form::Settings(Settings {
-            before: "BeforeTool",
-            after: "AfterTool",
-            turns: &[
-                ("BeforeAgent", 10_000),
-                ("AfterAgent", 86_400_000),
-                ("SessionEnd", 3_000),
-            ],
+            events: EVENTS,
+            second: 1_000,
             matcher: "replace|write_file",
-            day: 86_400_000,
             dialect: Dialect {
                 comments: true,
                 ..Dialect::STRICT

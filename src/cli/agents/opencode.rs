@@ -26,7 +26,7 @@ pub static AGENT: Agent = Agent {
         begins: &["chat.message"],
         goes_on: &["subagent.idle"],
         ends: &["session.idle"],
-        closes: &[],
+        ..Events::NONE
     },
     arguments: &[
         (Field::Path, "filePath"),

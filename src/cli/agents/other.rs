@@ -19,7 +19,6 @@ use super::{Agent, Events, Kind, Tool, Verdict, claude, hook_output, patch};
 pub static ANY: Agent = Agent {
     name: "claude",
     title: "An agent",
-    timeout: Duration::from_secs(50),
     arguments: &[
         (Field::Path, "path"),
         (Field::Path, "target_file"),
@@ -28,26 +27,14 @@ pub static ANY: Agent = Agent {
         (Field::Patch, "input"),
         (Field::Edits, "replacements"),
     ],
-    events: Events {
-        before: &["PreToolUse"],
-        after: &["PostToolUse"],
-        begins: &[],
-        goes_on: &[],
-        ends: &["Stop"],
-        closes: &[],
-    },
-    tool,
-    project: None,
     before: |verdict, _| match verdict {
         // All agents with Claude Code's events understand a refusal by the exit status.
         Verdict::Deny(reason) => Err(reason),
         Verdict::Allow | Verdict::Change(_) => Ok(hook_output("PreToolUse", allowed())),
     },
     after: claude::after,
-    beside_prompt: None,
-    going_on: None,
     refusal: None,
-    setup: None,
+    ..READING_OUTPUT
 };
 
 /// Copilot CLI.
@@ -58,10 +45,7 @@ pub static COPILOT: Agent = Agent {
     events: Events {
         before: &["preToolUse"],
         after: &["postToolUse"],
-        begins: &[],
-        goes_on: &[],
-        ends: &[],
-        closes: &[],
+        ..Events::NONE
     },
     arguments: &[
         (Field::Old, "old_str"),
@@ -99,10 +83,8 @@ const READING_OUTPUT: Agent = Agent {
     events: Events {
         before: &["PreToolUse"],
         after: &["PostToolUse"],
-        begins: &[],
-        goes_on: &[],
         ends: &["Stop"],
-        closes: &[],
+        ..Events::NONE
     },
     arguments: &[],
     tool,

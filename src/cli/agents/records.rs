@@ -46,14 +46,14 @@ impl Edit {
 /// How long an agent may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What an agent has said.
+/// What is said about whether an agent runs the hook, by the agent itself or by a check.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Said {
-    /// The hook is run.
+    /// This is as it should be.
     Good(String),
-    /// Why the hook is not run.
+    /// This is not, and how to mend it.
     Fault(String),
-    /// What the user should know.
+    /// This keeps no hook from being run, and the user should know it.
     Note(String),
 }
 
@@ -132,10 +132,7 @@ pub fn lines_of(
     let Ok(mut child) = pipes.spawn() else {
         return (out, errors);
     };
-    let mut stdin = child.stdin.take();
-    if input.is_empty() {
-        stdin = None;
-    }
+    let mut stdin = child.stdin.take().filter(|_| !input.is_empty());
     let (sender, lines) = channel();
     send_lines(child.stdout.take(), sender.clone(), true);
     send_lines(child.stderr.take(), sender, false);
@@ -159,11 +156,7 @@ pub fn lines_of(
     drop(stdin);
     let _ = child.kill();
     let _ = child.wait();
-    if is_answered {
-        (out, errors)
-    } else {
-        (Vec::new(), Vec::new())
-    }
+    is_answered.then_some((out, errors)).unwrap_or_default()
 }
 
 /// Sends each line of `pipe`, with `mark`, to `sender`.

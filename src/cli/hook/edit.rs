@@ -368,11 +368,8 @@ fn files_of(
     event: &Event,
     files: &[FilePatch<'_>],
 ) -> Result<Vec<FileChange>, String> {
-    let files: Result<Vec<FileChange>, String> = files
-        .iter()
-        .map(|file| file_of(tool, event, file))
-        .collect();
-    let files = files?;
+    let files = files.iter().map(|file| file_of(tool, event, file));
+    let files = files.collect::<Result<Vec<FileChange>, String>>()?;
     let mut paths = HashSet::new();
     let is_once = files.iter().all(|file| {
         // Through a link, a file can have two names.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rmcp::model::JsonObject;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::agents::{ALL, Agent, Events};
 
@@ -29,24 +29,20 @@ pub enum Moment {
 impl Moment {
     /// Returns when an event called `name` comes, whichever agent it is from.
     fn of(name: &str) -> Self {
+        let moments: [(fn(&Events) -> &[&str], Self); 6] = [
+            (|events| events.before, Self::Before),
+            (|events| events.after, Self::After),
+            (|events| events.begins, Self::Begins),
+            (|events| events.goes_on, Self::GoesOn),
+            (|events| events.ends, Self::Ends),
+            (|events| events.closes, Self::Closes),
+        ];
+        let mut moments = moments.into_iter();
         let is_one = |names: fn(&Events) -> &[&str]| {
             ALL.iter().any(|agent| names(&agent.events).contains(&name))
         };
-        if is_one(|events| events.before) {
-            Self::Before
-        } else if is_one(|events| events.after) {
-            Self::After
-        } else if is_one(|events| events.begins) {
-            Self::Begins
-        } else if is_one(|events| events.goes_on) {
-            Self::GoesOn
-        } else if is_one(|events| events.ends) {
-            Self::Ends
-        } else if is_one(|events| events.closes) {
-            Self::Closes
-        } else {
-            Self::Other
-        }
+        let found = moments.find(|(names, _)| is_one(*names));
+        found.map_or(Self::Other, |(_, moment)| moment)
     }
 
     /// Returns whether it is about a tool, so that no answer is a consent.
@@ -55,51 +51,20 @@ impl Moment {
     }
 }
 
-/// What an agent does without being asked to in a mode of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mode {
-    /// The agent's word for it; empty if it has none.
-    pub word: String,
-    /// What that means.
-    pub meaning: Meaning,
-}
-
-/// What a [`Mode`] means for edits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Meaning {
-    /// The agent asks its user before it edits.
-    Asks,
-    /// It edits without asking.
-    AcceptsEdits,
-    /// It edits nothing.
-    Plans,
-    /// That is not known.
-    Unknown,
-}
-
-impl Mode {
-    /// Returns the mode that an agent calls `word`. The words are those of Claude Code and Codex.
-    fn of(word: String) -> Self {
-        let meaning = match word.as_str() {
-            "default" => Meaning::Asks,
-            // In "dontAsk", what its rules do not allow is denied, and all else is made.
-            "acceptEdits" | "auto" | "bypassPermissions" | "dontAsk" => Meaning::AcceptsEdits,
-            "plan" => Meaning::Plans,
-            _ => Meaning::Unknown,
-        };
-        Self { word, meaning }
-    }
-
-    /// Returns the word by which Emacs knows the meaning, if there is one.
-    pub fn for_emacs(&self) -> Option<&'static str> {
-        match self.meaning {
-            Meaning::Asks => Some("asks"),
-            Meaning::AcceptsEdits => Some("accepts"),
-            Meaning::Plans => Some("plans"),
-            Meaning::Unknown => None,
-        }
+/// Returns the word by which Emacs knows what an agent does without being asked to in its mode `word`, if
+/// there is one. The words are those of Claude Code and Codex.
+fn mode_for_emacs(word: &str) -> Option<&'static str> {
+    match word {
+        "default" => Some("asks"),
+        // In "dontAsk", what its rules do not allow is denied, and all else is made.
+        "acceptEdits" | "auto" | "bypassPermissions" | "dontAsk" => Some("accepts"),
+        "plan" => Some(PLANS),
+        _ => None,
     }
 }
+
+/// The word for a mode in which an agent edits nothing.
+pub const PLANS: &str = "plans";
 
 /// The beginning of a prompt by which Claude Code tells itself what became of something that ran beside it.
 const NOTIFICATION: &str = "<task-notification>";
@@ -120,8 +85,8 @@ pub struct Event {
     pub has_failed: bool,
     /// What the tool says that it has done, or null.
     pub response: Value,
-    /// The agent's mode.
-    pub mode: Mode,
+    /// The agent's mode, by Emacs's word for it.
+    pub mode: Option<&'static str>,
     /// The agent's session, and in it the subagent, if it is one's.
     pub thread: String,
     /// The agent's session.
@@ -190,7 +155,7 @@ impl Event {
                     .pointer("/toolResult/resultType")
                     .is_some_and(|kind| kind != "success"),
             response: event.get("tool_response").cloned().unwrap_or_default(),
-            mode: Mode::of(text(&["permission_mode"]).unwrap_or_default()),
+            mode: text(&["permission_mode"]).and_then(|word| mode_for_emacs(&word)),
             // Subagents of Claude Code work at the same time in one session.
             thread: match text(&["agent_id"]) {
                 Some(agent) => format!("{session} {agent}"),
@@ -218,6 +183,11 @@ impl Event {
             Some(call) => format!("{} {call}", self.session),
             None => format!("{} {}", self.session, path.display()),
         }
+    }
+
+    /// Returns what Emacs is told of the call, which changes `path`.
+    pub fn about(&self, path: &Path) -> Value {
+        json!({ "path": path, "call": self.call_of(path) })
     }
 
     /// Returns the root of the project in which `agent` works.
@@ -278,22 +248,19 @@ mod tests {
 
     #[test]
     fn an_agent_s_mode_has_a_meaning() {
-        for (word, meaning, for_emacs) in [
-            ("default", Meaning::Asks, Some("asks")),
-            ("acceptEdits", Meaning::AcceptsEdits, Some("accepts")),
-            ("bypassPermissions", Meaning::AcceptsEdits, Some("accepts")),
-            ("plan", Meaning::Plans, Some("plans")),
-            ("ludicrous", Meaning::Unknown, None),
+        for (word, for_emacs) in [
+            ("default", Some("asks")),
+            ("acceptEdits", Some("accepts")),
+            ("bypassPermissions", Some("accepts")),
+            ("plan", Some("plans")),
+            ("ludicrous", None),
         ] {
             let event = format!(r#"{{"hook_event_name": "Stop", "permission_mode": "{word}"}}"#);
             let mode = Event::parse(event.as_bytes()).unwrap().mode;
-            assert_eq!(
-                (&*mode.word, mode.meaning, mode.for_emacs()),
-                (word, meaning, for_emacs)
-            );
+            assert_eq!(mode, for_emacs);
         }
         let none = Event::parse(br#"{"hook_event_name": "AfterAgent"}"#).unwrap();
-        assert_eq!(none.mode.meaning, Meaning::Unknown);
+        assert_eq!(none.mode, None);
     }
 
     #[test]

@@ -106,7 +106,7 @@ async fn turn_ended(options: &Hook, event: &Event, can_go_on: bool) {
         return;
     }
     tokio::select! {
-        _ = states.wait_for(|state| state.answer.is_some()) => {}
+        _ = call.answer() => {}
         () = time_is_up(options) => {}
         () = reader_gone() => {}
     }

@@ -133,7 +133,7 @@ pub fn repaired(message: &[u8]) -> Option<(Vec<u8>, &'static str)> {
 }
 
 /// Returns `json` with U+FFFD in place of each half of a surrogate pair, or none if it has none.
-fn without_halves(json: &str) -> Option<String> {
+pub fn without_halves(json: &str) -> Option<String> {
     if !json.contains("\\ud") && !json.contains("\\uD") {
         return None;
     }

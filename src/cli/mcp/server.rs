@@ -18,7 +18,7 @@ use tokio::time::{Instant, interval_at};
 
 use crate::options::Mcp;
 use crate::socket::{
-    Answer, Call, Progress, Request, State, TextStore, Texts, current_directory, sockets,
+    Answer, Call, Progress, Request, Source, State, TextStore, Texts, current_directory, sockets,
 };
 
 use super::roots::{self, Place, Roots};
@@ -40,19 +40,7 @@ pub struct Server {
 
 /// Calls that were answered "pending", by their ids. They are kept even when they are answered,
 /// since the client may have missed the answer.
-#[derive(Default)]
-struct PendingCalls {
-    calls: HashMap<String, Call>,
-}
-
-impl PendingCalls {
-    /// Keeps `call` and returns its id.
-    fn keep(&mut self, call: Call) -> String {
-        let id = format!("review-{}", self.calls.len() + 1);
-        self.calls.insert(id.clone(), call);
-        id
-    }
-}
+type PendingCalls = HashMap<String, Call>;
 
 /// The result of waiting for a call.
 enum Outcome {
@@ -106,11 +94,13 @@ impl Server {
         match self.wait(call.states(), context).await {
             Outcome::Answered(answer) => answer,
             Outcome::Pending(progress) => {
-                let id = self.pending_calls().keep(call);
+                let mut calls = self.pending_calls();
+                let id = format!("review-{}", calls.len() + 1);
+                calls.insert(id.clone(), call);
                 pending(&id, progress)
             }
             // Dropping the call closes its connection. Nobody reads this answer.
-            Outcome::Cancelled => nothing(),
+            Outcome::Cancelled => Answer::default(),
         }
     }
 
@@ -124,20 +114,13 @@ impl Server {
             .get("id")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        let Some(states) = self.pending_calls().calls.get(id).map(Call::states) else {
-            return Answer {
-                text: tools::unknown_review(id),
-                is_error: true,
-                is_cut_off: false,
-                is_from_emacs: false,
-                is_without_emacs: false,
-                result: None,
-            };
+        let Some(states) = self.pending_calls().get(id).map(Call::states) else {
+            return Answer::failure(tools::unknown_review(id), Source::Program);
         };
         match self.wait(states, context).await {
             Outcome::Answered(answer) => answer,
             Outcome::Pending(progress) => pending(id, progress),
-            Outcome::Cancelled => nothing(),
+            Outcome::Cancelled => Answer::default(),
         }
     }
 
@@ -187,23 +170,8 @@ impl Server {
 fn pending(id: &str, progress: Option<Progress>) -> Answer {
     Answer {
         text: tools::pending(id, progress),
-        is_error: false,
-        is_cut_off: false,
-        is_from_emacs: false,
-        is_without_emacs: false,
         result: Some(tools::pending_result(id)),
-    }
-}
-
-/// Returns an answer that nobody reads.
-fn nothing() -> Answer {
-    Answer {
-        text: String::new(),
-        is_error: false,
-        is_cut_off: false,
-        is_from_emacs: false,
-        is_without_emacs: false,
-        result: None,
+        ..Answer::default()
     }
 }
 

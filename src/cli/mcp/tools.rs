@@ -179,7 +179,7 @@ fn resolve_comment() -> Tool {
         ),
     )
     .with_title("Answer a comment of the user's")
-    .with_annotations(answering())
+    .with_annotations(proposing())
 }
 
 fn review_result() -> Tool {
@@ -197,7 +197,7 @@ fn review_result() -> Tool {
     .with_annotations(waiting())
 }
 
-/// Returns the annotations of a tool that changes only what the user accepts. Codex refuses a
+/// Returns the annotations of a tool that changes only what the user accepts, or no file. Codex refuses a
 /// destructive tool if it may not ask the user itself.
 fn proposing() -> ToolAnnotations {
     changing().destructive(false)
@@ -210,11 +210,6 @@ fn changing() -> ToolAnnotations {
         .destructive(true)
         .idempotent(false)
         .open_world(false)
-}
-
-/// Returns the annotations of a tool that changes no file.
-fn answering() -> ToolAnnotations {
-    changing().destructive(false)
 }
 
 /// Returns the annotations of a tool that only waits.
@@ -361,13 +356,7 @@ pub fn structured(tool: &str, answer: &Answer) -> Option<Value> {
         ("message".to_owned(), json!(answer.text)),
         ("status".to_owned(), json!(status)),
     ]);
-    result.extend(
-        answer
-            .result
-            .iter()
-            .flatten()
-            .map(|(key, value)| (key.clone(), value.clone())),
-    );
+    result.extend(answer.result.clone().unwrap_or_default());
     Some(Value::Object(result))
 }
 

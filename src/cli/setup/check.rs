@@ -9,9 +9,11 @@ use std::time::{Duration, SystemTime};
 use serde_json::json;
 
 use crate::agents::records::{self, Said, other_hook};
-use crate::agents::{Agent, Form, Handler, Layer, Plugin, Settings, Setup, is_switch};
+use crate::agents::{
+    Agent, Form, GUARD, Handler, Layer, PASSING, Plugin, Settings, Setup, is_switch,
+};
 use crate::options::Check;
-use crate::socket::{Call, Request, Texts, current_directory, sockets};
+use crate::socket::{Call, Request, current_directory, sockets};
 
 use super::settings;
 
@@ -36,69 +38,43 @@ pub async fn run(options: Check) -> ExitCode {
     };
     findings.extend(of_environment(setup));
     let program = of_agent(agent);
-    if program.is_good() {
-        findings.extend((setup.said)().into_iter().map(Finding::from));
+    if matches!(program, Said::Good(_)) {
+        findings.extend((setup.said)());
     }
     findings.push(of_runs(agent, &files));
     findings.push(program);
     findings.push(of_emacs(&options).await);
     for finding in &findings {
         let (word, text) = match finding {
-            Finding::Good(text) => ("ok     ", text),
-            Finding::Missing(text) => ("MISSING", text),
-            Finding::Note(text) => ("note   ", text),
+            Said::Good(text) => ("ok     ", text),
+            Said::Fault(text) => ("MISSING", text),
+            Said::Note(text) => ("note   ", text),
         };
         println!("{word}  {text}");
     }
     println!("\n{}", setup.advice);
-    let is_missing = |finding: &Finding| matches!(finding, Finding::Missing(_));
+    let is_missing = |finding: &Said| matches!(finding, Said::Fault(_));
     ExitCode::from(u8::from(findings.iter().any(is_missing)))
 }
 
-/// What has been found.
-enum Finding {
-    /// This is as it should be.
-    Good(String),
-    /// This is not, and how to mend it.
-    Missing(String),
-    /// This keeps no hook from being run, and the user should know it.
-    Note(String),
-}
-
-impl Finding {
-    fn is_good(&self) -> bool {
-        matches!(self, Self::Good(_))
-    }
-}
-
-impl From<Result<String, String>> for Finding {
+impl From<Result<String, String>> for Said {
     fn from(result: Result<String, String>) -> Self {
         match result {
             Ok(text) => Self::Good(text),
-            Err(text) => Self::Missing(text),
-        }
-    }
-}
-
-impl From<Said> for Finding {
-    fn from(said: Said) -> Self {
-        match said {
-            Said::Good(text) => Self::Good(text),
-            Said::Fault(text) => Self::Missing(text),
-            Said::Note(text) => Self::Note(text),
+            Err(text) => Self::Fault(text),
         }
     }
 }
 
 /// Checks what `files`, in which `agent` has its settings, say about the hook.
-fn of_settings(agent: &Agent, form: &Settings, files: &[PathBuf]) -> Vec<Finding> {
+fn of_settings(agent: &Agent, form: &Settings, files: &[PathBuf]) -> Vec<Said> {
     let (layers, mut findings) = read_all(agent, form, files);
     findings.extend(
         form.events()
             .map(|event| of_event(agent, form, event, &layers)),
     );
     let switches = (agent.setup().switches)(&layers);
-    findings.extend(switches.into_iter().map(Finding::Missing));
+    findings.extend(switches.into_iter().map(Said::Fault));
     findings.extend(of_other_hooks(agent, form, &layers));
     findings
 }
@@ -108,7 +84,7 @@ fn read_all<'f>(
     agent: &Agent,
     form: &Settings,
     files: &'f [PathBuf],
-) -> (Vec<Layer<'f>>, Vec<Finding>) {
+) -> (Vec<Layer<'f>>, Vec<Said>) {
     let (mut layers, mut findings) = (Vec::new(), Vec::new());
     for file in files {
         let read = super::read(file).and_then(|bytes| match bytes {
@@ -118,36 +94,36 @@ fn read_all<'f>(
         match read {
             Ok(Some(settings)) => layers.push(Layer { file, settings }),
             Ok(None) => {}
-            Err(error) => findings.push(Finding::Missing(format!("{}: {error}", file.display()))),
+            Err(error) => findings.push(Said::Fault(format!("{}: {error}", file.display()))),
         }
     }
     (layers, findings)
 }
 
 /// Names what else `layers`, settings of `agent`, run after an edit.
-fn of_other_hooks(agent: &Agent, form: &Settings, layers: &[Layer<'_>]) -> Vec<Finding> {
+fn of_other_hooks(agent: &Agent, form: &Settings, layers: &[Layer<'_>]) -> Vec<Said> {
     if form.says_others {
         return Vec::new();
     }
-    let event = form.after;
+    let event = form.after();
     let others = layers.iter().flat_map(|layer| {
         let handlers = settings::handlers(&layer.settings, event).into_iter();
         handlers
             .filter(|it| !agent.is_ours(&it.command) && form.is_for_edits(it))
             .map(|it| other_hook(&layer.file.display().to_string(), event, &it.command))
     });
-    others.map(Finding::Note).collect()
+    others.map(Said::Note).collect()
 }
 
 /// Checks whether `agent` has edited files without running its hook. What it did before its
 /// settings, `files`, were written does not count.
-fn of_runs(agent: &Agent, files: &[PathBuf]) -> Finding {
+fn of_runs(agent: &Agent, files: &[PathBuf]) -> Said {
     let last_run = records::last_run(agent);
     let written = files
         .iter()
         .filter_map(|file| fs::metadata(file).ok()?.modified().ok());
     let Some(since) = written.chain(last_run).max() else {
-        return Finding::Good("no edit was to be decided yet".to_owned());
+        return Said::Good("no edit was to be decided yet".to_owned());
     };
     let since = since + MARGIN;
     let mut edits = (agent.setup().edits_after)(since);
@@ -159,13 +135,13 @@ fn of_runs(agent: &Agent, files: &[PathBuf]) -> Finding {
             1 => String::new(),
             n => format!(" (the last of {n} such edits)"),
         };
-        return Finding::Missing(format!(
+        return Said::Fault(format!(
             "{title} edited {path} {ago}, and did not run the hook{count}; mend what is MISSING \
              above, if anything is, and start it anew{}",
             agent.setup().without
         ));
     }
-    Finding::Good(match last_run {
+    Said::Good(match last_run {
         Some(time) => format!("the hook was last run {}", ago(time)),
         None => "the hook has not been run yet".to_owned(),
     })
@@ -184,25 +160,25 @@ fn ago(time: SystemTime) -> String {
 }
 
 /// Checks whether one of `files` is the plugin of `agent`.
-fn of_plugin(agent: &Agent, plugin: &Plugin, files: &[PathBuf]) -> Finding {
+fn of_plugin(agent: &Agent, plugin: &Plugin, files: &[PathBuf]) -> Said {
     let set_up = format!("agent-q-diff setup {}", agent.name);
     let texts = files.iter().filter_map(|file| {
         let text = String::from_utf8(super::read(file).ok()??).ok()?;
         plugin.is_ours(&text).then_some((file, text))
     });
     let Some((file, text)) = texts.into_iter().next() else {
-        return Finding::Missing(format!("there is no plugin; {set_up} puts it there"));
+        return Said::Fault(format!("there is no plugin; {set_up} puts it there"));
     };
     let file = file.display();
     let command = plugin
         .command_of(&text)
         .filter(|command| plugin.text(command) == text);
     let Some(command) = command else {
-        return Finding::Missing(format!(
+        return Said::Fault(format!(
             "{file} is not the plugin of this version; {set_up} mends it"
         ));
     };
-    Finding::from(
+    Said::from(
         of_program(&command[0])
             .map(|()| format!("{file} runs {}", command.join(" ")))
             .map_err(|error| format!("in {file}, {error}; {set_up} mends it")),
@@ -210,7 +186,7 @@ fn of_plugin(agent: &Agent, plugin: &Plugin, files: &[PathBuf]) -> Finding {
 }
 
 /// Checks whether one of `layers` runs the hook of `agent` at `event`.
-fn of_event(agent: &Agent, form: &Settings, event: &str, layers: &[Layer<'_>]) -> Finding {
+fn of_event(agent: &Agent, form: &Settings, event: &str, layers: &[Layer<'_>]) -> Said {
     let set_up = format!("agent-q-diff setup {}", agent.name);
     let ours = layers.iter().find_map(|layer| {
         let handlers = settings::handlers(&layer.settings, event).into_iter();
@@ -219,17 +195,17 @@ fn of_event(agent: &Agent, form: &Settings, event: &str, layers: &[Layer<'_>]) -
     });
     let Some((file, handler)) = ours else {
         if form.wait_at(event).is_some() {
-            return Finding::Missing(format!(
+            return Said::Fault(format!(
                 "{event}: the hook is not run at {event}, so it is not known who wrote what, or the \
                  agent does not read what you say in reviews of that: call {set_up}"
             ));
         }
-        return Finding::Missing(format!(
+        return Said::Fault(format!(
             "{event}: no settings that {} reads run the hook; {set_up} puts it there",
             agent.title
         ));
     };
-    Finding::from(
+    Said::from(
         of_handler(agent, form, event, &handler)
             .map(|()| format!("{event}: {file} runs {}", handler.command))
             .map_err(|error| format!("{event}: in {file}, {error}; {set_up} mends it")),
@@ -244,7 +220,7 @@ fn of_handler(
     handler: &Handler,
 ) -> Result<(), String> {
     if form.wait_at(event).is_some() {
-        return if settings::is_passing(&handler.command) {
+        return if handler.command.starts_with(PASSING) {
             of_program_in(agent, &handler.command)
         } else {
             Err("a failure could keep your prompt from the agent, or have it go on".to_owned())
@@ -253,12 +229,12 @@ fn of_handler(
     if handler.matcher.as_deref() != Some(form.matcher) {
         return Err("it is not run for all tools that edit files".to_owned());
     }
-    if event == form.before && handler.timeout.is_none_or(|timeout| timeout < form.day) {
+    if event == form.before() && handler.timeout.is_none_or(|timeout| timeout < form.day()) {
         return Err(
             "the agent waits for less than a day, and then edits without a decision".to_owned(),
         );
     }
-    if !settings::is_guarded(&handler.command) {
+    if !handler.command.starts_with(GUARD) {
         return Err(
             "the agent edits without a decision if the program is killed or gone".to_owned(),
         );
@@ -282,13 +258,13 @@ fn of_program(program: &str) -> Result<(), String> {
 
 /// Checks whether the environment here keeps an agent that is set up by `setup` from running its
 /// hook.
-fn of_environment(setup: &Setup) -> Vec<Finding> {
+fn of_environment(setup: &Setup) -> Vec<Said> {
     let mut findings = Vec::new();
     let mut is_set = |variable: &str, what: &str| {
         let value = std::env::var(variable).unwrap_or_default();
         let is_off = is_switch(variable, &value);
         if is_off {
-            findings.push(Finding::Missing(format!(
+            findings.push(Said::Fault(format!(
                 "{variable} is \"{value}\" here, so {what}; unset it"
             )));
         }
@@ -297,7 +273,7 @@ fn of_environment(setup: &Setup) -> Vec<Finding> {
     if !is_set("AGENT_Q_DIFF", "every edit passes without a decision") {
         let mut variables = setup.variables.iter();
         if !variables.any(|variable| is_set(variable, setup.without_hooks)) {
-            findings.push(Finding::Good(
+            findings.push(Said::Good(
                 "the environment here does not turn the hook off".to_owned(),
             ));
         }
@@ -306,10 +282,10 @@ fn of_environment(setup: &Setup) -> Vec<Finding> {
 }
 
 /// Checks whether `agent` is installed.
-fn of_agent(agent: &Agent) -> Finding {
+fn of_agent(agent: &Agent) -> Said {
     let name = agent.name;
     let output = Command::new(name).arg("--version").output();
-    Finding::from(
+    Said::from(
         output
             .map(|output| {
                 let version = String::from_utf8_lossy(&output.stdout);
@@ -320,24 +296,17 @@ fn of_agent(agent: &Agent) -> Finding {
 }
 
 /// Checks whether Emacs answers.
-async fn of_emacs(options: &Check) -> Finding {
+async fn of_emacs(options: &Check) -> Said {
     let request = Request {
         tool: "ping".to_owned(),
         arguments: json!({}),
-        texts: Texts::default(),
         agent: Some(options.agent.title.to_owned()),
         directory: current_directory(),
-        root: None,
-        timeout: None,
+        ..Request::default()
     };
     let call = Call::begin(sockets(options.socket.clone()), request);
-    let mut states = call.states();
-    let answered = tokio::time::timeout(TIMEOUT, states.wait_for(|state| state.answer.is_some()));
-    let answer = match answered.await {
-        Ok(Ok(state)) => state.answer.clone(),
-        _ => None,
-    };
-    Finding::from(match answer {
+    let answered = tokio::time::timeout(TIMEOUT, call.answer()).await;
+    Said::from(match answered.ok().flatten() {
         Some(answer) if !answer.is_error => Ok(answer.text),
         // It is said as agents read it.
         Some(answer) => Err(answer.text.trim_start_matches("Error: ").to_owned()),

@@ -7,9 +7,11 @@
 
 use std::ops::Range;
 
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::agents::Dialect;
+use crate::mcp::without_halves;
 
 /// Deeper nesting is an error.
 const MAX_DEPTH: usize = 500;
@@ -263,7 +265,8 @@ fn parse(text: &str, dialect: Dialect) -> Result<Node, String> {
         None => Ok(node),
         Some(_) => Err("something behind its end".to_owned()),
     });
-    let line = text[..parser.at].matches('\n').count() + 1;
+    let read = text.as_bytes().iter().take(parser.at);
+    let line = read.filter(|&&byte| byte == b'\n').count() + 1;
     node.map_err(|what| format!("it is not JSON: {what} in line {line}"))
 }
 
@@ -370,67 +373,27 @@ impl Parser<'_> {
     }
 
     fn string(&mut self) -> Result<String, String> {
+        let start = self.at;
         if !self.eat(b'"') {
             return Err(match self.peek() {
                 None => "its end is missing".to_owned(),
                 Some(_) => "a key without quotes".to_owned(),
             });
         }
-        let mut bytes = Vec::new();
         loop {
-            let byte = self.peek().ok_or("a string without an end")?;
-            self.at += 1;
-            match byte {
-                b'"' => return Ok(String::from_utf8_lossy(&bytes).into_owned()),
-                b'\\' => self.escape(&mut bytes)?,
-                0..0x20 => {
-                    self.at -= 1;
-                    return Err("a control character in a string".to_owned());
-                }
-                _ => bytes.push(byte),
+            match self.peek().ok_or("a string without an end")? {
+                b'"' => break,
+                b'\\' => self.at += 2,
+                0..0x20 => return Err("a control character in a string".to_owned()),
+                _ => self.at += 1,
             }
         }
-    }
-
-    /// Reads what is behind a backslash, and adds what it means to `bytes`.
-    fn escape(&mut self, bytes: &mut Vec<u8>) -> Result<(), String> {
-        let wrong = || "a wrong escape in a string".to_owned();
-        let byte = self.peek().ok_or_else(wrong)?;
         self.at += 1;
-        bytes.push(match byte {
-            b'"' | b'\\' | b'/' => byte,
-            b'b' => 8,
-            b'f' => 12,
-            b'n' => b'\n',
-            b'r' => b'\r',
-            b't' => b'\t',
-            b'u' => {
-                let code = self.code().ok_or_else(wrong)?;
-                let low = self.text[self.at..].starts_with("\\u");
-                let low = (low && (0xD800..0xDC00).contains(&code))
-                    .then(|| self.text.get(self.at + 2..self.at + 6))
-                    .flatten()
-                    .and_then(|digits| u32::from_str_radix(digits, 16).ok())
-                    .filter(|low| (0xDC00..0xE000).contains(low));
-                self.at += if low.is_some() { 6 } else { 0 };
-                let code = low.map_or(code, |low| {
-                    0x1_0000 + ((code - 0xD800) << 10) + low - 0xDC00
-                });
-                let character = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
-                bytes.extend(character.encode_utf8(&mut [0; 4]).bytes());
-                return Ok(());
-            }
-            _ => return Err(wrong()),
-        });
-        Ok(())
-    }
-
-    /// Reads four hexadecimal digits.
-    fn code(&mut self) -> Option<u32> {
-        let digits = self.text.get(self.at..self.at + 4)?;
-        let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        self.at += 4;
-        is_hex.then(|| u32::from_str_radix(digits, 16).ok())?
+        let text = &self.text[start..self.at];
+        // Agents in JavaScript read half of a surrogate pair, too.
+        let whole = without_halves(text);
+        let value = serde_json::from_str(whole.as_deref().unwrap_or(text));
+        value.map_err(|_| "a wrong escape in a string".to_owned())
     }
 
     /// Reads a number, or a word that is a value.
@@ -438,37 +401,14 @@ impl Parser<'_> {
         let rest = &self.text[self.at..];
         let is_part = |c: char| c.is_alphanumeric() || "+-._$".contains(c);
         let word = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
-        let value = match word {
-            "true" => true.into(),
-            "false" => false.into(),
-            "null" => Value::Null,
-            _ if is_number(word) => {
-                // A number that is too large is none that settings need.
-                serde_json::from_str(word).unwrap_or(Value::Null)
-            }
-            "" => return Err("an unexpected character".to_owned()),
-            _ => return Err(format!("the unknown word \"{word}\"")),
-        };
+        if serde_json::from_str::<IgnoredAny>(word).is_err() {
+            return Err(match word {
+                "" => "an unexpected character".to_owned(),
+                _ => format!("the unknown word \"{word}\""),
+            });
+        }
         self.at += word.len();
-        Ok(value)
+        // A number that is too large is none that settings need.
+        Ok(serde_json::from_str(word).unwrap_or(Value::Null))
     }
-}
-
-/// Returns whether `word` is a number as JSON has it.
-fn is_number(word: &str) -> bool {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let word = word.strip_prefix('-').unwrap_or(word);
-    let (number, exponent) = match word.split_once(['e', 'E']) {
-        Some((number, exponent)) => (number, Some(exponent)),
-        None => (word, None),
-    };
-    let exponent = exponent.map(|text| text.strip_prefix(['+', '-']).unwrap_or(text));
-    let (whole, fraction) = match number.split_once('.') {
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (number, None),
-    };
-    digits(whole)
-        && (whole == "0" || !whole.starts_with('0'))
-        && fraction.is_none_or(digits)
-        && exponent.is_none_or(digits)
 }

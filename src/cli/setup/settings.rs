@@ -27,19 +27,8 @@ fn wanted(settings: &Settings, event: &str, command: &[String]) -> Handler {
     Handler {
         matcher: Some(settings.matcher.to_owned()),
         command: format!("{GUARD}{command}"),
-        timeout: (event == settings.before).then_some(settings.day),
+        timeout: (event == settings.before()).then_some(settings.day()),
     }
-}
-
-/// Returns whether `command` ends with exit status 2 whatever happens to its program. That of an
-/// earlier version does not.
-pub fn is_guarded(command: &str) -> bool {
-    command.starts_with(GUARD)
-}
-
-/// Returns whether `command` ends with success whatever happens to its program.
-pub fn is_passing(command: &str) -> bool {
-    command.starts_with(PASSING)
 }
 
 /// Returns `word` as one word of a shell.
@@ -724,8 +713,8 @@ mod tests {
     #[test]
     fn the_command_of_an_earlier_version_is_replaced() {
         let guarded = format!("{GUARD}{COMMAND}");
-        assert!(claude::AGENT.is_ours(&guarded) && is_guarded(&guarded));
-        assert!(claude::AGENT.is_ours(COMMAND) && !is_guarded(COMMAND));
+        assert!(claude::AGENT.is_ours(&guarded) && guarded.starts_with(GUARD));
+        assert!(claude::AGENT.is_ours(COMMAND) && !COMMAND.starts_with(GUARD));
         let wanted = new(&claude::AGENT, COMMAND);
         let earlier = wanted
             .replace(&in_json(GUARD), &format!("{COMMAND:?}"))
@@ -746,7 +735,7 @@ mod tests {
             let mut earlier: Value = serde_json::from_str(&wanted).unwrap();
             let hooks = earlier["hooks"].as_object_mut().unwrap();
             let end = agent.events.ends[0];
-            let known = [settings(agent).before, settings(agent).after, end];
+            let known = [settings(agent).before(), settings(agent).after(), end];
             hooks.retain(|event, _| known.contains(&event.as_str()));
             hooks[end][0]["hooks"][0] = json!({ "type": "command", "command": command });
             let updated = with_hook(Some(&earlier.to_string()), agent, &words(&command)).unwrap();
@@ -770,7 +759,7 @@ mod tests {
 
     #[test]
     fn whatever_happens_to_the_program_an_edit_is_refused_and_a_prompt_is_not() {
-        let turns: Vec<_> = settings(&codex::AGENT).turns.to_vec();
+        let turns: Vec<_> = settings(&codex::AGENT).turns().collect();
         let name = format!("agent-q-diff-{} it's a test", std::process::id());
         let directory = std::env::temp_dir().join(name);
         std::fs::create_dir(&directory).unwrap();

@@ -257,18 +257,24 @@ impl<'a> Parser<'a> {
     /// Ends the header of git's that is being read, if any. If it says something and no hunk has
     /// followed, that is all that happens to the file.
     fn end_header(&mut self) {
-        let Some(git) = self.git.take().filter(GitHeader::is_operation) else {
-            return;
-        };
+        self.git = self.git.take().filter(GitHeader::is_operation);
+        if self.git.is_some() {
+            self.begin_file();
+        }
+    }
+
+    /// Begins a file, to which the header lines belong that were read above it, and returns it.
+    fn begin_file(&mut self) -> &mut FileDiff<'a> {
         self.files.push(FileDiff {
             old_name: None,
             new_name: None,
             stamps: [Stamp::None; 2],
             index_name: self.index_name.take(),
             blobs: self.blobs.take(),
-            git: Some(git),
+            git: self.git.take(),
             hunks: Vec::new(),
         });
+        self.files.last_mut().expect("one was pushed")
     }
 
     /// Reads the line of a file header that is `n_lines` after the next one.
@@ -286,15 +292,9 @@ impl<'a> Parser<'a> {
     fn file_header(&mut self) {
         let (old_name, old_stamp) = self.name_and_stamp(0);
         let (new_name, new_stamp) = self.name_and_stamp(1);
-        self.files.push(FileDiff {
-            old_name: Some(old_name),
-            new_name: Some(new_name),
-            stamps: [old_stamp, new_stamp],
-            index_name: self.index_name.take(),
-            blobs: self.blobs.take(),
-            git: self.git.take(),
-            hunks: Vec::new(),
-        });
+        let file = self.begin_file();
+        (file.old_name, file.new_name) = (Some(old_name), Some(new_name));
+        file.stamps = [old_stamp, new_stamp];
         self.at += 2;
         self.place = Place::InFile;
         self.marker = None;
@@ -393,15 +393,7 @@ impl<'a> Parser<'a> {
     /// hunk may follow there.
     fn enter_file(&mut self, header: &Header<'_>) -> Result<(), ParseError> {
         if let Place::Outside = self.place {
-            self.files.push(FileDiff {
-                old_name: None,
-                new_name: None,
-                stamps: [Stamp::None; 2],
-                index_name: self.index_name.take(),
-                blobs: self.blobs.take(),
-                git: self.git.take(),
-                hunks: Vec::new(),
-            });
+            self.begin_file();
             self.marker = None;
         }
         let file = self.files.last().expect("outside a file, one was added");

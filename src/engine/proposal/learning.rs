@@ -8,13 +8,11 @@ use std::collections::HashSet;
 use std::mem;
 use std::ops::Range;
 
-use once_cell::unsync::OnceCell;
-
 use crate::diff::{self, Budget, Edit};
 use crate::patch::locate;
 use crate::text::Text;
 use crate::trust::{Compared, LineCounts, Trust};
-use crate::weave::{Changed, TargetLines, TargetRun, Weave};
+use crate::weave::{Changed, Weave};
 
 /// How many lines around the change are compared with it at first: what is around decides which of
 /// several equal diffs the comparison chooses, and in repetitive text a run of lines can slide.
@@ -88,8 +86,7 @@ impl Learning<'_> {
             };
             return self.learn_around(changed, wider, budget.half());
         }
-        let mut anchors = Anchors::new(self.weave, &compared, changed);
-        let trust = Trust::new(&compared, |at| anchors.is_anchor(at));
+        let trust = Trust::new(&compared, anchors(self.weave, &compared, changed));
         let spans = self.spans_in(&(0..n_lines));
         let was = self.weave.target().lines(changed.lines.clone());
         let replaced = (changed.lines.start, &was[..], &changed.text[..]);
@@ -357,93 +354,20 @@ pub(super) mod tests {
 
 // Lines of the target that are unique both before and after an edit that was missed.
 
-/// Determines which lines of the target are unique both in it and in a text that differs from it in
-/// a few lines.
-///
-/// The first few lines are searched for in the whole text, and usually no more are needed. After
-/// that, original and proposal are read once. Most further lines are then known to occur only once
-/// in these, so that only lines inserted by others must be searched.
-pub(super) struct Anchors<'a> {
+/// Returns the test whether line `at` of the target (0-based), according to `weave`, is unique both in
+/// it and in a text that has this line, too, and differs from the target by `changed`, which is inside
+/// the part `compared`.
+fn anchors<'a>(
     weave: &'a Weave,
-    /// The lines that were searched for, and whether they are anchors. If lines recur, few of them
-    /// are distinct.
-    searched: Vec<(&'a [u8], bool)>,
-    /// Where the last line was: lines are asked for one after the other.
-    run: Option<TargetRun<'a>>,
-    known: OnceCell<Known<'a>>,
-    /// The lines of the target that were compared.
-    part: Range<usize>,
-    old_part: LineCounts<'a>,
-    new_part: LineCounts<'a>,
-    live: LineCounts<'a>,
-}
-
-/// How many lines are searched for at most before original and proposal are read.
-const MAX_SEARCHES: usize = 8;
-
-/// What is known about the lines of the target.
-struct Known<'a> {
-    lines: TargetLines<'a>,
-    user_lines: HashSet<&'a [u8]>,
-}
-
-impl<'a> Anchors<'a> {
-    /// Prepares to find anchors between the target, according to `weave`, and a text that differs
-    /// from it by `changed`, which is inside the part `compared`.
-    pub fn new(weave: &'a Weave, compared: &Compared<'a>, changed: &'a Changed) -> Anchors<'a> {
-        let live = weave.target().pieces_with(&changed.lines, &changed.text);
-        let first = compared.n_around.0;
-        Anchors {
-            weave,
-            searched: Vec::new(),
-            run: None,
-            known: OnceCell::new(),
-            part: first..first + compared.old.len(),
-            old_part: LineCounts::new(vec![compared.old.bytes()]),
-            new_part: LineCounts::new(vec![compared.new.bytes()]),
-            live: LineCounts::new(live),
-        }
-    }
-
-    /// Returns whether line `at` of the target (0-based), which the other text also has, is unique
-    /// in both.
-    pub fn is_anchor(&mut self, at: usize) -> bool {
-        if self.known.get().is_none() {
-            let line = self.line(at);
-            let known = self.searched.iter().find(|(searched, _)| *searched == line);
-            if let Some((_, is_anchor)) = known {
-                return *is_anchor;
-            }
-            if self.searched.len() < MAX_SEARCHES {
-                let is_anchor = self.is_once_in_both(line);
-                self.searched.push((line, is_anchor));
-                return is_anchor;
-            }
-        }
-        let known = self.known.get_or_init(|| Known {
-            lines: self.weave.target().lines_one_by_one(),
-            user_lines: self.weave.target().user_lines().collect(),
-        });
-        let (line, is_unique) = known.lines.get(at);
-        if is_unique && !known.user_lines.contains(line) {
-            // The target has no other such line.
-            return self.new_part.count(line) == usize::from(self.part.contains(&at));
-        }
-        self.is_once_in_both(line)
-    }
-
-    fn line(&mut self, at: usize) -> &'a [u8] {
-        if let Some(line) = self.run.as_ref().and_then(|run| run.get(at)) {
-            return line;
-        }
-        let run = self.run.insert(self.weave.target().run(at));
-        run.get(at).expect("the run is around the line")
-    }
-
-    fn is_once_in_both(&mut self, line: &'a [u8]) -> bool {
-        // Around the compared parts, both texts are equal.
-        self.live.count(line) == 1 && self.old_part.count(line) == self.new_part.count(line)
-    }
+    compared: &Compared<'a>,
+    changed: &'a Changed,
+) -> impl FnMut(usize) -> bool + use<'a> {
+    let lines = weave.target().lines_one_by_one();
+    let mut live = LineCounts::new(weave.target().pieces_with(&changed.lines, &changed.text));
+    let [mut old, mut new] =
+        [compared.old, compared.new].map(|text| LineCounts::new(vec![text.bytes()]));
+    // Around the compared parts, both texts are equal.
+    move |at| live.count(lines[at]) == 1 && old.count(lines[at]) == new.count(lines[at])
 }
 
 // Which atoms may be somewhere else than in the weave's place.
@@ -547,11 +471,11 @@ mod anchors_tests {
                 edits: &[],
                 n_around: (window.lines.start, old.len() - window.lines.end),
             };
-            let mut anchors = Anchors::new(&proposal.weave, &compared, &changed);
+            let mut is_unique = anchors(&proposal.weave, &compared, &changed);
             for (at, line) in old.iter().enumerate() {
                 let n_there = |text: &[Vec<u8>]| text.iter().filter(|&other| other == line).count();
                 let is_anchor = n_there(&old) == 1 && n_there(&new) == 1;
-                assert_eq!(anchors.is_anchor(at), is_anchor, "line {at}");
+                assert_eq!(is_unique(at), is_anchor, "line {at}");
                 n_anchors += usize::from(is_anchor);
                 n_others += usize::from(!is_anchor);
             }

@@ -14,7 +14,7 @@ use crate::text::{Text, is_unterminated};
 use crate::weave::{Atom, FlipError, LineEdit, Stretch, Weave};
 
 use super::hunks::{HunkLines, without_ends};
-use super::{Bare, Obstacle, Proposal};
+use super::{Obstacle, Proposal};
 
 /// The new lines of a hunk, as the user wrote them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -384,24 +384,12 @@ impl Proposal {
         lines: Range<usize>,
     ) -> Result<(usize, usize), FlipError> {
         assert!(!lines.is_empty());
-        for line in [lines.start, lines.end] {
-            if let (atom, 1..) = self.lines_of(hunk).cut_point(line) {
-                self.weave.check(atom)?;
-            }
-        }
-        // The later cut comes first, since it does not move the earlier one.
-        let (behind, n_lines) = self.lines_of(hunk).cut_point(lines.end);
-        let behind = self.cut_atom(behind, n_lines);
-        let n_atoms = self.weave.atoms().len();
-        let (picked, n_lines) = self.lines_of(hunk).cut_point(lines.start);
-        let picked = self.cut_atom(picked, n_lines);
-        let behind = behind + self.weave.atoms().len() - n_atoms;
-        let Range { start, end } = self.hunks.atoms(hunk);
-        let mut firsts = vec![start, picked, behind];
-        firsts.dedup();
-        firsts.retain(|&first| first < end);
-        self.regroup(hunk, &firsts);
-        Ok((firsts.len(), usize::from(picked > start)))
+        let n_lines = self.n_changed_lines(hunk);
+        let is_above = lines.start > 0;
+        let cuts = [lines.start, lines.end].into_iter();
+        let cuts: Vec<usize> = cuts.filter(|at| (1..n_lines).contains(at)).collect();
+        self.cut_again(hunk, &cuts)?;
+        Ok((cuts.len() + 1, usize::from(is_above)))
     }
 
     /// Makes a separate hunk of the lines of hunk `hunk` that it removes, `removed`, and adds, `added`;
@@ -578,7 +566,7 @@ impl Proposal {
             bare.split(hunk, self.hunks.group(hunk), &parts, &is_cut);
         }
         self.hunks.regroup(hunk, parts);
-        let has_target = self.bare.as_ref().is_some_and(Bare::has_target);
+        let has_target = self.bare.as_ref().is_some_and(|bare| bare.has_target);
         if was_lost && n_parts > 1 && has_target {
             let live = self.target();
             self.search(&live);

@@ -35,18 +35,6 @@ pub enum Deceit {
     Combining,
 }
 
-impl Deceit {
-    /// All of them, in the order of their declaration.
-    pub const ALL: [Deceit; 6] = [
-        Deceit::Direction,
-        Deceit::Invisible,
-        Deceit::Space,
-        Deceit::Control,
-        Deceit::Lookalike,
-        Deceit::Combining,
-    ];
-}
-
 /// A misleading character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Suspect {

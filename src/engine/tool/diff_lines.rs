@@ -5,13 +5,11 @@
 
 use std::ops::Range;
 
-use memchr::{memchr_iter, memrchr_iter};
-
 use crate::diff::{Edit, edits, group, hunk};
 use crate::patch::hunk::{Hunk, LineKind, range_start};
 use crate::text::n_newlines;
 use crate::text::{Text, is_unterminated};
-use crate::tool::replacement::{Match, Replacement};
+use crate::tool::replacement::Replacement;
 
 /// The kind of a typed line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,79 +52,37 @@ pub struct TypedLine {
 pub fn typed_lines(original: Vec<u8>, modified: Vec<u8>, context_len: usize) -> Vec<TypedLine> {
     let (original, modified) = (Text::new(original), Text::new(modified));
     let edits = edits(&original, &modified);
-    lines_of(&original, &modified, &edits, context_len, 0)
+    lines_of(&original, &modified, &edits, context_len)
 }
 
 /// Returns the diff that `replacement` makes in `text`, with `context_len` unchanged lines around
 /// each change.
 ///
 /// Only the replaced lines are compared with those that replace them, so the diff never covers more
-/// than the replacement. Takes the time and space of comparing the part of the text from the first
-/// replacement to the last, with its context.
+/// than the replacement.
 pub fn typed_replacement(
     text: &[u8],
     replacement: &Replacement<'_>,
     context_len: usize,
 ) -> Vec<TypedLine> {
-    match (replacement.matches.first(), replacement.matches.last()) {
-        (Some(first), Some(last)) => {
-            let part = lines_around(text, first.bytes.start..last.bytes.end, context_len);
-            typed_part(text, part, replacement, context_len)
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// Like [`typed_replacement`], reading only `part` of `text` (in bytes), which consists of whole
-/// lines and includes all replacements with their context.
-fn typed_part(
-    text: &[u8],
-    part: Range<usize>,
-    replacement: &Replacement<'_>,
-    context_len: usize,
-) -> Vec<TypedLine> {
-    let first_line = replacement.matches.first().map_or(0, |first| {
-        first.line - n_newlines(&text[part.start..first.bytes.start])
-    });
-    let moved = |found: &Match| Match {
-        line: found.line - first_line,
-        bytes: found.bytes.start - part.start..found.bytes.end - part.start,
-    };
-    let replacement = Replacement {
-        matches: replacement.matches.iter().map(moved).collect(),
-        new: (&*replacement.new).into(),
-    };
-    let text = &text[part];
     let (original, modified) = (Text::new(text.to_vec()), Text::new(replacement.apply(text)));
-    let edits: Vec<_> = blocks(&original, &modified, &replacement)
+    let edits: Vec<_> = blocks(&original, &modified, replacement)
         .iter()
         .flat_map(|block| edits_in(&original, &modified, block))
         .collect();
-    lines_of(&original, &modified, &edits, context_len, first_line)
+    lines_of(&original, &modified, &edits, context_len)
 }
 
-/// Returns the byte range of the lines that `bytes` touches and of `n_lines` more on either side.
-fn lines_around(text: &[u8], bytes: Range<usize>, n_lines: usize) -> Range<usize> {
-    let head = memrchr_iter(b'\n', &text[..bytes.start]).nth(n_lines);
-    let tail = memchr_iter(b'\n', &text[bytes.end..]).nth(n_lines);
-    head.map_or(0, |at| at + 1)..tail.map_or(text.len(), |at| bytes.end + at + 1)
-}
-
-/// Returns the diff for `edits`, where `first_line` lines come before both texts.
+/// Returns the diff for `edits`.
 fn lines_of(
     original: &Text,
     modified: &Text,
     edits: &[Edit],
     context_len: usize,
-    first_line: usize,
 ) -> Vec<TypedLine> {
     let mut lines = Vec::new();
     for group in &group(edits, original.len(), context_len) {
-        let mut hunk = hunk(group, edits, original, modified, b"");
-        for range in [&mut hunk.before, &mut hunk.after] {
-            *range = range.start + first_line..range.end + first_line;
-        }
-        put_hunk(&hunk, &mut lines);
+        put_hunk(&hunk(group, edits, original, modified, b""), &mut lines);
     }
     lines
 }
@@ -214,34 +170,5 @@ fn put_hunk(hunk: &Hunk<'_>, lines: &mut Vec<TypedLine>) {
         if is_unterminated(line.text) {
             lines.push(unnumbered(Kind::NoNewline, b"\\ No newline at end of file"));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tool::replacement::{Scope, find};
-
-    #[test]
-    fn a_part_of_the_text_is_enough() {
-        let mut n_parts = 0;
-        for case in 0..20_000_usize {
-            // A small alphabet, in a different order in each case.
-            let letter = |at: usize| b"ab\n\n"[(case + at) * (case / 7 + at) % 31 % 4];
-            let text: Vec<u8> = (0..case % 60).map(letter).collect();
-            let old: Vec<u8> = (case..case + 1 + case % 3).map(letter).collect();
-            for new in [&b""[..], b"x", b"\n", b"x\ny"] {
-                let Ok(found) = find(&text, &old, new, Scope::All) else {
-                    continue;
-                };
-                for context_len in [0, 1, 3] {
-                    let whole = typed_part(&text, 0..text.len(), &found, context_len);
-                    let lines = typed_replacement(&text, &found, context_len);
-                    assert_eq!(lines, whole, "{text:?} {old:?} {new:?}");
-                    n_parts += 1;
-                }
-            }
-        }
-        assert!(n_parts > 10_000, "only {n_parts} replacements");
     }
 }

@@ -77,11 +77,7 @@ pub struct Replacement<'a> {
 
 /// Returns the SHA-256 of `text` in hexadecimal digits.
 pub fn hash(text: &[u8]) -> String {
-    digits(Sha256::new_with_prefix(text))
-}
-
-fn digits(hash: Sha256) -> String {
-    let bytes = hash.finalize();
+    let bytes = Sha256::digest(text);
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -128,34 +124,14 @@ pub fn find<'a>(
 impl Replacement<'_> {
     /// Returns `text`, which must be the text that was searched, with the replacements made.
     pub fn apply(&self, text: &[u8]) -> Vec<u8> {
-        self.pieces(text).collect::<Vec<_>>().concat()
-    }
-
-    /// Returns the pieces of the result in order: the text before the first match, then alternately
-    /// a replacement and the text after it.
-    fn pieces<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-        let gap = |index: usize| {
-            let above = index.checked_sub(1).map(|above| &self.matches[above]);
-            let below = self.matches.get(index);
-            let start = above.map_or(0, |above| above.bytes.end);
-            &text[start..below.map_or(text.len(), |below| below.bytes.start)]
-        };
-        let rest = (1..=self.matches.len()).flat_map(move |index| [&self.new, gap(index)]);
-        std::iter::once(gap(0)).chain(rest)
-    }
-
-    /// Returns the SHA-256 of `text`, which must be the text that was searched, and that of the
-    /// result, in hexadecimal digits.
-    ///
-    /// The part before the first match is hashed once for both.
-    pub fn hashes(&self, text: &[u8]) -> (String, String) {
-        let mut pieces = self.pieces(text);
-        let common = pieces.next().unwrap_or_default();
-        let mut before = Sha256::new_with_prefix(common);
-        let mut after = before.clone();
-        before.update(&text[common.len()..]);
-        pieces.for_each(|piece| after.update(piece));
-        (digits(before), digits(after))
+        let (mut result, mut done) = (Vec::new(), 0);
+        for found in &self.matches {
+            result.extend_from_slice(&text[done..found.bytes.start]);
+            result.extend_from_slice(&self.new);
+            done = found.bytes.end;
+        }
+        result.extend_from_slice(&text[done..]);
+        result
     }
 
     /// Returns the lines of the result (0-based, half-open) that each replacement touches.

@@ -35,7 +35,7 @@ use super::texts::Texts;
 use super::{Atom, FlipError};
 pub(crate) use outside::Around;
 use outside::Gap;
-pub(super) use outside::{Replaced, State, partition_point};
+pub(super) use outside::{Replaced, State};
 use status::{Atoms, Offsets, Statuses};
 
 /// How many atoms are flipped one by one at most; for more, one walk over all segments is cheaper.
@@ -86,10 +86,6 @@ impl Segments {
     /// Returns those segments from index `first` on that are in the target.
     pub fn alive_from(&self, first: usize) -> impl Iterator<Item = &Segment> {
         self.atoms.alive(&self.all()[first..])
-    }
-
-    pub fn is_alive(&self, segment: &Segment) -> bool {
-        self.atoms.is_alive(segment)
     }
 
     /// Returns the number of lines of the target.

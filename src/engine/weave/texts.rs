@@ -1,17 +1,15 @@
 //! The texts whose lines are woven: the original, the modified text, and what others typed.
 //!
-//! Knows the bytes and characters of lines, and which lines are unique. Which of them are in the
-//! target, and in what order, is for [`Segments`](super::segments::Segments) to know.
+//! Knows the bytes and characters of lines. Which of them are in the target, and in what order, is for
+//! [`Segments`](super::segments::Segments) to know.
 
 use std::ops::{AddAssign, Range, SubAssign};
 
-use imara_diff::{InternedInput, Token};
 use once_cell::unsync::OnceCell;
 
 use crate::diff::Group;
 use crate::text::{Text, first_open_line, is_unterminated, n_chars};
 
-use super::Atom;
 use super::segment::{Kind, Segment};
 
 /// The texts, each with its characters counted.
@@ -22,7 +20,6 @@ pub(super) struct Texts {
     /// Every line that others have inserted into the target, including those deleted since. After
     /// [`Texts::set_user`], also the lines of the target that belong to no hunk.
     user: Counted,
-    unique: OnceCell<UniqueLines>,
     first_open: OnceCell<[usize; 2]>,
 }
 
@@ -42,7 +39,6 @@ impl Texts {
             original: Counted::new(original),
             modified: Counted::new(modified),
             user: Counted::new(Text::new(Vec::new())),
-            unique: OnceCell::new(),
             first_open: OnceCell::new(),
         }
     }
@@ -53,10 +49,6 @@ impl Texts {
 
     pub fn modified(&self) -> &Text {
         &self.modified.text
-    }
-
-    pub fn user(&self) -> &Text {
-        &self.user.text
     }
 
     /// Returns the text that has the lines of `segment`.
@@ -106,13 +98,6 @@ impl Texts {
         }
     }
 
-    /// Returns which lines are unique among those of the original and those that `atoms` add; see
-    /// [`UniqueLines`]. Computed on the first call.
-    pub fn unique(&self, atoms: &[Atom]) -> &UniqueLines {
-        let find = || UniqueLines::new(self.original(), self.modified(), atoms);
-        self.unique.get_or_init(find)
-    }
-
     /// Returns the first lines of the original and of the modified text that may leave a string open;
     /// see [`first_open_line`]. Computed on the first call.
     pub fn first_open(&self) -> [usize; 2] {
@@ -132,7 +117,6 @@ impl Texts {
 
     /// Replaces the lines of `group` in both texts by `old` and `new`.
     pub fn splice(&mut self, group: &Group, old: &Text, new: &Text) {
-        self.unique.take();
         self.first_open.take();
         self.original.splice(group.before.clone(), old);
         self.modified.splice(group.after.clone(), new);
@@ -141,7 +125,6 @@ impl Texts {
     /// Removes the newline at the end of original and modified text, or restores it. An empty last
     /// line is left alone: without its newline it would not be a line.
     pub fn toggle_last_terminator(&mut self) {
-        self.unique.take();
         self.first_open.take();
         for counted in [&mut self.original, &mut self.modified] {
             *counted = Counted::new(counted.text.with_last_terminator_toggled());
@@ -237,71 +220,6 @@ impl SubAssign for Extent {
         self.lines -= other.lines;
         self.chars -= other.chars;
         self.bytes -= other.bytes;
-    }
-}
-
-// Which lines occur only once.
-
-/// Which of the original's lines and of the lines that atoms add equal no other of these lines.
-///
-/// Flipping atoms does not change that. Takes one bit per line of both texts.
-#[derive(Debug, Clone)]
-pub(super) struct UniqueLines {
-    original: Flags,
-    modified: Flags,
-}
-
-impl UniqueLines {
-    /// Compares all lines of `original` and those lines of `modified` that `atoms` add. Takes O(n)
-    /// time and space for n lines.
-    pub fn new(original: &Text, modified: &Text, atoms: &[Atom]) -> UniqueLines {
-        let added = || atoms.iter().flat_map(|atom| atom.new.clone());
-        let n_added: usize = atoms.iter().map(|atom| atom.new.len()).sum();
-        let mut input = InternedInput::<&[u8]>::default();
-        // A text has fewer lines than bytes, and these are counted in 32 bits.
-        input.reserve(original.len() as u32, n_added as u32);
-        input.update_before(original.lines(0..original.len()));
-        input.update_after(added().map(|line| modified.line(line)));
-        let mut is_several = vec![false; input.interner.num_tokens() as usize];
-        let mut is_there = is_several.clone();
-        for token in input.before.iter().chain(&input.after) {
-            let token = token.0 as usize;
-            is_several[token] |= is_there[token];
-            is_there[token] = true;
-        }
-        let is_unique = |(_, token): &(usize, &Token)| !is_several[token.0 as usize];
-        let line = |(line, _)| line;
-        let lines = (0..original.len()).zip(&input.before).filter(is_unique);
-        let added = added().zip(&input.after).filter(is_unique);
-        UniqueLines {
-            original: Flags::new(original.len(), lines.map(line)),
-            modified: Flags::new(modified.len(), added.map(line)),
-        }
-    }
-    /// Returns whether line `line` of the text of `segment`, one of the segment's lines, is unique;
-    /// false for text of others.
-    pub fn has(&self, segment: &Segment, line: usize) -> bool {
-        match segment.kind() {
-            Kind::Common | Kind::Old(_) => self.original.is_set(line),
-            Kind::New(_) => self.modified.is_set(line),
-            Kind::User => false,
-        }
-    }
-}
-
-/// A set of lines.
-#[derive(Debug, Clone)]
-struct Flags(Vec<u64>);
-
-impl Flags {
-    fn new(n_lines: usize, set: impl Iterator<Item = usize>) -> Flags {
-        let mut flags = vec![0; n_lines.div_ceil(64)];
-        set.for_each(|line| flags[line / 64] |= 1 << (line % 64));
-        Flags(flags)
-    }
-
-    fn is_set(&self, line: usize) -> bool {
-        self.0[line / 64] >> (line % 64) & 1 == 1
     }
 }
 
