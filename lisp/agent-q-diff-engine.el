@@ -55,6 +55,7 @@
                   facts-in
                   fail
                   file-has-original
+                  find-keys
                   files
                   first-hunks
                   follow
@@ -63,11 +64,13 @@
                   hash
                   header-lines
                   hunk
+                  hunk-lines
                   hunk-with-id
                   is-coarse
                   is-idle
                   join
                   join-decisions
+                  keys
                   line-counts
                   live-lines
                   mark-reviewed
