@@ -363,7 +363,7 @@ as for `agent-q-diff-waiting--restore-file'.  HOW is `gone' or `unsure'."
                  (concat (if (eq how 'gone)
                              "I rejected what you wrote here before"
                            "I rejected one of several equal changes, and it is not sure which")
-                         (if reason (concat ": " reason) ".")))))
+                         (and reason (concat ": " reason))))))
     (agent-q-diff-round-comment
      round path
      (and hunk (eq how 'gone) (agent-q-diff-round-hunk-lines change hunk))

@@ -39,7 +39,10 @@ Both are alists for `aqd-numbered'."
       (aqd-pending-do #'agent-q-diff-reject-hunk 1)
       (aqd-pending-do #'agent-q-diff-more-context 0)
       (aqd-pending-do #'agent-q-diff-more-context 1)
-      (run-hooks 'post-command-hook))
+      (run-hooks 'post-command-hook)
+      ;; Another review takes its place.
+      (let ((agent-q-diff-round-is-replacing t))
+        (agent-q-diff-end review)))
     (aqd-with-pending
       (should (equal '("[PENDING, commented]" "[PENDING, will be taken out]")
                      (aqd-waiting-states)))
@@ -47,16 +50,20 @@ Both are alists for `aqd-numbered'."
       (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt"))))))
 
 (ert-deftest aqd-waiting-of-equal-hunks-keeping-the-other-changes-nothing ()
-  (aqd-waiting-while-at-work '((3 . "a") (27 . "a")) '((3 . "b") (27 . "b"))
-    (aqd-with-pending
-      (agent-q-diff-comment-hunk "why?" 1)
-      (aqd-pending-do #'agent-q-diff-reject-hunk 1)
-      (aqd-pending-do #'agent-q-diff-accept-hunk 0)
-      (run-hooks 'post-command-hook))
-    (aqd-with-pending
-      (should (equal '("[PENDING, commented, will be taken out]") (aqd-waiting-states)))
-      (should (string-match-p "1 hunk was taken out" (aqd-waiting-ends)))
-      (should (equal (aqd-numbered 30 '((3 . "b") (27 . "a"))) (aqd-pending-has "f.txt"))))))
+  (let ((both (lambda (line other)
+                `((1 . "p") (2 . "q") (3 . "r") (4 . ,line) (5 . "s") (6 . "t") (7 . "u")
+                  (21 . "p") (22 . "q") (23 . "r") (24 . ,other) (25 . "s") (26 . "t")
+                  (27 . "u")))))
+    (aqd-waiting-while-at-work (funcall both "a" "a") (funcall both "b" "b")
+      (aqd-with-pending
+        (agent-q-diff-comment-hunk "why?" 1)
+        (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+        (run-hooks 'post-command-hook))
+      (aqd-with-pending
+        (should (equal '("[PENDING, will be taken out, commented]") (aqd-waiting-states)))
+        (should (string-match-p "1 hunk was taken out" (aqd-waiting-ends)))
+        (should (equal (aqd-numbered 30 (funcall both "b" "a")) (aqd-pending-has "f.txt")))))))
 
 (ert-deftest aqd-waiting-of-lines-that-are-one-hunk-a-part-waits ()
   (dolist (write '(nil ((20 . "y")) ((7 . "y")) ((1 . "y"))))
@@ -89,13 +96,13 @@ Both are alists for `aqd-numbered'."
     (aqd-with-pending
       (should (string-search "# Note: In f.txt, a hunk that you rejected and commented with \
 \"keep the name\" was written anew, and is pending; the agent is told." (buffer-string)))
-      (should (string-search "I rejected what you wrote here before: keep the name."
+      (should (string-search "I rejected what you wrote here before: keep the name"
                              (agent-q-diff-comment-text
                               (car (agent-q-diff-module-comments default-directory nil)))))
       (agent-q-diff-module-end-turns default-directory)
       (aqd-said (agent-q-diff-finish nil t)))
     (should (string-search "- [1] f.txt, line 3: I rejected what you wrote here before: keep the \
-name.\n    > THREE\n"
+name\n    > THREE\n"
                            (agent-q-diff-told-message default-directory)))
     ;; Once.
     (aqd-with-pending
@@ -112,7 +119,7 @@ name.\n    > THREE\n"
       (should (string-search "# Note: In f.txt, a hunk that you rejected and commented with \
 \"keep the name\" was written anew" (buffer-string)))
       (aqd-said (agent-q-diff-finish nil t)))
-    (should (string-search ": I rejected what you wrote here before: keep the name.\n"
+    (should (string-search ": I rejected what you wrote here before: keep the name\n"
                            (agent-q-diff-told-message default-directory)))
     (should (= 1 (length (agent-q-diff-module-comments default-directory nil))))))
 
