@@ -352,8 +352,8 @@ WRITTEN and NOTE are as for `agent-q-diff-waiting--restore-file'."
 
 (defun agent-q-diff-waiting--lose (file note how hunk)
   "Make a comment for its agent of NOTE on a hunk that is not there any more.
-HUNK of this buffer changes the same lines of FILE, an index, or is nil.  NOTE is
-as for `agent-q-diff-waiting--restore-file'.  HOW is `gone' or `unsure'."
+HUNK of this buffer changes the same lines of FILE, an index, or is nil.  NOTE
+is as for `agent-q-diff-waiting--restore-file'.  HOW is `gone' or `unsure'."
   (let* ((change agent-q-diff-buffer-change)
          (round (agent-q-diff-round-of change))
          (path (agent-q-diff-round-path change (car (agent-q-diff-change-hunks-of change file))))

@@ -13,7 +13,7 @@
 (require 'agent-q-diff-tools)
 
 (defmacro aqd-waiting-while-at-work (before after &rest body)
-  "Run BODY in a repository where Codex, at work, makes AFTER of f.txt, which is BEFORE.
+  "Run BODY in a repository where Codex, at work, makes AFTER of BEFORE in f.txt.
 Both are alists for `aqd-numbered'."
   (declare (indent 2) (debug t))
   `(aqd-with-repository
