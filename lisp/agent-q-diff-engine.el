@@ -37,20 +37,20 @@
             begin-written blank-hunks blobs candidates changed-lines changed-words
             check-pending-after codex-files codex-updated comment comments commit
             count-decided counts decision describe drawn edit-comment edit-outside
-            end-turns facts-in fail file-has-original files finish-round
+            end-turns facts-in fail file-has-original files find-keys finish-round
             finished-round first-hunks follow forget-rejected free groups hash
-            header-lines hunk hunk-with-id is-coarse is-idle join join-decisions
-            keep-staged let-pass line-counts live-lines mark-reviewed marks matches
-            merge messages moved n-decisions n-reviews n-suspects new-project
-            next-pending note-heard note-hunks note-left note-rejected note-renamed
-            note-reviewed note-saved note-saved-from note-staged note-taking-out
-            noted-hunks observe passing pending pending-since pending-since-turn pick
-            pick-rows plan plan-all plan-back plan-text print print-hunks proposed
-            queue-message recognize redo-split reject-all rejected replace report
-            review review-diff reviewed reviewed-beside set-comment set-mark
-            show-context side-rows split split-white-space stage standing suspects
-            taken-out tally told turns typed-lines undo-split union
-            without-white-space))
+            header-lines hunk hunk-lines hunk-with-id is-coarse is-idle join
+            join-decisions keep-staged keys let-pass line-counts live-lines
+            mark-reviewed marks matches merge messages moved n-decisions n-reviews
+            n-suspects new-project next-pending note-heard note-hunks note-left
+            note-rejected note-renamed note-reviewed note-saved note-saved-from
+            note-staged note-taking-out noted-hunks observe passing pending
+            pending-since pending-since-turn pick pick-rows plan plan-all plan-back
+            plan-text print print-hunks proposed queue-message recognize redo-split
+            reject-all rejected replace report review review-diff reviewed
+            reviewed-beside set-comment set-mark show-context side-rows split
+            split-white-space stage standing suspects taken-out tally told turns
+            typed-lines undo-split union without-white-space))
     (let ((function (intern (format "agent-q-diff-module-%s" name))))
       (unless (fboundp function)
         ;; Not `defalias': unloading this file must leave the module's own.

@@ -35,15 +35,15 @@ That is a list of `agent-q-diff-rejected'.")
   (decided (make-hash-table) :documentation "Table from ids of decided hunks to how.
 That is [MARK TURNS REJECTED REASON]; REJECTED is an `agent-q-diff-rejected' or
 nil, and REASON one that was taken over.")
-  (counts (make-hash-table) :documentation "Table from indices of files to tables.
-Each is from the word for the lines of a hunk to the number of such hunks.")
-  (labels (make-hash-table) :documentation "Table from ids of hunks to their labels, or `none'.")
+  (keys (make-hash-table) :documentation "Table from ids of hunks to their keys.")
+  (labels (make-hash-table) :documentation "Table from ids of hunks to (REJECTED . HOW), or to `none'.
+See `agent-q-diff-round--find-rejections'.")
   (addresses (make-hash-table) :documentation "Table from numbers of turns to the addresses of \
 their sessions."))
 
 (cl-defstruct (agent-q-diff-rejected (:type vector) (:copier nil))
   "A hunk that was rejected, as in `agent-q-diff-module-note-rejected'."
-  path hunk context time reason line lines is-told to)
+  path hunk time reason line lines is-told to)
 
 (cl-defstruct (agent-q-diff-comment (:type vector) (:constructor nil) (:copier nil))
   "A comment, as in `agent-q-diff-module-comments'."
@@ -78,6 +78,19 @@ FILES are a list of `agent-q-diff-pending-file'."
   (file-relative-name
    (agent-q-diff-file-change-path (agent-q-diff-change-file-of change hunk))
    (agent-q-diff-round-root (agent-q-diff-round-of change))))
+
+(defun agent-q-diff-round-key (change hunk)
+  "Return the key of HUNK of CHANGE; see `agent-q-diff-module-keys'."
+  (let ((keys (agent-q-diff-round-keys (agent-q-diff-round-of change)))
+        (id (lambda (hunk)
+              (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk))))
+        (file (agent-q-diff-change-file-index change hunk)))
+    (or (gethash (funcall id hunk) keys)
+        ;; A hunk has another id once its lines are others.
+        (cl-loop for key in (agent-q-diff-module-keys (agent-q-diff-change-engine change) file)
+                 for other in (agent-q-diff-change-hunks-of change file)
+                 do (puthash (funcall id other) key keys)
+                 finally return (gethash (funcall id hunk) keys)))))
 
 ;;;; Who wrote it
 
@@ -133,76 +146,36 @@ IDS may also have other authors than a turn.  ROUND is that of a review."
   "Return TEXT as characters; bytes that are none are shown by their numbers."
   (agent-q-diff-base-clean (substring-no-properties (agent-q-diff-engine-text text))))
 
-(defun agent-q-diff-round-diff (change hunk)
-  "Return HUNK of CHANGE as text: a header and lines as in a diff.
-An operation has only words for itself."
-  (if-let ((operation (agent-q-diff-change-operation-of change hunk)))
-      (agent-q-diff-operation-words operation)
-    (agent-q-diff-engine-text
-     (car (agent-q-diff-module-print-hunks (agent-q-diff-change-engine change)
-                                           hunk (1+ hunk) nil nil)))))
-
-(defun agent-q-diff-round--words (diff)
-  "Return (HUNK . CONTEXT), words for the changed and the other lines of DIFF.
-DIFF is as from `agent-q-diff-round-diff'."
-  (let* ((lines (split-string diff "\n"))
-         (others (seq-filter (lambda (line) (string-prefix-p " " line)) lines)))
-    (cl-flet ((word (text) (agent-q-diff-engine-call #'agent-q-diff-module-hash text)))
-      (cons (word (if (cdr lines) (agent-q-diff-round--changed diff) diff))
-            (word (string-join others "\n"))))))
-
-(defun agent-q-diff-round--changed (diff)
-  "Return the changed lines of DIFF, with their signs.
-DIFF is as from `agent-q-diff-round-diff'."
-  (mapconcat (lambda (line) (concat line "\n"))
-             (seq-filter (lambda (line) (string-match-p "\\`[-+\\]" line))
-                         (split-string diff "\n"))
-             ""))
+(defun agent-q-diff-round--lines (change hunk)
+  "Return the lines of HUNK of CHANGE as `agent-q-diff-module-hunk-lines' does."
+  (agent-q-diff-module-hunk-lines (agent-q-diff-change-engine change) hunk))
 
 (defun agent-q-diff-round-hunk-lines (change hunk)
-  "Return the changed lines of HUNK of CHANGE, (SIDE START N), from 0.
-Return nil if it has none."
-  (agent-q-diff-round--lines (agent-q-diff-round-diff change hunk)))
-
-(defun agent-q-diff-round--starts (diff)
-  "Return (OLD . NEW), the first line of each side in DIFF, from 0, or nil."
-  (pcase (agent-q-diff-engine-hunk-lines diff)
-    (`(,old ,_ ,new ,_) (cons old new))))
-
-(defun agent-q-diff-round--lines (diff)
-  "Return the changed lines of DIFF: (SIDE START N), or nil if it has none.
-SIDE is `new' if there is any line in the new text, else `old'.  START is
-counted from 0."
-  (pcase-let ((`(,old . ,new) (agent-q-diff-round--starts diff))
-              (sides (list (list 'new) (list 'old))))
-    (when old
-      (dolist (line (cdr (split-string diff "\n")))
-        (pcase (and (not (string-empty-p line)) (aref line 0))
-          (?\s (cl-incf old) (cl-incf new))
-          (?- (push old (cdr (assq 'old sides))) (cl-incf old))
-          (?+ (push new (cdr (assq 'new sides))) (cl-incf new))))
-      (pcase-let ((`(,side . ,lines) (seq-find #'cdr sides)))
-        (when lines
-          (list side (car (last lines)) (- (1+ (car lines)) (car (last lines)))))))))
+  "Return the lines that a comment on HUNK of CHANGE is on, (SIDE START N), from 0.
+Return nil if it changes no lines."
+  (pcase (agent-q-diff-round--lines change hunk)
+    (`[,old ,old-end ,new ,new-end ,_]
+     (if (< new new-end)
+         (list 'new new (- new-end new))
+       (list 'old old (- old-end old))))))
 
 (defun agent-q-diff-round-commented-p (change hunk)
   "Return non-nil if a comment is on lines of HUNK of CHANGE, or on its file."
   (when-let* ((round (agent-q-diff-round-of change))
               (comments (agent-q-diff-round-comments round)))
-    (let* ((path (agent-q-diff-round-path change hunk))
-           (diff (agent-q-diff-round-diff change hunk))
-           (starts (agent-q-diff-round--starts diff))
-           (n (length (split-string diff "\n" t))))
+    (let ((path (agent-q-diff-round-path change hunk))
+          (lines (agent-q-diff-round--lines change hunk)))
       (seq-some (lambda (one)
                   (and (equal path (agent-q-diff-comment-path one))
                        (or (null (agent-q-diff-comment-side one))
-                           (null starts)
-                           (when-let ((line (agent-q-diff-comment-line one))
-                                      (start (if (eq 'old (agent-q-diff-comment-side one))
-                                                 (car starts)
-                                               (cdr starts))))
-                             (and (< line (+ start n))
-                                  (< start (+ line (agent-q-diff-comment-n one))))))))
+                           (null lines)
+                           (when-let ((line (agent-q-diff-comment-line one)))
+                             (pcase-let ((`(,start ,end)
+                                          (if (eq 'old (agent-q-diff-comment-side one))
+                                              (list (aref lines 0) (aref lines 1))
+                                            (list (aref lines 2) (aref lines 3)))))
+                               (and (< line (max end (1+ start)))
+                                    (< start (+ line (agent-q-diff-comment-n one)))))))))
                 comments))))
 
 ;;;; What was rejected before
@@ -210,75 +183,70 @@ counted from 0."
 (defun agent-q-diff-round-label (change hunk)
   "Return words about what the user decided of the lines of HUNK before, or nil.
 CHANGE is one that was written before its review."
-  (let* ((round (agent-q-diff-round-of change))
-         (snapshot (agent-q-diff-change-hunk change hunk)))
-    (and (null (agent-q-diff-engine-hunk-mark snapshot))
-         (agent-q-diff-round-rejection change round hunk)
-         (car (gethash (agent-q-diff-engine-hunk-id snapshot)
-                       (agent-q-diff-round-labels round))))))
+  (unless (agent-q-diff-engine-hunk-mark (agent-q-diff-change-hunk change hunk))
+    (pcase (agent-q-diff-round--rejection change hunk)
+      (`(,one . ,how) (agent-q-diff-round--label-words one how)))))
 
-(defun agent-q-diff-round-rejection (change round hunk)
+(defun agent-q-diff-round-rejection (change hunk)
   "Return the `agent-q-diff-rejected' of earlier reviews that is like HUNK, or nil.
-CHANGE is that of ROUND.  Remember the label as well."
-  (let* ((labels (agent-q-diff-round-labels round))
-         (id (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk)))
-         (known (gethash id labels)))
-    (cond
-     ((eq known 'none) nil)
-     (known (nth 1 known))
-     (t
-      (pcase (agent-q-diff-round--find-rejection change round hunk)
-        ('nil (ignore (puthash id 'none labels)))
-        (`(,one . ,how)
-         (puthash id (list (agent-q-diff-round--label-words one how) one how) labels)
-         one))))))
+HUNK is one of CHANGE."
+  (car (agent-q-diff-round--rejection change hunk)))
 
-(defun agent-q-diff-round--find-rejection (change round hunk)
+(defun agent-q-diff-round--rejection (change hunk)
   "Return (REJECTED . HOW) for HUNK of CHANGE, or nil if nothing is like it.
-HOW is t if it is that hunk, `like' if several hunks of its file in ROUND have
-the same lines and it is not the one by the lines around it, and `part' if it
-has other lines, too."
-  (when-let ((all (gethash (agent-q-diff-round-path change hunk)
-                           (agent-q-diff-round-rejected round))))
-    (pcase-let* ((diff (agent-q-diff-round-diff change hunk))
-                 (`(,word . ,context) (agent-q-diff-round--words diff))
-                 (alike (seq-filter (lambda (one) (equal word (agent-q-diff-rejected-hunk one)))
-                                    all)))
-      (if alike
-          (if-let ((same (seq-find (lambda (one)
-                                     (equal context (agent-q-diff-rejected-context one)))
-                                   alike)))
-              (cons same t)
-            (cons (car alike)
-                  (if (= 1 (agent-q-diff-round--n-equal change round hunk word))
-                      t
-                    'like)))
-        (let ((changed (concat "\n" (agent-q-diff-round--changed diff))))
-          (when-let ((part (seq-find
-                            (lambda (one)
-                              (let ((lines (agent-q-diff-rejected-lines one)))
-                                (and (string-search "\n" lines)
-                                     (string-search (concat "\n" lines) changed))))
-                            all)))
-            (cons part 'part)))))))
+HOW is t if REJECTED is that hunk, `part' if it is a part of HUNK, and `like' if
+HUNK only has the same lines."
+  (let ((labels (agent-q-diff-round-labels (agent-q-diff-round-of change)))
+        (id (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk))))
+    (unless (gethash id labels)
+      (agent-q-diff-round--find-rejections change (agent-q-diff-change-file-index change hunk)))
+    (let ((found (gethash id labels)))
+      (unless (eq found 'none)
+        found))))
 
-(defun agent-q-diff-round--n-equal (change round hunk word)
-  "Return how many hunks of the file of HUNK of CHANGE have WORD for their lines.
-They were counted when that was first asked in ROUND."
-  (let* ((file (agent-q-diff-change-file-index change hunk))
-         (counts (gethash file (agent-q-diff-round-counts round))))
-    (unless counts
-      (setq counts (make-hash-table :test #'equal))
-      (puthash file counts (agent-q-diff-round-counts round))
-      (dolist (other (agent-q-diff-change-hunks-of change file))
-        (cl-incf (gethash (car (agent-q-diff-round--words
-                                (agent-q-diff-round-diff change other)))
-                          counts 0))))
-    (gethash word counts 1)))
+(defun agent-q-diff-round--find-rejections (change file)
+  "Remember what of earlier rejections the hunks of FILE of CHANGE are.
+FILE is an index."
+  (let* ((round (agent-q-diff-round-of change))
+         (labels (agent-q-diff-round-labels round))
+         (hunks (agent-q-diff-change-hunks-of change file))
+         (all (and hunks (gethash (agent-q-diff-round-path change (car hunks))
+                                  (agent-q-diff-round-rejected round))))
+         (found (make-hash-table)))
+    (cl-loop for one in all
+             for where in (and all (agent-q-diff-module-find-keys
+                                    (agent-q-diff-change-engine change) file
+                                    (mapcar #'agent-q-diff-rejected-hunk all)))
+             do (pcase where
+                  (`(,(and hunk (pred integerp)) . ,part)
+                   (unless (and part (gethash hunk found))
+                     (puthash hunk (cons one (if part 'part t)) found)))))
+    (dolist (hunk hunks)
+      (puthash (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk))
+               (or (gethash hunk found)
+                   (and all (agent-q-diff-round--like change hunk all))
+                   'none)
+               labels))))
+
+(defun agent-q-diff-round--like (change hunk all)
+  "Return (REJECTED . HOW) for HUNK of CHANGE, which is in another place, or nil.
+REJECTED is one of ALL, and HOW is as from `agent-q-diff-round--rejection'."
+  (when-let* ((lines (agent-q-diff-round--lines change hunk))
+              (text (concat "\n" (agent-q-diff-round-plain (aref lines 4)))))
+    (cl-flet ((find (test)
+                (seq-find (lambda (one)
+                            (let ((lines (agent-q-diff-rejected-lines one)))
+                              (and (string-search "\n" lines)
+                                   (funcall test (concat "\n" lines) text))))
+                          all)))
+      (if-let ((like (find #'equal)))
+          (cons like 'like)
+        (when-let ((part (find #'string-search)))
+          (cons part 'part))))))
 
 (defun agent-q-diff-round--label-words (one how)
   "Return words for ONE, an `agent-q-diff-rejected', as a label of a hunk.
-HOW is as from `agent-q-diff-round--find-rejection'."
+HOW is as from `agent-q-diff-round--rejection'."
   (let ((reason (agent-q-diff-rejected-reason one))
         (day (agent-q-diff-round--day (agent-q-diff-rejected-time one))))
     (concat (pcase-exhaustive how
@@ -309,7 +277,7 @@ HOW is as from `agent-q-diff-round--find-rejection'."
       (cl-loop for mark in (agent-q-diff-module-marks (agent-q-diff-change-engine change))
                for hunk from 0
                count (and (null mark)
-                          (agent-q-diff-round-rejection change round hunk))))))
+                          (agent-q-diff-round-rejection change hunk))))))
 
 ;;;; What is new in a round
 
@@ -325,16 +293,14 @@ among them."
          (handled (seq-filter (lambda (one) (eq 'handled (agent-q-diff-comment-state one)))
                               (agent-q-diff-round-comments round)))
          (n-handled (length handled))
-         (n-new (and (< 0 finished)
-                     (agent-q-diff-round--n-since change finished))))
+         (n-new (and finished (agent-q-diff-round--n-new change (cdr finished)))))
     (unless (and (null n-new) (= 0 n-again n-handled))
       (cons
        (concat
         (string-join
          (delq nil
                (list (and n-new
-                          (let ((n (max 0 (- n-new n-again))))
-                            (format (ngettext "%d new hunk" "%d new hunks" n) n)))
+                          (format (ngettext "%d new hunk" "%d new hunks" n-new) n-new))
                      (and (< 0 n-again) (format "%d again" n-again))
                      (and (< 0 n-handled)
                           (format (ngettext "%d comment handled" "%d comments handled" n-handled)
@@ -362,13 +328,35 @@ among them."
             (funcall short (agent-q-diff-comment-text one))
             (agent-q-diff-visible (or who "somebody")) (funcall short (or text "")))))
 
-(defun agent-q-diff-round--n-since (change turn)
-  "Return the number of hunks of CHANGE that were written after TURN, a number.
-Of what no agent has written in a turn, that is not known, so it counts."
-  (cl-loop for hunk below (length (agent-q-diff-module-marks
-                                   (agent-q-diff-change-engine change)))
-           for turns = (agent-q-diff-change-hunk-turns change hunk)
-           count (or (null turns) (< turn (apply #'max turns)))))
+(defun agent-q-diff-round--n-new (change shown)
+  "Return the number of pending hunks of CHANGE that the user has not seen.
+Neither were they in SHOWN, an alist from paths to keys, nor rejected before.
+One that may have been shown counts, too."
+  (let ((marks (agent-q-diff-module-marks (agent-q-diff-change-engine change))))
+    (cl-loop for _ in (agent-q-diff-change-files change)
+             for file from 0
+             for hunks = (agent-q-diff-change-hunks-of change file)
+             for keys = (and hunks (cdr (assoc (agent-q-diff-round-path change (car hunks)) shown)))
+             for known = (agent-q-diff-module-find-keys (agent-q-diff-change-engine change)
+                                                        file keys)
+             sum (cl-loop for hunk in hunks
+                          for mark = (pop marks)
+                          count (not (or mark
+                                         (member (list hunk) known)
+                                         (agent-q-diff-round-rejection change hunk)))))))
+
+(defun agent-q-diff-round-shown (change)
+  "Return the keys of the hunks of CHANGE that are not decided, by path.
+That is a list of (PATH . KEYS), also of files without any."
+  (cl-loop with marks = (agent-q-diff-module-marks (agent-q-diff-change-engine change))
+           for _ in (agent-q-diff-change-files change)
+           for file from 0
+           for hunks = (agent-q-diff-change-hunks-of change file)
+           when hunks
+           collect (cons (agent-q-diff-round-path change (car hunks))
+                         (cl-loop for hunk in hunks
+                                  unless (pop marks)
+                                  collect (agent-q-diff-round-key change hunk)))))
 
 ;;;; What is decided
 
@@ -421,7 +409,7 @@ much that changes."
       (when mark
         (let* ((turns (agent-q-diff-change-hunk-turns change hunk))
                (reason (and (eq mark 'rejected)
-                            (agent-q-diff-round--take-over-reason change round hunk)))
+                            (agent-q-diff-round--take-over-reason change hunk)))
                (one (and (eq mark 'rejected)
                          (agent-q-diff-round--rejected change hunk))))
           (puthash id (vector mark turns one reason) decided)
@@ -442,56 +430,48 @@ That is nil unless it was rejected in ROUND."
 ONE is an `agent-q-diff-rejected'."
   (agent-q-diff-engine-call
    #'agent-q-diff-module-forget-rejected (agent-q-diff-round-root round)
-   (agent-q-diff-rejected-path one) (agent-q-diff-rejected-hunk one)
-   (agent-q-diff-rejected-context one) (agent-q-diff-rejected-line one)))
+   (agent-q-diff-rejected-path one) (agent-q-diff-rejected-hunk one)))
 
 (defun agent-q-diff-round--forget-kept (change round hunk)
   "Forget that HUNK of CHANGE, in ROUND, was rejected before: now it is kept."
-  (when-let ((one (agent-q-diff-round-rejection change round hunk)))
-    (unless (agent-q-diff-round--part-p change round hunk)
+  (when-let ((one (agent-q-diff-round-rejection change hunk)))
+    (unless (agent-q-diff-round--part-p change hunk)
       (agent-q-diff-round--forget round one))))
 
 (defun agent-q-diff-round--rejected (change hunk)
   "Return the `agent-q-diff-rejected' for HUNK of CHANGE."
-  (let* ((diff (agent-q-diff-round-diff change hunk))
-         (words (agent-q-diff-round--words diff)))
+  (let ((lines (agent-q-diff-round--lines change hunk)))
     (make-agent-q-diff-rejected
-     :path (agent-q-diff-round-path change hunk) :hunk (car words) :context (cdr words)
+     :path (agent-q-diff-round-path change hunk) :hunk (agent-q-diff-round-key change hunk)
      :time (truncate (float-time))
      :reason (agent-q-diff-round-reason change hunk)
-     :line (agent-q-diff-round--old-line diff)
+     :line (if lines (1+ (aref lines 0)) 0)
      :to (agent-q-diff-round-to change hunk)
      :lines (agent-q-diff-round-plain
-             (if (string-search "\n" diff) (agent-q-diff-round--changed diff) diff)))))
+             (if lines
+                 (aref lines 4)
+               (agent-q-diff-operation-words
+                (agent-q-diff-change-operation-of change hunk)))))))
 
 (defun agent-q-diff-round-reason (change hunk)
   "Return the comment on HUNK of CHANGE, the reason if it is rejected, or \"\"."
   (agent-q-diff-round-plain
    (or (agent-q-diff-change-comment change (agent-q-diff-change-hunk change hunk)) "")))
 
-(defun agent-q-diff-round--old-line (diff)
-  "Return the first line of the old text, from 1, that DIFF is about, or 0."
-  (if-let ((starts (agent-q-diff-round--starts diff)))
-      (+ 1 (car starts)
-         (length (seq-take-while (lambda (line) (string-prefix-p " " line))
-                                 (cdr (split-string diff "\n")))))
-    0))
-
-(defun agent-q-diff-round--take-over-reason (change round hunk)
+(defun agent-q-diff-round--take-over-reason (change hunk)
   "Give HUNK of CHANGE, just rejected, the reason of its rejection before.
-That is unless it has a comment.  ROUND is that of CHANGE.  Return the reason,
-or nil if there was none to be given."
+That is unless it has a comment.  Return the reason, or nil if there was none to
+be given."
   (when-let* ((one (and (null (alist-get hunk (agent-q-diff-change-comments change)))
-                        (agent-q-diff-round-rejection change round hunk)))
+                        (agent-q-diff-round-rejection change hunk)))
               (reason (agent-q-diff-rejected-reason one)))
     (unless (or (string-empty-p reason)
-                (agent-q-diff-round--part-p change round hunk))
+                (agent-q-diff-round--part-p change hunk))
       (setf (alist-get hunk (agent-q-diff-change-comments change)) reason))))
 
-(defun agent-q-diff-round--part-p (change round hunk)
-  "Return non-nil if only a part of HUNK of CHANGE, in ROUND, was rejected before."
-  (let ((id (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk))))
-    (eq 'part (nth 2 (gethash id (agent-q-diff-round-labels round))))))
+(defun agent-q-diff-round--part-p (change hunk)
+  "Return non-nil if only a part of HUNK of CHANGE was rejected before."
+  (eq 'part (cdr (agent-q-diff-round--rejection change hunk))))
 
 (defun agent-q-diff-round--undo (change round id count)
   "Record that the hunk with ID is not decided any more as it was in ROUND.

@@ -43,7 +43,10 @@ Note in REVIEW who will read it."
           (agent-q-diff-told--note-reasons change round is-awaited)
           (when (agent-q-diff-round-finished-p review)
             (agent-q-diff-engine-call #'agent-q-diff-module-finish-round
-                                      (agent-q-diff-round-root round))
+                                      (agent-q-diff-round-root round)
+                                      (unless (agent-q-diff-written-since
+                                               (agent-q-diff-change-written change))
+                                        (agent-q-diff-round-shown change)))
             (unless is-awaited
               (agent-q-diff-told--keep-comments review round)
               (setf (agent-q-diff-session-told review)
@@ -306,7 +309,7 @@ again, or the user has changed their mind.  ROUND is that of CHANGE."
     (cl-loop for mark in (agent-q-diff-module-marks (agent-q-diff-change-engine change))
              for hunk from 0
              for one = (and (not (eq mark 'rejected))
-                            (agent-q-diff-round-rejection change round hunk))
+                            (agent-q-diff-round-rejection change hunk))
              when one collect (agent-q-diff-told--key one))))
 
 (defconst agent-q-diff-told--max-length 8000
@@ -376,7 +379,7 @@ COUNTS is a clause about the review, or nil; BACK is as from
   "Return the addresses of who wrote the lines of ONE, sorted; nil if nobody knows.
 ONE is an `agent-q-diff-rejected' or an `agent-q-diff-comment'."
   (sort (mapcar #'agent-q-diff-engine-text
-                (if (length= one 9)
+                (if (length= one 8)
                     (agent-q-diff-rejected-to one)
                   (agent-q-diff-comment-to one)))
         #'string<))
@@ -401,8 +404,7 @@ Do not make them again unless the user asks for it:"
 
 (defun agent-q-diff-told--key (one)
   "Return a key for ONE, an `agent-q-diff-rejected', that no other has."
-  (list (agent-q-diff-rejected-path one) (agent-q-diff-rejected-hunk one)
-        (agent-q-diff-rejected-context one) (agent-q-diff-rejected-line one)))
+  (cons (agent-q-diff-rejected-path one) (agent-q-diff-rejected-hunk one)))
 
 (defun agent-q-diff-told--shortened (function)
   "Call FUNCTION for a text; if that is long, again, with few lines quoted."

@@ -26,7 +26,10 @@
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
+(require 'agent-q-diff-edit)
 (require 'agent-q-diff-commands)
+(require 'agent-q-diff-rounds)
+(require 'agent-q-diff-told)
 
 (defconst agent-q-diff-waiting--seconds 2
   "Seconds between checks whether an agent is still at work.")
@@ -151,8 +154,14 @@ Return non-nil if any was added."
                     ids)))
 
 (defun agent-q-diff-waiting--reject (change hunks)
-  "Reject HUNKS of CHANGE; return words about each that cannot be, and why."
+  "Reject HUNKS of CHANGE; return words about each that cannot be, and why.
+If that is because an agent has written its lines anew, it is told."
   (mapcar (pcase-lambda (`(,hunk . ,why))
+            (unless (agent-q-diff-change-shared-p change hunk)
+              (agent-q-diff-waiting--lose
+               (agent-q-diff-change-file-index change hunk)
+               (vector nil (alist-get hunk (agent-q-diff-change-comments change)) t) 'gone hunk)
+              (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil))
             (format "%s: %s" (agent-q-diff-buffer-hunk-words hunk) why))
           (condition-case err
               (agent-q-diff-decide-these change 'reject hunks)
@@ -215,7 +224,7 @@ stay pending."
 (defun agent-q-diff-waiting--notes ()
   "Return what the user has noted of pending hunks of this buffer.
 It has the form that `agent-q-diff-module-note-hunks' takes.  The comment on
-the whole is that on a hunk without a word, of a file without a name."
+the whole is that on a hunk without a key, of a file without a name."
   (let* ((change agent-q-diff-buffer-change)
          (waiting (agent-q-diff-written-waiting (agent-q-diff-waiting--written)))
          (comments (agent-q-diff-change-comments change))
@@ -225,69 +234,13 @@ the whole is that on a hunk without a word, of a file without a name."
     (dolist (hunk (sort hunks #'>))
       (let ((snapshot (agent-q-diff-change-hunk change hunk)))
         (unless (agent-q-diff-engine-hunk-mark snapshot)
-          (push (vector (agent-q-diff-waiting--word hunk)
+          (push (vector (agent-q-diff-round-key change hunk)
                         (alist-get hunk comments)
                         (and (memql (agent-q-diff-engine-hunk-id snapshot) waiting) t))
-                (alist-get (agent-q-diff-waiting--path hunk) files nil nil #'equal)))))
+                (alist-get (agent-q-diff-round-path change hunk) files nil nil #'equal)))))
     (when-let ((comment (agent-q-diff-session-comment agent-q-diff-buffer-review)))
       (push (list "" (vector "" comment nil)) files))
     files))
-
-(defun agent-q-diff-waiting--path (hunk)
-  "Return the path of the file of HUNK, relative to the root of the project."
-  (file-relative-name
-   (agent-q-diff-file-change-path (agent-q-diff-change-file-of agent-q-diff-buffer-change hunk))
-   (agent-q-diff-written-root (agent-q-diff-waiting--written))))
-
-(defvar-local agent-q-diff-waiting--words nil
-  "(POSITIONS . WORDS): an alist from files to the words of their hunks.
-It is right as long as the hunks of this buffer are at POSITIONS, compared by
-identity.")
-
-(defun agent-q-diff-waiting--words-of (file)
-  "Return (HUNK . WORD) of each hunk of FILE, both counted from 0.
-WORD stands for its lines."
-  (unless (eq agent-q-diff-buffer-positions (car agent-q-diff-waiting--words))
-    (setq agent-q-diff-waiting--words (list agent-q-diff-buffer-positions)))
-  (or (alist-get file (cdr agent-q-diff-waiting--words))
-      (setf (alist-get file (cdr agent-q-diff-waiting--words))
-            (agent-q-diff-waiting--numbered
-             (mapcar (lambda (hunk)
-                       (cons hunk (agent-q-diff-waiting--hash hunk)))
-                     (agent-q-diff-change-hunks-of agent-q-diff-buffer-change file))))))
-
-(defun agent-q-diff-waiting--numbered (words)
-  "Return WORDS, an alist from hunks to words, so that no two words are equal.
-Which of several equal hunks is meant can only be said as long as there are so
-many of them."
-  (let ((n-equal (make-hash-table :test #'equal))
-        (nths (make-hash-table :test #'equal)))
-    (pcase-dolist (`(,_ . ,word) words)
-      (cl-incf (gethash word n-equal 0)))
-    (mapcar (pcase-lambda (`(,hunk . ,word))
-              (cons hunk
-                    (if (= 1 (gethash word n-equal))
-                        word
-                      (format "%s-%d-of-%d" word (cl-incf (gethash word nths 0))
-                              (gethash word n-equal)))))
-            words)))
-
-(defun agent-q-diff-waiting--word (hunk)
-  "Return the word for the lines of HUNK of this buffer."
-  (alist-get hunk (agent-q-diff-waiting--words-of
-                   (agent-q-diff-change-file-index agent-q-diff-buffer-change hunk))))
-
-(defun agent-q-diff-waiting--hash (hunk)
-  "Return a digest of the lines of HUNK of this buffer, without its header.
-Line numbers are not among them: they change with the lines above."
-  (save-excursion
-    (save-restriction
-      (widen)
-      (goto-char (agent-q-diff-buffer-position hunk))
-      (forward-line)
-      (agent-q-diff-engine-call
-       #'agent-q-diff-module-hash
-       (buffer-substring-no-properties (point) (agent-q-diff-buffer-hunk-end hunk))))))
 
 (defun agent-q-diff-waiting-note ()
   "Record what the user has noted of pending hunks of this buffer.
@@ -321,51 +274,112 @@ those of the next review.  Signal an error if that cannot be stored."
            (format "What you noted of hunks is only in this Emacs: %s" why)))))))
 
 (defun agent-q-diff-waiting-restore ()
-  "Put what was noted of the hunks of this buffer on those that are unchanged.
-Warn of what was noted of hunks that are not there any more.  In a review of
-what differs from a commit, and in one before the write, do nothing."
+  "Put what was noted of the hunks of this buffer on them.
+What was a part of a hunk is split off again.  Say what was noted of lines that
+were written anew since.  In a review of what differs from a commit, and in one
+before the write, do nothing."
   (let ((written (and (agent-q-diff-buffer-written-p) (agent-q-diff-waiting--written))))
     (when (and written (null (agent-q-diff-written-since written)))
-      (mapc #'agent-q-diff-base-warn (agent-q-diff-waiting--restore written))
+      (agent-q-diff-waiting--restore written)
       (when (and (agent-q-diff-written-waiting written)
                  (null agent-q-diff-waiting--timer))
         (agent-q-diff-waiting--look-later (current-buffer)))
       (add-hook 'post-command-hook #'agent-q-diff-waiting--note-after-command nil t)
       ;; Without anything to show, what is on the screen stays as it is.
       (when agent-q-diff-waiting--noted
-        (agent-q-diff-signs-show-all)))))
+        (agent-q-diff-signs-show-all)
+        (agent-q-diff-waiting--note-after-command)))))
 
 (defun agent-q-diff-waiting--restore (written)
-  "Do what `agent-q-diff-waiting-restore' does, but show nothing.
-WRITTEN is that of this buffer's review.  Return sentences about what was noted
-of hunks that are not there any more."
+  "Do what `agent-q-diff-waiting-restore' does, but show no signs.
+WRITTEN is that of this buffer's review."
   (let* ((change agent-q-diff-buffer-change)
          (noted (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks
                                           (agent-q-diff-written-root written)))
-         (whole (assoc "" noted))
-         (lost nil))
+         (whole (assoc "" noted)))
     (when whole
       (push whole agent-q-diff-waiting--noted)
       (setf (agent-q-diff-session-comment agent-q-diff-buffer-review) (aref (cadr whole) 1))
       (agent-q-diff-progress-refresh))
-    (dotimes (file (length (agent-q-diff-change-files change)))
-      (when-let* ((hunks (agent-q-diff-change-hunks-of change file))
-                  (path (agent-q-diff-waiting--path (car hunks)))
-                  (notes (cdr (assoc path noted))))
-        (push (cons path notes) agent-q-diff-waiting--noted)
-        (dolist (hunk hunks)
-          (let ((word (agent-q-diff-waiting--word hunk)))
-            (pcase (seq-find (lambda (note) (equal word (aref note 0))) notes)
-              ((and (pred identity) note `[,_ ,comment ,is-waiting])
-               (setq notes (remq note notes))
-               (when comment
-                 (setf (alist-get hunk (agent-q-diff-change-comments change)) comment))
-               (when is-waiting
-                 (cl-pushnew (agent-q-diff-waiting--id hunk)
-                             (agent-q-diff-written-waiting written)))))))
-        (dolist (note notes)
-          (push (agent-q-diff-waiting--lost path note) lost))))
-    (nreverse lost)))
+    ;; Splitting a hunk moves those below it.
+    (cl-loop for file downfrom (1- (length (agent-q-diff-change-files change))) to 0
+             for hunks = (agent-q-diff-change-hunks-of change file)
+             for path = (and hunks (agent-q-diff-round-path change (car hunks)))
+             for notes = (cdr (assoc path noted))
+             when (and hunks notes)
+             do (push (cons path notes) agent-q-diff-waiting--noted)
+             (agent-q-diff-waiting--restore-file written file notes))))
+
+(defun agent-q-diff-waiting--restore-file (written file notes)
+  "Put NOTES on the hunks of FILE, an index, in this buffer.
+They are as in `agent-q-diff-module-note-hunks'.  WRITTEN is that of its review."
+  (let ((change agent-q-diff-buffer-change)
+        (parts nil))
+    (cl-loop for note in notes
+             for (hunk . where) in (agent-q-diff-module-find-keys
+                                    (agent-q-diff-change-engine change) file
+                                    (mapcar (lambda (note) (aref note 0)) notes))
+             do (cond
+                 ((not (integerp hunk))
+                  (agent-q-diff-waiting--lose file note hunk (car where)))
+                 (where (push (cons note (cons hunk where)) parts))
+                 (t (agent-q-diff-waiting--put written hunk note))))
+    ;; From the last one on, since splitting moves those below.
+    (pcase-dolist (`(,note ,hunk . ,(and where `(,old ,old-end ,new ,new-end)))
+                   (sort parts (lambda (one other)
+                                 (seq-some (lambda (two) (apply #'> two))
+                                           (seq-mapn #'list (cdr one) (cdr other))))))
+      (ignore where)
+      (condition-case nil
+          (agent-q-diff-waiting--put
+           written
+           (car (agent-q-diff-split-pick
+                 (agent-q-diff-split-change)
+                 (list (list hunk (cons old new) (cons old-end new-end)))))
+           note)
+        ((agent-q-diff-error user-error)
+         (agent-q-diff-waiting--lose file note 'unsure hunk))))))
+
+(defun agent-q-diff-waiting--put (written hunk note)
+  "Put NOTE on HUNK of this buffer.
+WRITTEN and NOTE are as for `agent-q-diff-waiting--restore-file'."
+  (when-let ((comment (aref note 1)))
+    (setf (alist-get hunk (agent-q-diff-change-comments agent-q-diff-buffer-change)) comment))
+  (when (aref note 2)
+    (cl-pushnew (agent-q-diff-waiting--id hunk) (agent-q-diff-written-waiting written))))
+
+(defun agent-q-diff-waiting--lose (file note how hunk)
+  "Make a comment for its agent of NOTE on a hunk that is not there any more.
+HUNK of this buffer changes the same lines of FILE, an index, or is nil.  NOTE
+is as for `agent-q-diff-waiting--restore-file'.  HOW is `gone' or `unsure'."
+  (let* ((change agent-q-diff-buffer-change)
+         (round (agent-q-diff-round-of change))
+         (path (agent-q-diff-round-path change (car (agent-q-diff-change-hunks-of change file))))
+         (reason (aref note 1))
+         (said (if (not (aref note 2))
+                   reason
+                 (concat (if (eq how 'gone)
+                             "I rejected what you wrote here before"
+                           "I rejected one of several equal changes, and it is not sure which")
+                         (and reason (concat ": " reason))))))
+    (agent-q-diff-round-comment
+     round path
+     (and hunk (eq how 'gone) (agent-q-diff-round-hunk-lines change hunk))
+     'comment said
+     (if hunk
+         (agent-q-diff-round-to change hunk)
+       (agent-q-diff-round-to-of change (nth file (agent-q-diff-change-files change)))))
+    (agent-q-diff-display-add-note
+     (format "In %s, a hunk that you %s %s; the agent is told."
+             (agent-q-diff-visible path)
+             (string-join
+              (delq nil (list (and (aref note 2) "rejected")
+                              (and reason (format "commented with \"%s\""
+                                                  (agent-q-diff-visible reason)))))
+              " and ")
+             (if (eq how 'gone)
+                 "was written anew, and is pending"
+               "may be any of several equal ones, and is pending")))))
 
 (defun agent-q-diff-waiting-comments-told (root which)
   "Record that comments noted in the project at ROOT need not be noted any more.
@@ -383,18 +397,6 @@ was one on a review that has ended."
                                                (vector (aref note 0) nil t)
                                              note))))
              (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks root)))))
-
-(defun agent-q-diff-waiting--lost (path note)
-  "Return a sentence about NOTE on a hunk of PATH that has changed since."
-  (pcase-let ((`[,_ ,comment ,is-waiting] note))
-    (format "In %s, a hunk that you %s is not there any more."
-            (agent-q-diff-visible path)
-            (string-join
-             (delq nil (list (and is-waiting "rejected")
-                             (and comment
-                                  (format "commented with \"%s\""
-                                          (agent-q-diff-visible comment)))))
-             " and "))))
 
 (provide 'agent-q-diff-waiting)
 ;;; agent-q-diff-waiting.el ends here

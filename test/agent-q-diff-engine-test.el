@@ -162,6 +162,7 @@ The edits are made in a temporary buffer."
     (agent-q-diff-module-print-hunks   review hunk (1+ hunk) nil t)
     (agent-q-diff-module-fail          review hunk)
     (agent-q-diff-module-pick          review hunk 0 1)
+    (agent-q-diff-module-hunk-lines    review hunk)
     (agent-q-diff-module-hunk          review hunk)
     (agent-q-diff-module-split         review hunk))
   "Calls of all functions of the module that take the index of a hunk.")
@@ -215,7 +216,8 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-reject-all agent-q-diff-module-decision
     agent-q-diff-module-matches agent-q-diff-module-replace
     agent-q-diff-module-typed-lines agent-q-diff-module-groups
-    agent-q-diff-module-line-counts agent-q-diff-module-drawn)
+    agent-q-diff-module-line-counts agent-q-diff-module-drawn
+    agent-q-diff-module-keys agent-q-diff-module-find-keys)
   "All other functions of the module.")
 
 (defun aqd-engine-three-hunks ()

@@ -1306,24 +1306,28 @@ edits, already visits %s; save it under another name or kill it first"
       (run-hooks 'post-command-hook))
     (should-not (agent-q-diff-module-noted-hunks default-directory))))
 
-(ert-deftest aqd-pending-a-note-on-lines-that-have-changed-is-said-once ()
+(ert-deftest aqd-pending-a-note-on-lines-that-have-changed-becomes-a-comment-once ()
   (aqd-with-repository
     (agent-q-diff-module-begin-turn default-directory "Codex" "" "")
     (aqd-pending-put "f.txt" aqd-pending-written)
     (aqd-with-pending
-      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
-      (aqd-pending-comment 0 "why?"))
+      (aqd-pending-comment 0 "why?")
+      (agent-q-diff-waiting-note)
+      (let ((agent-q-diff-round-is-replacing t))
+        (agent-q-diff-end review)))
     (aqd-pending-put "f.txt" (string-replace "three" "THREE" aqd-pending-written))
-    (let (said)
-      (cl-letf (((symbol-function 'agent-q-diff-base-warn)
-                 (lambda (text) (push text said))))
-        (dotimes (_ 2)
-          (aqd-with-pending
-            (should-not (aqd-pending-signs))
-            (run-hooks 'post-command-hook))))
-      (should (equal '("In f.txt, a hunk that you rejected and commented with \"why?\" is not there \
-any more.")
-                     said)))))
+    (dolist (is-said '(t nil))
+      (aqd-with-pending
+        (should-not (aqd-pending-signs))
+        (should (eq is-said
+                    (and (string-search "# Note: In f.txt, a hunk that you commented with \"why?\" \
+was written anew, and is pending; the agent is told." (buffer-string))
+                         t)))
+        (run-hooks 'post-command-hook)
+        (let ((agent-q-diff-round-is-replacing t))
+          (agent-q-diff-end review))))
+    (should (equal '("why?") (mapcar #'agent-q-diff-comment-text
+                                     (agent-q-diff-module-comments default-directory nil))))))
 
 (defun aqd-pending-blocks (&rest changed)
   "Return three equal blocks of lines, with a new line in those that are CHANGED."
@@ -1351,17 +1355,31 @@ any more.")
                      (agent-q-diff-change-comments agent-q-diff-buffer-change)))
       (should (string-match-p "1 hunk was taken out" (aqd-pending-turn-ends)))
       (should (equal (aqd-pending-blocks 1) (aqd-pending-has "f.txt")))))
-  ;; If there is another one now, nobody knows which was meant.
+  ;; Also if there is another one now.
   (aqd-pending-with-blocks
     (aqd-with-pending
       (aqd-pending-do #'agent-q-diff-reject-hunk 1)
       (run-hooks 'post-command-hook))
     (aqd-pending-put "f.txt" (aqd-pending-blocks 1 2 3))
-    (let (said)
-      (cl-letf (((symbol-function 'agent-q-diff-base-warn) (lambda (text) (push text said))))
-        (aqd-with-pending
-          (should-not (aqd-pending-signs))))
-      (should (string-search "that you rejected is not there" (car said))))))
+    (aqd-with-pending
+      (should (string-match-p "1 hunk was taken out" (aqd-pending-turn-ends)))
+      (should (equal (aqd-pending-blocks 1 2) (aqd-pending-has "f.txt")))))
+  ;; But not if the lines above and below were reviewed anew, so that its place is not known.
+  (aqd-pending-with-blocks
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+      (run-hooks 'post-command-hook))
+    (pcase-let ((`((,path [,key ,comment ,waits]))
+                 (agent-q-diff-module-noted-hunks default-directory)))
+      (agent-q-diff-module-note-hunks
+       default-directory
+       `((,path [,(replace-regexp-in-string "-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+-.\\'" "-1-1-0-0" key)
+                 ,comment ,waits]))))
+    (aqd-with-pending
+      (should (string-search "I rejected one of several equal changes"
+                             (mapconcat #'cdr (aqd-pending-signs) "")))
+      (should (string-search "that you rejected may be any of several equal ones"
+                             (buffer-string))))))
 
 (ert-deftest aqd-pending-what-was-reviewed-meanwhile-is-not-taken-out ()
   (aqd-pending-while-at-work

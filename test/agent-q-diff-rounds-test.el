@@ -145,6 +145,21 @@ When you have handled a comment or a question, call the tool resolve_comment wit
     (should (string-search "- f.txt, line 3. The user says: keep the old name\n"
                            (aqd-rounds-message)))))
 
+(ert-deftest aqd-rounds-what-was-written-while-a-review-was-open-is-new ()
+  (aqd-with-repository
+    (aqd-rounds-write '((3 . "three")))
+    (aqd-rounds-play
+      (should-not (string-search "new" (buffer-string)))
+      ;; It is over before the user finishes, and is not shown there.
+      (aqd-rounds-write '((3 . "three") (27 . "x"))))
+    (dolist (note '("# Note: 1 new hunk." "# Note: 0 new hunks."))
+      (aqd-rounds-play
+        (should (string-search note (buffer-string)))
+        ;; What was decided beside it does not matter.
+        (aqd-pending-do #'agent-q-diff-more-context 1)))
+    (aqd-rounds-play (aqd-pending-do #'agent-q-diff-accept-hunk 0))
+    (aqd-rounds-play (should (string-search "# Note: 0 new hunks." (buffer-string))))))
+
 (ert-deftest aqd-rounds-a-label-is-only-on-the-same-lines ()
   (aqd-with-repository
     (aqd-rounds-write '((3 . "three")))

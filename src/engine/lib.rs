@@ -15,6 +15,7 @@
 //! - [`proposal`]: a proposal's hunks and where each is in the target
 //! - [`review`]: the state machine of a review, and its decision
 //! - [`change`]: several files, decided together
+//! - [`key`]: by what a hunk is known in every review of its file
 //! - [`tool`]: replaces a string exactly, finds what resembles one that is missing, diffs as lines
 //! - [`inputs`]: what agents' own tools make of a file, and inputs that make what was decided
 //! - [`show`]: changed words inside changed lines, and misleading characters
@@ -27,6 +28,7 @@ pub mod change;
 mod dice;
 pub mod diff;
 pub mod inputs;
+pub mod key;
 pub mod merge;
 pub mod patch;
 pub mod proposal;

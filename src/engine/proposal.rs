@@ -300,6 +300,11 @@ impl Proposal {
         self.doubts.vouch_for(self.hunks.atoms(hunk));
     }
 
+    /// Returns the original and the modified text, as far as they are known.
+    pub(crate) fn texts(&self) -> [&Text; 2] {
+        [self.weave.original(), self.weave.modified()]
+    }
+
     /// Returns the original text, as far as it is known: of a bare diff, the lines of its hunks.
     pub fn original(&self) -> &[u8] {
         self.weave.original().bytes()

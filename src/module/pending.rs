@@ -666,7 +666,7 @@ fn mark_reviewed(env: &Env, folder: Value, paths: Value) -> Result<()> {
 ///
 /// FILES is a list of (PATH . NOTES), where PATH is relative to the top of the
 /// working tree.  NOTES is a list of [HUNK COMMENT IS-WAITING], all that is
-/// noted of it, in the order of the hunks.  HUNK is a word for its lines,
+/// noted of it, in the order of the hunks.  HUNK is its key,
 /// COMMENT the user's comment or nil, and IS-WAITING is non-nil if the hunk is to
 /// be taken out when no agent is at work any more.
 #[defun]

@@ -1,9 +1,11 @@
 //! Beginning a review, and the text of its hunks.
 
+use std::convert::Infallible;
 use std::path::Path;
 
 use agent_q_diff_engine::change::{self, Described, Doubt, Entry, Operation, Reading, Unable};
 use agent_q_diff_engine::diff::{Budget, HeadingRule};
+use agent_q_diff_engine::key::{self, Found, Key, Keys, Part};
 use agent_q_diff_engine::patch::codex::{self, Action, FilePatch};
 use agent_q_diff_engine::patch::hunk;
 use agent_q_diff_engine::patch::parse::{self, FileDiff};
@@ -519,6 +521,95 @@ fn changed_lines<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result
     with_hunk(env, session, hunk, |review, hunk| {
         let lines = review.proposal().changed_lines(hunk);
         env.cons(lines.start, lines.end)
+    })
+}
+
+/// Return the lines that hunk HUNK of REVIEW changes, [OLD OLD-END NEW NEW-END LINES].
+///
+/// OLD is the first in the original, from 0, and OLD-END is after the last.  NEW is the
+/// first that it adds, and NEW-END is after the last; they are equal if it adds none.
+/// LINES are those that it removes and adds, with their signs.  Return nil if HUNK
+/// changes no lines.
+#[defun]
+fn hunk_lines<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let mut ongoing = ongoing(env, session)?;
+        if let (_, Entry::Operation(_)) = ongoing.entry(env, hunk)? {
+            return env.intern("nil");
+        }
+        let (review, hunk) = ongoing.review(env, hunk)?;
+        let edits = review.proposal().edits(hunk);
+        let (first, last) = (&edits[0], &edits[edits.len() - 1]);
+        let added = edits.iter().map(|edit| &edit.after);
+        let mut added = added.filter(|lines| !lines.is_empty());
+        let start = added.next().unwrap_or(&first.after);
+        let end = added.next_back().unwrap_or(start);
+        env.vector((
+            first.before.start,
+            last.before.end,
+            start.start,
+            end.end,
+            text(env, &key::changed_lines(review.proposal(), hunk))?,
+        ))
+    })
+}
+
+/// Return the keys of the hunks of file FILE of REVIEW, a list of strings.
+///
+/// A key stands for the lines of a hunk and their place in the file, and for the kind
+/// and the values of an operation; it is the same in any review, and after a restart.
+#[defun]
+fn keys<'e>(env: &'e Env, session: &mut Session, file: usize) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let ongoing = ongoing(env, session)?;
+        let Some(file) = ongoing.change.files().get(file) else {
+            return env.intern("nil");
+        };
+        let keys = Keys::of(file);
+        let keys = keys.all().iter().map(|key| key.to_string().into_lisp(env));
+        list(env, keys.collect::<Result<Vec<_>>>()?)
+    })
+}
+
+/// Return what each of KEYS stands for in file FILE of REVIEW, a list.
+///
+/// An element is (HUNK) if it is that, (HUNK OLD OLD-END NEW NEW-END) if it is a part
+/// of that, as for `agent-q-diff-module-pick-rows', or (unsure HUNK ...) if it can be
+/// any of these.  If it is gone, it is (gone HUNK) if HUNK changes the lines there now,
+/// and else (gone).
+#[defun]
+fn find_keys<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    file: usize,
+    keys: Value<'e>,
+) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let ongoing = ongoing(env, session)?;
+        let wanted = elements(keys)?.into_iter().map(|key| {
+            let key: String = key.into_rust()?;
+            key.parse().map_err(|never: Infallible| match never {})
+        });
+        let wanted: Vec<Key> = wanted.collect::<Result<_>>()?;
+        let Some(entries) = ongoing.change.files().get(file) else {
+            return env.intern("nil");
+        };
+        let (first, keys) = (ongoing.change.entries_of(file).start, Keys::of(entries));
+        let found = wanted.iter().map(|key| match keys.find(key) {
+            Found::Gone(None) => env.list((env.intern("gone")?,)),
+            Found::Gone(Some(hunk)) => env.list((env.intern("gone")?, first + hunk)),
+            Found::Sure(hunk, None) => env.list((first + hunk,)),
+            Found::Sure(hunk, Some(Part { removed, added })) => {
+                let (old, new) = ((removed.start, removed.end), (added.start, added.end));
+                env.list((first + hunk, old.0, old.1, new.0, new.1))
+            }
+            Found::Unsure(hunks) => {
+                let hunks = hunks.into_iter().map(|hunk| (first + hunk).into_lisp(env));
+                let hunks = list(env, hunks.collect::<Result<Vec<_>>>()?)?;
+                env.cons(env.intern("unsure")?, hunks)
+            }
+        });
+        list(env, found.collect::<Result<Vec<_>>>()?)
     })
 }
 

@@ -261,9 +261,8 @@ fn told(env: &Env, folder: Value, ids: Value, to: Value) -> Result<()> {
 
 /// Record that the user has rejected HUNKS in the project of FOLDER.
 ///
-/// That is a list of [PATH HUNK CONTEXT TIME REASON LINE LINES IS-TOLD TO].  HUNK is
-/// a word for the removed and added lines, and CONTEXT one for those around
-/// them.  TIME is in seconds since 1970.  REASON may be empty.  LINE is its first
+/// That is a list of [PATH HUNK TIME REASON LINE LINES IS-TOLD TO].  HUNK is its key.
+/// TIME is in seconds since 1970.  REASON may be empty.  LINE is its first
 /// line in what was reviewed, from 1, and LINES are its lines, as in a diff.
 /// IS-TOLD is non-nil if an agent was told.  TO is as for
 /// `agent-q-diff-module-comment'.
@@ -275,13 +274,12 @@ fn note_rejected(env: &Env, folder: Value, hunks: Value) -> Result<()> {
             Ok(Rejected {
                 path: hunk.get::<Value>(0)?.clone_string_contents()?,
                 hunk: hunk.get(1)?,
-                context: hunk.get(2)?,
-                time: hunk.get(3)?,
-                reason: said(hunk.get(4)?)?,
-                line: hunk.get(5)?,
-                lines: said(hunk.get(6)?)?,
-                is_told: hunk.get::<Value>(7)?.is_not_nil(),
-                to: all_said(hunk.get(8)?)?,
+                time: hunk.get(2)?,
+                reason: said(hunk.get(3)?)?,
+                line: hunk.get(4)?,
+                lines: said(hunk.get(5)?)?,
+                is_told: hunk.get::<Value>(6)?.is_not_nil(),
+                to: all_said(hunk.get(7)?)?,
             })
         });
         let hunks = hunks.collect::<Result<Vec<_>>>()?;
@@ -291,23 +289,15 @@ fn note_rejected(env: &Env, folder: Value, hunks: Value) -> Result<()> {
     })
 }
 
-/// Record that the user has not rejected after all HUNK in PATH, with CONTEXT, at LINE.
+/// Record that the user has not rejected after all what has the key HUNK in PATH.
 ///
-/// FOLDER and the others are as for `agent-q-diff-module-note-rejected'.
+/// FOLDER is as for `agent-q-diff-module-note-rejected'.
 #[defun]
-fn forget_rejected(
-    env: &Env,
-    folder: Value,
-    path: Value,
-    hunk: String,
-    context: String,
-    line: u64,
-) -> Result<()> {
+fn forget_rejected(env: &Env, folder: Value, path: Value, hunk: String) -> Result<()> {
     catching_panics(env, || {
         let path = path.clone_string_contents()?;
         with_project(env, folder, false, |project| {
-            let forgotten = project.forget_rejected(&path, (&hunk, &context), line);
-            answer(env, forgotten)
+            answer(env, project.forget_rejected(&path, &hunk))
         })
     })
 }
@@ -323,7 +313,6 @@ fn rejected<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
                 let one = [
                     text(env, &one.path)?,
                     text(env, one.hunk.as_bytes())?,
-                    text(env, one.context.as_bytes())?,
                     one.time.into_lisp(env)?,
                     text(env, one.reason.as_bytes())?,
                     one.line.into_lisp(env)?,
@@ -339,22 +328,40 @@ fn rejected<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
 }
 
 /// Record that the user has finished a review of the project of FOLDER now.
+///
+/// FILES is a list of (PATH . KEYS), the keys of the hunks that were shown of each file
+/// and are not decided.
 #[defun]
-fn finish_round(env: &Env, folder: Value) -> Result<()> {
+fn finish_round(env: &Env, folder: Value, files: Value) -> Result<()> {
     catching_panics(env, || {
-        with_project(env, folder, false, |project| answer(env, project.finish()))
+        let files = elements(files)?.into_iter().map(|file| {
+            let path = file.car::<Value>()?.clone_string_contents()?;
+            let keys = elements(file.cdr()?)?.into_iter().map(Value::into_rust);
+            Ok((path, keys.collect::<Result<_>>()?))
+        });
+        let files = files.collect::<Result<_>>()?;
+        with_project(env, folder, false, |project| {
+            answer(env, project.finish(files))
+        })
     })
 }
 
-/// Return the number of the last turn that the user has reviewed in the project of FOLDER.
+/// Return what `agent-q-diff-module-finish-round' has recorded, (finished (PATH . KEYS) ...).
 ///
-/// It was the last one that was over when `agent-q-diff-module-finish-round' was
-/// called; 0 is none.
+/// What it has recorded last of a file counts.  Return nil if the user has finished no
+/// review of the project of FOLDER.
 #[defun]
-fn finished_round(env: &Env, folder: Value) -> Result<u64> {
+fn finished_round<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
         with_project(env, folder, false, |project| {
-            answer(env, project.finished())
+            let Some(files) = answer(env, project.shown())? else {
+                return env.intern("nil");
+            };
+            let files = files
+                .iter()
+                .map(|(path, keys)| env.cons(text(env, path)?, texts(env, keys)?));
+            let files = list(env, files.collect::<Result<Vec<_>>>()?)?;
+            env.cons(env.intern("finished")?, files)
         })
     })
 }

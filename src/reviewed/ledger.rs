@@ -152,7 +152,7 @@ pub struct TakenOut {
 /// What the user has noted of a pending hunk, which outlives its review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HunkNote {
-    /// The lines of the hunk, by a word that the editor has made of them.
+    /// Its [`Key`](agent_q_diff_engine::key::Key).
     pub hunk: String,
     /// The user's comment; empty if there is none.
     pub comment: String,

@@ -138,10 +138,8 @@ pub struct Comment {
 pub struct Rejected {
     /// Its file.
     pub path: Path,
-    /// Its removed and added lines, by a word that the editor has made of them.
+    /// Its [`Key`](agent_q_diff_engine::key::Key).
     pub hunk: String,
-    /// The lines around it, by such a word.
-    pub context: String,
     /// When, in seconds since 1970.
     pub time: u64,
     /// Why; empty if that was not said.
@@ -173,6 +171,9 @@ pub struct Message {
     pub is_told: bool,
 }
 
+/// The keys of hunks, by path.
+pub type Shown = BTreeMap<Path, Vec<String>>;
+
 /// What a turn has made of a file: its path, what it held before, and after.
 pub type Wrote = (Path, Version, Version);
 
@@ -200,10 +201,10 @@ pub enum RoundRecord {
     Reply(u64, Reply),
     /// A hunk was rejected.
     Rejected(Rejected),
-    /// The hunk of this path, with these lines and those around it, at this line, is not rejected after all.
-    Unrejected(Path, String, String, u64),
-    /// The user has finished a review; the number is that of the last turn that was over by then.
-    Finished(u64),
+    /// The hunk of this path, with this key, is not rejected after all.
+    Unrejected(Path, String),
+    /// The user has finished a review, in which these hunks were shown and not decided.
+    Finished(Shown),
     /// There is something to be told, instead of what the same were not told yet.
     Message(Message),
     /// The message with this number was told to whom this address is for, or, without one, to all.
@@ -226,12 +227,12 @@ impl RoundRecord {
             RoundRecord::Comment(comment) if comment.path.is_empty() => Vec::new(),
             RoundRecord::Comment(comment) => vec![&comment.path],
             RoundRecord::Rejected(one) => vec![&one.path],
-            RoundRecord::Unrejected(path, ..) => vec![path],
+            RoundRecord::Unrejected(path, _) => vec![path],
+            RoundRecord::Finished(files) => files.keys().collect(),
             RoundRecord::Begun(_, files) => files.iter().map(|(path, _)| path).collect(),
             RoundRecord::Wrote(_, files) => files.iter().map(|(path, ..)| path).collect(),
             RoundRecord::State(..)
             | RoundRecord::Reply(..)
-            | RoundRecord::Finished(_)
             | RoundRecord::Closed(_)
             | RoundRecord::Message(_)
             | RoundRecord::Told(..)
@@ -262,7 +263,7 @@ pub struct Rounds {
     rejected: VecDeque<Rejected>,
     messages: VecDeque<Message>,
     closed: VecDeque<String>,
-    finished: u64,
+    shown: Option<Shown>,
     outcomes: BTreeMap<u64, Outcome>,
 }
 
@@ -282,9 +283,10 @@ impl Rounds {
         &self.rejected
     }
 
-    /// Returns the number of the last turn that was over when the user last finished a review; 0 is none.
-    pub fn finished(&self) -> u64 {
-        self.finished
+    /// Returns the keys of the hunks that were shown and not decided when the user last finished a review
+    /// of their file; `None` if the user has finished none.
+    pub fn shown(&self) -> Option<&Shown> {
+        self.shown.as_ref()
     }
 
     /// Returns the latest messages, the latest last, also those that were told.
@@ -328,16 +330,18 @@ impl Rounds {
                 }
             }
             RoundRecord::Rejected(one) => {
-                self.forget_rejected(&one.path, &one.hunk, &one.context, one.line);
+                self.forget_rejected(&one.path, &one.hunk);
                 self.rejected.push_back(one);
                 while self.rejected.len() > N_REJECTED {
                     self.rejected.pop_front();
                 }
             }
-            RoundRecord::Unrejected(path, hunk, context, line) => {
-                self.forget_rejected(&path, &hunk, &context, line);
+            RoundRecord::Unrejected(path, hunk) => self.forget_rejected(&path, &hunk),
+            RoundRecord::Finished(files) => {
+                let shown = self.shown.get_or_insert_default();
+                shown.extend(files);
+                shown.retain(|_, hunks| !hunks.is_empty());
             }
-            RoundRecord::Finished(turn) => self.finished = turn,
             RoundRecord::Message(message) => {
                 let is_for_others = |to: &[String]| to.iter().any(|one| !message.to.contains(one));
                 self.messages
@@ -377,10 +381,9 @@ impl Rounds {
         }
     }
 
-    fn forget_rejected(&mut self, path: &[u8], hunk: &str, context: &str, line: u64) {
-        self.rejected.retain(|one| {
-            (&*one.path, &*one.hunk, &*one.context, one.line) != (path, hunk, context, line)
-        });
+    fn forget_rejected(&mut self, path: &[u8], hunk: &str) {
+        self.rejected
+            .retain(|one| (&*one.path, &*one.hunk) != (path, hunk));
     }
 
     fn tell(&mut self, id: u64, address: Option<&str>) {
@@ -436,7 +439,7 @@ impl Rounds {
         all.extend(self.rejected.iter().cloned().map(RoundRecord::Rejected));
         all.extend(self.messages.iter().cloned().map(RoundRecord::Message));
         all.extend(self.closed.iter().cloned().map(RoundRecord::Closed));
-        all.extend((self.finished != 0).then_some(RoundRecord::Finished(self.finished)));
+        all.extend(self.shown.clone().map(RoundRecord::Finished));
         for (turn, outcome) in &self.outcomes {
             all.push(RoundRecord::Decided(
                 *turn,
@@ -461,7 +464,7 @@ impl Rounds {
         });
         let n_others = self.rejected.len() + self.messages.len() + self.closed.len();
         let n_others = n_others + n_turns.sum::<usize>();
-        n_said + n_others + usize::from(self.finished != 0)
+        n_said + n_others + usize::from(self.shown.is_some())
     }
 
     /// Returns all digests that these name.
@@ -542,10 +545,9 @@ pub(crate) fn line(record: &RoundRecord) -> String {
             text_word(&reply.text)
         ),
         RoundRecord::Rejected(one) => format!(
-            "rejected {} {} {} {} {} {} {} {}{}",
+            "rejected {} {} . {} {} {} {} {}{}",
             one.time,
             text_word(&one.hunk),
-            text_word(&one.context),
             escaped(&one.path),
             text_word(&one.reason),
             one.line,
@@ -553,13 +555,15 @@ pub(crate) fn line(record: &RoundRecord) -> String {
             if one.is_told { "told" } else { "-" },
             text_words(&one.to)
         ),
-        RoundRecord::Finished(turn) => format!("finished {turn}"),
-        RoundRecord::Unrejected(path, hunk, context, line) => format!(
-            "unrejected {} {} {} {line}",
-            text_word(hunk),
-            text_word(context),
-            escaped(path)
-        ),
+        RoundRecord::Finished(files) => {
+            let files = files.iter().map(|(path, hunks)| {
+                format!(" {} {}{}", escaped(path), hunks.len(), text_words(hunks))
+            });
+            format!("shown{}", files.collect::<String>())
+        }
+        RoundRecord::Unrejected(path, hunk) => {
+            format!("unrejected {} . {} 0", text_word(hunk), escaped(path))
+        }
         RoundRecord::Message(message) => {
             let to = text_words(&message.to);
             let comments: String = message.comments.iter().map(|id| format!(" {id}")).collect();
@@ -605,6 +609,16 @@ fn text_words(texts: &[String]) -> String {
 
 fn texts_of(words: &[&str]) -> Option<Vec<String>> {
     words.iter().map(|word| text_of(word)).collect()
+}
+
+fn shown_of(mut words: &[&str]) -> Option<Shown> {
+    let mut shown = Shown::new();
+    while let [path, n, rest @ ..] = words {
+        let (hunks, rest) = rest.split_at_checked(n.parse().ok()?)?;
+        shown.insert(unescaped(path)?, texts_of(hunks)?);
+        words = rest;
+    }
+    words.is_empty().then_some(shown)
 }
 
 /// Reads a record from `words`, those of a line; `None` if it is none.
@@ -654,7 +668,8 @@ pub(crate) fn parse(words: &[&str]) -> Option<RoundRecord> {
             "rejected",
             time,
             hunk,
-            context,
+            // An earlier version's words for the lines around it.
+            _,
             path,
             reason,
             line,
@@ -664,7 +679,6 @@ pub(crate) fn parse(words: &[&str]) -> Option<RoundRecord> {
         ] => RoundRecord::Rejected(Rejected {
             path: unescaped(path)?,
             hunk: text_of(hunk)?,
-            context: text_of(context)?,
             time: time.parse().ok()?,
             reason: text_of(reason)?,
             line: line.parse().ok()?,
@@ -672,13 +686,12 @@ pub(crate) fn parse(words: &[&str]) -> Option<RoundRecord> {
             is_told: told == "told",
             to: texts_of(to)?,
         }),
-        ["finished", turn] => RoundRecord::Finished(turn.parse().ok()?),
-        ["unrejected", hunk, context, path, line] => RoundRecord::Unrejected(
-            unescaped(path)?,
-            text_of(hunk)?,
-            text_of(context)?,
-            line.parse().ok()?,
-        ),
+        ["shown", ref rest @ ..] => RoundRecord::Finished(shown_of(rest)?),
+        // An earlier version did not know what was shown.  There is no message 0.
+        ["finished", _] => RoundRecord::Told(0, None),
+        ["unrejected", hunk, _, path, _] => {
+            RoundRecord::Unrejected(unescaped(path)?, text_of(hunk)?)
+        }
         [
             "message",
             id,
@@ -789,15 +802,17 @@ mod tests {
                 to: vec!["Codex".to_owned()],
                 path: path.clone(),
                 hunk: "h1".to_owned(),
-                context: "c1".to_owned(),
                 time: 9,
                 reason: "keep it.".to_owned(),
                 line: 12,
                 lines: "-a\n+b\n".to_owned(),
                 is_told: true,
             }),
-            RoundRecord::Finished(12),
-            RoundRecord::Unrejected(path.clone(), "h2".to_owned(), "c".to_owned(), 3),
+            RoundRecord::Finished(Shown::from([
+                (path.clone(), vec!["mode 1 2".to_owned(), "h3".to_owned()]),
+                (b"b".to_vec(), Vec::new()),
+            ])),
+            RoundRecord::Unrejected(path.clone(), "h2".to_owned()),
             RoundRecord::Message(message(&["Claude Code", ""])),
             RoundRecord::Message(Message {
                 id: 5,
@@ -826,10 +841,45 @@ mod tests {
             "message 1 2 - . 3 a",
             "wrote 1 a 0",
             "comment-is 1 new",
+            "shown a 2 h1",
         ] {
             let words: Vec<&str> = line.split(' ').collect();
             assert_eq!(parse(&words), None, "{line}");
         }
+    }
+
+    #[test]
+    fn what_an_earlier_version_has_written_is_read() {
+        let mut rounds = Rounds::default();
+        for line in [
+            "rejected 9 h1 c1 a keep 12 -a - Codex",
+            "rejected 9 h2 c1 a keep 12 -a -",
+            "unrejected h2 c1 a 12",
+            "finished 12",
+        ] {
+            let words: Vec<&str> = line.split(' ').collect();
+            rounds.replay(parse(&words).unwrap());
+        }
+        let rejected: Vec<&str> = rounds.rejected().iter().map(|one| &*one.hunk).collect();
+        assert_eq!((rejected, rounds.shown()), (vec!["h1"], None));
+    }
+
+    #[test]
+    fn what_was_shown_is_known_for_each_file() {
+        let finished = |path: &[u8], hunks: &[&str]| {
+            let hunks = hunks.iter().map(|hunk| (*hunk).to_owned());
+            RoundRecord::Finished(Shown::from([(path.to_vec(), hunks.collect())]))
+        };
+        let mut rounds = Rounds::default();
+        rounds.replay(finished(b"a", &["h1", "h2"]));
+        rounds.replay(finished(b"b", &["h1"]));
+        rounds.replay(finished(b"a", &["h3"]));
+        rounds.replay(finished(b"b", &[]));
+        let shown = rounds.shown().unwrap();
+        assert_eq!(
+            (shown.len(), &shown[&b"a"[..]][..]),
+            (1, &["h3".to_owned()][..])
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod change;
 mod common;
 mod diff;
 mod inputs;
+mod key;
 mod merge;
 mod patch;
 mod proposal;

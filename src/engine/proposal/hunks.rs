@@ -473,6 +473,11 @@ impl Proposal {
         text
     }
 
+    /// Returns the changes of hunk `hunk`, in order.
+    pub fn edits(&self, hunk: usize) -> Vec<Edit> {
+        self.lines_of(hunk).atoms().iter().map(edit_of).collect()
+    }
+
     /// Returns the lines of the modified text from the first to the last that hunk `hunk` changes,
     /// without its context.
     pub fn changed_lines(&self, hunk: usize) -> Range<usize> {
@@ -484,7 +489,7 @@ impl Proposal {
     /// it add `added` lines.
     fn hunk<'a>(&'a self, hunk: usize, group: &Group, heading: &'a [u8], added: isize) -> Hunk<'a> {
         let (original, modified) = (self.weave.original(), self.weave.modified());
-        let edits: Vec<_> = self.lines_of(hunk).atoms().iter().map(edit_of).collect();
+        let edits = self.edits(hunk);
         let shown = Group {
             edits: 0..edits.len(),
             ..group.clone()

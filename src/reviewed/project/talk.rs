@@ -8,8 +8,8 @@ use agent_q_diff_engine::text::Text;
 use super::{Project, ProjectError, Since, is_alive};
 use crate::disk::Disk;
 use crate::rounds::{
-    Comment, Kind, Message, Outcome, Place, Rejected, Reply, RoundRecord, Side, State, address,
-    addressee, place,
+    Comment, Kind, Message, Outcome, Place, Rejected, Reply, RoundRecord, Shown, Side, State,
+    address, addressee, place,
 };
 use crate::store::now;
 use crate::{Digest, Ledger, Pending, Turn, Version, World, Written};
@@ -267,30 +267,26 @@ impl Project {
         })
     }
 
-    /// Records that the user has finished a review now.
+    /// Records that the user has finished a review in which `hunks` were shown and not decided.
     ///
     /// # Errors
     ///
     /// [`ProjectError::Store`].
-    pub fn finish(&mut self) -> Result<(), ProjectError> {
+    pub fn finish(&mut self, hunks: Shown) -> Result<(), ProjectError> {
         self.store.change(|ledger, _| {
-            let mut over = ledger.turns().iter().rev().filter(|turn| turn.is_over);
-            let last = over.next().map_or(0, |turn| turn.id);
-            if ledger.rounds().finished() != last {
-                ledger.note_round(RoundRecord::Finished(last));
-            }
+            ledger.note_round(RoundRecord::Finished(hunks));
             Ok(())
         })
     }
 
-    /// Returns the number of the last turn that was over when the user last finished a review; 0 is none.
+    /// Returns what [`Project::finish`] has recorded; see [`Rounds::shown`](crate::rounds::Rounds::shown).
     ///
     /// # Errors
     ///
     /// [`ProjectError::Store`].
-    pub fn finished(&mut self) -> Result<u64, ProjectError> {
+    pub fn shown(&mut self) -> Result<Option<&Shown>, ProjectError> {
         self.store.refresh()?;
-        Ok(self.store.ledger().rounds().finished())
+        Ok(self.store.ledger().rounds().shown())
     }
 
     /// Records that the user has rejected `hunks`.
@@ -306,25 +302,14 @@ impl Project {
         })
     }
 
-    /// Records that the user has not rejected after all what is `hunk` in `path`, with `context` around it, at
-    /// `line`; see [`Rejected`].
+    /// Records that the user has not rejected after all what has the key `hunk` in `path`.
     ///
     /// # Errors
     ///
     /// [`ProjectError::Store`].
-    pub fn forget_rejected(
-        &mut self,
-        path: &[u8],
-        (hunk, context): (&str, &str),
-        line: u64,
-    ) -> Result<(), ProjectError> {
+    pub fn forget_rejected(&mut self, path: &[u8], hunk: &str) -> Result<(), ProjectError> {
         self.store.change(|ledger, _| {
-            ledger.note_round(RoundRecord::Unrejected(
-                path.to_vec(),
-                hunk.to_owned(),
-                context.to_owned(),
-                line,
-            ));
+            ledger.note_round(RoundRecord::Unrejected(path.to_vec(), hunk.to_owned()));
             Ok(())
         })
     }

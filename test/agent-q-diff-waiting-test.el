@@ -1,0 +1,127 @@
+;;; agent-q-diff-waiting-test.el --- What waits on hunks, and how long  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Tests that what is noted of pending hunks stays on these hunks, whatever is
+;; shown, decided and written beside them, or is said to be lost.
+
+;;; Code:
+
+(require 'agent-q-diff-git-help)
+(require 'agent-q-diff-tools)
+
+(defmacro aqd-waiting-while-at-work (before after &rest body)
+  "Run BODY in a repository where Codex, at work, makes AFTER of BEFORE in f.txt.
+Both are alists for `aqd-numbered'."
+  (declare (indent 2) (debug t))
+  `(aqd-with-repository
+     (aqd-pending-put "f.txt" (aqd-numbered 30 ,before))
+     (agent-q-diff-mark-reviewed)
+     (agent-q-diff-module-begin-turn default-directory "Codex" "s" "")
+     (aqd-pending-put "f.txt" (aqd-numbered 30 ,after))
+     ,@body))
+
+(defun aqd-waiting-states ()
+  "Return what the signs of this buffer say, without the hunks that have none."
+  (mapcar #'cdr (aqd-pending-signs)))
+
+(defun aqd-waiting-ends ()
+  "End the turn, carry out what waits in this buffer, and return what is said."
+  (agent-q-diff-module-end-turns default-directory)
+  (aqd-said (agent-q-diff-waiting--look (current-buffer))))
+
+(ert-deftest aqd-waiting-more-context-changes-nothing ()
+  (aqd-waiting-while-at-work nil '((3 . "three") (27 . "x"))
+    (aqd-with-pending
+      (agent-q-diff-comment-hunk "why?" 0)
+      (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+      (aqd-pending-do #'agent-q-diff-more-context 0)
+      (aqd-pending-do #'agent-q-diff-more-context 1)
+      (run-hooks 'post-command-hook)
+      ;; Another review takes its place.
+      (let ((agent-q-diff-round-is-replacing t))
+        (agent-q-diff-end review)))
+    (aqd-with-pending
+      (should (equal '("[PENDING, commented]" "[PENDING, will be taken out]")
+                     (aqd-waiting-states)))
+      (should (string-match-p "1 hunk was taken out" (aqd-waiting-ends)))
+      (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt"))))))
+
+(ert-deftest aqd-waiting-of-equal-hunks-keeping-the-other-changes-nothing ()
+  (let ((both (lambda (line other)
+                `((1 . "p") (2 . "q") (3 . "r") (4 . ,line) (5 . "s") (6 . "t") (7 . "u")
+                  (21 . "p") (22 . "q") (23 . "r") (24 . ,other) (25 . "s") (26 . "t")
+                  (27 . "u")))))
+    (aqd-waiting-while-at-work (funcall both "a" "a") (funcall both "b" "b")
+      (aqd-with-pending
+        (agent-q-diff-comment-hunk "why?" 1)
+        (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+        (run-hooks 'post-command-hook))
+      (aqd-with-pending
+        (should (equal '("[PENDING, will be taken out, commented]") (aqd-waiting-states)))
+        (should (string-match-p "1 hunk was taken out" (aqd-waiting-ends)))
+        (should (equal (aqd-numbered 30 (funcall both "b" "a")) (aqd-pending-has "f.txt")))))))
+
+(ert-deftest aqd-waiting-of-lines-that-are-one-hunk-a-part-waits ()
+  (dolist (write '(nil ((20 . "y")) ((7 . "y")) ((1 . "y"))))
+    (aqd-waiting-while-at-work nil '((3 . "three") (5 . "five"))
+      (aqd-with-pending
+        (let ((transient-mark-mode t))
+          (goto-char (point-min))
+          (search-forward "-line 5")
+          (push-mark (line-beginning-position) t t)
+          (forward-line 2)
+          ;; It has to be one hunk first: a region does not wait.
+          (agent-q-diff-split-pick-region (mark) (point))
+          (deactivate-mark))
+        (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+        (run-hooks 'post-command-hook))
+      (aqd-pending-put "f.txt" (aqd-numbered 30 (append '((3 . "three") (5 . "five")) write)))
+      (aqd-with-pending
+        (should (equal '("[PENDING, will be taken out]") (aqd-waiting-states)))
+        (should (string-match-p "1 hunk was taken out" (aqd-waiting-ends)))
+        (should (equal (aqd-numbered 30 (append '((3 . "three")) write))
+                       (aqd-pending-has "f.txt")))))))
+
+(ert-deftest aqd-waiting-lines-that-were-written-anew-are-said-and-told ()
+  (aqd-waiting-while-at-work nil '((3 . "three") (27 . "x"))
+    (aqd-with-pending
+      (agent-q-diff-comment-hunk "keep the name" 0)
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (run-hooks 'post-command-hook))
+    (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "THREE") (27 . "x"))))
+    (aqd-with-pending
+      (should (string-search "# Note: In f.txt, a hunk that you rejected and commented with \
+\"keep the name\" was written anew, and is pending; the agent is told." (buffer-string)))
+      (should (string-search "I rejected what you wrote here before: keep the name"
+                             (agent-q-diff-comment-text
+                              (car (agent-q-diff-module-comments default-directory nil)))))
+      (agent-q-diff-module-end-turns default-directory)
+      (aqd-said (agent-q-diff-finish nil t)))
+    (should (string-search "- [1] f.txt, line 3: I rejected what you wrote here before: keep the \
+name\n    > THREE\n"
+                           (agent-q-diff-told-message default-directory)))
+    ;; Once.
+    (aqd-with-pending
+      (should-not (string-search "written anew" (buffer-string))))
+    (should (= 1 (length (agent-q-diff-module-comments default-directory nil))))))
+
+(ert-deftest aqd-waiting-lines-that-are-written-anew-in-an-open-review-are-told ()
+  (aqd-waiting-while-at-work nil '((3 . "three") (27 . "x"))
+    (aqd-with-pending
+      (agent-q-diff-comment-hunk "keep the name" 0)
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "THREE") (27 . "x"))))
+      (should (string-search "0 hunks were taken out; not taken out: hunk 1" (aqd-waiting-ends)))
+      (should (string-search "# Note: In f.txt, a hunk that you rejected and commented with \
+\"keep the name\" was written anew" (buffer-string)))
+      (aqd-said (agent-q-diff-finish nil t)))
+    (should (string-search ": I rejected what you wrote here before: keep the name\n"
+                           (agent-q-diff-told-message default-directory)))
+    (should (= 1 (length (agent-q-diff-module-comments default-directory nil))))))
+
+(provide 'agent-q-diff-waiting-test)
+;;; agent-q-diff-waiting-test.el ends here
