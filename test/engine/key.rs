@@ -163,7 +163,7 @@ fn what_an_earlier_version_has_recorded_is_found_if_it_is_the_only_one() {
     assert_eq!(find(&known, &text("|b|"), &text("|C|")), Found::Gone(None));
     assert_eq!(
         find(&"?".parse().unwrap(), &text("|b|"), &text("|C|")),
-        Found::Gone
+        Found::Gone(None)
     );
 }
 
