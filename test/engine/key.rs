@@ -11,11 +11,7 @@ use crate::common::n_cases;
 fn file(original: &str, modified: &str, n_context: usize) -> Option<FileChange> {
     let texts = (original.as_bytes().to_vec(), modified.as_bytes().to_vec());
     let proposal = Proposal::from_texts(texts.0, texts.1, n_context).ok()?;
-    Some(FileChange::new(
-        (None, None),
-        Vec::new(),
-        Some(Review::new(proposal)),
-    ))
+    Some(FileChange::new(Vec::new(), Some(Review::new(proposal))))
 }
 
 fn keys(original: &str, modified: &str) -> Vec<Key> {
@@ -64,7 +60,7 @@ fn a_part_is_found_in_the_hunk_that_it_was_split_off() {
     let mut review =
         Review::new(Proposal::from_texts(old.clone().into(), new.clone().into(), 3).unwrap());
     assert_eq!(review.pick_rows(0, 1..2, 1..2).unwrap(), Some((3, 1)));
-    let split = FileChange::new((None, None), Vec::new(), Some(review));
+    let split = FileChange::new(Vec::new(), Some(review));
     let wanted = &Keys::of(&split).all()[1].clone();
     let part = Part {
         removed: 1..2,
@@ -113,7 +109,7 @@ fn of_equal_hunks_the_one_in_its_place_is_meant() {
 #[test]
 fn operations_are_known_by_their_kind_and_values() {
     let of = |operations: Vec<Operation>| {
-        let file = FileChange::new((None, None), operations, None);
+        let file = FileChange::new(operations, None);
         let keys = Keys::of(&file);
         (
             keys.all().to_vec(),
@@ -369,7 +365,7 @@ fn play(seed: u64, n_letters: u8) -> Option<bool> {
         wanted += review.pick(wanted, from..to).unwrap().1;
     }
     world.align(review.proposal(), wanted);
-    let before = FileChange::new((None, None), Vec::new(), Some(review));
+    let before = FileChange::new(Vec::new(), Some(review));
     let key = Keys::of(&before).all()[wanted].clone();
     for _ in 0..dice.roll(4) {
         world.step(dice);
