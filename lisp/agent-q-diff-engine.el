@@ -52,7 +52,6 @@
                   drawn
                   edit-outside
                   end-turns
-                  facts-in
                   fail
                   file-has-original
                   files
@@ -458,13 +457,14 @@ See `agent-q-diff-module-drawn'; the texts are decoded."
                   (agent-q-diff-engine-text old) (agent-q-diff-engine-text new)))
           (agent-q-diff-module-drawn review file from to)))
 
-(defun agent-q-diff-engine-report (review n-chars n-now path)
+(defun agent-q-diff-engine-report (review n-chars n-now path disk)
   "Return (COUNTS SIDE . HUNKS) for REVIEW; see `agent-q-diff-module-report'.
-N-CHARS and N-NOW are passed to that.  PATH is the target's, or nil."
-  (let ((report (agent-q-diff-module-report review n-chars n-now
-                                            (agent-q-diff-engine--lisp-p path))))
-    (pcase-dolist ((and entry `(,_ ,header . ,now)) (cddr report))
-      (setcar (cdr entry) (agent-q-diff-engine-text header))
+N-CHARS, N-NOW and DISK are passed to that.  PATH is the target's, or nil."
+  (let ((report (apply (if (stringp disk) #'agent-q-diff-engine-call #'funcall)
+                       #'agent-q-diff-module-report review n-chars n-now
+                       (list (agent-q-diff-engine--lisp-p path) disk))))
+    (pcase-dolist ((and entry `(,_ ,_ ,header . ,now)) (cddr report))
+      (setcar (cddr entry) (agent-q-diff-engine-text header))
       (when now
         (setcdr now (agent-q-diff-engine-text (cdr now)))))
     report))

@@ -918,7 +918,8 @@ ENTRIES are as for `agent-q-diff-message-of-result'."
 
 (defun agent-q-diff-message--all (sections groups entries)
   "Return the message of SECTIONS and GROUPS, and of ENTRIES between these.
-They are as for `agent-q-diff-message-compose' and `agent-q-diff-message-of-round'."
+They are as for `agent-q-diff-message-compose', and ENTRIES as for
+`agent-q-diff-message-of-round'."
   (agent-q-diff-message-compose
    (append sections (agent-q-diff-message--entry-sections entries))
    (append groups (agent-q-diff-message--entry-groups entries))
@@ -950,7 +951,7 @@ A refusal by the guard already begins with \"Error: \"."
             (agent-q-diff-error-text err)))))
 
 (defun agent-q-diff-message-of-remains (result said &optional entries)
-  "Return SAID, a paragraph, and lines about what a review with RESULT left behind.
+  "Return SAID, a paragraph, and what a review with RESULT has left behind.
 It ended without a decision.  The agent must not assume that the file is
 unchanged, and the user's comments must not be lost.  ENTRIES are as for
 `agent-q-diff-message-of-result'."
@@ -1082,28 +1083,29 @@ No file has what the user had accepted by then.  RESULT is that of the review."
 
 ;;; A review of what was written already
 
-(defun agent-q-diff-message-counts (entries)
-  "Return a clause on how many of ENTRIES were kept, and so on.
-They are plists with :state and :where, as in a result."
-  (cl-flet ((clause (mark where one many)
-              (let ((n (seq-count (lambda (entry)
-                                    (and (eq mark (plist-get entry :state))
-                                         (memq (plist-get entry :where) where)))
-                                  entries)))
+(defun agent-q-diff-message-counts (hunks)
+  "Return a clause on how many of HUNKS were kept, and so on.
+They are results of single hunks, written before their review."
+  (cl-flet ((clause (mark wheres one many)
+              (let ((n (seq-count (lambda (hunk)
+                                    (and (eq mark (plist-get hunk :state))
+                                         (or (eq t wheres)
+                                             (memq (plist-get hunk :where) wheres))))
+                                  hunks)))
                 (and (< 0 n) (list (format (ngettext one many n) n))))))
     (string-join
-     (append (clause 'applied '(t nil unsaved unknown) "%d hunk kept" "%d hunks kept")
-             (clause 'rejected '(nil) "%d hunk undone" "%d hunks undone")
+     (append (clause 'applied t "%d hunk kept" "%d hunks kept")
+             (clause 'rejected '(nil buffer changed) "%d hunk undone" "%d hunks undone")
              (clause 'rejected '(unsaved) "%d hunk undone (in Emacs only, not saved yet)"
                      "%d hunks undone (in Emacs only, not saved yet)")
              (clause 'rejected '(unknown)
                      "%d hunk undone (in Emacs only; what the file has of it is not known)"
                      "%d hunks undone (in Emacs only; what the files have of them is not known)")
-             (clause 'rejected '(t) "%d hunk undone (but in the files again)"
+             (clause 'rejected '(file) "%d hunk undone (but in the files again)"
                      "%d hunks undone (but in the files again)")
-             (clause nil '(t unsaved unknown) "%d hunk undecided (still in the files)"
+             (clause nil '(file unsaved unknown changed) "%d hunk undecided (still in the files)"
                      "%d hunks undecided (still in the files)")
-             (clause nil '(nil) "%d hunk undecided (not in the files any more)"
+             (clause nil '(nil buffer) "%d hunk undecided (not in the files any more)"
                      "%d hunks undecided (not in the files any more)"))
      ", ")))
 
@@ -1144,12 +1146,12 @@ the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff-taken-out
     (list (if said 1 2) counted
           (concat "- " (agent-q-diff-message--entry-place entry)
                   (pcase-exhaustive (plist-get entry :where)
-                    ('nil "")
+                    ((or 'nil 'buffer 'changed) "")
                     ('unsaved
                      " (only in Emacs so far: the file still has the change, since it is not saved yet)")
                     ('unknown
                      " (only in Emacs so far; what the file has of the change is not known)")
-                    ('t " (but the file has it again now)"))
+                    ('file " (but the file has it again now)"))
                   (if said
                       (concat (if is-rejected ". The user says: " ": ")
                               (string-replace "\n" "\n  " said))

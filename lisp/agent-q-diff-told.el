@@ -25,6 +25,7 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
+(require 'agent-q-diff-result)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-reviewed)
 (require 'agent-q-diff-pending)
@@ -47,7 +48,9 @@ Note in REVIEW who will read it."
             (unless is-awaited
               (agent-q-diff-told--keep-comments review round)
               (setf (agent-q-diff-session-told review)
-                    (agent-q-diff-told--queue change round)))))
+                    (agent-q-diff-told--queue
+                     change round
+                     (plist-get (agent-q-diff-session-result review) :hunks))))))
       (error
        (setf (agent-q-diff-session-told review)
              (format "the agent is not told, since that failed: %s"
@@ -103,15 +106,14 @@ REVIEW."
 
 ;;;; The message
 
-(defun agent-q-diff-told--queue (change round)
-  "Queue the message about CHANGE of ROUND.
+(defun agent-q-diff-told--queue (change round hunks)
+  "Queue the message about CHANGE of ROUND, with HUNKS as in its result.
 Return words for who will read it, or nil if there is nothing to be told."
-  (let ((in-files (agent-q-diff-told--in-files change)))
-    (agent-q-diff-told--note-on-disk change round in-files)
-    (agent-q-diff-told--queue-texts (agent-q-diff-round-root round)
-                                    (agent-q-diff-told--agents change)
-                                    (agent-q-diff-told--counts change in-files)
-                                    (agent-q-diff-told--back change round))))
+  (agent-q-diff-told--note-left change round hunks)
+  (agent-q-diff-told--queue-texts (agent-q-diff-round-root round)
+                                  (agent-q-diff-told--agents change)
+                                  (agent-q-diff-message-counts hunks)
+                                  (agent-q-diff-told--back change round)))
 
 (defun agent-q-diff-told--queue-texts (root agents &optional counts back)
   "Queue what is to be told in the project at ROOT, for those who wrote it.
@@ -193,106 +195,37 @@ TOLD are the first ones, those that TEXT has room for."
              (seq-filter #'stringp (car (agent-q-diff-change-authors change file))))
            (agent-q-diff-change-files change))))
 
-(defun agent-q-diff-told--counts (change in-files)
-  "Return a clause about how many hunks of CHANGE were kept, and so on.
-IN-FILES is as from `agent-q-diff-told--in-files'."
-  (agent-q-diff-message-counts
-   (cl-mapcar (lambda (mark where) (list :state mark :where where))
-              (agent-q-diff-module-marks (agent-q-diff-change-engine change)) in-files)))
-
-(defun agent-q-diff-told--in-files (change)
-  "Return for each hunk of CHANGE if the file on disk has it, a list.
-The values are t, nil, `unsaved' if the file has it, or a part of it, but the
-buffer, which is not saved, does not, and `unknown' if others have changed its
-lines in the file, or it is unsure where they are."
-  (cl-loop for file in (agent-q-diff-change-files change)
-           for index from 0
-           append (agent-q-diff-told--in-file change file index)))
-
-(defun agent-q-diff-told--in-file (change file index)
-  "Do what `agent-q-diff-told--in-files' does for FILE of CHANGE.
-INDEX is that of FILE."
-  (let* ((hunks (agent-q-diff-change-hunks-of change index))
-         (path (agent-q-diff-file-change-path file))
-         (is-file (and (not (agent-q-diff-file-change-is-lost file))
-                       (agent-q-diff-told--file-p path)))
-         (saved (and is-file (agent-q-diff-told--saved path)))
-         (on-disk (and saved
-                       (agent-q-diff-engine-call
-                        #'agent-q-diff-module-facts-in (agent-q-diff-change-engine change) index
-                        (agent-q-diff-pending-decoded saved path))))
-         (n-operations (- (length hunks) (length on-disk))))
-    (cl-loop for hunk in hunks
-             for nth from 0
-             for is-in = (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change hunk))
-             collect (cond
-                      ((agent-q-diff-change-operation-of change hunk) (and is-in t))
-                      ((not is-file) nil)
-                      ((null saved) (and is-in t))
-                      (t (pcase (nth (- nth n-operations) on-disk)
-                           ('nil nil)
-                           ('unknown 'unknown)
-                           (_ (if is-in t 'unsaved))))))))
-
-(defun agent-q-diff-told--file-p (path)
-  "Return non-nil if PATH is a regular file, and no link."
-  (and (file-regular-p path)
-       (not (file-symlink-p path))))
-
-(defun agent-q-diff-told--saved (path)
-  "Return the bytes of the file PATH if a buffer has unsaved edits of it, or nil."
-  (pcase (agent-q-diff-reviewed-unsaved path)
-    (`(,_ ,_ (,_ . ,saved) . ,_) saved)))
-
 ;;;; What the files still have of what was taken out
 
-(defvar agent-q-diff-told--on-disk (make-hash-table :test #'equal)
-  "Table from (ROOT . KEY), of rejections, to what the file then had of them.
-It is (STATE . DIGEST): STATE is as from `agent-q-diff-told--in-files', other
-than nil, and DIGEST that of the file.  KEY is as from `agent-q-diff-told--key'.")
+(defvar agent-q-diff-told--left (make-hash-table :test #'equal)
+  "Table from (ROOT . KEY), of rejections, to (FILE ID . WHERE).
+These are of hunks that were not gone everywhere when the review ended.  FILE
+is the `agent-q-diff-file-change', ID the engine's, nil for an operation, and
+KEY as from `agent-q-diff-told--key'.")
 
-(defvar agent-q-diff-told--digests (make-hash-table :test #'equal)
-  "Table from names of files to their digests, while a message is made.")
-
-(defun agent-q-diff-told--note-on-disk (change round in-files)
-  "Remember what the files have of what was taken out of CHANGE in ROUND.
-IN-FILES is as from `agent-q-diff-told--in-files'."
-  (let ((root (agent-q-diff-round-root round))
-        (agent-q-diff-told--digests (make-hash-table :test #'equal)))
-    (cl-loop for mark in (agent-q-diff-module-marks (agent-q-diff-change-engine change))
-             for is-in in in-files
-             for hunk from 0
-             for one = (and (eq mark 'rejected)
-                            (agent-q-diff-round-rejected-now change round hunk))
-             when one
-             do (let ((key (cons root (agent-q-diff-told--key one)))
-                      (path (agent-q-diff-rejected-path one)))
-                  (if is-in
-                      (puthash key (cons is-in (agent-q-diff-told--digest root path))
-                               agent-q-diff-told--on-disk)
-                    (remhash key agent-q-diff-told--on-disk))))))
-
-(defun agent-q-diff-told--digest (root path)
-  "Return a digest of the file PATH in the project at ROOT, or nil."
-  (let* ((name (agent-q-diff-file-named path root))
-         (known (gethash name agent-q-diff-told--digests 'none)))
-    (if (not (eq known 'none))
-        known
-      (puthash name
-               (and (agent-q-diff-told--file-p name)
-                    (secure-hash 'sha256 (agent-q-diff-file-bytes name)))
-               agent-q-diff-told--digests))))
+(defun agent-q-diff-told--note-left (change round hunks)
+  "Remember which rejected ones of HUNKS are somewhere all the same.
+HUNKS are as in the result of CHANGE, of ROUND."
+  (dolist (hunk hunks)
+    (when-let* ((index (and (eq 'rejected (plist-get hunk :state)) (plist-get hunk :index)))
+                (one (agent-q-diff-round-rejected-now change round index)))
+      (let ((key (cons (agent-q-diff-round-root round) (agent-q-diff-told--key one)))
+            (where (plist-get hunk :where)))
+        (if (null where)
+            (remhash key agent-q-diff-told--left)
+          (puthash key
+                   `(,(agent-q-diff-change-file-of change index)
+                     ,(and (null (plist-get hunk :operation))
+                           (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change index)))
+                     . ,where)
+                   agent-q-diff-told--left))))))
 
 (defun agent-q-diff-told--where (root one)
-  "Return what the file of ONE in the project at ROOT has of it still.
-ONE is an `agent-q-diff-rejected'.  If the file was saved since, it has nothing."
-  (pcase (gethash (cons root (agent-q-diff-told--key one)) agent-q-diff-told--on-disk)
-    (`(,state . ,digest)
-     (let ((path (agent-q-diff-rejected-path one)))
-       (and (or (equal digest (agent-q-diff-told--digest root path))
-                (and (eq state 'unsaved)
-                     (agent-q-diff-told--saved (agent-q-diff-file-named path root))))
-            state)))))
+  "Return where the change of ONE, in the project at ROOT, is now.
+ONE is an `agent-q-diff-rejected', and the value as in a result."
+  (pcase (gethash (cons root (agent-q-diff-told--key one)) agent-q-diff-told--left)
+    (`(,_ nil . ,where) where)
+    (`(,file ,id . ,_) (agent-q-diff-result-where file id))))
 
 (defun agent-q-diff-told--back (change round)
   "Return what earlier rounds rejected that is in files of CHANGE all the same.
@@ -311,8 +244,7 @@ TO are addresses, and IDS those of the comments in it.  What nobody is known to
 have written is for AGENTS; if only one message is for others, it is in that.
 COUNTS is a clause about the review, or nil; BACK is as from
 `agent-q-diff-told--back'."
-  (let* ((agent-q-diff-told--digests (make-hash-table :test #'equal))
-         (rejected (seq-remove
+  (let* ((rejected (seq-remove
                     (lambda (one)
                       (or (agent-q-diff-rejected-is-told one)
                           (member (agent-q-diff-told--key one) back)))
@@ -433,7 +365,7 @@ Something in it has changed since."
 (defun agent-q-diff-told-queue-decided (change)
   "Queue what is to be told of CHANGE, decided after its review has ended."
   (let ((round (agent-q-diff-round-of change)))
-    (agent-q-diff-told--note-on-disk change round (agent-q-diff-told--in-files change))
+    (agent-q-diff-told--note-left change round (agent-q-diff-result-hunks change))
     (agent-q-diff-told-queue-now (agent-q-diff-round-root round))))
 
 (defun agent-q-diff-told-queue-now (root)
