@@ -18,6 +18,7 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-message)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-guard)
@@ -728,7 +729,8 @@ the project at ROOT."
   (if-let ((comments (and (plist-get result :message)
                           (agent-q-diff-told-take-comments root))))
       (plist-put (copy-sequence result)
-                 :message (concat (plist-get result :message) "\n\n" comments))
+                 :message (agent-q-diff-message-of-result
+                           result (plist-get result :path) comments))
     result))
 
 (defun agent-q-diff-changes--start (root texts files since notes callback awaited-p)

@@ -37,7 +37,7 @@
             begin-written blank-hunks blobs candidates changed-lines changed-words
             check-pending-after codex-files codex-updated comment comments commit
             count-decided counts decision describe drawn edit-comment edit-outside
-            end-turns facts-in fail file-has-original files find-keys finish-round
+            end-turns fail file-has-original files find-keys finish-round
             finished-round first-hunks follow forget-rejected free groups hash
             header-lines hunk hunk-lines hunk-with-id is-coarse is-idle join
             join-decisions keep-staged keys let-pass line-counts live-lines
@@ -296,13 +296,14 @@ See `agent-q-diff-module-drawn'; the texts are decoded."
                   (agent-q-diff-engine-text old) (agent-q-diff-engine-text new)))
           (agent-q-diff-module-drawn review file from to)))
 
-(defun agent-q-diff-engine-report (review n-chars n-now path)
+(defun agent-q-diff-engine-report (review n-chars n-now path disk)
   "Return (COUNTS SIDE . HUNKS) for REVIEW; see `agent-q-diff-module-report'.
-N-CHARS and N-NOW are passed to that.  PATH is the target's, or nil."
-  (let ((report (agent-q-diff-module-report review n-chars n-now
-                                            (agent-q-diff-engine--lisp-p path))))
-    (pcase-dolist ((and entry `(,_ ,header . ,now)) (cddr report))
-      (setcar (cdr entry) (agent-q-diff-engine-text header))
+N-CHARS, N-NOW and DISK are passed to that.  PATH is the target's, or nil."
+  (let ((report (apply (if (stringp disk) #'agent-q-diff-engine-call #'funcall)
+                       #'agent-q-diff-module-report review n-chars n-now
+                       (list (agent-q-diff-engine--lisp-p path) disk))))
+    (pcase-dolist ((and entry `(,_ ,_ ,header . ,now)) (cddr report))
+      (setcar (cddr entry) (agent-q-diff-engine-text header))
       (when now
         (setcdr now (agent-q-diff-engine-text (cdr now)))))
     report))

@@ -386,7 +386,7 @@ tries again.  Answer these as well, but not endlessly."
 ;;;; Ending
 
 (defvar agent-q-diff-lifecycle-ending-functions nil
-  "Functions to call with a review that has ended, before its result is made.")
+  "Functions to call with a review that has ended, when its result is made.")
 
 (defun agent-q-diff-lifecycle-set-outcome (review outcome &optional err)
   "Set how REVIEW ended to OUTCOME, with the error ERR, unless it has ended before."
@@ -412,9 +412,9 @@ answered later."
   (unless (agent-q-diff-session-result review)
     (let ((agent-q-diff-call (agent-q-diff-session-call review)))
       (agent-q-diff-lifecycle--note-lost review)
+      (setf (agent-q-diff-session-result review) (agent-q-diff-result-of review))
       (with-demoted-errors "At the end of the review: %S"
         (run-hook-with-args 'agent-q-diff-lifecycle-ending-functions review))
-      (setf (agent-q-diff-session-result review) (agent-q-diff-result-of review))
       ;; It is kept if there is anything in it to show again.
       (when (and (not (eq 'error (plist-get (agent-q-diff-session-result review) :status)))
                  (agent-q-diff-change-keep (agent-q-diff-session-change review)))

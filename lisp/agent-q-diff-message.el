@@ -29,6 +29,185 @@
   "Return non-nil if the message is to be in the wording of Agent-Q's documents."
   (eq 'agent-q (agent-q-diff-call-contract agent-q-diff-call)))
 
+;;; Text that is data
+
+;; Names, descriptions and lines of files are others' words.  In a sentence of
+;; ours they must not read like one, and their lines must not end a quotation.
+
+(defconst agent-q-diff-message--tag (rx "<" (group (* space) (? "/") (* (any "-_ a-z"))
+                                                   (or "system" "reminder")))
+  "Regexp of a tag with which programs tell agents what they say themselves.")
+
+(defun agent-q-diff-message--visible (text)
+  "Return TEXT, of one line, with the numbers of its characters that mislead.
+Tabs stay, and so do all letters, whatever they look like."
+  (let ((text (agent-q-diff-base-clean (substring-no-properties text)))
+        (agent-q-diff-visible-suspects-function #'always)
+        (case-fold-search t))
+    (replace-regexp-in-string
+     agent-q-diff-message--tag "<U+003C>\\1"
+     (substring-no-properties (agent-q-diff-visible text most-positive-fixnum '(?\t))))))
+
+(defun agent-q-diff-message-name (name &optional is-agent)
+  "Return NAME, of a file or a tool, as it may stand in a sentence.
+It is quoted unless it is one word, or, if IS-AGENT is non-nil, at most three
+short ones, like \"Claude Code\"."
+  (let ((shown (replace-regexp-in-string
+                agent-q-diff-message--tag "<U+003C>\\1"
+                (substring-no-properties (agent-q-diff-visible (substring-no-properties name))))))
+    (if (string-match-p (if is-agent
+                            "\\`[[:alnum:]_.-]+\\(?: [[:alnum:]_.-]\\{1,12\\}\\)\\{0,2\\}\\'"
+                          "\\`[][[:alnum:]_+@=~/.<>#%(){}$!&^-]*[^.!]\\'")
+                        shown)
+        shown
+      (format "\"%s\"" (replace-regexp-in-string "[\"\\]" "\\\\\\&" shown)))))
+
+;;; One text of bounded length
+
+(defvar agent-q-diff-message-max-length 8000
+  "Most characters of a message: of longer ones, agents show their model a part.")
+
+(defconst agent-q-diff-message--max-item 6000
+  "Most characters of one thing that the user says.")
+
+(defconst agent-q-diff-message--max-lines '(40 4)
+  "Most lines of a quotation, and where they are too long together.")
+
+(defconst agent-q-diff-message--max-width 300
+  "Most characters of a quoted line.")
+
+(defconst agent-q-diff-message--room-for-note 600
+  "Number of characters that are kept free for what is said to be missing.
+That takes up to 400; others may say as much again that more messages wait.")
+
+(defun agent-q-diff-message--cut (text max)
+  "Return TEXT, or its first MAX characters and how many more there are."
+  (if (<= (length text) max)
+      text
+    (format "%s… (%d more characters)" (substring text 0 max) (- (length text) max))))
+
+(defun agent-q-diff-message--lines (text &optional prefix)
+  "Return the lines of TEXT, of a file, safe to quote, each after PREFIX."
+  (and (not (string-empty-p text))
+       (mapcar (lambda (line)
+                 (concat (or prefix "    ")
+                         (agent-q-diff-message--cut (agent-q-diff-message--visible line)
+                                                    agent-q-diff-message--max-width)))
+               (split-string (string-remove-suffix "\n" text) "\n"))))
+
+(defun agent-q-diff-message--quotation (entry max)
+  "Return ENTRY, (LABEL . LINES), as text with at most MAX of its lines.
+LABEL is nil, or what is said of the lines."
+  (let ((more (- (length (cdr entry)) max)))
+    (mapconcat (lambda (line) (concat line "\n"))
+               (append (and (car entry) (list (car entry)))
+                       (seq-take (cdr entry) max)
+                       (and (< 0 more) (list (format "    … (%d more lines)" more))))
+               "")))
+
+(defun agent-q-diff-message--quoted (groups room)
+  "Return (TEXT . MISSING): GROUPS quoted in at most ROOM characters.
+GROUPS is a list of (HEADING ENTRY…), with entries as for
+`agent-q-diff-message--quotation'.  MISSING is the number of entries that have
+no room."
+  (let* ((n-entries (apply #'+ (mapcar (lambda (group) (length (cdr group))) groups)))
+         (fence (make-string (+ 3 (agent-q-diff-message--longest-ticks groups)) ?`))
+         (text "")
+         (n 0))
+    (dolist (max agent-q-diff-message--max-lines)
+      (when (< n n-entries)
+        (setq text "" n 0)
+        (catch 'full
+          (pcase-dolist (`(,heading . ,entries) groups)
+            (let ((before (format "\n\n%s\n%s\n" heading fence))
+                  (is-begun nil))
+              (dolist (entry entries)
+                (let ((added (concat (if is-begun "" before)
+                                     (agent-q-diff-message--quotation entry max))))
+                  (when (< room (+ (length text) (length added) (length fence)))
+                    (when is-begun (setq text (concat text fence)))
+                    (throw 'full nil))
+                  (setq text (concat text added) is-begun t)
+                  (cl-incf n)))
+              (when is-begun (setq text (concat text fence))))))))
+    (cons text (- n-entries n))))
+
+(defun agent-q-diff-message--longest-ticks (groups)
+  "Return how many backquotes are next to each other in GROUPS, beyond two."
+  (let ((longest 2))
+    (dolist (entry (mapcan (lambda (group) (copy-sequence (cdr group))) groups))
+      (dolist (line (cdr entry))
+        (let ((start 0))
+          (while (string-match "```+" line start)
+            (setq start (match-end 0)
+                  longest (max longest (- start (match-beginning 0))))))))
+    (- longest 2)))
+
+(defun agent-q-diff-message-compose (sections &optional groups how)
+  "Return one text of SECTIONS, and GROUPS of quotations after them.
+A section is a list of lines.  A line is a string, or (RANK KIND TEXT): lines of
+lower rank have room first, and how many of a KIND have none is said.  KIND is
+\(ONE . MANY), format strings.  HOW is a sentence on how the reader sees these, or
+a function that returns it for the first one, which may be nil.  GROUPS are as
+for `agent-q-diff-message--quoted'."
+  (let* ((lines (seq-filter #'consp (apply #'append sections)))
+         (fixed (+ (* 2 (length sections))
+                   (apply #'+ (mapcar (lambda (line) (if (stringp line) (1+ (length line)) 0))
+                                      (apply #'append sections)))))
+         (room (- agent-q-diff-message-max-length fixed agent-q-diff-message--room-for-note))
+         (shown (make-hash-table :test #'eq))
+         (missing nil))
+    (dolist (line (seq-sort-by #'car #'< lines))
+      (let ((text (agent-q-diff-message--cut (nth 2 line) agent-q-diff-message--max-item)))
+        (if (< (length text) room)
+            (progn (puthash line text shown)
+                   (cl-decf room (1+ (length text))))
+          (cl-incf (alist-get (nth 1 line) missing 0 nil #'equal)))))
+    (pcase-let ((`(,quoted . ,n) (agent-q-diff-message--quoted groups room)))
+      (when (< 0 n)
+        (push (cons '("the lines of %d change or comment" . "the lines of %d changes or comments") n)
+              missing))
+      (concat
+       (string-join
+        (delq nil
+              (mapcar (lambda (section)
+                        (let ((lines (delq nil (mapcar (lambda (line)
+                                                         (if (stringp line) line (gethash line shown)))
+                                                       section))))
+                          (and lines (string-join lines "\n"))))
+                      sections))
+        "\n\n")
+       (if missing
+           (concat "\n\n"
+                   (agent-q-diff-message--missing
+                    (nreverse missing)
+                    (if (functionp how)
+                        (funcall how (seq-find (lambda (line) (null (gethash line shown))) lines))
+                      how)))
+         "")
+       quoted))))
+
+(defun agent-q-diff-message--missing (missing how)
+  "Return a sentence on what is MISSING in a message, an alist of numbers by kind.
+HOW is as for `agent-q-diff-message-compose', but a string."
+  (format "A message has at most %d characters; not in this one: %s. %s"
+          agent-q-diff-message-max-length
+          (mapconcat (pcase-lambda (`((,one . ,many) . ,n)) (format (if (= 1 n) one many) n))
+                     missing ", ")
+          how))
+
+(defconst agent-q-diff-message--how-to-see
+  "Read the files to see what they hold; M-x agent-q-diff-list shows the user the rest."
+  "How what is missing in the message about a result is seen.")
+
+(defun agent-q-diff-message--said (text)
+  "Return TEXT, the user's words, as a line for `agent-q-diff-message-compose'."
+  (list 1 '("%d thing that the user says" . "%d things that the user says") text))
+
+(defun agent-q-diff-message--remark (text)
+  "Return TEXT, a line about hunks, as one for `agent-q-diff-message-compose'."
+  (list 2 '("%d remark on hunks" . "%d remarks on hunks") text))
+
 ;;; The facts, in words
 
 ;;;; How much is in the target
@@ -104,29 +283,22 @@ For Agent-Q it has the numbers that document 004 requires."
 ;;;; Which hunks
 
 (defun agent-q-diff-message-facts--numbers (hunks)
-  "Return the numbers of HUNKS, results of single hunks, as a string."
-  (let ((numbers (mapcar (lambda (hunk) (number-to-string (1+ (plist-get hunk :index))))
-                         hunks)))
+  "Return the numbers of HUNKS, results of single hunks, as a string.
+Of many, only how many more there are is said in the end."
+  (let* ((more (- (length hunks) 200))
+         (numbers (mapcar (lambda (hunk) (number-to-string (1+ (plist-get hunk :index))))
+                          (seq-take hunks 200)))
+         (numbers (if (< 0 more) (append numbers (list (format "%d more" more))) numbers)))
     (if (cdr numbers)
         (concat (string-join (butlast numbers) ", ") " and " (car (last numbers)))
       (car numbers))))
 
 (defun agent-q-diff-message-facts--part (format hunks)
   "Return FORMAT about HUNKS, or nil if there are none.
-FORMAT ends in \"hunk%s.\", which gets their numbers.  If the user has
-split hunks, their lines are shown instead, since the agent does not know
-their numbers."
-  (when hunks
-    (if (seq-some (lambda (hunk) (plist-get hunk :part)) hunks)
-        (concat (string-remove-suffix " hunk%s." format)
-                (mapconcat #'agent-q-diff-message-facts--part-lines hunks ""))
-      (format format (concat (if (cdr hunks) "s " " ")
-                             (agent-q-diff-message-facts--numbers hunks))))))
-
-(defun agent-q-diff-message-facts--part-lines (hunk)
-  "Return the number and the lines of HUNK, the result of a single hunk."
-  (format "\nhunk %d:\n%s" (1+ (plist-get hunk :index))
-          (string-trim-right (or (plist-get hunk :part) "") "\n")))
+FORMAT ends in \"hunk%s.\", which gets their numbers."
+  (and hunks
+       (format format (concat (if (cdr hunks) "s " " ")
+                              (agent-q-diff-message-facts--numbers hunks)))))
 
 (defun agent-q-diff-message-facts--undecided-p (hunk)
   "Return non-nil if HUNK, a hunk's result, is undecided and not in the file.
@@ -201,8 +373,7 @@ only the numbers."
    (when (agent-q-diff-message--for-agent-q-p)
      (list (agent-q-diff-message-facts--in-sentence result)))
    (agent-q-diff-message-facts--which result in out)
-   (remq nil (list (agent-q-diff-message-facts--saved-note result)))
-   (agent-q-diff-message-facts--live-lines result (append in out))))
+   (remq nil (list (agent-q-diff-message-facts--saved-note result)))))
 
 (defun agent-q-diff-message-facts--placement (result)
   "Return lines about hunks of RESULT that were not simply applied as stated.
@@ -219,10 +390,10 @@ must not be mistaken for one that the user applied."
                            when (plist-get hunk :was-in) collect hunk))))
      (cl-loop for hunk in hunks
               for line = (agent-q-diff-message-facts--fuzzy hunk place)
-              when line collect line)
+              when line collect (agent-q-diff-message--remark line))
      (cl-loop for hunk in hunks
               for line = (agent-q-diff-message-facts--ambiguous hunk)
-              when line collect line))))
+              when line collect (agent-q-diff-message--remark line)))))
 
 (defun agent-q-diff-message-facts--fuzzy (hunk place)
   "Return a line about HUNK if its context in PLACE differs, or nil."
@@ -258,94 +429,92 @@ Finding the lines of each takes a walk over the weave.")
 (defconst agent-q-diff-message-facts--max-live-lines 20
   "Number of present lines of a hunk that a message shows.")
 
-(defun agent-q-diff-message-facts--live-lines (result hunks)
-  "Return lines that show the present text in the places of HUNKS of RESULT.
-They are numbered as by the tools with which agents read files."
-  (let ((known (sort (seq-filter (lambda (hunk) (plist-get hunk :now)) hunks)
-                     (lambda (one other)
-                       (< (plist-get one :index) (plist-get other :index))))))
-    (when known
-      (append (list "The lines as they now are:")
-              (mapcan (apply-partially #'agent-q-diff-message-facts--numbered
-                                       (agent-q-diff-message-facts--place result))
-                      known)
-              (agent-q-diff-message-facts--not-shown hunks)))))
-
-(defun agent-q-diff-message-facts--not-shown (hunks)
-  "Return a line about those HUNKS whose lines are not shown, or nil."
-  (let ((n (- (length hunks) agent-q-diff-message-facts-max-live-hunks)))
-    (when (> n 0)
-      (list (format (ngettext "The lines of %d more hunk, from hunk %d on, are not shown."
-                              "The lines of %d more hunks, from hunk %d on, are not shown."
-                              n)
-                    n (1+ agent-q-diff-message-facts-max-live-hunks))))))
+(defun agent-q-diff-message-facts--live (result is-partial)
+  "Return the group of quotations of the present text in RESULT, in a list.
+Unless IS-PARTIAL is non-nil, it is only of hunks that a hook has changed.
+Lines are numbered as by the tools with which agents read files."
+  (when-let ((known (seq-filter (lambda (hunk)
+                                  (and (plist-get hunk :now)
+                                       (or is-partial (plist-get hunk :hooked))))
+                                (plist-get result :hunks))))
+    (let ((more (if is-partial
+                    (- (length (plist-get result :hunks))
+                       agent-q-diff-message-facts-max-live-hunks)
+                  0)))
+      `(("The lines as they now are:"
+         ,@(mapcar (apply-partially #'agent-q-diff-message-facts--numbered
+                                    (agent-q-diff-message-facts--place result))
+                   known)
+         ,@(and (< 0 more)
+                `((,(format (ngettext "The lines of %d more hunk, from hunk %d on, are not shown."
+                                      "The lines of %d more hunks, from hunk %d on, are not shown."
+                                      more)
+                            more (1+ agent-q-diff-message-facts-max-live-hunks))))))))))
 
 (defun agent-q-diff-message-facts--numbered (place hunk)
-  "Return lines that show the present text where HUNK belongs in PLACE."
+  "Return the quotation of the present text where HUNK belongs in PLACE."
   (pcase-let* ((`(,line . ,text) (plist-get hunk :now))
-               (lines (and (not (string-empty-p text))
-                           (split-string (string-remove-suffix "\n" text) "\n")))
+               (lines (agent-q-diff-message--lines (string-replace "\r\n" "\n" text) ""))
                (more (- (length lines) agent-q-diff-message-facts--max-live-lines)))
-    (append
-     (list (format "hunk %d, %s %s:%s" (1+ (plist-get hunk :index))
-                   (if (plist-get hunk :in-file) "in" "not in") place
-                   (if lines "" (format " no lines, before line %d" (1+ line)))))
-     (seq-map-indexed (lambda (text index)
-                        (format "%6d\t%s" (+ line index 1)
-                                (string-remove-suffix "\r" text)))
-                      (seq-take lines agent-q-diff-message-facts--max-live-lines))
-     (when (> more 0)
-       (list (format "       … %d more lines" more))))))
+    `(,(format "hunk %d, %s %s:%s" (1+ (plist-get hunk :index))
+               (if (plist-get hunk :in-file) "in" "not in") place
+               (if lines "" (format " no lines, before line %d" (1+ line))))
+      ,@(seq-map-indexed (lambda (text index) (format "%6d\t%s" (+ line index 1) text))
+                         (seq-take lines agent-q-diff-message-facts--max-live-lines))
+      ,@(and (< 0 more) (list (format "       … %d more lines" more))))))
 
 ;;;; What a hook changed, and what the user edited and said
 
 (defun agent-q-diff-message-facts--hooked (result)
   "Return lines about hunks of RESULT that a hook of the user's changed on saving."
-  (mapcan (lambda (hunk)
-            (pcase (plist-get hunk :hooked)
-              ('nil nil)
-              ('out (list (format "On saving, a hook of the user's took hunk %d out again."
-                                  (1+ (plist-get hunk :index)))))
-              (_ (cons (format "On saving, a hook of the user's changed lines of hunk %d."
-                               (1+ (plist-get hunk :index)))
-                       (and (plist-get hunk :now)
-                            (agent-q-diff-message-facts--numbered
-                             (agent-q-diff-message-facts--place result) hunk))))))
-          (plist-get result :hunks)))
+  (cl-loop for hunk in (plist-get result :hunks)
+           for words = (pcase (plist-get hunk :hooked)
+                         ('nil nil)
+                         ('out "On saving, a hook of the user's took hunk %d out again.")
+                         (_ "On saving, a hook of the user's changed lines of hunk %d."))
+           when words
+           collect (agent-q-diff-message--remark (format words (1+ (plist-get hunk :index))))))
 
 (defun agent-q-diff-message-facts--edited-p (result)
   "Return non-nil if the user edited a hunk of RESULT that is in the target."
   (seq-some (lambda (hunk) (and (plist-get hunk :in-file) (plist-get hunk :edited)))
             (plist-get result :hunks)))
 
-(defun agent-q-diff-message-facts--edited (result)
-  "Return lines with the user's version of those hunks of RESULT that were edited."
-  (mapcan (lambda (hunk)
-            (when-let ((diff (and (or (plist-get hunk :in-file)
-                                      (not (eq 'rejected (plist-get hunk :state))))
-                                  (plist-get hunk :edited))))
-              (list (format (if (plist-get hunk :in-file)
-                                "The user edited hunk %d; in %s it is:"
-                              "The user edited hunk %d:")
-                            (1+ (plist-get hunk :index))
-                            (agent-q-diff-message-facts--place result))
-                    (string-trim-right diff "\n"))))
-          (plist-get result :hunks)))
+(defun agent-q-diff-message-facts--parts (result)
+  "Return groups of quotations of hunks of RESULT that were split or edited."
+  (let ((quoted (lambda (label text) (cons label (agent-q-diff-message--lines text))))
+        (parts (seq-filter (lambda (hunk) (plist-get hunk :part)) (plist-get result :hunks))))
+    (append
+     (and parts
+          ;; The agent does not know their numbers.
+          (list (cons "The user has split hunks. These are their numbers and lines:"
+                      (mapcar (lambda (hunk)
+                                (funcall quoted (format "hunk %d:" (1+ (plist-get hunk :index)))
+                                         (plist-get hunk :part)))
+                              parts))))
+     (cl-loop for hunk in (plist-get result :hunks)
+              for is-in = (plist-get hunk :in-file)
+              when (and (plist-get hunk :edited)
+                        (or is-in (not (eq 'rejected (plist-get hunk :state)))))
+              collect (list (format (if is-in
+                                        "The user edited hunk %d; in %s it is:"
+                                      "The user edited hunk %d:")
+                                    (1+ (plist-get hunk :index))
+                                    (agent-q-diff-message-facts--place result))
+                            (funcall quoted nil (plist-get hunk :edited)))))))
 
-(defun agent-q-diff-message-facts-comments (result)
+(defun agent-q-diff-message-facts--comments (result)
   "Return lines with the user's comments on RESULT and on its hunks."
   (append
    (when-let ((comment (plist-get result :comment)))
-     (list (format "The user says: %s" comment)))
-   (mapcan (lambda (hunk)
-             (when-let ((comment (plist-get hunk :comment)))
-               (list (format "The user says of hunk %d%s: %s"
-                             (1+ (plist-get hunk :index))
-                             (if (eq 'rejected (plist-get hunk :state))
-                                 ", which is rejected"
-                               "")
-                             comment))))
-           (plist-get result :hunks))))
+     (list (agent-q-diff-message--said (format "The user says: %s" comment))))
+   (cl-loop for hunk in (plist-get result :hunks)
+            for comment = (plist-get hunk :comment)
+            when comment
+            collect (agent-q-diff-message--said
+                     (format "The user says of hunk %d%s: %s" (1+ (plist-get hunk :index))
+                             (if (eq 'rejected (plist-get hunk :state)) ", which is rejected" "")
+                             comment)))))
 
 (defun agent-q-diff-message-facts--by-rules (result)
   "Return a list with a line on what rules decided of RESULT, or nil."
@@ -370,29 +539,33 @@ agent-q-diff-recode-target in the diff, or C-x RET f in the file's buffer."
 ;;;; All details
 
 (defun agent-q-diff-message-facts--details (result)
-  "Return lines with facts about RESULT beyond the decision, or nil.
+  "Return (LINES . GROUPS), facts about RESULT beyond the decision.
 They say what is in the file, whatever the marks."
   (pcase-let* ((`(,in . ,out) (agent-q-diff-message-facts--in-and-out result))
                (is-accepted (equal (plist-get result :decision) "accepted"))
-               (lines (append
-                       (if (if is-accepted (null out) (null in))
-                           (remq nil (list (agent-q-diff-message-facts--saved-note result)))
-                         (agent-q-diff-message-facts--partial result in out))
-                       (agent-q-diff-message-facts--placement result)
-                       (agent-q-diff-message-facts--hooked result)
-                       (agent-q-diff-message-facts--edited result)
-                       (agent-q-diff-message-facts-comments result)
-                       (agent-q-diff-message-facts--by-rules result)
-                       (agent-q-diff-message-facts-contradiction result)
-                       (when (plist-get result :altered)
-                         (list "On saving, a hook of the user's changed other lines as well.")))))
-    (and lines (string-join lines "\n"))))
+               (is-partial (if is-accepted out in)))
+    (cons
+     (append
+      (if is-partial
+          (agent-q-diff-message-facts--partial result in out)
+        (remq nil (list (agent-q-diff-message-facts--saved-note result))))
+      (agent-q-diff-message-facts--comments result)
+      (agent-q-diff-message-facts--placement result)
+      (agent-q-diff-message-facts--hooked result)
+      (agent-q-diff-message-facts--by-rules result)
+      (agent-q-diff-message-facts-contradiction result)
+      (when (plist-get result :altered)
+        (list "On saving, a hook of the user's changed other lines as well.")))
+     (append
+      (agent-q-diff-message-facts--parts result)
+      (agent-q-diff-message-facts--live result is-partial)))))
 
 ;;; Several files
 
 (defun agent-q-diff-message-files--name (path result)
   "Return the name by which an agent knows PATH, a file of RESULT."
-  (string-remove-prefix (file-name-as-directory (plist-get result :path)) path))
+  (agent-q-diff-message-name
+   (string-remove-prefix (file-name-as-directory (plist-get result :path)) path)))
 
 (defun agent-q-diff-message-files-lines (file)
   "Return the hunks of FILE, a file's result, that change lines.
@@ -524,28 +697,40 @@ does for all, the remark is just WORD."
             (agent-q-diff-message-files--each result))))
 
 (defun agent-q-diff-message-files--each (result)
-  "Return what became of each file of RESULT, in words."
-  (mapconcat (lambda (file) (agent-q-diff-message-files--file file result))
-             (plist-get result :files) ", "))
+  "Return what became of each file of RESULT, in words.
+Of many, only how many more there are is said in the end."
+  (let ((room (/ agent-q-diff-message-max-length 2))
+        (files (plist-get result :files))
+        (each nil))
+    (while (and files (< 0 room))
+      (let ((words (agent-q-diff-message-files--file (pop files) result)))
+        (when (or (null each) (< 0 (cl-decf room (length words))))
+          (push words each))
+        (when (<= room 0)
+          (push (format (ngettext "and %d more file" "and %d more files" (1+ (length files)))
+                        (1+ (length files)))
+                each))))
+    (string-join (nreverse each) ", ")))
 
-(defun agent-q-diff-message-files-comments (result)
+(defun agent-q-diff-message-files--comments (result)
   "Return lines with the user's comments on RESULT and on the hunks of its files."
   (append
-   (agent-q-diff-message-facts-comments (list :comment (plist-get result :comment)))
-   (mapcan (lambda (file)
-             (let ((name (agent-q-diff-message-files--name
-                          (or (plist-get file :old-path) (plist-get file :path)) result)))
-               (append
-                (cl-loop for hunk in (plist-get file :hunks)
-                         when (and (plist-get hunk :operation) (plist-get hunk :comment))
-                         collect (format "The user says of %s: %s" name
-                                         (plist-get hunk :comment)))
-                (cl-loop for hunk in (agent-q-diff-message-files-lines file)
-                         when (plist-get hunk :comment)
-                         collect (format "The user says of hunk %d of %s: %s"
-                                         (1+ (plist-get hunk :index)) name
-                                         (plist-get hunk :comment))))))
-           (plist-get result :files))))
+   (agent-q-diff-message-facts--comments (list :comment (plist-get result :comment)))
+   (cl-loop
+    for file in (plist-get result :files)
+    for name = (agent-q-diff-message-files--name
+                (or (plist-get file :old-path) (plist-get file :path)) result)
+    append (cl-loop
+            for hunk in (append (seq-filter (lambda (hunk) (plist-get hunk :operation))
+                                            (plist-get file :hunks))
+                                (agent-q-diff-message-files-lines file))
+            when (plist-get hunk :comment)
+            collect (agent-q-diff-message--said
+                     (format "The user says of %s%s: %s"
+                             (if (plist-get hunk :operation)
+                                 ""
+                               (format "hunk %d of " (1+ (plist-get hunk :index))))
+                             name (plist-get hunk :comment)))))))
 
 (defun agent-q-diff-message-files--accepted (result)
   "Return the first sentence about RESULT, which was accepted."
@@ -594,25 +779,32 @@ does for all, the remark is just WORD."
             file)))
 
 (defun agent-q-diff-message-files--details (result)
-  "Return lines with facts about the files of RESULT beyond the sentence, or nil.
+  "Return (LINES . GROUPS), facts about the files of RESULT beyond the sentence.
 There are none for a file that does not exist because it was not created."
-  (let ((lines (append
-                (agent-q-diff-message-facts-comments
-                 (list :comment (plist-get result :comment)))
-                (agent-q-diff-message-facts--by-rules result)
-                (mapcan (lambda (file)
-                          (when-let ((details
-                                      (and (seq-some (lambda (hunk) (plist-get hunk :now))
-                                                     (plist-get file :hunks))
-                                           (< 0 (plist-get file :in-file))
-                                           (agent-q-diff-message-facts--details
-                                            (agent-q-diff-message-files--as-one
-                                             file result)))))
-                            (list (format "%s:" (agent-q-diff-message-files--name
-                                                 (plist-get file :path) result))
-                                  details)))
-                        (plist-get result :files)))))
-    (and lines (string-join lines "\n"))))
+  (let ((details
+         (cl-loop for file in (plist-get result :files)
+                  when (and (< 0 (plist-get file :in-file))
+                            (seq-some (lambda (hunk) (plist-get hunk :now))
+                                      (plist-get file :hunks)))
+                  collect (cons (agent-q-diff-message-files--name (plist-get file :path) result)
+                                (agent-q-diff-message-facts--details
+                                 (agent-q-diff-message-files--as-one file result))))))
+    (cons
+     (append
+      (agent-q-diff-message-facts--comments (list :comment (plist-get result :comment)))
+      (agent-q-diff-message-facts--by-rules result)
+      (cl-loop for (name . (lines . _)) in details
+               when lines
+               collect (list 2 '("the details of %d file" . "the details of %d files")
+                             (string-join
+                              (cons (format "%s:" name)
+                                    (mapcar (lambda (line) (if (stringp line) line (nth 2 line)))
+                                            lines))
+                              "\n"))))
+     (cl-loop for (name . (_ . groups)) in details
+              append (mapcar (pcase-lambda (`(,heading . ,entries))
+                               (cons (format "%s: %s" name heading) entries))
+                             groups)))))
 
 ;;; The messages
 
@@ -697,10 +889,12 @@ IS-REASONED is non-nil if the user gave a reason."
     (_ (unless is-reasoned
          (list agent-q-diff-message--stop)))))
 
-(defun agent-q-diff-message--plainly (result path)
-  "Return the message in plain sentences about RESULT, a decision, for PATH."
+(defun agent-q-diff-message--plainly (result path entries)
+  "Return the message in plain sentences about RESULT, a decision, for PATH.
+ENTRIES are as for `agent-q-diff-message-of-result'."
   (let ((is-accepted (equal "accepted" (plist-get result :decision))))
-    (string-join
+    (agent-q-diff-message--with-details
+     result
      (append
       (list (cond
              ((plist-get result :files)
@@ -710,16 +904,26 @@ IS-REASONED is non-nil if the user gave a reason."
              (is-accepted (agent-q-diff-message--accepted-plainly result path))
              (t (agent-q-diff-message--rejected-plainly result path))))
       (unless is-accepted
-        (agent-q-diff-message--stop-lines (agent-q-diff-message--reason-p result)))
-      (when-let ((details (agent-q-diff-message--details result)))
-        (list details)))
-     "\n\n")))
+        (agent-q-diff-message--stop-lines (agent-q-diff-message--reason-p result))))
+     entries)))
 
-(defun agent-q-diff-message--details (result)
-  "Return lines with facts about RESULT beyond its first sentence, or nil."
-  (if (plist-get result :files)
-      (agent-q-diff-message-files--details result)
-    (agent-q-diff-message-facts--details result)))
+(defun agent-q-diff-message--with-details (result paragraphs entries)
+  "Return the message of PARAGRAPHS, and the facts about RESULT beyond them.
+ENTRIES are as for `agent-q-diff-message-of-result'."
+  (pcase-let ((`(,lines . ,groups) (if (plist-get result :files)
+                                       (agent-q-diff-message-files--details result)
+                                     (agent-q-diff-message-facts--details result))))
+    (agent-q-diff-message--all (append (mapcar #'list paragraphs) (list lines))
+                               groups entries)))
+
+(defun agent-q-diff-message--all (sections groups entries)
+  "Return the message of SECTIONS and GROUPS, and of ENTRIES between these.
+They are as for `agent-q-diff-message-compose', and ENTRIES as for
+`agent-q-diff-message-of-round'."
+  (agent-q-diff-message-compose
+   (append sections (agent-q-diff-message--entry-sections entries))
+   (append groups (agent-q-diff-message--entry-groups entries))
+   (if entries #'agent-q-diff-message--how-to-read agent-q-diff-message--how-to-see)))
 
 ;;;; No decision
 
@@ -743,24 +947,25 @@ A refusal by the guard already begins with \"Error: \"."
     (format (if (eq (car err) 'agent-q-diff-not-applied)
                 "Error: the change could not be applied to %s: %s"
               "Error: there is no decision about %s: %s")
-            (if (and (stringp path) (agent-q-diff-visible-path-flaw path))
-                (agent-q-diff-visible path)
-              path)
+            (if (string-match-p "\\`[0-9]+ files\\'" path) path (agent-q-diff-message-name path))
             (agent-q-diff-error-text err)))))
 
-(defun agent-q-diff-message-of-remains (result)
-  "Return lines about what a review with RESULT left behind, or nil.
+(defun agent-q-diff-message-of-remains (result said &optional entries)
+  "Return SAID, a paragraph, and what a review with RESULT has left behind.
 It ended without a decision.  The agent must not assume that the file is
-unchanged, and the user's comments must not be lost."
-  (let ((lines (append
-                (when (plist-get result :total)
-                  (agent-q-diff-message--remaining-hunks result))
-                (agent-q-diff-message-facts-comments
-                 ;; The lines about files include the comments on their hunks.
-                 (if (plist-get result :files)
-                     (list :comment (plist-get result :comment))
-                   result)))))
-    (and lines (string-join lines "\n"))))
+unchanged, and the user's comments must not be lost.  ENTRIES are as for
+`agent-q-diff-message-of-result'."
+  (agent-q-diff-message--all
+   (list (list said)
+         (append
+          (when (plist-get result :total)
+            (agent-q-diff-message--remaining-hunks result))
+          (agent-q-diff-message-facts--comments
+           ;; The lines about files include the comments on their hunks.
+           (if (plist-get result :files)
+               (list :comment (plist-get result :comment))
+             result))))
+   nil entries))
 
 (defun agent-q-diff-message--remaining-hunks (result)
   "Return lines about the hunks that are in the target after an undecided review.
@@ -795,20 +1000,22 @@ cancelled would assume that the file is unchanged."
 
 ;;;; The message
 
-(defun agent-q-diff-message-of-result (result path)
+(defun agent-q-diff-message-of-result (result path &optional entries)
   "Return the message to the agent about RESULT of its proposal for PATH.
-RESULT is a plist as for `agent-q-diff-review'."
+RESULT is a plist as for `agent-q-diff-review'.  ENTRIES, as for
+`agent-q-diff-message-of-round', are what else the user says."
   (cond
    ((not (memq (plist-get result :status) '(accepted partial rejected)))
-    (let ((remains (agent-q-diff-message-of-remains result)))
-      (concat (agent-q-diff-message-of-error
-               path (list (plist-get result :error) (plist-get result :reason)))
-              (and remains (concat "\n\n" remains)))))
+    (agent-q-diff-message-of-remains
+     result
+     (agent-q-diff-message-of-error
+      path (list (plist-get result :error) (plist-get result :reason)))
+     entries))
    ((agent-q-diff-message--for-agent-q-p)
-    (let ((details (agent-q-diff-message--details result)))
-      (concat (agent-q-diff-message--of-decision (plist-get result :decision) path)
-              (and details (concat "\n\n" details)))))
-   (t (agent-q-diff-message--plainly result path))))
+    (agent-q-diff-message--with-details
+     result (list (agent-q-diff-message--of-decision (plist-get result :decision) path))
+     entries))
+   (t (agent-q-diff-message--plainly result (agent-q-diff-message-name path) entries))))
 
 (defun agent-q-diff-message-of-denial (path reason &optional is-policy)
   "Return the message that a change of PATH was denied without a review.
@@ -821,7 +1028,8 @@ it is a sentence about the user's settings."
      (append (list (format "✗ Rejected: %s None of it is in the file."
                            (if is-policy
                                reason
-                             (format "the user declined the change to %s." path))))
+                             (format "the user declined the change to %s."
+                                     (agent-q-diff-message-name path)))))
              (agent-q-diff-message--stop-lines (and reason (not is-policy)))
              (and reason (not is-policy) (list (format "Reason: %s" reason))))
      "\n\n")))
@@ -840,26 +1048,154 @@ OUTCOME is a plist: :by is who denied it, :reason why."
 (defun agent-q-diff-message-of-unreviewed (paths tool differing)
   "Return the message that TOOL has edited PATHS, and nobody has reviewed that yet.
 DIFFERING are those that are not as TOOL was to leave them."
-  (concat (format "The edit of %s was made, and is not reviewed yet: the user reviews it after \
+  (cl-flet ((names (paths) (mapconcat #'agent-q-diff-message-name paths ", ")))
+    (concat (format "The edit of %s was made, and is not reviewed yet: the user reviews it after \
 your turn, and may take parts of it out then."
-                  (string-join paths ", "))
-          (and differing
-               (format "\n%s not as %s was to leave %s; read %s before you go on."
-                       (concat (string-join differing ", ") (if (cdr differing) " are" " is"))
-                       tool
-                       (if (cdr differing) "them" "it")
-                       (if (cdr differing) "these files" "the file")))))
+                    (names paths))
+            (and differing
+                 (format "\n%s not as %s was to leave %s; read %s before you go on."
+                         (concat (names differing) (if (cdr differing) " are" " is"))
+                         tool
+                         (if (cdr differing) "them" "it")
+                         (if (cdr differing) "these files" "the file"))))))
 
 (defun agent-q-diff-message-of-undecided (result err function)
   "Return the message about ERR, and what a review left behind.
 FUNCTION returns the message for an error.  RESULT is that of a review that
 ended undecided, which says more than ERR, or nil if there was none."
-  (let ((remains (and result (agent-q-diff-message-of-remains result))))
-    (concat (funcall function
-                     (if result
-                         (list (plist-get result :error) (plist-get result :reason))
-                       err))
-            (and remains (concat "\n\n" remains)))))
+  (if result
+      (agent-q-diff-message-of-remains
+       result (funcall function (list (plist-get result :error) (plist-get result :reason))))
+    (funcall function err)))
+
+(defun agent-q-diff-message-of-not-run (result what tool)
+  "Return the message that TOOL was not run, since nothing is decided on WHAT.
+No file has what the user had accepted by then.  RESULT is that of the review."
+  (agent-q-diff-message--all
+   (list (list (agent-q-diff-message-of-error
+                what (list (plist-get result :error) (plist-get result :reason))))
+         (cons (format "%s was not run, and none of it is in %s." tool
+                       (if (plist-get result :files) "the files" "the file"))
+               (if (plist-get result :files)
+                   (agent-q-diff-message-files--comments result)
+                 (agent-q-diff-message-facts--comments result))))
+   nil nil))
+
+;;; A review of what was written already
+
+(defun agent-q-diff-message-counts (hunks)
+  "Return a clause on how many of HUNKS were kept, and so on.
+They are results of single hunks, written before their review."
+  (cl-flet ((clause (mark wheres one many)
+              (let ((n (seq-count (lambda (hunk)
+                                    (and (eq mark (plist-get hunk :state))
+                                         (or (eq t wheres)
+                                             (memq (plist-get hunk :where) wheres))))
+                                  hunks)))
+                (and (< 0 n) (list (format (ngettext one many n) n))))))
+    (string-join
+     (append (clause 'applied t "%d hunk kept" "%d hunks kept")
+             (clause 'rejected '(nil buffer changed) "%d hunk undone" "%d hunks undone")
+             (clause 'rejected '(unsaved) "%d hunk undone (in Emacs only, not saved yet)"
+                     "%d hunks undone (in Emacs only, not saved yet)")
+             (clause 'rejected '(unknown)
+                     "%d hunk undone (in Emacs only; what the file has of it is not known)"
+                     "%d hunks undone (in Emacs only; what the files have of them is not known)")
+             (clause 'rejected '(file) "%d hunk undone (but in the files again)"
+                     "%d hunks undone (but in the files again)")
+             (clause nil '(file unsaved unknown changed) "%d hunk undecided (still in the files)"
+                     "%d hunks undecided (still in the files)")
+             (clause nil '(nil buffer) "%d hunk undecided (not in the files any more)"
+                     "%d hunks undecided (not in the files any more)"))
+     ", ")))
+
+(defconst agent-q-diff-message--round-sections
+  '((rejected
+     "The user rejected these changes, and they were undone in the files. \
+Do not make them again unless the user asks for it:"
+     "The changes that were rejected:" ("%d rejection" . "%d rejections"))
+    (comment
+     "The user's comments; do what they say:"
+     "The lines that the comments are on:" ("%d comment" . "%d comments"))
+    (question
+     "The user's questions; answer them, and change nothing for them:"
+     "The lines that the questions are on:" ("%d question" . "%d questions")))
+  "What is said of entries of each kind: (KIND HEADING HEADING-OF-LINES COUNTED).")
+
+(defconst agent-q-diff-message--how-to-answer
+  "When you have handled a comment or a question, call the tool resolve_comment with its id and your \
+answer; if you have no such tool, answer in your reply."
+  "What agents are told about comments.")
+
+(defun agent-q-diff-message--how-to-read (line)
+  "Return a sentence for agents about what a message lacks, from LINE on."
+  (format "Call the tool review_comments with a path%s to read what the user says about that file; \
+the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff-taken-out."
+          (if-let ((from (nth 3 line))) (format ", and with from %d if it is this file," from) "")))
+
+(defun agent-q-diff-message--entry-place (entry)
+  "Return words for the lines of ENTRY, as for `agent-q-diff-message-of-round'."
+  (concat (if-let ((id (plist-get entry :id))) (format "[%d] " id) "")
+          (if-let ((path (plist-get entry :path))) (agent-q-diff-message-name path) "all of it")
+          (if-let ((lines (plist-get entry :lines-words))) (concat ", " lines) "")))
+
+(defun agent-q-diff-message--entry-line (entry counted)
+  "Return ENTRY as a line for `agent-q-diff-message-compose', of the kind COUNTED."
+  (let* ((said (plist-get entry :said))
+         (is-rejected (eq 'rejected (plist-get entry :kind))))
+    (list (if said 1 2) counted
+          (concat "- " (agent-q-diff-message--entry-place entry)
+                  (pcase-exhaustive (plist-get entry :where)
+                    ((or 'nil 'buffer 'changed) "")
+                    ('unsaved
+                     " (only in Emacs so far: the file still has the change, since it is not saved yet)")
+                    ('unknown
+                     " (only in Emacs so far; what the file has of the change is not known)")
+                    ('file " (but the file has it again now)"))
+                  (if said
+                      (concat (if is-rejected ". The user says: " ": ")
+                              (string-replace "\n" "\n  " said))
+                    ""))
+          (plist-get entry :line))))
+
+(defun agent-q-diff-message--of-kind (entries kind)
+  "Return those of ENTRIES that are of KIND."
+  (seq-filter (lambda (entry) (eq kind (plist-get entry :kind))) entries))
+
+(defun agent-q-diff-message--entry-sections (entries)
+  "Return sections about ENTRIES for `agent-q-diff-message-compose'."
+  (append
+   (cl-loop for (kind heading _ counted) in agent-q-diff-message--round-sections
+            for those = (agent-q-diff-message--of-kind entries kind)
+            when those
+            append (list (list heading)
+                         (mapcar (lambda (entry)
+                                   (agent-q-diff-message--entry-line entry counted))
+                                 those)))
+   (and (seq-some (lambda (entry) (plist-get entry :id)) entries)
+        (list (list agent-q-diff-message--how-to-answer)))))
+
+(defun agent-q-diff-message--entry-groups (entries)
+  "Return groups of quotations of the lines of ENTRIES."
+  (cl-loop for (kind _ heading) in agent-q-diff-message--round-sections
+           for quoted = (seq-filter (lambda (entry) (plist-get entry :quoted))
+                                    (agent-q-diff-message--of-kind entries kind))
+           when quoted
+           collect (cons heading
+                         (mapcar (lambda (entry)
+                                   (cons (concat (agent-q-diff-message--entry-place entry) ":")
+                                         (agent-q-diff-message--lines
+                                          (plist-get entry :quoted)
+                                          (if (eq kind 'rejected) "    " "    > "))))
+                                 quoted))))
+
+(defun agent-q-diff-message-of-round (first entries)
+  "Return the message of ENTRIES after FIRST, a sentence.
+An entry is a plist: :kind is `rejected', `comment' or `question', :path the
+file or nil for all of them, :line its line, from 1, :lines-words words for its
+lines or nil, :id the number of a comment, :said what the user says or nil,
+:where as in a result, and :quoted its lines or nil."
+  (agent-q-diff-message--all (list (list first)) nil entries))
 
 (provide 'agent-q-diff-message)
 ;;; agent-q-diff-message.el ends here

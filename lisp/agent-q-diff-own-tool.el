@@ -585,8 +585,8 @@ ANSWER is as for `agent-q-diff-own-tool-decide'."
      ((not is-decided)
       (agent-q-diff-own-tool--watch edit)
       (funcall answer
-               (agent-q-diff-own-tool--undecided (agent-q-diff-own-tool--tool edit)
-                                                 (agent-q-diff-own-tool--what edit) result)
+               (agent-q-diff-message-of-not-run result (agent-q-diff-own-tool--what edit)
+                                                (agent-q-diff-own-tool--tool edit))
                t agent-q-diff-own-tool--denied))
      ((seq-every-p #'agent-q-diff-own-tool--stays-p files)
       (funcall answer (agent-q-diff-own-tool--message edit result 'saved)
@@ -610,20 +610,6 @@ ANSWER is as for `agent-q-diff-own-tool-decide'."
       (setf (agent-q-diff-own-tool-edit-result edit) result)
       (agent-q-diff-own-tool--remember edit)
       (funcall answer "" nil (agent-q-diff-own-tool--verdict edit))))))
-
-(defun agent-q-diff-own-tool--undecided (tool what result)
-  "Return the message about RESULT, of a review of texts that ended undecided.
-TOOL is the agent's, and WHAT names what was reviewed.  Since TOOL is not run,
-no file has what the user had accepted by then."
-  (string-join
-   (cons (format "%s\n\n%s was not run, and none of it is in %s."
-                 (agent-q-diff-message-of-error
-                  what (list (plist-get result :error) (plist-get result :reason)))
-                 tool (if (plist-get result :files) "the files" "the file"))
-         (if (plist-get result :files)
-             (agent-q-diff-message-files-comments result)
-           (agent-q-diff-message-facts-comments result)))
-   "\n"))
 
 (defun agent-q-diff-own-tool--note-decision (file result)
   "Record in FILE the decision on it; RESULT is the file's result."

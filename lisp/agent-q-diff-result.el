@@ -75,20 +75,20 @@ Return nil if it was decided."
 
 (defun agent-q-diff-result--status (review decision counts)
   "Return the status of REVIEW, a symbol, with DECISION and COUNTS.
-DECISION is a string or nil; COUNTS is as from
-`agent-q-diff-module-counts', or nil.  What was written already is in the file
-also if it is pending, so then the marks count."
+DECISION is a string or nil; COUNTS is as for `agent-q-diff-result--head'.  What
+was written already is in the file also if it is pending, so then the marks
+count."
   (pcase (agent-q-diff-session-outcome review)
     ((or 'not-applied 'lost) 'stale)
-    ('decided (pcase-let ((`(,total ,applied ,_ ,in-file) counts))
-                (cond
-                 ((equal decision "rejected") 'rejected)
-                 ((= total
-                     (if (agent-q-diff-change-written (agent-q-diff-session-change review))
-                         applied
-                       in-file))
-                  'accepted)
-                 (t 'partial))))
+    ('decided (cond
+               ((equal decision "rejected") 'rejected)
+               ((= (plist-get counts :total)
+                   (plist-get counts (if (agent-q-diff-change-written
+                                          (agent-q-diff-session-change review))
+                                         :applied
+                                       :in-file)))
+                'accepted)
+               (t 'partial)))
     (_ 'cancelled)))
 
 (defun agent-q-diff-result-of (review)
@@ -115,68 +115,63 @@ cannot be read any more, what was in it last."
          (buffer-live-p buffer)
          (buffer-local-value 'agent-q-diff-buffer-decision buffer))))
 
-(defun agent-q-diff-result--head (review counts in-file)
+(defun agent-q-diff-result--head (review counts)
   "Return the properties of the result of REVIEW that are about all of it.
-COUNTS are as from `agent-q-diff-module-counts'; IN-FILE of its hunks are in
-their files."
-  (pcase-let ((`(,total ,applied ,rejected ,_) counts)
-              (decision (agent-q-diff-result--decision review)))
-    (list :status (agent-q-diff-result--status review decision counts)
-          :decision decision
-          :path (or (and (agent-q-diff-change-is-compound (agent-q-diff-session-change review))
-                         (agent-q-diff-session-root review))
-                    (agent-q-diff-session-path review))
-          :error (nth 0 (agent-q-diff-result-why review))
-          :reason (nth 1 (agent-q-diff-result-why review))
-          :comment (agent-q-diff-session-comment review)
-          :total total :applied applied :rejected rejected
-          :pending (- total applied rejected) :in-file in-file)))
+COUNTS is a plist with the numbers of its hunks."
+  (let ((decision (agent-q-diff-result--decision review)))
+    (append
+     (list :status (agent-q-diff-result--status review decision counts)
+           :decision decision
+           :path (or (and (agent-q-diff-change-is-compound (agent-q-diff-session-change review))
+                          (agent-q-diff-session-root review))
+                     (agent-q-diff-session-path review))
+           :error (nth 0 (agent-q-diff-result-why review))
+           :reason (nth 1 (agent-q-diff-result-why review))
+           :comment (agent-q-diff-session-comment review))
+     (cl-loop for key in '(:total :applied :rejected :pending :in-file)
+              append (list key (plist-get counts key))))))
 
 (defun agent-q-diff-result--of-one (review)
   "Do what `agent-q-diff-result--of-begun' does for REVIEW, of one file's text."
-  (pcase-let* ((change (agent-q-diff-session-change review))
-               (file (agent-q-diff-session-file review))
-               (target (agent-q-diff-file-change-target file))
-               (`(,counts ,side . ,hunks) (agent-q-diff-result--report file))
-               (is-lost (or (eq 'lost (agent-q-diff-session-outcome review))
-                            (and (agent-q-diff-change-written change)
-                                 (agent-q-diff-file-change-is-lost file))))
-               (in-target (nth 3 counts))
-               (results (agent-q-diff-result--hunk-results change hunks is-lost))
-               (in-file (cond
-                         (is-lost 0)
-                         ((agent-q-diff-file-change-hooked file)
-                          (seq-count (lambda (hunk) (plist-get hunk :in-file)) results))
-                         (t in-target))))
+  (let* ((change (agent-q-diff-session-change review))
+         (target (agent-q-diff-file-change-target (agent-q-diff-session-file review)))
+         (file (agent-q-diff-result--of-file
+                change 0 (or (eq 'lost (agent-q-diff-session-outcome review))
+                             (and (agent-q-diff-change-written change)
+                                  (agent-q-diff-file-change-is-lost
+                                   (agent-q-diff-session-file review)))))))
     (append
-     (agent-q-diff-result--head review (append (seq-take counts 3) (list in-file)) in-file)
-     (list :altered (agent-q-diff-file-change-is-altered file)
-           :contradiction (agent-q-diff-result--contradiction file in-file)
-           :detached (agent-q-diff-target-is-detached target)
+     (agent-q-diff-result--head review file)
+     (list :detached (agent-q-diff-target-is-detached target)
            :untouched (and (agent-q-diff-target-disk target)
                            (equal (agent-q-diff-target-disk target)
-                                  (agent-q-diff-result--disk target)))
-           :overwritten (and is-lost (< 0 in-target)
-                             (not (agent-q-diff-target-lost target)))
-           :hunks results)
-     (agent-q-diff-result--content file side (< 0 in-file)))))
+                                  (agent-q-diff-result--disk target))))
+     ;; What the head says holds; names of files are for several.
+     (cl-loop for (key value) on file by #'cddr
+              unless (memq key '(:old-path :new-path :kind :fate)) nconc (list key value)))))
 
 (defun agent-q-diff-result--of-several (review)
   "Do what `agent-q-diff-result--of-begun' does for REVIEW, of several files."
   (let* ((change (agent-q-diff-session-change review))
-         (files (cl-loop for index below (length (agent-q-diff-change-files change))
-                         collect (agent-q-diff-result--of-file change index)))
-         (in-file (cl-loop for file in files sum (plist-get file :in-file)))
-         (counts (append (seq-take (agent-q-diff-module-counts
-                                    (agent-q-diff-change-engine change))
-                                   3)
-                         (list in-file))))
-    (append (agent-q-diff-result--head review counts in-file)
+         (files (cl-loop for file in (agent-q-diff-change-files change)
+                         for index from 0
+                         collect (agent-q-diff-result--of-file
+                                  change index (agent-q-diff-file-change-is-lost file))))
+         (hunks (mapcan (lambda (file) (copy-sequence (plist-get file :hunks))) files)))
+    (append (agent-q-diff-result--head review (agent-q-diff-result--counts hunks))
             (list :detached (agent-q-diff-change-is-detached change)
                   :saved (not (seq-some #'agent-q-diff-result-unsaved-p files))
                   :files files
-                  :hunks (mapcan (lambda (file) (copy-sequence (plist-get file :hunks)))
-                                 files)))))
+                  :hunks hunks))))
+
+(defun agent-q-diff-result--counts (hunks)
+  "Return a plist with the numbers of HUNKS, results of single hunks."
+  (cl-flet ((n (predicate) (seq-count predicate hunks)))
+    (list :total (length hunks)
+          :applied (n (lambda (hunk) (eq 'applied (plist-get hunk :state))))
+          :rejected (n (lambda (hunk) (eq 'rejected (plist-get hunk :state))))
+          :pending (n (lambda (hunk) (null (plist-get hunk :state))))
+          :in-file (n (lambda (hunk) (plist-get hunk :in-file))))))
 
 (defun agent-q-diff-result-unsaved-p (file)
   "Return non-nil if hunks of FILE, a file's result, are in its buffer only."
@@ -184,38 +179,98 @@ their files."
        (plist-member file :saved)
        (not (plist-get file :saved))))
 
-(defun agent-q-diff-result--of-file (change index)
-  "Return the result for file INDEX of CHANGE; see `agent-q-diff-review-change'."
+(defun agent-q-diff-result--of-file (change index is-lost)
+  "Return the result for file INDEX of CHANGE; see `agent-q-diff-review-change'.
+If IS-LOST is non-nil, the file is gone, so that no hunk is in it."
   (pcase-let* ((file (nth index (agent-q-diff-change-files change)))
                (target (agent-q-diff-file-change-target file))
-               (is-lost (agent-q-diff-file-change-is-lost file))
-               (`(,counts ,side . ,hunks)
-                (and (agent-q-diff-file-change-has-text file)
-                     (agent-q-diff-result--report file)))
-               (operations (agent-q-diff-result--operations change index))
-               (results (append operations
-                                (agent-q-diff-result--hunk-results change hunks is-lost)))
-               (with (lambda (key value)
-                       (seq-count (lambda (hunk) (eq value (plist-get hunk key))) results)))
-               (in-file (seq-count (lambda (hunk) (plist-get hunk :in-file)) results)))
+               (`(,in-target ,side . ,hunks)
+                (agent-q-diff-result--hunks change index is-lost
+                                            agent-q-diff-message-facts-max-live-hunks))
+               (counts (agent-q-diff-result--counts hunks))
+               (is-any-in (< 0 (plist-get counts :in-file))))
     (append
      (list :path (agent-q-diff-target-path target)
            :old-path (agent-q-diff-file-change-old-path file)
            :new-path (agent-q-diff-file-change-new-path file)
            :kind (agent-q-diff-operation-kind file)
-           :fate (agent-q-diff-result--fate file)
-           :total (length results)
-           :applied (funcall with :state 'applied)
-           :rejected (funcall with :state 'rejected)
-           :pending (funcall with :state nil)
-           :in-file in-file
-           :altered (agent-q-diff-file-change-is-altered file)
-           :contradiction (agent-q-diff-result--contradiction file in-file)
-           :overwritten (and is-lost (< 0 (or (nth 3 counts) 0))
-                             (not (agent-q-diff-target-lost target)))
-           :hunks results)
+           :fate (agent-q-diff-result--fate file))
+     counts
+     (list :altered (agent-q-diff-file-change-is-altered file)
+           :contradiction (and is-any-in
+                               (agent-q-diff-file-change-has-text file)
+                               (agent-q-diff-file-change-contradiction
+                                file (agent-q-diff-file-change-buffer file)))
+           :overwritten (and is-lost (< 0 in-target) (not (agent-q-diff-target-lost target)))
+           :hunks hunks)
      (and (agent-q-diff-file-change-has-text file)
-          (agent-q-diff-result--content file side (< 0 in-file))))))
+          (agent-q-diff-result--content file side is-any-in)))))
+
+;;;; The report on hunks and operations
+
+(defun agent-q-diff-result-hunks (change)
+  "Return what became of each hunk and operation of CHANGE, as in a result."
+  (cl-loop for file in (agent-q-diff-change-files change)
+           for index from 0
+           append (cddr (agent-q-diff-result--hunks
+                         change index (agent-q-diff-file-change-is-lost file) 0))))
+
+(defun agent-q-diff-result-where (file id)
+  "Return where the hunk with ID of FILE is, after the end of its review.
+The value is as in a result.  FILE is an `agent-q-diff-file-change'."
+  (if-let ((engine (or (agent-q-diff-file-change-engine file)
+                       (agent-q-diff-file-change-kept-engine file)))
+           (path (agent-q-diff-file-change-path file)))
+      (pcase (seq-find (lambda (entry) (= id (agent-q-diff-engine-hunk-id (car entry))))
+                       (cddr (agent-q-diff-engine-report
+                              engine 0 0 path (agent-q-diff-result-on-disk file))))
+        ('nil 'unknown)
+        (`(,_ ,where . ,_)
+         ;; Once it is saved, what the file has was put there since.
+         (if (and (eq where 'unsaved)
+                  (when-let ((buffer (find-buffer-visiting path)))
+                    (not (agent-q-diff-disk-unsaved-p buffer))))
+             'file
+           where)))
+    'unknown))
+
+(defun agent-q-diff-result--hunks (change index is-lost n-now)
+  "Return (IN-TARGET SIDE . HUNKS) for file INDEX of CHANGE.
+IN-TARGET is the number of hunks in its target, and SIDE as from
+`agent-q-diff-engine-report'.  HUNKS are plists for its operations and
+hunks, of the first N-NOW with their present lines.  IS-LOST is as for
+`agent-q-diff-result--of-file'."
+  (pcase-let* ((file (nth index (agent-q-diff-change-files change)))
+               (buffer (agent-q-diff-file-change-buffer file))
+               (`(,counts ,side . ,hunks)
+                (and (agent-q-diff-file-change-has-text file)
+                     (agent-q-diff-engine-report
+                      (agent-q-diff-file-change-engine file)
+                      (if (buffer-live-p buffer) (buffer-size buffer) 0)
+                      n-now (agent-q-diff-file-change-path file)
+                      (and (not is-lost) (agent-q-diff-result-on-disk file))))))
+    `(,(or (nth 3 counts) 0) ,side
+      ,@(agent-q-diff-result--operations change index)
+      ,@(agent-q-diff-result--hunk-results change hunks is-lost))))
+
+(defun agent-q-diff-result-on-disk (file)
+  "Return what FILE, an `agent-q-diff-file-change', has on disk.
+That is t if it has the text of its target, its text, nil if there is no
+such file, or `unreadable'."
+  (let* ((path (agent-q-diff-file-change-path file))
+         (buffer (agent-q-diff-file-change-buffer file)))
+    ;; The host of a remote file may be gone, and the caller needs a result.
+    (condition-case nil
+        (let ((buffer (if (buffer-live-p buffer) buffer (and path (find-buffer-visiting path)))))
+          (cond
+           ((or (null path) (agent-q-diff-file-change-is-detached file)) t)
+           ((not (and (file-regular-p path) (not (file-symlink-p path)))) nil)
+           ((if buffer
+                (agent-q-diff-disk-unsaved-p buffer)
+              (not (agent-q-diff-file-change-engine file)))
+            (car (agent-q-diff-coding-decode-bytes path (agent-q-diff-file-bytes path))))
+           (t t)))
+      ((error quit) 'unreadable))))
 
 (defun agent-q-diff-result--fate (file)
   "Return whether FILE was created, in words, if that is decided with its lines."
@@ -225,13 +280,6 @@ their files."
          (agent-q-diff-operation-fate
           creation (eq t (agent-q-diff-operation-presence file creation))))))
 
-(defun agent-q-diff-result--contradiction (file in-file)
-  "Return how the text of FILE, with IN-FILE hunks, contradicts its coding system.
-The value is a sentence without an end, or nil."
-  (and (< 0 in-file)
-       (agent-q-diff-file-change-has-text file)
-       (agent-q-diff-file-change-contradiction file (agent-q-diff-file-change-buffer file))))
-
 (defsubst agent-q-diff-result--given (key value)
   "Return a list of KEY and VALUE, or nil if VALUE is."
   (and value (list key value)))
@@ -239,8 +287,10 @@ The value is a sentence without an end, or nil."
 (defun agent-q-diff-result--operations (change index)
   "Return a plist for each operation on file INDEX of CHANGE, as for a hunk."
   (cl-loop with file = (nth index (agent-q-diff-change-files change))
-           for operation in (agent-q-diff-file-change-decided-operations file)
-           for number from (aref (agent-q-diff-change-first-hunks change) index)
+           with operations = (agent-q-diff-file-change-decided-operations file)
+           with first = (and operations (aref (agent-q-diff-change-first-hunks change) index))
+           for operation in operations
+           for number from (or first 0)
            for hunk = (agent-q-diff-change-hunk change number)
            for is-done = (agent-q-diff-operation-done-p
                           file operation (agent-q-diff-engine-hunk-fact hunk))
@@ -251,19 +301,12 @@ The value is a sentence without an end, or nil."
                           :header (agent-q-diff-operation-words operation)
                           :fate (agent-q-diff-operation-fate operation is-done)
                           :in-file (and is-done t)
+                          :where (and (agent-q-diff-engine-hunk-fact hunk) 'file)
                           :was-in (agent-q-diff-engine-hunk-was-in hunk)
                           :comment (agent-q-diff-change-comment change hunk)
                           :reason (alist-get number (agent-q-diff-change-failures change)))
                     (agent-q-diff-result--given
                      :decided-by (and (agent-q-diff-change-rule change hunk) 'policy)))))
-
-(defun agent-q-diff-result--report (file)
-  "Return (COUNTS SIDE . HUNKS) for FILE; see `agent-q-diff-engine-report'."
-  (let ((buffer (agent-q-diff-file-change-buffer file)))
-    (agent-q-diff-engine-report (agent-q-diff-file-change-engine file)
-                                (if (buffer-live-p buffer) (buffer-size buffer) 0)
-                                agent-q-diff-message-facts-max-live-hunks
-                                (agent-q-diff-file-change-path file))))
 
 (defun agent-q-diff-result--with-message (result)
   "Return RESULT with the message for the agent added."
@@ -319,7 +362,7 @@ large target, which would trigger a garbage collection."
 
 (defun agent-q-diff-result--hunk-results (change hunks is-lost)
   "Return a plist for each of HUNKS of CHANGE.
-HUNKS are as from `agent-q-diff-result--report'.  IS-LOST is non-nil if the
+HUNKS are as from `agent-q-diff-engine-report'.  IS-LOST is non-nil if the
 file is gone, so that none is in it."
   (cl-loop with is-cut = (< 0 (or (agent-q-diff-change-n-extra change) 0))
            with texts = (and hunks
@@ -332,7 +375,7 @@ file is gone, so that none is in it."
                               change
                               (agent-q-diff-engine-hunk-index (caar hunks))
                               (length hunks)))
-           for (hunk header . now) in hunks
+           for (hunk where header . now) in hunks
            for text = (pop texts)
            for hooked = (agent-q-diff-change-hooked change hunk)
            for is-hooked = (eq 'in hooked)
@@ -343,7 +386,8 @@ file is gone, so that none is in it."
                     (list :index (agent-q-diff-engine-hunk-index hunk)
                           :state (agent-q-diff-engine-hunk-mark hunk)
                           :header header
-                          :in-file (and is-in (not is-lost) (not is-lost-here)))
+                          :in-file (and is-in (not is-lost) (not is-lost-here))
+                          :where where)
                     (agent-q-diff-result--given :lost (or is-lost-here (and is-in is-lost)))
                     (agent-q-diff-result--given
                      :hooked (and (not is-lost) (if is-hooked t hooked)))

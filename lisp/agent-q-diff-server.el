@@ -889,14 +889,14 @@ If its review has put hunks into a file, the message says which."
                              (eq client (agent-q-diff-session-caller review)))
                            (agent-q-diff-open-reviews)))
          (change (and review (agent-q-diff-session-change review)))
-         (remains (and change
-                       (not (agent-q-diff-change-is-detached change))
-                       (< 0 (agent-q-diff-change-in-target change))
-                       ;; Closing the connection ends it.
-                       (cl-letf (((agent-q-diff-session-outcome review) 'abandoned))
-                         (agent-q-diff-message-of-remains (agent-q-diff-result-of review))))))
-    (concat "Error: there is no decision: Emacs has stopped serving"
-            (and remains (concat "\n\n" remains)))))
+         (said "Error: there is no decision: Emacs has stopped serving"))
+    (if (and change
+             (not (agent-q-diff-change-is-detached change))
+             (< 0 (agent-q-diff-change-in-target change)))
+        ;; Closing the connection ends it.
+        (cl-letf (((agent-q-diff-session-outcome review) 'abandoned))
+          (agent-q-diff-message-of-remains (agent-q-diff-result-of review) said))
+      said)))
 
 (defconst agent-q-diff-server--last-seconds 1
   "Seconds for which clients can read long answers when Emacs stops serving.")

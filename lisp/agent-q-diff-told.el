@@ -19,12 +19,14 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-message)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-annotations)
+(require 'agent-q-diff-result)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-reviewed)
 (require 'agent-q-diff-pending)
@@ -50,7 +52,9 @@ Note in REVIEW who will read it."
             (unless is-awaited
               (agent-q-diff-told--keep-comments review round)
               (setf (agent-q-diff-session-told review)
-                    (agent-q-diff-told--queue change round)))))
+                    (agent-q-diff-told--queue
+                     change round
+                     (plist-get (agent-q-diff-session-result review) :hunks))))))
       (error
        (setf (agent-q-diff-session-told review)
              (format "the agent is not told, since that failed: %s"
@@ -106,15 +110,14 @@ REVIEW."
 
 ;;;; The message
 
-(defun agent-q-diff-told--queue (change round)
-  "Queue the message about CHANGE of ROUND.
+(defun agent-q-diff-told--queue (change round hunks)
+  "Queue the message about CHANGE of ROUND, with HUNKS as in its result.
 Return words for who will read it, or nil if there is nothing to be told."
-  (let ((in-files (agent-q-diff-told--in-files change)))
-    (agent-q-diff-told--note-on-disk change round in-files)
-    (agent-q-diff-told--queue-texts (agent-q-diff-round-root round)
-                                    (agent-q-diff-change-agents change)
-                                    (agent-q-diff-told--counts change in-files)
-                                    (agent-q-diff-told--back change round))))
+  (agent-q-diff-told--note-left change round hunks)
+  (agent-q-diff-told--queue-texts (agent-q-diff-round-root round)
+                                  (agent-q-diff-change-agents change)
+                                  (agent-q-diff-message-counts hunks)
+                                  (agent-q-diff-told--back change round)))
 
 (defun agent-q-diff-told--queue-texts (root agents &optional counts back)
   "Queue what is to be told in the project at ROOT, for those who wrote it.
@@ -173,133 +176,54 @@ They are those of the project at ROOT."
                             (mapcar #'agent-q-diff-queued-id messages) nil))
 
 (defun agent-q-diff-told--joined (messages)
-  "Return the texts of MESSAGES, a list of `agent-q-diff-queued', as one."
-  (mapconcat #'agent-q-diff-queued-text messages "\n\n"))
+  "Return (TEXT . TOLD): what is told of MESSAGES, a list of `agent-q-diff-queued'.
+TOLD are the first ones, those that TEXT has room for."
+  (let ((text "")
+        (told nil))
+    (while (and messages
+                (or (null told)
+                    (< (+ (length text) (length (agent-q-diff-queued-text (car messages))))
+                       agent-q-diff-message-max-length)))
+      (setq text (concat text (if told "\n\n" "") (agent-q-diff-queued-text (car messages))))
+      (push (pop messages) told))
+    (cons (if messages
+              (format "%s\n\nNot all of it fits here (%d more): call review_comments again."
+                      text (length messages))
+            text)
+          (nreverse told))))
 
-(defun agent-q-diff-told--counts (change in-files)
-  "Return a clause about how many hunks of CHANGE were kept, and so on.
-IN-FILES is as from `agent-q-diff-told--in-files'."
-  (let ((marks (agent-q-diff-module-marks (agent-q-diff-change-engine change))))
-    (cl-flet ((clause (mark in-file one many)
-                (let ((n (cl-loop for this-mark in marks
-                                  for this-in-file in in-files
-                                  count (and (eq mark this-mark)
-                                             (memq this-in-file in-file)))))
-                  (and (< 0 n) (list (format (ngettext one many n) n))))))
-      (string-join
-       (append (clause 'applied '(t nil unsaved unknown) "%d hunk kept" "%d hunks kept")
-               (clause 'rejected '(nil) "%d hunk undone" "%d hunks undone")
-               (clause 'rejected '(unsaved) "%d hunk undone (in Emacs only, not saved yet)"
-                       "%d hunks undone (in Emacs only, not saved yet)")
-               (clause 'rejected '(unknown)
-                       "%d hunk undone (in Emacs only; what the file has of it is not known)"
-                       "%d hunks undone (in Emacs only; what the files have of them is not known)")
-               (clause 'rejected '(t) "%d hunk undone (but in the files again)"
-                       "%d hunks undone (but in the files again)")
-               (clause nil '(t unsaved unknown) "%d hunk undecided (still in the files)"
-                       "%d hunks undecided (still in the files)")
-               (clause nil '(nil) "%d hunk undecided (not in the files any more)"
-                       "%d hunks undecided (not in the files any more)"))
-       ", "))))
-
-(defun agent-q-diff-told--in-files (change)
-  "Return for each hunk of CHANGE if the file on disk has it, a list.
-The values are t, nil, `unsaved' if the file has it, or a part of it, but the
-buffer, which is not saved, does not, and `unknown' if others have changed its
-lines in the file, or it is unsure where they are."
-  (cl-loop for file in (agent-q-diff-change-files change)
-           for index from 0
-           append (agent-q-diff-told--in-file change file index)))
-
-(defun agent-q-diff-told--in-file (change file index)
-  "Do what `agent-q-diff-told--in-files' does for FILE of CHANGE.
-INDEX is that of FILE."
-  (let* ((hunks (agent-q-diff-change-hunks-of change index))
-         (path (agent-q-diff-file-change-path file))
-         (is-file (and (not (agent-q-diff-file-change-is-lost file))
-                       (agent-q-diff-told--file-p path)))
-         (saved (and is-file (agent-q-diff-told--saved path)))
-         (on-disk (and saved
-                       (agent-q-diff-engine-call
-                        #'agent-q-diff-module-facts-in (agent-q-diff-change-engine change) index
-                        (agent-q-diff-pending-decoded saved path))))
-         (n-operations (- (length hunks) (length on-disk))))
-    (cl-loop for hunk in hunks
-             for nth from 0
-             for is-in = (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change hunk))
-             collect (cond
-                      ((agent-q-diff-change-operation-of change hunk) (and is-in t))
-                      ((not is-file) nil)
-                      ((null saved) (and is-in t))
-                      (t (pcase (nth (- nth n-operations) on-disk)
-                           ('nil nil)
-                           ('unknown 'unknown)
-                           (_ (if is-in t 'unsaved))))))))
-
-(defun agent-q-diff-told--file-p (path)
-  "Return non-nil if PATH is a regular file, and no link."
-  (and (file-regular-p path)
-       (not (file-symlink-p path))))
-
-(defun agent-q-diff-told--saved (path)
-  "Return the bytes of the file PATH if a buffer has unsaved edits of it, or nil."
-  (pcase (agent-q-diff-reviewed-unsaved path)
-    (`(,_ ,_ (,_ . ,saved) . ,_) saved)))
 
 ;;;; What the files still have of what was taken out
 
-(defvar agent-q-diff-told--on-disk (make-hash-table :test #'equal)
-  "Table from (ROOT . KEY), of rejections, to what the file then had of them.
-It is (STATE . DIGEST): STATE is as from `agent-q-diff-told--in-files', other
-than nil, and DIGEST that of the file.  KEY is as from `agent-q-diff-told--key'.")
+(defvar agent-q-diff-told--left (make-hash-table :test #'equal)
+  "Table from (ROOT . KEY), of rejections, to (FILE ID . WHERE).
+These are of hunks that were not gone everywhere when the review ended.  FILE
+is the `agent-q-diff-file-change', ID the engine's, nil for an operation, and
+KEY as from `agent-q-diff-told--key'.")
 
-(defvar agent-q-diff-told--digests (make-hash-table :test #'equal)
-  "Table from names of files to their digests, while a message is made.")
+(defun agent-q-diff-told--note-left (change round hunks)
+  "Remember which rejected ones of HUNKS are somewhere all the same.
+HUNKS are as in the result of CHANGE, of ROUND."
+  (dolist (hunk hunks)
+    (when-let* ((index (and (eq 'rejected (plist-get hunk :state)) (plist-get hunk :index)))
+                (one (agent-q-diff-round-rejected-now change round index)))
+      (let ((key (cons (agent-q-diff-round-root round) (agent-q-diff-told--key one)))
+            (where (plist-get hunk :where)))
+        (if (null where)
+            (remhash key agent-q-diff-told--left)
+          (puthash key
+                   `(,(agent-q-diff-change-file-of change index)
+                     ,(and (null (plist-get hunk :operation))
+                           (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change index)))
+                     . ,where)
+                   agent-q-diff-told--left))))))
 
-(defun agent-q-diff-told--note-on-disk (change round in-files)
-  "Remember what the files have of what was taken out of CHANGE in ROUND.
-IN-FILES is as from `agent-q-diff-told--in-files'."
-  (let ((root (agent-q-diff-round-root round))
-        (agent-q-diff-told--digests (make-hash-table :test #'equal)))
-    (cl-loop for mark in (agent-q-diff-module-marks (agent-q-diff-change-engine change))
-             for is-in in in-files
-             for hunk from 0
-             for one = (and (eq mark 'rejected)
-                            (agent-q-diff-round-rejected-now change round hunk))
-             when one
-             do (let ((key (cons root (agent-q-diff-told--key one)))
-                      (path (agent-q-diff-rejected-path one)))
-                  (if is-in
-                      (puthash key (cons is-in (agent-q-diff-told--digest root path))
-                               agent-q-diff-told--on-disk)
-                    (remhash key agent-q-diff-told--on-disk))))))
-
-(defun agent-q-diff-told--digest (root path)
-  "Return a digest of the file PATH in the project at ROOT, or nil."
-  (let* ((name (agent-q-diff-file-named path root))
-         (known (gethash name agent-q-diff-told--digests 'none)))
-    (if (not (eq known 'none))
-        known
-      (puthash name
-               (and (agent-q-diff-told--file-p name)
-                    (secure-hash 'sha256 (agent-q-diff-file-bytes name)))
-               agent-q-diff-told--digests))))
-
-(defun agent-q-diff-told--on-disk-words (root one)
-  "Return words for what the file of ONE in the project at ROOT has of it still.
-ONE is an `agent-q-diff-rejected'.  If the file was saved since, there are none."
-  (pcase (gethash (cons root (agent-q-diff-told--key one)) agent-q-diff-told--on-disk)
-    (`(,state . ,digest)
-     (let ((path (agent-q-diff-rejected-path one)))
-       (if (or (equal digest (agent-q-diff-told--digest root path))
-               (and (eq state 'unsaved)
-                    (agent-q-diff-told--saved (agent-q-diff-file-named path root))))
-           (pcase-exhaustive state
-             ('unsaved " (only in Emacs so far: the file still has the change, since it is not saved yet)")
-             ('unknown " (only in Emacs so far; what the file has of the change is not known)")
-             ('t " (but the file has it again now)"))
-         "")))
-    (_ "")))
+(defun agent-q-diff-told--where (root one)
+  "Return where the change of ONE, in the project at ROOT, is now.
+ONE is an `agent-q-diff-rejected', and the value as in a result."
+  (pcase (gethash (cons root (agent-q-diff-told--key one)) agent-q-diff-told--left)
+    (`(,_ nil . ,where) where)
+    (`(,file ,id . ,_) (agent-q-diff-result-where file id))))
 
 (defun agent-q-diff-told--back (change round)
   "Return what earlier rounds rejected that is in files of CHANGE all the same.
@@ -312,42 +236,13 @@ again, or the user has changed their mind.  ROUND is that of CHANGE."
                             (agent-q-diff-round-rejection change hunk))
              when one collect (agent-q-diff-told--key one))))
 
-(defconst agent-q-diff-told--max-length 8000
-  "Most characters of a message in which many lines are quoted.")
-
-(defvar agent-q-diff-told--max-lines 40
-  "Most lines of a hunk, or of what is commented on, that agents are told.")
-
-(defconst agent-q-diff-told--max-width 300
-  "Most characters of a line that agents are told.")
-
-(defun agent-q-diff-told--quoted (text prefix)
-  "Return the lines of TEXT with PREFIX, those after the first ones only counted."
-  (let* ((lines (split-string (string-remove-suffix "\n" (agent-q-diff-round-plain text)) "\n"))
-         (more (- (length lines) agent-q-diff-told--max-lines)))
-    (mapconcat (lambda (line)
-                 (concat prefix
-                         (if (length< line agent-q-diff-told--max-width)
-                             line
-                           (concat (substring line 0 agent-q-diff-told--max-width) "…"))
-                         "\n"))
-               (append (seq-take lines agent-q-diff-told--max-lines)
-                       (and (< 0 more) (list (format "… (%d more lines)" more))))
-               "")))
-
-(defconst agent-q-diff-told--how-to-answer
-  "When you have handled a comment or a question, call the tool resolve_comment with its id and your \
-answer; if you have no such tool, answer in your reply."
-  "What agents are told about comments.")
-
 (defun agent-q-diff-told--texts (root agents counts back)
   "Return (TO TEXT . IDS) of each message about what waits in the project at ROOT.
 TO are addresses, and IDS those of the comments in it.  What nobody is known to
 have written is for AGENTS; if only one message is for others, it is in that.
 COUNTS is a clause about the review, or nil; BACK is as from
 `agent-q-diff-told--back'."
-  (let* ((agent-q-diff-told--digests (make-hash-table :test #'equal))
-         (rejected (seq-remove
+  (let* ((rejected (seq-remove
                     (lambda (one)
                       (or (agent-q-diff-rejected-is-told one)
                           (member (agent-q-diff-told--key one) back)))
@@ -365,13 +260,13 @@ COUNTS is a clause about the review, or nil; BACK is as from
                          (or (equal to its) (and is-one (null its))))))
               (open (seq-filter is-in open)))
          `(,(or to agents)
-           ,(agent-q-diff-told--shortened
-             (lambda ()
-               (string-join (agent-q-diff-told--paragraphs
-                             root counts
-                             (agent-q-diff-told--in-order (seq-filter is-in rejected))
-                             open)
-                            "\n\n")))
+           ,(agent-q-diff-message-of-round
+             (format (if counts
+                         "The user has reviewed in Emacs what was written into %s: %s."
+                       "This is what the user says in Emacs about %s.")
+                     (agent-q-diff-message-name root) counts)
+             (append (agent-q-diff-told--rejections root (seq-filter is-in rejected))
+                     (mapcar #'agent-q-diff-told--comment open)))
            . ,(mapcar #'agent-q-diff-comment-id open))))
      (if (and is-one known) known (append known (and (memq nil all) '(nil)))))))
 
@@ -384,120 +279,68 @@ ONE is an `agent-q-diff-rejected' or an `agent-q-diff-comment'."
                   (agent-q-diff-comment-to one)))
         #'string<))
 
-(defun agent-q-diff-told--paragraphs (root counts rejected open)
-  "Return the paragraphs of a message about the project at ROOT.
-It is about REJECTED and OPEN, lists of rejections and comments; COUNTS is as
-for `agent-q-diff-told--texts'."
-  (delq nil
-        (append
-         (list
-          (if counts
-              (format "The user has reviewed in Emacs what was written into %s: %s."
-                      (agent-q-diff-visible root) counts)
-            (format "This is what the user says in Emacs about %s."
-                    (agent-q-diff-visible root)))
-          (agent-q-diff-told--section
-           "The user rejected these changes, and they were undone in the files. \
-Do not make them again unless the user asks for it:"
-           rejected (apply-partially #'agent-q-diff-told--rejected-text root)))
-         (agent-q-diff-told--comment-sections open))))
-
 (defun agent-q-diff-told--key (one)
   "Return a key for ONE, an `agent-q-diff-rejected', that no other has."
   (cons (agent-q-diff-rejected-path one) (agent-q-diff-rejected-hunk one)))
 
-(defun agent-q-diff-told--shortened (function)
-  "Call FUNCTION for a text; if that is long, again, with few lines quoted."
-  (let ((text (funcall function)))
-    (if (length< text agent-q-diff-told--max-length)
-        text
-      (let ((agent-q-diff-told--max-lines 4))
-        (funcall function)))))
-
-(defun agent-q-diff-told--in-order (rejected)
-  "Return REJECTED, a list of `agent-q-diff-rejected', by path and line."
-  (sort rejected
-        (lambda (one other)
-          (let ((path (agent-q-diff-rejected-path one))
-                (other-path (agent-q-diff-rejected-path other)))
-            (if (equal path other-path)
-                (< (agent-q-diff-rejected-line one) (agent-q-diff-rejected-line other))
-              (string< path other-path))))))
+(defun agent-q-diff-told--rejections (root rejected)
+  "Return REJECTED in the project at ROOT, by path and line, as entries.
+They are for `agent-q-diff-message-of-round'."
+  (mapcar
+   (lambda (one)
+     (let ((line (agent-q-diff-rejected-line one))
+           (reason (agent-q-diff-rejected-reason one)))
+       (list :kind 'rejected :path (agent-q-diff-rejected-path one)
+             :line line :lines-words (and (< 0 line) (format "line %d" line))
+             :where (agent-q-diff-told--where root one)
+             :said (and (not (string-empty-p reason)) reason)
+             :quoted (agent-q-diff-rejected-lines one))))
+   (sort (copy-sequence rejected)
+         (lambda (one other)
+           (let ((path (agent-q-diff-rejected-path one))
+                 (other-path (agent-q-diff-rejected-path other)))
+             (if (equal path other-path)
+                 (< (agent-q-diff-rejected-line one) (agent-q-diff-rejected-line other))
+               (string< path other-path)))))))
 
 (defun agent-q-diff-told--in-state (root states)
   "Return the comments of the project at ROOT whose state is one of STATES."
   (seq-filter (lambda (one) (memq (agent-q-diff-comment-state one) states))
               (agent-q-diff-engine-call #'agent-q-diff-module-comments root nil)))
 
-(defun agent-q-diff-told--comment-sections (comments)
-  "Return what agents read about COMMENTS, a list of paragraphs."
-  (when comments
-    (let ((of-kind (lambda (kind)
-                     (seq-filter (lambda (one) (eq kind (agent-q-diff-comment-kind one)))
-                                 comments))))
-      (delq nil
-            (list
-             (agent-q-diff-told--section
-              "The user's comments; do what they say:"
-              (funcall of-kind 'comment) #'agent-q-diff-told--comment-text)
-             (agent-q-diff-told--section
-              "The user's questions; answer them, and change nothing for them:"
-              (funcall of-kind 'question) #'agent-q-diff-told--comment-text)
-             agent-q-diff-told--how-to-answer)))))
-
 (defun agent-q-diff-told-take-comments (root)
-  "Return what agents read about the open comments in the project at ROOT, or nil.
-They count as told."
-  (when-let ((open (agent-q-diff-told--in-state root '(open))))
-    (dolist (one open)
-      (agent-q-diff-engine-call #'agent-q-diff-module-set-comment root
-                                (agent-q-diff-comment-id one) 'sent))
-    (string-join (agent-q-diff-told--comment-sections open) "\n\n")))
+  "Return the open comments in the project at ROOT, which count as told.
+They are entries for `agent-q-diff-message-of-result'."
+  (mapcar (lambda (one)
+            (agent-q-diff-engine-call #'agent-q-diff-module-set-comment root
+                                      (agent-q-diff-comment-id one) 'sent)
+            (agent-q-diff-told--comment one))
+          (agent-q-diff-told--in-state root '(open))))
 
-(defun agent-q-diff-told--section (heading all text-of)
-  "Return HEADING and the text of each of ALL by TEXT-OF, or nil if there is none."
-  (and all
-       (concat heading "\n\n"
-               (string-trim-right (mapconcat text-of all "\n")))))
-
-(defun agent-q-diff-told--rejected-text (root one)
-  "Return what agents read about ONE, which was rejected in the project at ROOT.
-ONE is an `agent-q-diff-rejected'."
-  (let* ((path (agent-q-diff-rejected-path one))
-         (line (agent-q-diff-rejected-line one))
-         (reason (agent-q-diff-rejected-reason one)))
-    (concat "- " (agent-q-diff-visible path)
-            (if (< 0 line) (format ", line %d" line) "")
-            (agent-q-diff-told--on-disk-words root one)
-            (if (string-empty-p reason) "" (format ". The user says: %s" reason))
-            "\n"
-            (agent-q-diff-told--quoted (agent-q-diff-rejected-lines one) "    "))))
-
-(defun agent-q-diff-told--comment-text (one)
-  "Return what agents read about ONE, an `agent-q-diff-comment'."
+(defun agent-q-diff-told--comment (one)
+  "Return ONE, an `agent-q-diff-comment', as an entry.
+That is one for `agent-q-diff-message-of-round'."
   (let ((path (agent-q-diff-comment-path one)))
-    (concat (format "- [%d] %s" (agent-q-diff-comment-id one)
-                    (if (string-empty-p path) "all of it" (agent-q-diff-visible path)))
-            (agent-q-diff-told--comment-place one)
-            (format ": %s\n" (agent-q-diff-round-plain (agent-q-diff-comment-text one)))
-            (if (agent-q-diff-comment-side one)
-                (agent-q-diff-told--quoted (agent-q-diff-comment-lines one) "    > ")
-              ""))))
+    (list :kind (agent-q-diff-comment-kind one) :id (agent-q-diff-comment-id one)
+          :path (and (not (string-empty-p path)) path)
+          :line (1+ (or (agent-q-diff-comment-line one) (agent-q-diff-comment-was one)))
+          :lines-words (agent-q-diff-told--comment-place one)
+          :said (agent-q-diff-round-plain (agent-q-diff-comment-text one))
+          :quoted (and (agent-q-diff-comment-side one) (agent-q-diff-comment-lines one)))))
 
 (defun agent-q-diff-told--comment-place (one)
-  "Return words to append to the path of ONE, an `agent-q-diff-comment'."
-  (let ((side (agent-q-diff-comment-side one))
-        (line (agent-q-diff-comment-line one))
+  "Return words for the lines of ONE, an `agent-q-diff-comment', or nil."
+  (let ((line (agent-q-diff-comment-line one))
         (was (agent-q-diff-comment-was one))
         (n (agent-q-diff-comment-n one)))
-    (pcase side
-      ('nil "")
+    (pcase (agent-q-diff-comment-side one)
+      ('nil nil)
       ;; Its number in what was reviewed since would say nothing to an agent.
-      ('old (concat ", " (agent-q-diff-round-lines-words 'old was n)))
+      ('old (agent-q-diff-round-lines-words 'old was n))
       ((guard line)
-       (concat ", " (agent-q-diff-round-lines-words 'new line n)
+       (concat (agent-q-diff-round-lines-words 'new line n)
                (if (agent-q-diff-comment-is-unsure one) ", place unsure" "")))
-      (_ (format ", %s then, not there any more"
+      (_ (format "%s then, not there any more"
                  (agent-q-diff-round-lines-words 'new was n))))))
 
 (defun agent-q-diff-told--open-p (root)
@@ -519,7 +362,7 @@ Something in it has changed since."
 (defun agent-q-diff-told-queue-decided (change)
   "Queue what is to be told of CHANGE, decided after its review has ended."
   (let ((round (agent-q-diff-round-of change)))
-    (agent-q-diff-told--note-on-disk change round (agent-q-diff-told--in-files change))
+    (agent-q-diff-told--note-left change round (agent-q-diff-result-hunks change))
     (agent-q-diff-told-queue-now (agent-q-diff-round-root round))))
 
 (defun agent-q-diff-told-queue-now (root)
@@ -555,35 +398,49 @@ Return words about when it is told."
 (defconst agent-q-diff-told--nothing "The user has said nothing that is not handled."
   "What agents are told if there is nothing to be told.")
 
-(defun agent-q-diff-told-open-text (&optional path)
+(defun agent-q-diff-told-open-text (&optional path from)
   "Return what is open in the project of `default-directory', for its agent.
 What was not told yet is told by that.  With PATH, the name of a file, return
-only the comments and questions on that file."
+only what is said about that file, also what was told before; with FROM, only
+from that line on, counted from 1."
   (condition-case nil
       (if path
-          (agent-q-diff-told--open-text-of path)
+          (agent-q-diff-told--open-text-of path (or from 1))
         (agent-q-diff-told--open-text))
     (agent-q-diff-no-repository agent-q-diff-told--nothing)))
 
-(defun agent-q-diff-told--open-text-of (path)
-  "Return the comments on the file PATH that are not handled, for its agent."
-  (let* ((path (file-relative-name
-                (agent-q-diff-visit-name (agent-q-diff-file-named path default-directory))
-                (car (agent-q-diff-pending-look default-directory))))
+(defun agent-q-diff-told--open-text-of (path from)
+  "Return what was told about the file PATH and is not handled, from line FROM on."
+  (let* ((root default-directory)
+         (path (file-relative-name
+                (agent-q-diff-visit-name (agent-q-diff-file-named path root))
+                (car (agent-q-diff-pending-look root))))
          ;; What is said in an open review is told when that is finished.
          (told (seq-mapcat #'agent-q-diff-queued-comments
-                           (agent-q-diff-told--untold-messages default-directory)))
-         (all (seq-filter (lambda (one)
-                            (and (equal path (agent-q-diff-comment-path one))
-                                 (agent-q-diff-told--for-agent-p
-                                  (agent-q-diff-call-agent agent-q-diff-call)
-                                  (agent-q-diff-told--to one))
-                                 (or (eq 'sent (agent-q-diff-comment-state one))
-                                     (memql (agent-q-diff-comment-id one) told))))
-                          (agent-q-diff-told--in-state default-directory '(open sent)))))
-    (or (agent-q-diff-told--section
-         (format "What the user says about %s:" path) all #'agent-q-diff-told--comment-text)
-        agent-q-diff-told--nothing)))
+                           (agent-q-diff-told--untold-messages root)))
+         (is-its (lambda (its-path one)
+                   (and (equal path its-path)
+                        (agent-q-diff-told--for-agent-p
+                         (agent-q-diff-call-agent agent-q-diff-call)
+                         (agent-q-diff-told--to one)))))
+         (entries
+          (append
+           (agent-q-diff-told--rejections
+            root (seq-filter (lambda (one)
+                               (and (agent-q-diff-rejected-is-told one)
+                                    (funcall is-its (agent-q-diff-rejected-path one) one)))
+                             (agent-q-diff-engine-call #'agent-q-diff-module-rejected root)))
+           (mapcar #'agent-q-diff-told--comment
+                   (seq-filter (lambda (one)
+                                 (and (funcall is-its (agent-q-diff-comment-path one) one)
+                                      (or (eq 'sent (agent-q-diff-comment-state one))
+                                          (memql (agent-q-diff-comment-id one) told))))
+                               (agent-q-diff-told--in-state root '(open sent))))))
+         (entries (seq-filter (lambda (entry) (<= from (plist-get entry :line))) entries)))
+    (if entries
+        (agent-q-diff-message-of-round
+         (format "What the user says about %s:" (agent-q-diff-message-name path)) entries)
+      agent-q-diff-told--nothing)))
 
 (defun agent-q-diff-told--words (name)
   "Return the words of NAME, an agent's, in lower case.
@@ -633,19 +490,20 @@ It is one in the project of `default-directory'."
 
 (defun agent-q-diff-told--open-text ()
   "Return all that is open in the project of `default-directory', for its agent."
-  (let* ((agent (agent-q-diff-call-agent agent-q-diff-call))
-         (its (lambda (message)
-                (seq-filter (apply-partially #'agent-q-diff-told--is-of agent)
-                            (agent-q-diff-queued-to message))))
-         (untold (seq-filter its (agent-q-diff-told--untold-messages default-directory)))
-         (told (seq-mapcat #'agent-q-diff-queued-comments untold))
-         (sent (seq-filter (lambda (one)
-                             (and (not (memql (agent-q-diff-comment-id one) told))
-                                  (agent-q-diff-told--for-agent-p
-                                   agent (agent-q-diff-told--to one))))
-                           (agent-q-diff-told--in-state default-directory '(sent))))
-         (before (agent-q-diff-told--section "Told before, and not handled yet:"
-                                              sent #'agent-q-diff-told--comment-text)))
+  (pcase-let* ((agent (agent-q-diff-call-agent agent-q-diff-call))
+               (its (lambda (message)
+                      (seq-filter (apply-partially #'agent-q-diff-told--is-of agent)
+                                  (agent-q-diff-queued-to message))))
+               (`(,text . ,untold)
+                (agent-q-diff-told--joined
+                 (seq-filter its (agent-q-diff-told--untold-messages default-directory))))
+               (told (seq-mapcat #'agent-q-diff-queued-comments untold))
+               (sent (seq-filter (lambda (one)
+                                   (and (not (memql (agent-q-diff-comment-id one) told))
+                                        (agent-q-diff-told--for-agent-p
+                                         agent (agent-q-diff-told--to one))))
+                                 (agent-q-diff-told--in-state default-directory '(sent))))
+               (room (- agent-q-diff-message-max-length (length text))))
     (dolist (message untold)
       ;; Of several sessions, another one may ask: then the hook tells the right one, too.
       (dolist (address (seq-filter #'agent-q-diff-told--alone-p (funcall its message)))
@@ -653,10 +511,16 @@ It is one in the project of `default-directory'."
                                   (list (agent-q-diff-queued-id message)) address)))
     (when untold
       (agent-q-diff-told-show-comments default-directory))
-    (string-join (or (append (mapcar #'agent-q-diff-queued-text untold)
-                             (and before (list before)))
-                     (list agent-q-diff-told--nothing))
-                 "\n\n")))
+    (cond
+     ((and sent (< room 1000))
+      (concat text "\n\nComments that you were told before are not handled: call it again."))
+     (sent
+      (let ((agent-q-diff-message-max-length (- room 2)))
+        (concat text (if untold "\n\n" "")
+                (agent-q-diff-message-of-round "Told before, and not handled yet:"
+                                               (mapcar #'agent-q-diff-told--comment sent)))))
+     (untold text)
+     (t agent-q-diff-told--nothing))))
 
 (defconst agent-q-diff-told--max-answer 4000
   "Most characters of an agent's answer to a comment.")
@@ -701,15 +565,16 @@ it."
 (defun agent-q-diff-told-take (root)
   "Return the text that agents of the project at ROOT are to be told, or \"\".
 It counts as told."
-  (let ((untold (agent-q-diff-told--untold-messages root)))
-    (agent-q-diff-told--note-told root untold)
-    (agent-q-diff-told--joined untold)))
+  (pcase-let ((`(,text . ,told) (agent-q-diff-told--joined
+                                 (agent-q-diff-told--untold-messages root))))
+    (agent-q-diff-told--note-told root told)
+    text))
 
 (defun agent-q-diff-told-message (root)
   "Return the text that agents of the project at ROOT are told next, or nil.
 If they were told everything, that is what they were told last."
   (when-let ((messages (agent-q-diff-engine-call #'agent-q-diff-module-messages root)))
-    (agent-q-diff-told--joined messages)))
+    (car (agent-q-diff-told--joined messages))))
 
 (provide 'agent-q-diff-told)
 ;;; agent-q-diff-told.el ends here

@@ -133,7 +133,9 @@ its id. Call it before you go on with a task, if you were not told already."
      :safety-level safe
      :categories (editing)
      :parameters
-     ((path string nil "File path; then only comments and questions on this file")))
+     ((path string nil "File path; then all that the user has said about this file, \
+also what you were told before")
+      (from integer nil "With path: only from this line on, as a message says")))
     (:name "resolve_comment"
      :description "Answer a comment or question of the user's, after you have done what it \
 says. Your answer is shown below its lines."
@@ -881,7 +883,8 @@ in it."
       (let ((checked (agent-q-diff-tools-arguments tool arguments)))
         (pcase-exhaustive tool
           ("edit_file" (agent-q-diff-edit-file checked))
-          ("review_comments" (agent-q-diff-told-open-text (alist-get 'path checked)))
+          ("review_comments" (agent-q-diff-told-open-text (alist-get 'path checked)
+                                                          (alist-get 'from checked)))
           ("resolve_comment" (agent-q-diff-told-answer (alist-get 'id checked)
                                                         (alist-get 'answer checked)))
           ((or "propose_file_edit" "propose_patch" "propose_changes")

@@ -452,10 +452,13 @@ about each by the bytes."
                     (string-search (concat "\n" line "\n") (aqd-disk))
                     t))))
     (dolist (entry (cdr (split-string (or told "") "\n- ")))
-      (when (string-match "\\`target\\.txt, line [0-9]+\\( (.*)\\)?\n.*\n +\\+\\(.*\\)" entry)
-        (let ((is-there (and (match-string 1 entry) t)))
+      (when (string-match "\\`target\\.txt, line \\([0-9]+\\)\\( (.*)\\)?\\(?:\n\\|\\'\\)" entry)
+        (let ((is-there (and (match-string 2 entry) t)))
           (if is-there (cl-incf n-there) (cl-incf n-gone))
-          (should (eq is-there (funcall has (match-string 2 entry)))))))
+          (should (string-match (format "\n\\(?:target\\.txt, line %s\\):\n.*\n +\\+\\(.*\\)"
+                                        (match-string 1 entry))
+                                told))
+          (should (eq is-there (funcall has (match-string 1 told)))))))
     ;; The sum agrees with that, and what it says of undecided hunks with the bytes.
     (let ((n (lambda (regexp)
                (if (and told (string-match (concat "\\([0-9]+\\) hunks? " regexp) told))

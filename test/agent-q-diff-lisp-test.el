@@ -173,7 +173,9 @@ The buffer has been updated with your proposed changes. Save the buffer when rea
 In the file: hunk 1.
 Not in the file: hunk 2.
 The user rejected hunk 2.
+
 The lines as they now are:
+```
 hunk 1, in the file:
      2	line 2
 "
@@ -191,7 +193,9 @@ The buffer has been updated with your proposed changes. Save the buffer when rea
 In the file: hunk 1.
 Not in the file: hunk 2.
 The user rejected hunk 2.
+
 The lines as they now are:
+```
 hunk 1, in the file:
      2	line 2
      3	line 3
@@ -207,7 +211,8 @@ hunk 2, not in the file:
     25	line 25
     26	line 26
     27	line 27
-    28	line 28")))
+    28	line 28
+```")))
     (should (equal (aqd-disk) (aqd-numbered 30 '((5 . "five")))))))
 
 (ert-deftest aqd-lisp-rejected ()

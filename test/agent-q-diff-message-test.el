@@ -30,7 +30,7 @@ left out."
   (let ((agent-q-diff-save (or save 'always)))
     (aqd-with-project aqd-original-of-two
       (car (split-string (aqd-message-propose keys)
-                         "\nThe lines as they now are:")))))
+                         "\n\nThe lines as they now are:")))))
 
 (defun aqd-message-to-agent-q (keys)
   "Return the message to Agent-Q's agent, whose proposal is decided with KEYS."
@@ -40,7 +40,7 @@ left out."
                            (agent-q-diff-tools-propose-file-edit
                             "target.txt" aqd-original-of-two
                             aqd-modified-of-two "d")))
-          "\nThe lines as they now are:"))))
+          "\n\nThe lines as they now are:"))))
 
 ;;;; Plain sentences
 
@@ -145,15 +145,17 @@ The buffer has unsaved changes, so the file on disk may differ from it."))))))
                    "✓ Accepted, with the user's edits: the change is in target.txt, which is saved.
 
 The user edited hunk 1; in the file it is:
-@@ -1,6 +1,6 @@
- 1
- 2
--b
--c
-+b2
-+c3
- 3
- 4"))))
+```
+    @@ -1,6 +1,6 @@
+     1
+     2
+    -b
+    -c
+    +b2
+    +c3
+     3
+     4
+```"))))
 
 (ert-deftest aqd-message-of-split-hunks-shows-their-lines ()
   "The agent does not know their numbers after the split."
@@ -166,10 +168,9 @@ The user edited hunk 1; in the file it is:
                                                 `(:path "target.txt" :original ,original
                                                         :modified ,modified
                                                         :description "d"))))))
-        (should-not (string-search "hunks." message))
-        (should (string-match-p "\n\nIn the file:\nhunk 1:\n@@ .*\n\\(?:.*\n\\)*?-a\n\\+A\n"
-                                message))
-        (should (string-match-p "\nNot in the file:\nhunk 2:\n@@ .*\n" message))))))
+        (should (string-match-p "\n\nIn the file: hunk 1\\.\nNot in the file: hunk 2\\.\n" message))
+        (should (string-match-p "\nhunk 1:\n    @@ .*\n\\(?:.*\n\\)*?    -a\n    \\+A\n" message))
+        (should (string-match-p "\nhunk 2:\n    @@ .*\n" message))))))
 
 (ert-deftest aqd-message-of-a-text-that-is-no-file ()
   (let ((aqd-answers nil))
@@ -465,7 +466,7 @@ The user says of hunk 1, which is rejected: long"))))
       (agent-q-diff-reject review 0)
       (aqd-in-diff review (agent-q-diff-accept-all))
       (should (string-suffix-p
-               "\nThe lines of 10 more hunks, from hunk 51 on, are not shown."
+               "\nThe lines of 10 more hunks, from hunk 51 on, are not shown.\n```"
                (car (aqd-answer :message)))))))
 
 (ert-deftest aqd-message-cancelled-with-a-hunk-in-the-file-for-one-who-waits ()
@@ -537,21 +538,24 @@ The file may not have been modified.")))
 In the file: hunk 1.
 Not in the file: hunk 2.
 The user rejected hunk 2.
+
 The lines as they now are:
+```
 hunk 1, in the file:
      1	A
      2	A2
      3	b
 hunk 2, not in the file:
      8	g
-     9	h"
+     9	h
+```"
              (let ((agent-q-diff-context-length 1))
                (aqd-message-to-agent-q-about "a\nb\nc\nd\ne\nf\ng\nh\n"
                                              "A\nA2\nb\nc\nd\ne\nf\ng\nH\n" "a r q")))))
   ;; Lines that are only to be inserted are not there, so nothing is.
   (aqd-with-file "a\nb\nc\n"
     (should (string-suffix-p
-             "\nhunk 2, not in the file: no lines, before line 4"
+             "\nhunk 2, not in the file: no lines, before line 4\n```"
              (let ((agent-q-diff-context-length 0))
                (aqd-message-to-agent-q-about "a\nb\nc\n" "A\nb\nc\nd\n" "a r q")))))
   ;; If others have changed its lines, theirs are shown.
@@ -562,8 +566,8 @@ hunk 2, not in the file:
                             (mapconcat #'identity (make-list 30 "new\n") "")
                             (string-remove-prefix (aqd-numbered 10) (aqd-numbered 20)))
                     "C-c C-c q")))
-      (should (string-search "now are:\nhunk 1, not in the file:\n     1\tother\n" message))
-      (should (string-suffix-p "    28\tnew\n       … 16 more lines" message)))))
+      (should (string-search "now are:\n```\nhunk 1, not in the file:\n     1\tother\n" message))
+      (should (string-suffix-p "    28\tnew\n       … 16 more lines\n```" message)))))
 
 (ert-deftest aqd-message-tells-rejected-from-undecided ()
   (let ((original (aqd-numbered 40))
@@ -667,9 +671,10 @@ Could not be applied: hunk 1 (its lines have been changed since, at line 5).
                         aqd-file aqd-letters-original aqd-letters-modified nil)))))
       (should (equal (aqd-disk) "x\n"))
       (should (string-suffix-p
-               (concat "The user edited hunk 1; in the file it is:\n"
-                       (string-trim-right
-                        (aqd-lines "@@ -1,6 +1 @@" "-1" "-2" "-mine" "-c" "-3" "-4" "+x")))
+               (concat "The user edited hunk 1; in the file it is:\n```\n"
+                       (aqd-lines "    @@ -1,6 +1 @@" "    -1" "    -2" "    -mine" "    -c"
+                                  "    -3" "    -4" "    +x")
+                       "```")
                message)))))
 
 (ert-deftest aqd-message-names-hunks-that-the-agent-knows ()

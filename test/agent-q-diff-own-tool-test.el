@@ -100,7 +100,7 @@
       (should (string-search "which is saved" message))
       (should (string-search "In the file: hunk 1.\nNot in the file: hunk 2." message))
       (should (string-search "keep this" message))
-      (should (string-search "The lines as they now are:\nhunk 1, in the file:\n     2\tline 2\n"
+      (should (string-search "The lines as they now are:\n```\nhunk 1, in the file:\n     2\tline 2\n"
                              message))
       (should (string-search "\n     5\tfive\n" message)))))
 

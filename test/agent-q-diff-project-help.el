@@ -126,7 +126,7 @@ Not in the file: hunk 2."
 (defun aqd-present-lines (file &rest places)
   "Return the part of a message about the present lines of FILE, a string.
 PLACES are lists (HUNK WHERE FROM TO), the lines counted from 1."
-  (concat "\nThe lines as they now are:"
+  (concat "\n\nThe lines as they now are:\n```"
           (mapconcat
            (pcase-lambda (`(,hunk ,where ,from ,to))
              (concat (format "\nhunk %d, %s:" hunk where)
@@ -134,7 +134,8 @@ PLACES are lists (HUNK WHERE FROM TO), the lines counted from 1."
                               concat (format "\n%6d\t%s" number
                                              (nth (1- number)
                                                   (split-string file "\n"))))))
-           places "")))
+           places "")
+          "\n```"))
 
 (provide 'agent-q-diff-project-help)
 ;;; agent-q-diff-project-help.el ends here

@@ -234,9 +234,9 @@ caller is told, TEXT what the target's buffer then has."
     (should (equal (mapcar (lambda (hunk) (plist-get hunk :comment))
                            (car (aqd-answer :hunks)))
                    '(nil "Not this one,\nplease")))
-    (should (string-suffix-p
-             "The user says: Nearly
-The user says of hunk 2, which is rejected: Not this one,\nplease"
+    (should (string-search
+             "\nThe user rejected hunk 2.\nThe user says: Nearly
+The user says of hunk 2, which is rejected: Not this one,\nplease\n\nThe lines as they now are:\n"
              (car (aqd-answer :message))))))
 
 (provide 'agent-q-diff-result-test)

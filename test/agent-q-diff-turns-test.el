@@ -135,8 +135,8 @@ ANSWER, if it is not nil, is called when Codex need not wait any more."
         (aqd-pending-do #'agent-q-diff-reject-hunk 0)
         (agent-q-diff-finish nil t))
       (should (equal '("") answers)))
-    (should (string-search "The user says: keep the old name\n    -line 3\n"
-                           (agent-q-diff-told-take default-directory)))
+    (should (string-match-p "The user says: keep the old name\n\\(?:.\\|\n\\)*:\n    -line 3\n"
+                            (agent-q-diff-told-take default-directory)))
     ;; Nothing is to be said.
     (aqd-turns-play "two" '((27 . "x")))
     (let ((agent-q-diff-stop-waits t)

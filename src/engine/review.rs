@@ -12,6 +12,7 @@
 mod beside;
 mod history;
 mod plan;
+mod report;
 mod table;
 
 use std::ops::Range;
@@ -23,6 +24,7 @@ use crate::text::Text;
 use history::History;
 pub(crate) use history::Role;
 pub use plan::{Plan, Position, Snapshot};
+pub use report::{OnDisk, Report, Whereabouts};
 pub use table::{Command, Fact, Mark, Note, Refusal, Stage, Step, step};
 
 /// The overall result of a review.
@@ -176,19 +178,6 @@ impl Review {
             (false, true) => Fact::Out,
             (false, false) => Fact::Mixed,
         }
-    }
-
-    /// Returns the fact of each hunk in `text`, such as the target's file while its buffer is not saved; `None`
-    /// if others have changed the lines of that hunk there, or if it is unknown where they are.
-    ///
-    /// Takes the time of a comparison.
-    pub fn facts_in(&self, text: &[u8]) -> Vec<Option<Fact>> {
-        let mut there = self.clone();
-        there.follow(text);
-        let hunks = 0..there.proposal.n_hunks();
-        hunks
-            .map(|hunk| (!there.proposal.is_lost(hunk)).then(|| there.fact(hunk)))
-            .collect()
     }
 
     /// Returns whether hunk `hunk` was put into the target by others; see [`Snapshot::was_in`].

@@ -7,7 +7,8 @@ use agent_q_diff_engine::change::{Change, ChangePlan, Entry, Part, Presence, Ref
 use agent_q_diff_engine::patch::hunk;
 use agent_q_diff_engine::proposal::{Candidate, Side};
 use agent_q_diff_engine::review::{
-    Basis, Command, Counts, Decision, Fact, Mark, Note, Position, Review, Snapshot, Step,
+    Basis, Command, Counts, Decision, Fact, Mark, Note, OnDisk, Position, Review, Snapshot, Step,
+    Whereabouts,
 };
 use agent_q_diff_engine::weave::LineEdit;
 use emacs::{Env, IntoLisp, Result, Value, defun};
@@ -558,34 +559,6 @@ fn hunk<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e
     })
 }
 
-/// Return whether TEXT has the change of each hunk of file FILE of REVIEW, a list.
-///
-/// TEXT is another one that the target can have, as on disk while its buffer is
-/// not saved.  The values are t, nil, `mixed' for a part of the change, and
-/// `unknown' if others have changed its lines in TEXT, or it is unsure where they
-/// are.  FILE is an index; operations have no value.
-#[defun]
-fn facts_in<'e>(
-    env: &'e Env,
-    session: &mut Session,
-    file: usize,
-    text: Vec<u8>,
-) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        let ongoing = ongoing(env, session)?;
-        let review = ongoing
-            .change
-            .files()
-            .get(file)
-            .and_then(|file| file.review());
-        let facts = review.map_or_else(Vec::new, |review| review.facts_in(&text));
-        let facts = facts
-            .into_iter()
-            .map(|fact| env.intern(fact.map_or("unknown", fact_word)));
-        list(env, facts.collect::<Result<Vec<_>>>()?)
-    })
-}
-
 fn fact_word(fact: Fact) -> &'static str {
     match fact {
         Fact::In => "t",
@@ -630,9 +603,16 @@ fn place(env: &Env, position: Position) -> Result<Value<'_>> {
 ///
 /// COUNTS is as from `agent-q-diff-module-counts', of its text alone.  SIDE is `original'
 /// or `modified' if the target, which has N-CHARS characters, equals that
-/// text; otherwise nil.  HUNKS has an element (HUNK HEADER . NOW) for each
+/// text; otherwise nil.  HUNKS has an element (HUNK WHERE HEADER . NOW) for each
 /// hunk: HUNK is the value of `agent-q-diff-module-hunk', and HEADER its
-/// header line.  For the first N-NOW hunks, NOW is (LINE . TEXT): the line of
+/// header line.  WHERE says where its change is, or a part of it: `file' is the
+/// file on disk, and the target as well; `buffer' the target only, which is not
+/// saved; `unsaved' the file only, for the same reason; nil nowhere.  `changed' if
+/// others have changed its lines in the target, and `unknown' if they have on
+/// disk, or it is unsure where its lines are there.  DISK is what the file has:
+/// t for the target's text, another text, nil if there is no such file, or
+/// `unreadable'.  For
+/// the first N-NOW hunks, NOW is (LINE . TEXT): the line of
 /// the target, from 0, at which the hunk with its context begins, and the
 /// current lines there.  For the others, or if that is unknown, NOW is nil.
 /// IS-LISP is as for `agent-q-diff-module-print'.
@@ -643,8 +623,20 @@ fn report<'e>(
     n_chars: usize,
     n_now: usize,
     is_lisp: Value<'e>,
+    disk: Value<'e>,
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
+        let disk_text;
+        let disk = if disk == env.intern("t")? {
+            OnDisk::Target
+        } else if disk == env.intern("unreadable")? {
+            OnDisk::Unreadable
+        } else if disk.is_not_nil() {
+            disk_text = disk.clone_string_contents()?;
+            OnDisk::Other(&disk_text)
+        } else {
+            OnDisk::Missing
+        };
         let file = file_of(session);
         let ongoing = ongoing(env, session)?;
         let Some(review) = ongoing.change.files()[file].review() else {
@@ -653,6 +645,7 @@ fn report<'e>(
         let first = ongoing.change.number(file, Entry::Hunk(0));
         let headers = hunk::print_headers(&review.proposal().hunks(rule(is_lisp)));
         let headers = headers.split_inclusive(|&byte| byte == b'\n');
+        let reports = review.report(disk);
         let hunks = headers.enumerate().map(|(hunk, header)| {
             let header = header.strip_suffix(b"\n").unwrap_or(header);
             // This copies lines of the target, so it is done only for the first hunks.
@@ -662,6 +655,7 @@ fn report<'e>(
                 _ => env.intern("nil")?,
             };
             let rest = env.cons(text(env, header)?, now)?;
+            let rest = env.cons(env.intern(where_word(reports[hunk].whereabouts))?, rest)?;
             let hunk = answer(env, ongoing.change.snapshot(first + hunk))?;
             env.cons(hunk_value(env, hunk)?, rest)
         });
@@ -669,6 +663,17 @@ fn report<'e>(
         let rest = env.cons(side(env, review, n_chars)?, hunks)?;
         env.cons(counts_value(env, review.counts())?, rest)
     })
+}
+
+fn where_word(whereabouts: Whereabouts) -> &'static str {
+    match whereabouts {
+        Whereabouts::File => "file",
+        Whereabouts::Target => "buffer",
+        Whereabouts::Unsaved => "unsaved",
+        Whereabouts::Nowhere => "nil",
+        Whereabouts::Changed => "changed",
+        Whereabouts::Unknown => "unknown",
+    }
 }
 
 /// Returns which text of the proposal the target, which has `n_chars` characters, equals.

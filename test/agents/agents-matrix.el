@@ -109,25 +109,30 @@ Line 20 is as it was, lines 5 and 35 are changed."
 In the file: hunks 1 and 3.
 Not in the file: hunk 2.
 The user rejected hunk 2.
+The user says of hunk 2, which is rejected: keep line 20
+
 The lines as they now are:
+```
 hunk 1, in the file:\n" (agents-matrix--numbered 5)
 "hunk 2, not in the file:\n" (agents-matrix--numbered 20)
 "hunk 3, in the file:\n" (agents-matrix--numbered 35)
-"The user says of hunk 2, which is rejected: keep line 20")
+"```")
      "a.txt")
     (agents-should-be-told
      told "✓ Accepted, with the user's edits: the change is in %s, which is saved.
 
 The user edited hunk 1; in the file it is:
-@@ -7,7 +7,7 @@ line 6
- line 7
- line 8
- line 9
--line 10
-+ten
- line 11
- line 12
- line 13" "a.txt")
+```
+    @@ -7,7 +7,7 @@ line 6
+     line 7
+     line 8
+     line 9
+    -line 10
+    +ten
+     line 11
+     line 12
+     line 13
+```" "a.txt")
     (agents-should-be-refused
      client told "✗ Rejected: the user declined the change to %s. None of it is in the file.
 

@@ -80,7 +80,9 @@
 In the file: hunk 2.
 Not in the file: hunks 1 and 3.
 The user rejected hunks 1 and 3.
+
 The lines as they now are:
+```
 hunk 1, not in the file:
      2	line 2
 " (e2e-path "target"))

@@ -36,6 +36,9 @@ const MAX_TITLE_LEN: usize = 200;
 const OF_AN_EARLIER_SESSION: &str =
     "What follows is about what an agent of an earlier session wrote, which has ended since.";
 
+/// Most characters that an agent is told at once: of more, agents show their model a part only.
+const MAX_TOLD: usize = 8000;
+
 /// Programs that agents run this one with.
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "busybox"];
 
@@ -249,7 +252,8 @@ impl Work {
     }
 
     /// Prints the `answer` with what the user has said, if there is anything, and then records that it was
-    /// told; with a time `since`, only what is from then or later. Returns whether it was printed.
+    /// told; with a time `since`, only what is from then or later. Messages that are too long together with
+    /// those before them wait. Returns whether anything was printed.
     fn tell(
         &self,
         project: &mut Project,
@@ -258,23 +262,29 @@ impl Work {
     ) -> Result<bool, ProjectError> {
         let session = &self.event.session;
         let messages = project.messages(&self.options.name, session, since)?;
-        if messages.is_empty() {
-            return Ok(false);
-        }
-        let texts = messages.iter().map(|(message, to)| {
-            let (_, of) = addressee(to);
-            match of.is_empty() || of == session {
-                true => message.text.clone(),
-                false => format!("{OF_AN_EARLIER_SESSION}\n\n{}", message.text),
-            }
-        });
-        let texts: Vec<String> = texts.collect();
-        if !(self.print)(&answer(&texts.join("\n\n"))) {
-            // The agent is gone, and reads it the next time.
-            return Ok(false);
-        }
+        let mut told = Vec::new();
+        let mut texts = String::new();
         for (message, to) in &messages {
-            project.told(Some(to), &[message.id])?;
+            let (_, of) = addressee(to);
+            let gap = if told.is_empty() { "" } else { "\n\n" };
+            let text = match of.is_empty() || of == session {
+                true => format!("{gap}{}", message.text),
+                false => format!("{gap}{OF_AN_EARLIER_SESSION}\n\n{}", message.text),
+            };
+            if !told.is_empty() && texts.chars().count() + text.chars().count() > MAX_TOLD {
+                let n = messages.len() - told.len();
+                texts += &format!("\n\nNot all of it fits here ({n} more): call review_comments.");
+                break;
+            }
+            texts += &text;
+            told.push((message.id, to));
+        }
+        // If it cannot be printed, the agent is gone, and reads it the next time.
+        if told.is_empty() || !(self.print)(&answer(&texts)) {
+            return Ok(false);
+        }
+        for (id, to) in told {
+            project.told(Some(to), &[id])?;
         }
         Ok(true)
     }
@@ -497,6 +507,35 @@ mod tests {
         };
         assert!(told.contains("of an earlier session") && told.contains("Take it out"));
         assert_eq!(more(), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_too_long_to_be_told_at_once_waits_and_that_is_said() {
+        let repository = Repository::new("long");
+        let agent = &codex::AGENT;
+        let prompted = || {
+            let more = repository.work(agent, "UserPromptSubmit", prompt("More"));
+            more.begin().unwrap();
+            printed().join("")
+        };
+        prompted();
+        let mut project = Project::open(&repository.0).unwrap();
+        // Each is also for another session, so that none takes the place of another.
+        for n in 1..=3 {
+            let to = [agent.title.to_owned(), address("Other", &n.to_string())];
+            let text = format!("round {n} {}", "é".repeat(3900));
+            project.queue_message(&to, &text, &[]).unwrap();
+        }
+        let first = prompted();
+        assert!(
+            first.contains("round 1") && first.contains("round 2") && !first.contains("round 3")
+        );
+        assert!(first.contains("Not all of it fits here (1 more): call review_comments."));
+        let second = prompted();
+        assert!(
+            second.contains("round 3") && !second.contains("round 2") && !second.contains("fits")
+        );
+        assert_eq!(prompted(), "");
     }
 
     #[test]

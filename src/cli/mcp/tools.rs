@@ -154,7 +154,9 @@ fn review_comments() -> Tool {
          Call it before you go on with a task, if you were not told already.",
         schema(
             json!({
-                "path": string("File path; then only comments and questions on this file"),
+                "path": string("File path; then all that the user has said about this file, also \
+                                what you were told before"),
+                "from": integer("With path: only from this line on, as a message says"),
             }),
             &[],
         ),

@@ -4,6 +4,8 @@ use agent_q_diff_engine::review::Command::{self, Accept, Reject, Toggle, Unapply
 use agent_q_diff_engine::review::Fact::{self, In, Mixed, Out};
 use agent_q_diff_engine::review::Mark::{self, Applied, Pending, Rejected};
 use agent_q_diff_engine::review::Note::{self, AlreadyOut, Edited, Marked, Unchanged};
+use agent_q_diff_engine::review::OnDisk;
+use agent_q_diff_engine::review::Whereabouts::{Changed, File, Nowhere, Target, Unknown, Unsaved};
 
 use super::{FIRST_IN, OUT, TWO_IN};
 use crate::common::desk::Desk;
@@ -225,7 +227,7 @@ fn without_an_older_text_it_is_what_is_kept() {
 }
 
 #[test]
-fn what_another_text_has_of_each_hunk_is_known_from_the_weave() {
+fn the_report_says_by_the_weave_where_each_change_is() {
     let original = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\n";
     let modified = "a\nB\nc\nD\ne\nf\ng\nh\ni\nj\nk\nL\nm\n";
     let mut desk = Desk::of_texts(original, modified);
@@ -233,17 +235,33 @@ fn what_another_text_has_of_each_hunk_is_known_from_the_weave() {
     desk.becomes(modified);
     desk.act(0, Reject).unwrap();
     let text = desk.text();
-    let facts = |text: &str| desk.review.facts_in(text.as_bytes());
-    assert_eq!(facts(&text), [Some(Fact::Out), Some(Fact::In)]);
-    assert_eq!(facts(modified), [Some(Fact::In), Some(Fact::In)]);
+    let report = |desk: &Desk, disk: OnDisk<'_>| {
+        let report = desk.review.report(disk);
+        let marks: Vec<_> = report.iter().map(|one| one.mark).collect();
+        assert_eq!(marks, [Rejected, Pending]);
+        [report[0].whereabouts, report[1].whereabouts]
+    };
+    let with = |text: &str| report(&desk, OnDisk::Other(text.as_bytes()));
+    assert_eq!(report(&desk, OnDisk::Target), [Nowhere, File]);
+    assert_eq!(report(&desk, OnDisk::Missing), [Nowhere, Target]);
+    assert_eq!(report(&desk, OnDisk::Unreadable), [Unknown, Unknown]);
+    assert_eq!(with(&text), [Nowhere, File]);
+    assert_eq!(with(modified), [Unsaved, File]);
+    assert_eq!(with(original), [Nowhere, Target]);
     // One of two runs, and lines of somebody else.
     let half = modified.replace('B', "b").replace("a\n", "a\nmine\n");
-    assert_eq!(facts(&half), [Some(Fact::Mixed), Some(Fact::In)]);
+    assert_eq!(with(&half), [Unsaved, File]);
     // Equal lines elsewhere are others.
     let copied = format!("{text}B\nD\n");
-    assert_eq!(facts(&copied), [Some(Fact::Out), Some(Fact::In)]);
+    assert_eq!(with(&copied), [Nowhere, File]);
     let others = modified.replace('L', "L, and more");
-    assert_eq!(facts(&others), [Some(Fact::In), None]);
+    assert_eq!(with(&others), [Unsaved, Unknown]);
     // The review itself still follows its target.
     assert_eq!(desk.text(), text);
+    desk.becomes(&text.replace('L', "L, and more"));
+    assert_eq!(report(&desk, OnDisk::Target), [Nowhere, Changed]);
+    assert_eq!(
+        report(&desk, OnDisk::Other(original.as_bytes())),
+        [Nowhere, Changed]
+    );
 }
