@@ -59,6 +59,7 @@
                   first-hunks
                   follow
                   free
+                  fresh
                   groups
                   hash
                   header-lines
@@ -80,12 +81,10 @@
                   n-suspects
                   new-project
                   next-pending
-                  note-left
                   note-hunks
                   before-save
                   note-saved-from
                   pending-since
-                  reviewed-beside
                   note-staged
                   note-heard
                   keep-staged
@@ -109,10 +108,6 @@
                   set-comment
                   told
                   turns
-                  note-renamed
-                  note-reviewed
-                  note-saved
-                  note-taking-out
                   observe
                   pending
                   pick
@@ -121,19 +116,20 @@
                   plan-all
                   plan-back
                   plan-text
+                  prepare
                   print
                   print-hunks
                   proposed
                   read
                   read-on
                   recognize
+                  record
                   redo-split
                   reject-all
                   replace
                   report
                   review
                   review-diff
-                  reviewed
                   set-mark
                   show-context
                   side-rows
@@ -200,7 +196,7 @@ The texts of EDITS are decoded."
 (cl-defstruct (agent-q-diff-engine-committed (:type vector) (:constructor nil)
                                              (:copier nil))
   "What to show after a command, as returned by `agent-q-diff-module-commit'."
-  total applied rejected next unplaced marks in-target hunks)
+  total applied rejected next unplaced marks in-target hunks failed unstaged)
 
 ;;;; Texts
 
@@ -211,13 +207,19 @@ Text that is not valid UTF-8 comes as bytes; ASCII is returned as it is."
       string
     (decode-coding-string string 'utf-8-emacs-unix t)))
 
+(defvar agent-q-diff-engine--ensured nil
+  "The `agent-q-diff-build-version' for which the loaded engine was found suitable.")
+
 (defun agent-q-diff-engine-call (function &rest arguments)
   "Call FUNCTION of the module with ARGUMENTS.
 Strings are passed as they are, which is cheapest.  If Emacs refuses one
 because it has raw bytes, all are encoded and passed again, also those in lists
 and vectors.  If the module was loaded before the Lisp files were upgraded,
 signal `agent-q-diff-no-module'."
-  (agent-q-diff-build-ensure)
+  ;; An upgrade of the Lisp files makes another string.
+  (unless (eq agent-q-diff-engine--ensured agent-q-diff-build-version)
+    (agent-q-diff-build-ensure)
+    (setq agent-q-diff-engine--ensured agent-q-diff-build-version))
   (condition-case nil
       (apply function arguments)
     (rust-module-non-unicode-string

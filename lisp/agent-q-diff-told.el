@@ -246,8 +246,8 @@ INDEX is that of FILE."
 
 (defun agent-q-diff-told--saved (path)
   "Return the bytes of the file PATH if a buffer has unsaved edits of it, or nil."
-  (pcase (agent-q-diff-reviewed-unsaved path)
-    (`(,_ ,_ (,_ . ,saved) . ,_) saved)))
+  (and (agent-q-diff-reviewed-unsaved path)
+       (if (file-exists-p path) (agent-q-diff-file-bytes path) "")))
 
 ;;;; What the files still have of what was taken out
 

@@ -12,6 +12,7 @@ use agent_q_diff_engine::weave::{Next, Reading};
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
 use crate::lisp::{answer, catching_panics, chars, elements, list, signal, with_part};
+use crate::written::Written;
 
 /// The only type of `user-ptr`. One of a second type could be mistaken for it, since Emacs compares
 /// only the addresses of their finalizers.
@@ -29,6 +30,8 @@ pub(crate) struct Ongoing {
     pub(crate) plan: Option<ChangePlan>,
     /// The reading of a target in progress, if any, with the index of its file.
     pub(crate) reading: Option<(usize, Reading)>,
+    /// What is known of it if it was written before the review.
+    pub(crate) written: Option<Rc<RefCell<Written>>>,
 }
 
 /// The number of changes that hold memory.
@@ -41,6 +44,7 @@ impl Ongoing {
             change,
             plan: None,
             reading: None,
+            written: None,
         }
     }
 

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent_q_diff_reviewed::authors::authors_word;
-use agent_q_diff_reviewed::{Moves, Project, Version};
+use agent_q_diff_reviewed::{Held, Moves, Note, Project, Version};
 use tempfile::TempDir;
 
 /// Runs git in `folder` with settings of its own.
@@ -38,6 +38,23 @@ pub fn repository() -> TempDir {
     assert!(pending(folder.path(), Moves::User).is_empty());
     folder
 }
+
+/// Returns that `path`, a file with the bytes `before`, was saved with `after`.
+pub fn saved(path: &str, before: impl AsRef<[u8]>, after: impl AsRef<[u8]>) -> Note {
+    Note::Saved {
+        path: path.into(),
+        before: held(before),
+        after: held(after),
+    }
+}
+
+/// Returns a file that has `bytes`.
+pub fn held(bytes: impl AsRef<[u8]>) -> Held {
+    Held::Bytes(0o100_644, bytes.as_ref().to_vec())
+}
+
+/// What a path holds where there is nothing.
+pub const NOTHING: Held = Held::Bytes(0, Vec::new());
 
 /// Returns what is pending, as `PATH: REVIEWED -> WORKING`.
 pub fn pending(folder: &Path, moves: Moves) -> Vec<String> {
@@ -218,10 +235,9 @@ fn a_saved_text_is_reviewed_where_nothing_is_pending() {
     fs::write(folder.join("f"), "A\nb\nc\n").unwrap();
     pending(folder, Moves::Agent);
     let mut project = Project::open(folder).unwrap();
-    let [before, after] = ["A\nb\nc\n", "A\nb\nc\nmine\n"];
-    let [before, after] = [before, after].map(|text| (0o100_644, text.as_bytes()));
     fs::write(folder.join("f"), "A\nb\nc\nmine\n").unwrap();
-    project.save(b"f", before, after).unwrap();
+    let saved = saved("f", "A\nb\nc\n", "A\nb\nc\nmine\n");
+    project.record(&[saved]).unwrap();
     let shown = ["f: a\\nb\\nc\\nmine\\n -> A\\nb\\nc\\nmine\\n"];
     assert_eq!(pending(folder, Moves::User), shown);
 }
@@ -312,10 +328,15 @@ fn what_was_taken_out_is_listed_the_latest_first() {
         .as_secs();
     let mut take_out = |path: &str, had: &[u8], left: Option<(u32, &[u8])>| {
         let path = path.as_bytes().to_vec();
-        let had = [(path.clone(), 0o100_644, had.to_vec())];
-        project.take_out(time, &had).unwrap();
+        let had = [(path.clone(), Held::Bytes(0o100_644, had.to_vec()))];
+        project.prepare(&had, Some(time)).unwrap();
         if let Some((mode, left)) = left {
-            project.leave(&[(path, mode, left.to_vec())]).unwrap();
+            let left = Note::Left {
+                path: path.clone(),
+                now: path,
+                holds: Held::Bytes(mode, left.to_vec()),
+            };
+            project.record(&[left]).unwrap();
         }
     };
     take_out("f", b"a\nx\ny\nb\n", Some((0o100_644, b"a\nb\n")));
@@ -443,9 +464,8 @@ fn nothing_is_run_at_a_save_that_the_repository_names_since_the_last_look() {
     project.look(Moves::Agent).unwrap();
     set_traps(folder);
     fs::write(folder.join("f"), "a\nB\nc\n").unwrap();
-    let [before, after] = [b"a\nb\nc\n", b"a\nB\nc\n"];
-    let saved = project.save(b"f", (0o100_644, before), (0o100_644, after));
-    assert_eq!(saved.map_err(|error| error.to_string()), Ok(()));
+    let saved = project.record(&[saved("f", "a\nb\nc\n", "a\nB\nc\n")]);
+    assert_eq!(saved.map_err(|error| error.to_string()), Ok(Vec::new()));
     assert_eq!(n_trapped(folder), 0);
     assert!(pending(folder, Moves::Agent).is_empty());
 }
@@ -542,10 +562,7 @@ fn an_agents_line_that_the_user_changed_is_by_both() {
     // Nobody has looked since, and the agent is still at work.
     let (before, after) = ("a\nB\nc\n", "a\nBB\nc\nmine\n");
     fs::write(folder.join("f"), after).unwrap();
-    let mode = 0o100_644;
-    project
-        .save(b"f", (mode, before.as_bytes()), (mode, after.as_bytes()))
-        .unwrap();
+    project.record(&[saved("f", before, after)]).unwrap();
     assert_eq!(written(folder), ["f: t1+u"]);
     assert_eq!(
         pending(folder, Moves::User),
