@@ -251,8 +251,7 @@ value, HOLDS and BEFORE-HOOKS are as for `agent-q-diff-module-record'."
   "Store what the files NAMES hold, of which the user decides what is written.
 NAMES are absolute; (OLD . NEW) is a file that gets a new name.  Return a list of
 \(NEW ROOT PREPARED); ROOT and PREPARED are as for `agent-q-diff-reviewed-changed'.
-Files that are in no project of which there is a record, or cannot be read, are
-not in it."
+Files that are in no project, or cannot be read, are not in it."
   (mapcan
    (lambda (name)
      (pcase name
@@ -268,13 +267,22 @@ not in it."
 (defun agent-q-diff-reviewed--watched (old new)
   "Do what `agent-q-diff-reviewed-watch' does for the file OLD, called NEW soon."
   (when-let* ((root (and (not (file-remote-p old))
-                         (agent-q-diff-reviewed-root-of (file-name-directory old))))
+                         (agent-q-diff-reviewed--root-of-decision (file-name-directory old))))
               (prepared (ignore-errors
                           (agent-q-diff-engine-call
                            #'agent-q-diff-module-prepare root nil
                            (list (list (agent-q-diff-reviewed--relative
                                         (agent-q-diff-visit-true-place old) root)))))))
     (list (list new root (car prepared)))))
+
+(defun agent-q-diff-reviewed--root-of-decision (directory)
+  "Return the root of the project of DIRECTORY of which decisions are recorded.
+In a git repository, the first one begins a record."
+  (or (agent-q-diff-reviewed-root-of directory)
+      (when-let ((top (locate-dominating-file directory ".git")))
+        ;; Buffers of its files can have the project after that.
+        (cl-incf agent-q-diff-reviewed-n-projects)
+        (file-name-as-directory (file-truename top)))))
 
 (defun agent-q-diff-reviewed-note-decided (watched &optional decided)
   "Record as reviewed what the user decided about the files of WATCHED.

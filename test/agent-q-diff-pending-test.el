@@ -1500,6 +1500,18 @@ any more.")
         (agent-q-diff-accept-all)))
     (should-not (aqd-pending-files))))
 
+(ert-deftest aqd-pending-the-first-decision-before-the-write-begins-a-record ()
+  ;; With MCP alone, no hook begins one.
+  (aqd-with-repository
+    (delete-directory ".git/agent-q-diff" t)
+    (let ((review (agent-q-diff-review "f.txt" aqd-pending-text aqd-pending-written
+                                       "" #'ignore)))
+      (with-current-buffer (agent-q-diff-session-buffer review)
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+        (should (file-exists-p ".git/agent-q-diff/ledger"))
+        (agent-q-diff-finish)))
+    (should-not (aqd-pending-files))))
+
 ;;;; Without git
 
 (ert-deftest aqd-pending-a-folder-without-git-is-a-project-if-the-user-says-so ()

@@ -1,6 +1,7 @@
 //! Recording a decision: what files hold is stored before they change, and what was decided is written down
 //! after that, at once.
 
+use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::path::Path as FilePath;
 
@@ -82,12 +83,16 @@ impl Project {
     ///
     /// # Errors
     ///
-    /// [`ProjectError`]; then nothing is recorded.
+    /// [`ProjectError`]; then nothing is recorded. So nothing begins to be in a project that is all of the home
+    /// directory.
     pub fn prepare(
         &mut self,
         files: &[(Path, Held)],
         taken_out_at: Option<u64>,
     ) -> Result<Vec<Version>, ProjectError> {
+        if !self.store.ledger().has_base() {
+            self.check_width()?;
+        }
         let mut disk = Disk::new(&self.tree, &self.store);
         let held = files.iter().map(|(path, held)| {
             StoreError::check_path(path)?;
@@ -126,6 +131,18 @@ impl Project {
         let tree = &self.tree;
         self.store.change(|ledger, store| {
             let mut disk = Disk::new(tree, store);
+            if let Some(git) = tree.git()
+                && !ledger.has_base()
+            {
+                // Nobody has looked yet, and what HEAD has was reviewed.
+                let paths = notes.iter().flat_map(Note::paths).cloned();
+                let paths: BTreeSet<_> = paths.collect();
+                disk = Disk::bounded(
+                    tree,
+                    store,
+                    (git.head()?, Vec::from_iter(paths), HashSet::new()),
+                );
+            }
             let mut decided = Vec::new();
             for note in notes {
                 record(ledger, &mut disk, tree, note, &mut decided)?;

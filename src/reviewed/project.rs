@@ -467,12 +467,7 @@ impl Project {
         title: &str,
         pid: Option<u32>,
     ) -> Result<(), ProjectError> {
-        let home = std::env::var_os("HOME");
-        if self.root().parent().is_none()
-            || home.is_some_and(|home| self.root() == Path::new(&home))
-        {
-            return Err(ProjectError::TooWide(self.root().to_owned()));
-        }
+        self.check_width()?;
         self.end_turns(Some((agent, session)))?;
         self.look_if_possible()?;
         let head = self.tree.git().map(Git::head).transpose()?.flatten();
@@ -489,6 +484,17 @@ impl Project {
             }))
         })?;
         self.note_begun(turn)
+    }
+
+    /// Checks that the project is not all of the home directory, or of the machine.
+    pub(crate) fn check_width(&self) -> Result<(), ProjectError> {
+        let home = std::env::var_os("HOME");
+        if self.root().parent().is_none()
+            || home.is_some_and(|home| self.root() == Path::new(&home))
+        {
+            return Err(ProjectError::TooWide(self.root().to_owned()));
+        }
+        Ok(())
     }
 
     /// Records that the turn of `agent` in `session` is over, or, without them, each turn; returns how

@@ -30,12 +30,18 @@ pub fn git(folder: &Path, arguments: &[&str]) -> String {
 
 /// A repository with `f` of three lines committed, that was looked at.
 pub fn repository() -> TempDir {
+    let folder = repository_without_record();
+    assert!(pending(folder.path(), Moves::User).is_empty());
+    folder
+}
+
+/// The same before anybody has looked at it.
+fn repository_without_record() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     git(folder.path(), &["init", "-q"]);
     fs::write(folder.path().join("f"), "a\nb\nc\n").unwrap();
     git(folder.path(), &["add", "."]);
     git(folder.path(), &["commit", "-qm", "first"]);
-    assert!(pending(folder.path(), Moves::User).is_empty());
     folder
 }
 
@@ -240,6 +246,37 @@ fn a_saved_text_is_reviewed_where_nothing_is_pending() {
     project.record(&[saved]).unwrap();
     let shown = ["f: a\\nb\\nc\\nmine\\n -> A\\nb\\nc\\nmine\\n"];
     assert_eq!(pending(folder, Moves::User), shown);
+}
+
+#[test]
+fn what_is_decided_before_the_first_look_is_reviewed_and_nothing_else() {
+    let folder = repository_without_record();
+    let folder = folder.path();
+    // The user's own line is in no commit yet.
+    let [before, after] = ["mine\na\nb\nc\n", "mine\na\nB\nc\n"];
+    fs::write(folder.join("f"), after).unwrap();
+    let mut project = Project::open(folder).unwrap();
+    project.record(&[saved("f", before, after)]).unwrap();
+    let shown = ["f: a\\nB\\nc\\n -> mine\\na\\nB\\nc\\n"];
+    assert_eq!(pending(folder, Moves::Unknown), shown);
+    assert_eq!(written(folder), ["f: ?"]);
+}
+
+#[test]
+fn at_the_first_look_head_was_reviewed_also_where_something_was_decided_before_it() {
+    let folder = repository_without_record();
+    let folder = folder.path();
+    fs::write(folder.join("f"), "a\nB\nc\n").unwrap();
+    let mut project = Project::open(folder).unwrap();
+    project
+        .record(&[saved("f", "a\nb\nc\n", "a\nB\nc\n")])
+        .unwrap();
+    fs::write(folder.join("f"), "a\nB\nc\nmine\n").unwrap();
+    git(folder, &["commit", "-qam", "mine"]);
+    assert!(pending(folder, Moves::Unknown).is_empty());
+    fs::write(folder.join("f"), "a\nB\nc\nmine\nagent\n").unwrap();
+    let shown = ["f: a\\nB\\nc\\nmine\\n -> a\\nB\\nc\\nmine\\nagent\\n"];
+    assert_eq!(pending(folder, Moves::Unknown), shown);
 }
 
 #[test]
