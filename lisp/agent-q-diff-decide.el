@@ -266,8 +266,9 @@ taken out could not be brought back."
      (written
       (let ((root (agent-q-diff-written-root written)))
         (pcase-dolist (`(,file . ,_) files)
-          (dolist (name (list (agent-q-diff-file-change-old-path file)
-                              (agent-q-diff-file-change-new-path file)))
+          ;; One of them is its name now.
+          (dolist (name (delete-dups (list (agent-q-diff-file-change-old-path file)
+                                           (agent-q-diff-file-change-new-path file))))
             (when name
               (agent-q-diff-guard-check-inside name root))))
         (cl-mapcar (pcase-lambda (`(,file . ,_) prepared) (list file root prepared))
@@ -330,9 +331,11 @@ Files that are UTF-8 are not in it."
                          (nth index (agent-q-diff-change-files change)))
            for coding = (and (buffer-live-p buffer)
                              (with-current-buffer buffer
-                               (agent-q-diff-coding-of-buffer)))
+                               (or save-buffer-coding-system buffer-file-coding-system)))
+           ;; What is not decided becomes UTF-8.
            unless (memq coding '(nil utf-8-unix utf-8-emacs-unix prefer-utf-8-unix undecided-unix))
-           collect (cons index coding)))
+           collect (cons index (with-current-buffer buffer
+                                 (agent-q-diff-coding-of-buffer)))))
 
 (defun agent-q-diff-decide--warn-unstaged (change)
   "Warn of what was decided last about CHANGE and could not be staged."

@@ -82,8 +82,6 @@
                   new-project
                   next-pending
                   note-hunks
-                  before-save
-                  note-saved-from
                   pending-since
                   note-staged
                   note-heard

@@ -172,10 +172,9 @@ If its coding system cannot encode its text, they are UTF-8."
 ;;;; What the user saves
 
 (defvar-local agent-q-diff-reviewed--before nil
-  "(ROOT PATH MODE . TEXT) of the file of this buffer before it is saved, or nil.
-If that is not known, it is a string that says why.  The engine reads the file:
-for a large one, that is much faster than here.  See
-`agent-q-diff-module-before-save'.")
+  "(ROOT PATH PREPARED) of the file of this buffer before it is saved, or nil.
+If that is not known, it is a string that says why.  PREPARED is as from
+`agent-q-diff-module-prepare'.")
 
 (defun agent-q-diff-reviewed-before-save ()
   "Have the engine keep the file of this buffer, if its project was looked at."
@@ -188,8 +187,9 @@ for a large one, that is much faster than here.  See
               (path (agent-q-diff-reviewed-path root)))
     (setq agent-q-diff-reviewed--before
           (condition-case err
-              (append (list root path)
-                      (agent-q-diff-engine-call #'agent-q-diff-module-before-save root path))
+              (list root path
+                    (car (agent-q-diff-engine-call #'agent-q-diff-module-prepare
+                                                   root nil (list (list path)))))
             ;; It must not stop the save.
             (error (agent-q-diff-error-text err))))))
 
@@ -203,15 +203,16 @@ for a large one, that is much faster than here.  See
            (setq agent-q-diff-reviewed--before nil))
     ((and (pred stringp) why)
      (agent-q-diff-reviewed--say-not-noted why))
-    (`(,root ,path ,mode . ,text)
+    (`(,root ,path ,prepared)
      (condition-case err
-         (apply #'agent-q-diff-engine-call #'agent-q-diff-module-note-saved-from
-                root path mode text
-                (if (verify-visited-file-modtime)
-                    (list nil nil)
-                  ;; Others have written the file since.
-                  (list (agent-q-diff-file-git-mode buffer-file-name)
-                        (agent-q-diff-reviewed--buffer-bytes (current-buffer)))))
+         (agent-q-diff-engine-call
+          #'agent-q-diff-module-record
+          (list (vector prepared path
+                        ;; Otherwise others have written the file since.
+                        (unless (verify-visited-file-modtime)
+                          (cons (agent-q-diff-file-git-mode buffer-file-name)
+                                (agent-q-diff-reviewed--buffer-bytes (current-buffer))))
+                        nil)))
        (error (agent-q-diff-reviewed--say-not-noted (agent-q-diff-error-text err))))
      (run-hook-with-args 'agent-q-diff-reviewed-noted-functions root))))
 
@@ -224,9 +225,8 @@ for a large one, that is much faster than here.  See
   "Store what FILES hold, since something is taken out of them next.
 They are absolute names of files in the project at ROOT.  Return a list for
 `agent-q-diff-reviewed-changed'.  If it cannot be stored, signal an error that
-says that nothing is taken out.  So does a file that leads out of the project."
-  (dolist (file files)
-    (agent-q-diff-guard-check-inside file root))
+says that nothing is taken out.  FILES must have been checked with
+`agent-q-diff-guard-check-inside'."
   (condition-case err
       (agent-q-diff-engine-call
        #'agent-q-diff-module-prepare root (time-convert nil 'integer)

@@ -199,6 +199,7 @@ back that were taken out."
 (defun agent-q-diff-taken-out--restore (path now had)
   "Replace NOW, the content of the file PATH, by what it HAD.
 Both are (MODE . BYTES).  NOW can be brought back, too."
+  (agent-q-diff-guard-check-inside path default-directory)
   (pcase-let ((`(,prepared) (agent-q-diff-reviewed-prepare default-directory (list path)))
               (`(,mode . ,bytes) had))
     (cond

@@ -203,7 +203,6 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-finish-round agent-q-diff-module-finished-round
     agent-q-diff-module-note-hunks agent-q-diff-module-noted-hunks
     agent-q-diff-module-pending-since
-    agent-q-diff-module-before-save agent-q-diff-module-note-saved-from
     agent-q-diff-module-note-staged agent-q-diff-module-keep-staged
     agent-q-diff-module-check-pending-after agent-q-diff-module-let-pass
     agent-q-diff-module-passing

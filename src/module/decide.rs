@@ -456,7 +456,7 @@ fn commit<'e>(
         drop(ongoing);
         let outcome = match carried_out {
             Some(carried_out) => written::record_decision(env, session, &plan, carried_out)?,
-            None => Outcome::default(),
+            None => Ok(Vec::new()),
         };
         let change = &self::ongoing(env, session)?.change;
         committed(env, change, &plan, (limit, count.is_not_nil()), outcome)
@@ -501,8 +501,8 @@ fn committed<'e>(
             marks.into_lisp(env)?,
             in_target.into_lisp(env)?,
             hunks,
-            outcome.failed.into_lisp(env)?,
-            list(env, outcome.unstaged)?,
+            outcome.as_ref().err().cloned().into_lisp(env)?,
+            list(env, outcome.unwrap_or_default())?,
         ],
     )
 }

@@ -10,12 +10,12 @@ use std::path::PathBuf;
 use agent_q_diff_engine::merge;
 use agent_q_diff_reviewed::authors::{Author, Authors};
 use agent_q_diff_reviewed::{
-    Digest, HunkNote, LeftOut, Look, Moves, Pending, Project, ProjectError, Since, Turn, Version,
+    HunkNote, LeftOut, Look, Moves, Pending, Project, ProjectError, Since, Turn, Version,
     folder_of, projects_folder,
 };
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 
-use crate::lisp::{Signal, answer, catching_panics, elements, list, said, signal, text, vector};
+use crate::lisp::{Signal, answer, catching_panics, elements, list, said, text, vector};
 
 impl Signal for ProjectError {
     fn symbol(&self) -> &'static str {
@@ -429,54 +429,6 @@ pub(crate) fn name(env: &Env, version: Version) -> Result<Value<'_>> {
         Some(digest) => digest.to_string().into_lisp(env),
         None => env.intern("nil"),
     }
-}
-
-/// Return (MODE . TEXT), what the file PATH in the project at FOLDER holds, and store it.
-///
-/// TEXT is the name of its text, as from `agent-q-diff-module-pending', for
-/// `agent-q-diff-module-note-saved-from'.  PATH is relative to the top of the
-/// working tree.
-#[defun]
-fn before_save<'e>(env: &'e Env, folder: Value<'e>, path: Value<'e>) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        let path = path.clone_string_contents()?;
-        with_project(env, folder, false, |project| {
-            let version = answer(env, project.before_save(&path))?;
-            env.cons(version.mode(), name(env, version)?)
-        })
-    })
-}
-
-/// Record that the user has saved PATH in the project at FOLDER, which held TEXT.
-///
-/// MODE and TEXT are from `agent-q-diff-module-before-save'.  NEW-MODE and
-/// NEW-BYTES are what was saved; if they are nil, that is what the file holds.
-#[defun]
-fn note_saved_from(
-    env: &Env,
-    folder: Value,
-    path: Value,
-    mode: u32,
-    text: Option<String>,
-    new_mode: Option<u32>,
-    new_bytes: Value,
-) -> Result<()> {
-    catching_panics(env, || {
-        let path = path.clone_string_contents()?;
-        let before = match text.as_deref().map(Digest::parse) {
-            None => Version::Absent,
-            Some(Some(digest)) => Version::with_mode(mode, digest).unwrap_or(Version::Absent),
-            Some(None) => return signal(env, "agent-q-diff-error", "this is no text"),
-        };
-        let new_bytes = match new_mode {
-            Some(_) => new_bytes.clone_string_contents()?,
-            None => Vec::new(),
-        };
-        let after = new_mode.map(|mode| (mode, &new_bytes[..]));
-        with_project(env, folder, false, |project| {
-            answer(env, project.save_from(&path, before, after))
-        })
-    })
 }
 
 /// Record that the user has just staged something in the project of FOLDER.

@@ -13,66 +13,34 @@ use crate::lisp::{answer, catching_panics, elements, list, signal, text, vector}
 use crate::pending::{name, path_of, try_with_project, with_project, with_project_of};
 use crate::session::{Session, ongoing};
 
-/// A mode, as git writes it, or 0 for nothing, and the bytes that were stored with it, if there are any.
-type State = (u32, Option<Digest>);
-
 /// What is known of a change that was written before its review, beyond its hunks.
 pub(crate) struct Written {
     root: PathBuf,
     files: Vec<WrittenFile>,
-    /// By path, what was recorded.
-    recorded: BTreeMap<Vec<u8>, Recorded>,
+    /// By path, what was recorded last, and what was when all that was kept was staged.
+    recorded: BTreeMap<Vec<u8>, [Version; 2]>,
 }
 
 /// One of its files.
 struct WrittenFile {
     path: Vec<u8>,
     /// What the change begins with.
-    old: State,
+    old: Version,
     /// What was there when it began.
-    new: State,
+    new: Version,
     /// What was reviewed of the path, if that is something else than what the change begins with, and the
     /// same as text.
-    now: Option<(State, Vec<u8>)>,
+    now: Option<(Version, Vec<u8>)>,
     /// The path that it had before it was renamed, and the bytes that were reviewed there.
-    from: Option<(Vec<u8>, Option<Digest>)>,
-}
-
-/// What was recorded of a path in this review.
-struct Recorded {
-    /// What is reviewed of it.
-    now: Version,
-    /// What was when all that was kept was staged.
-    staged: Version,
+    from: Option<(Vec<u8>, Version)>,
 }
 
 /// What is reviewed of a path by what was decided.
-struct Reviewed {
-    path: Vec<u8>,
-    mode: u32,
-    text: ReviewedText,
-}
-
 #[derive(Clone, PartialEq)]
-enum ReviewedText {
-    Stored(Option<Digest>),
-    /// As a buffer has it, and is to be encoded.
-    Decoded(Vec<u8>),
-}
-
-impl Reviewed {
-    fn stored(path: &[u8], (mode, digest): State) -> Reviewed {
-        Reviewed {
-            path: path.to_vec(),
-            mode,
-            text: ReviewedText::Stored(digest),
-        }
-    }
-
-    fn named(path: &[u8], (mode, text): (u32, ReviewedText)) -> Reviewed {
-        let path = path.to_vec();
-        Reviewed { path, mode, text }
-    }
+enum Reviewed {
+    Stored(Version),
+    /// A mode, and a text as a buffer has it, which is to be encoded.
+    Text(u32, Vec<u8>),
 }
 
 /// Which decisions count.
@@ -98,15 +66,15 @@ impl Written {
     }
 
     /// Returns what is reviewed of the paths of file `file` of `change`.
-    fn reviewed(&self, change: &Change, file: usize, moment: Moment) -> Vec<Reviewed> {
+    fn reviewed(&self, change: &Change, file: usize, moment: Moment) -> Vec<(Vec<u8>, Reviewed)> {
         let (known, change) = (&self.files[file], &change.files()[file]);
-        let path = &known.path;
-        match (&known.from, &known.now) {
-            (Some(from), Some((now, _))) => known.renamed(change, from, *now, moment).into(),
-            (None, Some((now, _))) if moment == Moment::Begun => vec![Reviewed::stored(path, *now)],
-            (None, Some(now)) => vec![Reviewed::named(path, known.beside(change, now))],
-            (_, None) => vec![Reviewed::named(path, known.decided(change, moment))],
-        }
+        let reviewed = match (&known.from, &known.now) {
+            (Some(from), Some((now, _))) => return known.renamed(change, from, *now, moment),
+            (_, None) => known.decided(change, moment),
+            (None, Some((now, _))) if moment == Moment::Begun => Reviewed::Stored(*now),
+            (None, Some((now, text))) => known.beside(change, *now, text),
+        };
+        vec![(known.path.clone(), reviewed)]
     }
 }
 
@@ -114,129 +82,120 @@ impl WrittenFile {
     /// Reads an `agent-q-diff-pending-file`; `now` is what is reviewed of it now as text, or nil.
     fn read(file: Value, now: Option<Value>) -> Result<WrittenFile> {
         let file: Vector = file.into_rust()?;
-        let digest = |at: usize| -> Result<Option<Digest>> {
-            let name: Option<String> = file.get(at)?;
-            Ok(name.as_deref().and_then(Digest::parse))
-        };
-        let now_mode: Option<u32> = file.get(7)?;
-        let now = match now_mode {
-            None => None,
-            Some(mode) => {
-                let text = now.filter(|now| now.is_not_nil());
-                let text = text.map(|now| now.clone_string_contents()).transpose()?;
-                Some(((mode, digest(8)?), text.unwrap_or_default()))
-            }
-        };
-        let from: Value = file.get(9)?;
-        let from = if from.is_not_nil() {
-            Some((from.clone_string_contents()?, digest(10)?))
-        } else {
-            None
-        };
+        let stored = |mode: usize, name: usize| version(file.get(mode)?, file.get(name)?);
+        let (is_known, from): (Value, Value) = (file.get(7)?, file.get(9)?);
         Ok(WrittenFile {
-            path: file.get::<Value>(0)?.clone_string_contents()?,
-            old: (file.get(1)?, digest(2)?),
-            new: (file.get(3)?, digest(4)?),
-            now,
-            from,
+            path: bytes_of(file.get(0)?)?,
+            old: stored(1, 2)?,
+            new: stored(3, 4)?,
+            now: match is_known.is_not_nil() {
+                false => None,
+                true => {
+                    let text = now.filter(|now| now.is_not_nil()).map(bytes_of);
+                    Some((stored(7, 8)?, text.transpose()?.unwrap_or_default()))
+                }
+            },
+            from: match from.is_not_nil() {
+                false => None,
+                true => Some((bytes_of(from)?, stored(1, 10)?)),
+            },
         })
     }
 
     /// Returns what is reviewed of it: what the change begins with, and what is kept of that.
-    fn decided(&self, change: &FileChange, moment: Moment) -> (u32, ReviewedText) {
-        let is_kept = |is_meant: fn(&Operation) -> bool| {
-            let mut decided = operations(change);
-            moment == Moment::Now
-                && decided.any(|(operation, mark)| mark == Mark::Applied && is_meant(operation))
+    fn decided(&self, change: &FileChange, moment: Moment) -> Reviewed {
+        use Operation::{Binary, Create, Link, Rename};
+        let (mut has_mode, mut has_bytes) = (false, false);
+        for (operation, mark) in operations(change) {
+            let is_kept = moment == Moment::Now && mark == Mark::Applied;
+            has_mode |= is_kept && !matches!(operation, Binary | Rename);
+            has_bytes |= is_kept && matches!(operation, Binary | Create { .. } | Link { .. });
+        }
+        let Some(review) = change.review() else {
+            let [mode, bytes] = [has_mode, has_bytes].map(|is_new| match is_new {
+                true => self.new,
+                false => self.old,
+            });
+            return Reviewed::Stored(with_mode(mode.mode(), bytes.digest()));
         };
-        let text = match (change.review(), moment) {
-            (Some(review), Moment::Now) => ReviewedText::Decoded(review.reviewed()),
-            (Some(review), Moment::Begun) => {
-                ReviewedText::Decoded(review.proposal().original().to_vec())
-            }
-            (None, _) => {
-                let is_new = |operation: &_| {
-                    use Operation::{Binary, Create, Link};
-                    matches!(operation, Create { .. } | Link { .. } | Binary)
-                };
-                ReviewedText::Stored(if is_kept(is_new) {
-                    self.new.1
-                } else {
-                    self.old.1
-                })
-            }
+        let text = match moment {
+            Moment::Now => review.reviewed(),
+            Moment::Begun => review.proposal().original().to_vec(),
         };
         // A new file with lines is there as soon as there is one of them.
-        let has_lines = matches!(&text, ReviewedText::Decoded(text) if !text.is_empty());
-        let is_implied =
-            has_lines && operations(change).next().is_none() && change.operations().len() > 0;
-        let has_mode = |operation: &_| {
-            use Operation::{Create, Delete, Link, Mode};
-            matches!(
-                operation,
-                Create { .. } | Delete { .. } | Mode { .. } | Link { .. }
-            )
-        };
-        let is_new = is_implied || is_kept(has_mode);
-        (if is_new { self.new.0 } else { self.old.0 }, text)
+        let is_implied = operations(change).next().is_none() && change.operations().len() > 0;
+        let is_new = has_mode || is_implied && !text.is_empty();
+        let version = if is_new { self.new } else { self.old };
+        Reviewed::Text(version.mode(), text)
     }
 
     /// Returns what is reviewed under its new and its old name: `now` was under the new one.
     fn renamed(
         &self,
         change: &FileChange,
-        (from, from_text): &(Vec<u8>, Option<Digest>),
-        now: State,
+        (from, old): &(Vec<u8>, Version),
+        now: Version,
         moment: Moment,
-    ) -> [Reviewed; 2] {
-        let begun = self.decided(change, Moment::Begun);
+    ) -> Vec<(Vec<u8>, Reviewed)> {
         let after = self.decided(change, Moment::Now);
-        let (path, nothing) = (&self.path, (0, None));
-        let old = Reviewed::stored(from, (begun.0, *from_text));
+        let [nothing, now, old] = [Version::Absent, now, *old].map(Reviewed::Stored);
         let mut renaming = operations(change);
-        let mark = renaming.find(|(operation, _)| **operation == Operation::Rename);
-        match mark.map_or(Mark::Pending, |(_, mark)| mark) {
-            Mark::Applied if moment == Moment::Now => [
-                Reviewed::named(path, after),
-                Reviewed::stored(from, nothing),
-            ],
-            Mark::Rejected if moment == Moment::Now => [
-                Reviewed::stored(path, nothing),
-                Reviewed::named(from, after),
-            ],
+        let renaming = renaming.find(|(operation, _)| **operation == Operation::Rename);
+        let reviewed = match renaming.map_or(Mark::Pending, |(_, mark)| mark) {
+            _ if moment == Moment::Begun => [now, old],
+            Mark::Applied => [after, nothing],
+            Mark::Rejected => [nothing, after],
             // Lines that the user has added since are in it only if a hunk is.
-            Mark::Pending if moment == Moment::Now && begun != after => {
-                [Reviewed::stored(path, now), Reviewed::named(from, after)]
-            }
-            _ => [Reviewed::stored(path, now), old],
-        }
+            Mark::Pending if after == self.decided(change, Moment::Begun) => [now, old],
+            Mark::Pending => [now, after],
+        };
+        let paths = [self.path.clone(), from.clone()];
+        paths.into_iter().zip(reviewed).collect()
     }
 
-    /// Returns what is reviewed where that was not what the change begins with: only what it shows is
-    /// reviewed by what is decided.
-    fn beside(&self, change: &FileChange, (now, text): &(State, Vec<u8>)) -> (u32, ReviewedText) {
+    /// Returns what is reviewed where that was `now`, with this text, and not what the change begins with:
+    /// only what it shows is reviewed by what is decided.
+    fn beside(&self, change: &FileChange, now: Version, text: &[u8]) -> Reviewed {
         let mut marks = operations(change).map(|(_, mark)| mark);
-        let decided = match marks.find(|mark| *mark != Mark::Pending) {
-            Some(Mark::Applied) => Some(self.new),
-            // What is taken out is as it was in the commit.
-            Some(_) => Some(self.old),
-            None => None,
-        };
+        let decided = marks.find(|mark| *mark != Mark::Pending);
+        // What is taken out is as it was in the commit.
+        let decided = decided.map(|mark| match mark {
+            Mark::Applied => self.new,
+            _ => self.old,
+        });
         let Some(review) = change.review() else {
-            let (mode, text) = decided.unwrap_or(*now);
-            return (mode, ReviewedText::Stored(text));
+            return Reviewed::Stored(decided.unwrap_or(now));
         };
         let after = review.reviewed_beside(text);
-        let mode = match (decided, now.0) {
-            (Some((mode, _)), _) => mode,
-            (None, mode) if after == *text => mode,
+        let mode = match (decided, now) {
+            (Some(decided), _) => decided.mode(),
+            (None, now) if after == text => now.mode(),
             // It was new, and is deleted.
-            (None, _) if after.is_empty() && self.old.0 == 0 => 0,
-            (None, 0) => self.new.0,
-            (None, mode) => mode,
+            (None, _) if after.is_empty() && self.old == Version::Absent => 0,
+            (None, Version::Absent) => self.new.mode(),
+            (None, now) => now.mode(),
         };
-        (mode, ReviewedText::Decoded(after))
+        Reviewed::Text(mode, after)
     }
+}
+
+/// Returns what has the mode `mode`, as git writes it, and these bytes, if there are any.
+fn with_mode(mode: u32, digest: Option<Digest>) -> Version {
+    let version = digest.and_then(|digest| Version::with_mode(mode, digest));
+    version.unwrap_or(Version::Absent)
+}
+
+/// Reads a mode, and the name of a text or nil.
+fn version(mode: Value, name: Value) -> Result<Version> {
+    let name: Option<String> = name.into_rust()?;
+    Ok(with_mode(
+        mode.into_rust()?,
+        name.as_deref().and_then(Digest::parse),
+    ))
+}
+
+fn bytes_of(text: Value) -> Result<Vec<u8>> {
+    text.clone_string_contents()
 }
 
 /// Returns the operations on a file that are decided by themselves, with their marks.
@@ -250,23 +209,19 @@ fn operations(change: &FileChange) -> impl Iterator<Item = (&Operation, Mark)> {
 
 // What files hold before a change and after it.
 
-/// What a file holds that is about to change, as Lisp hands it back.
-struct Prepared {
+/// A file that was about to change, and what became of it.
+struct Changed {
     /// The root of its project.
     root: PathBuf,
     path: Vec<u8>,
-    /// What it holds; with unsaved edits of its buffer, what it would hold after saving them.
+    /// What it held; with unsaved edits of its buffer, what it would have held after saving them.
     had: Version,
-    /// If its buffer has such edits, what it holds on disk.
+    /// If its buffer had such edits, what it held on disk.
     on_disk: Option<Version>,
-    /// Whether something is taken out of it, or what is written is decided before that.
+    /// Whether something was taken out of it, or what is written was decided before that.
     is_taken_out: bool,
-}
-
-/// A file that was to change, after that.
-struct FileNow {
-    before: Prepared,
-    path: Vec<u8>,
+    /// Its path now.
+    now: Vec<u8>,
     /// What it holds, unless that is in the file.
     holds: Option<Held>,
     before_hooks: Option<Held>,
@@ -274,7 +229,7 @@ struct FileNow {
 
 /// What Lisp says about a plan that was carried out; see [`commit`](crate::decide).
 pub(crate) struct CarriedOut<'e> {
-    files: Vec<FileNow>,
+    files: Vec<Changed>,
     codings: Vec<(usize, Value<'e>)>,
     stages: bool,
 }
@@ -303,7 +258,7 @@ fn prepare<'e>(
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
         let files = elements(files)?.into_iter().map(|file| {
-            let path = file.car::<Value>()?.clone_string_contents()?;
+            let path = bytes_of(file.car()?)?;
             Ok((path, held(file.cdr()?)?))
         });
         let files = files.collect::<Result<Vec<_>>>()?;
@@ -370,30 +325,19 @@ impl<'e> CarriedOut<'e> {
 }
 
 /// Reads FILES; see [`record`].
-fn files_now(files: Value) -> Result<Vec<FileNow>> {
-    let version = |value: Value| -> Result<Version> {
-        let (mode, name): (u32, Option<String>) = (value.car()?, value.cdr()?);
-        let digest = name.as_deref().and_then(Digest::parse);
-        let version = digest.and_then(|digest| Version::with_mode(mode, digest));
-        Ok(version.unwrap_or(Version::Absent))
-    };
+fn files_now(files: Value) -> Result<Vec<Changed>> {
+    let stored = |pair: Value| version(pair.car()?, pair.cdr()?);
     let files = elements(files)?.into_iter().map(|file| {
         let file: Vector = file.into_rust()?;
         let before: Vector = file.get(0)?;
-        let on_disk: Value = before.get(3)?;
-        let before = Prepared {
+        let on_disk = Some(before.get::<Value>(3)?).filter(|value| value.is_not_nil());
+        Ok(Changed {
             root: path_of(before.get(0)?)?,
-            path: before.get::<Value>(1)?.clone_string_contents()?,
-            had: version(before.get(2)?)?,
-            on_disk: match on_disk.is_not_nil() {
-                true => Some(version(on_disk)?),
-                false => None,
-            },
+            path: bytes_of(before.get(1)?)?,
+            had: stored(before.get(2)?)?,
+            on_disk: on_disk.map(stored).transpose()?,
             is_taken_out: before.get::<Value>(4)?.is_not_nil(),
-        };
-        Ok(FileNow {
-            before,
-            path: file.get::<Value>(1)?.clone_string_contents()?,
+            now: bytes_of(file.get(1)?)?,
             holds: held(file.get(2)?)?,
             before_hooks: held(file.get(3)?)?,
         })
@@ -406,8 +350,7 @@ fn held(value: Value) -> Result<Option<Held>> {
     if !value.is_not_nil() {
         return Ok(None);
     }
-    let bytes = value.cdr::<Value>()?.clone_string_contents()?;
-    Ok(Some(Held::Bytes(value.car()?, bytes)))
+    Ok(Some(Held::Bytes(value.car()?, bytes_of(value.cdr()?)?)))
 }
 
 /// Reads an alist from the indices of files to coding systems.
@@ -417,11 +360,11 @@ fn codings(value: Value) -> Result<Vec<(usize, Value)>> {
 }
 
 /// Returns what is to be recorded of `files`, by the roots of their projects.
-fn notes_of(files: Vec<FileNow>) -> BTreeMap<PathBuf, Vec<Note>> {
+fn notes_of(files: Vec<Changed>) -> BTreeMap<PathBuf, Vec<Note>> {
     let mut notes: BTreeMap<PathBuf, Vec<Note>> = BTreeMap::new();
     for file in files {
-        let here = notes.entry(file.before.root.clone()).or_default();
-        if file.before.is_taken_out {
+        let here = notes.entry(file.root.clone()).or_default();
+        if file.is_taken_out {
             here.extend(file.left());
         } else {
             here.push(file.written());
@@ -430,25 +373,23 @@ fn notes_of(files: Vec<FileNow>) -> BTreeMap<PathBuf, Vec<Note>> {
     notes
 }
 
-impl FileNow {
+impl Changed {
     /// Returns what is to be recorded after something was taken out of it.
     fn left(self) -> Vec<Note> {
-        let Prepared { path, had, .. } = self.before;
-        let is_saved = self.holds.is_none();
         let mut notes = Vec::new();
-        if had != Version::Absent {
+        // The user's edits, which were saved with that.
+        let on_disk = self.on_disk.filter(|_| self.holds.is_none());
+        if self.had != Version::Absent {
             notes.push(Note::Left {
-                path: path.clone(),
-                now: self.path.clone(),
+                path: self.path.clone(),
+                now: self.now,
                 holds: self.holds.unwrap_or(Held::InFile),
             });
         }
-        // The user's edits, which were saved with that.
-        let on_disk = self.before.on_disk.filter(|_| is_saved);
         notes.extend(on_disk.map(|on_disk| Note::Saved {
-            path,
+            path: self.path,
             before: Held::Stored(on_disk),
-            after: Held::Stored(had),
+            after: Held::Stored(self.had),
         }));
         notes
     }
@@ -456,7 +397,7 @@ impl FileNow {
     /// Returns that the user's hooks changed it while it was saved, if they did.
     fn hooked(&self) -> Option<Note> {
         self.before_hooks.clone().map(|before| Note::Saved {
-            path: self.path.clone(),
+            path: self.now.clone(),
             before,
             after: Held::InFile,
         })
@@ -464,19 +405,18 @@ impl FileNow {
 
     /// Returns what is to be recorded after it was written as the user had decided before.
     fn written(self) -> Note {
-        let Prepared { path, had, .. } = self.before;
-        let before = Held::Stored(had);
+        let before = Held::Stored(self.had);
         let after = self.holds.unwrap_or(Held::InFile);
-        if path == self.path {
+        if self.path == self.now {
             Note::Saved {
-                path,
+                path: self.path,
                 before,
                 after,
             }
         } else {
             Note::Renamed {
-                from: (path, before),
-                to: (self.path, after),
+                from: (self.path, before),
+                to: (self.now, after),
             }
         }
     }
@@ -484,14 +424,8 @@ impl FileNow {
 
 // What is recorded.
 
-/// What Lisp reads of a decision that was recorded, or could not be.
-#[derive(Default)]
-pub(crate) struct Outcome {
-    /// Why it could not be recorded.
-    pub(crate) failed: Option<String>,
-    /// Why what is kept could not be staged, for each file.
-    pub(crate) unstaged: Vec<String>,
-}
+/// Why what is kept could not be staged, for each file; or why the decision is not recorded.
+pub(crate) type Outcome = std::result::Result<Vec<String>, String>;
 
 /// Records what was decided by `plan` for the change of `session`, which was committed.
 pub(crate) fn record_decision(
@@ -500,20 +434,17 @@ pub(crate) fn record_decision(
     plan: &ChangePlan,
     carried_out: CarriedOut,
 ) -> Result<Outcome> {
-    let CarriedOut {
-        files,
-        codings,
-        stages,
-    } = carried_out;
-    let hooked: Vec<_> = files.iter().filter_map(FileNow::hooked).collect();
-    let mut notes = notes_of(files);
+    let hooked = carried_out.files.iter().filter_map(Changed::hooked);
+    let hooked: Vec<_> = hooked.collect();
+    let mut notes = notes_of(carried_out.files);
     let ongoing = ongoing(env, session)?;
     let written = ongoing.written.clone();
     let mut decisions = Vec::new();
     if let Some(written) = &written {
         let parts = plan.parts.iter().filter(|part| is_decided(part));
+        let written = written.borrow();
         decisions.extend(parts.map(|part| {
-            let decisions = written.borrow().decisions(&ongoing.change, part.file);
+            let decisions = written.decisions(&ongoing.change, part.file);
             (part.file, decisions)
         }));
     }
@@ -522,39 +453,42 @@ pub(crate) fn record_decision(
     if let Some(written) = &written {
         let here = notes.entry(written.borrow().root.clone()).or_default();
         for (file, decisions) in decisions {
-            let coding = codings.iter().find(|(other, _)| *other == file);
-            for decision in decisions {
-                match decision.note(env, coding.map(|(_, coding)| *coding)) {
-                    Ok(note) => here.push(note),
-                    Err(_) => return Ok(Outcome::failed("it cannot be encoded".to_owned())),
-                }
+            let coding = coding_of(&carried_out.codings, file);
+            for (path, before, after) in decisions {
+                let (Ok(before), Ok(after)) = (before.held(env, coding), after.held(env, coding))
+                else {
+                    return Ok(Err("it cannot be encoded".to_owned()));
+                };
+                here.push(Note::Decided {
+                    path,
+                    before,
+                    after,
+                });
             }
         }
         here.extend(hooked);
     }
-    let mut outcome = Outcome::default();
+    let mut unstaged = Vec::new();
     for (root, notes) in notes {
         let recorded = try_with_project(env, root, |project| {
             let decided = project.record(&notes)?;
             if let Some(written) = &written {
-                outcome.unstaged = written.borrow_mut().take_over(project, decided, stages);
+                unstaged = written
+                    .borrow_mut()
+                    .take_over(project, decided, carried_out.stages);
             }
             Ok(())
         })?;
         if let Err(error) = recorded.and_then(|recorded| recorded) {
-            return Ok(Outcome::failed(error.to_string()));
+            return Ok(Err(error.to_string()));
         }
     }
-    Ok(outcome)
+    Ok(Ok(unstaged))
 }
 
-impl Outcome {
-    fn failed(why: String) -> Outcome {
-        Outcome {
-            failed: Some(why),
-            unstaged: Vec::new(),
-        }
-    }
+fn coding_of<'e>(codings: &[(usize, Value<'e>)], file: usize) -> Option<Value<'e>> {
+    let coding = codings.iter().find(|(other, _)| *other == file);
+    coding.map(|(_, coding)| *coding)
 }
 
 /// Returns whether anything is decided by `part`.
@@ -566,41 +500,18 @@ fn is_decided(part: &Part) -> bool {
     has_steps || !part.operations.is_empty()
 }
 
-/// What was decided about a path.
-struct Decision {
-    path: Vec<u8>,
-    /// What was recorded of it last, or what was reviewed when the review began.
-    before: std::result::Result<Version, Reviewed>,
-    after: Reviewed,
-}
-
-impl Decision {
-    /// Returns it as it is recorded; texts are encoded in `coding` if there is one.
-    fn note(self, env: &Env, coding: Option<Value>) -> Result<Note> {
-        Ok(Note::Decided {
-            path: self.path,
-            before: match self.before {
-                Ok(version) => Held::Stored(version),
-                Err(begun) => begun.held(env, coding)?,
-            },
-            after: self.after.held(env, coding)?,
-        })
-    }
-}
+/// A path of a decision, what was recorded of it last, or was reviewed when the review began, and what is now.
+type Decision = (Vec<u8>, Reviewed, Reviewed);
 
 impl Written {
     /// Returns what is to be recorded of file `file` of `change`: all of its paths.
     fn decisions(&self, change: &Change, file: usize) -> Vec<Decision> {
         let begun = self.reviewed(change, file, Moment::Begun).into_iter();
-        let now = self.reviewed(change, file, Moment::Now).into_iter();
-        let decisions = begun.zip(now).map(|(begun, after)| {
-            let path = after.path.clone();
+        let now = self.reviewed(change, file, Moment::Now);
+        let decisions = begun.zip(now).map(|((path, begun), (_, after))| {
             let recorded = self.recorded.get(&path);
-            Decision {
-                before: recorded.map(|recorded| recorded.now).ok_or(begun),
-                path,
-                after,
-            }
+            let before = recorded.map_or(begun, |[now, _]| Reviewed::Stored(*now));
+            (path, before, after)
         });
         decisions.collect()
     }
@@ -614,16 +525,13 @@ impl Written {
     ) -> Vec<String> {
         let mut unstaged = Vec::new();
         for (path, before, after) in decided {
-            let recorded = self.recorded.entry(path.clone()).or_insert(Recorded {
-                now: before,
-                staged: before,
-            });
-            recorded.now = after;
+            let [now, staged] = self.recorded.entry(path.clone()).or_insert([before; 2]);
+            *now = after;
             if !stages || before == after {
                 continue;
             }
             match project.stage(&path, before, after) {
-                Ok(()) if recorded.staged == before => recorded.staged = after,
+                Ok(()) if *staged == before => *staged = after,
                 Ok(()) => {}
                 Err(error) => unstaged.push(error.to_string()),
             }
@@ -635,18 +543,16 @@ impl Written {
 impl Reviewed {
     /// Returns it as bytes, in `coding` if there is one, and else in UTF-8.
     fn held(self, env: &Env, coding: Option<Value>) -> Result<Held> {
-        let bytes = match self.text {
-            ReviewedText::Stored(Some(digest)) => {
-                let version = Version::with_mode(self.mode, digest);
-                return Ok(Held::Stored(version.unwrap_or(Version::Absent)));
-            }
-            ReviewedText::Stored(None) => Vec::new(),
-            ReviewedText::Decoded(text) => match coding {
-                None => text,
-                Some(coding) => encoded(env, &text, coding)?,
-            },
-        };
-        Ok(Held::Bytes(self.mode, bytes))
+        Ok(match self {
+            Reviewed::Stored(version) => Held::Stored(version),
+            Reviewed::Text(mode, text) => Held::Bytes(
+                mode,
+                match coding {
+                    None => text,
+                    Some(coding) => encoded(env, &text, coding)?,
+                },
+            ),
+        })
     }
 }
 
@@ -655,7 +561,7 @@ fn encoded(env: &Env, text: &[u8], coding: Value) -> Result<Vec<u8>> {
     let internal = env.intern("utf-8-emacs-unix")?;
     let text = env.call("decode-coding-string", (text.into_lisp(env)?, internal))?;
     let bytes: Value = env.call("encode-coding-string", (text, coding))?;
-    Ok(bytes.clone_string_contents()?)
+    bytes_of(bytes)
 }
 
 // What is asked between decisions.
@@ -668,36 +574,27 @@ fn encoded(env: &Env, text: &[u8], coding: Value) -> Result<Vec<u8>> {
 fn fresh<'e>(env: &'e Env, session: &mut Session, codings: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
         let codings = self::codings(codings)?;
-        let (written, files) = {
-            let ongoing = ongoing(env, session)?;
-            let Some(written) = ongoing.written.clone() else {
-                return signal(env, "agent-q-diff-error", "it was not written before");
-            };
-            let n_files = ongoing.change.files().len();
-            let reviewed = (0..n_files).map(|file| {
-                let decisions = written.borrow().decisions(&ongoing.change, file);
-                let before = decisions.into_iter();
-                before.map(|one| (one.path, one.before)).collect()
-            });
-            let reviewed: Vec<Vec<_>> = reviewed.collect();
-            (written, reviewed)
+        let ongoing = ongoing(env, session)?;
+        let Some(written) = ongoing.written.clone() else {
+            return signal(env, "agent-q-diff-error", "it was not written before");
         };
-        let root = written.borrow().root.clone();
-        with_project_of(env, root, false, |project| {
+        let written = written.borrow();
+        let files = 0..ongoing.change.files().len();
+        let files: Vec<_> = files
+            .map(|file| written.decisions(&ongoing.change, file))
+            .collect();
+        drop(ongoing);
+        with_project_of(env, written.root.clone(), false, |project| {
             answer(env, project.look_unasked())?;
             let mut fresh = Vec::new();
             for (file, paths) in files.into_iter().enumerate() {
-                let coding = codings.iter().find(|(other, _)| *other == file);
-                let coding = coding.map(|(_, coding)| *coding);
-                let mut versions = Vec::new();
-                for (path, before) in paths {
-                    let version = match before {
-                        Ok(version) => version,
-                        Err(begun) => answer(env, project.hold(&path, &begun.held(env, coding)?))?,
-                    };
-                    versions.push((path, version));
+                let mut recorded = Vec::new();
+                for (path, before, _) in paths {
+                    let before = before.held(env, coding_of(&codings, file))?;
+                    let version = answer(env, project.hold(&path, &before))?;
+                    recorded.push((path, version));
                 }
-                if answer(env, project.are_reviewed(&versions))? {
+                if answer(env, project.are_reviewed(&recorded))? {
                     fresh.push(file);
                 }
             }
@@ -720,13 +617,13 @@ fn stage<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
         let (mut n, mut failed) = (0, Vec::new());
         let root = written.root.clone();
         with_project_of(env, root, false, |project| {
-            for (path, recorded) in &mut written.recorded {
-                if recorded.staged == recorded.now {
+            for (path, [now, staged]) in &mut written.recorded {
+                if now == staged {
                     continue;
                 }
-                match project.stage(path, recorded.staged, recorded.now) {
+                match project.stage(path, *staged, *now) {
                     Ok(()) => {
-                        recorded.staged = recorded.now;
+                        *staged = *now;
                         n += 1;
                     }
                     Err(error) => failed.push(text(env, error.to_string().as_bytes())?),

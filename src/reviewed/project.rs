@@ -16,7 +16,7 @@ use crate::disk::{
 };
 use crate::git::{self, Committed, Entries, Git, GitError, Indexed};
 use crate::moved::Moved;
-use crate::plain::{Plain, is_outside, projects_folder};
+use crate::plain::{Plain, projects_folder};
 use crate::stage::staged;
 use crate::store::{Store, StoreError, now};
 use crate::tree::{self, Tree};
@@ -709,41 +709,6 @@ impl Project {
                 ledger.decide(&mut disk, path, working, working)?;
             }
             Ok(())
-        })
-    }
-
-    /// Returns what `path` holds, and stores it, for [`Project::save_from`].
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError`].
-    pub fn before_save(&self, path: &[u8]) -> Result<Version, ProjectError> {
-        stored(&self.store, &self.tree.working(path)?)
-    }
-
-    /// Records that the user, in an editor, has saved `path`, which held `before`; see [`Ledger::save`]. What it
-    /// holds now is `after`, a mode and bytes, or without that what is in the file.
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError`]; then nothing was written.
-    pub fn save_from(
-        &mut self,
-        path: &[u8],
-        before: Version,
-        after: Option<(u32, &[u8])>,
-    ) -> Result<(), ProjectError> {
-        let tree = &self.tree;
-        if tree.git().is_none() && is_outside(path) {
-            return Ok(());
-        }
-        self.store.change(|ledger, store| {
-            let mut disk = Disk::new(tree, store);
-            let after = match after {
-                Some(after) => disk.version(after)?,
-                None => disk.working(path)?,
-            };
-            ledger.save(&mut disk, path, before, after)
         })
     }
 

@@ -415,7 +415,9 @@ fn nothing_is_recorded_of_a_bad_path() {
             project.prepare(&[file], Some(1_800_000_000)).map(|_| ()),
             project.mark_reviewed(&[path.to_vec()]),
             project.stage(path, Version::Absent, Version::Absent),
-            project.before_save(path).map(|_| ()),
+            project
+                .prepare(&[(path.to_vec(), Held::InFile)], None)
+                .map(|_| ()),
         ];
         for said in recorded.into_iter().chain(others) {
             let error = said.unwrap_err().to_string();
