@@ -616,22 +616,11 @@ IS-DONE is non-nil if it has been done."
 
 (cl-defstruct (agent-q-diff-written (:constructor agent-q-diff-written-create)
                                     (:copier nil))
-  "Functions to call while a change is decided that was written before its review.
-Some get a list of files, `agent-q-diff-file-change', of that change."
-  (before nil :documentation "Called with the files that a command is about to change.
-If it signals an error, the command stops and has changed nothing.")
-  (after nil :documentation "Called with the change and the files that were decided.
-If it signals an error, the decision is undone.")
-  (stage nil :documentation "Called without arguments to put what is kept into git's index.
-It returns (N . FAILED): the number of files that were staged, and for each
-that could not be a sentence that says why.")
+  "What is known of a change that was written before its review."
   (root nil :documentation "The root of the project of the files.")
   (since nil :documentation "The commit that the change is from, its short name and first line.
 If it is from what was reviewed, this is nil.")
-  (at-work nil :documentation "Function that returns the name of an agent that is at work there, or nil.")
   (waiting nil :documentation "Ids of the hunks that are taken out when the agent has ended.")
-  (fresh (lambda (_ files) files) :documentation "Called with the change and files.
-It returns those about which nobody has decided elsewhere meanwhile.")
   (awaited-p #'ignore :documentation "Function that tells whether a program waits for the review's end.")
   (written-by nil :documentation "Alist from absolute names of files to who wrote what is pending.
 Each is (AUTHORS . LINES).  AUTHORS are those of the file: the name of an
@@ -684,12 +673,15 @@ Those with text have a review of the engine each, undecided so far."
   (agent-q-diff-change--create
    :files (list file) :is-detached (agent-q-diff-file-change-is-detached file)))
 
-(defun agent-q-diff-change-begin-written (change written)
+(defun agent-q-diff-change-begin-written (change written files nows)
   "Record that CHANGE was written before its review.
 Then what is not decided is in the files, and rejecting a hunk takes it out.
-WRITTEN is an `agent-q-diff-written', the functions to call meanwhile."
+WRITTEN is an `agent-q-diff-written'.  FILES and NOWS, of which the engine
+records what is decided, are as for `agent-q-diff-module-begin-written'."
   (setf (agent-q-diff-change-written change) written)
-  (agent-q-diff-module-begin-written (agent-q-diff-change-engine change)))
+  (agent-q-diff-engine-call #'agent-q-diff-module-begin-written
+                            (agent-q-diff-change-engine change)
+                            (vector (agent-q-diff-written-root written) files nows)))
 
 (defun agent-q-diff-change-close (change)
   "Free the memory of CHANGE, and close its targets unless somebody needs them."

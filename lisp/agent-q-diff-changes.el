@@ -39,17 +39,6 @@
 (autoload 'vc-git-branches "vc-git")
 (declare-function project-root "project" (project))
 
-;;;; Options
-
-(defcustom agent-q-diff-stage-kept nil
-  "Whether what you keep of what was written already is put into git's index.
-These are exactly the lines of the hunk, so that Magit shows them as staged;
-what makes the hunk pending again takes them out of the index.  Your own
-filters run on what is staged, as in `git add'.  If nil,
-\\<agent-q-diff-mode-map>\\[agent-q-diff-stage] in the diff buffer stages what you have kept."
-  :group 'agent-q-diff-review
-  :type 'boolean)
-
 ;;;; A change that was written already
 
 (defun agent-q-diff-changes--lines (path bytes new-bytes)
@@ -114,7 +103,7 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending-look'."
     change))
 
 (defun agent-q-diff-changes--change (root texts files since)
-  "Return a change of FILES, which is made already, and record what is decided.
+  "Return a change of FILES, which is made already; what is decided is recorded.
 ROOT, TEXTS and FILES are as from `agent-q-diff-pending-look', and SINCE is as
 in `agent-q-diff-written'."
   (let ((changes nil)
@@ -125,93 +114,44 @@ in `agent-q-diff-written'."
             (dolist (file files)
               (push (agent-q-diff-changes--file root texts file) changes)))
           (setq changes (nreverse changes))
-          (let* ((known (mapcar (lambda (file)
-                                  (cons (agent-q-diff-file-named
-                                         (agent-q-diff-pending-file-path file) root)
-                                        file))
-                                files))
-                 ;; By name: when a review is looked at again, its files are new.
-                 (pending-of (lambda (file)
-                               (cdr (assoc (or (agent-q-diff-file-change-new-path file)
-                                               (agent-q-diff-file-change-old-path file))
-                                           known))))
-                 (recorded (make-hash-table :test #'equal))
-                 (staged (make-hash-table :test #'equal))
-                 (change (agent-q-diff-change-join changes)))
+          (let ((change (agent-q-diff-change-join changes)))
             (agent-q-diff-change-begin-written
-             change
-             (agent-q-diff-changes--written
-              root
-              since
-              known
-              (lambda (change decided)
-                (let ((made (mapcan
-                             (lambda (one)
-                               (agent-q-diff-changes--record
-                                root texts change one (funcall pending-of one) recorded))
-                             decided)))
-                  (agent-q-diff-changes--note-to-stage made staged)
-                  (when (and agent-q-diff-stage-kept
-                             (null since)
-                             (file-exists-p (expand-file-name ".git" root)))
-                    (agent-q-diff-changes--stage-made root made staged))))
-              (lambda ()
-                (agent-q-diff-changes--stage-all root recorded staged))
-              (lambda (change files)
-                (agent-q-diff-changes--fresh root texts change files pending-of))))
+             change (agent-q-diff-changes--written root since files) files
+             (and since
+                  (mapcar (apply-partially #'agent-q-diff-changes--reviewed-now root texts)
+                          files)))
             (setq is-done t)
             change))
       (unless is-done
         (mapc #'agent-q-diff-file-change-close changes)))))
 
-(defun agent-q-diff-changes--written (root since known after stage fresh)
-  "Return an `agent-q-diff-written' by which what is taken out is stored.
-The files are in the project at ROOT; KNOWN is an alist from their absolute
-names to an `agent-q-diff-pending-file' each.  SINCE, STAGE and FRESH are slots.
-AFTER is called after a decision, with the change and the files that were
-decided."
-  (let ((decided-files nil)
-        (stored nil)
-        (unsaved nil))
+(defun agent-q-diff-changes--reviewed-now (root texts file)
+  "Return what is reviewed of FILE now as text, or nil if it is no text.
+ROOT, TEXTS and FILE are as for `agent-q-diff-changes--file'."
+  (let ((bytes (agent-q-diff-pending-bytes texts (agent-q-diff-pending-file-now-text file))))
+    (and (agent-q-diff-pending-text-p bytes)
+         (agent-q-diff-pending-decoded
+          bytes (agent-q-diff-file-named (agent-q-diff-pending-file-path file) root)))))
+
+(defun agent-q-diff-changes--written (root since files)
+  "Return the `agent-q-diff-written' of FILES in the project at ROOT.
+FILES are a list of `agent-q-diff-pending-file', and SINCE is that slot."
+  (cl-flet ((by (authors)
+              (mapcar (lambda (file)
+                        (cons (agent-q-diff-file-named (agent-q-diff-pending-file-path file) root)
+                              (funcall authors file)))
+                      files)))
     (agent-q-diff-written-create
      :root root
      :since since
-     :written-by (mapcar (pcase-lambda (`(,name . ,file))
-                           (cons name (cons (agent-q-diff-pending-file-authors file)
-                                            (agent-q-diff-pending-file-lines file))))
-                         known)
-     :turns-by (mapcar (pcase-lambda (`(,name . ,file))
-                         (cons name (agent-q-diff-pending-file-turns file)))
-                       known)
-     :title (agent-q-diff-changes--title root (mapcar #'cdr known))
-     :round (agent-q-diff-round-begin root (mapcar #'cdr known))
+     :written-by (by (lambda (file)
+                       (cons (agent-q-diff-pending-file-authors file)
+                             (agent-q-diff-pending-file-lines file))))
+     :turns-by (by #'agent-q-diff-pending-file-turns)
+     :title (agent-q-diff-changes--title root files)
+     :round (agent-q-diff-round-begin root files)
      :label #'agent-q-diff-round-label
-     :news (if since #'ignore #'agent-q-diff-round-news)
-     :stage (if since #'agent-q-diff-changes--refuse-to-stage stage)
-     :fresh fresh
-     :at-work (lambda ()
-                (agent-q-diff-engine-call #'agent-q-diff-module-at-work root))
-     :before (lambda (files)
-               (dolist (file files)
-                 (dolist (path (list (agent-q-diff-file-change-old-path file)
-                                     (agent-q-diff-file-change-new-path file)))
-                   (when path
-                     (agent-q-diff-guard-check-inside path root))))
-               (setq decided-files files
-                     stored (mapcar #'agent-q-diff-file-change-path files)
-                     unsaved (delq nil (mapcar #'agent-q-diff-reviewed-unsaved stored)))
-               (agent-q-diff-reviewed-note-taking-out root stored))
-     :after (lambda (change decided)
-              ;; A file may have got its old name again.
-              (agent-q-diff-reviewed-note-left
-               root stored (mapcar #'agent-q-diff-file-change-path decided-files))
-              (mapc (apply-partially #'agent-q-diff-reviewed-note-saved root) unsaved)
-              (funcall after change decided)
-              (agent-q-diff-reviewed-note-hooked root stored)
-              (agent-q-diff-changes--note-round change)
-              (setq decided-files nil
-                    stored nil
-                    unsaved nil)))))
+     :news (if since #'ignore #'agent-q-diff-round-news))))
 
 (defun agent-q-diff-changes--note-round (change)
   "Record what agents are told of the decisions on CHANGE.
@@ -229,244 +169,7 @@ The decisions stand even if that cannot be stored."
       (format "The decision is recorded, but what the agent is told of it is not: %s"
               (agent-q-diff-error-text err))))))
 
-;;;; What was reviewed
-
-(defun agent-q-diff-changes--record (root texts change file pending known)
-  "Record what was reviewed of FILE of CHANGE, after a decision on it.
-PENDING is the `agent-q-diff-pending-file' that it was made of, in the
-project at ROOT; TEXTS is the folder of its texts.  KNOWN is a table from paths
-to what was recorded last, (MODE . BYTES).  Return a list of (PATH BEFORE
-AFTER): what was reviewed until then and is now, in that form."
-  ;; All paths of a file are recorded at once.
-  (unless (gethash (agent-q-diff-pending-file-path pending) known)
-    (pcase-dolist (`(,path . ,before)
-                   (agent-q-diff-changes--reviewed texts change file pending 'is-before))
-      (puthash path before known)))
-  (mapcar (pcase-lambda (`(,path . ,after))
-            (let ((before (gethash path known)))
-              (agent-q-diff-engine-call #'agent-q-diff-module-note-reviewed root path
-                                         (car before) (cdr before) (car after) (cdr after))
-              (puthash path after known)
-              (list path before after)))
-          (agent-q-diff-changes--reviewed texts change file pending)))
-
-(defun agent-q-diff-changes--reviewed (texts change file pending &optional is-before)
-  "Return what was reviewed of FILE of CHANGE, a list of (PATH MODE . BYTES).
-If IS-BEFORE is non-nil, that was before anything was decided.  TEXTS and
-PENDING are as for `agent-q-diff-changes--record'."
-  (let* ((path (agent-q-diff-pending-file-path pending))
-         (from (agent-q-diff-pending-file-from pending))
-         (mode (agent-q-diff-pending-file-now-mode pending))
-         (bytes (and mode
-                     (agent-q-diff-pending-bytes texts
-                                                  (agent-q-diff-pending-file-now-text pending)))))
-    (cond
-     (from (agent-q-diff-changes--reviewed-renamed texts change file pending (cons mode bytes)
-                                                    is-before))
-     ((null mode)
-      (list (cons path (agent-q-diff-changes--reviewed-of texts change file pending is-before))))
-     (is-before (list (cons path (cons mode bytes))))
-     (t (list (cons path (agent-q-diff-changes--reviewed-beside texts change file pending
-                                                                 mode bytes)))))))
-
-(defun agent-q-diff-changes--reviewed-renamed (texts change file pending now is-before)
-  "Do what `agent-q-diff-changes--reviewed' does for FILE, which was renamed.
-NOW, (MODE . BYTES), was reviewed of it under its new name.  TEXTS, CHANGE,
-PENDING and IS-BEFORE are as for that function."
-  (let* ((nothing (cons 0 ""))
-         (begun (agent-q-diff-changes--reviewed-of texts change file pending 'is-before))
-         (after (agent-q-diff-changes--reviewed-of texts change file pending nil))
-         (old (cons (car begun)
-                    (agent-q-diff-pending-bytes texts
-                                                 (agent-q-diff-pending-file-from-text pending)))))
-    (cl-mapcar #'cons
-               (list (agent-q-diff-pending-file-path pending)
-                     (agent-q-diff-pending-file-from pending))
-               (cond
-                (is-before (list now old))
-                (t
-                 (pcase-exhaustive (alist-get 'rename
-                                              (agent-q-diff-changes--operations change file))
-                   ('applied (list after nothing))
-                   ('rejected (list nothing after))
-                   ;; Lines that the user has added since are in it only if a hunk is.
-                   ('nil (list now (if (equal begun after) old after)))))))))
-
-(defun agent-q-diff-changes--fresh (root texts change files pending-of)
-  "Return those of FILES of CHANGE about which nobody has decided elsewhere.
-Of these, what is reviewed now is what the review of CHANGE has recorded.
-PENDING-OF returns the `agent-q-diff-pending-file' that a file was made of, in
-the project at ROOT; TEXTS is the folder of its texts."
-  (let ((pending (aref (agent-q-diff-engine-call #'agent-q-diff-module-pending root nil) 2)))
-    (seq-filter
-     (lambda (file)
-       (cl-every (pcase-lambda (`(,path ,mode . ,bytes))
-                   (equal (cons mode (secure-hash 'sha256 bytes))
-                          (agent-q-diff-changes--reviewed-now root path pending)))
-                 (agent-q-diff-changes--reviewed texts change file (funcall pending-of file))))
-     files)))
-
-(defun agent-q-diff-changes--reviewed-now (root path pending)
-  "Return what is reviewed of PATH in the project at ROOT, (MODE . DIGEST).
-PENDING is what is pending there.  DIGEST is that of the bytes; nothing has
-none."
-  (pcase (seq-find (lambda (file)
-                     (member path (list (agent-q-diff-pending-file-path file)
-                                        (agent-q-diff-pending-file-from file))))
-                   pending)
-    ('nil (pcase-let ((`(,mode . ,bytes)
-                       (agent-q-diff-reviewed-state (agent-q-diff-file-named path root))))
-            (cons mode (secure-hash 'sha256 bytes))))
-    (file (pcase-let ((`(,mode . ,text)
-                       (cond
-                        ((equal path (agent-q-diff-pending-file-from file))
-                         (cons (agent-q-diff-pending-file-mode file)
-                               (agent-q-diff-pending-file-from-text file)))
-                        ((agent-q-diff-pending-file-now-mode file)
-                         (cons (agent-q-diff-pending-file-now-mode file)
-                               (agent-q-diff-pending-file-now-text file)))
-                        (t (cons (agent-q-diff-pending-file-mode file)
-                                 (agent-q-diff-pending-file-text file))))))
-            (cons mode (or text (secure-hash 'sha256 "")))))))
-
-(defun agent-q-diff-changes--operations (change file)
-  "Return what was decided of the operations on FILE of CHANGE, besides its text.
-That is a list of (OPERATION . MARK)."
-  (cl-loop with index = (seq-position (agent-q-diff-change-files change) file #'eq)
-           for operation in (agent-q-diff-file-change-decided-operations file)
-           for mark in (seq-drop (agent-q-diff-module-marks (agent-q-diff-change-engine change))
-                                 (aref (agent-q-diff-change-first-hunks change) index))
-           collect (cons (car operation) mark)))
-
-(defun agent-q-diff-changes--text-of (function change file &rest arguments)
-  "Return the bytes of the text that FUNCTION of the engine has of FILE of CHANGE.
-It is called with the review, the index of the file and ARGUMENTS."
-  (agent-q-diff-changes--encoded
-   (apply #'agent-q-diff-engine-call function
-          (agent-q-diff-change-engine change)
-          (seq-position (agent-q-diff-change-files change) file #'eq)
-          arguments)
-   file))
-
-(defun agent-q-diff-changes--implied-p (operations file bytes)
-  "Return non-nil if FILE is there because there are BYTES of it.
-OPERATIONS are as from `agent-q-diff-changes--operations'."
-  (and (null operations)
-       (agent-q-diff-file-change-operations file)
-       (not (string-empty-p bytes))))
-
-(defun agent-q-diff-changes--reviewed-of (texts change file pending is-before)
-  "Return (MODE . BYTES) as `agent-q-diff-changes--reviewed' does.
-What is reviewed is what CHANGE begins with and what is kept of it.  TEXTS,
-FILE, PENDING and IS-BEFORE are that function's."
-  (let* ((operations (agent-q-diff-changes--operations change file))
-         (kept (and (not is-before)
-                    (cl-loop for (operation . mark) in operations
-                             when (eq mark 'applied) collect operation)))
-         (bytes (if (agent-q-diff-file-change-has-text file)
-                    (agent-q-diff-changes--text-of #'agent-q-diff-module-reviewed change file
-                                                    is-before)
-                  (agent-q-diff-pending-bytes
-                   texts (if (seq-intersection kept '(create link binary))
-                             (agent-q-diff-pending-file-new-text pending)
-                           (agent-q-diff-pending-file-text pending))))))
-    (cons (if (or (seq-intersection kept '(create delete mode link))
-                  (agent-q-diff-changes--implied-p operations file bytes))
-              (agent-q-diff-pending-file-new-mode pending)
-            (agent-q-diff-pending-file-mode pending))
-          bytes)))
-
-(defun agent-q-diff-changes--reviewed-beside (texts change file pending mode bytes)
-  "Return (MODE . BYTES) as `agent-q-diff-changes--reviewed' does.
-BYTES with MODE were reviewed before, which CHANGE does not begin with: only
-what it shows is reviewed by what is decided.  TEXTS, FILE and PENDING are that
-function's."
-  (let* ((operations (agent-q-diff-changes--operations change file))
-         ;; What is taken out is as it was in the commit.
-         (decided (pcase (cl-loop for (_ . mark) in operations
-                                  when mark return mark)
-                    ('applied (cons (agent-q-diff-pending-file-new-mode pending)
-                                    (agent-q-diff-pending-file-new-text pending)))
-                    ('rejected (cons (agent-q-diff-pending-file-mode pending)
-                                     (agent-q-diff-pending-file-text pending)))))
-         (path (agent-q-diff-file-change-path file))
-         (after (cond
-                 ((agent-q-diff-file-change-has-text file)
-                  (agent-q-diff-changes--text-of #'agent-q-diff-module-reviewed-beside change file
-                                                  (agent-q-diff-pending-decoded bytes path)))
-                 (decided (agent-q-diff-pending-bytes texts (cdr decided)))
-                 (t bytes))))
-    (cons (cond
-           (decided (car decided))
-           ((equal after bytes) mode)
-           ;; It was new, and is deleted.
-           ((and (string-empty-p after) (= 0 (agent-q-diff-pending-file-mode pending))) 0)
-           ((= 0 mode) (agent-q-diff-pending-file-new-mode pending))
-           (t mode))
-          after)))
-
-(defun agent-q-diff-changes--encoded (text file)
-  "Return TEXT as the bytes that it has in FILE, an `agent-q-diff-file-change'."
-  (let* ((buffer (agent-q-diff-file-change-buffer file))
-         (coding (if (buffer-live-p buffer)
-                     (with-current-buffer buffer
-                       (agent-q-diff-coding-of-buffer))
-                   'utf-8-emacs-unix)))
-    (encode-coding-string (agent-q-diff-engine-text text) coding)))
-
-;;;; Staging what is kept
-
-(defun agent-q-diff-changes--note-to-stage (made staged)
-  "Note in STAGED that of the files in MADE nothing of this review is staged yet.
-MADE is a list of (PATH BEFORE AFTER), as from `agent-q-diff-changes--record'.
-STAGED is a table from paths to what was reviewed, (MODE . BYTES), when all that
-was kept there was staged."
-  (pcase-dolist (`(,path ,before ,_) made)
-    (unless (gethash path staged)
-      (puthash path before staged))))
-
-(defun agent-q-diff-changes--stage (root path before after)
-  "Make the change from BEFORE to AFTER to PATH in git's index.
-It is in the project at ROOT, and the others are (MODE . BYTES).  Return nil,
-or, if the change cannot be made, a sentence that says why."
-  (condition-case err
-      (ignore (agent-q-diff-engine-call #'agent-q-diff-module-stage root path
-                                        (car before) (cdr before) (car after) (cdr after)))
-    (agent-q-diff-error (agent-q-diff-visible (agent-q-diff-error-text err)))))
-
-(defun agent-q-diff-changes--stage-made (root made staged)
-  "Stage the decisions MADE in the project at ROOT, and warn of what cannot be.
-MADE and STAGED are as for `agent-q-diff-changes--note-to-stage'."
-  (when-let ((failed (cl-loop for (path before after) in made
-                              for why = (and (not (equal before after))
-                                             (agent-q-diff-changes--stage
-                                              root path before after))
-                              if why collect why
-                              else if (equal before (gethash path staged))
-                              do (puthash path after staged))))
-    (agent-q-diff-base-warn
-     (format "The decision is recorded, but %s" (string-join failed "; ")))))
-
-(defun agent-q-diff-changes--refuse-to-stage ()
-  "Say that this is not the review in which to stage."
-  (user-error "Stage in the review of what is pending; this one is since a commit"))
-
-(defun agent-q-diff-changes--stage-all (root known staged)
-  "Stage what is kept in the project at ROOT; return what slot `stage' describes.
-That is the slot of `agent-q-diff-written'.  KNOWN is as for
-`agent-q-diff-changes--record', and STAGED as for
-`agent-q-diff-changes--note-to-stage'."
-  (let ((n 0)
-        (failed '()))
-    (maphash (lambda (path after)
-               (let ((before (gethash path staged)))
-                 (unless (equal before after)
-                   (if-let ((why (agent-q-diff-changes--stage root path before after)))
-                       (push why failed)
-                     (puthash path after staged)
-                     (cl-incf n)))))
-             known)
-    (cons n (nreverse failed))))
+(add-hook 'agent-q-diff-decide-recorded-functions #'agent-q-diff-changes--note-round)
 
 ;;;; Commands
 

@@ -810,10 +810,13 @@ index has other lines than those that you have reviewed, nothing is staged.
 This is for a review of what was written already; see also the option
 `agent-q-diff-stage-kept'."
   (interactive)
-  (let ((written (agent-q-diff-change-written (agent-q-diff-buffer-current-change))))
+  (let* ((change (agent-q-diff-buffer-current-change))
+         (written (agent-q-diff-change-written change)))
     (unless written
       (user-error "Only what M-x agent-q-diff-review-changes shows can be staged"))
-    (pcase-let ((`(,n . ,failed) (funcall (agent-q-diff-written-stage written))))
+    (when (agent-q-diff-written-since written)
+      (user-error "Stage in the review of what is pending; this one is since a commit"))
+    (pcase-let ((`(,n . ,failed) (agent-q-diff-module-stage (agent-q-diff-change-engine change))))
       (message "%s"
                (string-join
                 (append (cond
@@ -822,7 +825,7 @@ This is for a review of what was written already; see also the option
                                                   "What you kept of %d files is staged" n)
                                         n)))
                          ((null failed) '("Nothing is kept that is not staged")))
-                        failed)
+                        (mapcar #'agent-q-diff-visible failed))
                 "; ")))))
 
 ;;;; Looking again, selecting

@@ -21,8 +21,25 @@
 (require 'agent-q-diff-disk)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
+(require 'agent-q-diff-guard)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
+(require 'agent-q-diff-reviewed)
+
+;;;; Options
+
+(defcustom agent-q-diff-stage-kept nil
+  "Whether what you keep of what was written already is put into git's index.
+These are exactly the lines of the hunk, so that Magit shows them as staged;
+what makes the hunk pending again takes them out of the index.  Your own
+filters run on what is staged, as in `git add'.  If nil,
+\\<agent-q-diff-mode-map>\\[agent-q-diff-stage] in the diff buffer stages what you have kept."
+  :group 'agent-q-diff-review
+  :type 'boolean)
+
+(defvar agent-q-diff-decide-recorded-functions nil
+  "Functions to call with a change after a decision on it was recorded.
+The change was written before its review.")
 
 ;;; Several files changed, all or none
 
@@ -169,91 +186,163 @@ HUNK is one of CHANGE."
                       #'agent-q-diff-decide-when-done change function)
     (funcall function)))
 
-(defun agent-q-diff-decide--carry-out (change engine planned &optional is-undo)
-  "Make the edits of PLANNED in the targets of CHANGE and commit it.
+(defun agent-q-diff-decide--carry-out (change engine planned &optional is-undo is-unrecorded)
+  "Make the edits of PLANNED in the targets of CHANGE, commit and record it.
 ENGINE is its review, and PLANNED an `agent-q-diff-engine-planned'; IS-UNDO is
-non-nil if it undoes a decision.  If a hook changed a text on saving, record
-that; the next `agent-q-diff-change-follow' then takes it in."
+non-nil if it undoes a decision.  If IS-UNRECORDED is non-nil, do not record it.
+
+If a change that was written before cannot be recorded, nobody would know of the
+decision later: then it is undone, or redone if IS-UNDO is non-nil, and an error
+says why.  If a hook changed a text on saving, record that; the next
+`agent-q-diff-change-follow' then takes it in."
   (let* ((agent-q-diff-change-in-progress (cons change agent-q-diff-change-in-progress))
          (files (agent-q-diff-change-files change))
          (parts (agent-q-diff-engine-planned-parts planned))
          (edited nil)
          (note (lambda (file tick) (push (cons file tick) edited)))
-         (watched (agent-q-diff-decide--watch change parts)))
+         (watched nil))
     (when (cdr files)
       (agent-q-diff-decide--check-apart files parts))
-    (agent-q-diff-decide--tell-unwritten change parts)
+    (unless is-unrecorded
+      (setq watched (agent-q-diff-decide--prepare change parts)))
     (agent-q-diff-transaction-run
      (mapcan (lambda (part)
                (agent-q-diff-decide--steps
                 (nth (agent-q-diff-engine-part-file part) files) part note))
              (if (cdr parts) (agent-q-diff-decide--in-order parts) parts)))
-    (agent-q-diff-decide--commit change engine)
-    (when watched
-      (funcall watched nil))
-    (dolist (part parts)
-      (when (agent-q-diff-engine-part-operations part)
-        (agent-q-diff-change-note-presences (nth (agent-q-diff-engine-part-file part) files))))
-    (pcase-dolist (`(,file . ,tick) edited)
-      (when (agent-q-diff-file-change-note-edited file tick)
-        (agent-q-diff-change-note-hooked
-         change file
-         (pcase agent-q-diff-apply-text-before-hooks
-           (`(,buffer . ,text)
-            (and (eq buffer (agent-q-diff-file-change-buffer file)) text))))))
-    (agent-q-diff-decide--tell-written change (agent-q-diff-engine-planned-hunks planned)
-                                       is-undo)))
-
-(defun agent-q-diff-decide--watch (change parts)
-  "Return a function to call after PARTS of a plan are carried out, or nil.
-If CHANGE was written before its review, or is of texts only, return nil."
-  (unless (or (null agent-q-diff-file-watch-function)
-              (agent-q-diff-change-written change)
-              (agent-q-diff-change-is-detached change))
-    (agent-q-diff-file-watch
-     (cl-loop for part in parts
-              for file = (nth (agent-q-diff-engine-part-file part)
-                              (agent-q-diff-change-files change))
-              for old = (agent-q-diff-file-change-old-path file)
-              for new = (agent-q-diff-file-change-new-path file)
-              collect (cond
-                       ((not (and old new (not (equal old new))))
-                        (agent-q-diff-file-change-path file))
-                       ((rassq nil (agent-q-diff-engine-part-operations part)) (cons new old))
-                       ((agent-q-diff-engine-part-operations part) (cons old new))
-                       (t (agent-q-diff-file-change-path file)))))))
-
-(defun agent-q-diff-decide--tell-unwritten (change parts)
-  "If CHANGE was written before its review, report that PARTS will be carried out.
-They are those of a plan."
-  (when-let ((written (agent-q-diff-change-written change))
-             (files (cl-loop for part in parts
-                             when (or (agent-q-diff-engine-part-edits part)
-                                      (agent-q-diff-engine-part-operations part))
-                             collect (nth (agent-q-diff-engine-part-file part)
-                                          (agent-q-diff-change-files change)))))
-    (funcall (agent-q-diff-written-before written) files)))
-
-(defun agent-q-diff-decide--tell-written (change hunks is-undo)
-  "If CHANGE was written before its review, report a decision on HUNKS.
-If that fails, nobody would know of the decision later, so it is undone, or
-redone if IS-UNDO is non-nil."
-  (when-let ((written (agent-q-diff-change-written change)))
-    (let ((is-done nil))
+    (let ((why (agent-q-diff-decide--commit
+                change engine
+                (unless is-unrecorded
+                  (agent-q-diff-decide--carried-out change planned watched)))))
       (unwind-protect
-          (progn
-            (funcall (agent-q-diff-written-after written) change
-                     (seq-uniq (mapcar (lambda (hunk) (agent-q-diff-change-file-of change hunk))
-                                       hunks)))
-            (setq is-done t))
-        (unless is-done
-          (let ((inhibit-quit t)
-                ;; What is put back was not decided.
-                (agent-q-diff-file-watch-function nil))
-            (setf (agent-q-diff-change-written change) nil)
-            (unwind-protect
-                (agent-q-diff-decide-back change is-undo)
-              (setf (agent-q-diff-change-written change) written))))))))
+          (agent-q-diff-decide--note-edited change parts edited)
+        (when (and why (agent-q-diff-change-written change))
+          (let ((inhibit-quit t))
+            (agent-q-diff-decide--back change is-undo 'is-unrecorded))
+          (signal 'agent-q-diff-bad-target (list why))))
+      (cond
+       (is-unrecorded)
+       (why (agent-q-diff-reviewed-say-not-decided why))
+       ((agent-q-diff-change-written change)
+        (agent-q-diff-decide--warn-unstaged change)
+        (run-hook-with-args 'agent-q-diff-decide-recorded-functions change))
+       (t (agent-q-diff-reviewed-tell-noted watched))))))
+
+(defun agent-q-diff-decide--note-edited (change parts edited)
+  "Record what became of the files of CHANGE by PARTS of a plan, carried out.
+EDITED has (FILE . TICK) for each that was edited, the tick of its buffer before
+it was saved."
+  (dolist (part parts)
+    (when (agent-q-diff-engine-part-operations part)
+      (agent-q-diff-change-note-presences
+       (nth (agent-q-diff-engine-part-file part) (agent-q-diff-change-files change)))))
+  (pcase-dolist (`(,file . ,tick) edited)
+    (when (agent-q-diff-file-change-note-edited file tick)
+      (agent-q-diff-change-note-hooked change file
+                                       (agent-q-diff-decide--text-before-hooks file)))))
+
+(defun agent-q-diff-decide--text-before-hooks (file)
+  "Return the text of FILE before hooks changed it in the latest save, or nil."
+  (pcase agent-q-diff-apply-text-before-hooks
+    (`(,buffer . ,text) (and (eq buffer (agent-q-diff-file-change-buffer file)) text))))
+
+;;;; Recording it
+
+(defun agent-q-diff-decide--prepare (change parts)
+  "Store what the files of CHANGE hold that PARTS of a plan are about to change.
+Return a list as from `agent-q-diff-reviewed-watch', which is nil for a change
+of texts only.  If CHANGE was written before its review, the list has the files
+instead of their names, and if that cannot be stored, signal an error: what is
+taken out could not be brought back."
+  (let ((written (agent-q-diff-change-written change))
+        (files (cl-loop for part in parts
+                        when (or (agent-q-diff-engine-part-edits part)
+                                 (agent-q-diff-engine-part-operations part))
+                        collect (cons (nth (agent-q-diff-engine-part-file part)
+                                           (agent-q-diff-change-files change))
+                                      part))))
+    (cond
+     ((or (null files) (agent-q-diff-change-is-detached change)) nil)
+     (written
+      (let ((root (agent-q-diff-written-root written)))
+        (pcase-dolist (`(,file . ,_) files)
+          ;; One of them is its name now.
+          (dolist (name (delete-dups (list (agent-q-diff-file-change-old-path file)
+                                           (agent-q-diff-file-change-new-path file))))
+            (when name
+              (agent-q-diff-guard-check-inside name root))))
+        (cl-mapcar (pcase-lambda (`(,file . ,_) prepared) (list file root prepared))
+                   files
+                   (agent-q-diff-reviewed-prepare
+                    root (mapcar (lambda (one) (agent-q-diff-file-change-path (car one)))
+                                 files)))))
+     (t (agent-q-diff-reviewed-watch
+         (mapcar (pcase-lambda (`(,file . ,part))
+                   (agent-q-diff-decide--new-name file part))
+                 files))))))
+
+(defun agent-q-diff-decide--new-name (file part)
+  "Return the name of FILE, or (OLD . NEW) if PART of a plan may rename it."
+  (let ((old (agent-q-diff-file-change-old-path file))
+        (new (agent-q-diff-file-change-new-path file)))
+    (cond
+     ((not (and old new
+                (not (equal old new))
+                (agent-q-diff-engine-part-operations part)))
+      (agent-q-diff-file-change-path file))
+     ((rassq nil (agent-q-diff-engine-part-operations part)) (cons new old))
+     (t (cons old new)))))
+
+(defun agent-q-diff-decide--carried-out (change planned watched)
+  "Return what the engine records of PLANNED, which was carried out for CHANGE.
+WATCHED is as from `agent-q-diff-decide--prepare'.  The value is for
+`agent-q-diff-module-commit', nil if nothing is recorded."
+  (if-let ((written (agent-q-diff-change-written change)))
+      (vector (mapcar #'agent-q-diff-decide--file-now watched)
+              (agent-q-diff-decide-codings
+               change (seq-uniq (mapcar (apply-partially #'agent-q-diff-change-file-index change)
+                                        (agent-q-diff-engine-planned-hunks planned))))
+              (and agent-q-diff-stage-kept
+                   (null (agent-q-diff-written-since written))
+                   (file-exists-p (expand-file-name ".git" (agent-q-diff-written-root written)))))
+    (and watched
+         (vector (agent-q-diff-reviewed-watched-now watched) nil nil))))
+
+(defun agent-q-diff-decide--file-now (watched)
+  "Return what became of the file of WATCHED, for `agent-q-diff-module-record'.
+WATCHED is (FILE ROOT PREPARED), as from `agent-q-diff-decide--prepare'."
+  (pcase-let* ((`(,file ,root ,prepared) watched)
+               (name (agent-q-diff-file-change-path file))
+               (unsaved (agent-q-diff-reviewed-unsaved name))
+               (text (and (null unsaved) (agent-q-diff-decide--text-before-hooks file))))
+    (agent-q-diff-reviewed-changed
+     prepared root name unsaved
+     (when text
+       (cons (agent-q-diff-file-git-mode name)
+             (agent-q-diff-coding-encode
+              text (with-current-buffer (agent-q-diff-file-change-buffer file)
+                     (agent-q-diff-coding-of-buffer))))))))
+
+(defun agent-q-diff-decide-codings (change indices)
+  "Return an alist from INDICES of files of CHANGE to how their texts are encoded.
+Files that are UTF-8 are not in it."
+  (cl-loop for index in indices
+           for buffer = (agent-q-diff-file-change-buffer
+                         (nth index (agent-q-diff-change-files change)))
+           for coding = (and (buffer-live-p buffer)
+                             (with-current-buffer buffer
+                               (or save-buffer-coding-system buffer-file-coding-system)))
+           ;; What is not decided becomes UTF-8.
+           unless (memq coding '(nil utf-8-unix utf-8-emacs-unix prefer-utf-8-unix undecided-unix))
+           collect (cons index (with-current-buffer buffer
+                                 (agent-q-diff-coding-of-buffer)))))
+
+(defun agent-q-diff-decide--warn-unstaged (change)
+  "Warn of what was decided last about CHANGE and could not be staged."
+  (when-let ((why (agent-q-diff-engine-committed-unstaged (agent-q-diff-change-committed change))))
+    (agent-q-diff-base-warn
+     (format "The decision is recorded, but %s"
+             (mapconcat #'agent-q-diff-visible why "; ")))))
 
 (defun agent-q-diff-decide--in-order (parts)
   "Return PARTS of a plan in the order in which they are to be carried out.
@@ -311,17 +400,22 @@ and the tick of its buffer after the edits."
         (if is-in (push step before) (push step after))))
     (append (nreverse before) edits (nreverse after))))
 
-(defun agent-q-diff-decide--commit (change engine)
-  "Commit the latest plan for CHANGE, whose review is ENGINE."
-  (let ((committed (agent-q-diff-module-commit
+(defun agent-q-diff-decide--commit (change engine carried-out)
+  "Commit the latest plan for CHANGE, whose review is ENGINE, and record it.
+CARRIED-OUT is as for `agent-q-diff-module-commit'.  If it is not recorded,
+return why, a string."
+  (let ((committed (agent-q-diff-engine-call
+                    #'agent-q-diff-module-commit
                     engine
                     agent-q-diff-change-max-shown
                     ;; Commands never create such hunks.
-                    (not (equal '(0 . 0) (agent-q-diff-change-known-unplaced change))))))
+                    (not (equal '(0 . 0) (agent-q-diff-change-known-unplaced change)))
+                    carried-out)))
     (setf (agent-q-diff-change-committed change) committed)
     (when (agent-q-diff-engine-committed-unplaced committed)
       (setf (agent-q-diff-change-known-unplaced change)
-            (agent-q-diff-engine-committed-unplaced committed)))))
+            (agent-q-diff-engine-committed-unplaced committed)))
+    (agent-q-diff-engine-committed-failed committed)))
 
 ;;;; Failures
 
@@ -572,10 +666,15 @@ that have lines of the user's, too, are not taken out."
 If IS-REDO is non-nil, redo the decision that was undone last.  If there is
 none, signal `agent-q-diff-nothing-to-take-back'; if it cannot be done,
 signal an error that says why, and nothing has changed."
+  (agent-q-diff-decide--back change is-redo nil))
+
+(defun agent-q-diff-decide--back (change is-redo is-unrecorded)
+  "Do what `agent-q-diff-decide-back' does with CHANGE and IS-REDO.
+IS-UNRECORDED is as for `agent-q-diff-decide--carry-out'."
   (let* ((engine (agent-q-diff-change-engine change))
          (planned (agent-q-diff-engine-plan-back engine is-redo))
          (hunks (agent-q-diff-engine-planned-hunks planned)))
-    (agent-q-diff-decide--carry-out change engine planned (not is-redo))
+    (agent-q-diff-decide--carry-out change engine planned (not is-redo) is-unrecorded)
     (dolist (hunk hunks hunks)
       (agent-q-diff-decide--forget-failure change hunk))))
 

@@ -542,6 +542,7 @@ deciding it; COMMENT is the user's comment on it, or nil."
                                      "will be taken out")
                                 (and written (agent-q-diff-signs--author-note hunk))
                                 (and written
+                                     (null (agent-q-diff-engine-hunk-mark hunk))
                                      (funcall (agent-q-diff-written-label written)
                                               agent-q-diff-buffer-change
                                               (agent-q-diff-engine-hunk-index hunk)))

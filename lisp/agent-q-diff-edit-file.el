@@ -25,6 +25,7 @@
 (require 'agent-q-diff-transcript)
 (require 'agent-q-diff-live)
 (require 'agent-q-diff-permit)
+(require 'agent-q-diff-reviewed)
 (require 'agent-q-diff-api)
 (require 'agent-q-diff-message)
 
@@ -299,7 +300,7 @@ meanwhile, it is searched again."
            ;; A C-g after the write must not make it look as if nothing was written.
            (inhibit-quit t)
            (watched (and (not (memq by '(session policy)))
-                         (agent-q-diff-file-watch (list name))))
+                         (agent-q-diff-reviewed-watch (list name))))
            (agent-q-diff-file-is-watched t)
            (written (let ((inhibit-quit nil))
                       (agent-q-diff-write
@@ -307,8 +308,7 @@ meanwhile, it is searched again."
                        (agent-q-diff-edit-file-plan-new now)
                        (apply-partially #'agent-q-diff-guard-recheck
                                         name (agent-q-diff-request-root request))))))
-      (when watched
-        (funcall watched nil))
+      (agent-q-diff-reviewed-note-decided watched)
       (agent-q-diff-edit-file--note-applied request now lines by hash
                                             (plist-get written :saved))
       (setq quit-flag nil)

@@ -33,24 +33,23 @@
 (eval-and-compile
   ;; Loading the module replaces these functions by its own.
   (dolist (name
-           '(adopt answer-comment at-work before-save begin-project begin-turn
-            begin-written blank-hunks blobs candidates changed-lines changed-words
+           '(adopt answer-comment at-work begin-project begin-turn begin-written
+            blank-hunks blobs candidates changed-lines changed-words
             check-pending-after codex-files codex-updated comment comments commit
             count-decided counts decision describe drawn edit-comment edit-outside
             end-turns fail file-has-original files find-keys finish-round
-            finished-round first-hunks follow forget-rejected free groups hash
+            finished-round first-hunks follow forget-rejected free fresh groups hash
             header-lines hunk hunk-lines hunk-with-id is-coarse is-idle join
             join-decisions keep-staged keys let-pass line-counts live-lines
             mark-reviewed marks matches merge messages moved n-decisions n-reviews
-            n-suspects new-project next-pending note-heard note-hunks note-left
-            note-rejected note-renamed note-reviewed note-saved note-saved-from
-            note-staged note-taking-out noted-hunks observe passing pending
-            pending-since pending-since-turn pick pick-rows plan plan-all plan-back
-            plan-text print print-hunks proposed queue-message recognize redo-split
-            reject-all rejected replace report review review-diff reviewed
-            reviewed-beside set-comment set-mark show-context side-rows split
-            split-white-space stage standing suspects taken-out tally told turns
-            typed-lines undo-split union without-white-space))
+            n-suspects new-project next-pending note-heard note-hunks note-rejected
+            note-staged noted-hunks observe passing pending pending-since
+            pending-since-turn pick pick-rows plan plan-all plan-back plan-text
+            prepare print print-hunks proposed queue-message recognize record
+            redo-split reject-all rejected replace report review review-diff
+            set-comment set-mark show-context side-rows split split-white-space stage
+            standing suspects taken-out tally told turns typed-lines undo-split union
+            without-white-space))
     (let ((function (intern (format "agent-q-diff-module-%s" name))))
       (unless (fboundp function)
         ;; Not `defalias': unloading this file must leave the module's own.
@@ -103,7 +102,7 @@ The texts of EDITS are decoded."
 (cl-defstruct (agent-q-diff-engine-committed (:type vector) (:constructor nil)
                                              (:copier nil))
   "What to show after a command, as returned by `agent-q-diff-module-commit'."
-  total applied rejected next unplaced marks in-target hunks)
+  total applied rejected next unplaced marks in-target hunks failed unstaged)
 
 ;;;; Texts
 

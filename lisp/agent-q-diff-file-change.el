@@ -266,7 +266,7 @@ MODIFIED and CHECK are as for that function."
 
 (defun agent-q-diff-file-change--begin-written (engine modified)
   "Tell ENGINE that its change to MODIFIED was made before the review."
-  (agent-q-diff-module-begin-written engine)
+  (agent-q-diff-module-begin-written engine nil)
   (agent-q-diff-engine-call #'agent-q-diff-module-follow engine modified))
 
 (defun agent-q-diff-file-change--has-original-p (engine name)

@@ -56,22 +56,8 @@ there.  What users type, and the arguments of tools, is expanded instead; see
 
 ;;;; Files that change as the user decided
 
-(defvar agent-q-diff-file-watch-function nil
-  "Function that is told which files are about to change as the user decided.
-It is called with a list of their absolute names, with (OLD . NEW) for one that
-gets a new name, and returns nil, or a function that is called when they have
-changed.  That one gets an alist from names to (MODE .
-BYTES), what was decided, as for `agent-q-diff-module-note-reviewed', for files
-that are not just that now.")
-
 (defvar agent-q-diff-file-is-watched nil
   "Non-nil while a file changes that is watched, or whose change nobody has seen.")
-
-(defun agent-q-diff-file-watch (names)
-  "Return a function to call after the files NAMES have changed as decided, or nil.
-See `agent-q-diff-file-watch-function', also for NAMES."
-  (and agent-q-diff-file-watch-function
-       (funcall agent-q-diff-file-watch-function names)))
 
 ;;;; Reading
 

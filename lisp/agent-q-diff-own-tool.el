@@ -888,9 +888,8 @@ decided."
              (is-saved (if is-patch
                            (agent-q-diff-own-tool--write-patch edit)
                          (agent-q-diff-own-tool--write-text edit))))
-        (when-let ((watched (and is-saved (agent-q-diff-own-tool-edit-watched edit))))
-          (funcall watched nil))
         (when is-saved
+          (agent-q-diff-reviewed-note-decided (agent-q-diff-own-tool-edit-watched edit))
           (agent-q-diff-own-tool--say-written edit "Emacs"))
         (format "%s was not run, since it cannot write what the user decided; Emacs wrote it%s.\n%s"
                 (agent-q-diff-own-tool--tool edit)
@@ -1075,10 +1074,10 @@ ARGUMENTS is that function's."
        (mapcar (lambda (differing) (agent-q-diff-own-tool-file-path (car differing)))
                differing)))
      (t
-      (when-let ((watched (agent-q-diff-own-tool-edit-watched edit)))
-        (funcall watched (mapcar (pcase-lambda (`(,file . ,_))
-                                   (agent-q-diff-own-tool--decided-state file))
-                                 differing)))
+      (agent-q-diff-reviewed-note-decided
+       (agent-q-diff-own-tool-edit-watched edit)
+       (mapcar (pcase-lambda (`(,file . ,_)) (agent-q-diff-own-tool--decided-state file))
+               differing))
       (cond
        ((eq by 'none))
        (by (agent-q-diff-own-tool--say-allowed
@@ -1118,7 +1117,7 @@ Return the message for the agent."
 
 (defun agent-q-diff-own-tool--decided-state (file)
   "Return (NAME . (MODE . BYTES)), what was decided about FILE.
-See `agent-q-diff-file-watch-function'."
+See `agent-q-diff-reviewed-note-decided'."
   (let ((name (agent-q-diff-own-tool--file-name-decided file))
         (text (agent-q-diff-own-tool-file-text file)))
     (cons name (if text

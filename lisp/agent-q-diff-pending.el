@@ -435,8 +435,6 @@ this Emacs or an earlier one.  That command turns this mode on."
   (let ((change (if agent-q-diff-pending-mode #'add-hook #'remove-hook)))
     (pcase-dolist (`(,hook . ,function) agent-q-diff-pending--hooks)
       (funcall change hook function)))
-  ;; What is decided stays reviewed without the mode.
-  (agent-q-diff-reviewed-watch-decisions)
   (remove-function after-focus-change-function #'agent-q-diff-pending--focus)
   (setq-default mode-line-misc-info (remove agent-q-diff-pending--construct
                                             (default-value 'mode-line-misc-info)))

@@ -134,29 +134,24 @@ They are read again only when there is another one."
 (defconst agent-q-diff-reviewed-link #o120000
   "The mode of a symbolic link, as git writes it.")
 
+(defun agent-q-diff-reviewed-unsaved (path)
+  "Return (MODE . BYTES), what the file PATH would hold if its buffer were saved.
+MODE is as git writes it.  Return nil if no buffer has unsaved edits of it."
+  (when-let ((buffer (find-buffer-visiting path)))
+    (and (not (file-symlink-p path))
+         (agent-q-diff-disk-unsaved-p buffer)
+         (cons (agent-q-diff-file-git-mode path) (agent-q-diff-reviewed--buffer-bytes buffer)))))
+
 (defun agent-q-diff-reviewed-state (path)
   "Return the present content of the file PATH, (MODE . BYTES).
 MODE is as git writes it, 0 for nothing.  If the buffer that visits it has
 unsaved edits, BYTES are what it would hold after saving them."
-  (let ((buffer (find-buffer-visiting path)))
-    (if (and buffer
-             (not (file-symlink-p path))
-             (agent-q-diff-disk-unsaved-p buffer))
-        (cons (agent-q-diff-file-git-mode path) (agent-q-diff-reviewed--buffer-bytes buffer))
-      (agent-q-diff-reviewed--state-on-disk path))))
-
-(defun agent-q-diff-reviewed--state-on-disk (path)
-  "Return (MODE . BYTES) of what is at PATH on disk.
-See `agent-q-diff-reviewed-state'."
-  (if-let ((link (file-symlink-p path)))
-      (cons agent-q-diff-reviewed-link (encode-coding-string link 'utf-8-emacs-unix))
-    (agent-q-diff-reviewed--on-disk path)))
-
-(defun agent-q-diff-reviewed--on-disk (path)
-  "Return (MODE . BYTES) of the file PATH, which is no link."
-  (if (file-exists-p path)
-      (cons (agent-q-diff-file-git-mode path) (agent-q-diff-file-bytes path))
-    (cons 0 "")))
+  (or (agent-q-diff-reviewed-unsaved path)
+      (if-let ((link (file-symlink-p path)))
+          (cons agent-q-diff-reviewed-link (encode-coding-string link 'utf-8-emacs-unix))
+        (if (file-exists-p path)
+            (cons (agent-q-diff-file-git-mode path) (agent-q-diff-file-bytes path))
+          (cons 0 "")))))
 
 (defun agent-q-diff-reviewed--buffer-bytes (buffer)
   "Return the bytes that the file of BUFFER would have if it were saved.
@@ -171,29 +166,15 @@ If its coding system cannot encode its text, they are UTF-8."
            coding))))))
 
 (defun agent-q-diff-reviewed--relative (name root)
-  "Return the file NAME, which may be a link, relative to ROOT, as bytes."
-  (encode-coding-string
-   (file-relative-name (agent-q-diff-visit-true-place name) root)
-   'utf-8-emacs-unix))
-
-(defun agent-q-diff-reviewed--states (root paths &optional now)
-  "Return the contents of the files PATHS, a list of [PATH MODE BYTES].
-There, PATH is relative to ROOT, and encoded.  NOW are the names that these
-files have now, by default PATHS."
-  (cl-mapcar (lambda (path now)
-               (pcase-let ((`(,mode . ,bytes) (agent-q-diff-reviewed-state now)))
-                 (vector (encode-coding-string (file-relative-name path root)
-                                               'utf-8-emacs-unix)
-                         mode bytes)))
-             paths (or now paths)))
+  "Return the file NAME relative to ROOT, as bytes."
+  (encode-coding-string (file-relative-name name root) 'utf-8-emacs-unix))
 
 ;;;; What the user saves
 
 (defvar-local agent-q-diff-reviewed--before nil
-  "(ROOT PATH MODE . TEXT) of the file of this buffer before it is saved, or nil.
-If that is not known, it is a string that says why.  The engine reads the file:
-for a large one, that is much faster than here.  See
-`agent-q-diff-module-before-save'.")
+  "(ROOT PATH PREPARED) of the file of this buffer before it is saved, or nil.
+If that is not known, it is a string that says why.  PREPARED is as from
+`agent-q-diff-module-prepare'.")
 
 (defun agent-q-diff-reviewed-before-save ()
   "Have the engine keep the file of this buffer, if its project was looked at."
@@ -206,8 +187,9 @@ for a large one, that is much faster than here.  See
               (path (agent-q-diff-reviewed-path root)))
     (setq agent-q-diff-reviewed--before
           (condition-case err
-              (append (list root path)
-                      (agent-q-diff-engine-call #'agent-q-diff-module-before-save root path))
+              (list root path
+                    (car (agent-q-diff-engine-call #'agent-q-diff-module-prepare
+                                                   root nil (list (list path)))))
             ;; It must not stop the save.
             (error (agent-q-diff-error-text err))))))
 
@@ -221,145 +203,116 @@ for a large one, that is much faster than here.  See
            (setq agent-q-diff-reviewed--before nil))
     ((and (pred stringp) why)
      (agent-q-diff-reviewed--say-not-noted why))
-    (`(,root ,path ,mode . ,text)
+    (`(,root ,path ,prepared)
      (condition-case err
-         (apply #'agent-q-diff-engine-call #'agent-q-diff-module-note-saved-from
-                root path mode text
-                (if (verify-visited-file-modtime)
-                    (list nil nil)
-                  ;; Others have written the file since.
-                  (list (agent-q-diff-file-git-mode buffer-file-name)
-                        (agent-q-diff-reviewed--buffer-bytes (current-buffer)))))
+         (agent-q-diff-engine-call
+          #'agent-q-diff-module-record
+          (list (vector prepared path
+                        ;; Otherwise others have written the file since.
+                        (unless (verify-visited-file-modtime)
+                          (cons (agent-q-diff-file-git-mode buffer-file-name)
+                                (agent-q-diff-reviewed--buffer-bytes (current-buffer))))
+                        nil)))
        (error (agent-q-diff-reviewed--say-not-noted (agent-q-diff-error-text err))))
      (run-hook-with-args 'agent-q-diff-reviewed-noted-functions root))))
 
-;;;; What is decided before it is written
+;;;; What is decided
+;;
+;; What files hold is stored before they change, and what became of them is
+;; recorded after that.
 
-(defun agent-q-diff-reviewed-watch-decisions ()
-  "From now on, record what is decided before it is written as reviewed.
-That is in projects of which there is a record; an agent's hook may have begun
-it although nobody has looked at the project in this Emacs."
-  (setq agent-q-diff-file-watch-function #'agent-q-diff-reviewed-watch))
+(defun agent-q-diff-reviewed-prepare (root files)
+  "Store what FILES hold, since something is taken out of them next.
+They are absolute names of files in the project at ROOT.  Return a list for
+`agent-q-diff-reviewed-changed'.  If it cannot be stored, signal an error that
+says that nothing is taken out.  FILES must have been checked with
+`agent-q-diff-guard-check-inside'."
+  (condition-case err
+      (agent-q-diff-engine-call
+       #'agent-q-diff-module-prepare root (time-convert nil 'integer)
+       (mapcar (lambda (file)
+                 (cons (agent-q-diff-reviewed--relative file root)
+                       (agent-q-diff-reviewed-unsaved file)))
+               files))
+    (agent-q-diff-error
+     (agent-q-diff-file-refuse
+      "nothing is taken out, since it could not be stored before that: %s"
+      (agent-q-diff-error-text err)))))
+
+(defun agent-q-diff-reviewed-changed (prepared root name &optional holds before-hooks)
+  "Return what became of a file in the project at ROOT, which is called NAME now.
+PREPARED is what was stored of it, as from `agent-q-diff-reviewed-prepare'.  The
+value, HOLDS and BEFORE-HOOKS are as for `agent-q-diff-module-record'."
+  (vector prepared
+          (agent-q-diff-reviewed--relative (agent-q-diff-visit-true-place name) root)
+          holds before-hooks))
 
 (defun agent-q-diff-reviewed-watch (names)
-  "Return a function that records as reviewed what is changed in the files NAMES.
-See `agent-q-diff-file-watch-function'.  Return nil if none is in a project
-that was looked at."
-  (when-let ((before (delq nil (mapcan #'agent-q-diff-reviewed--watched names))))
-    (lambda (decided)
-      (pcase-dolist (`(,root ,old ,new . ,state) before)
-        (agent-q-diff-reviewed--note-decided root old new state
-                                            (cdr (assoc new decided)))))))
+  "Store what the files NAMES hold, of which the user decides what is written.
+NAMES are absolute; (OLD . NEW) is a file that gets a new name.  Return a list of
+\(NEW ROOT PREPARED); ROOT and PREPARED are as for `agent-q-diff-reviewed-changed'.
+Files that are in no project, or cannot be read, are not in it."
+  (mapcan
+   (lambda (name)
+     (pcase name
+       (`(,old . ,new) (agent-q-diff-reviewed--watched old new))
+       ((pred file-symlink-p)
+        ;; The link may change, or the file that it leads to.
+        (let ((true (file-truename name)))
+          (append (agent-q-diff-reviewed--watched name name)
+                  (agent-q-diff-reviewed--watched true true))))
+       (_ (agent-q-diff-reviewed--watched name name))))
+   names))
 
-(defun agent-q-diff-reviewed--watched (name)
-  "Return what is known of NAME, which is about to change.
-NAME is a file, or (OLD . NEW) for one that gets a new name.  The value is a
-list of nil or (ROOT OLD NEW MODE . BYTES): it holds BYTES with MODE, and is in
-the project at ROOT."
-  (cl-flet ((state-of (old new)
-              (when-let* ((root (and (not (file-remote-p old))
-                                     (agent-q-diff-reviewed-root-of
-                                      (file-name-directory old))))
-                          (state (ignore-errors (agent-q-diff-reviewed--state-on-disk old))))
-                (append (list root old new) state))))
-    (pcase name
-      (`(,old . ,new) (list (state-of old new)))
-      ((and (pred stringp) (guard (file-symlink-p name)))
-       ;; The link may change, or the file that it leads to.
-       (let ((true (file-truename name)))
-         (list (state-of name name) (state-of true true))))
-      ((pred stringp) (list (state-of name name))))))
+(defun agent-q-diff-reviewed--watched (old new)
+  "Do what `agent-q-diff-reviewed-watch' does for the file OLD, called NEW soon."
+  (when-let* ((root (and (not (file-remote-p old))
+                         (agent-q-diff-reviewed--root-of-decision (file-name-directory old))))
+              (prepared (ignore-errors
+                          (agent-q-diff-engine-call
+                           #'agent-q-diff-module-prepare root nil
+                           (list (list (agent-q-diff-reviewed--relative
+                                        (agent-q-diff-visit-true-place old) root)))))))
+    (list (list new root (car prepared)))))
 
-(defun agent-q-diff-reviewed--note-decided (root old new before decided)
-  "Record what was decided about the file OLD in the project at ROOT as reviewed.
-It is called NEW now.  BEFORE is what it held, and DECIDED what was decided,
-both (MODE . BYTES).  If DECIDED is nil, that is what it holds now."
-  (condition-case err
-      (let ((after (or decided (agent-q-diff-reviewed--state-on-disk new)))
-            (path (agent-q-diff-reviewed--relative old root))
-            (new-path (agent-q-diff-reviewed--relative new root)))
-        (cond
-         ((not (equal old new))
-          (agent-q-diff-engine-call
-           #'agent-q-diff-module-note-renamed root
-           (list (vector path (car before) (cdr before))
-                 (vector new-path (car after) (cdr after)))))
-         ((not (equal before after))
-          (agent-q-diff-engine-call #'agent-q-diff-module-note-saved root path
-                                    (car before) (cdr before) (car after) (cdr after))))
-        (run-hook-with-args 'agent-q-diff-reviewed-noted-functions root))
-    (error (message "What you decided is asked again, since it could not be noted: %s"
-                    (agent-q-diff-error-text err)))))
+(defun agent-q-diff-reviewed--root-of-decision (directory)
+  "Return the root of the project of DIRECTORY of which decisions are recorded.
+In a git repository, the first one begins a record."
+  (or (agent-q-diff-reviewed-root-of directory)
+      (when-let ((top (locate-dominating-file directory ".git")))
+        ;; Buffers of its files can have the project after that.
+        (cl-incf agent-q-diff-reviewed-n-projects)
+        (file-name-as-directory (file-truename top)))))
 
-;;;; What is taken out
-;;
-;; It is stored before that, for `agent-q-diff-taken-out'.
-
-(defun agent-q-diff-reviewed-note-taking-out (root paths)
-  "Store what the files PATHS hold, since something is taken out of them next.
-They are in the project at ROOT.  If that fails, signal an error that says
-that nothing is taken out.  So does a path that leads out of the project."
-  (dolist (path paths)
-    (agent-q-diff-guard-check-inside path root))
-  (when-let ((states (seq-remove (lambda (state) (= 0 (aref state 1)))
-                                 (agent-q-diff-reviewed--states root paths))))
+(defun agent-q-diff-reviewed-note-decided (watched &optional decided)
+  "Record as reviewed what the user decided about the files of WATCHED.
+That is from `agent-q-diff-reviewed-watch', and the files have changed.  DECIDED
+is an alist from their names to (MODE . BYTES), what was decided, for those that
+are not just that now."
+  (when watched
     (condition-case err
-        (agent-q-diff-engine-call #'agent-q-diff-module-note-taking-out
-                                   root (time-convert nil 'integer) states)
-      (agent-q-diff-error
-       (agent-q-diff-file-refuse
-        "nothing is taken out, since it could not be stored before that: %s"
-        (agent-q-diff-error-text err))))))
+        (progn
+          (agent-q-diff-engine-call #'agent-q-diff-module-record
+                                    (agent-q-diff-reviewed-watched-now watched decided))
+          (agent-q-diff-reviewed-tell-noted watched))
+      (error (agent-q-diff-reviewed-say-not-decided (agent-q-diff-error-text err))))))
 
-(defun agent-q-diff-reviewed-note-left (root paths &optional now)
-  "Record what the files PATHS hold, of which something was taken out.
-They are in the project at ROOT.  NOW are the names that they have by now, by
-default PATHS.  They are changed, so if that fails, only warn."
-  (when paths
-    (condition-case err
-        (agent-q-diff-engine-call #'agent-q-diff-module-note-left
-                                   root (agent-q-diff-reviewed--states root paths now))
-      (agent-q-diff-error
-       (agent-q-diff-base-warn
-        (format "What is left in the files was not recorded: %s"
-                (agent-q-diff-error-text err)))))))
+(defun agent-q-diff-reviewed-watched-now (watched &optional decided)
+  "Return what became of the files of WATCHED, for `agent-q-diff-module-record'.
+WATCHED and DECIDED are as for `agent-q-diff-reviewed-note-decided'."
+  (mapcar (pcase-lambda (`(,name ,root ,prepared))
+            (agent-q-diff-reviewed-changed prepared root name (cdr (assoc name decided))))
+          watched))
 
-(defun agent-q-diff-reviewed-unsaved (path)
-  "Return (BUFFER PATH SAVED . NEW) if a buffer has unsaved edits of the file PATH.
-SAVED is what the file holds, NEW what it would hold; both are (MODE . BYTES)."
-  (when-let ((buffer (find-buffer-visiting path)))
-    (when (agent-q-diff-disk-unsaved-p buffer)
-      (append (list buffer path (agent-q-diff-reviewed--state-on-disk path))
-              (agent-q-diff-reviewed-state path)))))
+(defun agent-q-diff-reviewed-tell-noted (watched)
+  "Tell others of the projects of WATCHED that something was recorded of them.
+That is from `agent-q-diff-reviewed-watch'."
+  (dolist (root (seq-uniq (mapcar #'cadr watched)))
+    (run-hook-with-args 'agent-q-diff-reviewed-noted-functions root)))
 
-(defun agent-q-diff-reviewed-note-saved (root unsaved)
-  "Record the user's edits of UNSAVED as reviewed if they are saved now.
-They are then saved with what was taken out.  UNSAVED is as from
-`agent-q-diff-reviewed-unsaved'; the file is in the project at ROOT."
-  (pcase-let ((`(,buffer ,path (,mode . ,bytes) ,new-mode . ,new-bytes) unsaved))
-    (when (and (buffer-live-p buffer)
-               (not (buffer-modified-p buffer)))
-      (agent-q-diff-engine-call #'agent-q-diff-module-note-saved root
-                                 (agent-q-diff-reviewed--relative path root)
-                                 mode bytes new-mode new-bytes))))
-
-(defun agent-q-diff-reviewed-note-hooked (root paths)
-  "Record what the user's hooks changed in the latest save as reviewed.
-If it was of one of the files PATHS, these are in the project at ROOT."
-  (pcase agent-q-diff-apply-text-before-hooks
-    (`(,buffer . ,text)
-     (when-let ((path (and (buffer-live-p buffer)
-                           (not (buffer-modified-p buffer))
-                           (seq-find (lambda (path)
-                                       (eq buffer (find-buffer-visiting path)))
-                                     paths))))
-       (let ((state (agent-q-diff-reviewed--on-disk path)))
-         (agent-q-diff-engine-call
-          #'agent-q-diff-module-note-saved root (agent-q-diff-reviewed--relative path root)
-          (car state)
-          (agent-q-diff-coding-encode text (with-current-buffer buffer
-                                             (agent-q-diff-coding-of-buffer)))
-          (car state) (cdr state)))))))
+(defun agent-q-diff-reviewed-say-not-decided (why)
+  "Say that what was decided before it was written is not recorded, and WHY."
+  (message "What you decided is asked again, since it could not be noted: %s" why))
 
 (provide 'agent-q-diff-reviewed)
 ;;; agent-q-diff-reviewed.el ends here

@@ -850,8 +850,6 @@ If that is impossible, signal an error that says what to do."
         (process-put process 'socket socket)
         (process-put process 'inode (agent-q-diff-server--inode socket))
         (setq agent-q-diff-server--process process)))
-    ;; The agents' hooks record their turns, so also what is decided for them.
-    (agent-q-diff-reviewed-watch-decisions)
     ;; Late, so that callers of reviews that end with Emacs learn why.
     (add-hook 'kill-emacs-hook #'agent-q-diff-serve-stop 90))
   (process-get agent-q-diff-server--process 'socket))

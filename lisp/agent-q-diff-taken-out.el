@@ -206,8 +206,9 @@ back that were taken out."
 (defun agent-q-diff-taken-out--restore (path now had)
   "Replace NOW, the content of the file PATH, by what it HAD.
 Both are (MODE . BYTES).  NOW can be brought back, too."
-  (agent-q-diff-reviewed-note-taking-out default-directory (list path))
-  (pcase-let ((`(,mode . ,bytes) had))
+  (agent-q-diff-guard-check-inside path default-directory)
+  (pcase-let ((`(,prepared) (agent-q-diff-reviewed-prepare default-directory (list path)))
+              (`(,mode . ,bytes) had))
     (cond
      ((= mode agent-q-diff-reviewed-link)
       (make-directory (file-name-directory path) t)
@@ -219,10 +220,12 @@ Both are (MODE . BYTES).  NOW can be brought back, too."
         (unless (= mode (car (agent-q-diff-reviewed-state path)))
           (set-file-modes path (if (= mode #o100755)
                                    (agent-q-diff-file-executable-modes (file-modes path))
-                                 (logand (file-modes path) (lognot #o111))))))))
-  (when-let ((buffer (find-buffer-visiting path)))
-    (agent-q-diff-disk-sync buffer))
-  (agent-q-diff-reviewed-note-left default-directory (list path)))
+                                 (logand (file-modes path) (lognot #o111)))))))
+    (when-let ((buffer (find-buffer-visiting path)))
+      (agent-q-diff-disk-sync buffer))
+    (agent-q-diff-engine-call
+     #'agent-q-diff-module-record
+     (list (agent-q-diff-reviewed-changed prepared default-directory path)))))
 
 (defun agent-q-diff-taken-out--propose (entry path left now had)
   "Begin a review that proposes the lines of ENTRY, taken out of PATH.

@@ -44,7 +44,8 @@
 (defun agent-q-diff-waiting--agent ()
   "Return the name of an agent that is at work in the project, or nil."
   (ignore-errors
-    (funcall (agent-q-diff-written-at-work (agent-q-diff-waiting--written)))))
+    (agent-q-diff-engine-call #'agent-q-diff-module-at-work
+                              (agent-q-diff-written-root (agent-q-diff-waiting--written)))))
 
 (defun agent-q-diff-waiting--id (hunk)
   "Return the id of HUNK, which stays the same as long as its lines do."
@@ -139,13 +140,12 @@ Return non-nil if any was added."
         (agent-q-diff-waiting--look-later buffer))
        (t (agent-q-diff-waiting--carry-out))))))
 
-(defun agent-q-diff-waiting--fresh (change ids)
-  "Return the files of the hunks of CHANGE with IDS where nobody else has decided."
-  (funcall (agent-q-diff-written-fresh (agent-q-diff-waiting--written)) change
-           (seq-uniq (mapcar (lambda (hunk)
-                               (agent-q-diff-change-file-of change hunk))
-                             (agent-q-diff-waiting--hunks change ids))
-                     #'eq)))
+(defun agent-q-diff-waiting--fresh (change)
+  "Return the indices of the files of CHANGE about which nobody else has decided."
+  (agent-q-diff-module-fresh
+   (agent-q-diff-change-engine change)
+   (agent-q-diff-decide-codings
+    change (number-sequence 0 (1- (length (agent-q-diff-change-files change)))))))
 
 (defun agent-q-diff-waiting--hunks (change ids)
   "Return the hunks of CHANGE with IDS, those that are still there."
@@ -176,7 +176,7 @@ stay pending."
   (let* ((change (agent-q-diff-signs-follow))
          (written (agent-q-diff-waiting--written))
          (waiting (reverse (agent-q-diff-written-waiting written)))
-         (fresh (agent-q-diff-waiting--fresh change waiting))
+         (fresh (agent-q-diff-waiting--fresh change))
          (pending (seq-remove (lambda (hunk)
                                 (agent-q-diff-engine-hunk-mark
                                  (agent-q-diff-change-hunk change hunk)))
@@ -189,10 +189,10 @@ stay pending."
      change
      (lambda ()
        ;; All hunks of a file at once: each time, it is stored before and after that.
-       (pcase-dolist (`(,_ . ,hunks)
+       (pcase-dolist (`(,file . ,hunks)
                       (seq-group-by (apply-partially #'agent-q-diff-change-file-index change)
                                     pending))
-         (let ((refused (if (memq (agent-q-diff-change-file-of change (car hunks)) fresh)
+         (let ((refused (if (memql file fresh)
                             (agent-q-diff-waiting--reject change hunks)
                           (mapcar (lambda (hunk)
                                     (concat (agent-q-diff-buffer-hunk-words hunk)

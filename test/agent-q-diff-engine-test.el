@@ -187,15 +187,13 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-hunk-with-id agent-q-diff-module-blank-hunks
     agent-q-diff-module-suspects agent-q-diff-module-n-suspects
     agent-q-diff-module-plan-all agent-q-diff-module-union
-    agent-q-diff-module-begin-written agent-q-diff-module-reviewed
+    agent-q-diff-module-begin-written agent-q-diff-module-prepare
     agent-q-diff-module-pending agent-q-diff-module-moved
-    agent-q-diff-module-mark-reviewed agent-q-diff-module-note-reviewed
-    agent-q-diff-module-note-saved agent-q-diff-module-stage
-    agent-q-diff-module-note-taking-out agent-q-diff-module-note-left
+    agent-q-diff-module-mark-reviewed agent-q-diff-module-record
+    agent-q-diff-module-stage agent-q-diff-module-fresh
     agent-q-diff-module-taken-out agent-q-diff-module-changed-lines
     agent-q-diff-module-begin-turn agent-q-diff-module-end-turns
-    agent-q-diff-module-at-work agent-q-diff-module-note-renamed
-    agent-q-diff-module-note-heard
+    agent-q-diff-module-at-work agent-q-diff-module-note-heard
     agent-q-diff-module-answer-comment agent-q-diff-module-comment
     agent-q-diff-module-comments agent-q-diff-module-count-decided
     agent-q-diff-module-edit-comment agent-q-diff-module-forget-rejected
@@ -205,8 +203,7 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-told agent-q-diff-module-turns
     agent-q-diff-module-finish-round agent-q-diff-module-finished-round
     agent-q-diff-module-note-hunks agent-q-diff-module-noted-hunks
-    agent-q-diff-module-pending-since agent-q-diff-module-reviewed-beside
-    agent-q-diff-module-before-save agent-q-diff-module-note-saved-from
+    agent-q-diff-module-pending-since
     agent-q-diff-module-note-staged agent-q-diff-module-keep-staged
     agent-q-diff-module-check-pending-after agent-q-diff-module-let-pass
     agent-q-diff-module-passing

@@ -70,7 +70,6 @@ sources, there are none."
   "Begin the record of the project anew, as an agent's hook does in its turn.
 In this Emacs, nobody has looked at it."
   (agent-q-diff-pending-mode -1)
-  (setq agent-q-diff-file-watch-function nil)
   (clrhash agent-q-diff-pending--projects)
   (delete-directory (expand-file-name ".git/agent-q-diff" aqd-pending-root) t)
   (agent-q-diff-engine-call #'agent-q-diff-module-begin-turn aqd-pending-root "Codex" "" "")

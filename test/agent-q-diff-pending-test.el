@@ -85,6 +85,20 @@
     (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
     (should (equal '("f.txt") (aqd-pending-files)))))
 
+(defmacro aqd-pending-with-broken-record (&rest body)
+  "Run BODY; whenever a decision is recorded meanwhile, the ledger is no file."
+  (declare (indent 0) (debug t))
+  `(let ((ledger (aqd-pending-name ".git/agent-q-diff/ledger")))
+     (cl-flet ((break (commit &rest arguments)
+                 (rename-file ledger (concat ledger ".kept"))
+                 (make-directory ledger)
+                 (unwind-protect (apply commit arguments)
+                   (delete-directory ledger)
+                   (rename-file (concat ledger ".kept") ledger))))
+       (advice-add 'agent-q-diff-module-commit :around #'break)
+       (unwind-protect (progn ,@body)
+         (advice-remove 'agent-q-diff-module-commit #'break)))))
+
 (ert-deftest aqd-pending-what-cannot-be-recorded-is-not-decided ()
   (aqd-with-repository
     (aqd-pending-put "f.txt" aqd-pending-written)
@@ -93,12 +107,13 @@
                   (agent-q-diff-module-marks
                    (agent-q-diff-change-engine agent-q-diff-buffer-change))))
         (aqd-pending-do #'agent-q-diff-accept-hunk 0)
-        (cl-letf (((symbol-function 'agent-q-diff-module-note-reviewed)
-                   (lambda (&rest _) (signal 'agent-q-diff-bad-target '("full")))))
-          (should (equal "Failed to keep the hunk: full"
-                         (aqd-pending-do #'agent-q-diff-accept-hunk 1)))
-          (should (equal "Failed to take the hunk out: full"
-                         (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
+        (aqd-pending-with-broken-record
+          (should (string-match-p
+                   "\\`Failed to keep the hunk: .*/ledger: it is not a regular file\\'"
+                   (aqd-pending-do #'agent-q-diff-accept-hunk 1)))
+          (should (string-match-p
+                   "\\`Failed to take the hunk out: .*/ledger: it is not a regular file\\'"
+                   (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
           (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
           (should (equal '(applied nil) (marks)))
           (aqd-said (ignore-errors (agent-q-diff-undo)))
@@ -124,9 +139,10 @@
     (aqd-pending-put "f.txt" aqd-pending-written)
     (aqd-with-pending
       ;; What that Emacs would record of the first hunk.
-      (agent-q-diff-module-note-reviewed
-       default-directory "f.txt" #o100644 aqd-pending-text
-       #o100644 (aqd-numbered 30 '((3 . "three"))))
+      (agent-q-diff-module-record
+       (list (vector (car (agent-q-diff-module-prepare
+                           default-directory nil `(("f.txt" #o100644 . ,aqd-pending-text))))
+                     "f.txt" (cons #o100644 (aqd-numbered 30 '((3 . "three")))) nil)))
       (aqd-pending-do #'agent-q-diff-accept-hunk 1))
     (should-not (aqd-pending-files))))
 
@@ -1191,9 +1207,9 @@ edits, already visits %s; save it under another name or kill it first"
   (declare (debug t))
   `(let ((n 0))
      (cl-flet ((count (&rest _) (cl-incf n)))
-       (advice-add 'agent-q-diff-reviewed-note-taking-out :before #'count)
+       (advice-add 'agent-q-diff-reviewed-prepare :before #'count)
        (unwind-protect (progn ,@body)
-         (advice-remove 'agent-q-diff-reviewed-note-taking-out #'count)))
+         (advice-remove 'agent-q-diff-reviewed-prepare #'count)))
      n))
 
 (ert-deftest aqd-pending-all-that-waits-in-a-file-is-taken-out-at-once ()
@@ -1478,7 +1494,6 @@ was written anew, and is pending; the agent is told." (buffer-string))
   (aqd-with-repository
     ;; As in an Emacs that only serves.
     (aqd-pending-begin-record)
-    (agent-q-diff-reviewed-watch-decisions)
     (let ((review (agent-q-diff-review "f.txt" aqd-pending-text aqd-pending-written
                                        "" #'ignore)))
       (with-current-buffer (agent-q-diff-session-buffer review)
@@ -1501,6 +1516,18 @@ was written anew, and is pending; the agent is told." (buffer-string))
     (let ((review (agent-q-diff-review-change '((:path "moved.txt" :delete t)) "" #'ignore)))
       (with-current-buffer (agent-q-diff-session-buffer review)
         (agent-q-diff-accept-all)))
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-pending-the-first-decision-before-the-write-begins-a-record ()
+  ;; With MCP alone, no hook begins one.
+  (aqd-with-repository
+    (delete-directory ".git/agent-q-diff" t)
+    (let ((review (agent-q-diff-review "f.txt" aqd-pending-text aqd-pending-written
+                                       "" #'ignore)))
+      (with-current-buffer (agent-q-diff-session-buffer review)
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+        (should (file-exists-p ".git/agent-q-diff/ledger"))
+        (agent-q-diff-finish)))
     (should-not (aqd-pending-files))))
 
 ;;;; Without git

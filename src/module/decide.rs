@@ -1,7 +1,9 @@
 //! Deciding hunks: commands are planned here, carried out in Lisp, and committed here.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::ops::Range;
+use std::rc::Rc;
 
 use agent_q_diff_engine::change::{Change, ChangePlan, Entry, Part, Presence, Refused, Unable};
 use agent_q_diff_engine::patch::hunk;
@@ -18,6 +20,7 @@ use crate::lisp::{
     vector,
 };
 use crate::session::{Ongoing, Session, file_of, ongoing};
+use crate::written::{self, CarriedOut, Outcome, Written};
 
 /// Return the marks of all hunks of REVIEW, a list of `applied', `rejected' or nil.
 #[defun]
@@ -269,66 +272,20 @@ fn fail(env: &Env, session: &mut Session, hunk: usize) -> Result<()> {
 
 /// Tell REVIEW that its change was written before it is reviewed.
 ///
-/// What is not decided is in the targets then.
+/// What is not decided is in the targets then.  WRITTEN is nil, or what is needed
+/// to record decisions: [ROOT FILES NOWS].  FILES are those of the project at
+/// ROOT of which REVIEW is made, in their order, as in
+/// `agent-q-diff-module-pending'.  NOWS is a list of what is reviewed of each now,
+/// its NOW-TEXT as text, or nil.
 #[defun]
-fn begin_written(env: &Env, session: &mut Session) -> Result<()> {
+fn begin_written(env: &Env, session: &mut Session, written: Value) -> Result<()> {
     catching_panics(env, || {
-        ongoing(env, session)?.change.begin_written();
+        let mut ongoing = ongoing(env, session)?;
+        ongoing.change.begin_written();
+        if written.is_not_nil() {
+            ongoing.written = Some(Rc::new(RefCell::new(Written::read(written)?)));
+        }
         Ok(())
-    })
-}
-
-/// Return what was reviewed of the text of file FILE of REVIEW, a change that was written.
-///
-/// That is its original with the hunks that are accepted; or the original, if
-/// IS-BEFORE is non-nil.  The value is nil if the file has no hunks.
-#[defun]
-fn reviewed<'e>(
-    env: &'e Env,
-    session: &mut Session,
-    file: usize,
-    is_before: Value<'e>,
-) -> Result<Value<'e>> {
-    text_of_file(env, session, file, |review| {
-        if is_before.is_not_nil() {
-            review.proposal().original().to_vec()
-        } else {
-            review.reviewed()
-        }
-    })
-}
-
-/// Returns the text that `read` makes of the review of file `file`, or nil if it has no hunks.
-fn text_of_file<'e>(
-    env: &'e Env,
-    session: &mut Session,
-    file: usize,
-    read: impl FnOnce(&Review) -> Vec<u8>,
-) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        let ongoing = ongoing(env, session)?;
-        let file = ongoing.change.files().get(file);
-        match file.and_then(|file| file.review()) {
-            None => env.intern("nil"),
-            Some(review) => text(env, &read(review)),
-        }
-    })
-}
-
-/// Return REVIEWED with what was decided about the text of file FILE of REVIEW.
-///
-/// That is a change that was written, and REVIEWED what was reviewed of it, which
-/// may be newer than its original.  Nothing of it changes but what its hunks
-/// show.  The value is nil if the file has no hunks.
-#[defun]
-fn reviewed_beside<'e>(
-    env: &'e Env,
-    session: &mut Session,
-    file: usize,
-    reviewed: Vec<u8>,
-) -> Result<Value<'e>> {
-    text_of_file(env, session, file, |review| {
-        review.reviewed_beside(&reviewed)
     })
 }
 
@@ -463,8 +420,16 @@ fn plan_back<'e>(env: &'e Env, session: &mut Session, is_redo: Value<'e>) -> Res
 
 /// Commit the last plan for REVIEW, after its edits have been made.
 ///
+/// Also record it.  CARRIED-OUT is nil if that is not wanted, or [FILES CODINGS
+/// STAGES].  FILES are those that have changed, as for `agent-q-diff-module-record'.
+/// CODINGS is an alist from indices of files to coding systems, of those that are
+/// not UTF-8.  If STAGES is non-nil, what is kept of a
+/// change that was written before is put into git's index.
+///
 /// Return a vector [TOTAL APPLIED REJECTED NEXT UNPLACED MARKS IN-TARGET
-/// HUNKS]; see `agent-q-diff-engine-committed'.  The first three are the
+/// HUNKS FAILED UNSTAGED]; see `agent-q-diff-engine-committed'.  FAILED is nil,
+/// or says why the decision is not recorded.  UNSTAGED has, for each file that
+/// could not be staged, a sentence that says why.  The first three are the
 /// numbers of hunks by mark.  If the plan was for one hunk, NEXT is the next
 /// pending hunk after it, or nil; HUNKS has the value of
 /// `agent-q-diff-module-hunk' for it; MARKS and IN-TARGET are nil.  Otherwise
@@ -479,14 +444,22 @@ fn commit<'e>(
     session: &mut Session,
     limit: usize,
     count: Value<'e>,
+    carried_out: Value<'e>,
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
+        let carried_out = CarriedOut::read(carried_out)?;
         let mut ongoing = ongoing(env, session)?;
         let Some(plan) = ongoing.plan.take() else {
             return signal(env, "agent-q-diff-error", "nothing is planned");
         };
         ongoing.change.commit(&plan);
-        committed(env, &ongoing.change, &plan, limit, count.is_not_nil())
+        drop(ongoing);
+        let outcome = match carried_out {
+            Some(carried_out) => written::record_decision(env, session, &plan, carried_out)?,
+            None => Ok(Vec::new()),
+        };
+        let change = &self::ongoing(env, session)?.change;
+        committed(env, change, &plan, (limit, count.is_not_nil()), outcome)
     })
 }
 
@@ -495,8 +468,8 @@ fn committed<'e>(
     env: &'e Env,
     change: &Change,
     plan: &ChangePlan,
-    limit: usize,
-    is_counting: bool,
+    (limit, is_counting): (usize, bool),
+    outcome: Outcome,
 ) -> Result<Value<'e>> {
     let (total, applied, rejected) = change.tally();
     let (next, marks, shown) = match steps(change, plan)[..] {
@@ -528,6 +501,8 @@ fn committed<'e>(
             marks.into_lisp(env)?,
             in_target.into_lisp(env)?,
             hunks,
+            outcome.as_ref().err().cloned().into_lisp(env)?,
+            list(env, outcome.unwrap_or_default())?,
         ],
     )
 }

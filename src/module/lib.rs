@@ -16,6 +16,7 @@ mod replace;
 mod review;
 mod session;
 mod talk;
+mod written;
 
 use std::panic;
 

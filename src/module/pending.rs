@@ -10,12 +10,12 @@ use std::path::PathBuf;
 use agent_q_diff_engine::merge;
 use agent_q_diff_reviewed::authors::{Author, Authors};
 use agent_q_diff_reviewed::{
-    Content, Digest, HunkNote, LeftOut, Look, Moves, Pending, Project, ProjectError, Since, Turn,
-    Version, folder_of, projects_folder,
+    HunkNote, LeftOut, Look, Moves, Pending, Project, ProjectError, Since, Turn, Version,
+    folder_of, projects_folder,
 };
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 
-use crate::lisp::{Signal, answer, catching_panics, elements, list, said, signal, text, vector};
+use crate::lisp::{Signal, answer, catching_panics, elements, list, said, text, vector};
 
 impl Signal for ProjectError {
     fn symbol(&self) -> &'static str {
@@ -42,23 +42,38 @@ pub(crate) fn with_project<T>(
     with_project_of(env, path_of(folder)?, is_new, body)
 }
 
-fn with_project_of<T>(
+pub(crate) fn with_project_of<T>(
     env: &Env,
     folder: PathBuf,
     is_new: bool,
     body: impl FnOnce(&mut Project) -> Result<T>,
 ) -> Result<T> {
+    if is_new {
+        PROJECTS.with_borrow_mut(|all| all.remove(&folder));
+    }
+    answer(env, try_with_project(env, folder, body)?)?
+}
+
+/// Calls `body` with the project that `folder` is in, and returns its value, or why there is no such project.
+pub(crate) fn try_with_project<T>(
+    env: &Env,
+    folder: PathBuf,
+    body: impl FnOnce(&mut Project) -> T,
+) -> Result<std::result::Result<T, ProjectError>> {
     let known = PROJECTS.with_borrow_mut(|all| all.remove(&folder));
-    let mut project = match known.filter(|known| !is_new && known.is_current()) {
+    let mut project = match known.filter(Project::is_current) {
         Some(project) => project,
-        None => answer(env, Project::open_among(&folder, &projects(env)?))?,
+        None => match Project::open_among(&folder, &projects(env)?) {
+            Ok(project) => project,
+            Err(error) => return Ok(Err(error)),
+        },
     };
     let result = body(&mut project);
     PROJECTS.with_borrow_mut(|all| all.insert(folder, project));
-    result
+    Ok(Ok(result))
 }
 
-fn path_of(name: Value) -> Result<PathBuf> {
+pub(crate) fn path_of(name: Value) -> Result<PathBuf> {
     Ok(PathBuf::from(OsString::from_vec(
         name.clone_string_contents()?,
     )))
@@ -409,156 +424,11 @@ fn moved<'e>(env: &'e Env, folder: Value<'e>, n_most: usize) -> Result<Value<'e>
 }
 
 /// Returns the name of the text of `version` for Lisp, or nil if it is nothing.
-fn name(env: &Env, version: Version) -> Result<Value<'_>> {
+pub(crate) fn name(env: &Env, version: Version) -> Result<Value<'_>> {
     match version.digest() {
         Some(digest) => digest.to_string().into_lisp(env),
         None => env.intern("nil"),
     }
-}
-
-/// Calls `body` with the project at `folder` and a change of a file: its path, its mode and bytes before,
-/// and after.
-fn with_change(
-    env: &Env,
-    folder: Value,
-    (path, (mode, bytes), (new_mode, new_bytes)): (Value, (u32, Value), (u32, Value)),
-    body: impl FnOnce(
-        &mut Project,
-        &[u8],
-        (u32, &[u8]),
-        (u32, &[u8]),
-    ) -> std::result::Result<(), ProjectError>,
-) -> Result<()> {
-    catching_panics(env, || {
-        let path = path.clone_string_contents()?;
-        let before = bytes.clone_string_contents()?;
-        let after = new_bytes.clone_string_contents()?;
-        with_project(env, folder, false, |project| {
-            answer(
-                env,
-                body(project, &path, (mode, &before), (new_mode, &after)),
-            )
-        })
-    })
-}
-
-/// Record that of PATH in the project at FOLDER, NEW-BYTES are reviewed now.
-///
-/// In the review where that was decided, that was BYTES until now.  PATH is
-/// relative to the top of the working tree.  MODE and NEW-MODE are as git
-/// writes them, or 0 for nothing; then the bytes are ignored.
-#[defun]
-fn note_reviewed(
-    env: &Env,
-    folder: Value,
-    path: Value,
-    mode: u32,
-    bytes: Value,
-    new_mode: u32,
-    new_bytes: Value,
-) -> Result<()> {
-    let change = (path, (mode, bytes), (new_mode, new_bytes));
-    with_change(env, folder, change, Project::decide)
-}
-
-/// Make the change from BYTES to NEW-BYTES to PATH in the index of the project at FOLDER.
-///
-/// PATH, MODE and NEW-MODE are as for `agent-q-diff-module-note-reviewed'.  If
-/// the index has other lines where that changes any, signal an error.
-#[defun]
-fn stage(
-    env: &Env,
-    folder: Value,
-    path: Value,
-    mode: u32,
-    bytes: Value,
-    new_mode: u32,
-    new_bytes: Value,
-) -> Result<()> {
-    let change = (path, (mode, bytes), (new_mode, new_bytes));
-    with_change(env, folder, change, Project::stage)
-}
-
-/// Record that the user made NEW-BYTES of BYTES, which PATH in the project at FOLDER held.
-///
-/// PATH, MODE and NEW-MODE are as for `agent-q-diff-module-note-reviewed'.
-#[defun]
-fn note_saved(
-    env: &Env,
-    folder: Value,
-    path: Value,
-    mode: u32,
-    bytes: Value,
-    new_mode: u32,
-    new_bytes: Value,
-) -> Result<()> {
-    let change = (path, (mode, bytes), (new_mode, new_bytes));
-    with_change(env, folder, change, Project::save)
-}
-
-/// Return (MODE . TEXT), what the file PATH in the project at FOLDER holds, and store it.
-///
-/// TEXT is the name of its text, as from `agent-q-diff-module-pending', for
-/// `agent-q-diff-module-note-saved-from'.  PATH is relative to the top of the
-/// working tree.
-#[defun]
-fn before_save<'e>(env: &'e Env, folder: Value<'e>, path: Value<'e>) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        let path = path.clone_string_contents()?;
-        with_project(env, folder, false, |project| {
-            let version = answer(env, project.before_save(&path))?;
-            env.cons(version.mode(), name(env, version)?)
-        })
-    })
-}
-
-/// Record that the user has saved PATH in the project at FOLDER, which held TEXT.
-///
-/// MODE and TEXT are from `agent-q-diff-module-before-save'.  NEW-MODE and
-/// NEW-BYTES are what was saved; if they are nil, that is what the file holds.
-#[defun]
-fn note_saved_from(
-    env: &Env,
-    folder: Value,
-    path: Value,
-    mode: u32,
-    text: Option<String>,
-    new_mode: Option<u32>,
-    new_bytes: Value,
-) -> Result<()> {
-    catching_panics(env, || {
-        let path = path.clone_string_contents()?;
-        let before = match text.as_deref().map(Digest::parse) {
-            None => Version::Absent,
-            Some(Some(digest)) => Version::with_mode(mode, digest).unwrap_or(Version::Absent),
-            Some(None) => return signal(env, "agent-q-diff-error", "this is no text"),
-        };
-        let new_bytes = match new_mode {
-            Some(_) => new_bytes.clone_string_contents()?,
-            None => Vec::new(),
-        };
-        let after = new_mode.map(|mode| (mode, &new_bytes[..]));
-        with_project(env, folder, false, |project| {
-            answer(env, project.save_from(&path, before, after))
-        })
-    })
-}
-
-/// Record that the user has renamed a file in the project at FOLDER.
-///
-/// FILES is a list of two vectors [PATH MODE BYTES], the file before and after
-/// that; see `agent-q-diff-module-note-reviewed'.
-#[defun]
-fn note_renamed(env: &Env, folder: Value, files: Value) -> Result<()> {
-    catching_panics(env, || {
-        let files = self::files(files)?;
-        let [before, after] = &files[..] else {
-            return signal(env, "agent-q-diff-error", "these are not two files");
-        };
-        with_project(env, folder, false, |project| {
-            answer(env, project.rename(before, after))
-        })
-    })
 }
 
 /// Record that the user has just staged something in the project of FOLDER.
@@ -725,45 +595,6 @@ fn noted_hunks<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
 }
 
 // What was taken out.
-
-/// Reads a list of [PATH MODE BYTES].
-fn files(files: Value) -> Result<Vec<Content>> {
-    let files = elements(files)?.into_iter().map(|file| {
-        let file: Vector = file.into_rust()?;
-        let [path, bytes] = [file.get::<Value>(0)?, file.get::<Value>(2)?];
-        let path = path.clone_string_contents()?;
-        Ok((path, file.get(1)?, bytes.clone_string_contents()?))
-    });
-    files.collect()
-}
-
-/// Store FILES, since something is about to be taken out of them, at TIME.
-///
-/// FILES is a list of [PATH MODE BYTES], which are as for
-/// `agent-q-diff-module-note-reviewed', in the project at FOLDER.  TIME is in
-/// seconds since 1970.
-#[defun]
-fn note_taking_out(env: &Env, folder: Value, time: u64, files: Value) -> Result<()> {
-    catching_panics(env, || {
-        let files = self::files(files)?;
-        with_project(env, folder, false, |project| {
-            answer(env, project.take_out(time, &files))
-        })
-    })
-}
-
-/// Store what FILES hold after `agent-q-diff-module-note-taking-out'.
-///
-/// FOLDER and FILES are that function's.
-#[defun]
-fn note_left(env: &Env, folder: Value, files: Value) -> Result<()> {
-    catching_panics(env, || {
-        let files = self::files(files)?;
-        with_project(env, folder, false, |project| {
-            answer(env, project.leave(&files))
-        })
-    })
-}
 
 /// Return what was taken out in the project that FOLDER is in: [ROOT TEXTS ENTRIES].
 ///

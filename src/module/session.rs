@@ -10,6 +10,7 @@ use agent_q_diff_engine::review::{Refusal, Review};
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
 use crate::lisp::{answer, catching_panics, elements, list_of, signal};
+use crate::written::Written;
 
 /// The only type of `user-ptr`. One of a second type could be mistaken for it, since Emacs compares
 /// only the addresses of their finalizers.
@@ -25,6 +26,8 @@ pub(crate) struct Ongoing {
     pub(crate) change: Change,
     /// The last plan, if it has neither been committed nor failed.
     pub(crate) plan: Option<ChangePlan>,
+    /// What is known of it if it was written before the review.
+    pub(crate) written: Option<Rc<RefCell<Written>>>,
 }
 
 /// The number of changes that hold memory.
@@ -33,7 +36,11 @@ static N_CHANGES: AtomicUsize = AtomicUsize::new(0);
 impl Ongoing {
     fn new(change: Change) -> Ongoing {
         N_CHANGES.fetch_add(1, Ordering::Relaxed);
-        Ongoing { change, plan: None }
+        Ongoing {
+            change,
+            plan: None,
+            written: None,
+        }
     }
 
     /// Drops the plan, since a target may change.

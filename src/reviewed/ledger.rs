@@ -678,7 +678,7 @@ impl Ledger {
         (may_return && latest.working != working).then_some(found.reviewed)
     }
 
-    /// Returns what was reviewed of `path`.
+    /// Returns what was reviewed of `path`. Until the first look, that is what HEAD has, with what was decided.
     ///
     /// # Errors
     ///
@@ -686,7 +686,11 @@ impl Ledger {
     pub fn reviewed<W: World>(&self, world: &mut W, path: &[u8]) -> Result<Version, W::Error> {
         match self.reviewed.get(path) {
             Some(&version) => Ok(version),
-            None => world.committed(self.base.as_deref(), path),
+            None if self.has_base => world.committed(self.base.as_deref(), path),
+            None => {
+                let head = world.head();
+                world.committed(head.as_deref(), path)
+            }
         }
     }
 
@@ -784,6 +788,12 @@ impl Ledger {
         let mut by_head: BTreeSet<Path> = BTreeSet::new();
         if !self.has_base {
             self.note(Record::Base(head.clone()));
+            // What HEAD has was reviewed, whatever was decided before.
+            let decided = self.reviewed.keys().filter(|path| !dirty.contains(*path));
+            let decided: Vec<Path> = decided.cloned().collect();
+            for path in decided {
+                self.note(Record::AsBase(path));
+            }
         } else if self.base != head {
             match moves {
                 Moves::Unknown => dirty.extend(world.changed(self.base(), head.as_deref())?),

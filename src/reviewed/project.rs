@@ -16,9 +16,9 @@ use crate::disk::{
 };
 use crate::git::{self, Committed, Entries, Git, GitError, Indexed};
 use crate::moved::Moved;
-use crate::plain::{Plain, is_outside, projects_folder};
+use crate::plain::{Plain, projects_folder};
 use crate::stage::staged;
-use crate::store::{Content, Store, StoreError, now};
+use crate::store::{Store, StoreError, now};
 use crate::tree::{self, Tree};
 use crate::{HunkNote, Ledger, Moves, Pending, Rename, TakenOut, Turn, Version, World};
 
@@ -467,12 +467,7 @@ impl Project {
         title: &str,
         pid: Option<u32>,
     ) -> Result<(), ProjectError> {
-        let home = std::env::var_os("HOME");
-        if self.root().parent().is_none()
-            || home.is_some_and(|home| self.root() == Path::new(&home))
-        {
-            return Err(ProjectError::TooWide(self.root().to_owned()));
-        }
+        self.check_width()?;
         self.end_turns(Some((agent, session)))?;
         self.look_if_possible()?;
         let head = self.tree.git().map(Git::head).transpose()?.flatten();
@@ -489,6 +484,17 @@ impl Project {
             }))
         })?;
         self.note_begun(turn)
+    }
+
+    /// Checks that the project is not all of the home directory, or of the machine.
+    pub(crate) fn check_width(&self) -> Result<(), ProjectError> {
+        let home = std::env::var_os("HOME");
+        if self.root().parent().is_none()
+            || home.is_some_and(|home| self.root() == Path::new(&home))
+        {
+            return Err(ProjectError::TooWide(self.root().to_owned()));
+        }
+        Ok(())
     }
 
     /// Records that the turn of `agent` in `session` is over, or, without them, each turn; returns how
@@ -648,30 +654,8 @@ impl Project {
         }))
     }
 
-    /// Records that the user decided about `path`, a path in the working tree: in a review where `before`
-    /// was reviewed of it, `after` is now. Each is a mode, as git writes it, and bytes; the mode 0 is
-    /// nothing. What others have decided or saved meanwhile stays; see [`Ledger::decide_from`].
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError`]; then nothing was written.
-    pub fn decide(
-        &mut self,
-        path: &[u8],
-        before: (u32, &[u8]),
-        after: (u32, &[u8]),
-    ) -> Result<(), ProjectError> {
-        let tree = &self.tree;
-        self.store.change(|ledger, store| {
-            let mut disk = Disk::new(tree, store);
-            let working = disk.working(path)?;
-            let decided = (disk.version(before)?, disk.version(after)?);
-            ledger.decide_from(&mut disk, path, decided, working)
-        })
-    }
-
-    /// Makes the change from `before` to `after`, which are as for [`Project::decide`], to what git's
-    /// index has of `path`, if the index does not have it already.
+    /// Makes the change from `before` to `after`, which are stored, to what git's index has of `path`, if the
+    /// index does not have it already.
     ///
     /// Neither the file nor what was reviewed of it changes.
     ///
@@ -681,8 +665,8 @@ impl Project {
     pub fn stage(
         &mut self,
         path: &[u8],
-        before: (u32, &[u8]),
-        after: (u32, &[u8]),
+        before: Version,
+        after: Version,
     ) -> Result<(), ProjectError> {
         let not_staged = |why: String| ProjectError::NotStaged {
             path: path.to_vec(),
@@ -698,10 +682,13 @@ impl Project {
             Indexed::Known(indexed) => indexed,
             Indexed::Refused(why) => return Err(not_staged(why.to_owned())),
         };
-        let [before, after] = [before, after].map(|(mode, bytes)| Committed {
-            mode: git.mode(mode),
-            bytes: bytes.to_vec(),
-        });
+        let content = |version: Version| -> Result<Committed, ProjectError> {
+            Ok(Committed {
+                mode: git.mode(version.mode()),
+                bytes: self.text(version)?.unwrap_or_default(),
+            })
+        };
+        let (before, after) = (content(before)?, content(after)?);
         match staged(&before, &after, &indexed).map_err(|why| not_staged(why.to_owned()))? {
             Some(wanted) => git.write_index(path, &wanted).map_err(failed),
             None => Ok(()),
@@ -723,94 +710,6 @@ impl Project {
             }
             Ok(())
         })
-    }
-
-    /// Records that the user, in an editor, made `after` of `before`, which `path` held; see
-    /// [`Ledger::save`](crate::Ledger::save). Each is a mode and bytes, as for [`Project::decide`].
-    /// Others may have written the file since.
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError`]; then nothing was written.
-    pub fn save(
-        &mut self,
-        path: &[u8],
-        before: (u32, &[u8]),
-        after: (u32, &[u8]),
-    ) -> Result<(), ProjectError> {
-        let disk = Disk::new(&self.tree, &self.store);
-        let before = disk.version(before)?;
-        self.save_from(path, before, Some(after))
-    }
-
-    /// Returns what `path` holds, and stores it, for [`Project::save_from`].
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError`].
-    pub fn before_save(&self, path: &[u8]) -> Result<Version, ProjectError> {
-        stored(&self.store, &self.tree.working(path)?)
-    }
-
-    /// Records that the user, in an editor, has saved `path`, which held `before`; see [`Project::save`]. What
-    /// it holds now is `after`, a mode and bytes, or without that what is in the file.
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError`]; then nothing was written.
-    pub fn save_from(
-        &mut self,
-        path: &[u8],
-        before: Version,
-        after: Option<(u32, &[u8])>,
-    ) -> Result<(), ProjectError> {
-        let tree = &self.tree;
-        if tree.git().is_none() && is_outside(path) {
-            return Ok(());
-        }
-        self.store.change(|ledger, store| {
-            let mut disk = Disk::new(tree, store);
-            let after = match after {
-                Some(after) => disk.version(after)?,
-                None => disk.working(path)?,
-            };
-            ledger.save(&mut disk, path, before, after)
-        })
-    }
-
-    /// Records that the user has renamed a file; see [`Ledger::rename`]. Each is its path, its mode and
-    /// its bytes, as for [`Project::decide`].
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError`]; then nothing was written.
-    pub fn rename(&mut self, before: &Content, after: &Content) -> Result<(), ProjectError> {
-        let tree = &self.tree;
-        self.store.change(|ledger, store| {
-            let mut disk = Disk::new(tree, store);
-            let old = disk.version((before.1, &before.2))?;
-            let new = disk.version((after.1, &after.2))?;
-            ledger.rename(&mut disk, (&before.0, old), (&after.0, new))
-        })
-    }
-
-    /// Stores what `files` hold, and records that something is about to be taken out of them at
-    /// `time`, in seconds since 1970.
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError::Store`]; then nothing is recorded.
-    pub fn take_out(&mut self, time: u64, files: &[Content]) -> Result<(), ProjectError> {
-        Ok(self.store.take_out(time, files)?)
-    }
-
-    /// Records what `files` hold after [`Project::take_out`].
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError::Store`]; then nothing is recorded.
-    pub fn leave(&mut self, files: &[Content]) -> Result<(), ProjectError> {
-        Ok(self.store.leave(files)?)
     }
 
     /// Records that `notes` are all that the user has noted of pending hunks of each path.

@@ -31,9 +31,6 @@ const MAX_LOG: u64 = 256 << 20;
 /// Number of records in the log, beyond those that it needs, from which on it is written anew.
 const MAX_OLD: usize = 1000;
 
-/// The path of a file, its mode as git writes it, or 0 for nothing, and its bytes.
-pub type Content = (Vec<u8>, u32, Vec<u8>);
-
 /// For how many seconds it is known what was taken out of files: 30 days.
 const KEPT_SECONDS: u64 = 30 * 24 * 60 * 60;
 
@@ -458,42 +455,6 @@ impl Store {
         let text = file::open(&path, Links::Refused, OpenOptions::new().write(true));
         let held = text.and_then(|text| text.set_modified(SystemTime::now() + HELD));
         held.map_err(at(&path))
-    }
-
-    /// Stores what `files` hold, and records that something is about to be taken out of them at
-    /// `time`, in seconds since 1970.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`]; then nothing is recorded.
-    pub fn take_out(&mut self, time: u64, files: &[Content]) -> Result<(), StoreError> {
-        self.change(|ledger, store| {
-            for ((path, ..), had) in files.iter().zip(store.versions(files)?) {
-                ledger.take_out(path, time, had);
-            }
-            Ok(())
-        })
-    }
-
-    /// Records what `files` hold after [`Store::take_out`].
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`]; then nothing is recorded.
-    pub fn leave(&mut self, files: &[Content]) -> Result<(), StoreError> {
-        self.change(|ledger, store| {
-            for ((path, ..), left) in files.iter().zip(store.versions(files)?) {
-                ledger.leave(path, left);
-            }
-            Ok(())
-        })
-    }
-
-    fn versions(&self, files: &[Content]) -> Result<Vec<Version>, StoreError> {
-        let versions = files
-            .iter()
-            .map(|(_, mode, bytes)| self.version(*mode, bytes));
-        versions.collect()
     }
 
     fn text(&self, digest: Digest) -> PathBuf {
@@ -945,8 +906,24 @@ mod tests {
         assert_eq!(store.ledger(), again.ledger());
     }
 
-    fn file(bytes: &str) -> Vec<Content> {
-        vec![(b"f".to_vec(), 0o100_644, bytes.into())]
+    /// Records that something is taken out of a file with these bytes.
+    fn take_out(store: &mut Store, time: u64, bytes: &str) {
+        let had = store.version(0o100_644, bytes.as_bytes()).unwrap();
+        let recorded = store.change(|ledger, _| {
+            ledger.take_out(b"f", time, had);
+            Ok::<(), StoreError>(())
+        });
+        recorded.unwrap();
+    }
+
+    /// Records what is left of it.
+    fn leave(store: &mut Store, bytes: &str) {
+        let left = store.version(0o100_644, bytes.as_bytes()).unwrap();
+        let recorded = store.change(|ledger, _| {
+            ledger.leave(b"f", left);
+            Ok::<(), StoreError>(())
+        });
+        recorded.unwrap();
     }
 
     /// Makes the texts of `store` so old that those without a name are deleted, and prunes it.
@@ -964,8 +941,8 @@ mod tests {
         let open = || Store::open(folder.path().to_owned()).unwrap();
         let mut store = open();
         let time = now() - 29 * 24 * 60 * 60;
-        store.take_out(time, &file("a\nb\n")).unwrap();
-        store.leave(&file("a\n")).unwrap();
+        take_out(&mut store, time, "a\nb\n");
+        leave(&mut store, "a\n");
         let unnamed = store.put(b"named by nobody").unwrap();
         prune_all(&mut store);
         let mut again = open();
@@ -994,7 +971,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::open(folder.path().to_owned()).unwrap();
         let time = now() - KEPT_SECONDS - 60;
-        store.take_out(time, &file("old")).unwrap();
+        take_out(&mut store, time, "old");
         let old = Digest::of(b"old");
         assert!(store.bytes(old).is_ok());
         prune_all(&mut store);
@@ -1012,7 +989,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::open(folder.path().to_owned()).unwrap();
         for _ in 0..2 {
-            store.take_out(now(), &file("x")).unwrap();
+            take_out(&mut store, now(), "x");
         }
         let left: Vec<_> = store
             .ledger()
@@ -1021,7 +998,7 @@ mod tests {
             .map(|one| one.left)
             .collect();
         assert_eq!(left, [None]);
-        store.leave(&file("x")).unwrap();
+        leave(&mut store, "x");
         assert!(store.ledger().taken_out().is_empty());
     }
 

@@ -181,12 +181,12 @@ then has TEXT."
 
 (ert-deftest e2e-after-kill-at-each-step-of-taking-out ()
   (pcase-dolist (`(,where ,function . ,left)
-                 '((:before agent-q-diff-module-note-taking-out 3 15 27)
-                   (:after agent-q-diff-module-note-taking-out 3 15 27)
+                 '((:before agent-q-diff-module-prepare 3 15 27)
+                   (:after agent-q-diff-module-prepare 3 15 27)
                    (:before agent-q-diff-file--rename 3 15 27)
                    (:after agent-q-diff-file--rename 3 27)
-                   (:after agent-q-diff-module-note-left 3 27)
-                   (:after agent-q-diff-module-note-reviewed 3 27)))
+                   (:before agent-q-diff-module-commit 3 27)
+                   (:after agent-q-diff-module-commit 3 27)))
     (ert-info ((format "%s %s: " where function) :prefix "Killed ")
       (after-with-emacs
         (aqd-pending-put "f.txt" (after-written 3 15 27))
@@ -203,7 +203,7 @@ then has TEXT."
     (after-with-emacs
       (aqd-pending-put "f.txt" (after-written 3 15 27))
       (after-review "^ [^ ]+: hunk 1/3 ")
-      (after-kill-at where 'agent-q-diff-module-note-reviewed)
+      (after-kill-at where 'agent-q-diff-module-commit)
       (e2e-keys "a")
       (e2e-wait-for (e2e--gone-p e2e--pid))
       (should (equal (after-written 3 15 27) (aqd-pending-has "f.txt")))

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent_q_diff_reviewed::authors::authors_word;
-use agent_q_diff_reviewed::{Moves, Project, Version};
+use agent_q_diff_reviewed::{Held, Moves, Note, Project, Version};
 use tempfile::TempDir;
 
 /// Runs git in `folder` with settings of its own.
@@ -30,14 +30,37 @@ pub fn git(folder: &Path, arguments: &[&str]) -> String {
 
 /// A repository with `f` of three lines committed, that was looked at.
 pub fn repository() -> TempDir {
+    let folder = repository_without_record();
+    assert!(pending(folder.path(), Moves::User).is_empty());
+    folder
+}
+
+/// The same before anybody has looked at it.
+fn repository_without_record() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     git(folder.path(), &["init", "-q"]);
     fs::write(folder.path().join("f"), "a\nb\nc\n").unwrap();
     git(folder.path(), &["add", "."]);
     git(folder.path(), &["commit", "-qm", "first"]);
-    assert!(pending(folder.path(), Moves::User).is_empty());
     folder
 }
+
+/// Returns that `path`, a file with the bytes `before`, was saved with `after`.
+pub fn saved(path: &str, before: impl AsRef<[u8]>, after: impl AsRef<[u8]>) -> Note {
+    Note::Saved {
+        path: path.into(),
+        before: held(before),
+        after: held(after),
+    }
+}
+
+/// Returns a file that has `bytes`.
+pub fn held(bytes: impl AsRef<[u8]>) -> Held {
+    Held::Bytes(0o100_644, bytes.as_ref().to_vec())
+}
+
+/// What a path holds where there is nothing.
+pub const NOTHING: Held = Held::Bytes(0, Vec::new());
 
 /// Returns what is pending, as `PATH: REVIEWED -> WORKING`.
 pub fn pending(folder: &Path, moves: Moves) -> Vec<String> {
@@ -218,12 +241,42 @@ fn a_saved_text_is_reviewed_where_nothing_is_pending() {
     fs::write(folder.join("f"), "A\nb\nc\n").unwrap();
     pending(folder, Moves::Agent);
     let mut project = Project::open(folder).unwrap();
-    let [before, after] = ["A\nb\nc\n", "A\nb\nc\nmine\n"];
-    let [before, after] = [before, after].map(|text| (0o100_644, text.as_bytes()));
     fs::write(folder.join("f"), "A\nb\nc\nmine\n").unwrap();
-    project.save(b"f", before, after).unwrap();
+    let saved = saved("f", "A\nb\nc\n", "A\nb\nc\nmine\n");
+    project.record(&[saved]).unwrap();
     let shown = ["f: a\\nb\\nc\\nmine\\n -> A\\nb\\nc\\nmine\\n"];
     assert_eq!(pending(folder, Moves::User), shown);
+}
+
+#[test]
+fn what_is_decided_before_the_first_look_is_reviewed_and_nothing_else() {
+    let folder = repository_without_record();
+    let folder = folder.path();
+    // The user's own line is in no commit yet.
+    let [before, after] = ["mine\na\nb\nc\n", "mine\na\nB\nc\n"];
+    fs::write(folder.join("f"), after).unwrap();
+    let mut project = Project::open(folder).unwrap();
+    project.record(&[saved("f", before, after)]).unwrap();
+    let shown = ["f: a\\nB\\nc\\n -> mine\\na\\nB\\nc\\n"];
+    assert_eq!(pending(folder, Moves::Unknown), shown);
+    assert_eq!(written(folder), ["f: ?"]);
+}
+
+#[test]
+fn at_the_first_look_head_was_reviewed_also_where_something_was_decided_before_it() {
+    let folder = repository_without_record();
+    let folder = folder.path();
+    fs::write(folder.join("f"), "a\nB\nc\n").unwrap();
+    let mut project = Project::open(folder).unwrap();
+    project
+        .record(&[saved("f", "a\nb\nc\n", "a\nB\nc\n")])
+        .unwrap();
+    fs::write(folder.join("f"), "a\nB\nc\nmine\n").unwrap();
+    git(folder, &["commit", "-qam", "mine"]);
+    assert!(pending(folder, Moves::Unknown).is_empty());
+    fs::write(folder.join("f"), "a\nB\nc\nmine\nagent\n").unwrap();
+    let shown = ["f: a\\nB\\nc\\nmine\\n -> a\\nB\\nc\\nmine\\nagent\\n"];
+    assert_eq!(pending(folder, Moves::Unknown), shown);
 }
 
 #[test]
@@ -312,10 +365,15 @@ fn what_was_taken_out_is_listed_the_latest_first() {
         .as_secs();
     let mut take_out = |path: &str, had: &[u8], left: Option<(u32, &[u8])>| {
         let path = path.as_bytes().to_vec();
-        let had = [(path.clone(), 0o100_644, had.to_vec())];
-        project.take_out(time, &had).unwrap();
+        let had = [(path.clone(), Held::Bytes(0o100_644, had.to_vec()))];
+        project.prepare(&had, Some(time)).unwrap();
         if let Some((mode, left)) = left {
-            project.leave(&[(path, mode, left.to_vec())]).unwrap();
+            let left = Note::Left {
+                path: path.clone(),
+                now: path,
+                holds: Held::Bytes(mode, left.to_vec()),
+            };
+            project.record(&[left]).unwrap();
         }
     };
     take_out("f", b"a\nx\ny\nb\n", Some((0o100_644, b"a\nb\n")));
@@ -443,9 +501,8 @@ fn nothing_is_run_at_a_save_that_the_repository_names_since_the_last_look() {
     project.look(Moves::Agent).unwrap();
     set_traps(folder);
     fs::write(folder.join("f"), "a\nB\nc\n").unwrap();
-    let [before, after] = [b"a\nb\nc\n", b"a\nB\nc\n"];
-    let saved = project.save(b"f", (0o100_644, before), (0o100_644, after));
-    assert_eq!(saved.map_err(|error| error.to_string()), Ok(()));
+    let saved = project.record(&[saved("f", "a\nb\nc\n", "a\nB\nc\n")]);
+    assert_eq!(saved.map_err(|error| error.to_string()), Ok(Vec::new()));
     assert_eq!(n_trapped(folder), 0);
     assert!(pending(folder, Moves::Agent).is_empty());
 }
@@ -542,10 +599,7 @@ fn an_agents_line_that_the_user_changed_is_by_both() {
     // Nobody has looked since, and the agent is still at work.
     let (before, after) = ("a\nB\nc\n", "a\nBB\nc\nmine\n");
     fs::write(folder.join("f"), after).unwrap();
-    let mode = 0o100_644;
-    project
-        .save(b"f", (mode, before.as_bytes()), (mode, after.as_bytes()))
-        .unwrap();
+    project.record(&[saved("f", before, after)]).unwrap();
     assert_eq!(written(folder), ["f: t1+u"]);
     assert_eq!(
         pending(folder, Moves::User),

@@ -10,10 +10,10 @@ use std::thread;
 use std::time::Duration;
 
 use agent_q_diff_reviewed::rounds::Kind;
-use agent_q_diff_reviewed::{Look, Moves, Project};
+use agent_q_diff_reviewed::{Held, Look, Moves, Note, Project, Version};
 use tempfile::TempDir;
 
-use crate::disk::{git, pending, repository};
+use crate::disk::{NOTHING, git, held, pending, repository, saved};
 
 /// Returns what `body` does, which would not end if it waited for a file.
 fn in_time<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> T {
@@ -388,19 +388,38 @@ fn nothing_is_recorded_of_a_bad_path() {
     let before = fs::read(&ledger).unwrap();
     for bad in ["../x", "/abs/x", ".git/config", "a/../../x", "a\0b", ""] {
         let path = bad.as_bytes();
-        let content = (0o100_644, &b"x"[..]);
-        let file = (path.to_vec(), 0o100_644, b"x".to_vec());
-        let good = (b"f".to_vec(), 0o100_644, b"x".to_vec());
-        for said in [
-            project.decide(path, content, (0, b"")),
-            project.save(path, content, (0o100_644, b"y")),
-            project.rename(&good, &file),
-            project.rename(&file, &good),
-            project.take_out(1_800_000_000, std::slice::from_ref(&file)),
+        let [file, good] = [path, b"f"].map(|path| (path.to_vec(), held("x")));
+        let notes = [
+            Note::Decided {
+                path: path.to_vec(),
+                before: held("x"),
+                after: NOTHING,
+            },
+            saved(bad, "x", "y"),
+            Note::Renamed {
+                from: good.clone(),
+                to: file.clone(),
+            },
+            Note::Renamed {
+                from: file.clone(),
+                to: good,
+            },
+            Note::Left {
+                path: path.to_vec(),
+                now: b"f".to_vec(),
+                holds: Held::InFile,
+            },
+        ];
+        let recorded = notes.map(|note| project.record(&[note]).map(|_| ()));
+        let others = [
+            project.prepare(&[file], Some(1_800_000_000)).map(|_| ()),
             project.mark_reviewed(&[path.to_vec()]),
-            project.stage(path, content, (0o100_644, b"y")),
-            project.before_save(path).map(|_| ()),
-        ] {
+            project.stage(path, Version::Absent, Version::Absent),
+            project
+                .prepare(&[(path.to_vec(), Held::InFile)], None)
+                .map(|_| ()),
+        ];
+        for said in recorded.into_iter().chain(others) {
             let error = said.unwrap_err().to_string();
             assert!(error.contains("is no path of a file"), "{bad}: {error}");
         }

@@ -4,18 +4,16 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use agent_q_diff_reviewed::{Moves, Project, ProjectError, projects_folder};
+use agent_q_diff_reviewed::{Moves, Note, Project, ProjectError, projects_folder};
 use tempfile::TempDir;
 
-use crate::disk::{git, passes_with, pending_of};
+use crate::disk::{NOTHING, git, held, passes_with, pending_of, saved};
 
 /// A folder without git, and one for what is recorded of it.
 struct Notes {
     files: TempDir,
     state: TempDir,
 }
-
-const MODE: u32 = 0o100_644;
 
 impl Notes {
     /// Makes one with `f` of three lines and `sub/g`, in which nothing has begun.
@@ -81,6 +79,15 @@ impl Notes {
 
 const EDITED: &str = "f: a\\nb\\nc\\n -> a\\nB\\nc\\n";
 
+/// Returns that the user has made the file `path`, with `text`.
+fn made(path: &str, text: &str) -> Note {
+    Note::Saved {
+        path: path.into(),
+        before: NOTHING,
+        after: held(text),
+    }
+}
+
 #[test]
 fn a_project_begins_only_when_the_user_says_so() {
     let notes = Notes::new();
@@ -117,8 +124,12 @@ fn what_is_kept_is_not_pending_and_what_is_taken_out_is_as_it_was() {
     fs::remove_file(notes.path("sub/g")).unwrap();
     notes.pending();
     let [before, after] = [&b"a\nb\nc\n"[..], b"a\nB\nc\n"];
-    let mut project = notes.open();
-    project.decide(b"f", (MODE, before), (MODE, after)).unwrap();
+    let decided = Note::Decided {
+        path: b"f".to_vec(),
+        before: held(before),
+        after: held(after),
+    };
+    notes.open().record(&[decided]).unwrap();
     let left = "f: a\\nB\\nc\\n -> a\\nB\\nc\\nd\\n";
     assert_eq!(notes.pending(), [left, "sub/g: g\\n -> -"]);
     notes.write("f", after);
@@ -148,11 +159,9 @@ fn what_the_user_saves_is_reviewed() {
     notes.pending();
     let [before, after] = ["A\nb\nc\n", "A\nb\nc\nmine\n"];
     notes.write("f", after);
-    let [before, after] = [before, after].map(|text| (MODE, text.as_bytes()));
-    notes.open().save(b"f", before, after).unwrap();
+    notes.open().record(&[saved("f", before, after)]).unwrap();
     notes.write("mine", "new\n");
-    let saved = notes.open().save(b"mine", (0, b""), (MODE, b"new\n"));
-    saved.unwrap();
+    notes.open().record(&[made("mine", "new\n")]).unwrap();
     let shown = ["f: a\\nb\\nc\\nmine\\n -> A\\nb\\nc\\nmine\\n"];
     assert_eq!(notes.pending(), shown);
 }
@@ -181,7 +190,9 @@ fn what_is_written_in_a_turn_is_the_agents() {
 fn nothing_is_staged() {
     let notes = Notes::begun();
     let mut project = notes.open();
-    let error = project.stage(b"f", (MODE, b"a\n"), (MODE, b"b\n"));
+    let hold = |text: &str| project.hold(b"f", &held(text)).unwrap();
+    let (before, after) = (hold("a\n"), hold("b\n"));
+    let error = project.stage(b"f", before, after);
     assert_eq!(
         error.unwrap_err().to_string(),
         "f is not staged: there is no git repository"
@@ -220,8 +231,7 @@ fn what_is_hidden_or_installed_or_an_editors_own_is_no_part_of_it() {
         "f~",
     ] {
         notes.write(name, "x\n");
-        let saved = notes.open().save(name.as_bytes(), (0, b""), (MODE, b"x\n"));
-        saved.unwrap();
+        notes.open().record(&[made(name, "x\n")]).unwrap();
     }
     assert!(notes.pending().is_empty());
     notes.write(".hidden", "y\n");
@@ -292,8 +302,8 @@ fn what_came_later_and_was_left_out_is_not_new_when_it_is_text_until_the_user_sa
     notes.write("w", "a\n");
     assert_eq!(pending_and_unknown(&notes), unknown("w"));
     notes.write("w", "a\nmine\n");
-    let [before, after] = ["a\n", "a\nmine\n"].map(|text| (MODE, text.as_bytes()));
-    notes.open().save(b"w", before, after).unwrap();
+    let saved = saved("w", "a\n", "a\nmine\n");
+    notes.open().record(&[saved]).unwrap();
     assert_eq!(pending_and_unknown(&notes), (vec![], vec![]));
     notes.write("w", "mine\n");
     assert_eq!(notes.pending(), ["w: a\\nmine\\n -> mine\\n"]);
@@ -306,8 +316,8 @@ fn what_was_left_out_is_not_new_under_the_name_that_the_user_gives_it() {
     notes.left_out();
     notes.write("w", "a\n");
     fs::rename(notes.path("w"), notes.path("v")).unwrap();
-    let [before, after] = [b"w", b"v"].map(|path| (path.to_vec(), MODE, b"a\n".to_vec()));
-    notes.open().rename(&before, &after).unwrap();
+    let [from, to] = [b"w", b"v"].map(|path| (path.to_vec(), held("a\n")));
+    notes.open().record(&[Note::Renamed { from, to }]).unwrap();
     assert_eq!(pending_and_unknown(&notes), unknown("v"));
 }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use agent_q_diff_reviewed::{Moves, Project};
+use agent_q_diff_reviewed::{Held, Moves, Project};
 
 use crate::dice::Dice;
 use crate::disk::{git, pending, repository, run_git};
@@ -17,7 +17,10 @@ const FILE: u32 = 0o100_644;
 /// Stages the change from `before` to `after` of `path`, and returns what was wrong.
 fn stage(folder: &Path, path: &str, before: Content, after: Content) -> Result<(), String> {
     let mut project = Project::open(folder).expect("a project");
-    let staged = project.stage(path.as_bytes(), before, after);
+    let path = path.as_bytes();
+    let hold = |(mode, bytes): Content| project.hold(path, &Held::Bytes(mode, bytes.to_vec()));
+    let (before, after) = (hold(before).expect("a text"), hold(after).expect("a text"));
+    let staged = project.stage(path, before, after);
     staged.map_err(|error| error.to_string())
 }
 

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use agent_q_diff_reviewed::{Moves, Project};
+use agent_q_diff_reviewed::{Held, Moves, Note, Project};
 use tempfile::TempDir;
 
-use crate::disk::{git, passes_with, pending, repository, run_git};
+use crate::disk::{NOTHING, git, passes_with, pending, repository, run_git, saved};
 
 /// `f` of [`repository`], and one line of it that an agent has edited.
 const EDITED: &str = "f: a\\nb\\nc\\n -> a\\nB\\nc\\n";
@@ -428,11 +428,17 @@ fn modes_that_mean_nothing_are_no_change() {
     };
     assert_eq!(modes(), [(0o100_644, 0o100_644), (0, 0o100_644)]);
     let mut project = Project::open(folder).unwrap();
-    let [before, after] = [&b"a\nb\nc\n"[..], b"a\nB\nc\n"];
-    project
-        .decide(b"f", (0o100_755, before), (0o100_755, after))
-        .unwrap();
-    project.decide(b"g", (0, b""), (0o100_755, b"x\n")).unwrap();
+    let program = |text: &str| Held::Bytes(0o100_755, text.into());
+    let decided = |path: &str, before, after| Note::Decided {
+        path: path.into(),
+        before,
+        after,
+    };
+    let notes = [
+        decided("f", program("a\nb\nc\n"), program("a\nB\nc\n")),
+        decided("g", NOTHING, program("x\n")),
+    ];
+    project.record(&notes).unwrap();
     assert!(modes().is_empty());
     mode("f", 0o755);
     mode("g", 0o644);
@@ -863,10 +869,9 @@ fn reject_all(folder: &Path) {
 }
 
 fn save(folder: &Path, before: &str, after: &str) {
-    let [old, new] = [before, after].map(|text| (0o100_644, text.as_bytes()));
     write(folder, "f", after);
     let mut project = Project::open(folder).unwrap();
-    project.save(b"f", old, new).unwrap();
+    project.record(&[saved("f", before, after)]).unwrap();
 }
 
 #[test]

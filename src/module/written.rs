@@ -1,0 +1,635 @@
+//! What is recorded of a decision: what files hold before it and after it, and what of a change that was
+//! written before its review is reviewed by it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use agent_q_diff_engine::change::{Change, ChangePlan, Entry, FileChange, Operation, Part};
+use agent_q_diff_engine::review::Mark;
+use agent_q_diff_reviewed::{Decided, Digest, Held, Note, Project, Version};
+use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
+
+use crate::lisp::{answer, catching_panics, elements, list, signal, text, vector};
+use crate::pending::{name, path_of, try_with_project, with_project, with_project_of};
+use crate::session::{Session, ongoing};
+
+/// What is known of a change that was written before its review, beyond its hunks.
+pub(crate) struct Written {
+    root: PathBuf,
+    files: Vec<WrittenFile>,
+    /// By path, what was recorded last, and what was when all that was kept was staged.
+    recorded: BTreeMap<Vec<u8>, [Version; 2]>,
+}
+
+/// One of its files.
+struct WrittenFile {
+    path: Vec<u8>,
+    /// What the change begins with.
+    old: Version,
+    /// What was there when it began.
+    new: Version,
+    /// What was reviewed of the path, if that is something else than what the change begins with, and the
+    /// same as text.
+    now: Option<(Version, Vec<u8>)>,
+    /// The path that it had before it was renamed, and the bytes that were reviewed there.
+    from: Option<(Vec<u8>, Version)>,
+}
+
+/// What is reviewed of a path by what was decided.
+#[derive(Clone, PartialEq)]
+enum Reviewed {
+    Stored(Version),
+    /// A mode, and a text as a buffer has it, which is to be encoded.
+    Text(u32, Vec<u8>),
+}
+
+/// Which decisions count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    /// None: what was reviewed when the review began.
+    Begun,
+    Now,
+}
+
+impl Written {
+    /// Reads [ROOT FILES NOWS]; see [`begin_written`](crate::decide).
+    pub(crate) fn read(value: Value) -> Result<Written> {
+        let value: Vector = value.into_rust()?;
+        let nows = elements(value.get(2)?)?;
+        let files = elements(value.get(1)?)?.into_iter().enumerate();
+        let files = files.map(|(at, file)| WrittenFile::read(file, nows.get(at).copied()));
+        Ok(Written {
+            root: path_of(value.get(0)?)?,
+            files: files.collect::<Result<_>>()?,
+            recorded: BTreeMap::new(),
+        })
+    }
+
+    /// Returns what is reviewed of the paths of file `file` of `change`.
+    fn reviewed(&self, change: &Change, file: usize, moment: Moment) -> Vec<(Vec<u8>, Reviewed)> {
+        let (known, change) = (&self.files[file], &change.files()[file]);
+        let reviewed = match (&known.from, &known.now) {
+            (Some(from), Some((now, _))) => return known.renamed(change, from, *now, moment),
+            (_, None) => known.decided(change, moment),
+            (None, Some((now, _))) if moment == Moment::Begun => Reviewed::Stored(*now),
+            (None, Some((now, text))) => known.beside(change, *now, text),
+        };
+        vec![(known.path.clone(), reviewed)]
+    }
+}
+
+impl WrittenFile {
+    /// Reads an `agent-q-diff-pending-file`; `now` is what is reviewed of it now as text, or nil.
+    fn read(file: Value, now: Option<Value>) -> Result<WrittenFile> {
+        let file: Vector = file.into_rust()?;
+        let stored = |mode: usize, name: usize| version(file.get(mode)?, file.get(name)?);
+        let (is_known, from): (Value, Value) = (file.get(7)?, file.get(9)?);
+        Ok(WrittenFile {
+            path: bytes_of(file.get(0)?)?,
+            old: stored(1, 2)?,
+            new: stored(3, 4)?,
+            now: match is_known.is_not_nil() {
+                false => None,
+                true => {
+                    let text = now.filter(|now| now.is_not_nil()).map(bytes_of);
+                    Some((stored(7, 8)?, text.transpose()?.unwrap_or_default()))
+                }
+            },
+            from: match from.is_not_nil() {
+                false => None,
+                true => Some((bytes_of(from)?, stored(1, 10)?)),
+            },
+        })
+    }
+
+    /// Returns what is reviewed of it: what the change begins with, and what is kept of that.
+    fn decided(&self, change: &FileChange, moment: Moment) -> Reviewed {
+        use Operation::{Binary, Create, Link, Rename};
+        let (mut has_mode, mut has_bytes) = (false, false);
+        for (operation, mark) in operations(change) {
+            let is_kept = moment == Moment::Now && mark == Mark::Applied;
+            has_mode |= is_kept && !matches!(operation, Binary | Rename);
+            has_bytes |= is_kept && matches!(operation, Binary | Create { .. } | Link { .. });
+        }
+        let Some(review) = change.review() else {
+            let [mode, bytes] = [has_mode, has_bytes].map(|is_new| match is_new {
+                true => self.new,
+                false => self.old,
+            });
+            return Reviewed::Stored(with_mode(mode.mode(), bytes.digest()));
+        };
+        let text = match moment {
+            Moment::Now => review.reviewed(),
+            Moment::Begun => review.proposal().original().to_vec(),
+        };
+        // A new file with lines is there as soon as there is one of them.
+        let is_implied = operations(change).next().is_none() && change.operations().len() > 0;
+        let is_new = has_mode || is_implied && !text.is_empty();
+        let version = if is_new { self.new } else { self.old };
+        Reviewed::Text(version.mode(), text)
+    }
+
+    /// Returns what is reviewed under its new and its old name: `now` was under the new one.
+    fn renamed(
+        &self,
+        change: &FileChange,
+        (from, old): &(Vec<u8>, Version),
+        now: Version,
+        moment: Moment,
+    ) -> Vec<(Vec<u8>, Reviewed)> {
+        let after = self.decided(change, Moment::Now);
+        let [nothing, now, old] = [Version::Absent, now, *old].map(Reviewed::Stored);
+        let mut renaming = operations(change);
+        let renaming = renaming.find(|(operation, _)| **operation == Operation::Rename);
+        let reviewed = match renaming.map_or(Mark::Pending, |(_, mark)| mark) {
+            _ if moment == Moment::Begun => [now, old],
+            Mark::Applied => [after, nothing],
+            Mark::Rejected => [nothing, after],
+            // Lines that the user has added since are in it only if a hunk is.
+            Mark::Pending if after == self.decided(change, Moment::Begun) => [now, old],
+            Mark::Pending => [now, after],
+        };
+        let paths = [self.path.clone(), from.clone()];
+        paths.into_iter().zip(reviewed).collect()
+    }
+
+    /// Returns what is reviewed where that was `now`, with this text, and not what the change begins with:
+    /// only what it shows is reviewed by what is decided.
+    fn beside(&self, change: &FileChange, now: Version, text: &[u8]) -> Reviewed {
+        let mut marks = operations(change).map(|(_, mark)| mark);
+        let decided = marks.find(|mark| *mark != Mark::Pending);
+        // What is taken out is as it was in the commit.
+        let decided = decided.map(|mark| match mark {
+            Mark::Applied => self.new,
+            _ => self.old,
+        });
+        let Some(review) = change.review() else {
+            return Reviewed::Stored(decided.unwrap_or(now));
+        };
+        let after = review.reviewed_beside(text);
+        let mode = match (decided, now) {
+            (Some(decided), _) => decided.mode(),
+            (None, now) if after == text => now.mode(),
+            // It was new, and is deleted.
+            (None, _) if after.is_empty() && self.old == Version::Absent => 0,
+            (None, Version::Absent) => self.new.mode(),
+            (None, now) => now.mode(),
+        };
+        Reviewed::Text(mode, after)
+    }
+}
+
+/// Returns what has the mode `mode`, as git writes it, and these bytes, if there are any.
+fn with_mode(mode: u32, digest: Option<Digest>) -> Version {
+    let version = digest.and_then(|digest| Version::with_mode(mode, digest));
+    version.unwrap_or(Version::Absent)
+}
+
+/// Reads a mode, and the name of a text or nil.
+fn version(mode: Value, name: Value) -> Result<Version> {
+    let name: Option<String> = name.into_rust()?;
+    Ok(with_mode(
+        mode.into_rust()?,
+        name.as_deref().and_then(Digest::parse),
+    ))
+}
+
+fn bytes_of(text: Value) -> Result<Vec<u8>> {
+    text.clone_string_contents()
+}
+
+/// Returns the operations on a file that are decided by themselves, with their marks.
+fn operations(change: &FileChange) -> impl Iterator<Item = (&Operation, Mark)> {
+    let decided = change.entries().filter_map(|entry| match entry {
+        Entry::Operation(at) => Some((change.operations().nth(at)?, change.mark(entry))),
+        Entry::Hunk(_) => None,
+    });
+    decided.collect::<Vec<_>>().into_iter()
+}
+
+// What files hold before a change and after it.
+
+/// A file that was about to change, and what became of it.
+struct Changed {
+    /// The root of its project.
+    root: PathBuf,
+    path: Vec<u8>,
+    /// What it held; with unsaved edits of its buffer, what it would have held after saving them.
+    had: Version,
+    /// If its buffer had such edits, what it held on disk.
+    on_disk: Option<Version>,
+    /// Whether something was taken out of it, or what is written was decided before that.
+    is_taken_out: bool,
+    /// Its path now.
+    now: Vec<u8>,
+    /// What it holds, unless that is in the file.
+    holds: Option<Held>,
+    before_hooks: Option<Held>,
+}
+
+/// What Lisp says about a plan that was carried out; see [`commit`](crate::decide).
+pub(crate) struct CarriedOut<'e> {
+    files: Vec<Changed>,
+    codings: Vec<(usize, Value<'e>)>,
+    stages: bool,
+}
+
+/// Store what FILES hold, which are about to change, and return them for `agent-q-diff-module-record'.
+///
+/// They are in the project at ROOT.  FILES is a list of (PATH . UNSAVED), where
+/// PATH is relative to ROOT.  If its buffer has unsaved edits, UNSAVED is (MODE .
+/// BYTES), what the file would hold if they were saved.  MODE is as git writes
+/// it, 0 for nothing.
+///
+/// If TIME is non-nil, in seconds since 1970, something is taken out of the files
+/// then.  That is recorded at once, so that it can be brought back even if Emacs
+/// ends meanwhile.  Otherwise the user decides about what is written.
+///
+/// The value has a vector [ROOT PATH HAD ON-DISK IS-TAKEN-OUT] for each file.  HAD
+/// is (MODE . TEXT), where TEXT is the name of a text, as in
+/// `agent-q-diff-module-pending'.  ON-DISK is the same of the file where it has
+/// not the bytes of UNSAVED.
+#[defun]
+fn prepare<'e>(
+    env: &'e Env,
+    root: Value<'e>,
+    time: Option<u64>,
+    files: Value<'e>,
+) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let files = elements(files)?.into_iter().map(|file| {
+            let path = bytes_of(file.car()?)?;
+            Ok((path, held(file.cdr()?)?))
+        });
+        let files = files.collect::<Result<Vec<_>>>()?;
+        let version = |version: Version| env.cons(version.mode(), name(env, version)?);
+        with_project(env, root, false, |project| {
+            let mut on_disk = Vec::new();
+            for (path, unsaved) in &files {
+                let is_other = unsaved.is_some();
+                let disk = is_other.then(|| project.hold(path, &Held::InFile));
+                on_disk.push(answer(env, disk.transpose())?);
+            }
+            let files = files.into_iter();
+            let files = files.map(|(path, unsaved)| (path, unsaved.unwrap_or(Held::InFile)));
+            let files: Vec<_> = files.collect();
+            let had = answer(env, project.prepare(&files, time))?;
+            let prepared = files.iter().zip(had).zip(on_disk);
+            let prepared = prepared.map(|(((path, _), had), on_disk)| {
+                let file = [
+                    root,
+                    text(env, path)?,
+                    version(had)?,
+                    on_disk.map(version).transpose()?.into_lisp(env)?,
+                    time.is_some().into_lisp(env)?,
+                ];
+                vector(env, file)
+            });
+            list(env, prepared.collect::<Result<Vec<_>>>()?)
+        })
+    })
+}
+
+/// Record what became of FILES, of which `agent-q-diff-module-prepare' has stored what they held.
+///
+/// FILES is a list of [PREPARED PATH HOLDS BEFORE-HOOKS].  PREPARED is an element
+/// of the value of that function, and PATH what it is called now.  HOLDS is (MODE
+/// . BYTES), what it holds, or what was decided about it, unless that is in the
+/// file.  BEFORE-HOOKS, for `agent-q-diff-module-commit', is what a file would
+/// hold if no hook had changed it in the latest save, or nil if none has.
+#[defun]
+fn record(env: &Env, files: Value) -> Result<()> {
+    catching_panics(env, || {
+        for (root, notes) in notes_of(files_now(files)?) {
+            with_project_of(env, root, false, |project| {
+                answer(env, project.record(&notes))
+            })?;
+        }
+        Ok(())
+    })
+}
+
+impl<'e> CarriedOut<'e> {
+    /// Reads [FILES CODINGS STAGES], or nil.
+    pub(crate) fn read(value: Value<'e>) -> Result<Option<CarriedOut<'e>>> {
+        if !value.is_not_nil() {
+            return Ok(None);
+        }
+        let value: Vector = value.into_rust()?;
+        Ok(Some(CarriedOut {
+            files: files_now(value.get(0)?)?,
+            codings: codings(value.get(1)?)?,
+            stages: value.get::<Value>(2)?.is_not_nil(),
+        }))
+    }
+}
+
+/// Reads FILES; see [`record`].
+fn files_now(files: Value) -> Result<Vec<Changed>> {
+    let stored = |pair: Value| version(pair.car()?, pair.cdr()?);
+    let files = elements(files)?.into_iter().map(|file| {
+        let file: Vector = file.into_rust()?;
+        let before: Vector = file.get(0)?;
+        let on_disk = Some(before.get::<Value>(3)?).filter(|value| value.is_not_nil());
+        Ok(Changed {
+            root: path_of(before.get(0)?)?,
+            path: bytes_of(before.get(1)?)?,
+            had: stored(before.get(2)?)?,
+            on_disk: on_disk.map(stored).transpose()?,
+            is_taken_out: before.get::<Value>(4)?.is_not_nil(),
+            now: bytes_of(file.get(1)?)?,
+            holds: held(file.get(2)?)?,
+            before_hooks: held(file.get(3)?)?,
+        })
+    });
+    files.collect()
+}
+
+/// Reads (MODE . BYTES), or nil.
+fn held(value: Value) -> Result<Option<Held>> {
+    if !value.is_not_nil() {
+        return Ok(None);
+    }
+    Ok(Some(Held::Bytes(value.car()?, bytes_of(value.cdr()?)?)))
+}
+
+/// Reads an alist from the indices of files to coding systems.
+fn codings(value: Value) -> Result<Vec<(usize, Value)>> {
+    let pairs = elements(value)?.into_iter();
+    pairs.map(|pair| Ok((pair.car()?, pair.cdr()?))).collect()
+}
+
+/// Returns what is to be recorded of `files`, by the roots of their projects.
+fn notes_of(files: Vec<Changed>) -> BTreeMap<PathBuf, Vec<Note>> {
+    let mut notes: BTreeMap<PathBuf, Vec<Note>> = BTreeMap::new();
+    for file in files {
+        let here = notes.entry(file.root.clone()).or_default();
+        if file.is_taken_out {
+            here.extend(file.left());
+        } else {
+            here.push(file.written());
+        }
+    }
+    notes
+}
+
+impl Changed {
+    /// Returns what is to be recorded after something was taken out of it.
+    fn left(self) -> Vec<Note> {
+        let mut notes = Vec::new();
+        // The user's edits, which were saved with that.
+        let on_disk = self.on_disk.filter(|_| self.holds.is_none());
+        if self.had != Version::Absent {
+            notes.push(Note::Left {
+                path: self.path.clone(),
+                now: self.now,
+                holds: self.holds.unwrap_or(Held::InFile),
+            });
+        }
+        notes.extend(on_disk.map(|on_disk| Note::Saved {
+            path: self.path,
+            before: Held::Stored(on_disk),
+            after: Held::Stored(self.had),
+        }));
+        notes
+    }
+
+    /// Returns that the user's hooks changed it while it was saved, if they did.
+    fn hooked(&self) -> Option<Note> {
+        self.before_hooks.clone().map(|before| Note::Saved {
+            path: self.now.clone(),
+            before,
+            after: Held::InFile,
+        })
+    }
+
+    /// Returns what is to be recorded after it was written as the user had decided before.
+    fn written(self) -> Note {
+        let before = Held::Stored(self.had);
+        let after = self.holds.unwrap_or(Held::InFile);
+        if self.path == self.now {
+            Note::Saved {
+                path: self.path,
+                before,
+                after,
+            }
+        } else {
+            Note::Renamed {
+                from: (self.path, before),
+                to: (self.now, after),
+            }
+        }
+    }
+}
+
+// What is recorded.
+
+/// Why what is kept could not be staged, for each file; or why the decision is not recorded.
+pub(crate) type Outcome = std::result::Result<Vec<String>, String>;
+
+/// Records what was decided by `plan` for the change of `session`, which was committed.
+pub(crate) fn record_decision(
+    env: &Env,
+    session: &mut Session,
+    plan: &ChangePlan,
+    carried_out: CarriedOut,
+) -> Result<Outcome> {
+    let hooked = carried_out.files.iter().filter_map(Changed::hooked);
+    let hooked: Vec<_> = hooked.collect();
+    let mut notes = notes_of(carried_out.files);
+    let ongoing = ongoing(env, session)?;
+    let written = ongoing.written.clone();
+    let mut decisions = Vec::new();
+    if let Some(written) = &written {
+        let parts = plan.parts.iter().filter(|part| is_decided(part));
+        let written = written.borrow();
+        decisions.extend(parts.map(|part| {
+            let decisions = written.decisions(&ongoing.change, part.file);
+            (part.file, decisions)
+        }));
+    }
+    // Lisp is called only while no review is borrowed.
+    drop(ongoing);
+    if let Some(written) = &written {
+        let here = notes.entry(written.borrow().root.clone()).or_default();
+        for (file, decisions) in decisions {
+            let coding = coding_of(&carried_out.codings, file);
+            for (path, before, after) in decisions {
+                let (Ok(before), Ok(after)) = (before.held(env, coding), after.held(env, coding))
+                else {
+                    return Ok(Err("it cannot be encoded".to_owned()));
+                };
+                here.push(Note::Decided {
+                    path,
+                    before,
+                    after,
+                });
+            }
+        }
+        here.extend(hooked);
+    }
+    let mut unstaged = Vec::new();
+    for (root, notes) in notes {
+        let recorded = try_with_project(env, root, |project| {
+            let decided = project.record(&notes)?;
+            if let Some(written) = &written {
+                unstaged = written
+                    .borrow_mut()
+                    .take_over(project, decided, carried_out.stages);
+            }
+            Ok(())
+        })?;
+        if let Err(error) = recorded.and_then(|recorded| recorded) {
+            return Ok(Err(error.to_string()));
+        }
+    }
+    Ok(Ok(unstaged))
+}
+
+fn coding_of<'e>(codings: &[(usize, Value<'e>)], file: usize) -> Option<Value<'e>> {
+    let coding = codings.iter().find(|(other, _)| *other == file);
+    coding.map(|(_, coding)| *coding)
+}
+
+/// Returns whether anything is decided by `part`.
+fn is_decided(part: &Part) -> bool {
+    let has_steps = part
+        .text
+        .as_ref()
+        .is_some_and(|text| !text.steps.is_empty());
+    has_steps || !part.operations.is_empty()
+}
+
+/// A path of a decision, what was recorded of it last, or was reviewed when the review began, and what is now.
+type Decision = (Vec<u8>, Reviewed, Reviewed);
+
+impl Written {
+    /// Returns what is to be recorded of file `file` of `change`: all of its paths.
+    fn decisions(&self, change: &Change, file: usize) -> Vec<Decision> {
+        let begun = self.reviewed(change, file, Moment::Begun).into_iter();
+        let now = self.reviewed(change, file, Moment::Now);
+        let decisions = begun.zip(now).map(|((path, begun), (_, after))| {
+            let recorded = self.recorded.get(&path);
+            let before = recorded.map_or(begun, |[now, _]| Reviewed::Stored(*now));
+            (path, before, after)
+        });
+        decisions.collect()
+    }
+
+    /// Takes over what was recorded. Returns why what of it is to be staged could not be.
+    fn take_over(
+        &mut self,
+        project: &mut Project,
+        decided: Vec<Decided>,
+        stages: bool,
+    ) -> Vec<String> {
+        let mut unstaged = Vec::new();
+        for (path, before, after) in decided {
+            let [now, staged] = self.recorded.entry(path.clone()).or_insert([before; 2]);
+            *now = after;
+            if !stages || before == after {
+                continue;
+            }
+            match project.stage(&path, before, after) {
+                Ok(()) if *staged == before => *staged = after,
+                Ok(()) => {}
+                Err(error) => unstaged.push(error.to_string()),
+            }
+        }
+        unstaged
+    }
+}
+
+impl Reviewed {
+    /// Returns it as bytes, in `coding` if there is one, and else in UTF-8.
+    fn held(self, env: &Env, coding: Option<Value>) -> Result<Held> {
+        Ok(match self {
+            Reviewed::Stored(version) => Held::Stored(version),
+            Reviewed::Text(mode, text) => Held::Bytes(
+                mode,
+                match coding {
+                    None => text,
+                    Some(coding) => encoded(env, &text, coding)?,
+                },
+            ),
+        })
+    }
+}
+
+/// Returns `text`, which is in the form that the module gets from Lisp, as bytes in `coding`.
+fn encoded(env: &Env, text: &[u8], coding: Value) -> Result<Vec<u8>> {
+    let internal = env.intern("utf-8-emacs-unix")?;
+    let text = env.call("decode-coding-string", (text.into_lisp(env)?, internal))?;
+    let bytes: Value = env.call("encode-coding-string", (text, coding))?;
+    bytes_of(bytes)
+}
+
+// What is asked between decisions.
+
+/// Return the indices of those files of REVIEW about which nobody has decided elsewhere.
+///
+/// What is reviewed of them now is what REVIEW has recorded; its change was
+/// written before.  CODINGS is as for `agent-q-diff-module-commit'.
+#[defun]
+fn fresh<'e>(env: &'e Env, session: &mut Session, codings: Value<'e>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let codings = self::codings(codings)?;
+        let ongoing = ongoing(env, session)?;
+        let Some(written) = ongoing.written.clone() else {
+            return signal(env, "agent-q-diff-error", "it was not written before");
+        };
+        let written = written.borrow();
+        let files = 0..ongoing.change.files().len();
+        let files: Vec<_> = files
+            .map(|file| written.decisions(&ongoing.change, file))
+            .collect();
+        drop(ongoing);
+        with_project_of(env, written.root.clone(), false, |project| {
+            answer(env, project.look_unasked())?;
+            let mut fresh = Vec::new();
+            for (file, paths) in files.into_iter().enumerate() {
+                let mut recorded = Vec::new();
+                for (path, before, _) in paths {
+                    let before = before.held(env, coding_of(&codings, file))?;
+                    let version = answer(env, project.hold(&path, &before))?;
+                    recorded.push((path, version));
+                }
+                if answer(env, project.are_reviewed(&recorded))? {
+                    fresh.push(file);
+                }
+            }
+            list(env, fresh)
+        })
+    })
+}
+
+/// Put what is kept in REVIEW into git's index; return (N . FAILED).
+///
+/// Its change was written before.  N is the number of files that were staged,
+/// and FAILED has, for each file that could not be, a sentence that says why.
+#[defun]
+fn stage<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let Some(written) = ongoing(env, session)?.written.clone() else {
+            return signal(env, "agent-q-diff-error", "it was not written before");
+        };
+        let mut written = written.borrow_mut();
+        let (mut n, mut failed) = (0, Vec::new());
+        let root = written.root.clone();
+        with_project_of(env, root, false, |project| {
+            for (path, [now, staged]) in &mut written.recorded {
+                if now == staged {
+                    continue;
+                }
+                match project.stage(path, *staged, *now) {
+                    Ok(()) => {
+                        *staged = *now;
+                        n += 1;
+                    }
+                    Err(error) => failed.push(text(env, error.to_string().as_bytes())?),
+                }
+            }
+            env.cons(n, list(env, failed)?)
+        })
+    })
+}

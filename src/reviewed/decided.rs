@@ -1,0 +1,241 @@
+//! Recording a decision: what files hold is stored before they change, and what was decided is written down
+//! after that, at once.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs::File;
+use std::path::Path as FilePath;
+
+use crate::disk::Disk;
+use crate::ledger::Path;
+use crate::plain::is_outside;
+use crate::store::StoreError;
+use crate::tree::Tree;
+use crate::{Ledger, Project, ProjectError, Version, World};
+
+/// What a path holds, as far as a caller knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Held {
+    /// What is there now.
+    InFile,
+    /// What was stored of it.
+    Stored(Version),
+    /// A mode, as git writes it, and bytes; the mode 0 is nothing.
+    Bytes(u32, Vec<u8>),
+}
+
+/// Something that the user did, to be recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Note {
+    /// Something was taken out of a file, as was announced with [`Project::prepare`].
+    Left {
+        /// Its path until then.
+        path: Path,
+        /// Its path now.
+        now: Path,
+        /// What it holds now.
+        holds: Held,
+    },
+    /// In an editor, the user made `after` of `before`; see [`Ledger::save`].
+    Saved {
+        /// The path of the file.
+        path: Path,
+        /// What the file held.
+        before: Held,
+        /// What it holds.
+        after: Held,
+    },
+    /// The user renamed a file; see [`Ledger::rename`].
+    Renamed {
+        /// Its old path, and what it held.
+        from: (Path, Held),
+        /// Its new path, and what it holds.
+        to: (Path, Held),
+    },
+    /// In a review where `before` was reviewed of a path, `after` is now; see [`Ledger::decide_from`].
+    Decided {
+        /// The path.
+        path: Path,
+        /// What was reviewed of it.
+        before: Held,
+        /// What is reviewed now.
+        after: Held,
+    },
+}
+
+impl Note {
+    /// Returns the paths that it is about.
+    fn paths(&self) -> Vec<&Path> {
+        match self {
+            Note::Left { path, now, .. } => vec![path, now],
+            Note::Saved { path, .. } | Note::Decided { path, .. } => vec![path],
+            Note::Renamed { from, to } => vec![&from.0, &to.0],
+        }
+    }
+}
+
+/// A decision that was recorded: a path, what was reviewed of it, and what is now.
+pub type Decided = (Path, Version, Version);
+
+impl Project {
+    /// Stores what `files` hold, and returns it. If `taken_out_at` is a time, in seconds since 1970, also
+    /// records that something is about to be taken out of those that are there, and returns only when all of
+    /// that is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`]; then nothing is recorded. So nothing begins to be in a project that is all of the home
+    /// directory.
+    pub fn prepare(
+        &mut self,
+        files: &[(Path, Held)],
+        taken_out_at: Option<u64>,
+    ) -> Result<Vec<Version>, ProjectError> {
+        if !self.store.ledger().has_base() {
+            self.check_width()?;
+        }
+        let mut disk = Disk::new(&self.tree, &self.store);
+        let held = files.iter().map(|(path, held)| {
+            StoreError::check_path(path)?;
+            version(&mut disk, path, held)
+        });
+        let held = held.collect::<Result<Vec<_>, ProjectError>>()?;
+        let Some(time) = taken_out_at else {
+            return Ok(held);
+        };
+        let there = files.iter().zip(&held);
+        let there: Vec<_> = there.filter(|(_, had)| **had != Version::Absent).collect();
+        if there.is_empty() {
+            return Ok(held);
+        }
+        let texts = self.store.texts();
+        for digest in there.iter().filter_map(|(_, had)| had.digest()) {
+            sync(&texts.join(digest.to_string()))?;
+        }
+        self.store.change(|ledger, _| {
+            for ((path, _), had) in there {
+                ledger.take_out(path, time, *had);
+            }
+            Ok::<(), ProjectError>(())
+        })?;
+        sync(&self.store.folder().join("ledger"))?;
+        Ok(held)
+    }
+
+    /// Records `notes`, in their order, and returns those of them that are decisions. What others have
+    /// decided or saved meanwhile stays.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`]; then nothing was written.
+    pub fn record(&mut self, notes: &[Note]) -> Result<Vec<Decided>, ProjectError> {
+        let tree = &self.tree;
+        self.store.change(|ledger, store| {
+            let mut disk = Disk::new(tree, store);
+            if let Some(git) = tree.git()
+                && !ledger.has_base()
+            {
+                // Nobody has looked yet, and what HEAD has was reviewed.
+                let paths = notes.iter().flat_map(Note::paths).cloned();
+                let paths: BTreeSet<_> = paths.collect();
+                disk = Disk::bounded(
+                    tree,
+                    store,
+                    (git.head()?, Vec::from_iter(paths), HashSet::new()),
+                );
+            }
+            let mut decided = Vec::new();
+            for note in notes {
+                record(ledger, &mut disk, tree, note, &mut decided)?;
+            }
+            Ok(decided)
+        })
+    }
+
+    /// Returns whether just `versions` were reviewed, each of its path, as of the last look.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`].
+    pub fn are_reviewed(&self, versions: &[(Path, Version)]) -> Result<bool, ProjectError> {
+        let mut disk = Disk::new(&self.tree, &self.store);
+        for (path, version) in versions {
+            if self.store.ledger().reviewed(&mut disk, path)? != *version {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Stores what `held` says that `path` holds, and returns it.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`].
+    pub fn hold(&self, path: &[u8], held: &Held) -> Result<Version, ProjectError> {
+        version(&mut Disk::new(&self.tree, &self.store), path, held)
+    }
+}
+
+/// Records `note` in `ledger`; a decision is added to `decided`.
+fn record(
+    ledger: &mut Ledger,
+    disk: &mut Disk,
+    tree: &Tree,
+    note: &Note,
+    decided: &mut Vec<Decided>,
+) -> Result<(), ProjectError> {
+    for path in note.paths() {
+        StoreError::check_path(path)?;
+    }
+    match note {
+        Note::Left { path, now, holds } => {
+            let left = version(disk, now, holds)?;
+            ledger.leave(path, left);
+        }
+        Note::Saved { path, .. } if tree.git().is_none() && is_outside(path) => {}
+        Note::Saved {
+            path,
+            before,
+            after,
+        } => {
+            let (before, after) = (version(disk, path, before)?, version(disk, path, after)?);
+            if before != after {
+                ledger.save(disk, path, before, after)?;
+            }
+        }
+        Note::Renamed { from, to } => {
+            let before = version(disk, &from.0, &from.1)?;
+            let after = version(disk, &to.0, &to.1)?;
+            ledger.rename(disk, (&from.0, before), (&to.0, after))?;
+        }
+        Note::Decided {
+            path,
+            before,
+            after,
+        } => {
+            let (before, after) = (version(disk, path, before)?, version(disk, path, after)?);
+            let working = disk.working(path)?;
+            ledger.decide_from(disk, path, (before, after), working)?;
+            decided.push((path.clone(), before, after));
+        }
+    }
+    Ok(())
+}
+
+/// Stores what `held` says that `path` holds, and returns it.
+fn version(disk: &mut Disk, path: &[u8], held: &Held) -> Result<Version, ProjectError> {
+    match held {
+        Held::InFile => disk.working(path),
+        Held::Stored(version) => Ok(*version),
+        Held::Bytes(mode, bytes) => disk.version((*mode, bytes)),
+    }
+}
+
+/// Returns when the file `path` is on the disk.
+fn sync(path: &FilePath) -> Result<(), ProjectError> {
+    let synced = File::open(path).and_then(|file| file.sync_all());
+    synced.map_err(|error| ProjectError::File {
+        path: path.to_owned(),
+        error,
+    })
+}
