@@ -21,7 +21,6 @@
 (require 'agent-q-diff-message)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-text)
-(require 'agent-q-diff-guard)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
@@ -136,10 +135,10 @@ ROOT, TEXTS and FILE are as for `agent-q-diff-changes--file'."
 (defun agent-q-diff-changes--written (root since files)
   "Return the `agent-q-diff-written' of FILES in the project at ROOT.
 FILES are a list of `agent-q-diff-pending-file', and SINCE is that slot."
-  (cl-flet ((by (authors)
+  (cl-flet ((by (who)
               (mapcar (lambda (file)
                         (cons (agent-q-diff-file-named (agent-q-diff-pending-file-path file) root)
-                              (funcall authors file)))
+                              (funcall who file)))
                       files)))
     (agent-q-diff-written-create
      :root root

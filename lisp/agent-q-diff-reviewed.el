@@ -249,9 +249,10 @@ value, HOLDS and BEFORE-HOOKS are as for `agent-q-diff-module-record'."
 
 (defun agent-q-diff-reviewed-watch (names)
   "Store what the files NAMES hold, of which the user decides what is written.
-NAMES are absolute; (OLD . NEW) is a file that gets a new name.  Return a list of
-\(NEW ROOT PREPARED); ROOT and PREPARED are as for `agent-q-diff-reviewed-changed'.
-Files that are in no project, or cannot be read, are not in it."
+NAMES are absolute; (OLD . NEW) is a file that gets a new name.  Return a list
+of (NEW ROOT PREPARED); ROOT and PREPARED are as for
+`agent-q-diff-reviewed-changed'.  Files that are in no project, or cannot be
+read, are not in it."
   (mapcan
    (lambda (name)
      (pcase name
