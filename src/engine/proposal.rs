@@ -202,7 +202,7 @@ impl Proposal {
 
     /// Returns how many outer context lines on each side were ignored to find hunk `hunk`.
     pub fn fuzz(&self, hunk: usize) -> usize {
-        self.bare.as_ref().map_or(0, |bare| bare.fuzz(hunk))
+        self.bare.as_ref().map_or(0, |bare| bare.hunk(hunk).fuzz)
     }
 
     /// Returns why the place of hunk `hunk` is not known, or `None` if it is.

@@ -19,31 +19,31 @@ use super::{Proposal, ProposalError};
 pub(super) struct Bare {
     hunks: Vec<BareHunk>,
     /// The ids by which git identifies the texts that the diff compares, if it states them.
-    blobs: Option<Blobs>,
+    pub blobs: Option<Blobs>,
     /// Whether the diff text ended without a newline after its last line, and without a no-newline
     /// marker.
-    is_open_ended: bool,
+    pub is_open_ended: bool,
     /// Whether that line was found without a newline, so that both texts now have none.
-    is_toggled: bool,
+    pub is_toggled: bool,
     /// Whether a target has been seen.
-    has_target: bool,
+    pub has_target: bool,
 }
 
 /// What is known about one hunk.
 #[derive(Debug, Clone)]
-struct BareHunk {
+pub(super) struct BareHunk {
     /// Line at which it starts in the original, according to its header (0-based).
-    start: usize,
-    edges: Edges,
+    pub start: usize,
+    pub edges: Edges,
     /// Whether it was cut out of a run of changed lines. It cannot be searched for then, since
     /// without the rest of the run its lines would fit where they do not belong.
-    is_cut: bool,
+    pub is_cut: bool,
     /// How many lines below its expected place it is, or why a search did not find it.
     offset: Result<isize, NotPlaced>,
     /// How many outer context lines on each side were ignored to find it.
-    fuzz: usize,
+    pub fuzz: usize,
     /// By how many lines others have moved the line at which it should begin.
-    moved: isize,
+    pub moved: isize,
 }
 
 /// At which ends of its file a hunk is, according to the context that it lacks there.
@@ -102,19 +102,9 @@ impl Bare {
         }
     }
 
-    /// Returns the line at which `hunk` starts in the original, according to its header (0-based).
-    pub fn start(&self, hunk: usize) -> usize {
-        self.hunks[hunk].start
-    }
-
-    pub fn edges(&self, hunk: usize) -> Edges {
-        self.hunks[hunk].edges
-    }
-
-    /// Returns whether `hunk` was cut out of a run of changed lines, so that it cannot be searched
-    /// for.
-    pub fn is_cut(&self, hunk: usize) -> bool {
-        self.hunks[hunk].is_cut
+    /// Returns what is known about `hunk`.
+    pub fn hunk(&self, hunk: usize) -> &BareHunk {
+        &self.hunks[hunk]
     }
 
     /// Returns how many lines below its expected place `hunk` is.
@@ -126,34 +116,10 @@ impl Bare {
         self.hunks[hunk].offset.as_ref().copied()
     }
 
-    /// Returns how many outer context lines on each side were ignored to find `hunk`.
-    pub fn fuzz(&self, hunk: usize) -> usize {
-        self.hunks[hunk].fuzz
-    }
-
-    pub fn blobs(&self) -> Option<&Blobs> {
-        self.blobs.as_ref()
-    }
-
-    /// Returns whether the diff text broke off in its last line, so that only the target shows
-    /// whether that line has a newline.
-    pub fn is_open_ended(&self) -> bool {
-        self.is_open_ended
-    }
-
-    /// Returns whether that line currently has no newline.
-    pub fn is_toggled(&self) -> bool {
-        self.is_toggled
-    }
-
-    /// Removes the newline of that line, or restores it.
+    /// Removes the newline of the line in which the diff text broke off, or restores it.
     pub fn toggle_last_end(&mut self, weave: &mut Weave) {
         self.is_toggled = !self.is_toggled;
         weave.toggle_last_terminator();
-    }
-
-    pub fn has_target(&self) -> bool {
-        self.has_target
     }
 
     /// Records that there is a target, and returns whether there was one before.
@@ -208,11 +174,6 @@ impl Bare {
         let behind = self.hunks[hunk + 1..].iter_mut();
         let offsets = behind.filter_map(|other| other.offset.as_mut().ok());
         offsets.for_each(|offset| *offset += added);
-    }
-
-    /// Returns by how many lines others have moved the line at which `hunk` should begin.
-    pub fn moved(&self, hunk: usize) -> isize {
-        self.hunks[hunk].moved
     }
 
     /// Moves the lines at which hunks should begin, now that `n_now` lines have replaced `n_removed`

@@ -37,11 +37,6 @@ impl Hunks {
         }
     }
 
-    /// Returns how much more context of `hunk` is shown; see [`Proposal::show_context`].
-    fn more(&self, hunk: usize) -> [isize; 2] {
-        self.more[hunk]
-    }
-
     pub fn len(&self) -> usize {
         self.groups.len()
     }
@@ -194,7 +189,7 @@ fn middle(gap: Range<usize>) -> usize {
 /// gives any.
 #[derive(Clone, Copy)]
 pub(super) struct HunkLines<'a> {
-    weave: &'a Weave,
+    pub weave: &'a Weave,
     group: &'a Group,
 }
 
@@ -318,12 +313,6 @@ impl<'a> HunkLines<'a> {
         self.group.before.is_empty() && !original.is_empty()
             || self.group.after.is_empty() && !modified.is_empty()
     }
-
-    /// Returns the bytes of the lines that `atom`, one of the hunk's, has with or without its
-    /// change.
-    pub fn side(self, atom: &Atom, is_in: bool) -> &'a [u8] {
-        self.weave.side(atom, is_in)
-    }
 }
 
 /// A change of a hunk that was decided.
@@ -370,9 +359,9 @@ impl Proposal {
         let room = |lines: Range<usize>| isize::try_from(lines.len()).unwrap_or(isize::MAX);
         let start = hunk
             .checked_sub(1)
-            .map_or(0, |other| self.shown_lines(other).end);
+            .map_or(0, |other| self.shown(other).before.end);
         let end = if hunk + 1 < self.n_hunks() {
-            self.shown_lines(hunk + 1).start
+            self.shown(hunk + 1).before.start
         } else {
             self.weave.original().len()
         };
@@ -386,15 +375,10 @@ impl Proposal {
         is
     }
 
-    /// Returns the lines of the original that are shown of `hunk`.
-    fn shown_lines(&self, hunk: usize) -> Range<usize> {
-        self.shown(hunk).before
-    }
-
     /// Returns the group of `hunk` with the context that is shown; see [`Proposal::show_context`].
     fn shown(&self, hunk: usize) -> Group {
         let group = self.hunks.group(hunk);
-        let [up, down] = self.hunks.more(hunk);
+        let [up, down] = self.hunks.more[hunk];
         let grown = |lines: &Range<usize>| {
             lines.start.saturating_add_signed(-up)..lines.end.saturating_add_signed(down)
         };
@@ -478,7 +462,7 @@ impl Proposal {
             for atom in lines.atoms() {
                 text.extend_from_slice(original.lines_bytes(done..atom.old.start));
                 n_lines += atom.old.start - done;
-                let side = lines.side(atom, is_in(hunk));
+                let side = self.weave.side(atom, is_in(hunk));
                 text.extend_from_slice(side);
                 let end = n_lines + side.split_inclusive(|&byte| byte == b'\n').count();
                 visit(hunk, atom, n_lines..end);
@@ -509,7 +493,7 @@ impl Proposal {
         let Some(bare) = &self.bare else {
             return shown;
         };
-        let start = bare.start(hunk);
+        let start = bare.hunk(hunk).start;
         let new_start = start.saturating_add_signed(added);
         Hunk {
             before: start..start + group.before.len(),

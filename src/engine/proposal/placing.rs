@@ -12,7 +12,7 @@ use crate::weave::Atom;
 use super::bare::Assembly;
 use super::hunks::HunkLines;
 use super::search::{Candidate, Found, Search};
-use super::{Bare, Proposal, shift};
+use super::{Proposal, shift};
 
 impl Proposal {
     /// Searches `live`, the target, for every hunk of a bare diff. Does nothing for a proposal of
@@ -24,7 +24,7 @@ impl Proposal {
     /// Searches `live` for every hunk without a place in `kept`.
     pub(super) fn search_but(&mut self, live: &[u8], kept: Vec<Option<Candidate>>) {
         if kept.last().is_none_or(Option::is_none) {
-            self.toggle_last_end(self.bare.as_ref().is_some_and(Bare::is_toggled));
+            self.toggle_last_end(self.bare.as_ref().is_some_and(|bare| bare.is_toggled));
         }
         let Some(search) = self.searching() else {
             return;
@@ -221,7 +221,7 @@ impl Proposal {
     /// Returns the ids of the texts that the diff compares, as long as neither text is known;
     /// `None` if it states none, or if the proposal was made from two texts.
     pub fn blobs(&self) -> Option<&Blobs> {
-        self.bare.as_ref()?.blobs()
+        self.bare.as_ref()?.blobs.as_ref()
     }
 
     /// Adopts `live`, the target, as the text on `side` of the diff, so that each hunk is where its
@@ -231,7 +231,7 @@ impl Proposal {
     /// nothing, so nothing changes. Nor does anything change if the user has rewritten a hunk.
     pub fn adopt(&mut self, live: &[u8], side: Side) -> bool {
         let is_open = match &self.bare {
-            Some(bare) if self.agents.is_empty() => bare.is_open_ended(),
+            Some(bare) if self.agents.is_empty() => bare.is_open_ended,
             _ => return false,
         };
         let live = Text::new(live.to_vec());
@@ -261,7 +261,7 @@ fn whole(search: Search, live: &Text, side: Side) -> Option<Assembly> {
     let mut whole = Assembly::default();
     let mut at = 0;
     for (hunk, group) in hunks.groups().iter().enumerate() {
-        let gap = bare.start(hunk).checked_sub(whole.n_before)?;
+        let gap = bare.hunk(hunk).start.checked_sub(whole.n_before)?;
         let start = at + gap;
         let old = weave.original().lines_bytes(group.before.clone());
         let new = weave.modified().lines_bytes(group.after.clone());

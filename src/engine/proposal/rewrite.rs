@@ -14,7 +14,7 @@ use crate::text::{Text, is_unterminated};
 use crate::weave::{Atom, FlipError, LineEdit, Stretch, Weave};
 
 use super::hunks::{HunkLines, without_ends};
-use super::{Bare, Obstacle, Proposal};
+use super::{Obstacle, Proposal};
 
 /// The new lines of a hunk, as the user wrote them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -566,7 +566,7 @@ impl Proposal {
             bare.split(hunk, self.hunks.group(hunk), &parts, &is_cut);
         }
         self.hunks.regroup(hunk, parts);
-        let has_target = self.bare.as_ref().is_some_and(Bare::has_target);
+        let has_target = self.bare.as_ref().is_some_and(|bare| bare.has_target);
         if was_lost && n_parts > 1 && has_target {
             let live = self.target();
             self.search(&live);

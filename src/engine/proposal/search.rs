@@ -55,7 +55,7 @@ impl<'a> Search<'a> {
         let mut sights = Vec::with_capacity(kept.len());
         let mut delta = 0;
         for (hunk, kept) in kept.iter().enumerate() {
-            let expected = self.bare.start(hunk).saturating_add_signed(delta);
+            let expected = self.bare.hunk(hunk).start.saturating_add_signed(delta);
             let sight = kept.map(Sight::certain);
             let sight = sight.unwrap_or_else(|| self.sight(&live, hunk, expected));
             delta += self.delta_if_in(hunk, &sight);
@@ -65,7 +65,7 @@ impl<'a> Search<'a> {
         let mut delta = 0;
         let mut found = Vec::with_capacity(kept.len());
         for (hunk, sight) in sights.into_iter().enumerate() {
-            let expected = self.bare.start(hunk).saturating_add_signed(delta);
+            let expected = self.bare.hunk(hunk).start.saturating_add_signed(delta);
             delta += self.delta_if_in(hunk, &sight);
             found.push(self.found(hunk, sight, expected));
         }
@@ -103,13 +103,13 @@ impl<'a> Search<'a> {
     /// moved by the hunks that are applied above it.
     pub fn expected(self, hunk: usize) -> usize {
         let delta = self.weave.delta_before(self.hunks.atoms(hunk).start);
-        self.bare.start(hunk).saturating_add_signed(delta)
+        self.bare.hunk(hunk).start.saturating_add_signed(delta)
     }
 
     /// Returns the line at which `hunk` should begin now that others have edited the target.
     pub fn likely(self, hunk: usize) -> usize {
         let expected = self.expected(hunk);
-        expected.saturating_add_signed(self.bare.moved(hunk))
+        expected.saturating_add_signed(self.bare.hunk(hunk).moved)
     }
 
     /// Returns the runs of all hunks found, in the order of their lines. If two overlap, both lose
@@ -269,7 +269,7 @@ impl Search<'_> {
     /// Returns where `hunk` may be in `live` according to its own lines, the place nearest to line
     /// `expected` first.
     pub(in crate::proposal) fn sight(self, live: &Index, hunk: usize, expected: usize) -> Sight {
-        if self.bare.is_cut(hunk) {
+        if self.bare.hunk(hunk).is_cut {
             return Sight::nowhere(NotPlaced::Cut);
         }
         let was_in = self.lines(hunk).is_in();
@@ -341,7 +341,7 @@ impl Search<'_> {
     /// assumed, and if the diff text broke off in that line, also the other one.
     fn last_ends(self, hunk: usize) -> &'static [bool] {
         let is_last = hunk + 1 == self.hunks.len();
-        if self.bare.is_open_ended() && is_last && !self.lines(hunk).is_missing_a_side() {
+        if self.bare.is_open_ended && is_last && !self.lines(hunk).is_missing_a_side() {
             &[false, true]
         } else {
             &[false]
@@ -350,7 +350,7 @@ impl Search<'_> {
 
     /// Judges whether one of `places`, all that there are for `hunk`, is certain.
     fn judged(self, live: &Index, hunk: usize, mut places: Vec<Candidate>) -> Sight {
-        let edges = self.bare.edges(hunk);
+        let edges = self.bare.hunk(hunk).edges;
         if edges.top || edges.end {
             let are_there = |place: &Candidate| edges.are_at(live, place.line, place.len);
             let (there, elsewhere): (Vec<_>, Vec<_>) = places.iter().copied().partition(are_there);
@@ -482,7 +482,7 @@ impl<'a> Variant<'a> {
             is_bare: hunk.context_lens().map(|len| len == 0),
             is_gone: hunk
                 .outermost()
-                .map(|atom| hunk.side(atom, is_in).is_empty()),
+                .map(|atom| hunk.weave.side(atom, is_in).is_empty()),
             place,
             is_known: is_in == hunk.is_in(),
             is_last,
@@ -567,7 +567,7 @@ impl Search<'_> {
             return Vec::new();
         };
         // How far the lines below the neighbor above are from where the headers state them.
-        let mut moved = locate::offset(self.bare.start(above), first.line);
+        let mut moved = locate::offset(self.bare.hunk(above).start, first.line);
         moved += if first.is_in {
             self.hunks.delta(above)
         } else {
@@ -575,7 +575,7 @@ impl Search<'_> {
         };
         let mut places = Vec::new();
         for (hunk, sight) in sights.iter().enumerate().take(below).skip(above + 1) {
-            let stated = self.bare.start(hunk).saturating_add_signed(moved);
+            let stated = self.bare.hunk(hunk).start.saturating_add_signed(moved);
             if let Some(place) = self.stated_place(live, sight, hunk, stated) {
                 moved += if place.is_in {
                     self.hunks.delta(hunk)
@@ -585,7 +585,7 @@ impl Search<'_> {
                 places.push((hunk, place));
             }
         }
-        if self.bare.start(below).saturating_add_signed(moved) == last.line {
+        if self.bare.hunk(below).start.saturating_add_signed(moved) == last.line {
             places
         } else {
             Vec::new()
