@@ -39,7 +39,10 @@ pub struct Trust {
     /// The lines of the old text (0-based) over which runs of the diff can slide, in order; these
     /// ranges may overlap.
     zones: Vec<Range<usize>>,
-    kept: Kept,
+    /// The lines about which four diffs agree.
+    numbers: Agreement,
+    /// The runs of kept lines with their anchors, in order; `None` if agreement is enough.
+    runs: Option<Vec<Run>>,
 }
 
 impl Trust {
@@ -52,7 +55,8 @@ impl Trust {
         let runs = Some(held_runs(&numbers, false, is_anchor));
         Trust {
             zones: compared.zones(),
-            kept: Kept { numbers, runs },
+            numbers,
+            runs,
         }
     }
 
@@ -63,20 +67,31 @@ impl Trust {
         let runs = (!is_simple).then(|| held_runs(&numbers, true, compared.anchors()));
         Trust {
             zones: compared.zones(),
-            kept: Kept { numbers, runs },
+            numbers,
+            runs,
         }
     }
 
     /// Returns whether it is certain where the old `lines`, which the diff keeps, went. An empty
     /// range stands for the place between two lines.
-    pub fn is_certain(&self, lines: Range<usize>) -> bool {
-        !self.is_loose(&lines) && self.kept.is_certain(lines)
+    pub fn is_certain(&self, mut lines: Range<usize>) -> bool {
+        if self.is_loose(&lines) {
+            return false;
+        }
+        if lines.is_empty() {
+            return self.is_certain_around(lines);
+        }
+        let is_held = self.is_held_above(lines.end - 1) && self.is_held_below(lines.start);
+        is_held && lines.all(|at| self.numbers.get(at).is_ok())
     }
 
     /// Returns whether it is certain where the places before and after the old `lines`, which the
     /// diff does not keep, went.
     pub fn is_certain_around(&self, lines: Range<usize>) -> bool {
-        self.kept.is_certain_around(lines)
+        let above = lines.start.checked_sub(1);
+        let below = Some(lines.end).filter(|&below| below < self.numbers.len());
+        above.is_none_or(|above| self.is_held_above(above))
+            && below.is_none_or(|below| self.is_held_below(below))
     }
 
     /// Returns whether a run of the diff can slide over one of `lines`, or over their place if they
@@ -163,13 +178,6 @@ fn slide(text: &Text, run: &Range<usize>, room: (usize, usize)) -> (usize, usize
     (up, (0..room.1).take_while(is_same_down).count())
 }
 
-/// The lines about which four diffs agree, and the runs of kept lines with their anchors.
-struct Kept {
-    numbers: Agreement,
-    /// The runs of kept lines, in order; `None` if agreement is enough.
-    runs: Option<Vec<Run>>,
-}
-
 /// An unbroken run of kept lines.
 struct Run {
     lines: Range<usize>,
@@ -205,7 +213,7 @@ fn held_runs(
     numbers.runs().map(&mut run).collect()
 }
 
-impl Kept {
+impl Trust {
     /// Returns whether the run of line `at` has an anchor at that line or above it.
     fn is_held_above(&self, at: usize) -> bool {
         self.is_held(at, |run| {
@@ -224,22 +232,6 @@ impl Kept {
         };
         let run = runs.get(runs.partition_point(|run| run.lines.end <= at));
         run.is_some_and(|run| run.lines.start <= at && has_anchor(run))
-    }
-
-    fn is_certain(&self, mut lines: Range<usize>) -> bool {
-        if lines.is_empty() {
-            self.is_certain_around(lines)
-        } else {
-            let is_held = self.is_held_above(lines.end - 1) && self.is_held_below(lines.start);
-            is_held && lines.all(|at| self.numbers.get(at).is_ok())
-        }
-    }
-
-    fn is_certain_around(&self, lines: Range<usize>) -> bool {
-        let above = lines.start.checked_sub(1);
-        let below = Some(lines.end).filter(|&below| below < self.numbers.len());
-        above.is_none_or(|above| self.is_held_above(above))
-            && below.is_none_or(|below| self.is_held_below(below))
     }
 }
 
@@ -564,7 +556,11 @@ mod tests {
             };
             let numbers = Agreement::new(&compared);
             let runs = Some(held_runs(&numbers, is_bounded, compared.anchors()));
-            let kept = Kept { numbers, runs };
+            let kept = Trust {
+                zones: Vec::new(),
+                numbers,
+                runs,
+            };
             let n_there =
                 |text: &Text, line| text.lines(0..text.len()).filter(|&l| l == line).count();
             let is_anchor = |at: usize| {
