@@ -7,13 +7,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
-use imara_diff::{Algorithm, Diff, InternedInput};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::patch::hunk::{Hunk, Line, LineKind};
 
 use super::moved;
-use super::words::{MAX_TOKENS, is_replacement, n_chars, runs};
+use super::words::{MAX_TOKENS, diff_of, is_replacement, n_chars, runs};
 
 /// Most bytes of changed lines that are looked at, over all hunks. What comes after them is like
 /// nothing.
@@ -226,11 +225,7 @@ fn indentation(removed: &[&str], added: &[&str]) -> Option<Does> {
 /// Returns which words of the lines `removed` are replaced by which of the lines `added`.
 fn replaced(removed: &[&str], added: &[&str]) -> Option<Does> {
     let (before, after) = (tokens(removed)?, tokens(added)?);
-    let mut input = InternedInput::<&str>::default();
-    input.update_before(before.iter().copied());
-    input.update_after(after.iter().copied());
-    let mut diff = Diff::compute(Algorithm::Myers, &input);
-    diff.postprocess_no_heuristic(&input);
+    let diff = diff_of(before.iter().copied(), after.iter().copied());
     let mut all = Vec::new();
     for hunk in diff.hunks() {
         let side = |tokens: &[&str], range: Range<u32>| {

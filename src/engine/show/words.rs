@@ -105,11 +105,10 @@ struct Token<'a> {
 /// too many tokens or too little in common.
 fn compare(removed: &[&str], added: &[&str]) -> Option<[Vec<Span>; 2]> {
     let (before, after) = (tokens(removed)?, tokens(added)?);
-    let mut input = InternedInput::<&str>::default();
-    input.update_before(before.iter().map(|token| token.text));
-    input.update_after(after.iter().map(|token| token.text));
-    let mut diff = Diff::compute(Algorithm::Myers, &input);
-    diff.postprocess_no_heuristic(&input);
+    let diff = diff_of(
+        before.iter().map(|token| token.text),
+        after.iter().map(|token| token.text),
+    );
     let is_same = |side: &[Token], is_changed: &dyn Fn(u32) -> bool| -> usize {
         let kept = (0_u32..)
             .zip(side)
@@ -126,6 +125,19 @@ fn compare(removed: &[&str], added: &[&str]) -> Option<[Vec<Span>; 2]> {
         spans(&before, |at| diff.is_removed(at)),
         spans(&after, |at| diff.is_added(at)),
     ])
+}
+
+/// Compares two sequences of tokens.
+pub(super) fn diff_of<'a>(
+    before: impl Iterator<Item = &'a str>,
+    after: impl Iterator<Item = &'a str>,
+) -> Diff {
+    let mut input = InternedInput::<&str>::default();
+    input.update_before(before);
+    input.update_after(after);
+    let mut diff = Diff::compute(Algorithm::Myers, &input);
+    diff.postprocess_no_heuristic(&input);
+    diff
 }
 
 /// Returns whether lines were replaced rather than changed: with less than a third of the characters of
