@@ -104,14 +104,7 @@ fn folded_place(text: &[u8], old: &[u8]) -> Option<Nearest> {
     let (place, differences) = places.min_by_key(|(_, differences)| differences.len())?;
     let first = n_newlines(&text[..place.start]);
     let place = &text[place];
-    let n_more = n_newlines(
-        place
-            .strip_suffix(
-                b"
-",
-            )
-            .unwrap_or(place),
-    );
+    let n_more = n_newlines(&place[..place.len() - 1]);
     Some(Nearest {
         lines: first..first + n_more + 1,
         differences,
