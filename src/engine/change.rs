@@ -151,10 +151,6 @@ impl Decided {
 /// What is proposed for one file.
 #[derive(Debug, Clone)]
 pub struct FileChange {
-    /// The name before; `None` if the file is new.
-    pub old_path: Option<Vec<u8>>,
-    /// The name after; `None` if the file is deleted.
-    pub new_path: Option<Vec<u8>>,
     operations: Vec<Decided>,
     /// How many of the first operations are decided with the lines: 0 or 1.
     n_implied: usize,
@@ -164,11 +160,7 @@ pub struct FileChange {
 
 impl FileChange {
     /// Proposes `operations` on a file, and the hunks of `review`, if any.
-    pub fn new(
-        (old_path, new_path): (Option<Vec<u8>>, Option<Vec<u8>>),
-        operations: Vec<Operation>,
-        review: Option<Review>,
-    ) -> FileChange {
+    pub fn new(operations: Vec<Operation>, review: Option<Review>) -> FileChange {
         let pending = |operation| Decided {
             operation,
             mark: Mark::Pending,
@@ -180,8 +172,6 @@ impl FileChange {
         let has_lines = review.as_ref().is_some_and(|review| review.tally().0 > 0);
         let is_new = matches!(operations.first(), Some(Operation::Create { .. }));
         FileChange {
-            old_path,
-            new_path,
             n_implied: usize::from(has_lines && is_new),
             operations: operations.into_iter().map(pending).collect(),
             review,

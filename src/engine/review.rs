@@ -59,13 +59,6 @@ pub struct Counts {
     pub in_target: usize,
 }
 
-impl Counts {
-    /// Returns the number of hunks that are not decided.
-    pub fn pending(&self) -> usize {
-        self.total - self.applied - self.rejected
-    }
-}
-
 /// The numbers of hunks that are in the target, in conflict, or not where they were expected. No
 /// hunk is counted twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -221,16 +214,6 @@ impl Review {
     pub fn tally(&self) -> (usize, usize, usize) {
         let with = |mark| self.marks.iter().filter(|&&other| other == mark).count();
         (self.marks.len(), with(Mark::Applied), with(Mark::Rejected))
-    }
-
-    /// Returns the next pending hunk after hunk `hunk`, wrapping around at the last one; `None` if
-    /// no other is pending.
-    pub fn next_pending(&self, hunk: usize) -> Option<usize> {
-        let is_pending = |&other: &usize| self.marks[other] == Mark::Pending;
-        let n_hunks = self.marks.len();
-        (hunk + 1..n_hunks)
-            .chain(0..hunk.min(n_hunks))
-            .find(is_pending)
     }
 
     /// Returns how many hunks are in the target, in conflict, or not where they were expected.

@@ -114,24 +114,21 @@ pub(crate) fn rule(is_lisp: Value) -> HeadingRule {
 }
 
 pub(crate) fn command_named(env: &Env, name: Value) -> Result<Command> {
-    let named = [
-        ("accept", Command::Accept),
-        ("reject", Command::Reject),
-        ("toggle", Command::Toggle),
-        ("unapply", Command::Unapply),
+    let all = [
+        Command::Accept,
+        Command::Reject,
+        Command::Toggle,
+        Command::Unapply,
     ];
-    match find(named, |(candidate, _)| Ok(env.intern(candidate)? == name))? {
-        Some((_, command)) => Ok(command),
-        None => signal(env, "agent-q-diff-error", "no such command"),
-    }
+    let named = find(all, |command| Ok(symbol(env, command)? == name))?;
+    named.map_or_else(|| signal(env, "agent-q-diff-error", "no such command"), Ok)
 }
 
 pub(crate) fn mark_symbol(env: &Env, mark: Mark) -> Result<Value<'_>> {
-    env.intern(match mark {
-        Mark::Pending => "nil",
-        Mark::Applied => "applied",
-        Mark::Rejected => "rejected",
-    })
+    match mark {
+        Mark::Pending => env.intern("nil"),
+        mark => symbol(env, mark),
+    }
 }
 
 // Turns failures of the engine, including panics, into Lisp errors.
@@ -200,7 +197,6 @@ impl Signal for Unable {
 impl Signal for GitError {
     fn symbol(&self) -> &'static str {
         match self {
-            GitError::File { why, .. } => why.symbol(),
             GitError::Parse(_) | GitError::BadLink { .. } | GitError::NotEmptied { .. } => {
                 "agent-q-diff-malformed"
             }

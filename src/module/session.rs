@@ -80,9 +80,8 @@ pub(crate) fn with_hunk<T>(
 ) -> Result<T> {
     catching_panics(env, || {
         let mut ongoing = ongoing(env, session)?;
-        let (file, hunk) = ongoing.lines(env, hunk)?;
-        let review = ongoing.change.review_mut(file);
-        body(review.expect("the hunk is a part of it"), hunk)
+        let (review, hunk) = ongoing.review(env, hunk)?;
+        body(review, hunk)
     })
 }
 
@@ -110,7 +109,7 @@ impl Drop for Ongoing {
 
 /// Wraps a review for Lisp, as a change of one file.
 pub(crate) fn session(review: Review) -> Session {
-    let file = FileChange::new((None, None), Vec::new(), Some(review));
+    let file = FileChange::new(Vec::new(), Some(review));
     Session {
         change: Some(Rc::new(RefCell::new(Ongoing::new(Change::new(vec![file]))))),
         file: 0,
@@ -153,7 +152,7 @@ fn join<'e>(env: &'e Env, files: Value<'e>) -> Result<Value<'e>> {
             let operations = operations.collect::<Result<Vec<_>>>()?;
             let review = handle.is_not_nil().then(|| take_review(env, handle));
             let review = review.transpose()?;
-            changes.push(FileChange::new((None, None), operations, review));
+            changes.push(FileChange::new(operations, review));
             handles.push(handle);
         }
         let change = Rc::new(RefCell::new(Ongoing::new(Change::new(changes))));

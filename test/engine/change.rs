@@ -120,7 +120,6 @@ impl Proposed {
     }
 
     fn file_change(&self) -> FileChange {
-        let path = |file: &Option<File>| file.as_ref().map(|file| file.path.clone().into_bytes());
         let bytes =
             |file: &Option<File>| file.as_ref().map_or(Vec::new(), |file| file.bytes.clone());
         let review = (!self.hunks.is_empty()).then(|| {
@@ -130,11 +129,7 @@ impl Proposed {
             assert_eq!(review.tally().0, self.hunks.len());
             review
         });
-        FileChange::new(
-            (path(&self.old), path(&self.new)),
-            self.operations.clone(),
-            review,
-        )
+        FileChange::new(self.operations.clone(), review)
     }
 
     /// Returns what the file is with exactly the entries for which `is_in` holds: the oracle.

@@ -467,7 +467,16 @@ fn a_rewritten_input_makes_what_was_decided() {
 
 /// Returns the patch that makes `decided` of the file f, which is `base`.
 fn codex_patch(base: Option<&FileText>, decided: &str) -> Option<String> {
-    codex::patch_to("f", base, &FileText::new(decided.to_owned()))
+    codex_patch_to(base, &FileText::new(decided.to_owned()))
+}
+
+fn codex_patch_to(base: Option<&FileText>, decided: &FileText) -> Option<String> {
+    codex::patch_of(&[FileEdit {
+        path: "f",
+        new_path: None,
+        before: base,
+        after: Some(decided),
+    }])
 }
 
 /// Files by their names.
@@ -565,7 +574,7 @@ fn a_patch_can_take_a_byte_order_mark_away_and_add_one() {
     let plain = FileText::new("a\nb\n".to_owned());
     let marked = FileText::read(b"\xef\xbb\xbfa\nB\n").unwrap();
     for (base, decided) in [(&plain, &marked), (&marked, &plain)] {
-        let patch = codex::patch_to("f", Some(base), decided).unwrap();
+        let patch = codex_patch_to(Some(base), decided).unwrap();
         let files = parse(&patch).unwrap();
         let Action::Update { chunks, .. } = &files[0].action else {
             panic!("{patch}");

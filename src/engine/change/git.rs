@@ -4,10 +4,8 @@ use std::borrow::Cow;
 
 use crate::patch::hunk::{LineKind, unquoted};
 use crate::patch::parse::{FileDiff, GitHeader, ParseError, Stamp, parse};
-use crate::proposal::{Proposal, ProposalError};
-use crate::review::Review;
 
-use super::{Change, FileChange, Operation};
+use super::Operation;
 
 /// Why a diff cannot be a change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,14 +13,6 @@ pub enum GitError {
     /// The text cannot be read as a diff.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// The hunks of a file cannot be a proposal.
-    #[error("{file}: {why}")]
-    File {
-        /// Its name, for a message.
-        file: String,
-        /// What is wrong with them.
-        why: ProposalError,
-    },
     /// Hunks came without a name of their file.
     #[error("the hunks on line {line} name no file; write \"--- OLD\" and \"+++ NEW\" above them")]
     NoName {
@@ -57,21 +47,6 @@ const LINK_MODE: u32 = 0o120_000;
 
 /// The mode of a plain file, where a diff states none.
 const PLAIN_MODE: u32 = 0o100_644;
-
-impl Change {
-    /// Makes a change from a unified diff of one or more files, as `git diff` or `diff -u` write
-    /// it. Its names are read in the usual way, without regard to which files exist.
-    ///
-    /// The hunks have no place until their reviews have seen their targets.
-    ///
-    /// # Errors
-    ///
-    /// [`GitError`] names the line or the file that cannot be reviewed.
-    pub fn from_diff(diff: &[u8]) -> Result<Change, GitError> {
-        let files = describe(diff)?.into_iter().map(file_change);
-        Ok(Change::new(files.collect::<Result<_, _>>()?))
-    }
-}
 
 /// The name by which a diff says that a file does not exist.
 const NO_FILE: &[u8] = b"/dev/null";
@@ -318,11 +293,11 @@ pub struct Described<'a> {
     pub text: Option<FileDiff<'a>>,
 }
 
-/// Reads a unified diff of one or more files; see [`Change::from_diff`].
+/// Reads a unified diff of one or more files, as `git diff` or `diff -u` write it.
 ///
 /// # Errors
 ///
-/// As for [`Change::from_diff`], except [`GitError::File`].
+/// [`GitError`] names the line or the file that cannot be reviewed.
 pub fn describe(diff: &[u8]) -> Result<Vec<Described<'_>>, GitError> {
     parse(diff)?.into_iter().map(described).collect()
 }
@@ -371,27 +346,6 @@ fn described(file: FileDiff<'_>) -> Result<Described<'_>, GitError> {
 /// Returns `path` for a message.
 fn shown(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
-}
-
-fn file_change(file: Described<'_>) -> Result<FileChange, GitError> {
-    let first = file.readings.into_iter().next();
-    let (old_path, new_path) = first.map_or((None, None), |first| (first.old_path, first.new_path));
-    let review = match &file.text {
-        None => None,
-        Some(text) => {
-            let path = new_path.as_ref().or(old_path.as_ref());
-            let proposal = Proposal::from_file_diff(text).map_err(|why| GitError::File {
-                file: path.map_or(String::new(), |path| shown(path)),
-                why,
-            });
-            Some(Review::new(proposal?))
-        }
-    };
-    Ok(FileChange::new(
-        (old_path, new_path),
-        file.operations,
-        review,
-    ))
 }
 
 /// Returns the operations on `file`; `None` if they are impossible.

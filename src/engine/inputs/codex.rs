@@ -26,26 +26,6 @@ pub struct FileEdit<'a> {
     pub after: Option<&'a FileText>,
 }
 
-/// Returns a patch that turns the file that it calls `path` into `decided`, or `None` if there is
-/// no such patch. `base` is the file before, or `None` if it is new.
-///
-/// ```
-/// use agent_q_diff_engine::inputs::codex::patch_to;
-/// use agent_q_diff_engine::inputs::FileText;
-/// let base = FileText::new("a\nb\n".to_owned());
-/// let decided = FileText::new("a\nB\n".to_owned());
-/// let patch = patch_to("f", Some(&base), &decided).unwrap();
-/// assert_eq!(patch, "*** Begin Patch\n*** Update File: f\n@@\n a\n-b\n+B\n*** End Patch\n");
-/// ```
-pub fn patch_to(path: &str, base: Option<&FileText>, decided: &FileText) -> Option<String> {
-    patch_of(&[FileEdit {
-        path,
-        new_path: None,
-        before: base,
-        after: Some(decided),
-    }])
-}
-
 /// Returns a patch that makes `edits`, or `None` if there is no such patch. Files that do not
 /// change are left out, so at least one must change. To Codex, a byte order mark is the first
 /// character of the first line, so a patch can add one, or take it away.

@@ -49,23 +49,6 @@ pub struct Hunk<'a> {
     pub is_open_ended: bool,
 }
 
-impl Hunk<'_> {
-    /// Returns the lines that the hunk expects (context and removed), in order.
-    pub fn pre_image(&self) -> impl Iterator<Item = &[u8]> {
-        self.side(LineKind::Removed)
-    }
-
-    /// Returns the lines that the hunk leaves (context and added), in order.
-    pub fn post_image(&self) -> impl Iterator<Item = &[u8]> {
-        self.side(LineKind::Added)
-    }
-
-    fn side(&self, own: LineKind) -> impl Iterator<Item = &[u8]> {
-        let on_side = move |line: &&Line| line.kind == LineKind::Context || line.kind == own;
-        self.lines.iter().filter(on_side).map(|line| line.text)
-    }
-}
-
 /// Formats `range` for a hunk header: `START,LEN`, 1-based. `,LEN` is omitted if the length is 1,
 /// and an empty range names the line before it.
 ///
@@ -104,7 +87,7 @@ pub(crate) fn range_from_header(start: usize, len: usize) -> Option<Range<usize>
 // reads it back as the same hunks. Time and space are O(bytes written).
 
 /// A unified diff as text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Printed {
     /// The text.
     pub bytes: Vec<u8>,
@@ -141,40 +124,32 @@ pub fn print(path: &[u8], hunks: &[Hunk<'_>]) -> Printed {
         printer.file_header(&quoted(path));
     }
     hunks.iter().for_each(|hunk| printer.hunk(hunk));
-    printer.printed()
+    printer.printed
 }
 
 /// Writes `hunks` without a file header, to go among other hunks of the same file.
 pub fn print_hunks(hunks: &[Hunk<'_>]) -> Printed {
     let mut printer = Printer::default();
     hunks.iter().for_each(|hunk| printer.hunk(hunk));
-    printer.printed()
+    printer.printed
 }
 
 /// Writes only the headers of `hunks`, one per line.
 pub fn print_headers(hunks: &[Hunk<'_>]) -> Vec<u8> {
     let mut printer = Printer::default();
     hunks.iter().for_each(|hunk| printer.hunk_header(hunk));
-    printer.bytes
+    printer.printed.bytes
 }
 
 /// What is written so far.
 #[derive(Default)]
 struct Printer {
-    bytes: Vec<u8>,
-    /// Number of lines in `bytes`.
+    printed: Printed,
+    /// Number of lines so far.
     n_lines: usize,
-    header_lines: Vec<usize>,
 }
 
 impl Printer {
-    fn printed(self) -> Printed {
-        Printed {
-            bytes: self.bytes,
-            header_lines: self.header_lines,
-        }
-    }
-
     fn file_header(&mut self, name: &[u8]) {
         for lead in [b"--- ", b"+++ "] {
             self.put(&[lead, name, b"\n"]);
@@ -183,12 +158,12 @@ impl Printer {
     }
 
     fn hunk(&mut self, hunk: &Hunk<'_>) {
-        if is_unterminated(&self.bytes) && !self.bytes.is_empty() {
+        if is_unterminated(&self.printed.bytes) && !self.printed.bytes.is_empty() {
             // The hunk before is open-ended, although only the last one should be. Without a
             // newline its last line would swallow this header.
             self.put(&[b"\n"]);
         }
-        self.header_lines.push(self.n_lines);
+        self.printed.header_lines.push(self.n_lines);
         self.hunk_header(hunk);
         let n_closed = hunk.lines.len() - usize::from(hunk.is_open_ended);
         let (closed, open) = hunk.lines.split_at(n_closed);
@@ -223,9 +198,9 @@ impl Printer {
     }
 
     fn put(&mut self, parts: &[&[u8]]) {
-        parts
-            .iter()
-            .for_each(|part| self.bytes.extend_from_slice(part));
+        for part in parts {
+            self.printed.bytes.extend_from_slice(part);
+        }
     }
 }
 

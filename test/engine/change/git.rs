@@ -9,11 +9,12 @@ use std::process::{Command, Stdio};
 use std::{env, fs, io::Write};
 
 use agent_q_diff_engine::change::{
-    Change, ChangePlan, Doubt, Entry, FileChange, GitError, Operation, describe,
+    Change, ChangePlan, Described, Doubt, Entry, FileChange, GitError, Operation, describe,
 };
 use agent_q_diff_engine::patch::parse::ParseError;
-use agent_q_diff_engine::proposal::Side;
+use agent_q_diff_engine::proposal::{Proposal, Side};
 use agent_q_diff_engine::review::Command::{Accept, Unapply};
+use agent_q_diff_engine::review::Review;
 
 use crate::common::desk::edited;
 use crate::common::dice::Dice;
@@ -291,12 +292,38 @@ impl Section<'_> {
     }
 }
 
-/// Carries `plan` out on `tree` and commits it.
-fn carry_out(change: &mut Change, tree: &mut Tree, plan: &ChangePlan) {
+/// The names of a file before and after.
+type Names = [Option<Vec<u8>>; 2];
+
+/// Returns the names of `file`, read in the usual way.
+fn names(file: &Described) -> Names {
+    let reading = &file.readings[0];
+    [reading.old_path.clone(), reading.new_path.clone()]
+}
+
+/// Returns the names of the first file of `diff`.
+fn first_names(diff: &str) -> Names {
+    names(&describe(diff.as_bytes()).unwrap()[0])
+}
+
+/// Makes a change of `diff`, and returns it with the names of each of its files.
+fn change_of(diff: &[u8]) -> Result<(Change, Vec<Names>), GitError> {
+    let files = describe(diff)?;
+    let names = files.iter().map(names).collect();
+    let files = files.into_iter().map(|file| {
+        let text = file.text.as_ref();
+        let proposal = text.map(|text| Proposal::from_file_diff(text).expect("git's hunks"));
+        FileChange::new(file.operations, proposal.map(Review::new))
+    });
+    Ok((Change::new(files.collect()), names))
+}
+
+/// Carries `plan` out on `tree` and commits it; the files of `change` have these `names`.
+fn carry_out(change: &mut Change, names: &[Names], tree: &mut Tree, plan: &ChangePlan) {
     for part in &plan.parts {
         let file = &change.files()[part.file];
         let is_in = |entry| file.is_in(entry);
-        let (old, new) = (file.old_path.clone(), file.new_path.clone());
+        let [old, new] = names[part.file].clone();
         let is_renamed = file
             .operations()
             .zip(0..)
@@ -355,9 +382,9 @@ fn carry_out(change: &mut Change, tree: &mut Tree, plan: &ChangePlan) {
 }
 
 /// Returns whether `entry` makes a file where there is another one, which is to go.
-fn is_in_the_way(file: &FileChange, entry: Entry, tree: &Tree) -> bool {
-    let is_new = file.old_path.is_none() && !file.is_in(Entry::Operation(0));
-    let path = file.new_path.as_ref();
+fn is_in_the_way(file: &FileChange, names: &Names, entry: Entry, tree: &Tree) -> bool {
+    let is_new = names[0].is_none() && !file.is_in(Entry::Operation(0));
+    let path = names[1].as_ref();
     let is_taken = path.is_some_and(|path| tree.contains_key(path));
     match entry {
         Entry::Operation(at) => {
@@ -369,10 +396,10 @@ fn is_in_the_way(file: &FileChange, entry: Entry, tree: &Tree) -> bool {
 }
 
 /// Tells the reviews of `change` what is in `tree`, the first one.
-fn follow(change: &mut Change, tree: &Tree) {
+fn follow(change: &mut Change, names: &[Names], tree: &Tree) {
     for at in 0..change.files().len() {
-        let path = change.files()[at].old_path.clone();
-        let bytes = path.and_then(|path| Some(tree.get(&path)?.1.clone()));
+        let path = names[at][0].as_ref();
+        let bytes = path.and_then(|path| Some(tree.get(path)?.1.clone()));
         if let Some(review) = change.review_mut(at) {
             let bytes = bytes.unwrap_or_default();
             review.follow(&bytes);
@@ -416,17 +443,12 @@ fn compare(repository: &Repository, old: &str, new: &str, dice: &mut Dice) -> [u
         return [0; 5];
     }
     let diff: Vec<u8> = sections.iter().flat_map(Section::text).collect();
-    let mut change =
-        Change::from_diff(&diff).unwrap_or_else(|error| panic!("{old} {new}: {error}"));
+    let (mut change, names) =
+        change_of(&diff).unwrap_or_else(|error| panic!("{old} {new}: {error}"));
     assert_eq!(change.files().len(), sections.len());
-    let paths: BTreeSet<Vec<u8>> = change
-        .files()
-        .iter()
-        .flat_map(|file| [file.old_path.clone(), file.new_path.clone()])
-        .flatten()
-        .collect();
+    let paths: BTreeSet<Vec<u8>> = names.iter().flatten().flatten().cloned().collect();
     let (first, second) = (repository.files(old, &paths), repository.files(new, &paths));
-    follow(&mut change, &first);
+    follow(&mut change, &names, &first);
     let whole = 0..change.files().len();
 
     // Everything, and all of it back.
@@ -434,7 +456,7 @@ fn compare(repository: &Repository, old: &str, new: &str, dice: &mut Dice) -> [u
     let mut all = change.clone();
     let (plan, refused) = all.plan_accept_except(whole.clone(), |_, _| false);
     assert_eq!(refused, []);
-    carry_out(&mut all, &mut tree, &plan);
+    carry_out(&mut all, &names, &mut tree, &plan);
     assert!(
         tree == second,
         "{old} {new}: accepted, it is not the second tree"
@@ -451,9 +473,10 @@ fn compare(repository: &Repository, old: &str, new: &str, dice: &mut Dice) -> [u
         let entries: Vec<Entry> = change.files()[file].entries().collect();
         for entry in entries {
             let at = &change.files()[file];
-            if dice.roll(2) == 0 && !at.is_in(entry) && !is_in_the_way(at, entry, &tree) {
+            let is_free = !is_in_the_way(at, &names[file], entry, &tree);
+            if dice.roll(2) == 0 && !at.is_in(entry) && is_free {
                 let plan = change.plan(file, entry, Accept).unwrap();
-                carry_out(&mut change, &mut tree, &plan);
+                carry_out(&mut change, &names, &mut tree, &plan);
             }
         }
     }
@@ -484,7 +507,7 @@ fn compare(repository: &Repository, old: &str, new: &str, dice: &mut Dice) -> [u
         for entry in entries {
             if change.files()[file].is_in(entry) {
                 let plan = change.plan(file, entry, Unapply).unwrap();
-                carry_out(&mut change, &mut tree, &plan);
+                carry_out(&mut change, &names, &mut tree, &plan);
             }
         }
         if let Some(review) = change.files()[file].review() {
@@ -649,7 +672,7 @@ fn pairs_of_made_up_trees_are_decided_as_git_applies_them() {
 
 #[test]
 fn what_cannot_be_reviewed_is_refused_by_name() {
-    let refused = |diff: &str| Change::from_diff(diff.as_bytes()).unwrap_err().to_string();
+    let refused = |diff: &str| describe(diff.as_bytes()).unwrap_err().to_string();
     let binary = "diff --git a/logo.png b/logo.png\nindex 1234567..89abcde 100644\n\
                   GIT binary patch\nliteral 1\nIcmZPo000310RR91\n\n";
     assert!(
@@ -673,9 +696,9 @@ fn what_cannot_be_reviewed_is_refused_by_name() {
         "{}",
         refused(link)
     );
-    let nameless = Change::from_diff(b"@@ -1 +1 @@\n-a\n+b\n").unwrap_err();
+    let nameless = describe(b"@@ -1 +1 @@\n-a\n+b\n").unwrap_err();
     assert_eq!(nameless, GitError::NoName { line: 1 });
-    let prose = Change::from_diff(b"nothing\n").unwrap_err();
+    let prose = describe(b"nothing\n").unwrap_err();
     assert_eq!(prose, GitError::Parse(ParseError::NoHunk { n_lines: 1 }));
 }
 
@@ -718,8 +741,7 @@ fn a_file_without_lines_is_deleted_only_if_the_diff_says_so() {
         ),
     ];
     for (diff, is_there) in table {
-        let change = Change::from_diff(diff.as_bytes()).unwrap();
-        assert_eq!(change.files()[0].new_path.is_some(), is_there, "{diff}");
+        assert_eq!(first_names(&diff)[1].is_some(), is_there, "{diff}");
         for tool in [&GIT_APPLY, &gnu_patch] {
             assert_eq!(is_there_after(tool, &diff), Some(is_there), "{diff}");
         }
@@ -727,21 +749,19 @@ fn a_file_without_lines_is_deleted_only_if_the_diff_says_so() {
     // Subversion says that in words which the others do not know, and git knows no such time.
     for stamp in ["(nonexistent)", "Thu Jan  1 00:00:00 1970"] {
         let diff = format!("--- a/f{time}\n+++ b/f\t{stamp}\n{ALL}");
-        let change = Change::from_diff(diff.as_bytes()).unwrap();
-        assert_eq!(change.files()[0].new_path, None, "{diff}");
+        assert_eq!(first_names(&diff)[1], None, "{diff}");
     }
     // A line stays.
     let some = "@@ -1,2 +1 @@\n one\n-two\n";
     let diff = format!("--- a/f{time}\n+++ b/f{epoch}\n{some}");
-    let change = Change::from_diff(diff.as_bytes()).unwrap();
-    assert!(change.files()[0].new_path.is_some());
+    assert!(first_names(&diff)[1].is_some());
     assert_eq!(is_there_after(&gnu_patch, &diff), Some(true));
     for header in [
         "--- a/f\n+++ /dev/null\n",
         "diff --git a/f b/f\ndeleted file mode 100644\n--- a/f\n+++ /dev/null\n",
     ] {
         let diff = format!("{header}{some}");
-        let error = Change::from_diff(diff.as_bytes()).unwrap_err();
+        let error = describe(diff.as_bytes()).unwrap_err();
         assert!(error.to_string().contains("leave lines"), "{error}");
         assert_eq!(is_there_after(&GIT_APPLY, &diff), None, "{diff}");
     }
@@ -827,21 +847,14 @@ fn a_name_is_read_in_all_ways_in_which_it_may_be_meant() {
 #[test]
 fn names_without_prefixes_are_kept_as_they_are() {
     // Two versions of one file, as `diff -u` names them.
-    let change = Change::from_diff(b"--- a/f.orig\n+++ a/f\n@@ -1 +1 @@\n-a\n+b\n").unwrap();
-    let file = &change.files()[0];
-    assert_eq!(file.old_path.as_deref(), Some(&b"a/f"[..]));
-    assert_eq!(
-        (file.old_path == file.new_path, file.operations().len()),
-        (true, 0)
-    );
-    let change = Change::from_diff(b"--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+b\n").unwrap();
-    let file = &change.files()[0];
-    assert_eq!(
-        (file.old_path.as_deref(), file.new_path.as_deref()),
-        (None, Some(&b"f"[..]))
-    );
+    let files = describe(b"--- a/f.orig\n+++ a/f\n@@ -1 +1 @@\n-a\n+b\n").unwrap();
+    let [old, new] = names(&files[0]);
+    assert_eq!(old.as_deref(), Some(&b"a/f"[..]));
+    assert_eq!((old == new, files[0].operations.len()), (true, 0));
+    let files = describe(b"--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+b\n").unwrap();
+    assert_eq!(names(&files[0]), [None, Some(b"f".to_vec())]);
     assert!(matches!(
-        file.operations().next(),
-        Some(Operation::Create { mode: 0o100_644 })
+        files[0].operations[..],
+        [Operation::Create { mode: 0o100_644 }]
     ));
 }

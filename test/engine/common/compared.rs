@@ -1,8 +1,31 @@
 //! Two texts compared, and the naive ways to make one of the other.
 
 use agent_q_diff_engine::diff::{self, Edit, HeadingRule};
-use agent_q_diff_engine::patch::hunk::Hunk;
+use agent_q_diff_engine::patch::hunk::{Hunk, LineKind};
 use agent_q_diff_engine::text::Text;
+
+/// The lines of a hunk on either side.
+pub trait Sides {
+    /// Returns the lines that are not of the kind `other`.
+    fn without(&self, other: LineKind) -> impl Iterator<Item = &[u8]>;
+
+    /// Returns the lines that the hunk expects, in order.
+    fn pre_image(&self) -> impl Iterator<Item = &[u8]> {
+        self.without(LineKind::Added)
+    }
+
+    /// Returns the lines that the hunk leaves, in order.
+    fn post_image(&self) -> impl Iterator<Item = &[u8]> {
+        self.without(LineKind::Removed)
+    }
+}
+
+impl Sides for Hunk<'_> {
+    fn without(&self, other: LineKind) -> impl Iterator<Item = &[u8]> {
+        let lines = self.lines.iter().filter(move |line| line.kind != other);
+        lines.map(|line| line.text)
+    }
+}
 
 /// Two texts and the edits that make the second of the first.
 pub struct Compared {

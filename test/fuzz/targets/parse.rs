@@ -10,14 +10,14 @@ mod compared;
 mod desk;
 mod input;
 
-use agent_q_diff_engine::change::Change;
+use agent_q_diff_engine::change::describe;
 use agent_q_diff_engine::patch::codex::{self, Action};
 use agent_q_diff_engine::patch::hunk::{Hunk, LineKind, print, print_hunks, unquoted};
 use agent_q_diff_engine::patch::parse::{FileDiff, ParseError, ParsedHunk, parse};
 use agent_q_diff_engine::proposal::Proposal;
 use agent_q_diff_engine::review::Command;
 use agent_q_diff_engine::text::Text;
-use compared::patched;
+use compared::{Sides, patched};
 use desk::Desk;
 use input::Input;
 use libfuzzer_sys::fuzz_target;
@@ -32,7 +32,7 @@ fn check_any_text(text: &[u8]) {
         check_codex(text);
     }
     // Whatever it says, it says it.
-    let _ = Change::from_diff(text);
+    let _ = describe(text);
     match parse(text) {
         Ok(files) => {
             assert!(!files.is_empty());

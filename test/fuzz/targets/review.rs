@@ -22,6 +22,7 @@ use agent_q_diff_engine::review::{
 };
 use agent_q_diff_engine::text::{Text, is_unterminated};
 use agent_q_diff_engine::weave::{FlipError, LineEdit};
+use compared::Sides;
 use desk::{Desk, Replaced, replaced};
 use input::{Input, Pair};
 use libfuzzer_sys::fuzz_target;
