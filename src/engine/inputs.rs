@@ -21,6 +21,8 @@ use std::ops::Range;
 
 use memchr::memmem;
 
+use crate::text::partition_point;
+
 /// Why a tool's input cannot be shown as an edit. The agent reads this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {
@@ -197,37 +199,16 @@ pub fn smallest(base: &str, decided: &str) -> Replacement {
         |above: usize, below: usize| lines.is_once(n_above - above..old.len() - n_below + below);
     // More lines around them occur no more often.
     let n_around = n_above.max(n_below);
-    let around = first_true(n_around, |n| is_once(n.min(n_above), n.min(n_below)));
+    let around = partition_point(n_around, |n| !is_once(n.min(n_above), n.min(n_below)));
     let below = around.min(n_below);
-    let above = first_true(around.min(n_above), |above| is_once(above, below));
-    let below = first_true(below, |below| is_once(above, below));
+    let above = partition_point(around.min(n_above), |above| !is_once(above, below));
+    let below = partition_point(below, |below| !is_once(above, below));
     let part = |lines: &[&str]| lines[n_above - above..lines.len() - n_below + below].concat();
     Replacement {
         old: part(&old),
         new: part(&new),
         is_all: false,
     }
-}
-
-/// Returns the smallest number up to `max` for which `is_true` is, or `max`. If it is true for a
-/// number, it must be for all greater ones.
-fn first_true(max: usize, is_true: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, max);
-    // The number is often small, and small strings are found fast.
-    let mut guess = 0;
-    while low < high {
-        if is_true(guess) {
-            high = guess;
-        } else {
-            low = guess + 1;
-        }
-        guess = if high == max && low > 0 {
-            (2 * low).min(high - usize::from(low < high))
-        } else {
-            low.midpoint(high)
-        };
-    }
-    high
 }
 
 /// The lines of a text, and where they begin.

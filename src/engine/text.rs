@@ -201,6 +201,21 @@ fn is_equal(line: &[u8], other: &[u8]) -> bool {
     !(is_long && line.last_chunk::<16>() != other.last_chunk()) && line == other
 }
 
+/// Returns how many of the numbers below `n` satisfy `is_first`, which holds up to some number and
+/// for none after it. Takes O(log n) calls.
+pub(crate) fn partition_point(n: usize, is_first: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, n);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_first(middle) {
+            low = middle + 1
+        } else {
+            high = middle
+        }
+    }
+    low
+}
+
 /// Returns whether `line` lacks its terminator, as only the last line of a text may.
 pub fn is_unterminated(line: &[u8]) -> bool {
     !line.ends_with(b"\n")

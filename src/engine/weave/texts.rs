@@ -1,7 +1,7 @@
 //! The texts whose lines are woven: the original, the modified text, and what others typed.
 //!
-//! Knows the bytes and characters of lines. Which of them are in the
-//! target, and in what order, is for [`Segments`](super::segments::Segments) to know.
+//! Knows the bytes and characters of lines. Which of them are in the target, and in what order, is for
+//! [`Segments`](super::segments::Segments) to know.
 
 use std::ops::{AddAssign, Range, SubAssign};
 

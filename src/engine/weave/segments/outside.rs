@@ -6,7 +6,7 @@
 use std::mem;
 use std::ops::Range;
 
-use crate::text::{self, is_unterminated, len_of_chars};
+use crate::text::{self, is_unterminated, len_of_chars, partition_point};
 use crate::weave::segment::{Kind, Segment};
 use crate::weave::target::Target;
 use crate::weave::texts::{Extent, Texts};
@@ -189,8 +189,8 @@ impl Segments {
         n_chars: usize,
     ) -> Option<Around> {
         let (gap, measure) = self.open(texts);
-        let n_lines = gap.extent().lines;
-        if gap.extent().chars != n_chars || chars.start > chars.end || chars.end > n_chars {
+        let n_lines = gap.extent.lines;
+        if gap.extent.chars != n_chars || chars.start > chars.end || chars.end > n_chars {
             return None;
         }
         let (mut first, mut n_before) = gap.move_to_char(chars.start, measure);
@@ -227,11 +227,11 @@ impl Segments {
         let (gap, measure) = self.open(texts);
         let original = texts.original().bytes();
         let is_alive = |segment: &&Segment| measure.atoms.is_alive(segment);
-        let mut above = gap.upward().filter(is_alive);
-        let mut below = gap.downward().filter(is_alive);
-        let middle = gap.extent_above().bytes;
+        let mut above = gap.above.iter().rev().filter(is_alive);
+        let mut below = gap.below.iter().rev().filter(is_alive);
+        let middle = gap.extent_above.bytes;
         let (mut start, mut end) = (middle, middle);
-        if gap.extent().bytes != original.len() {
+        if gap.extent.bytes != original.len() {
             return false;
         }
         let bytes = |segment: Option<&Segment>| segment.map_or(&[][..], |own| texts.bytes(own));
@@ -433,26 +433,6 @@ impl Gap {
         segments
     }
 
-    /// Returns the size of the target.
-    pub fn extent(&self) -> Extent {
-        self.extent
-    }
-
-    /// Returns the size of the part of the target that is above the gap.
-    pub fn extent_above(&self) -> Extent {
-        self.extent_above
-    }
-
-    /// Returns the segments above the gap, the nearest one first.
-    pub fn upward(&self) -> impl Iterator<Item = &Segment> {
-        self.above.iter().rev()
-    }
-
-    /// Returns the segments below the gap, the nearest one first.
-    pub fn downward(&self) -> impl Iterator<Item = &Segment> {
-        self.below.iter().rev()
-    }
-
     /// Moves the gap to just above the last alive segment that begins before line `line`, or to the
     /// top if there is none.
     pub fn move_before_line(&mut self, line: usize, measure: Measure) {
@@ -488,7 +468,7 @@ impl Gap {
         self.move_before_line(range.start, measure);
         let mut bytes = Vec::new();
         let mut line = self.extent_above.lines;
-        for segment in self.downward() {
+        for segment in self.below.iter().rev() {
             if line >= range.end {
                 break;
             }
@@ -574,19 +554,4 @@ impl Gap {
             self.above.push(segment);
         }
     }
-}
-
-/// Returns how many of the numbers below `n` satisfy `is_first`, which holds up to some number and
-/// for none after it. Takes O(log n) calls.
-fn partition_point(n: usize, is_first: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, n);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if is_first(middle) {
-            low = middle + 1
-        } else {
-            high = middle
-        }
-    }
-    low
 }

@@ -84,11 +84,6 @@ impl Statuses {
         statuses
     }
 
-    /// Returns the number of atoms that have a place.
-    pub fn n_placed(&self) -> usize {
-        self.placed.len()
-    }
-
     /// Returns how many atoms before `atom` have a place; `None` if it has none itself.
     pub fn rank(&self, atom: usize) -> Option<usize> {
         self.of_atoms[atom].as_ref().map(|status| status.rank)
@@ -418,7 +413,7 @@ impl Offsets {
         before.push(chars);
         Offsets {
             before,
-            shifts: Sums::new((0..segments.statuses.n_placed()).map(|_| 0)),
+            shifts: Sums::new((0..segments.statuses.placed.len()).map(|_| 0)),
             total: 0,
         }
     }
