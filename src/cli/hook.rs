@@ -329,15 +329,17 @@ async fn decide(options: &Hook, event: &Event, edit: &Edit) -> Verdict {
 /// Has Emacs write what it knows to be decided, which no input of the tool can make; `path` is the
 /// file, or the first of several.
 async fn written_by_emacs(options: &Hook, event: &Event, path: &Path) -> Verdict {
-    let arguments = json!({ "path": path, "call": event.call_of(path) });
-    Verdict::Deny(ask(options, event, "write_decided", arguments).await.text)
+    Verdict::Deny(
+        ask(options, event, "write_decided", event.about(path))
+            .await
+            .text,
+    )
 }
 
 /// Has Emacs tell the user that what was accepted is not made after all. If Emacs cannot be told,
 /// the agent is told all the same.
 async fn not_run(options: &Hook, event: &Event, path: &Path) {
-    let arguments = json!({ "path": path, "call": event.call_of(path) });
-    ask(options, event, "not_run", arguments).await;
+    ask(options, event, "not_run", event.about(path)).await;
 }
 
 /// Has Emacs compare the file with what was decided, and returns what the model is to read.
@@ -345,7 +347,7 @@ async fn check(options: &Hook, tool: &'static Tool, event: &Event) -> String {
     let Ok(path) = edit::path_of(tool, event) else {
         return "agent-q-diff cannot check this edit, since its input names no file.".to_owned();
     };
-    let mut arguments = json!({ "path": path, "call": event.call_of(&path) });
+    let mut arguments = event.about(&path);
     if let Ok(Some(text)) = file::read(&path) {
         arguments["text"] = text.text.clone().into();
         arguments["encoding"] = file::encoding_name(&text).into();

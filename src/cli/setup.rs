@@ -85,7 +85,12 @@ fn set_up(options: &Setup, path: &Path, command: &[String]) -> Result<Done, Stri
     if after == before {
         return Ok(Done::Written);
     }
-    check_replaceable(path).map_err(|error| failed(&error))?;
+    if fs::metadata(path).is_ok_and(|metadata| metadata.nlink() > 1) {
+        return Err(failed(
+            &"it has another name, a hard link, and would be parted from it; make the change that \
+              --show prints yourself, or call M-x agent-q-diff-setup-agent in Emacs",
+        ));
+    }
     let texts = [&before, &after].map(|bytes| bytes.as_deref().unwrap_or_default());
     print!("{}", difference(path, texts));
     if !(options.is_yes || is_agreed(path)?) {
@@ -120,18 +125,6 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
             Err(_) => Ok(None),
         },
         Err(error) => Err(error.to_string()),
-    }
-}
-
-/// Checks that the file `path`, if it is there, can be replaced by another one.
-fn check_replaceable(path: &Path) -> Result<(), String> {
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.nlink() > 1 => Err(
-            "it has another name, a hard link, and would be parted from it; make the change that \
-             --show prints yourself, or call M-x agent-q-diff-setup-agent in Emacs"
-                .to_owned(),
-        ),
-        _ => Ok(()),
     }
 }
 

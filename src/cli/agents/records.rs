@@ -132,10 +132,7 @@ pub fn lines_of(
     let Ok(mut child) = pipes.spawn() else {
         return (out, errors);
     };
-    let mut stdin = child.stdin.take();
-    if input.is_empty() {
-        stdin = None;
-    }
+    let mut stdin = child.stdin.take().filter(|_| !input.is_empty());
     let (sender, lines) = channel();
     send_lines(child.stdout.take(), sender.clone(), true);
     send_lines(child.stderr.take(), sender, false);
@@ -159,11 +156,7 @@ pub fn lines_of(
     drop(stdin);
     let _ = child.kill();
     let _ = child.wait();
-    if is_answered {
-        (out, errors)
-    } else {
-        (Vec::new(), Vec::new())
-    }
+    is_answered.then_some((out, errors)).unwrap_or_default()
 }
 
 /// Sends each line of `pipe`, with `mark`, to `sender`.

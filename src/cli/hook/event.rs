@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rmcp::model::JsonObject;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::agents::{ALL, Agent, Events};
 
@@ -183,6 +183,11 @@ impl Event {
             Some(call) => format!("{} {call}", self.session),
             None => format!("{} {}", self.session, path.display()),
         }
+    }
+
+    /// Returns what Emacs is told of the call, which changes `path`.
+    pub fn about(&self, path: &Path) -> Value {
+        json!({ "path": path, "call": self.call_of(path) })
     }
 
     /// Returns the root of the project in which `agent` works.
