@@ -34,10 +34,6 @@
 ;; Names, descriptions and lines of files are others' words.  In a sentence of
 ;; ours they must not read like one, and their lines must not end a quotation.
 
-(defconst agent-q-diff-message--tag (rx "<" (group (* space) (? "/") (* (any "-_ a-z"))
-                                                   (or "system" "reminder")))
-  "Regexp of a tag with which programs tell agents what they say themselves.")
-
 (defun agent-q-diff-message--visible (text)
   "Return TEXT, of one line, with the numbers of its characters that mislead.
 Tabs stay, and so do all letters, whatever they look like."
@@ -45,22 +41,8 @@ Tabs stay, and so do all letters, whatever they look like."
         (agent-q-diff-visible-suspects-function #'always)
         (case-fold-search t))
     (replace-regexp-in-string
-     agent-q-diff-message--tag "<U+003C>\\1"
+     agent-q-diff-visible-tag "<U+003C>\\1"
      (substring-no-properties (agent-q-diff-visible text most-positive-fixnum '(?\t))))))
-
-(defun agent-q-diff-message-name (name &optional is-agent)
-  "Return NAME, of a file or a tool, as it may stand in a sentence.
-It is quoted unless it is one word, or, if IS-AGENT is non-nil, at most three
-short ones, like \"Claude Code\"."
-  (let ((shown (replace-regexp-in-string
-                agent-q-diff-message--tag "<U+003C>\\1"
-                (substring-no-properties (agent-q-diff-visible (substring-no-properties name))))))
-    (if (string-match-p (if is-agent
-                            "\\`[[:alnum:]_.-]+\\(?: [[:alnum:]_.-]\\{1,12\\}\\)\\{0,2\\}\\'"
-                          "\\`[][[:alnum:]_+@=~/.<>#%(){}$!&^-]*[^.!]\\'")
-                        shown)
-        shown
-      (format "\"%s\"" (replace-regexp-in-string "[\"\\]" "\\\\\\&" shown)))))
 
 ;;; One text of bounded length
 
@@ -564,7 +546,7 @@ They say what is in the file, whatever the marks."
 
 (defun agent-q-diff-message-files--name (path result)
   "Return the name by which an agent knows PATH, a file of RESULT."
-  (agent-q-diff-message-name
+  (agent-q-diff-visible-name
    (string-remove-prefix (file-name-as-directory (plist-get result :path)) path)))
 
 (defun agent-q-diff-message-files-lines (file)
@@ -947,7 +929,7 @@ A refusal by the guard already begins with \"Error: \"."
     (format (if (eq (car err) 'agent-q-diff-not-applied)
                 "Error: the change could not be applied to %s: %s"
               "Error: there is no decision about %s: %s")
-            (if (string-match-p "\\`[0-9]+ files\\'" path) path (agent-q-diff-message-name path))
+            (if (string-match-p "\\`[0-9]+ files\\'" path) path (agent-q-diff-visible-name path))
             (agent-q-diff-error-text err)))))
 
 (defun agent-q-diff-message-of-remains (result said &optional entries)
@@ -1015,7 +997,7 @@ RESULT is a plist as for `agent-q-diff-review'.  ENTRIES, as for
     (agent-q-diff-message--with-details
      result (list (agent-q-diff-message--of-decision (plist-get result :decision) path))
      entries))
-   (t (agent-q-diff-message--plainly result (agent-q-diff-message-name path) entries))))
+   (t (agent-q-diff-message--plainly result (agent-q-diff-visible-name path) entries))))
 
 (defun agent-q-diff-message-of-denial (path reason &optional is-policy)
   "Return the message that a change of PATH was denied without a review.
@@ -1029,7 +1011,7 @@ it is a sentence about the user's settings."
                            (if is-policy
                                reason
                              (format "the user declined the change to %s."
-                                     (agent-q-diff-message-name path)))))
+                                     (agent-q-diff-visible-name path)))))
              (agent-q-diff-message--stop-lines (and reason (not is-policy)))
              (and reason (not is-policy) (list (format "Reason: %s" reason))))
      "\n\n")))
@@ -1048,7 +1030,7 @@ OUTCOME is a plist: :by is who denied it, :reason why."
 (defun agent-q-diff-message-of-unreviewed (paths tool differing)
   "Return the message that TOOL has edited PATHS, and nobody has reviewed that yet.
 DIFFERING are those that are not as TOOL was to leave them."
-  (cl-flet ((names (paths) (mapconcat #'agent-q-diff-message-name paths ", ")))
+  (cl-flet ((names (paths) (mapconcat #'agent-q-diff-visible-name paths ", ")))
     (concat (format "The edit of %s was made, and is not reviewed yet: the user reviews it after \
 your turn, and may take parts of it out then."
                     (names paths))
@@ -1136,7 +1118,7 @@ the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff-taken-out
 (defun agent-q-diff-message--entry-place (entry)
   "Return words for the lines of ENTRY, as for `agent-q-diff-message-of-round'."
   (concat (if-let ((id (plist-get entry :id))) (format "[%d] " id) "")
-          (if-let ((path (plist-get entry :path))) (agent-q-diff-message-name path) "all of it")
+          (if-let ((path (plist-get entry :path))) (agent-q-diff-visible-name path) "all of it")
           (if-let ((lines (plist-get entry :lines-words))) (concat ", " lines) "")))
 
 (defun agent-q-diff-message--entry-line (entry counted)
