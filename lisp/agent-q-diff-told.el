@@ -182,7 +182,7 @@ TOLD are the first ones, those that TEXT has room for."
         (told nil))
     (while (and messages
                 (or (null told)
-                    (< (+ (length text) (length (agent-q-diff-queued-text (car messages))))
+                    (< (+ (length text) (length (agent-q-diff-queued-text (car messages))) 100)
                        agent-q-diff-message-max-length)))
       (setq text (concat text (if told "\n\n" "") (agent-q-diff-queued-text (car messages))))
       (push (pop messages) told))

@@ -749,6 +749,31 @@ Could not be applied: hunk 1 (its lines have been changed since, at line 5).
         (should (string-search (format "not in this one: %d things that the user says" (- 100 n))
                                message))))))
 
+(ert-deftest aqd-message-of-several-files-is-bounded-too ()
+  (let* ((original (aqd-numbered 400))
+         (modified (replace-regexp-in-string "5$" "x" original))
+         (message nil)
+         (review (agent-q-diff-review-change
+                  (mapcar (lambda (n)
+                            (list :path (format "/nowhere/%d" n)
+                                  :original original :modified modified))
+                          (number-sequence 1 3))
+                  "d" (lambda (result) (setq message (plist-get result :message)))
+                  :detached t)))
+    (aqd-in-diff review
+      (dotimes (hunk 120)
+        (agent-q-diff-comment-hunk (format "no %d %s" hunk (make-string 200 ?z)) hunk))
+      (agent-q-diff-reject-all))
+    (should (<= (length message) 8000))
+    (should (string-search "/nowhere/1" message))
+    (should (string-match "not in this one: \\([0-9]+\\) things that the user says" message))
+    (let ((n (string-to-number (match-string 1 message)))
+          (start 0)
+          (n-said 0))
+      (while (string-match "^The user says of hunk [0-9]+ of [^ ]+: no [0-9]+ z" message start)
+        (setq n-said (1+ n-said) start (match-end 0)))
+      (should (= 120 (+ n n-said))))))
+
 ;;;; Undecided is not declined
 
 (ert-deftest aqd-message-nothing-decided-is-not-declined ()
