@@ -282,7 +282,7 @@ What is said about lines then stays with them."
   "Return the notes that came with the proposal of this buffer's review."
   (when agent-q-diff-buffer-change
     (let ((agent (or (and agent-q-diff-buffer-review
-                          (agent-q-diff-session-agent agent-q-diff-buffer-review))
+                          (agent-q-diff-session-agent-name agent-q-diff-buffer-review))
                      "The agent")))
       (cl-loop for file in (agent-q-diff-change-files agent-q-diff-buffer-change)
                for index from 0

@@ -535,7 +535,7 @@ left out, and then the beginning of the directory is."
                 ((agent-q-diff-call-is-by-user (agent-q-diff-session-call review))
                  "Review of a diff of ")
                 (t (format "%s proposes to change "
-                           (or (agent-q-diff-session-agent review) "An agent")))))
+                           (or (agent-q-diff-session-agent-name review) "An agent")))))
          (news (concat what (agent-q-diff-session-long-name
                              review (- room (string-width what)))))
          (said (agent-q-diff-session-headline review))

@@ -871,6 +871,23 @@ is shown of the rest."
     (push (substring text done) pieces)
     (apply #'concat (nreverse pieces))))
 
+(defconst agent-q-diff-visible-tag (rx "<" (group (* space) (? "/") (* (any "-_ a-z"))
+                                                  (or "system" "reminder")))
+  "Regexp of a tag with which programs tell agents what they say themselves.")
+
+(defun agent-q-diff-visible-name (name &optional is-agent)
+  "Return NAME, of a file or a tool, as it may stand in a sentence of ours.
+It is quoted unless it is one word, or, if IS-AGENT is non-nil, at most
+three short ones, like \"Claude Code\", and perhaps a session."
+  (let ((shown (replace-regexp-in-string agent-q-diff-visible-tag "<U+003C>\\1"
+                                         (agent-q-diff-visible name))))
+    (if (string-match-p (if is-agent
+                            "\\`[[:alnum:]_.-]+\\(?: [[:alnum:]_.-]\\{1,12\\}\\)\\{0,2\\}\\(?: (session [[:alnum:]_-]+)\\)?\\'"
+                          "\\`[][[:alnum:]_+@=~/.<>#%(){}$!&^-]*[^.!]\\'")
+                        shown)
+        shown
+      (format "\"%s\"" (replace-regexp-in-string "[\"\\]" "\\\\\\&" shown)))))
+
 ;;;; Shortening
 
 (defun agent-q-diff-visible-beginning (text width)

@@ -282,7 +282,7 @@ COUNTS is as from `agent-q-diff-buffer-counts'."
   (pcase-let* ((`(,_ ,applied ,rejected ,pending) counts)
                (`(,conflicts . ,ambiguous) (agent-q-diff-change-unplaced
                                             (agent-q-diff-session-change review)))
-               (agent (agent-q-diff-session-agent review))
+               (agent (agent-q-diff-session-agent-name review))
                (title (and (agent-q-diff-change-written (agent-q-diff-session-change review))
                            (agent-q-diff-session-title review))))
     (format "%s%s%s%s%s%s"
@@ -294,7 +294,7 @@ COUNTS is as from `agent-q-diff-buffer-counts'."
             (if (agent-q-diff-session-comment review) " · commented" "")
             (if title (concat " · " (agent-q-diff-progress--literal title)) "")
             (if agent
-                (concat " · " (agent-q-diff-progress--literal (agent-q-diff-visible agent)))
+                (concat " · " (agent-q-diff-progress--literal agent))
               ""))))
 
 ;;; Signs

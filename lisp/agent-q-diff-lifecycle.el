@@ -317,8 +317,7 @@ If it will not change any more, return nil."
             (message (ngettext "%s waits only %d more minute for your decision on %s"
                                "%s waits only %d more minutes for your decision on %s"
                                minutes)
-                     (agent-q-diff-visible
-                      (or (agent-q-diff-session-agent review) "The agent"))
+                     (or (agent-q-diff-session-agent-name review) "The agent")
                      minutes (agent-q-diff-session-name review))))
         (agent-q-diff-progress-refresh)))))
 
@@ -548,8 +547,8 @@ answer whatever they do."
                  (agent-q-diff-lifecycle--reviewed-text review)
                (agent-q-diff-lifecycle--in-file-text review))
              (if-let ((agent (and (not (agent-q-diff-session-is-abandoned review))
-                                  (agent-q-diff-session-agent review))))
-                 (format ", %s told" (agent-q-diff-visible agent))
+                                  (agent-q-diff-session-agent-name review))))
+                 (format ", %s told" agent)
                "")
              (agent-q-diff-lifecycle--left-text)
              (if-let ((warning (agent-q-diff-session-warning review)))
@@ -566,9 +565,7 @@ answer whatever they do."
 
 (defun agent-q-diff-lifecycle--shown-agent (review)
   "Return the name of the agent of REVIEW, for the beginning of a sentence."
-  (if-let ((agent (agent-q-diff-session-agent review)))
-      (agent-q-diff-visible agent)
-    "An agent"))
+  (or (agent-q-diff-session-agent-name review) "An agent"))
 
 (defun agent-q-diff-lifecycle--undecided-text (review n)
   "Return a message about REVIEW if it ended without a decision, or nil.

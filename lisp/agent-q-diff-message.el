@@ -34,10 +34,6 @@
 ;; Names, descriptions and lines of files are others' words.  In a sentence of
 ;; ours they must not read like one, and their lines must not end a quotation.
 
-(defconst agent-q-diff-message--tag (rx "<" (group (* space) (? "/") (* (any "-_ a-z"))
-                                                   (or "system" "reminder")))
-  "Regexp of a tag with which programs tell agents what they say themselves.")
-
 (defun agent-q-diff-message--visible (text)
   "Return TEXT, of one line, with the numbers of its characters that mislead.
 Tabs stay, and so do all letters, whatever they look like."
@@ -45,22 +41,8 @@ Tabs stay, and so do all letters, whatever they look like."
         (agent-q-diff-visible-suspects-function #'always)
         (case-fold-search t))
     (replace-regexp-in-string
-     agent-q-diff-message--tag "<U+003C>\\1"
+     agent-q-diff-visible-tag "<U+003C>\\1"
      (substring-no-properties (agent-q-diff-visible text most-positive-fixnum '(?\t))))))
-
-(defun agent-q-diff-message-name (name &optional is-agent)
-  "Return NAME, of a file or a tool, as it may stand in a sentence.
-It is quoted unless it is one word, or, if IS-AGENT is non-nil, at most three
-short ones, like \"Claude Code\"."
-  (let ((shown (replace-regexp-in-string
-                agent-q-diff-message--tag "<U+003C>\\1"
-                (substring-no-properties (agent-q-diff-visible (substring-no-properties name))))))
-    (if (string-match-p (if is-agent
-                            "\\`[[:alnum:]_.-]+\\(?: [[:alnum:]_.-]\\{1,12\\}\\)\\{0,2\\}\\'"
-                          "\\`[][[:alnum:]_+@=~/.<>#%(){}$!&^-]*[^.!]\\'")
-                        shown)
-        shown
-      (format "\"%s\"" (replace-regexp-in-string "[\"\\]" "\\\\\\&" shown)))))
 
 ;;; One text of bounded length
 
@@ -285,9 +267,9 @@ For Agent-Q it has the numbers that document 004 requires."
 (defun agent-q-diff-message-facts--numbers (hunks)
   "Return the numbers of HUNKS, results of single hunks, as a string.
 Of many, only how many more there are is said in the end."
-  (let* ((more (- (length hunks) 200))
+  (let* ((more (- (length hunks) 100))
          (numbers (mapcar (lambda (hunk) (number-to-string (1+ (plist-get hunk :index))))
-                          (seq-take hunks 200)))
+                          (seq-take hunks 100)))
          (numbers (if (< 0 more) (append numbers (list (format "%d more" more))) numbers)))
     (if (cdr numbers)
         (concat (string-join (butlast numbers) ", ") " and " (car (last numbers)))
@@ -564,7 +546,7 @@ They say what is in the file, whatever the marks."
 
 (defun agent-q-diff-message-files--name (path result)
   "Return the name by which an agent knows PATH, a file of RESULT."
-  (agent-q-diff-message-name
+  (agent-q-diff-visible-name
    (string-remove-prefix (file-name-as-directory (plist-get result :path)) path)))
 
 (defun agent-q-diff-message-files-lines (file)
@@ -696,28 +678,45 @@ does for all, the remark is just WORD."
             (format (ngettext "%d file" "%d files" (length files)) (length files))
             (agent-q-diff-message-files--each result))))
 
+(defun agent-q-diff-message-files--long-p (result)
+  "Return non-nil if the comments on hunks of RESULT are too long for a sentence."
+  (< 2000 (apply #'+ (mapcar (lambda (hunk) (length (plist-get hunk :comment)))
+                             (plist-get result :hunks)))))
+
 (defun agent-q-diff-message-files--each (result)
   "Return what became of each file of RESULT, in words.
 Of many, only how many more there are is said in the end."
   (let ((room (/ agent-q-diff-message-max-length 2))
         (files (plist-get result :files))
+        (is-long (agent-q-diff-message-files--long-p result))
         (each nil))
     (while (and files (< 0 room))
-      (let ((words (agent-q-diff-message-files--file (pop files) result)))
-        (when (or (null each) (< 0 (cl-decf room (length words))))
-          (push words each))
-        (when (<= room 0)
-          (push (format (ngettext "and %d more file" "and %d more files" (1+ (length files)))
-                        (1+ (length files)))
-                each))))
+      (let* ((file (pop files))
+             (hunks (plist-get file :hunks))
+             (words (agent-q-diff-message--cut
+                     (agent-q-diff-message-files--file
+                      `(:hunks ,(if is-long
+                                    (mapcar (lambda (hunk) (append '(:comment nil) hunk)) hunks)
+                                  hunks)
+                        ,@file)
+                      result)
+                     2000)))
+        (cl-decf room (length words))
+        (push words each)))
+    (when files
+      (push (format (ngettext "and %d more file" "and %d more files" (length files))
+                    (length files))
+            each))
     (string-join (nreverse each) ", ")))
 
-(defun agent-q-diff-message-files--comments (result)
-  "Return lines with the user's comments on RESULT and on the hunks of its files."
+(defun agent-q-diff-message-files--comments (result &optional is-stated)
+  "Return lines with the user's comments on RESULT and on the hunks of its files.
+If IS-STATED is non-nil, without those that the sentence about its files has."
   (append
    (agent-q-diff-message-facts--comments (list :comment (plist-get result :comment)))
    (cl-loop
-    for file in (plist-get result :files)
+    for file in (and (or (not is-stated) (agent-q-diff-message-files--long-p result))
+                     (plist-get result :files))
     for name = (agent-q-diff-message-files--name
                 (or (plist-get file :old-path) (plist-get file :path)) result)
     append (cl-loop
@@ -791,7 +790,7 @@ There are none for a file that does not exist because it was not created."
                                  (agent-q-diff-message-files--as-one file result))))))
     (cons
      (append
-      (agent-q-diff-message-facts--comments (list :comment (plist-get result :comment)))
+      (agent-q-diff-message-files--comments result 'stated)
       (agent-q-diff-message-facts--by-rules result)
       (cl-loop for (name . (lines . _)) in details
                when lines
@@ -947,7 +946,7 @@ A refusal by the guard already begins with \"Error: \"."
     (format (if (eq (car err) 'agent-q-diff-not-applied)
                 "Error: the change could not be applied to %s: %s"
               "Error: there is no decision about %s: %s")
-            (if (string-match-p "\\`[0-9]+ files\\'" path) path (agent-q-diff-message-name path))
+            (if (string-match-p "\\`[0-9]+ files\\'" path) path (agent-q-diff-visible-name path))
             (agent-q-diff-error-text err)))))
 
 (defun agent-q-diff-message-of-remains (result said &optional entries)
@@ -960,11 +959,9 @@ unchanged, and the user's comments must not be lost.  ENTRIES are as for
          (append
           (when (plist-get result :total)
             (agent-q-diff-message--remaining-hunks result))
-          (agent-q-diff-message-facts--comments
-           ;; The lines about files include the comments on their hunks.
-           (if (plist-get result :files)
-               (list :comment (plist-get result :comment))
-             result))))
+          (if (plist-get result :files)
+              (agent-q-diff-message-files--comments result 'stated)
+            (agent-q-diff-message-facts--comments result))))
    nil entries))
 
 (defun agent-q-diff-message--remaining-hunks (result)
@@ -1015,7 +1012,7 @@ RESULT is a plist as for `agent-q-diff-review'.  ENTRIES, as for
     (agent-q-diff-message--with-details
      result (list (agent-q-diff-message--of-decision (plist-get result :decision) path))
      entries))
-   (t (agent-q-diff-message--plainly result (agent-q-diff-message-name path) entries))))
+   (t (agent-q-diff-message--plainly result (agent-q-diff-visible-name path) entries))))
 
 (defun agent-q-diff-message-of-denial (path reason &optional is-policy)
   "Return the message that a change of PATH was denied without a review.
@@ -1029,7 +1026,7 @@ it is a sentence about the user's settings."
                            (if is-policy
                                reason
                              (format "the user declined the change to %s."
-                                     (agent-q-diff-message-name path)))))
+                                     (agent-q-diff-visible-name path)))))
              (agent-q-diff-message--stop-lines (and reason (not is-policy)))
              (and reason (not is-policy) (list (format "Reason: %s" reason))))
      "\n\n")))
@@ -1048,7 +1045,7 @@ OUTCOME is a plist: :by is who denied it, :reason why."
 (defun agent-q-diff-message-of-unreviewed (paths tool differing)
   "Return the message that TOOL has edited PATHS, and nobody has reviewed that yet.
 DIFFERING are those that are not as TOOL was to leave them."
-  (cl-flet ((names (paths) (mapconcat #'agent-q-diff-message-name paths ", ")))
+  (cl-flet ((names (paths) (mapconcat #'agent-q-diff-visible-name paths ", ")))
     (concat (format "The edit of %s was made, and is not reviewed yet: the user reviews it after \
 your turn, and may take parts of it out then."
                     (names paths))
@@ -1083,31 +1080,30 @@ No file has what the user had accepted by then.  RESULT is that of the review."
 
 ;;; A review of what was written already
 
+(defconst agent-q-diff-message--counted
+  '((applied t "kept")
+    (rejected (nil buffer changed) "undone")
+    (rejected (unsaved) "undone (in Emacs only, not saved yet)")
+    (rejected (unknown) "undone (in Emacs only; what the file has of it is not known)"
+              "undone (in Emacs only; what the files have of them is not known)")
+    (rejected (file) "undone (but in the files again)")
+    (nil (file unsaved unknown changed) "undecided (still in the files)")
+    (nil (nil buffer) "undecided (not in the files any more)"))
+  "What is said of how many hunks: (MARK WHERES WORDS WORDS-FOR-MANY).")
+
 (defun agent-q-diff-message-counts (hunks)
   "Return a clause on how many of HUNKS were kept, and so on.
 They are results of single hunks, written before their review."
-  (cl-flet ((clause (mark wheres one many)
-              (let ((n (seq-count (lambda (hunk)
-                                    (and (eq mark (plist-get hunk :state))
-                                         (or (eq t wheres)
-                                             (memq (plist-get hunk :where) wheres))))
-                                  hunks)))
-                (and (< 0 n) (list (format (ngettext one many n) n))))))
-    (string-join
-     (append (clause 'applied t "%d hunk kept" "%d hunks kept")
-             (clause 'rejected '(nil buffer changed) "%d hunk undone" "%d hunks undone")
-             (clause 'rejected '(unsaved) "%d hunk undone (in Emacs only, not saved yet)"
-                     "%d hunks undone (in Emacs only, not saved yet)")
-             (clause 'rejected '(unknown)
-                     "%d hunk undone (in Emacs only; what the file has of it is not known)"
-                     "%d hunks undone (in Emacs only; what the files have of them is not known)")
-             (clause 'rejected '(file) "%d hunk undone (but in the files again)"
-                     "%d hunks undone (but in the files again)")
-             (clause nil '(file unsaved unknown changed) "%d hunk undecided (still in the files)"
-                     "%d hunks undecided (still in the files)")
-             (clause nil '(nil buffer) "%d hunk undecided (not in the files any more)"
-                     "%d hunks undecided (not in the files any more)"))
-     ", ")))
+  (string-join
+   (cl-loop for (mark wheres words many) in agent-q-diff-message--counted
+            for n = (seq-count (lambda (hunk)
+                                 (and (eq mark (plist-get hunk :state))
+                                      (or (eq t wheres) (memq (plist-get hunk :where) wheres))))
+                               hunks)
+            when (< 0 n)
+            collect (format (ngettext "%d hunk %s" "%d hunks %s" n)
+                            n (if (= 1 n) words (or many words))))
+   ", "))
 
 (defconst agent-q-diff-message--round-sections
   '((rejected
@@ -1136,7 +1132,7 @@ the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff-taken-out
 (defun agent-q-diff-message--entry-place (entry)
   "Return words for the lines of ENTRY, as for `agent-q-diff-message-of-round'."
   (concat (if-let ((id (plist-get entry :id))) (format "[%d] " id) "")
-          (if-let ((path (plist-get entry :path))) (agent-q-diff-message-name path) "all of it")
+          (if-let ((path (plist-get entry :path))) (agent-q-diff-visible-name path) "all of it")
           (if-let ((lines (plist-get entry :lines-words))) (concat ", " lines) "")))
 
 (defun agent-q-diff-message--entry-line (entry counted)

@@ -26,7 +26,7 @@
 
 (defun agent-q-diff-own-agent-name (call)
   "Return the name of the agent of CALL, for the beginning of a sentence."
-  (or (agent-q-diff-call-agent call) "An agent"))
+  (agent-q-diff-visible-name (or (agent-q-diff-call-agent call) "An agent") t))
 
 (defun agent-q-diff-own-agent--session-text (call)
   "Return words for the session of CALL, or the empty string."
@@ -82,8 +82,8 @@ the session."
 (defun agent-q-diff-own-agent-tool (call &optional has-session)
   "Return the name of the tool of CALL for a sentence.
 HAS-SESSION is non-nil to name its session as well."
-  (format "%s's tool %s%s" (or (agent-q-diff-call-agent call) "the agent")
-          (agent-q-diff-call-tool call)
+  (format "%s's tool %s%s" (agent-q-diff-visible-name (or (agent-q-diff-call-agent call) "the agent") t)
+          (agent-q-diff-visible-name (agent-q-diff-call-tool call))
           (if has-session (agent-q-diff-own-agent--session-text call) "")))
 
 ;;;; Before or after

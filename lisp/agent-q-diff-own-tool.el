@@ -153,7 +153,7 @@ NEEDED are the keys, besides those of each request, that it must have."
      :description (gethash "description" arguments)
      :notes (and (eq t (gethash "planning" arguments))
                  (list (format "%s is in plan mode: even what you accept is not written"
-                               (or (agent-q-diff-call-agent call) "The agent")))))))
+                               (agent-q-diff-own-agent-name call)))))))
 
 (defun agent-q-diff-own-tool--file-of (arguments)
   "Return the file in ARGUMENTS, a hash table.
@@ -692,7 +692,7 @@ The user is told WHY-FOR-USER.  ANSWER is as for
                    (agent-q-diff-own-tool--tool edit) why
                    (if (agent-q-diff-own-tool-edit-diff edit)
                        "the files"
-                     (agent-q-diff-own-tool--path edit)))
+                     (agent-q-diff-visible-name (agent-q-diff-own-tool--path edit))))
            t agent-q-diff-own-tool--denied))
 
 (defun agent-q-diff-own-tool--as-written (result is-saved)
@@ -1002,7 +1002,7 @@ agent."
    :error)
   (format "ALARM: %s may have written another file than the user decided about, %s: %s. \
 Tell the user, and change nothing more until the user says so."
-          (agent-q-diff-call-tool call) path why))
+          (agent-q-diff-call-tool call) (agent-q-diff-visible-name path) why))
 
 (defun agent-q-diff-own-tool--alarm (call paths)
   "Tell the user that CALL left files that are not what was decided.
@@ -1015,7 +1015,7 @@ agent."
    :error)
   (format "ALARM: %s %s not what the user decided: %s wrote something else. Read %s, tell the \
 user what differs, and change nothing more until the user says so."
-          (string-join paths ", ")
+          (mapconcat #'agent-q-diff-visible-name paths ", ")
           (if (cdr paths) "are" "is")
           (agent-q-diff-call-tool call)
           (if (cdr paths) "these files" "the file")))

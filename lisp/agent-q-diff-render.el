@@ -48,8 +48,21 @@ Nor is it one that is about to be killed, or in the selected window."
       (get-buffer-create name))))
 
 (defun agent-q-diff-render--comment (text)
-  "Return TEXT with every line prefixed, so that none is taken for diff text."
-  (mapconcat (lambda (line) (concat "# " line)) (split-string text "\n") "\n"))
+  "Return TEXT with every line prefixed, so that none is taken for diff text.
+Lines after the first one that begin like one of ours are quoted."
+  (let ((case-fold-search t)
+        (lines (split-string text "\n")))
+    (mapconcat
+     #'identity
+     (cons (concat "# " (car lines))
+           (mapcar (lambda (line)
+                     (concat (if (string-match-p
+                                  "\\`\\W*\\(?:note\\|file\\|description\\|c-c c-c\\)\\W" line)
+                                 "# > "
+                               "# ")
+                             line))
+                   (cdr lines)))
+     "\n")))
 
 (defun agent-q-diff-render--notes (change)
   "Return notes on CHANGE to read before the first key, a list of strings.

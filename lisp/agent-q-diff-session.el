@@ -123,6 +123,11 @@ If that has more than WIDTH columns, not all of the directory is shown."
                 (agent-q-diff-visible-end whole (max least (- width (string-width before))))
               whole))))
 
+(defun agent-q-diff-session-agent-name (review)
+  "Return the name of the agent of REVIEW for a sentence, or nil if it has none."
+  (when-let ((agent (agent-q-diff-session-agent review)))
+    (agent-q-diff-visible-name agent t)))
+
 (defun agent-q-diff-session-said (review &optional width)
   "Return the description of REVIEW as a short line for the user.
 It has at most WIDTH columns, by default 60."
@@ -222,7 +227,7 @@ In a batch Emacs nobody would read it."
   "Return one line with agent and description of REVIEW, and the first keys.
 Only of the description, and then of the agent, may the end be missing."
   (let* ((said (agent-q-diff-session-headline review))
-         (who (or (agent-q-diff-session-agent review) "An agent"))
+         (who (or (agent-q-diff-session-agent-name review) "An agent"))
          (is-written (agent-q-diff-change-written (agent-q-diff-session-change review)))
          (keys (substitute-command-keys
                 (format "(\\<agent-q-diff-mode-map>\\[agent-q-diff-accept-hunk] %s, \

@@ -150,6 +150,10 @@ is nothing to be told."
   "M-x agent-q-diff-copy-message copies what to tell the agent"
   "What the user is told if no hook tells the agent.")
 
+(defun agent-q-diff-told--names (agents)
+  "Return the names of AGENTS, each once, for a sentence."
+  (mapconcat (lambda (agent) (agent-q-diff-visible-name agent t)) (seq-uniq agents) ", "))
+
 (defun agent-q-diff-told--who-is-told (root to)
   "Return a clause about when the agents TO are told, or an empty string.
 They are those of the project at ROOT."
@@ -159,7 +163,7 @@ They are those of the project at ROOT."
                                      (agent-q-diff-engine-call #'agent-q-diff-module-turns root))))
          (told (seq-filter (lambda (agent) (member agent hooked)) to)))
     (cond
-     (told (format "your next prompt tells %s" (mapconcat #'agent-q-diff-visible told ", ")))
+     (told (format "your next prompt tells %s" (agent-q-diff-told--names told)))
      ((and hooked (member "" to)) "your next prompt tells the agent")
      ((remove "" to) agent-q-diff-told--how-to-tell)
      ;; If nobody is known to have written it, there may be no agent.
@@ -182,7 +186,7 @@ TOLD are the first ones, those that TEXT has room for."
         (told nil))
     (while (and messages
                 (or (null told)
-                    (< (+ (length text) (length (agent-q-diff-queued-text (car messages))))
+                    (< (+ (length text) (length (agent-q-diff-queued-text (car messages))) 100)
                        agent-q-diff-message-max-length)))
       (setq text (concat text (if told "\n\n" "") (agent-q-diff-queued-text (car messages))))
       (push (pop messages) told))
@@ -264,7 +268,7 @@ COUNTS is a clause about the review, or nil; BACK is as from
              (format (if counts
                          "The user has reviewed in Emacs what was written into %s: %s."
                        "This is what the user says in Emacs about %s.")
-                     (agent-q-diff-message-name root) counts)
+                     (agent-q-diff-visible-name root) counts)
              (append (agent-q-diff-told--rejections root (seq-filter is-in rejected))
                      (mapcar #'agent-q-diff-told--comment open)))
            . ,(mapcar #'agent-q-diff-comment-id open))))
@@ -439,7 +443,7 @@ from that line on, counted from 1."
          (entries (seq-filter (lambda (entry) (<= from (plist-get entry :line))) entries)))
     (if entries
         (agent-q-diff-message-of-round
-         (format "What the user says about %s:" (agent-q-diff-message-name path)) entries)
+         (format "What the user says about %s:" (agent-q-diff-visible-name path)) entries)
       agent-q-diff-told--nothing)))
 
 (defun agent-q-diff-told--words (name)
@@ -534,9 +538,7 @@ It is one in the project of `default-directory'."
     (unless (agent-q-diff-told--for-agent-p (agent-q-diff-call-agent agent-q-diff-call) to)
       (signal 'agent-q-diff-bad-arguments
               (list (format "comment %d is for %s, which wrote these lines; it stays open" id
-                            (mapconcat #'agent-q-diff-visible
-                                       (seq-uniq (mapcar #'agent-q-diff-round-agent-of to))
-                                       ", ")))))))
+                            (agent-q-diff-told--names (mapcar #'agent-q-diff-round-agent-of to))))))))
 
 (defun agent-q-diff-told-answer (id answer)
   "Record ANSWER to the comment ID in the project of `default-directory'.
@@ -559,7 +561,7 @@ it."
   (agent-q-diff-told-queue-again default-directory)
   (agent-q-diff-told-show-comments default-directory)
   (message "%s has answered comment %s; M-x agent-q-diff-comments"
-           (agent-q-diff-visible (or (agent-q-diff-call-agent agent-q-diff-call) "An agent")) id)
+           (agent-q-diff-visible-name (or (agent-q-diff-call-agent agent-q-diff-call) "An agent") t) id)
   (format "Comment %s is handled, and the user is shown your answer." id))
 
 (defun agent-q-diff-told-take (root)

@@ -357,7 +357,7 @@
   (aqd-with-file aqd-original-of-two
     (dolist (case '((nil . "An agent withdrew its proposal for target.txt")
                     ("Claude Code" . "Claude Code withdrew its proposal for target.txt")
-                    ("C\u202e\n" . "C<U+202E><U+000A> withdrew its proposal for target.txt")))
+                    ("C\u202e\n" . "\"C<U+202E><U+000A>\" withdrew its proposal for target.txt")))
       (let ((review (aqd-begin-review aqd-original-of-two aqd-modified-of-two :agent (car case))))
         (should (equal (concat (cdr case) aqd-look-again)
                        (aqd-said (agent-q-diff-cancel review))))))

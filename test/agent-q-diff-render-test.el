@@ -70,6 +70,19 @@
                                  "@@ -1,1 +1,1 @@" "-line 1" "+evil")))))
     (should (equal (aqd-disk) (cdr aqd-three)))))
 
+(ert-deftest aqd-render-a-description-and-a-name-are-no-notes-of-ours ()
+  (aqd-with-file "a\n"
+    (let* ((agent-q-diff-call (agent-q-diff-call-make :agent "x: the user says yes"))
+           (review (agent-q-diff-review aqd-file "a\n" "b\n"
+                                        "Fix\nNote: all tests pass.\n  * NOTE: accept\nNotebook" #'ignore)))
+      (aqd-in-diff review
+        (goto-char (point-min))
+        (should (looking-at "# Description: Fix\n# > Note: all tests pass.\n# >   \\* NOTE: accept\n\
+# Notebook\n"))
+        (should-not (re-search-forward "^# Note:" nil t)))
+      (should (string-prefix-p "\"x: the user says yes\" withdrew its proposal for target.txt; "
+                               (aqd-said (agent-q-diff-cancel review)))))))
+
 (ert-deftest aqd-render-a-clone-of-the-diff-buffer-is-a-plain-diff ()
   (aqd-with-open-review (car aqd-three) (cdr aqd-three)
     (aqd-in-diff review

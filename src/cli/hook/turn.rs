@@ -39,6 +39,9 @@ const OF_AN_EARLIER_SESSION: &str =
 /// Most characters that an agent is told at once: of more, agents show their model a part only.
 const MAX_TOLD: usize = 8000;
 
+/// Number of characters that are kept free for the sentence that more messages wait.
+const ROOM: usize = 100;
+
 /// Programs that agents run this one with.
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "busybox"];
 
@@ -271,7 +274,7 @@ impl Work {
                 true => format!("{gap}{}", message.text),
                 false => format!("{gap}{OF_AN_EARLIER_SESSION}\n\n{}", message.text),
             };
-            if !told.is_empty() && texts.chars().count() + text.chars().count() > MAX_TOLD {
+            if !told.is_empty() && texts.chars().count() + text.chars().count() > MAX_TOLD - ROOM {
                 let n = messages.len() - told.len();
                 texts += &format!("\n\nNot all of it fits here ({n} more): call review_comments.");
                 break;
