@@ -359,7 +359,7 @@ Each is a function that takes one, and returns what the caller reads.")
     (let* (review
            (said (aqd-visible-messages (setq review (aqd-visible-begin)))))
       (aqd-visible-should-be said)
-      (should (string-search "Cla<U+202E>ude<U+001B>[2J<U+000A>You proposes" said))
+      (should (string-search "\"Cla<U+202E>ude<U+001B>[2J<U+000A>You\" proposes" said))
       (setf (agent-q-diff-session-call review)
             (agent-q-diff-call-make :caller 'somebody))
       (aqd-visible-should-be
