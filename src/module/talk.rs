@@ -388,7 +388,7 @@ fn turns<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
                 let wrote = match &outcome.wrote {
                     None => env.intern("t")?,
                     Some(wrote) => {
-                        let paths = wrote.iter().map(|(path, ..)| text(env, path));
+                        let paths = wrote.iter().map(|one| text(env, &one.path));
                         list(env, paths.collect::<Result<Vec<_>>>()?)?
                     }
                 };

@@ -440,7 +440,7 @@ fn what_becomes_a_repository_keeps_what_was_reviewed() {
     git(notes.files.path(), &["commit", "-qm", "an agent's"]);
     assert_eq!(notes.open().question(5).unwrap().unwrap().n_commits, 1);
     assert_eq!(notes.look(Moves::Agent), [EDITED]);
-    assert!(notes.path(".git/agent-q-diff/ledger").exists());
+    assert!(notes.path(".git/agent-q-diff/record").exists());
 }
 
 #[test]

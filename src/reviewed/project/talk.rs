@@ -5,14 +5,20 @@ use std::ops::Range;
 
 use agent_q_diff_engine::text::Text;
 
-use super::{Project, ProjectError, Since, is_alive};
+use super::{Project, Since};
+use crate::authors::Written;
 use crate::disk::Disk;
+use crate::error::ProjectError;
+use crate::git::Git;
+use crate::ledger::{Ledger, Pending};
+use crate::record::Turn;
 use crate::rounds::{
-    Comment, Kind, Message, Outcome, Place, Rejected, Reply, RoundRecord, Side, State, address,
-    addressee, place,
+    Begun, Comment, Kind, Message, Outcome, Place, Rejected, Reply, RoundRecord, Side, State,
+    Wrote, address, addressee, place,
 };
 use crate::store::now;
-use crate::{Digest, Ledger, Pending, Turn, Version, World, Written};
+use crate::version::{Digest, Version};
+use crate::world::World;
 
 /// Most files of a turn that are remembered.
 const MAX_FILES: usize = 1000;
@@ -382,8 +388,8 @@ impl Project {
             let mut disk = Disk::new(tree, store);
             let mut files = Vec::new();
             for path in ledger.changed_paths().into_iter().take(MAX_FILES) {
-                let working = disk.working(&path)?;
-                files.push((path, working));
+                let before = disk.working(&path)?;
+                files.push(Begun { path, before });
             }
             ledger.note_round(RoundRecord::Begun(turn, files));
             Ok(())
@@ -398,11 +404,14 @@ impl Project {
             for turn in turns {
                 let begun = ledger.rounds().outcome(turn.id);
                 let begun: BTreeMap<_, _> = begun
-                    .map(|outcome| outcome.begun.iter().cloned().collect())
+                    .map(|outcome| {
+                        let begun = outcome.begun.iter();
+                        begun.map(|one| (one.path.clone(), one.before)).collect()
+                    })
                     .unwrap_or_default();
                 let mut paths = ledger.changed_paths();
                 paths.extend(begun.keys().cloned());
-                let head = tree.git().map(crate::git::Git::head).transpose()?.flatten();
+                let head = tree.git().map(Git::head).transpose()?.flatten();
                 let is_gone = match (tree.git(), &turn.head) {
                     (Some(git), Some(commit)) => !git.has_commit(commit)?,
                     _ => false,
@@ -419,7 +428,11 @@ impl Project {
                     };
                     let after = disk.working(&path)?;
                     if before != after && files.len() < MAX_FILES {
-                        files.push((path, before, after));
+                        files.push(Wrote {
+                            path,
+                            before,
+                            after,
+                        });
                     }
                 }
                 ledger.note_round(RoundRecord::Wrote(turn.id, files));
@@ -450,7 +463,7 @@ impl Project {
         let mut disk = Disk::new(&self.tree, &self.store);
         let mut changed = Vec::new();
         let mut reviewed = Vec::new();
-        for (path, before, _) in wrote {
+        for Wrote { path, before, .. } in wrote {
             let working = disk.working(path)?;
             if working == *before {
                 continue;
@@ -483,7 +496,7 @@ fn is_open(ledger: &Ledger, to: &str) -> bool {
     let (agent, session) = addressee(to);
     let mut turns = ledger.turns().iter().rev();
     let last = turns.find(|turn| turn.agent == agent && turn.session == session);
-    !ledger.rounds().is_closed(to) && last.is_some_and(|turn| turn.pid.is_some() && is_alive(turn))
+    !ledger.rounds().is_closed(to) && last.is_some_and(|turn| turn.pid.is_some() && turn.is_alive())
 }
 
 /// Returns what counts as the side `side` of `path`.
