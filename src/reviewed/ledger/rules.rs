@@ -170,7 +170,8 @@ impl Ledger {
             self.note(Record::AsBase(path.to_vec()));
         }
         if latest != Some((working, reviewed)) {
-            let written = self.written(world, path, working, reviewed, writers)?;
+            let is_again = self.was_taken_out(path, working, writers);
+            let written = self.written(world, path, (working, reviewed), writers, is_again)?;
             self.see(
                 path,
                 Seen {
@@ -190,19 +191,34 @@ impl Ledger {
         }))
     }
 
-    /// Returns who wrote what is pending in `path`, which `by` made of what it was at the last look.
+    /// Returns whether the user has taken something out of `working`, which `path` held, and `writers`, who
+    /// are agents in other turns than that in which it was written, have written it again.
+    fn was_taken_out(&self, path: &[u8], working: Version, writers: &[Author]) -> bool {
+        let mut taken_out = self.taken_out.iter();
+        let mut seen = self.seen.get(path).into_iter().flatten().rev();
+        let first = seen.find(|seen| seen.working == working);
+        let is_by_first = |author| first.is_some_and(|one| one.written.authors.contains(author));
+        let is_turn = |author: &Author| matches!(author, Author::Turn(_));
+        writers
+            .iter()
+            .all(|author| is_turn(author) && !is_by_first(author))
+            && taken_out.any(|one| one.path == path && one.had == working)
+    }
+
+    /// Returns who wrote what is pending in `path`, which `by` made of what it was at the last look. If
+    /// `is_again`, they wrote what it held before; otherwise it was only brought back.
     fn written<W: World>(
         &self,
         world: &mut W,
         path: &[u8],
-        working: Version,
-        reviewed: Version,
+        (working, reviewed): (Version, Version),
         by: &[Author],
+        is_again: bool,
     ) -> Result<Written, W::Error> {
         let mut seen = self.seen.get(path).into_iter().flatten().rev();
         // What a file holds again is by who wrote it first.
         let latest = seen
-            .find(|seen| seen.working == working && seen.working != seen.reviewed)
+            .find(|seen| !is_again && seen.working == working && seen.working != seen.reviewed)
             .or_else(|| self.latest(path))
             .filter(|latest| latest.working != latest.reviewed);
         let Some(latest) = latest.filter(|_| working != reviewed) else {
@@ -542,7 +558,7 @@ impl Ledger {
         reviewed: Version,
         by: &[Author],
     ) -> Result<(), W::Error> {
-        let written = self.written(world, path, working, reviewed, by)?;
+        let written = self.written(world, path, (working, reviewed), by, false)?;
         self.see(
             path,
             Seen {
