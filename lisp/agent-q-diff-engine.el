@@ -52,6 +52,7 @@
                   drawn
                   edit-outside
                   end-turns
+                  events
                   facts-in
                   fail
                   file-has-original
@@ -127,6 +128,8 @@
                   read
                   read-on
                   recognize
+                  record-event
+                  recorded-root
                   redo-split
                   reject-all
                   replace
@@ -145,6 +148,7 @@
                   suspects
                   taken-out
                   tally
+                  text-bytes
                   typed-lines
                   undo-split
                   union))

@@ -85,7 +85,7 @@ It is a FIFO, and a link to /dev/zero.  An agent has written f.txt there."
       (should (equal aqd-pending-text (aqd-pending-has text)))
       (delete-file (aqd-pending-name text))
       (funcall put text)
-      (should (equal (concat (aqd-pending-name text) " is not a regular file")
+      (should (equal (concat (aqd-pending-name text) ": it is not a regular file")
                      (aqd-reviewed-child
                       `(condition-case err
                            (agent-q-diff-pending-bytes

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agent_q_diff_reviewed::rounds::{KINDS, Rejected, SIDES, STATES, word};
+use agent_q_diff_reviewed::rounds::{KINDS, Rejected, SIDES, STATES, Wrote, word};
 use agent_q_diff_reviewed::{Digest, Placed};
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 
@@ -388,7 +388,7 @@ fn turns<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
                 let wrote = match &outcome.wrote {
                     None => env.intern("t")?,
                     Some(wrote) => {
-                        let paths = wrote.iter().map(|one| text(env, &one.path));
+                        let paths = wrote.iter().map(|Wrote(path, ..)| text(env, path));
                         list(env, paths.collect::<Result<Vec<_>>>()?)?
                     }
                 };

@@ -89,6 +89,7 @@ pub struct Written {
     pub authors: Authors,
     /// Names the stored [`LineAuthors`] of the working text. Without it, all that is pending was
     /// written by all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<Digest>,
 }
 

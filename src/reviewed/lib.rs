@@ -11,6 +11,7 @@
 //! - [`rounds`]: what the user says to agents about their changes, and what they answer
 //! - [`carry`]: how changes of one text are carried over to another
 //! - [`commits`]: what is reviewed once the user has committed it
+//! - [`history`]: what agents proposed and what became of it, across projects
 //! - [`Project`]: a working tree on disk, with its ledger in a folder beside the repository's own data,
 //!   which is only read: no ref, stash, hook or object of it changes, and its index only when the user
 //!   stages what was decided. A folder without git is one, too, if the user says so; then there is no
@@ -63,6 +64,8 @@ mod project;
 
 mod after;
 
+pub mod history;
+
 pub use after::folder_of;
 pub use authors::Written;
 pub use disk::{LeftOut, Look, Refused};
@@ -74,5 +77,6 @@ pub use project::{Lines, Placed, Project, Question, Since};
 pub use record::{HunkNote, Record, Seen, Staged, TakenOut, Turn};
 pub use renames::Rename;
 pub use store::{Content, StoreError, read_text};
+pub use tree::recorded_root;
 pub use version::{Digest, Version};
 pub use world::{Step, World};

@@ -232,21 +232,17 @@ fn round(words: &[&str]) -> Option<RoundRecord> {
         ),
         ["begun", turn, ref files @ ..] if files.len() % 2 == 0 => {
             let files = files.chunks(2);
-            let files = files.map(|words| {
-                Some(Begun {
-                    path: unescaped(words[0])?,
-                    before: Version::parse(words[1])?,
-                })
-            });
+            let files =
+                files.map(|words| Some(Begun(unescaped(words[0])?, Version::parse(words[1])?)));
             RoundRecord::Begun(turn.parse().ok()?, files.collect::<Option<_>>()?)
         }
         ["wrote", turn, ref files @ ..] if files.len() % 3 == 0 => {
             let files = files.chunks(3).map(|words| {
-                Some(Wrote {
-                    path: unescaped(words[0])?,
-                    before: Version::parse(words[1])?,
-                    after: Version::parse(words[2])?,
-                })
+                Some(Wrote(
+                    unescaped(words[0])?,
+                    Version::parse(words[1])?,
+                    Version::parse(words[2])?,
+                ))
             });
             RoundRecord::Wrote(turn.parse().ok()?, files.collect::<Option<_>>()?)
         }

@@ -169,6 +169,7 @@ pub struct Seen {
     /// What was reviewed then.
     pub reviewed: Version,
     /// Whether the user brought it back to that, as by a stash or another branch.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_back: bool,
     /// Who wrote what was pending.
     pub written: Written,

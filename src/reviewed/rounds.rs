@@ -184,27 +184,13 @@ pub struct Message {
     pub is_told: bool,
 }
 
-/// What a file held when a turn began.
+/// A file, and what it held when a turn began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Begun {
-    /// The file.
-    #[serde(with = "path")]
-    pub path: Path,
-    /// What it held.
-    pub before: Version,
-}
+pub struct Begun(#[serde(with = "path")] pub Path, pub Version);
 
-/// What a turn has made of a file.
+/// What a turn has made of a file: its path, what it held before, and after.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wrote {
-    /// The file.
-    #[serde(with = "path")]
-    pub path: Path,
-    /// What it held before the turn.
-    pub before: Version,
-    /// What it held after it.
-    pub after: Version,
-}
+pub struct Wrote(#[serde(with = "path")] pub Path, pub Version, pub Version);
 
 /// What became of what was written in a turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -258,8 +244,8 @@ impl RoundRecord {
             RoundRecord::Comment(comment) => vec![&comment.path],
             RoundRecord::Rejected(one) => vec![&one.path],
             RoundRecord::Unrejected(path, ..) => vec![path],
-            RoundRecord::Begun(_, files) => files.iter().map(|one| &one.path).collect(),
-            RoundRecord::Wrote(_, files) => files.iter().map(|one| &one.path).collect(),
+            RoundRecord::Begun(_, files) => files.iter().map(|one| &one.0).collect(),
+            RoundRecord::Wrote(_, files) => files.iter().map(|one| &one.0).collect(),
             _ => Vec::new(),
         }
     }
@@ -478,8 +464,8 @@ impl Rounds {
         let begun = self.outcomes.values().flat_map(|one| &one.begun);
         let wrote = self.outcomes.values().filter_map(|one| one.wrote.as_ref());
         let wrote = wrote.flatten();
-        let wrote = wrote.flat_map(|one| [one.before, one.after]);
-        let versions = begun.map(|one| one.before).chain(wrote);
+        let wrote = wrote.flat_map(|Wrote(_, before, after)| [*before, *after]);
+        let versions = begun.map(|Begun(_, before)| *before).chain(wrote);
         let versions = versions.filter_map(|version| version.digest());
         places.map(|place| place.text).chain(versions)
     }
@@ -604,21 +590,8 @@ pub(crate) mod tests {
             RoundRecord::Told(5, None),
             RoundRecord::Closed(address("Codex", "s 1")),
             RoundRecord::Decided(2, 3, 4),
-            RoundRecord::Begun(
-                2,
-                vec![Begun {
-                    path: path.clone(),
-                    before: file,
-                }],
-            ),
-            RoundRecord::Wrote(
-                1,
-                vec![Wrote {
-                    path,
-                    before: Version::Absent,
-                    after: file,
-                }],
-            ),
+            RoundRecord::Begun(2, vec![Begun(path.clone(), file)]),
+            RoundRecord::Wrote(1, vec![Wrote(path, Version::Absent, file)]),
         ]
     }
 

@@ -491,7 +491,7 @@ impl Store {
             return Err(StoreError::BadPath { path, why });
         }
         self.n_records += records.len();
-        let most = self.n_needed + self.n_needed / 4 + MAX_OLD;
+        let most = self.n_needed + MAX_OLD;
         let log = self.log.as_mut().filter(|_| self.n_records <= most);
         let Some(log) = log else {
             return self.write_anew();

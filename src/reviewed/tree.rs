@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::ProjectError;
 use crate::files::{self, Committed};
-use crate::git::Git;
+use crate::git::{self, Git};
 use crate::plain::Plain;
 use crate::store::StoreError;
 
@@ -17,6 +17,20 @@ pub enum Tree {
     Git(Git),
     /// Without git.
     Plain(Plain),
+}
+
+/// Returns the root of the project that `folder` is in, if that has a record: its repository, or a nearer
+/// folder without git. `projects` is as for [`crate::Project::open_among`]. No program is run.
+pub fn recorded_root(folder: &Path, projects: &Path) -> Option<PathBuf> {
+    let folder = folder.ancestors().find(|folder| folder.exists())?;
+    let top = folder.ancestors().find(|top| top.join(".git").exists());
+    let top = top.and_then(|top| top.canonicalize().ok());
+    let plain = Plain::find(folder, projects).map(|plain| plain.root);
+    match (top, plain) {
+        (None, plain) => plain,
+        (Some(top), Some(plain)) if plain.starts_with(&top) => Some(plain),
+        (Some(top), _) => git::has_record(&top).then_some(top),
+    }
 }
 
 impl Tree {

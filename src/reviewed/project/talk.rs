@@ -389,7 +389,7 @@ impl Project {
             let mut files = Vec::new();
             for path in ledger.changed_paths().into_iter().take(MAX_FILES) {
                 let before = disk.working(&path)?;
-                files.push(Begun { path, before });
+                files.push(Begun(path, before));
             }
             ledger.note_round(RoundRecord::Begun(turn, files));
             Ok(())
@@ -406,7 +406,9 @@ impl Project {
                 let begun: BTreeMap<_, _> = begun
                     .map(|outcome| {
                         let begun = outcome.begun.iter();
-                        begun.map(|one| (one.path.clone(), one.before)).collect()
+                        begun
+                            .map(|Begun(path, before)| (path.clone(), *before))
+                            .collect()
                     })
                     .unwrap_or_default();
                 let mut paths = ledger.changed_paths();
@@ -428,11 +430,7 @@ impl Project {
                     };
                     let after = disk.working(&path)?;
                     if before != after && files.len() < MAX_FILES {
-                        files.push(Wrote {
-                            path,
-                            before,
-                            after,
-                        });
+                        files.push(Wrote(path, before, after));
                     }
                 }
                 ledger.note_round(RoundRecord::Wrote(turn.id, files));
@@ -463,7 +461,7 @@ impl Project {
         let mut disk = Disk::new(&self.tree, &self.store);
         let mut changed = Vec::new();
         let mut reviewed = Vec::new();
-        for Wrote { path, before, .. } in wrote {
+        for Wrote(path, before, _) in wrote {
             let working = disk.working(path)?;
             if working == *before {
                 continue;
