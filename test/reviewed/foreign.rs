@@ -325,8 +325,8 @@ const BAD: [&str; 7] = [
 const LINES: [&str; 15] = [
     r#"{"reviewed":["%P","%V"]}"#,
     r#"{"as-base":"%P"}"#,
-    r#"{"seen":["%P",{"working":"%V","reviewed":"0","is-back":false,"written":{"authors":[],"lines":null}}]}"#,
-    r#"{"seen":["%P",{"working":"%V","reviewed":"0","is-back":true,"written":{"authors":[],"lines":null}}]}"#,
+    r#"{"seen":["%P",{"working":"%V","reviewed":"0","written":{"authors":[]}}]}"#,
+    r#"{"seen":["%P",{"working":"%V","reviewed":"0","is-back":true,"written":{"authors":[]}}]}"#,
     r#"{"taken-out":{"path":"%P","time":1800000000,"had":"%V","left":null}}"#,
     r#"{"left":["%P","%V"]}"#,
     r#"{"noted":["%P",[{"hunk":"a","comment":"","is-waiting":true}]]}"#,
@@ -336,8 +336,8 @@ const LINES: [&str; 15] = [
     r#"{"left-out":["%P",false]}"#,
     r#"{"round":{"comment":{"id":1,"time":1800000000,"path":"%P","place":null,"kind":"comment","text":"why","state":"open","replies":[],"to":[]}}}"#,
     r#"{"round":{"rejected":{"path":"%P","hunk":"h","context":"c","time":1800000000,"reason":"","line":1,"lines":"","is-told":false,"to":[]}}}"#,
-    r#"{"round":{"begun":[1,[{"path":"ok","before":"%V"},{"path":"%P","before":"%V"}]]}}"#,
-    r#"{"round":{"wrote":[1,[{"path":"%P","before":"0","after":"%V"}]]}}"#,
+    r#"{"round":{"begun":[1,[["ok","%V"],["%P","%V"]]]}}"#,
+    r#"{"round":{"wrote":[1,[["%P","0","%V"]]]}}"#,
 ];
 
 #[test]
