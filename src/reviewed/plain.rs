@@ -115,6 +115,7 @@ impl Plain {
         &self,
         write: impl FnOnce(&Path) -> Result<(), ProjectError>,
     ) -> Result<(), ProjectError> {
+        self.delete_drafts();
         let draft = format!("{}.new", std::process::id());
         let draft = self.folder.with_extension(draft);
         let written = file::make_private(&draft)
@@ -130,6 +131,19 @@ impl Plain {
         }
         // Another program may have begun it meanwhile.
         if self.has_begun() { Ok(()) } else { written }
+    }
+
+    /// Deletes the folders of projects that somebody was killed in the middle of beginning.
+    fn delete_drafts(&self) {
+        let is_ours = |name: &str| file::is_draft(name, |stem| Digest::parse(stem).is_some());
+        for entry in fs::read_dir(&self.projects).into_iter().flatten().flatten() {
+            let is_draft = entry.file_name().to_str().is_some_and(is_ours);
+            let is_old = |found: fs::Metadata| found.is_dir() && file::is_old(&found);
+            if is_draft && entry.metadata().is_ok_and(is_old) {
+                // It does no harm where it cannot be deleted.
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
     }
 
     /// Makes what is recorded of it that of the git repository that it has become, whose data lies in
