@@ -42,8 +42,6 @@ mod ledger;
 
 mod renames;
 
-mod old;
-
 mod store;
 
 mod git;

@@ -22,11 +22,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::file::{self, Links};
 use crate::ledger::Ledger;
-use crate::old;
 use crate::path::{self, escaped};
 use crate::record::Record;
 use crate::version::{Digest, Version};
 
+mod old;
 mod texts;
 
 pub use texts::read_text;
@@ -320,41 +320,6 @@ impl Store {
         Ok(())
     }
 
-    /// Takes over what version 0.1 has recorded, and puts in its place what that version refuses to read.
-    fn migrate(&mut self) -> Result<(), StoreError> {
-        let path = self.folder.join("ledger");
-        let text = match file::read(&path, Links::Refused, MAX_LOG) {
-            Ok(text) if text == old::MOVED.as_bytes() => return Ok(()),
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(at(&path)(error)),
-        };
-        self.begin_anew();
-        let unknown = |line| StoreError::Unknown {
-            path: path.clone(),
-            line,
-        };
-        let (whole, rest) = whole_lines(&text);
-        let is_empty = whole.is_empty() && old::HEADER.as_bytes().starts_with(rest);
-        if !is_empty && !whole.starts_with(old::HEADER.as_bytes()) {
-            return Err(unknown(1));
-        }
-        for (at, line) in lines(whole).enumerate().skip(1) {
-            let record = old::parse(line).ok_or_else(|| unknown(at + 1))?;
-            self.take_in(record, at + 1)
-                .ok_or_else(|| unknown(at + 1))?;
-        }
-        if is_empty || !rest.is_empty() {
-            self.keep_cut_off(&path, !is_empty)?;
-        }
-        if fs::symlink_metadata(self.record()).is_ok() {
-            // It is of an earlier attempt that was interrupted, or the user went back to that version.
-            self.keep_aside(&self.record(), "replaced")?;
-        }
-        self.write_anew()?;
-        file::write_whole(&path, old::MOVED.as_bytes()).map_err(at(&path))
-    }
-
     /// Carries out `record`, which is in line `n`, unless its path is none of a file of a project; `None` if
     /// it must not be used at all.
     fn take_in(&mut self, record: Record, n: usize) -> Option<()> {
@@ -642,11 +607,10 @@ impl StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::tests::records;
     use crate::record::{HunkNote, TakenOut};
 
     /// Writes a record that says `n`.
-    fn write(store: &mut Store, n: usize) {
+    pub(in crate::store) fn write(store: &mut Store, n: usize) {
         let written = store.change(|ledger, _| {
             ledger.lose_base(Some(&n.to_string()));
             Ok::<(), StoreError>(())
@@ -745,81 +709,6 @@ mod tests {
         write(&mut store, 4);
         let written = fs::read(&log).unwrap();
         assert!(written.starts_with(shorter.as_bytes()) && !written.contains(&0));
-    }
-
-    /// Returns a folder with a ledger of version 0.1 that has `text`.
-    fn old_ledger(text: &[u8]) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("ledger"), text).unwrap();
-        folder
-    }
-
-    #[test]
-    fn what_version_0_1_has_recorded_is_taken_over() {
-        let sample = include_str!("../../test/reviewed/ledger-1");
-        let folder = old_ledger(sample.as_bytes());
-        let open = || Store::open(folder.path().to_owned()).unwrap();
-        let mut expected = Ledger::default();
-        records().into_iter().for_each(|one| expected.replay(one));
-        expected.forget_taken_out(now() - KEPT_SECONDS);
-        assert_eq!(*open().ledger(), expected);
-        // It is there as well when it is only read, and that version refuses to read it.
-        assert_eq!(*open().ledger(), expected);
-        let left = fs::read_to_string(folder.path().join("ledger")).unwrap();
-        assert!(
-            !left.starts_with(old::HEADER) && left.ends_with('\n'),
-            "{left}"
-        );
-        // So it does where there was none.
-        let folder = tempfile::tempdir().unwrap();
-        write(&mut Store::open(folder.path().to_owned()).unwrap(), 1);
-        assert_eq!(
-            fs::read_to_string(folder.path().join("ledger")).unwrap(),
-            left
-        );
-    }
-
-    #[test]
-    fn an_old_ledger_that_is_cut_off_or_has_bad_paths_loses_nothing() {
-        let text = [old::HEADER, "base 0123\nas-base ../x\ntip 45"].concat();
-        let folder = old_ledger(text.as_bytes());
-        let store = Store::open(folder.path().to_owned()).unwrap();
-        assert_eq!(store.ledger().base(), Some("0123"));
-        let [cut, path] = &store.notes()[..] else {
-            panic!("{:?}", store.notes());
-        };
-        assert!(cut.contains("was cut off"), "{cut}");
-        assert!(path.contains("\"../x\""), "{path}");
-        let aside = cut.split("kept as ").nth(1).unwrap();
-        assert_eq!(fs::read_to_string(aside).unwrap(), text);
-        // One that is not understood stays as it is.
-        for wrong in ["something newer", "base --upload-pack=x", "tip"] {
-            let text = [old::HEADER, "base 0123\n", wrong, "\n"].concat();
-            let folder = old_ledger(text.as_bytes());
-            let error = Store::open(folder.path().to_owned()).unwrap_err();
-            assert!(
-                matches!(error, StoreError::Unknown { line: 3, .. }),
-                "{error}"
-            );
-            let path = folder.path().join("ledger");
-            assert_eq!(fs::read_to_string(path).unwrap(), text);
-        }
-    }
-
-    #[test]
-    fn what_is_taken_over_again_is_kept_aside() {
-        let folder = old_ledger([old::HEADER, "base 1\n"].concat().as_bytes());
-        let path = folder.path().join("ledger");
-        let mut store = Store::open(folder.path().to_owned()).unwrap();
-        write(&mut store, 2);
-        let log = fs::read(folder.path().join("record")).unwrap();
-        fs::write(&path, [old::HEADER, "base 3\n"].concat()).unwrap();
-        let store = Store::open(folder.path().to_owned()).unwrap();
-        assert_eq!(store.ledger().base(), Some("3"));
-        let all = fs::read_dir(folder.path()).unwrap();
-        let mut all = all.map(|entry| entry.unwrap().path());
-        let aside = all.find(|path| path.to_string_lossy().contains("replaced"));
-        assert_eq!(fs::read(aside.unwrap()).unwrap(), log);
     }
 
     #[test]
