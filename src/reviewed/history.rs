@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
@@ -51,13 +52,13 @@ pub struct Event {
     #[serde(deserialize_with = "text", skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
     /// The number of hunks.
-    #[serde(deserialize_with = "number", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "fitting", skip_serializing_if = "Option::is_none")]
     pub total: Option<i64>,
     /// The number of those whose change is in the file.
-    #[serde(deserialize_with = "number", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "fitting", skip_serializing_if = "Option::is_none")]
     pub in_file: Option<i64>,
     /// Whether the file was saved.
-    #[serde(deserialize_with = "flag", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "fitting", skip_serializing_if = "Option::is_none")]
     pub saved: Option<bool>,
     /// A hash of the file before that.
     #[serde(deserialize_with = "text", skip_serializing_if = "Option::is_none")]
@@ -66,8 +67,8 @@ pub struct Event {
     #[serde(deserialize_with = "text", skip_serializing_if = "Option::is_none")]
     pub hash_after: Option<String>,
     /// What became of each hunk.
-    #[serde(deserialize_with = "hunks", skip_serializing_if = "Vec::is_empty")]
-    pub hunks: Vec<Hunk>,
+    #[serde(deserialize_with = "fitting", skip_serializing_if = "Option::is_none")]
+    pub hunks: Option<Vec<Hunk>>,
     /// Who decided it.
     #[serde(deserialize_with = "text", skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<String>,
@@ -88,13 +89,13 @@ pub struct Event {
 #[rustfmt::skip]
 pub struct Hunk {
     /// Its number, from 0.
-    #[serde(deserialize_with = "number", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "fitting", skip_serializing_if = "Option::is_none")]
     pub index: Option<i64>,
     /// Its mark.
     #[serde(deserialize_with = "text", skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// Whether its change is in the file.
-    #[serde(deserialize_with = "flag", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "fitting", skip_serializing_if = "Option::is_none")]
     pub in_file: Option<bool>,
     /// What the user made of it.
     #[serde(deserialize_with = "text", skip_serializing_if = "Option::is_none")]
@@ -123,22 +124,8 @@ fn text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
     })
 }
 
-fn number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
-    Ok(Value::deserialize(from)?.as_i64())
-}
-
-fn flag<'de, D: Deserializer<'de>>(from: D) -> Result<Option<bool>, D::Error> {
-    Ok(Value::deserialize(from)?.as_bool())
-}
-
-fn hunks<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Hunk>, D::Error> {
-    let Value::Array(hunks) = Value::deserialize(from)? else {
-        return Ok(Vec::new());
-    };
-    let hunks = hunks.into_iter();
-    Ok(hunks
-        .filter_map(|hunk| serde_json::from_value(hunk).ok())
-        .collect())
+fn fitting<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Option<T>, D::Error> {
+    Ok(serde_json::from_value(Value::deserialize(from)?).ok())
 }
 
 /// A file with a history, and those that it was before it became too large.
@@ -304,7 +291,7 @@ mod tests {
         let line =
             r#"{"tool":"x","hunks":[{"index":1,"new":[true]}],"diff":"","newer":{"a":null}}"#;
         let event: Event = serde_json::from_str(line).unwrap();
-        assert_eq!(event.hunks[0].index, Some(1));
+        assert_eq!(event.hunks.as_ref().unwrap()[0].index, Some(1));
         assert_eq!(serde_json::to_string(&event).unwrap(), line);
     }
 

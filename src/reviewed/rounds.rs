@@ -77,32 +77,6 @@ pub enum State {
     Closed,
 }
 
-/// The words for the sides of a comparison, in the ledger and for the editor.
-pub const SIDES: [(&str, Side); 2] = [("old", Side::Old), ("new", Side::New)];
-
-/// The words for what the user wants, likewise.
-pub const KINDS: [(&str, Kind); 2] = [("comment", Kind::Comment), ("question", Kind::Question)];
-
-/// The words for how far comments are, likewise.
-pub const STATES: [(&str, State); 4] = [
-    ("open", State::Open),
-    ("sent", State::Sent),
-    ("handled", State::Handled),
-    ("closed", State::Closed),
-];
-
-/// Returns the word for `meaning` in `words`, which have one for each.
-pub fn word<T: PartialEq>(words: &[(&'static str, T)], meaning: T) -> &'static str {
-    let known = words.iter().find(|(_, other)| *other == meaning);
-    known.map_or("", |(word, _)| word)
-}
-
-/// Returns what `word` means among `words`, or `None` if it is not one of them.
-pub fn meaning<T: Copy>(words: &[(&str, T)], word: &str) -> Option<T> {
-    let known = words.iter().find(|(other, _)| *other == word);
-    known.map(|(_, meaning)| *meaning)
-}
-
 /// What somebody has answered to a [`Comment`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
