@@ -116,7 +116,8 @@ WHO and TURNS are as in `agent-q-diff-module-pending'."
   "Return the bytes of the text with NAME in the folder TEXTS; \"\" if NAME is nil.
 NAME is their digest.  If it is that of other bytes, signal an error."
   (if name
-      (agent-q-diff-engine-call #'agent-q-diff-module-text-bytes texts name)
+      (agent-q-diff-engine-call #'agent-q-diff-module-text-bytes
+                                (expand-file-name texts) name)
     ""))
 
 ;;;; Texts
