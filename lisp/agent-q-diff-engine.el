@@ -37,7 +37,7 @@
             blank-hunks blobs candidates changed-lines changed-words
             check-pending-after codex-files codex-updated comment comments commit
             count-decided counts decision describe drawn edit-comment edit-outside
-            end-turns fail file-has-original files find-keys finish-round
+            end-turns events fail file-has-original files find-keys finish-round
             finished-round first-hunks follow forget-rejected free fresh groups hash
             header-lines hunk hunk-lines hunk-with-id is-coarse is-idle join
             join-decisions keep-staged keys let-pass line-counts live-lines
@@ -46,10 +46,10 @@
             note-staged noted-hunks observe passing pending pending-since
             pending-since-turn pick pick-rows plan plan-all plan-back plan-text
             prepare print print-hunks proposed queue-message recognize record
-            redo-split reject-all rejected replace report review review-diff
-            set-comment set-mark show-context side-rows split split-white-space stage
-            standing suspects taken-out tally told turns typed-lines undo-split union
-            without-white-space))
+            record-event recorded-root redo-split reject-all rejected replace report
+            review review-diff set-comment set-mark show-context side-rows split
+            split-white-space stage standing suspects taken-out tally text-bytes told
+            turns typed-lines undo-split union without-white-space))
     (let ((function (intern (format "agent-q-diff-module-%s" name))))
       (unless (fboundp function)
         ;; Not `defalias': unloading this file must leave the module's own.

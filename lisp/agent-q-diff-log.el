@@ -7,9 +7,8 @@
 ;;; Commentary:
 
 ;; The log has one JSON object per line, in a file that only the user can
-;; read, since diffs contain parts of the user's files.  Several Emacsen may
-;; write at once: who writes a line, or rotates the log, holds a lock.  (One
-;; write(2) with O_APPEND does not suffice: others see it when half is written.)
+;; read, since diffs contain parts of the user's files.  The engine writes and
+;; reads it (src/reviewed/history.rs).
 ;;
 ;; Recording never disturbs the caller: it asks nothing, signals nothing,
 ;; and reports a failure only once.
@@ -24,6 +23,7 @@
 (require 'subr-x)
 (require 'diff-mode)
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-views)
@@ -50,232 +50,13 @@ The latest of them is named like the log with \".1\" appended."
   :type 'natnum
   :group 'agent-q-diff-log)
 
-;;;; Entries as JSON
-
-(defun agent-q-diff-log--plain-p (string)
-  "Return non-nil if STRING is all ASCII without NUL."
-  (and (not (string-search "\0" string))
-       ;; This is much faster than a regexp.
-       (eq string (encode-coding-string string 'utf-8-unix t))))
-
-(defun agent-q-diff-log--text (string)
-  "Return STRING with what JSON cannot represent replaced by plain text.
-A byte that is not part of a character becomes \"\\xNN\" and half of a
-surrogate pair \"\\uNNNN\".  So does NUL, which Emacs 28 cannot parse."
-  ;; Copying a long diff just to drop text properties would make garbage.
-  (if (agent-q-diff-log--plain-p string)
-      string
-    (let ((plain (substring-no-properties string)))
-      (replace-regexp-in-string
-       "[^\u0001-\ud7ff\ue000-\U0010ffff]"
-       (lambda (char)
-         (let ((code (aref char 0)))
-           (if (<= #xd800 code #xdfff)
-               (format "\\u%x" code)
-             (format "\\x%02x" (logand code #xff)))))
-       (string-to-multibyte plain) t t))))
+;;;; Writing and reading
 
 (defconst agent-q-diff-log-hunk-keys '(:index :state :in-file :edited :comment :reason :decided-by)
   "The keys of a hunk in an entry.")
 
-(defconst agent-q-diff-log--keys
-  (append agent-q-diff-log-hunk-keys
-          '(:time :tool :agent :description :path :outcome :total :saved :hash-before :hash-after
-                  :hunks :decided-by :diff))
-  "The keys that entries usually have, each at most once.")
-
-(defun agent-q-diff-log--only-keys-p (plist keys)
-  "Return non-nil if all keys of PLIST are members of KEYS."
-  (cl-loop for (key) on plist by #'cddr
-           always (memq key keys)))
-
-(defun agent-q-diff-log--object (plist)
-  "Return PLIST as an object for JSON, with keys without their colons.
-If possible that is a plist, at best PLIST itself: a review can have
-thousands of hunks, and a hash table for each makes much garbage."
-  (cond
-   ((null plist) (make-hash-table))
-   ((and (agent-q-diff-log--only-keys-p plist agent-q-diff-log-hunk-keys)
-         ;; Most hunks have nothing that would have to be converted.
-         (cl-loop for (_ value) on plist by #'cddr
-                  always (eq value (agent-q-diff-log--value value))))
-    plist)
-   ((agent-q-diff-log--only-keys-p plist agent-q-diff-log--keys)
-    (cl-loop for (key value) on plist by #'cddr
-             collect key
-             collect (agent-q-diff-log--value value)))
-   (t
-    ;; By default a table is made for 65 keys.
-    (let ((object (make-hash-table :test #'equal :size (/ (length plist) 2))))
-      (cl-loop for (key value) on plist by #'cddr
-               do (puthash (agent-q-diff-log--key key)
-                           (agent-q-diff-log--value value)
-                           object))
-      object))))
-
-(defun agent-q-diff-log--key (key)
-  "Return KEY of a plist, of any type, as a key of a JSON object."
-  (agent-q-diff-log--text
-   (if (keywordp key)
-       (substring (symbol-name key) 1)
-     (string-remove-prefix ":" (format "%s" key)))))
-
-(defun agent-q-diff-log--value (value)
-  "Return VALUE, of any type, as a value for `json-encode'."
-  (cond
-   ((memq value '(nil t)) value)
-   ((memq value '(:false :json-false)) :json-false)
-   ((memq value '(:null)) nil)
-   ((stringp value) (agent-q-diff-log--text value))
-   ;; Beyond these, JSON parsers lose digits or fail.
-   ((and (integerp value) (<= (- (expt 2 53)) value (expt 2 53))) value)
-   ((symbolp value) (agent-q-diff-log--text (symbol-name value)))
-   ((vectorp value) (vconcat (mapcar #'agent-q-diff-log--value value)))
-   ((and (proper-list-p value) (keywordp (car value)))
-    (agent-q-diff-log--object value))
-   ((proper-list-p value) (vconcat (mapcar #'agent-q-diff-log--value value)))
-   (t (agent-q-diff-log--text (format "%S" value)))))
-
-;; Only an Emacs that was built without JSON needs this library.  Loading it
-;; takes longer than writing a day's log.
-(declare-function json-encode "json" (object))
-(declare-function json-read-from-string "json" (string))
-(defvar json-encoding-pretty-print)
-(defvar json-object-type)
-(defvar json-array-type)
-(defvar json-false)
-
-(defun agent-q-diff-log--insert (plist)
-  "Insert at point the line that records PLIST with the current time.
-In a buffer it is no garbage, which a long diff as a string would be."
-  (unless (proper-list-p plist)
-    (signal 'wrong-type-argument (list #'proper-list-p plist)))
-  (let ((object (agent-q-diff-log--object
-                 (append (list :time (format-time-string "%FT%T.%3NZ" nil t)) plist))))
-    (if (fboundp 'json-insert)
-        (json-insert object :null-object nil :false-object :json-false)
-      (require 'json)
-      (let ((json-encoding-pretty-print nil))
-        (insert (json-encode object))))
-    (insert "\n")))
-
-(defun agent-q-diff-log--parse (line)
-  "Return LINE, bytes, as a plist, or nil if it is not an entry."
-  (let* ((text (decode-coding-string line 'utf-8-unix))
-         (entry (ignore-errors
-                  (if (fboundp 'json-parse-string)
-                      (json-parse-string text :object-type 'plist :array-type 'list
-                                         :null-object nil :false-object nil)
-                    (require 'json)
-                    (let ((json-object-type 'plist)
-                          (json-array-type 'list)
-                          (json-false nil))
-                      (json-read-from-string text))))))
-    (and (keywordp (car-safe entry)) entry)))
-
-;;;; Writing
-
 (defvar agent-q-diff-log--failed nil
   "Non-nil if recording the last entry failed and that was reported.")
-
-(defun agent-q-diff-log--old (n)
-  "Return the name of the Nth rotated log; 0 is the current log."
-  (if (= n 0)
-      agent-q-diff-log-file
-    (format "%s.%d" agent-q-diff-log-file n)))
-
-(defun agent-q-diff-log--size (file)
-  "Return the size of FILE in bytes, 0 if it does not exist."
-  (or (file-attribute-size (file-attributes file)) 0))
-
-(defun agent-q-diff-log--full-p (size)
-  "Return non-nil if a log of SIZE bytes is due for rotation."
-  (and agent-q-diff-log-max-bytes
-       (>= size (max 1 agent-q-diff-log-max-bytes))))
-
-(defun agent-q-diff-log--shift ()
-  "Rename the log and the rotated logs, each to the next number."
-  (let ((n agent-q-diff-log-n-old))
-    (if (= n 0)
-        (delete-file agent-q-diff-log-file)
-      (while (> n 0)
-        (let ((from (agent-q-diff-log--old (1- n))))
-          (when (file-exists-p from)
-            (rename-file from (agent-q-diff-log--old n) t)))
-        (setq n (1- n))))))
-
-(defconst agent-q-diff-log--max-lock-age 60
-  "Age in seconds from which on a lock is taken to be that of a dead Emacs.")
-
-(defun agent-q-diff-log--lock (lock)
-  "Create the directory LOCK, which only one process can, and return non-nil.
-While another Emacs has it, wait, but at most a second: a log with a torn
-line is better than a missing entry, and than an Emacs that hangs."
-  (let ((n-tries 500)
-        (locked nil))
-    (while (and (not (setq locked (ignore-errors (make-directory lock) t)))
-                (> n-tries 0)
-                (file-exists-p lock))
-      (when (time-less-p agent-q-diff-log--max-lock-age
-                         (time-since (or (file-attribute-modification-time
-                                          (file-attributes lock))
-                                         (current-time))))
-        (ignore-errors (delete-directory lock)))
-      (setq n-tries (1- n-tries))
-      (sleep-for 0.002))
-    locked))
-
-(defvar agent-q-diff-log--end nil
-  "Where the last entry ended that this Emacs wrote, (FILE . SIZE).")
-
-(defun agent-q-diff-log--torn-p (file size)
-  "Return non-nil if FILE, of SIZE bytes, has no newline at its end.
-Then somebody crashed while writing it."
-  (and (> size 0)
-       (not (equal agent-q-diff-log--end (cons file size)))
-       (with-temp-buffer
-         (set-buffer-multibyte nil)
-         (ignore-errors
-           (insert-file-contents-literally file nil (1- size) size))
-         (not (member (buffer-string) '("\n" ""))))))
-
-(defun agent-q-diff-log--append (plist)
-  "Append a line that records PLIST to the log."
-  (let ((file agent-q-diff-log-file)
-        (write-region-annotate-functions nil)
-        (write-region-inhibit-fsync t)
-        (create-lockfiles nil))
-    (unless (file-directory-p (file-name-directory file))
-      (with-file-modes #o700
-        (make-directory (file-name-directory file) t)))
-    (agent-q-diff-file-check-regular file)
-    (with-temp-buffer
-      (agent-q-diff-log--insert plist)
-      (let* ((lock (concat file ".lock"))
-             (locked (agent-q-diff-log--lock lock)))
-        (unwind-protect
-            (let ((size (agent-q-diff-log--size file)))
-              (when (and locked (agent-q-diff-log--full-p size))
-                ;; A log that is too long is better than a missing entry.
-                (ignore-errors (agent-q-diff-log--shift))
-                (setq size (agent-q-diff-log--size file)))
-              (when (agent-q-diff-log--torn-p file size)
-                (goto-char (point-min))
-                (insert "\n"))
-              (let ((coding-system-for-write (agent-q-diff-log--coding)))
-                (with-file-modes #o600
-                  (write-region nil nil file t 'silent)))
-              (setq agent-q-diff-log--end
-                    (cons file (+ size (1- (position-bytes (point-max)))))))
-          (when locked
-            (delete-directory lock)))))))
-
-(defun agent-q-diff-log--coding ()
-  "Return the coding system for writing the current buffer as UTF-8.
-All ASCII text is written unconverted, which makes no copy."
-  (if (agent-q-diff-coding-all-ascii-p)
-      'no-conversion
-    'utf-8-unix))
 
 (defun agent-q-diff-log-record (plist)
   "Record PLIST: what an agent proposed, and the outcome.
@@ -288,67 +69,30 @@ Return non-nil if it was recorded.  Never signal an error: a failure is
 reported once, until recording works again."
   (when agent-q-diff-log-file
     (condition-case err
-        (let ((inhibit-quit t)
-              (agent-q-diff-log-file (expand-file-name agent-q-diff-log-file)))
-          (agent-q-diff-log--append plist)
+        (let ((inhibit-quit t))
+          (unless (proper-list-p plist)
+            (signal 'wrong-type-argument (list #'proper-list-p plist)))
+          (agent-q-diff-engine-call #'agent-q-diff-module-record-event
+                                    (expand-file-name agent-q-diff-log-file)
+                                    agent-q-diff-log-max-bytes agent-q-diff-log-n-old
+                                    (append (list :time (format-time-string "%FT%T.%3NZ" nil t))
+                                            plist))
           (setq agent-q-diff-log--failed nil)
           t)
       (error
        (unless agent-q-diff-log--failed
          (setq agent-q-diff-log--failed t)
          (message "agent-q-diff: cannot write the log: %s"
-                  (error-message-string err)))
+                  (agent-q-diff-error-text err)))
        nil))))
-
-;;;; Reading
-
-(defconst agent-q-diff-log--max-read (* 16 1024 1024)
-  "Maximum number of bytes of a log that are read, however long its entries are.")
-
-(defun agent-q-diff-log--tail (file n)
-  "Return up to N last lines of FILE, the last one first, as bytes.
-Only the end of FILE is read, in each attempt twice as much."
-  (let* ((size (agent-q-diff-log--size file))
-         (chunk (* 128 1024))
-         (lines nil)
-         (enough nil))
-    (while (not enough)
-      (setq chunk (min (* 2 chunk) size agent-q-diff-log--max-read)
-            lines (agent-q-diff-log--lines-from file (- size chunk) size)
-            enough (or (>= (length lines) n)
-                       (>= chunk (min size agent-q-diff-log--max-read)))))
-    (seq-take (nreverse lines) n)))
-
-(defun agent-q-diff-log--lines-from (file beg end)
-  "Return the complete lines of FILE between the bytes BEG and END."
-  (with-temp-buffer
-    (set-buffer-multibyte nil)
-    (when (< beg end)
-      (agent-q-diff-file-check-regular file)
-      (insert-file-contents-literally file nil beg end))
-    (goto-char (point-min))
-    (unless (= beg 0)
-      (forward-line 1))
-    (split-string (buffer-substring (point) (point-max)) "\n" t)))
 
 (defun agent-q-diff-log-entries (n)
   "Return up to N latest entries of the log as plists, the latest first.
 If the current log has fewer, continue with the rotated ones."
-  (let ((agent-q-diff-log-file (expand-file-name (or agent-q-diff-log-file
-                                                     (user-error "No log is kept"))))
-        (entries nil)
-        (old 0))
-    (while (and (< (length entries) n)
-                (<= old agent-q-diff-log-n-old))
-      (let ((file (agent-q-diff-log--old old)))
-        (when (file-exists-p file)
-          (setq entries
-                (append entries
-                        (delq nil (mapcar #'agent-q-diff-log--parse
-                                          (agent-q-diff-log--tail
-                                           file (- n (length entries)))))))))
-      (setq old (1+ old)))
-    entries))
+  (agent-q-diff-engine-call #'agent-q-diff-module-events
+                            (expand-file-name (or agent-q-diff-log-file
+                                                  (user-error "No log is kept")))
+                            agent-q-diff-log-n-old n))
 
 ;;;; Refusals
 

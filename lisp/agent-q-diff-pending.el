@@ -175,14 +175,10 @@ WHO and TURNS are as in `agent-q-diff-module-pending'."
 (defun agent-q-diff-pending-bytes (texts name)
   "Return the bytes of the text with NAME in the folder TEXTS; \"\" if NAME is nil.
 NAME is their digest.  If it is that of other bytes, signal an error."
-  (if (null name)
-      ""
-    (let* ((file (expand-file-name name texts))
-           (bytes (agent-q-diff-file-bytes file)))
-      (unless (equal name (secure-hash 'sha256 bytes))
-        (agent-q-diff-file-refuse
-         "%s is damaged: it does not have the bytes that were stored" file))
-      bytes)))
+  (if name
+      (agent-q-diff-engine-call #'agent-q-diff-module-text-bytes
+                                (expand-file-name texts) name)
+    ""))
 
 ;;;; Texts
 

@@ -51,76 +51,13 @@ line asks at each redisplay, and that is found out on disk.")
 
 (defun agent-q-diff-reviewed-root-of (directory)
   "Return the root of the project that DIRECTORY is in, if it was looked at.
-That is its repository, or a nearer folder without git that is a project."
-  (let* ((top (locate-dominating-file directory ".git"))
-         (root (and top (file-name-as-directory (file-truename top))))
-         (plain (agent-q-diff-reviewed--plain-root directory)))
-    (cond
-     ((null root) plain)
-     ((and plain (string-prefix-p root plain)) plain)
-     ((file-exists-p (expand-file-name "agent-q-diff/ledger"
-                                       (agent-q-diff-reviewed--git-folder top)))
-      root))))
-
-(defconst agent-q-diff-reviewed--max-name 10000
-  "Most bytes that are read of a file that has the name of a folder.")
-
-(defun agent-q-diff-reviewed--git-folder (top)
-  "Return the folder of git's data of the working tree at TOP."
-  (let ((git (expand-file-name ".git" top)))
-    (if (not (file-regular-p git))
-        git
-      (with-temp-buffer
-        (insert-file-contents git nil 0 agent-q-diff-reviewed--max-name)
-        (or (and (looking-at "gitdir: \\(.+\\)")
-                 ;; An agent may have written it, so no other host is asked.
-                 (agent-q-diff-visible-path-plain
-                  (agent-q-diff-file-named (match-string 1) (expand-file-name top)) top))
-            git)))))
-
-(defvar agent-q-diff-reviewed--plain-roots nil
-  "What `agent-q-diff-reviewed--plain-roots' has found last, (STATE . ROOTS).")
-
-(defun agent-q-diff-reviewed--plain-roots ()
-  "Return the roots of the projects without git, as the engine has recorded them.
-They are read again only when there is another one."
-  (let* ((state (getenv "XDG_STATE_HOME"))
-         (folder (expand-file-name "agent-q-diff/projects/"
-                                   (if (and state (string-prefix-p "/" state))
-                                       state
-                                     "~/.local/state/")))
-         (time (file-attribute-modification-time (file-attributes folder)))
-         (known (list folder time agent-q-diff-reviewed-n-projects)))
-    (unless (equal known (car agent-q-diff-reviewed--plain-roots))
-      (setq agent-q-diff-reviewed--plain-roots
-            (cons known
-                  (and time
-                       (delq nil
-                             (mapcar #'agent-q-diff-reviewed--plain-root-of
-                                     (directory-files folder t
-                                                      "\\`[0-9a-f]\\{64\\}\\'")))))))
-    (cdr agent-q-diff-reviewed--plain-roots)))
-
-(defun agent-q-diff-reviewed--plain-root-of (folder)
-  "Return the root of the project without git whose data lies in FOLDER, or nil."
-  (let ((file (expand-file-name "root" folder)))
-    (and (file-regular-p file)
-         (file-readable-p file)
-         (file-name-as-directory
-          (decode-coding-string (agent-q-diff-file-bytes file)
-                                (or file-name-coding-system
-                                    default-file-name-coding-system
-                                    'utf-8))))))
-
-(defun agent-q-diff-reviewed--plain-root (directory)
-  "Return the root of the nearest project without git that DIRECTORY is in, or nil."
-  (when-let ((roots (agent-q-diff-reviewed--plain-roots)))
-    (let ((name (file-name-as-directory (file-truename directory))))
-      (car (sort (seq-filter (lambda (root)
-                               (string-prefix-p root name))
-                             roots)
-                 (lambda (one other)
-                   (< (length other) (length one))))))))
+That is its repository, or a nearer folder without git that is a project.
+Without the engine, none was."
+  (condition-case nil
+      (when-let ((root (agent-q-diff-engine-call #'agent-q-diff-module-recorded-root
+                                                 directory)))
+        (file-name-as-directory (agent-q-diff-engine-text root)))
+    (agent-q-diff-no-module nil)))
 
 (defun agent-q-diff-reviewed-path (root)
   "Return the name of this buffer's file below ROOT, or nil if it is elsewhere."

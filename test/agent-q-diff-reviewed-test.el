@@ -73,7 +73,7 @@ It is a FIFO, and a link to /dev/zero.  An agent has written f.txt there."
 ;;;; Files that are none
 
 (ert-deftest aqd-reviewed-a-record-that-is-no-file-is-refused-in-words ()
-  (aqd-reviewed-for-each '(".git/agent-q-diff/ledger" ".git/agent-q-diff/lock")
+  (aqd-reviewed-for-each '(".git/agent-q-diff/record" ".git/agent-q-diff/lock")
     (should (equal (concat (aqd-pending-name name) ": it is not a regular file")
                    (aqd-reviewed-child aqd-reviewed-look)))))
 
@@ -85,7 +85,7 @@ It is a FIFO, and a link to /dev/zero.  An agent has written f.txt there."
       (should (equal aqd-pending-text (aqd-pending-has text)))
       (delete-file (aqd-pending-name text))
       (funcall put text)
-      (should (equal (concat (aqd-pending-name text) " is not a regular file")
+      (should (equal (concat (aqd-pending-name text) ": it is not a regular file")
                      (aqd-reviewed-child
                       `(condition-case err
                            (agent-q-diff-pending-bytes
@@ -178,7 +178,7 @@ move it away, then look again" (aqd-pending-name name))
 
 (defun aqd-reviewed-add-lines (&rest lines)
   "Add LINES to the ledger of the test's repository; return their first number."
-  (let* ((ledger (aqd-pending-name ".git/agent-q-diff/ledger"))
+  (let* ((ledger (aqd-pending-name ".git/agent-q-diff/record"))
          (text (aqd-bytes-of ledger)))
     (aqd-put-bytes (concat text (mapconcat (lambda (line) (concat line "\n")) lines ""))
                    ledger)
@@ -200,15 +200,16 @@ move it away, then look again" (aqd-pending-name name))
                         "sub/../../x"))
            (first (apply #'aqd-reviewed-add-lines
                          (append
-                          (mapcar (lambda (path) (format "reviewed %s %s" evil path)) paths)
+                          (mapcar (lambda (path) (format "{\"reviewed\":[%S,%S]}" path evil)) paths)
                           (mapcar (lambda (path)
-                                    (format "taken-out 4000000000 %s %s" evil path))
+                                    (format "{\"taken-out\":{\"path\":%S,\"time\":4000000000,\"had\":%S}}"
+                                            path evil))
                                   paths)))))
       (pcase-let ((`(,_ ,review ,notes) (agent-q-diff-changes-begin aqd-pending-root nil)))
         (seq-do-indexed
          (lambda (path n)
            (should (string-match-p
-                    (format "Line %d of .*/ledger does not count, since the path in it, \"%s\""
+                    (format "Line %d of .*/record does not count, since the path in it, \"%s\""
                             (+ first n) (regexp-quote path))
                     (car notes))))
          paths)
@@ -302,14 +303,14 @@ The file sub/x is committed there."
 ;;;; A record that was cut off
 
 (ert-deftest aqd-reviewed-a-ledger-that-was-cut-off-is-kept-and-said-once ()
-  (dolist (cut (list "" "agent-q-diff led" 'tail))
+  (dolist (cut (list "" "{\"agent-q-diff rec" 'tail))
     (aqd-with-repository
       (aqd-pending-put "f.txt" aqd-pending-written)
       (aqd-with-pending
         (aqd-pending-do #'agent-q-diff-accept-hunk 0))
-      (let* ((ledger (aqd-pending-name ".git/agent-q-diff/ledger"))
+      (let* ((ledger (aqd-pending-name ".git/agent-q-diff/record"))
              (whole (aqd-bytes-of ledger))
-             (text (if (stringp cut) cut (concat whole "reviewed 1006"))))
+             (text (if (stringp cut) cut (concat whole "{\"reviewed\":"))))
         (aqd-put-bytes text ledger)
         (pcase-let* ((`(,_ ,review ,notes) (agent-q-diff-changes-begin aqd-pending-root nil))
                      (`(,aside) (directory-files (file-name-directory ledger) t "cut-off")))
@@ -327,12 +328,12 @@ The file sub/x is committed there."
 
 (ert-deftest aqd-reviewed-no-message-advises-deleting-a-record ()
   (aqd-with-repository
-    (let ((ledger (aqd-pending-name ".git/agent-q-diff/ledger")))
+    (let ((ledger (aqd-pending-name ".git/agent-q-diff/record")))
       (aqd-reviewed-add-lines "something newer")
       (let* ((text (aqd-bytes-of ledger))
              (said (agent-q-diff-error-text
                     (should-error (agent-q-diff-pending-look aqd-pending-root)))))
-        (should (string-match-p "\\`line [0-9]+ of .*/ledger is not understood" said))
+        (should (string-match-p "\\`line [0-9]+ of .*/record is not understood" said))
         (should-not (string-match-p "delete\\|remove\\|move it away" said))
         (should (equal text (aqd-bytes-of ledger)))))))
 

@@ -10,6 +10,7 @@
 //! make, and committing it returns everything to be shown afterwards.
 
 mod decide;
+mod history;
 mod lisp;
 mod pending;
 mod replace;

@@ -10,12 +10,12 @@ use std::path::PathBuf;
 use agent_q_diff_engine::merge;
 use agent_q_diff_reviewed::authors::{Author, Authors};
 use agent_q_diff_reviewed::{
-    HunkNote, LeftOut, Look, Moves, Pending, Project, ProjectError, Since, Turn, Version,
-    folder_of, projects_folder,
+    Digest, HunkNote, LeftOut, Look, Moves, Pending, Project, ProjectError, Since, Turn, Version,
+    folder_of, projects_folder, read_text, recorded_root as root_of,
 };
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 
-use crate::lisp::{Signal, answer, catching_panics, elements, list, said, text, vector};
+use crate::lisp::{Signal, answer, catching_panics, elements, list, said, signal, text, vector};
 
 impl Signal for ProjectError {
     fn symbol(&self) -> &'static str {
@@ -92,6 +92,33 @@ fn projects(env: &Env) -> Result<PathBuf> {
         "HOME" => home.clone(),
         _ => state.clone(),
     }))
+}
+
+/// Return the root of the project that FOLDER is in, if something of it was recorded, or nil.
+///
+/// That is its repository, or a nearer folder without git that is a project.  It
+/// is found out on disk, and no program is run.
+#[defun]
+fn recorded_root<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
+    catching_panics(env, || match root_of(&path_of(folder)?, &projects(env)?) {
+        Some(root) => text(env, root.as_os_str().as_bytes()),
+        None => env.intern("nil"),
+    })
+}
+
+/// Return the bytes of the text with NAME in TEXTS, which is from `agent-q-diff-module-pending'.
+///
+/// NAME is their digest.  If it is that of other bytes, signal an error.
+#[defun]
+fn text_bytes<'e>(env: &'e Env, texts: Value<'e>, name: String) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let Some(digest) = Digest::parse(&name) else {
+            return signal(env, "agent-q-diff-error", "this is no text");
+        };
+        let bytes = read_text(&path_of(texts)?, digest).map_err(ProjectError::from);
+        let bytes = answer(env, bytes)?;
+        (&bytes[..]).into_lisp(env)
+    })
 }
 
 /// Return what a project at FOLDER, which is in none, would be: (ROOT . N-FILES).

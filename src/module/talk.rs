@@ -2,25 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use agent_q_diff_reviewed::rounds::{KINDS, Rejected, SIDES, STATES, word};
+use agent_q_diff_reviewed::rounds::{Rejected, Shown, Wrote};
 use agent_q_diff_reviewed::{Digest, Placed};
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
 
 use crate::lisp::{answer, catching_panics, elements, list, said, text, vector};
 use crate::pending::{since_for_lisp, turn_members, with_project};
 
-/// Returns which of `words` the symbol `value` is.
-fn meaning<T: Copy>(env: &Env, words: &[(&str, T)], value: Value) -> Result<T> {
-    for (word, meaning) in words {
-        if value == env.intern(word)? {
-            return Ok(*meaning);
-        }
-    }
-    let wanted: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-    env.signal(
-        env.intern("wrong-type-argument")?,
-        [list(env, wanted)?, value],
-    )
+/// Returns what the symbol `name` means in the record.
+fn meaning<T: DeserializeOwned>(env: &Env, name: Value) -> Result<T> {
+    let word = env.call("format", ("%s", name))?.into_rust::<String>()?;
+    serde_json::from_value(Json::String(word)).or_else(|error| {
+        let wanted = error.to_string().into_lisp(env)?;
+        env.signal(env.intern("wrong-type-argument")?, [wanted, name])
+    })
+}
+
+/// Returns the symbol that has `meaning` in the record.
+fn symbol(env: &Env, meaning: impl Serialize) -> Result<Value<'_>> {
+    let word = serde_json::to_value(meaning).expect("it is a word");
+    env.intern(word.as_str().expect("it is a word"))
 }
 
 fn digest(name: Value) -> Result<Option<Digest>> {
@@ -50,12 +54,12 @@ fn comment(
         let path = path.clone_string_contents()?;
         let comment = said(comment)?;
         let to = all_said(to)?;
-        let kind = meaning(env, &KINDS, kind)?;
+        let kind = meaning(env, kind)?;
         let place = match lines.is_not_nil() {
             false => None,
             true => {
                 let lines: Vector = lines.into_rust()?;
-                let side = meaning(env, &SIDES, lines.get(0)?)?;
+                let side = meaning(env, lines.get(0)?)?;
                 let start: usize = lines.get(1)?;
                 let n: usize = lines.get(2)?;
                 Some((side, start..start + n, digest(lines.get(3)?)?))
@@ -74,7 +78,7 @@ fn comment(
 fn edit_comment(env: &Env, folder: Value, id: u64, kind: Value, comment: Value) -> Result<()> {
     catching_panics(env, || {
         let comment = said(comment)?;
-        let kind = meaning(env, &KINDS, kind)?;
+        let kind = meaning(env, kind)?;
         with_project(env, folder, false, |project| {
             answer(env, project.edit_comment(id, kind, &comment))
         })
@@ -87,7 +91,7 @@ fn edit_comment(env: &Env, folder: Value, id: u64, kind: Value, comment: Value) 
 #[defun]
 fn set_comment(env: &Env, folder: Value, id: u64, state: Value) -> Result<()> {
     catching_panics(env, || {
-        let state = meaning(env, &STATES, state)?;
+        let state = meaning(env, state)?;
         with_project(env, folder, false, |project| {
             answer(env, project.set_comment(id, state))
         })
@@ -146,7 +150,7 @@ fn comment_for_lisp<'e>(env: &'e Env, placed: &Placed) -> Result<Value<'e>> {
     let (side, n, was) = match &comment.place {
         None => (nil, 0, 0),
         Some(place) => {
-            let side = env.intern(word(&SIDES, place.side))?;
+            let side = symbol(env, place.side)?;
             (side, place.lines.len(), place.lines.start)
         }
     };
@@ -164,9 +168,9 @@ fn comment_for_lisp<'e>(env: &'e Env, placed: &Placed) -> Result<Value<'e>> {
         side,
         line,
         n.into_lisp(env)?,
-        env.intern(word(&KINDS, comment.kind))?,
+        symbol(env, comment.kind)?,
         text(env, comment.text.as_bytes())?,
-        env.intern(word(&STATES, comment.state))?,
+        symbol(env, comment.state)?,
         list(env, replies.collect::<Result<Vec<_>>>()?)?,
         text(env, lines)?,
         is_unsure.into_lisp(env)?,
@@ -337,7 +341,7 @@ fn finish_round(env: &Env, folder: Value, files: Value) -> Result<()> {
         let files = elements(files)?.into_iter().map(|file| {
             let path = file.car::<Value>()?.clone_string_contents()?;
             let keys = elements(file.cdr()?)?.into_iter().map(Value::into_rust);
-            Ok((path, keys.collect::<Result<_>>()?))
+            Ok(Shown(path, keys.collect::<Result<_>>()?))
         });
         let files = files.collect::<Result<_>>()?;
         with_project(env, folder, false, |project| {
@@ -395,7 +399,7 @@ fn turns<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
                 let wrote = match &outcome.wrote {
                     None => env.intern("t")?,
                     Some(wrote) => {
-                        let paths = wrote.iter().map(|(path, ..)| text(env, path));
+                        let paths = wrote.iter().map(|Wrote(path, ..)| text(env, path));
                         list(env, paths.collect::<Result<Vec<_>>>()?)?
                     }
                 };

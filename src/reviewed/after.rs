@@ -7,11 +7,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::disk::MAX_SIZE;
+use crate::error::ProjectError;
+use crate::files::MAX_SIZE;
 use crate::git::{self, Git};
+use crate::path::is_editors_own;
 use crate::plain::is_outside;
-use crate::project::is_alive;
-use crate::{Project, ProjectError, Turn};
+use crate::project::Project;
+use crate::record::Turn;
 
 impl Project {
     /// Checks that an edit of the file `path`, an absolute name, is pending once it is made: the project
@@ -36,7 +38,7 @@ impl Project {
             turn.agent == agent && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
         };
         let mut turns = self.store.ledger().at_work();
-        if !turns.any(|turn| is_its(turn) && is_alive(turn)) {
+        if !turns.any(|turn| is_its(turn) && turn.is_alive()) {
             return Err(ProjectError::NotPending(format!(
                 "no turn of {agent} is known in its project"
             )));
@@ -48,7 +50,7 @@ impl Project {
             let rest = path.strip_prefix(&folder[..]);
             rest.is_some_and(|rest| folder.ends_with(b"/") || rest.starts_with(b"/"))
         });
-        if is_in_left_out || look.is_left_out(&path) || git::is_editors_own(&path) {
+        if is_in_left_out || look.is_left_out(&path) || is_editors_own(&path) {
             return refuse("it is not looked at for what is pending");
         }
         if text.is_some_and(|text| text.len() as u64 > MAX_SIZE) {

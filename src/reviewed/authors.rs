@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use agent_q_diff_engine::diff::edits;
 use agent_q_diff_engine::text::Text;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::Digest;
+use crate::version::{Digest, Word};
 
 /// Who wrote a line, or removed one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,6 +42,18 @@ impl Author {
     }
 }
 
+impl Serialize for Author {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.word())
+    }
+}
+
+impl<'de> Deserialize<'de> for Author {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Author, D::Error> {
+        from.deserialize_str(Word(Author::parse))
+    }
+}
+
 /// Some authors, each once, in their order.
 pub type Authors = Vec<Author>;
 
@@ -70,12 +83,13 @@ pub fn parse_authors(word: &str) -> Option<Authors> {
 }
 
 /// Who wrote what is pending in a file.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
     /// All of them.
     pub authors: Authors,
     /// Names the stored [`LineAuthors`] of the working text. Without it, all that is pending was
     /// written by all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<Digest>,
 }
 

@@ -12,32 +12,8 @@ use agent_q_diff_engine::diff::{Edit, edits};
 use agent_q_diff_engine::text::Text;
 
 use crate::carry::joined;
-use crate::ledger::{text_of, transposed};
-use crate::{Version, World};
-
-/// A change of what git has of a file: by one commit or several, or of the index.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step<T> {
-    /// What git had before. A merge has several: only what none of them has is new.
-    pub before: Vec<T>,
-    /// What it has now.
-    pub now: T,
-}
-
-impl<T> Step<T> {
-    /// Returns the step with `of` applied to each value.
-    pub(crate) fn map<'a, U>(&'a self, of: impl Fn(&'a T) -> U) -> Step<U> {
-        Step {
-            before: self.before.iter().map(&of).collect(),
-            now: of(&self.now),
-        }
-    }
-
-    /// Returns whether `is_there` is true of what git has now, and of nothing that it had before.
-    pub(crate) fn brought(&self, is_there: impl Fn(&T) -> bool) -> bool {
-        is_there(&self.now) && !self.before.iter().any(is_there)
-    }
-}
+use crate::version::Version;
+use crate::world::{Step, World, text_of, transposed};
 
 /// Returns what is reviewed of `working` after `step`, which the user made; until then, `reviewed` was.
 ///

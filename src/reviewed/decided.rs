@@ -6,11 +6,15 @@ use std::fs::File;
 use std::path::Path as FilePath;
 
 use crate::disk::Disk;
-use crate::ledger::Path;
+use crate::error::ProjectError;
+use crate::ledger::Ledger;
+use crate::path::Path;
 use crate::plain::is_outside;
+use crate::project::Project;
 use crate::store::StoreError;
 use crate::tree::Tree;
-use crate::{Ledger, Project, ProjectError, Version, World};
+use crate::version::Version;
+use crate::world::World;
 
 /// What a path holds, as far as a caller knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,7 +121,7 @@ impl Project {
             }
             Ok::<(), ProjectError>(())
         })?;
-        sync(&self.store.folder().join("ledger"))?;
+        sync(&self.store.folder().join("record"))?;
         Ok(held)
     }
 

@@ -4,21 +4,60 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::thread;
 
-use crate::commits::Step;
-use crate::git::{self, Committed, Entries, Git, Tip};
+use crate::error::ProjectError;
+use crate::files::{self, Committed, MAX_SIZE};
+use crate::git::{self, Entries, Git, Tip};
+use crate::ledger::{Ledger, Moves, Pending};
 use crate::moved::Moved;
+use crate::path;
 use crate::plain::{Files, Plain, is_outside};
-use crate::project::is_alive;
+use crate::record::{Staged, Turn};
 use crate::store::{Store, StoreError};
-use crate::tree::{self, Tree};
-use crate::{Digest, Ledger, LeftOut, Look, Moves, ProjectError, Refused, Staged, Version, World};
-
-/// Largest size of a file that is looked at, in bytes.
-pub(crate) const MAX_SIZE: u64 = 8 << 20;
+use crate::tree::Tree;
+use crate::version::{Digest, Version};
+use crate::world::{Step, World};
 
 /// Most files that git does not know, below one folder at the top, that are looked at: more are what some
 /// program installed, such as `node_modules`.
 const MAX_NEW: usize = 1000;
+
+/// What is not looked at: the path of a file or of a folder, and how many files that are; 0 is a folder
+/// that is a repository of its own.
+pub type LeftOut = (Vec<u8>, usize);
+
+/// A path that is not looked at, and why, a clause.
+pub type Refused = (Vec<u8>, String);
+
+/// What a look has found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Look {
+    /// What is pending, by path.
+    pub pending: Vec<Pending>,
+    /// What was not looked at: files that are larger than 8 MiB, on disk or in a commit, each with 1, and folders at the top
+    /// with more than 1,000 files that git does not know, with their number; repositories in it that are
+    /// new or at another commit, each with 0.
+    pub left_out: Vec<LeftOut>,
+    /// Without git, the files that were not looked at because they are no text, nor known.
+    pub not_text: Vec<Vec<u8>>,
+    /// The files that could be looked at now, and were left out before: what they held is not known; see
+    /// [`Ledger::left_out`].
+    pub unknown: Vec<Vec<u8>>,
+    /// The paths that differ and can be none of files, and those at which is something else than a file.
+    pub refused: Vec<Refused>,
+    /// What the user should know of the record itself, sentences without their last period; see
+    /// `Project::note_heard`.
+    pub notes: Vec<String>,
+}
+
+impl Look {
+    /// Returns whether the file `path` is among what was not looked at.
+    pub fn is_left_out(&self, path: &[u8]) -> bool {
+        let mut left_out = self.left_out.iter().filter(|(_, n)| *n == 1);
+        let refused = self.refused.iter().map(|(path, _)| path);
+        let mut others = self.not_text.iter().chain(&self.unknown).chain(refused);
+        left_out.any(|(other, _)| other == path) || others.any(|other| other == path)
+    }
+}
 
 /// Looks at a project with git; see [`crate::Project::look`]. If `is_said`, the user has said who moved HEAD.
 pub(crate) fn look_with_git(
@@ -88,7 +127,7 @@ pub(crate) fn look_with_git(
             }
             note_tips(git, ledger, store.folder(), (away, here), head);
         }
-        ledger.end_turns(|turn| !is_alive(turn));
+        ledger.end_turns(|turn| !turn.is_alive());
         Ok::<_, ProjectError>((pending, unknown, disk.large, by_others))
     })?;
     note_others(git, store, &by_others)?;
@@ -111,7 +150,7 @@ pub(crate) fn look_with_git(
 
 /// Returns whether an agent is in its turn, and still runs.
 pub(crate) fn is_at_work(ledger: &Ledger) -> bool {
-    ledger.at_work().any(is_alive)
+    ledger.at_work().any(Turn::is_alive)
 }
 
 /// Returns whether `tip` is a branch that is checked out in another working tree, not below that of `git`,
@@ -212,7 +251,7 @@ pub(crate) fn look_without_git(
         let (mut disk, not_text) = Disk::without_git(tree, store, ledger, files)?;
         let pending = ledger.look(&mut disk, moves)?;
         let unknown = disk.leave_out(ledger, [large, not_text.clone()].concat())?;
-        ledger.end_turns(|turn| !is_alive(turn));
+        ledger.end_turns(|turn| !turn.is_alive());
         Ok::<_, ProjectError>(Look {
             pending,
             left_out,
@@ -272,7 +311,7 @@ pub(crate) fn bounded(git: &Git) -> Result<Bounded, ProjectError> {
             not_looked_at.insert(path);
         } else if is_new && is_left_out(&path) {
             not_looked_at.insert(path);
-        } else if tree::size(&git.root, &path) > MAX_SIZE || large.contains(&path) {
+        } else if files::size(&git.root, &path) > MAX_SIZE || large.contains(&path) {
             left_out.push((path.clone(), 1));
             not_looked_at.insert(path);
         } else {
@@ -295,9 +334,9 @@ pub(crate) fn bounded(git: &Git) -> Result<Bounded, ProjectError> {
 
 /// Returns why the file `path` below `root` is not looked at, whatever it holds; `None` if it is.
 fn refusal(root: &Path, path: &[u8]) -> Option<String> {
-    match tree::flaw(path) {
+    match path::flaw(path) {
         Some(why) => Some(format!("its path {why}")),
-        None if tree::is_special(root, path) => {
+        None if files::is_special(root, path) => {
             Some("it is neither a file nor a link nor a folder".to_owned())
         }
         None => None,
@@ -400,7 +439,7 @@ impl<'a> Disk<'a> {
         new: Vec<Vec<u8>>,
     ) -> Result<Vec<Vec<u8>>, ProjectError> {
         let root = self.tree.root();
-        ledger.forget_known(|path| tree::is_there(root, path), |_| false);
+        ledger.forget_known(|path| files::is_there(root, path), |_| false);
         if let Some(head) = &self.head {
             let absent = new
                 .iter()
@@ -633,7 +672,7 @@ impl World for Disk<'_> {
             return Ok(Vec::new());
         };
         let mut changed = git.changed(old, new)?;
-        changed.retain(|path| tree::flaw(path).is_none() && !self.large.contains(path));
+        changed.retain(|path| path::flaw(path).is_none() && !self.large.contains(path));
         Ok(changed)
     }
 

@@ -1,9 +1,10 @@
 //! Reads files that may be something else: a FIFO, a socket or a device is never waited for, nor read.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::fs::OFlags;
 
@@ -83,6 +84,53 @@ pub fn read_rest(file: &mut File, max: u64) -> io::Result<Vec<u8>> {
         return Err(io::Error::other(size));
     }
     Ok(bytes)
+}
+
+/// Writes a file so that it is there as a whole or as it was before.
+///
+/// # Errors
+///
+/// If it cannot be written.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let draft = path.with_extension(format!("{}.new", std::process::id()));
+    let written = replace(&draft)
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| fs::rename(&draft, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    written
+}
+
+/// Returns whether `name` is that of a draft by [`write_whole`] of a file whose name, up to the first dot,
+/// `is_ours` knows.
+pub fn is_draft(name: &str, is_ours: impl Fn(&str) -> bool) -> bool {
+    let parts = name.split_once('.');
+    parts.is_some_and(|(stem, rest)| {
+        let pid = rest.strip_suffix(".new");
+        is_ours(stem) && pid.is_some_and(|pid| pid.parse::<u32>().is_ok())
+    })
+}
+
+/// Returns whether `found` was last changed more than an hour ago, so that nobody is still busy with it.
+pub fn is_old(found: &fs::Metadata) -> bool {
+    let age = found.modified().map(|changed| changed.elapsed());
+    age.is_ok_and(|age| age.is_ok_and(|age| age > Duration::from_secs(3600)))
+}
+
+/// Makes the folder `path` and those above it, for the user alone.
+///
+/// # Errors
+///
+/// If it cannot be made.
+pub fn make_private(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Returns whether `folder`, one for data of a project, has a record of what was reviewed.
+pub fn has_record(folder: &Path) -> bool {
+    let names = ["record", "ledger"];
+    names.iter().any(|name| folder.join(name).exists())
 }
 
 /// Copies the regular file `from` to a new file `to`, in place of what is there.

@@ -16,9 +16,9 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender, TryRecvError};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-use crate::disk::MAX_SIZE;
 use crate::file::{self, Links};
-use crate::{Digest, Version, tree};
+use crate::files::{self, Committed, MAX_SIZE};
+use crate::path::is_editors_own;
 
 mod commits;
 mod index;
@@ -107,23 +107,6 @@ type Entry = Option<(u32, String)>;
 
 /// What some paths are in a commit.
 pub type Entries = HashMap<Vec<u8>, Entry>;
-
-/// A path that differs from HEAD, and what it is there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Committed {
-    /// The mode as git writes it; 0 if it is not there.
-    pub mode: u32,
-    /// The bytes as a checkout would write them.
-    pub bytes: Vec<u8>,
-}
-
-impl Committed {
-    /// Returns which version it is.
-    pub fn version(&self) -> Version {
-        let digest = Digest::of(&self.bytes);
-        Version::with_mode(self.mode, digest).unwrap_or(Version::Absent)
-    }
-}
 
 /// The only variables of git's that it sees: where its programs are, and its configuration that is the
 /// user's. Others could make it read another repository.
@@ -355,8 +338,7 @@ impl Git {
         let others = others.into_iter().flatten().flatten();
         let folders = others.map(|entry| entry.path().join("agent-q-diff"));
         let all = [self.common_data_folder()].into_iter().chain(folders);
-        all.filter(|folder| folder.join("ledger").exists())
-            .collect()
+        all.filter(|folder| file::has_record(folder)).collect()
     }
 
     /// Returns the commit that is checked out; `None` if there is none yet.
@@ -470,7 +452,7 @@ impl Git {
         }
         // What is large is not looked at, so that it counts as changed if it may be.
         hidden.retain(|path| {
-            let is_large = large.contains(*path) || tree::size(&self.root, path) > MAX_SIZE;
+            let is_large = large.contains(*path) || files::size(&self.root, path) > MAX_SIZE;
             if is_large {
                 status.changed.push((path.to_vec(), false));
             }
@@ -483,7 +465,7 @@ impl Git {
         let mut committed = committed.into_iter();
         for path in hidden {
             let same = committed.next().is_some_and(|committed| {
-                let has_size = tree::size(&self.root, path) == committed.bytes.len() as u64;
+                let has_size = files::size(&self.root, path) == committed.bytes.len() as u64;
                 has_size && self.working(path).is_ok_and(|working| working == committed)
             });
             if !same {
@@ -739,7 +721,7 @@ impl Git {
     ///
     /// If it is there and cannot be read.
     pub fn working(&self, path: &[u8]) -> Result<Committed, io::Error> {
-        let found = tree::working(&self.root, path)?;
+        let found = files::working(&self.root, path)?;
         Ok(Committed {
             mode: self.mode(found.mode),
             ..found
@@ -760,7 +742,7 @@ fn own_folder(top: &Path) -> Option<PathBuf> {
 
 /// Returns whether there is a record of the working tree at `top`.
 pub fn has_record(top: &Path) -> bool {
-    own_folder(top).is_some_and(|own| own.join("agent-q-diff/ledger").exists())
+    own_folder(top).is_some_and(|own| file::has_record(&own.join("agent-q-diff")))
 }
 
 /// Returns the folder that all working trees of a repository share, of which `own` is git's folder.
@@ -856,20 +838,6 @@ pub fn in_progress(folder: &Path) -> Option<&'static str> {
         .iter()
         .filter(|(name, _)| fs::symlink_metadata(folder.with_file_name(name)).is_ok());
     there.next().map(|(_, what)| *what)
-}
-
-/// Returns whether the file `path`, which git does not know, is one that an editor keeps for itself:
-/// a lock or an automatic save of Emacs, a backup, a swap file of Vim, or a draft of this package.
-pub fn is_editors_own(path: &[u8]) -> bool {
-    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
-    name.starts_with(b".#")
-        || name.starts_with(b".agent-q-diff-")
-        || (name.starts_with(b"#") && name.ends_with(b"#"))
-        || name.ends_with(b"~")
-        || (name.starts_with(b".")
-            && [&b".swp"[..], b".swo"]
-                .iter()
-                .any(|end| name.ends_with(end)))
 }
 
 /// Returns whether `value` is one of git's words for true.

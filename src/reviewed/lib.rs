@@ -11,38 +11,73 @@
 //! - [`rounds`]: what the user says to agents about their changes, and what they answer
 //! - [`carry`]: how changes of one text are carried over to another
 //! - [`commits`]: what is reviewed once the user has committed it
+//! - [`history`]: what agents proposed and what became of it, across projects
 //! - [`Project`]: a working tree on disk, with its ledger in a folder beside the repository's own data,
 //!   which is only read: no ref, stash, hook or object of it changes, and its index only when the user
 //!   stages what was decided. A folder without git is one, too, if the user says so; then there is no
 //!   committed text, and the ledger is among the user's own data
 
-mod after;
-pub mod authors;
-pub mod carry;
-pub mod commits;
-mod decided;
-mod disk;
-pub mod file;
-mod git;
-mod ledger;
-mod moved;
-mod plain;
-mod project;
-mod renames;
-pub mod rounds;
-mod stage;
-mod store;
-mod tree;
+// Each module uses only those above it.
 mod version;
-mod words;
+
+mod path;
+
+pub mod file;
+
+mod files;
+
+pub mod authors;
+
+pub mod carry;
+
+mod world;
+
+pub mod commits;
+
+pub mod rounds;
+
+mod record;
+
+mod ledger;
+
+mod renames;
+
+mod store;
+
+mod git;
+
+mod error;
+
+mod plain;
+
+mod tree;
+
+mod moved;
+
+mod stage;
+
+mod disk;
+
+mod project;
+
+mod decided;
+
+mod after;
+
+pub mod history;
 
 pub use after::folder_of;
 pub use authors::Written;
 pub use decided::{Decided, Held, Note};
+pub use disk::{LeftOut, Look, Refused};
+pub use error::ProjectError;
 pub use git::GitError;
-pub use ledger::{HunkNote, Ledger, Moves, Pending, Record, Seen, Staged, TakenOut, Turn, World};
+pub use ledger::{Ledger, Moves, Pending};
 pub use plain::projects_folder;
-pub use project::{LeftOut, Lines, Look, Placed, Project, ProjectError, Question, Refused, Since};
+pub use project::{Lines, Placed, Project, Question, Since};
+pub use record::{HunkNote, Record, Seen, Staged, TakenOut, Turn};
 pub use renames::Rename;
-pub use store::StoreError;
+pub use store::{StoreError, read_text};
+pub use tree::recorded_root;
 pub use version::{Digest, Version};
+pub use world::{Step, World};

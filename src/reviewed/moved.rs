@@ -6,8 +6,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::error::ProjectError;
 use crate::git::{Commit, Git};
-use crate::{Ledger, ProjectError};
+use crate::ledger::Ledger;
 
 /// Most commits of others that touch a path and are told apart from the user's. If there are more, all that
 /// HEAD has of it stays pending.

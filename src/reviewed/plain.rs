@@ -4,15 +4,16 @@
 //! of the project's root, which the file `root` has.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use crate::error::ProjectError;
 use crate::file::{self, Links};
-use crate::git::is_editors_own;
-use crate::{Digest, ProjectError, tree};
+use crate::path::{self, is_editors_own};
+use crate::store::Store;
+use crate::version::Digest;
 
 /// Most files that a project without git can have.
 const MAX_FILES: usize = 2000;
@@ -114,12 +115,10 @@ impl Plain {
         &self,
         write: impl FnOnce(&Path) -> Result<(), ProjectError>,
     ) -> Result<(), ProjectError> {
+        self.delete_drafts();
         let draft = format!("{}.new", std::process::id());
         let draft = self.folder.with_extension(draft);
-        let written = DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&draft)
+        let written = file::make_private(&draft)
             .map_err(failed(&draft))
             .and_then(|()| write(&draft))
             .and_then(|()| {
@@ -134,6 +133,19 @@ impl Plain {
         if self.has_begun() { Ok(()) } else { written }
     }
 
+    /// Deletes the folders of projects that somebody was killed in the middle of beginning.
+    fn delete_drafts(&self) {
+        let is_ours = |name: &str| file::is_draft(name, |stem| Digest::parse(stem).is_some());
+        for entry in fs::read_dir(&self.projects).into_iter().flatten().flatten() {
+            let is_draft = entry.file_name().to_str().is_some_and(is_ours);
+            let is_old = |found: fs::Metadata| found.is_dir() && file::is_old(&found);
+            if is_draft && entry.metadata().is_ok_and(is_old) {
+                // It does no harm where it cannot be deleted.
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+
     /// Makes what is recorded of it that of the git repository that it has become, whose data lies in
     /// `data`, unless something is recorded there.
     ///
@@ -141,19 +153,22 @@ impl Plain {
     ///
     /// [`ProjectError::File`].
     pub fn hand_over(&self, data: &Path) -> Result<(), ProjectError> {
-        let ledger = data.join("ledger");
-        if ledger.exists() {
+        if file::has_record(data) {
             return Ok(());
         }
+        // It may be of an earlier version.
+        Store::open(self.folder.clone())?;
         let copy_all = || -> io::Result<()> {
-            fs::create_dir_all(data.join("texts"))?;
+            file::make_private(&data.join("texts"))?;
             for text in fs::read_dir(self.folder.join("texts"))? {
                 let text = text?;
                 file::copy(&text.path(), &data.join("texts").join(text.file_name()))?;
             }
-            let draft = data.join(format!("ledger.{}.new", std::process::id()));
-            file::copy(&self.folder.join("ledger"), &draft)?;
-            fs::rename(draft, &ledger)
+            for name in ["ledger", "record"] {
+                let bytes = file::read(&self.folder.join(name), Links::Refused, file::MAX_BYTES)?;
+                file::write_whole(&data.join(name), &bytes)?;
+            }
+            Ok(())
         };
         copy_all().map_err(failed(data))
     }
@@ -215,7 +230,7 @@ impl Plain {
 
 /// Returns whether a file or folder with this name is no part of a project, with all that is in it.
 fn is_no_part(name: &[u8]) -> bool {
-    name.starts_with(b".") || name == b"node_modules" || tree::flaw(name).is_some()
+    name.starts_with(b".") || name == b"node_modules" || path::flaw(name).is_some()
 }
 
 /// Returns whether the file `path` is never looked at, whatever it holds.

@@ -7,131 +7,36 @@ use std::time::{Duration, Instant};
 
 use agent_q_diff_engine::diff::edits;
 use agent_q_diff_engine::text::Text;
-use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
 
 use crate::authors::{Authors, Written};
 use crate::disk::{
-    Bounded, Disk, Elsewhere, MAX_SIZE, bounded, is_binary, look_with_git, look_without_git, stored,
+    Bounded, Disk, Elsewhere, LeftOut, Look, bounded, is_binary, look_with_git, look_without_git,
+    stored,
 };
-use crate::git::{self, Committed, Entries, Git, GitError, Indexed};
+use crate::error::ProjectError;
+use crate::files::{self, Committed, MAX_SIZE};
+use crate::git::{self, Entries, Git, GitError, Indexed};
+use crate::ledger::{Ledger, Moves, Pending};
 use crate::moved::Moved;
+use crate::path;
 use crate::plain::{Plain, projects_folder};
+use crate::record::{HunkNote, TakenOut, Turn};
+use crate::renames::Rename;
 use crate::stage::staged;
 use crate::store::{Store, StoreError, now};
-use crate::tree::{self, Tree};
-use crate::{HunkNote, Ledger, Moves, Pending, Rename, TakenOut, Turn, Version, World};
+use crate::tree::Tree;
+use crate::version::Version;
+use crate::world::World;
 
 mod talk;
 
 pub use talk::Placed;
-
-/// Why a project cannot be looked at.
-#[derive(Debug, thiserror::Error)]
-pub enum ProjectError {
-    /// It is in no git repository, and nobody has said that it is a project all the same.
-    #[error("call M-x agent-q-diff-review-changes there first: {} is in no git repository", .0.display())]
-    NoRepository(PathBuf),
-    /// It has no git, and more files than that.
-    #[error(
-        "{} has more than {} files; make it a git repository (git init), then look again",
-        .0.display(), thousands(*.1)
-    )]
-    TooMany(PathBuf, usize),
-    /// git is in the middle of something, and files may have marks of conflicts.
-    #[error("git is in the middle of {0}; finish or abort it, then look again")]
-    InProgress(&'static str),
-    /// There is no such commit.
-    #[error("there is no commit \"{0}\" here")]
-    NoCommit(String),
-    /// Two commits have no history in common.
-    #[error("HEAD and \"{0}\" have no commit in common")]
-    NothingInCommon(String),
-    /// It is all of the home directory, or of the machine.
-    #[error("{} is too much for one project, so nothing is recorded there", .0.display())]
-    TooWide(PathBuf),
-    /// git cannot read it.
-    #[error(transparent)]
-    Git(#[from] GitError),
-    /// Its store cannot be used.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// An edit would not be pending once it is made, which says why.
-    #[error("{0}")]
-    NotPending(String),
-    /// An edit must not pass while no Emacs runs: the user has not chosen that, or which says why.
-    #[error("{}", .0.as_deref().unwrap_or("the user has not chosen to review it after it is made"))]
-    NotPassing(Option<String>),
-    /// What was decided about a file cannot go into git's index.
-    #[error("{} is not staged: {why}", String::from_utf8_lossy(path))]
-    NotStaged {
-        /// The file.
-        path: Vec<u8>,
-        /// Why.
-        why: String,
-    },
-    /// What a comment was to be on is not there.
-    #[error("{} has no such lines", String::from_utf8_lossy(.0))]
-    NoLines(Vec<u8>),
-    /// There is no such comment, or the user has closed it.
-    #[error("there is no open comment with id {0}")]
-    NoComment(u64),
-    /// It is not known any more what a turn has written.
-    #[error("what turn {0} has written is not known yet, or not any more")]
-    NoTurn(u64),
-    /// A file cannot be read.
-    #[error("{}: {error}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What went wrong.
-        error: std::io::Error,
-    },
-}
 
 /// A number of lines, and the first of them.
 pub type Lines = (usize, Vec<u8>);
 
 /// Least time between two times that texts are deleted which nothing names; younger ones stay anyway.
 const PRUNE_PAUSE: Duration = Duration::from_secs(60 * 60);
-
-/// What is not looked at: the path of a file or of a folder, and how many files that are; 0 is a folder
-/// that is a repository of its own.
-pub type LeftOut = (Vec<u8>, usize);
-
-/// A path that is not looked at, and why, a clause.
-pub type Refused = (Vec<u8>, String);
-
-/// What a look has found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Look {
-    /// What is pending, by path.
-    pub pending: Vec<Pending>,
-    /// What was not looked at: files that are larger than 8 MiB, on disk or in a commit, each with 1, and folders at the top
-    /// with more than 1,000 files that git does not know, with their number; repositories in it that are
-    /// new or at another commit, each with 0.
-    pub left_out: Vec<LeftOut>,
-    /// Without git, the files that were not looked at because they are no text, nor known.
-    pub not_text: Vec<Vec<u8>>,
-    /// The files that could be looked at now, and were left out before: what they held is not known; see
-    /// [`Ledger::left_out`].
-    pub unknown: Vec<Vec<u8>>,
-    /// The paths that differ and can be none of files, and those at which is something else than a file.
-    pub refused: Vec<Refused>,
-    /// What the user should know of the record itself, sentences without their last period; see
-    /// [`Project::note_heard`].
-    pub notes: Vec<String>,
-}
-
-impl Look {
-    /// Returns whether the file `path` is among what was not looked at.
-    pub fn is_left_out(&self, path: &[u8]) -> bool {
-        let mut left_out = self.left_out.iter().filter(|(_, n)| *n == 1);
-        let refused = self.refused.iter().map(|(path, _)| path);
-        let mut others = self.not_text.iter().chain(&self.unknown).chain(refused);
-        left_out.any(|(other, _)| other == path) || others.any(|other| other == path)
-    }
-}
 
 /// What to ask when HEAD has got commits that may be the user's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -326,8 +231,8 @@ impl Project {
         paths.extend(dirty.iter().cloned());
         paths.retain(|path| {
             !not_looked_at.contains(path)
-                && tree::flaw(path).is_none()
-                && tree::size(&git.root, path) <= MAX_SIZE
+                && path::flaw(path).is_none()
+                && files::size(&git.root, path) <= MAX_SIZE
         });
         paths.sort();
         paths.dedup();
@@ -435,7 +340,7 @@ impl Project {
     /// Returns whether an agent is in its turn that began at the base: if HEAD moves, the agent moves it.
     fn is_agents_move(&self) -> bool {
         let ledger = self.store.ledger();
-        let mut turns = ledger.at_work().filter(|turn| is_alive(turn));
+        let mut turns = ledger.at_work().filter(|turn| turn.is_alive());
         turns
             .next()
             .is_some_and(|first| first.head.as_deref() == ledger.base())
@@ -544,7 +449,7 @@ impl Project {
     /// Returns the turns that are not over, and whose agents still run.
     fn at_work(&mut self) -> Result<impl Iterator<Item = &Turn>, ProjectError> {
         self.store.refresh()?;
-        Ok(self.store.ledger().at_work().filter(|turn| is_alive(turn)))
+        Ok(self.store.ledger().at_work().filter(|turn| turn.is_alive()))
     }
 
     fn look_if_possible(&mut self) -> Result<(), ProjectError> {
@@ -793,15 +698,6 @@ impl Project {
     }
 }
 
-/// Returns whether the agent of `turn` still runs, as far as that is known.
-pub(crate) fn is_alive(turn: &Turn) -> bool {
-    let pid = turn
-        .pid
-        .and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
-    // It may be another user's, who may not be told.
-    pid.is_none_or(|pid| test_kill_process(pid) != Err(Errno::SRCH))
-}
-
 /// Returns how many lines `had` has that `left` has not, and the first of them; `None` if they are not
 /// text.
 fn lines_taken_out(had: &[u8], left: &[u8]) -> Option<Lines> {
@@ -826,9 +722,4 @@ fn git_of(folder: &Path) -> Result<Option<Git>, ProjectError> {
         }
         found => Ok(found?),
     }
-}
-
-/// Returns `n`, which is at least 1,000, as people write it.
-fn thousands(n: usize) -> String {
-    format!("{},{:03}", n / 1000, n % 1000)
 }

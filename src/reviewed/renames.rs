@@ -4,8 +4,9 @@ use agent_q_diff_engine::diff::edits;
 use agent_q_diff_engine::text::Text;
 
 use crate::carry::carried;
-use crate::ledger::text_of;
-use crate::{Ledger, Pending, Version, World};
+use crate::ledger::{Ledger, Pending};
+use crate::version::Version;
+use crate::world::{World, text_of};
 
 /// A file that was renamed. Both are indices of what is pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,13 +12,14 @@ use std::ops::Range;
 
 use agent_q_diff_engine::diff::edits;
 use agent_q_diff_engine::text::Text;
+use serde::{Deserialize, Serialize};
 
-use crate::ledger::Path;
-use crate::words::{escaped, text_of, text_word, unescaped, version_of, version_word};
-use crate::{Digest, Version};
+use crate::path::{self, Path};
+use crate::version::{Digest, Version};
 
 /// A side of a comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Side {
     /// What was reviewed.
     Old,
@@ -27,7 +28,8 @@ pub enum Side {
 }
 
 /// Lines of a version of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Place {
     /// Whether they are reviewed lines, or the file's.
     pub side: Side,
@@ -52,7 +54,8 @@ pub fn addressee(address: &str) -> (&str, &str) {
 }
 
 /// What the user wants with a [`Comment`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// The agent is to do something.
     Comment,
@@ -61,7 +64,8 @@ pub enum Kind {
 }
 
 /// How far a [`Comment`] is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum State {
     /// No agent was told.
     Open,
@@ -73,34 +77,9 @@ pub enum State {
     Closed,
 }
 
-/// The words for the sides of a comparison, in the ledger and for the editor.
-pub const SIDES: [(&str, Side); 2] = [("old", Side::Old), ("new", Side::New)];
-
-/// The words for what the user wants, likewise.
-pub const KINDS: [(&str, Kind); 2] = [("comment", Kind::Comment), ("question", Kind::Question)];
-
-/// The words for how far comments are, likewise.
-pub const STATES: [(&str, State); 4] = [
-    ("open", State::Open),
-    ("sent", State::Sent),
-    ("handled", State::Handled),
-    ("closed", State::Closed),
-];
-
-/// Returns the word for `meaning` in `words`, which have one for each.
-pub fn word<T: PartialEq>(words: &[(&'static str, T)], meaning: T) -> &'static str {
-    let known = words.iter().find(|(_, other)| *other == meaning);
-    known.map_or("", |(word, _)| word)
-}
-
-/// Returns what `word` means among `words`, or `None` if it is not one of them.
-pub fn meaning<T: Copy>(words: &[(&str, T)], word: &str) -> Option<T> {
-    let known = words.iter().find(|(other, _)| *other == word);
-    known.map(|(_, meaning)| *meaning)
-}
-
 /// What somebody has answered to a [`Comment`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Reply {
     /// When, in seconds since 1970.
     pub time: u64,
@@ -111,13 +90,15 @@ pub struct Reply {
 }
 
 /// What the user says about some lines, or about a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Comment {
     /// Its number, from 1.
     pub id: u64,
     /// When it was made, in seconds since 1970.
     pub time: u64,
     /// The file.
+    #[serde(with = "path")]
     pub path: Path,
     /// Its lines; `None` if it is about the whole file.
     pub place: Option<Place>,
@@ -128,15 +109,18 @@ pub struct Comment {
     /// How far it is.
     pub state: State,
     /// What was answered, in that order.
+    #[serde(default)]
     pub replies: Vec<Reply>,
     /// The addresses of those who wrote the lines; none if that is not known, so that it is for any agent.
     pub to: Vec<String>,
 }
 
 /// A hunk that the user has rejected.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Rejected {
     /// Its file.
+    #[serde(with = "path")]
     pub path: Path,
     /// Its [`Key`](agent_q_diff_engine::key::Key).
     pub hunk: String,
@@ -155,7 +139,8 @@ pub struct Rejected {
 }
 
 /// What agents are to be told of a review that the user has finished.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Message {
     /// Its number, from 1.
     pub id: u64,
@@ -171,11 +156,17 @@ pub struct Message {
     pub is_told: bool,
 }
 
-/// The keys of hunks, by path.
-pub type Shown = BTreeMap<Path, Vec<String>>;
+/// The keys of hunks of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shown(#[serde(with = "path")] pub Path, pub Vec<String>);
+
+/// A file, and what it held when a turn began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begun(#[serde(with = "path")] pub Path, pub Version);
 
 /// What a turn has made of a file: its path, what it held before, and after.
-pub type Wrote = (Path, Version, Version);
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wrote(#[serde(with = "path")] pub Path, pub Version, pub Version);
 
 /// What became of what was written in a turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -187,13 +178,14 @@ pub struct Outcome {
     /// What it has written, by path; `None` as long as it is open, or if that is not known any more.
     pub wrote: Option<Vec<Wrote>>,
     /// While it is open, what files held when it began that were not as in HEAD.
-    pub(crate) begun: Vec<(Path, Version)>,
+    pub(crate) begun: Vec<Begun>,
 }
 
 /// A change of [`Rounds`], to be written down.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum RoundRecord {
-    /// A comment was made or changed; its replies are not in it, and stay.
+    /// A comment was made or changed; its replies stay if none are in it.
     Comment(Comment),
     /// A comment has got further.
     State(u64, State),
@@ -202,9 +194,9 @@ pub enum RoundRecord {
     /// A hunk was rejected.
     Rejected(Rejected),
     /// The hunk of this path, with this key, is not rejected after all.
-    Unrejected(Path, String),
+    Unrejected(#[serde(with = "path")] Path, String),
     /// The user has finished a review, in which these hunks were shown and not decided.
-    Finished(Shown),
+    Shown(Vec<Shown>),
     /// There is something to be told, instead of what the same were not told yet.
     Message(Message),
     /// The message with this number was told to whom this address is for, or, without one, to all.
@@ -214,7 +206,7 @@ pub enum RoundRecord {
     /// Of the turn with this number, so many hunks were kept, and so many taken out.
     Decided(u64, u64, u64),
     /// What files held when the turn with this number began.
-    Begun(u64, Vec<(Path, Version)>),
+    Begun(u64, Vec<Begun>),
     /// What was written in the turn with this number.
     Wrote(u64, Vec<Wrote>),
 }
@@ -228,15 +220,10 @@ impl RoundRecord {
             RoundRecord::Comment(comment) => vec![&comment.path],
             RoundRecord::Rejected(one) => vec![&one.path],
             RoundRecord::Unrejected(path, _) => vec![path],
-            RoundRecord::Finished(files) => files.keys().collect(),
-            RoundRecord::Begun(_, files) => files.iter().map(|(path, _)| path).collect(),
-            RoundRecord::Wrote(_, files) => files.iter().map(|(path, ..)| path).collect(),
-            RoundRecord::State(..)
-            | RoundRecord::Reply(..)
-            | RoundRecord::Closed(_)
-            | RoundRecord::Message(_)
-            | RoundRecord::Told(..)
-            | RoundRecord::Decided(..) => Vec::new(),
+            RoundRecord::Shown(files) => files.iter().map(|one| &one.0).collect(),
+            RoundRecord::Begun(_, files) => files.iter().map(|one| &one.0).collect(),
+            RoundRecord::Wrote(_, files) => files.iter().map(|one| &one.0).collect(),
+            _ => Vec::new(),
         }
     }
 }
@@ -263,7 +250,7 @@ pub struct Rounds {
     rejected: VecDeque<Rejected>,
     messages: VecDeque<Message>,
     closed: VecDeque<String>,
-    shown: Option<Shown>,
+    shown: Option<BTreeMap<Path, Vec<String>>>,
     outcomes: BTreeMap<u64, Outcome>,
 }
 
@@ -284,8 +271,8 @@ impl Rounds {
     }
 
     /// Returns the keys of the hunks that were shown and not decided when the user last finished a review
-    /// of their file; `None` if the user has finished none.
-    pub fn shown(&self) -> Option<&Shown> {
+    /// of their file, by path; `None` if the user has finished none.
+    pub fn shown(&self) -> Option<&BTreeMap<Path, Vec<String>>> {
         self.shown.as_ref()
     }
 
@@ -312,11 +299,13 @@ impl Rounds {
     /// Carries out `record`, which was written down.
     pub(crate) fn replay(&mut self, record: RoundRecord) {
         match record {
-            RoundRecord::Comment(comment) => {
-                let known = self.comments.remove(&comment.id);
-                let replies = known.map_or_else(Vec::new, |known| known.replies);
-                self.comments
-                    .insert(comment.id, Comment { replies, ..comment });
+            RoundRecord::Comment(mut comment) => {
+                if let Some(known) = self.comments.remove(&comment.id)
+                    && comment.replies.is_empty()
+                {
+                    comment.replies = known.replies;
+                }
+                self.comments.insert(comment.id, comment);
                 self.forget_comments();
             }
             RoundRecord::State(id, state) => {
@@ -337,9 +326,9 @@ impl Rounds {
                 }
             }
             RoundRecord::Unrejected(path, hunk) => self.forget_rejected(&path, &hunk),
-            RoundRecord::Finished(files) => {
+            RoundRecord::Shown(files) => {
                 let shown = self.shown.get_or_insert_default();
-                shown.extend(files);
+                shown.extend(files.into_iter().map(|Shown(path, hunks)| (path, hunks)));
                 shown.retain(|_, hunks| !hunks.is_empty());
             }
             RoundRecord::Message(message) => {
@@ -428,18 +417,19 @@ impl Rounds {
     /// Returns the records that make these of none.
     pub(crate) fn all_records(&self) -> Vec<RoundRecord> {
         let mut all = Vec::new();
-        for comment in self.comments.values() {
-            all.push(RoundRecord::Comment(Comment {
-                replies: Vec::new(),
-                ..comment.clone()
-            }));
-            let replies = comment.replies.iter();
-            all.extend(replies.map(|reply| RoundRecord::Reply(comment.id, reply.clone())));
-        }
+        all.extend(self.comments.values().cloned().map(RoundRecord::Comment));
         all.extend(self.rejected.iter().cloned().map(RoundRecord::Rejected));
         all.extend(self.messages.iter().cloned().map(RoundRecord::Message));
         all.extend(self.closed.iter().cloned().map(RoundRecord::Closed));
-        all.extend(self.shown.clone().map(RoundRecord::Finished));
+        let shown = self.shown.iter().map(|shown| {
+            let shown = shown.iter();
+            RoundRecord::Shown(
+                shown
+                    .map(|(path, hunks)| Shown(path.clone(), hunks.clone()))
+                    .collect(),
+            )
+        });
+        all.extend(shown);
         for (turn, outcome) in &self.outcomes {
             all.push(RoundRecord::Decided(
                 *turn,
@@ -455,27 +445,14 @@ impl Rounds {
         all
     }
 
-    /// Returns the number of [`Rounds::all_records`].
-    pub(crate) fn n_records(&self) -> usize {
-        let comments = self.comments.values();
-        let n_said: usize = comments.map(|one| 1 + one.replies.len()).sum();
-        let n_turns = self.outcomes.values().map(|outcome| {
-            1 + usize::from(!outcome.begun.is_empty()) + usize::from(outcome.wrote.is_some())
-        });
-        let n_others = self.rejected.len() + self.messages.len() + self.closed.len();
-        let n_others = n_others + n_turns.sum::<usize>();
-        n_said + n_others + usize::from(self.shown.is_some())
-    }
-
     /// Returns all digests that these name.
     pub(crate) fn digests(&self) -> impl Iterator<Item = Digest> {
         let places = self.comments.values().filter_map(|one| one.place.as_ref());
         let begun = self.outcomes.values().flat_map(|one| &one.begun);
         let wrote = self.outcomes.values().filter_map(|one| one.wrote.as_ref());
-        let wrote = wrote
-            .flatten()
-            .flat_map(|(_, before, after)| [before, after]);
-        let versions = begun.map(|(_, version)| version).chain(wrote);
+        let wrote = wrote.flatten();
+        let wrote = wrote.flat_map(|Wrote(_, before, after)| [*before, *after]);
+        let versions = begun.map(|Begun(_, before)| *before).chain(wrote);
         let versions = versions.filter_map(|version| version.digest());
         places.map(|place| place.text).chain(versions)
     }
@@ -514,230 +491,8 @@ pub fn place(then: &Text, lines: &Range<usize>, now: &Text) -> Option<(usize, bo
     Some((*nearest, places.len() > 1))
 }
 
-/// Returns `record` as a line without its newline.
-pub(crate) fn line(record: &RoundRecord) -> String {
-    match record {
-        RoundRecord::Comment(comment) => {
-            let place = comment.place.as_ref().map_or_else(
-                || "- - - -".to_owned(),
-                |place| {
-                    let side = word(&SIDES, place.side);
-                    let Range { start, end } = place.lines;
-                    format!("{side} {start} {end} {}", place.text)
-                },
-            );
-            format!(
-                "comment {} {} {} {} {place} {} {}{}",
-                comment.id,
-                comment.time,
-                word(&KINDS, comment.kind),
-                word(&STATES, comment.state),
-                escaped(&comment.path),
-                text_word(&comment.text),
-                text_words(&comment.to)
-            )
-        }
-        RoundRecord::State(id, state) => format!("comment-is {id} {}", word(&STATES, *state)),
-        RoundRecord::Reply(id, reply) => format!(
-            "reply {id} {} {} {}",
-            reply.time,
-            text_word(&reply.who),
-            text_word(&reply.text)
-        ),
-        RoundRecord::Rejected(one) => format!(
-            "rejected {} {} . {} {} {} {} {}{}",
-            one.time,
-            text_word(&one.hunk),
-            escaped(&one.path),
-            text_word(&one.reason),
-            one.line,
-            text_word(&one.lines),
-            if one.is_told { "told" } else { "-" },
-            text_words(&one.to)
-        ),
-        RoundRecord::Finished(files) => {
-            let files = files.iter().map(|(path, hunks)| {
-                format!(" {} {}{}", escaped(path), hunks.len(), text_words(hunks))
-            });
-            format!("shown{}", files.collect::<String>())
-        }
-        RoundRecord::Unrejected(path, hunk) => {
-            format!("unrejected {} . {} 0", text_word(hunk), escaped(path))
-        }
-        RoundRecord::Message(message) => {
-            let to = text_words(&message.to);
-            let comments: String = message.comments.iter().map(|id| format!(" {id}")).collect();
-            format!(
-                "message {} {} {} {} {}{to}{comments}",
-                message.id,
-                message.time,
-                if message.is_told { "told" } else { "-" },
-                text_word(&message.text),
-                message.to.len()
-            )
-        }
-        RoundRecord::Told(id, None) => format!("told {id}"),
-        RoundRecord::Told(id, Some(address)) => format!("told {id} {}", text_word(address)),
-        RoundRecord::Closed(address) => format!("closed {}", text_word(address)),
-        RoundRecord::Decided(turn, n_kept, n_taken_out) => {
-            format!("decided {turn} {n_kept} {n_taken_out}")
-        }
-        RoundRecord::Begun(turn, files) => {
-            let files = files.iter();
-            let files: String = files
-                .map(|(path, version)| format!(" {} {}", escaped(path), version_word(*version)))
-                .collect();
-            format!("begun {turn}{files}")
-        }
-        RoundRecord::Wrote(turn, files) => {
-            let files = files.iter().map(|(path, before, after)| {
-                let [before, after] = [before, after].map(|version| version_word(*version));
-                format!(" {} {before} {after}", escaped(path))
-            });
-            format!("wrote {turn}{}", files.collect::<String>())
-        }
-    }
-}
-
-/// Returns `texts` as words, each after a space.
-fn text_words(texts: &[String]) -> String {
-    texts
-        .iter()
-        .map(|text| format!(" {}", text_word(text)))
-        .collect()
-}
-
-fn texts_of(words: &[&str]) -> Option<Vec<String>> {
-    words.iter().map(|word| text_of(word)).collect()
-}
-
-fn shown_of(mut words: &[&str]) -> Option<Shown> {
-    let mut shown = Shown::new();
-    while let [path, n, rest @ ..] = words {
-        let (hunks, rest) = rest.split_at_checked(n.parse().ok()?)?;
-        shown.insert(unescaped(path)?, texts_of(hunks)?);
-        words = rest;
-    }
-    words.is_empty().then_some(shown)
-}
-
-/// Reads a record from `words`, those of a line; `None` if it is none.
-pub(crate) fn parse(words: &[&str]) -> Option<RoundRecord> {
-    Some(match *words {
-        [
-            "comment",
-            id,
-            time,
-            kind,
-            state,
-            side,
-            start,
-            end,
-            digest,
-            path,
-            text,
-            ref to @ ..,
-        ] => RoundRecord::Comment(Comment {
-            id: id.parse().ok()?,
-            time: time.parse().ok()?,
-            path: unescaped(path)?,
-            place: match side {
-                "-" => None,
-                _ => Some(Place {
-                    side: meaning(&SIDES, side)?,
-                    lines: start.parse().ok()?..end.parse().ok()?,
-                    text: Digest::parse(digest)?,
-                }),
-            },
-            kind: meaning(&KINDS, kind)?,
-            text: text_of(text)?,
-            state: meaning(&STATES, state)?,
-            replies: Vec::new(),
-            to: texts_of(to)?,
-        }),
-        ["comment-is", id, state] => RoundRecord::State(id.parse().ok()?, meaning(&STATES, state)?),
-        ["reply", id, time, who, text] => RoundRecord::Reply(
-            id.parse().ok()?,
-            Reply {
-                time: time.parse().ok()?,
-                who: text_of(who)?,
-                text: text_of(text)?,
-            },
-        ),
-        [
-            "rejected",
-            time,
-            hunk,
-            // An earlier version's words for the lines around it.
-            _,
-            path,
-            reason,
-            line,
-            lines,
-            told @ ("told" | "-"),
-            ref to @ ..,
-        ] => RoundRecord::Rejected(Rejected {
-            path: unescaped(path)?,
-            hunk: text_of(hunk)?,
-            time: time.parse().ok()?,
-            reason: text_of(reason)?,
-            line: line.parse().ok()?,
-            lines: text_of(lines)?,
-            is_told: told == "told",
-            to: texts_of(to)?,
-        }),
-        ["shown", ref rest @ ..] => RoundRecord::Finished(shown_of(rest)?),
-        // An earlier version did not know what was shown.  There is no message 0.
-        ["finished", _] => RoundRecord::Told(0, None),
-        ["unrejected", hunk, _, path, _] => {
-            RoundRecord::Unrejected(unescaped(path)?, text_of(hunk)?)
-        }
-        [
-            "message",
-            id,
-            time,
-            told @ ("told" | "-"),
-            text,
-            n_to,
-            ref rest @ ..,
-        ] => {
-            let (to, comments) = rest.split_at_checked(n_to.parse().ok()?)?;
-            let comments = comments.iter().map(|id| id.parse().ok());
-            RoundRecord::Message(Message {
-                id: id.parse().ok()?,
-                time: time.parse().ok()?,
-                to: texts_of(to)?,
-                text: text_of(text)?,
-                comments: comments.collect::<Option<_>>()?,
-                is_told: told == "told",
-            })
-        }
-        ["told", id] => RoundRecord::Told(id.parse().ok()?, None),
-        ["told", id, address] => RoundRecord::Told(id.parse().ok()?, Some(text_of(address)?)),
-        ["closed", address] => RoundRecord::Closed(text_of(address)?),
-        ["decided", turn, n_kept, n_taken_out] => RoundRecord::Decided(
-            turn.parse().ok()?,
-            n_kept.parse().ok()?,
-            n_taken_out.parse().ok()?,
-        ),
-        ["begun", turn, ref files @ ..] if files.len() % 2 == 0 => {
-            let files = files.chunks(2);
-            let files = files.map(|words| Some((unescaped(words[0])?, version_of(words[1])?)));
-            RoundRecord::Begun(turn.parse().ok()?, files.collect::<Option<_>>()?)
-        }
-        ["wrote", turn, ref files @ ..] if files.len() % 3 == 0 => {
-            let files = files.chunks(3).map(|words| {
-                let path = unescaped(words[0])?;
-                Some((path, version_of(words[1])?, version_of(words[2])?))
-            });
-            RoundRecord::Wrote(turn.parse().ok()?, files.collect::<Option<_>>()?)
-        }
-        _ => return None,
-    })
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn text(text: &str) -> Text {
@@ -773,7 +528,7 @@ mod tests {
         }
     }
 
-    fn records() -> Vec<RoundRecord> {
+    pub(crate) fn records() -> Vec<RoundRecord> {
         let file = Version::File {
             digest: Digest::of(b"f"),
             is_executable: false,
@@ -808,10 +563,10 @@ mod tests {
                 lines: "-a\n+b\n".to_owned(),
                 is_told: true,
             }),
-            RoundRecord::Finished(Shown::from([
-                (path.clone(), vec!["mode 1 2".to_owned(), "h3".to_owned()]),
-                (b"b".to_vec(), Vec::new()),
-            ])),
+            RoundRecord::Shown(vec![
+                Shown(path.clone(), vec!["mode 1 2".to_owned(), "h3".to_owned()]),
+                Shown(b"b".to_vec(), Vec::new()),
+            ]),
             RoundRecord::Unrejected(path.clone(), "h2".to_owned()),
             RoundRecord::Message(message(&["Claude Code", ""])),
             RoundRecord::Message(Message {
@@ -824,62 +579,9 @@ mod tests {
             RoundRecord::Told(5, None),
             RoundRecord::Closed(address("Codex", "s 1")),
             RoundRecord::Decided(2, 3, 4),
-            RoundRecord::Begun(2, vec![(path.clone(), file)]),
-            RoundRecord::Wrote(1, vec![(path, Version::Absent, file)]),
+            RoundRecord::Begun(2, vec![Begun(path.clone(), file)]),
+            RoundRecord::Wrote(1, vec![Wrote(path, Version::Absent, file)]),
         ]
-    }
-
-    #[test]
-    fn records_are_read_as_they_were_written() {
-        for record in records() {
-            let line = line(&record);
-            let words: Vec<&str> = line.split(' ').collect();
-            assert_eq!(parse(&words), Some(record), "{line}");
-        }
-        for line in [
-            "comment 1",
-            "message 1 2 - . 3 a",
-            "wrote 1 a 0",
-            "comment-is 1 new",
-            "shown a 2 h1",
-        ] {
-            let words: Vec<&str> = line.split(' ').collect();
-            assert_eq!(parse(&words), None, "{line}");
-        }
-    }
-
-    #[test]
-    fn what_an_earlier_version_has_written_is_read() {
-        let mut rounds = Rounds::default();
-        for line in [
-            "rejected 9 h1 c1 a keep 12 -a - Codex",
-            "rejected 9 h2 c1 a keep 12 -a -",
-            "unrejected h2 c1 a 12",
-            "finished 12",
-        ] {
-            let words: Vec<&str> = line.split(' ').collect();
-            rounds.replay(parse(&words).unwrap());
-        }
-        let rejected: Vec<&str> = rounds.rejected().iter().map(|one| &*one.hunk).collect();
-        assert_eq!((rejected, rounds.shown()), (vec!["h1"], None));
-    }
-
-    #[test]
-    fn what_was_shown_is_known_for_each_file() {
-        let finished = |path: &[u8], hunks: &[&str]| {
-            let hunks = hunks.iter().map(|hunk| (*hunk).to_owned());
-            RoundRecord::Finished(Shown::from([(path.to_vec(), hunks.collect())]))
-        };
-        let mut rounds = Rounds::default();
-        rounds.replay(finished(b"a", &["h1", "h2"]));
-        rounds.replay(finished(b"b", &["h1"]));
-        rounds.replay(finished(b"a", &["h3"]));
-        rounds.replay(finished(b"b", &[]));
-        let shown = rounds.shown().unwrap();
-        assert_eq!(
-            (shown.len(), &shown[&b"a"[..]][..]),
-            (1, &["h3".to_owned()][..])
-        );
     }
 
     #[test]
@@ -898,7 +600,6 @@ mod tests {
         assert_eq!((comment.state, comment.replies.len()), (State::Handled, 1));
         // The file that was not there has none.
         assert_eq!(rounds.digests().count(), 3);
-        assert_eq!(rounds.n_records(), rounds.all_records().len());
     }
 
     #[test]

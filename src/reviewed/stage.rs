@@ -1,7 +1,7 @@
 //! What the index gets when a decision of the user's is staged.
 
 use crate::carry::applied;
-use crate::git::Committed;
+use crate::files::Committed;
 
 /// Returns what the index gets of a path where it has `indexed`, by a decision that made `after` of
 /// `before`; `None` if it has that already. As with `git apply --cached`, the lines that change must be

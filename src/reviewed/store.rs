@@ -1,29 +1,38 @@
 //! Where reviewed texts and the ledger lie: a folder beside the repository's own data.
 //!
-//! `texts/` has the bytes of versions by their digest. `ledger` is a log of records, one a line, which
-//! only grows until it is written anew; what does not end with a newline was not written to its end
-//! and does not count. Whoever writes holds the lock `lock`; reading needs none.
+//! `texts/` has the bytes of versions by their digest. `record` is a log: a header, then records, one a line
+//! of JSON. It only grows until it is written anew; what does not end with a newline was not written to its
+//! end and does not count. Whoever writes holds the lock `lock`; reading needs none. `ledger` is the log of
+//! version 0.1, or, once that was taken over, a line that makes that version refuse.
 //!
-//! Others than this program can write there. So what is no regular file is not opened, a ledger that was
-//! cut off is kept aside before it is written again, and a record with a path that no file of a project
-//! can have stays in the ledger, and does not count.
+//! Others than this program can write there. So what is no regular file is not opened, a log that was cut
+//! off is kept aside before it is written again, and a record with a path that no file of a project can
+//! have stays in the log, and does not count.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
-use crate::authors::{Written, authors_word, parse_authors};
 use crate::file::{self, Links};
-use crate::words::{escaped, text_of, text_word, unescaped, version_of, version_word};
-use crate::{Digest, HunkNote, Ledger, Record, Seen, Staged, Turn, Version, rounds, tree};
+use crate::ledger::Ledger;
+use crate::path::{self, escaped};
+use crate::record::Record;
+use crate::version::Digest;
 
-/// The first line of the log, which says what it is.
-const HEADER: &str = "agent-q-diff ledger 1\n";
+mod old;
+mod texts;
+
+pub use texts::read_text;
+
+/// The version of the form of the log. Version 1 were lines of words, see [`old`].
+const FORM: u32 = 2;
 
 /// Most bytes that a log can have.
 const MAX_LOG: u64 = 256 << 20;
@@ -33,9 +42,6 @@ const MAX_OLD: usize = 1000;
 
 /// For how many seconds it is known what was taken out of files: 30 days.
 const KEPT_SECONDS: u64 = 30 * 24 * 60 * 60;
-
-/// How long a text is held that the ledger does not name.
-const HELD: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How long the lock is waited for: others hold it for some milliseconds.
 const LOCK_TIME: Duration = Duration::from_secs(2);
@@ -73,6 +79,12 @@ pub enum StoreError {
         /// Which of its lines, from 1.
         line: usize,
     },
+    /// A newer version has written its log.
+    #[error(
+        "{} was written by a newer version of agent-q-diff; install that version here, too",
+        .0.display()
+    )]
+    Newer(PathBuf),
     /// What is to be read or recorded has a path that no file of a project can have.
     #[error("\"{path}\" is no path of a file of a project: it {why}")]
     BadPath {
@@ -94,14 +106,52 @@ pub enum StoreError {
 pub struct Store {
     folder: PathBuf,
     ledger: Ledger,
-    /// Which log was read, and how far: it is another one after it was written anew.
-    log: Option<(u64, u64)>,
+    /// Which log was read, and how far; `None` if there is none.
+    log: Option<Log>,
     n_records: usize,
-    /// The lines of the log that do not count, since their paths are none of files of a project, each with
-    /// its number, from 1.
-    ignored: Vec<(usize, Vec<u8>)>,
+    /// How many of them were needed when the log was written as a whole.
+    n_needed: usize,
+    /// The records that do not count, since their paths are none of files of a project, each with the number
+    /// of its line, from 1.
+    ignored: Vec<(usize, Record)>,
     /// Whether the log was cut off: it is empty, or its last line has no end.
     is_cut: bool,
+}
+
+/// A log that was read.
+#[derive(Debug, Default)]
+struct Log {
+    /// As [`Header::name`]: the number of its inode may be given to the next one.
+    name: String,
+    /// The number of bytes that were read.
+    done: u64,
+}
+
+/// The first line of a log.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    /// The version of its form.
+    #[serde(rename = "agent-q-diff record")]
+    form: u32,
+    /// A random name, another one each time that it is written as a whole.
+    #[serde(default)]
+    name: String,
+    /// The number of records that it had then.
+    #[serde(default, rename = "records")]
+    n_records: usize,
+}
+
+impl Header {
+    /// What it begins with.
+    const START: &[u8] = b"{\"agent-q-diff record\":";
+
+    /// Most bytes that it can have.
+    const MAX_LEN: usize = 256;
+
+    /// Reads it from the first line of `text`; `None` if that is no such header.
+    fn read(text: &[u8]) -> Option<Header> {
+        serde_json::from_slice(text.split(|&byte| byte == b'\n').next()?).ok()
+    }
 }
 
 /// The lock of a store, until it is dropped.
@@ -122,6 +172,7 @@ impl Store {
             ledger: Ledger::default(),
             log: None,
             n_records: 0,
+            n_needed: 0,
             ignored: Vec::new(),
             is_cut: false,
         };
@@ -188,25 +239,39 @@ impl Store {
                 Err(error) => return Err(at(&path)(error.into())),
             }
         }
-        self.refresh()?;
+        if self.log.is_none() {
+            self.migrate()?;
+        }
+        self.read()?;
         if self.is_cut {
-            self.mend()?;
+            let (path, is_read) = (
+                self.record(),
+                self.log.as_ref().is_some_and(|log| log.done > 0),
+            );
+            self.keep_cut_off(&path, is_read)?;
+            self.write_anew()?;
         }
         Ok(Lock { _file: file })
     }
 
-    /// Makes the folder and that of the texts, where they are not there.
+    /// Makes the folder and that of the texts for the user alone, where they are not there.
     fn make_folders(&self) -> Result<(), StoreError> {
         self.check_folders()?;
-        fs::create_dir_all(self.texts()).map_err(at(&self.folder))?;
+        file::make_private(&self.texts()).map_err(at(&self.folder))?;
         self.check_folders()
     }
 
-    /// Checks that the folder and that of the texts are folders, as far as they are there.
+    /// Checks that the folder and that of the texts are folders, as far as they are there, and closes them
+    /// to others.
     fn check_folders(&self) -> Result<(), StoreError> {
         for folder in [self.folder.clone(), self.texts()] {
             match fs::symlink_metadata(&folder) {
-                Ok(there) if there.is_dir() => {}
+                Ok(there) if there.is_dir() => {
+                    if there.mode() & 0o077 != 0 {
+                        // Without the right to do that, the folder is somebody else's.
+                        let _ = fs::set_permissions(&folder, Permissions::from_mode(0o700));
+                    }
+                }
                 Ok(_) => return Err(StoreError::NoFolder(folder)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(at(&folder)(error)),
@@ -215,22 +280,33 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps the log aside, which was cut off, and writes what can be read of it anew.
-    fn mend(&mut self) -> Result<(), StoreError> {
-        let path = self.folder.join("ledger");
-        let aside = format!("ledger.cut-off-{}", now());
-        let names = (0..).map(|n| match n {
-            0 => self.folder.join(&aside),
-            n => self.folder.join(format!("{aside}-{n}")),
+    /// Returns the name of the file with the records.
+    fn record(&self) -> PathBuf {
+        self.folder.join("record")
+    }
+
+    /// Gives the file at `path` another name as well, which says `why` and when, and returns it.
+    fn keep_aside(&self, path: &Path, why: &str) -> Result<PathBuf, StoreError> {
+        let when = format!("{why}-{}", now());
+        let mut names = (0..).map(|n| match n {
+            0 => path.with_extension(&when),
+            n => path.with_extension(format!("{when}-{n}")),
         });
-        let mut free = names.filter(|name| fs::symlink_metadata(name).is_err());
-        let aside = free.next().expect("there is no last name");
-        fs::hard_link(&path, &aside)
-            .or_else(|_| file::copy(&path, &aside))
+        let aside = names
+            .find(|name| fs::symlink_metadata(name).is_err())
+            .expect("there is no last name");
+        fs::hard_link(path, &aside)
+            .or_else(|_| file::copy(path, &aside))
             .map_err(at(&aside))?;
-        let rest = match self.log {
-            Some((_, done)) if done > 0 => "What could be read of it counts",
-            _ => "Nothing could be read of it, so what was reviewed is asked again",
+        Ok(aside)
+    }
+
+    /// Keeps the file at `path` aside, which was cut off, and says so to the user.
+    fn keep_cut_off(&mut self, path: &Path, is_read: bool) -> Result<(), StoreError> {
+        let aside = self.keep_aside(path, "cut-off")?;
+        let rest = match is_read {
+            true => "What could be read of it counts",
+            false => "Nothing could be read of it, so what was reviewed is asked again",
         };
         self.ledger.say(&format!(
             "{} was cut off, perhaps by a full disk or a crash. {rest}; it is kept as {}",
@@ -238,7 +314,22 @@ impl Store {
             aside.display()
         ));
         self.ledger.take_records();
-        self.write_anew()
+        Ok(())
+    }
+
+    /// Carries out `record`, which is in line `n`, unless its path is none of a file of a project; `None` if
+    /// it must not be used at all.
+    fn take_in(&mut self, record: Record, n: usize) -> Option<()> {
+        if !record.is_safe() {
+            return None;
+        }
+        if record.flaw().is_some() {
+            self.ignored.push((n, record));
+        } else {
+            self.ledger.replay(record);
+        }
+        self.n_records += 1;
+        Some(())
     }
 
     /// Reads what others have written since.
@@ -247,8 +338,15 @@ impl Store {
     ///
     /// [`StoreError`].
     pub fn refresh(&mut self) -> Result<(), StoreError> {
+        if self.log.is_none() && old::is_there(&self.folder.join("ledger")) {
+            return self.lock().map(drop);
+        }
+        self.read()
+    }
+
+    fn read(&mut self) -> Result<(), StoreError> {
         self.check_folders()?;
-        let path = self.folder.join("ledger");
+        let path = self.record();
         let opened = file::open(&path, Links::Refused, OpenOptions::new().read(true));
         let mut file = match opened {
             Ok(file) => file,
@@ -258,15 +356,12 @@ impl Store {
             }
             Err(error) => return Err(at(&path)(error)),
         };
-        let metadata = file.metadata().map_err(at(&path))?;
-        let known = self.log;
-        let is_known = |(node, done)| node == metadata.ino() && done <= metadata.len();
-        if !known.is_some_and(is_known) {
+        if !self.is_known(&file).map_err(at(&path))? {
             self.begin_anew();
         }
         let mut read = self.read_on(&mut file, &path);
         if matches!(read, Err(StoreError::Unknown { .. })) && self.log.is_some() {
-            // Somebody may have written it anew where it was.
+            // Somebody may have put an earlier one back where it was.
             self.begin_anew();
             read = self.read_on(&mut file, &path);
         }
@@ -274,56 +369,66 @@ impl Store {
             self.begin_anew();
             return read;
         }
-        let (_, done) = self.log.unwrap_or_default();
-        self.log = Some((metadata.ino(), done));
         self.ledger
             .forget_taken_out(now().saturating_sub(KEPT_SECONDS));
         Ok(())
     }
 
+    /// Returns whether `file` is the log that was read, with a line that ends where that was read to.
+    fn is_known(&self, file: &File) -> io::Result<bool> {
+        let Some(log) = self.log.as_ref().filter(|log| log.done > 0) else {
+            return Ok(false);
+        };
+        let mut start = [0; Header::MAX_LEN];
+        let n = file.read_at(&mut start, 0)?;
+        let is_same = Header::read(&start[..n]).is_some_and(|header| header.name == log.name);
+        let mut last = [0; 1];
+        Ok(is_same && file.read_at(&mut last, log.done - 1)? == 1 && last == *b"\n")
+    }
+
     /// Reads on in `file`, the log at `path`, where it was read until then.
     fn read_on(&mut self, file: &mut File, path: &Path) -> Result<(), StoreError> {
-        let (node, done) = self.log.unwrap_or_default();
-        file.seek(SeekFrom::Start(done)).map_err(at(path))?;
+        let mut log = self.log.take().unwrap_or_default();
+        file.seek(SeekFrom::Start(log.done)).map_err(at(path))?;
         let text = file::read_rest(file, MAX_LOG).map_err(at(path))?;
         let unknown = |line| StoreError::Unknown {
             path: path.to_owned(),
             line,
         };
-        let n_whole = memchr::memrchr(b'\n', &text).map_or(0, |end| end + 1);
-        let mut lines = text[..n_whole].split_inclusive(|&byte| byte == b'\n');
-        if done == 0 {
-            let header = lines.next().unwrap_or(&text);
-            let is_cut = n_whole == 0 && HEADER.as_bytes().starts_with(header);
-            if header != HEADER.as_bytes() && !is_cut {
+        let (whole, rest) = whole_lines(&text);
+        let mut all = lines(whole);
+        if log.done == 0 {
+            if let Some(line) = all.next() {
+                let header = Header::read(line).ok_or_else(|| unknown(1))?;
+                if header.form > FORM {
+                    return Err(StoreError::Newer(path.to_owned()));
+                }
+                log.name = header.name;
+                self.n_needed = header.n_records;
+            } else if !Header::START.starts_with(rest) && !rest.starts_with(Header::START) {
                 return Err(unknown(1));
             }
         }
-        for line in lines {
+        for line in all {
             // After the header.
             let n = self.n_records + 2;
-            let text = &line[..line.len() - 1];
-            let record = parse(text).ok_or_else(|| unknown(n))?;
-            if flaw(&record).is_some() {
-                self.ignored.push((n, text.to_vec()));
-            } else {
-                self.ledger.replay(record);
-            }
-            self.n_records += 1;
+            let record = serde_json::from_slice(line).ok();
+            let taken = record.and_then(|record| self.take_in(record, n));
+            taken.ok_or_else(|| unknown(n))?;
         }
-        self.is_cut = n_whole < text.len() || done + n_whole as u64 == 0;
-        self.log = Some((node, done + n_whole as u64));
+        log.done += whole.len() as u64;
+        self.is_cut = !rest.is_empty() || log.done == 0;
+        self.log = Some(log);
         Ok(())
     }
 
     /// Returns what the user should know of the log, sentences without their last period.
     pub fn notes(&self) -> Vec<String> {
-        let ignored = self.ignored.iter().filter_map(|(line, text)| {
-            let (path, why) = flaw(&parse(text)?)?;
-            let ledger = self.folder.join("ledger");
+        let ignored = self.ignored.iter().filter_map(|(line, record)| {
+            let (path, why) = record.flaw()?;
             Some(format!(
                 "Line {line} of {} does not count, since the path in it, \"{path}\", {why}",
-                ledger.display()
+                self.record().display()
             ))
         });
         self.ledger.said().iter().cloned().chain(ignored).collect()
@@ -333,6 +438,7 @@ impl Store {
         self.ledger = Ledger::default();
         self.log = None;
         self.n_records = 0;
+        self.n_needed = 0;
         self.ignored = Vec::new();
         self.is_cut = false;
     }
@@ -343,156 +449,62 @@ impl Store {
         if records.is_empty() {
             return Ok(());
         }
-        for path in records.iter().flat_map(Record::paths) {
-            StoreError::check_path(path)?;
+        if let Some((path, why)) = records.iter().find_map(Record::flaw) {
+            return Err(StoreError::BadPath { path, why });
         }
-        let path = self.folder.join("ledger");
         self.n_records += records.len();
-        let most = self.ledger.n_records() + self.ignored.len() + MAX_OLD;
-        let Some((_, done)) = self.log.filter(|_| self.n_records <= most) else {
+        let most = self.n_needed + MAX_OLD;
+        let log = self.log.as_mut().filter(|_| self.n_records <= most);
+        let Some(log) = log else {
             return self.write_anew();
         };
-        let text: String = records.iter().map(line).collect();
+        let mut text = Vec::new();
+        records
+            .iter()
+            .for_each(|record| add_line(&mut text, record));
+        let path = self.folder.join("record");
         let mut file =
             file::open(&path, Links::Refused, OpenOptions::new().write(true)).map_err(at(&path))?;
         let written = file
-            .seek(SeekFrom::Start(done))
-            .and_then(|_| file.write_all(text.as_bytes()));
+            .seek(SeekFrom::Start(log.done))
+            .and_then(|_| file.write_all(&text));
         if let Err(error) = written {
-            let _ = file.set_len(done);
+            let _ = file.set_len(log.done);
             return Err(at(&path)(error));
         }
-        self.log = self.log.map(|(node, _)| (node, done + text.len() as u64));
+        log.done += text.len() as u64;
         Ok(())
     }
 
     /// Writes the log as a whole: what the ledger needs, and the lines that do not count.
     fn write_anew(&mut self) -> Result<(), StoreError> {
-        let path = self.folder.join("ledger");
+        let old = self.folder.join("ledger");
+        if fs::symlink_metadata(&old).is_err() {
+            file::write_whole(&old, old::MOVED.as_bytes()).map_err(at(&old))?;
+        }
         let all = self.ledger.all_records();
-        let mut text = HEADER.as_bytes().to_vec();
-        for (at, (number, ignored)) in self.ignored.iter_mut().enumerate() {
+        let n_records = self.ignored.len() + all.len();
+        let header = Header {
+            form: FORM,
+            name: new_name(),
+            n_records,
+        };
+        let mut text = Vec::new();
+        add_line(&mut text, &header);
+        for (at, (number, record)) in self.ignored.iter_mut().enumerate() {
             *number = at + 2;
-            text.extend_from_slice(ignored);
-            text.push(b'\n');
+            add_line(&mut text, record);
         }
-        text.extend(all.iter().map(line).collect::<String>().bytes());
-        write_whole(&path, &text)?;
+        all.iter().for_each(|record| add_line(&mut text, record));
+        let path = self.record();
+        file::write_whole(&path, &text).map_err(at(&path))?;
         self.is_cut = false;
-        self.adopt(&path, self.ignored.len() + all.len())
-    }
-
-    /// Goes on with the log that was written as a whole.
-    fn adopt(&mut self, path: &Path, n_records: usize) -> Result<(), StoreError> {
-        let metadata = fs::metadata(path).map_err(at(path))?;
-        self.log = Some((metadata.ino(), metadata.len()));
+        self.log = Some(Log {
+            name: header.name,
+            done: text.len() as u64,
+        });
         self.n_records = n_records;
-        Ok(())
-    }
-
-    /// Returns the bytes with this digest.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`], also if the text has other bytes.
-    pub fn bytes(&self, digest: Digest) -> Result<Vec<u8>, StoreError> {
-        let path = self.text(digest);
-        let bytes = match file::read(&path, Links::Refused, file::MAX_BYTES) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(StoreError::Missing(digest));
-            }
-            Err(error) => return Err(at(&path)(error)),
-        };
-        if Digest::of(&bytes) == digest {
-            Ok(bytes)
-        } else {
-            Err(StoreError::Damaged(path))
-        }
-    }
-
-    /// Stores `bytes`, and returns their digest.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`].
-    pub fn put(&self, bytes: &[u8]) -> Result<Digest, StoreError> {
-        let digest = Digest::of(bytes);
-        let path = self.text(digest);
-        let there = fs::symlink_metadata(&path);
-        let is_there =
-            there.is_ok_and(|there| there.is_file() && there.len() == bytes.len() as u64);
-        if !is_there {
-            self.make_folders()?;
-            write_whole(&path, bytes)?;
-        }
-        Ok(digest)
-    }
-
-    /// Stores what has the mode `mode`, as git writes it, and `bytes`; 0 is nothing.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`].
-    pub fn version(&self, mode: u32, bytes: &[u8]) -> Result<Version, StoreError> {
-        if mode == 0 {
-            return Ok(Version::Absent);
-        }
-        let digest = self.put(bytes)?;
-        Ok(Version::with_mode(mode, digest).unwrap_or(Version::Absent))
-    }
-
-    /// Sees to it that the text of `version` is there for a day, although the ledger may not name it.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`].
-    pub fn hold(&self, version: Version) -> Result<(), StoreError> {
-        let Some(digest) = version.digest() else {
-            return Ok(());
-        };
-        let path = self.text(digest);
-        let text = file::open(&path, Links::Refused, OpenOptions::new().write(true));
-        let held = text.and_then(|text| text.set_modified(SystemTime::now() + HELD));
-        held.map_err(at(&path))
-    }
-
-    fn text(&self, digest: Digest) -> PathBuf {
-        self.texts().join(digest.to_string())
-    }
-
-    /// Deletes the texts that the ledger does not name, and drafts of texts, except those of the last hour,
-    /// which somebody may be about to name. What has another name is somebody else's.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`].
-    pub fn prune(&mut self) -> Result<(), StoreError> {
-        let _lock = self.lock()?;
-        let named = self.ledger.digests();
-        let folder = self.texts();
-        for entry in fs::read_dir(&folder).map_err(at(&folder))? {
-            let entry = entry.map_err(at(&folder))?;
-            let name = entry.file_name();
-            let name = name.to_str().unwrap_or_default();
-            let (stem, rest) = name.split_once('.').unwrap_or((name, ""));
-            let Some(digest) = Digest::parse(stem) else {
-                continue;
-            };
-            let is_unnamed = if rest.is_empty() {
-                name == stem && !named.contains(&digest)
-            } else {
-                rest.ends_with("new")
-            };
-            let is_old = entry.metadata().is_ok_and(|there| {
-                let age = there.modified().map(|changed| changed.elapsed());
-                let is_old = |age: Duration| age > Duration::from_secs(3600);
-                there.is_file() && age.is_ok_and(|age| age.is_ok_and(is_old))
-            });
-            if is_old && is_unnamed {
-                fs::remove_file(entry.path()).map_err(at(&entry.path()))?;
-            }
-        }
+        self.n_needed = n_records;
         Ok(())
     }
 }
@@ -503,22 +515,37 @@ pub fn now() -> u64 {
     now.map_or(0, |now| now.as_secs())
 }
 
+/// Returns a name that no other log has.
+fn new_name() -> String {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH);
+    let nanos = time.map_or(0, |time| time.as_nanos());
+    format!(
+        "{:016x}{nanos:x}",
+        RandomState::new().hash_one(std::process::id())
+    )
+}
+
+/// Adds `value` to `text` as a line.
+fn add_line(text: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(&mut *text, value).expect("it has no keys that are not strings");
+    text.push(b'\n');
+}
+
+/// Returns `text` up to its last newline, and the rest.
+fn whole_lines(text: &[u8]) -> (&[u8], &[u8]) {
+    text.split_at(memchr::memrchr(b'\n', text).map_or(0, |end| end + 1))
+}
+
+/// Returns the lines of `whole`, which each end with a newline, without that.
+fn lines(whole: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = whole.split_inclusive(|&byte| byte == b'\n');
+    lines.map(|line| &line[..line.len() - 1])
+}
+
 /// Returns what makes a [`StoreError`] about `path` of an error.
 fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     let path = path.to_owned();
     |error| StoreError::File { path, error }
-}
-
-/// Writes a file so that it is there as a whole or as it was before.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    let draft = path.with_extension(format!("{}.new", std::process::id()));
-    let written = file::replace(&draft)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| fs::rename(&draft, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&draft);
-    }
-    written.map_err(at(path))
 }
 
 impl StoreError {
@@ -528,7 +555,7 @@ impl StoreError {
     ///
     /// [`StoreError::BadPath`].
     pub fn check_path(path: &[u8]) -> Result<(), StoreError> {
-        match tree::flaw(path) {
+        match path::flaw(path) {
             None => Ok(()),
             Some(why) => Err(StoreError::BadPath {
                 path: escaped(path),
@@ -538,301 +565,13 @@ impl StoreError {
     }
 }
 
-/// Returns the first path in `record` that no file of a project can have, as a word, and what is wrong with
-/// it; `None` if there is none.
-fn flaw(record: &Record) -> Option<(String, &'static str)> {
-    let mut paths = record.paths().into_iter();
-    paths.find_map(|path| Some((escaped(path), tree::flaw(path)?)))
-}
-
-// The records, as lines.
-
-/// Returns `record` as a line with its newline.
-fn line(record: &Record) -> String {
-    match record {
-        Record::Base(commit) => format!("base {}\n", commit.as_deref().unwrap_or("-")),
-        Record::Reviewed(path, version) => {
-            format!("reviewed {} {}\n", version_word(*version), escaped(path))
-        }
-        Record::AsBase(path) => format!("as-base {}\n", escaped(path)),
-        Record::Seen(path, seen) => {
-            let name = if seen.is_back { "back" } else { "seen" };
-            let lines = seen.written.lines;
-            format!(
-                "{name} {} {} {} {} {}\n",
-                version_word(seen.working),
-                version_word(seen.reviewed),
-                authors_word(&seen.written.authors),
-                lines.map_or_else(|| "-".to_owned(), |lines| lines.to_string()),
-                escaped(path)
-            )
-        }
-        Record::Turn(turn) => format!(
-            "turn {} {} {} {} {} {} {}\n",
-            turn.id,
-            turn.time,
-            turn.head.as_deref().unwrap_or("-"),
-            turn.pid
-                .map_or_else(|| "-".to_owned(), |pid| pid.to_string()),
-            text_word(&turn.agent),
-            text_word(&turn.session),
-            text_word(&turn.title)
-        ),
-        Record::TurnOver(id) => format!("turn-over {id}\n"),
-        Record::TakenOut { path, time, had } => {
-            format!(
-                "taken-out {time} {} {}\n",
-                version_word(*had),
-                escaped(path)
-            )
-        }
-        Record::Left(path, version) => {
-            format!("left {} {}\n", version_word(*version), escaped(path))
-        }
-        Record::Noted(path, notes) => {
-            let notes = notes.iter().map(|note| {
-                let waits = if note.is_waiting { "waits" } else { "-" };
-                let [hunk, comment] = [&note.hunk, &note.comment].map(|text| text_word(text));
-                format!(" {hunk} {waits} {comment}")
-            });
-            format!("noted {}{}\n", escaped(path), notes.collect::<String>())
-        }
-        Record::Staged(path, None) => format!("unstaged {}\n", escaped(path)),
-        Record::Staged(path, Some(staged)) => format!(
-            "staged {} {} {}\n",
-            staged.object,
-            version_word(staged.version),
-            escaped(path)
-        ),
-        Record::KeepsStaged(true) => "keeps-staged yes\n".to_owned(),
-        Record::KeepsStaged(false) => "keeps-staged no\n".to_owned(),
-        Record::LeftOut(path, true) => format!("left-out {}\n", escaped(path)),
-        Record::LeftOut(path, false) => format!("not-left-out {}\n", escaped(path)),
-        Record::InHead(path, true) => format!("in-head {}\n", escaped(path)),
-        Record::InHead(path, false) => format!("not-in-head {}\n", escaped(path)),
-        Record::Tip(commit) => format!("tip {commit}\n"),
-        Record::OthersCommit(commit) => format!("others {commit}\n"),
-        Record::Round(record) => rounds::line(record) + "\n",
-        Record::Said(note) => format!("said {}\n", text_word(note)),
-        Record::Heard => "heard\n".to_owned(),
-        Record::Passes(agent, None) => format!("not-passing {}\n", text_word(agent)),
-        Record::Passes(agent, Some(protected)) => {
-            let protected = protected.iter().map(|pattern| text_word(pattern));
-            let words: Vec<String> = protected.collect();
-            let words = [&[text_word(agent)], &words[..]].concat();
-            format!("passes {}\n", words.join(" "))
-        }
-    }
-}
-
-/// Reads a record from `line`, which has no newline.
-fn parse(line: &[u8]) -> Option<Record> {
-    let line = std::str::from_utf8(line).ok()?;
-    let words: Vec<&str> = line.split(' ').collect();
-    Some(match words[..] {
-        ["base", "-"] => Record::Base(None),
-        ["base", commit] => Record::Base(Some(commit_of(commit)?)),
-        ["reviewed", version, path] => Record::Reviewed(unescaped(path)?, version_of(version)?),
-        ["as-base", path] => Record::AsBase(unescaped(path)?),
-        [
-            name @ ("seen" | "back"),
-            working,
-            reviewed,
-            authors,
-            lines,
-            path,
-        ] => {
-            let written = Written {
-                authors: parse_authors(authors)?,
-                lines: match lines {
-                    "-" => None,
-                    _ => Some(Digest::parse(lines)?),
-                },
-            };
-            let seen = Seen {
-                working: version_of(working)?,
-                reviewed: version_of(reviewed)?,
-                is_back: name == "back",
-                written,
-            };
-            Record::Seen(unescaped(path)?, seen)
-        }
-        ["turn", id, time, head, pid, agent, session, title] => Record::Turn(Turn {
-            id: id.parse().ok()?,
-            time: time.parse().ok()?,
-            head: match head {
-                "-" => None,
-                _ => Some(commit_of(head)?),
-            },
-            pid: match pid {
-                "-" => None,
-                _ => Some(pid.parse().ok()?),
-            },
-            agent: text_of(agent)?,
-            session: text_of(session)?,
-            title: text_of(title)?,
-            is_over: false,
-        }),
-        ["turn-over", id] => Record::TurnOver(id.parse().ok()?),
-        ["taken-out", time, had, path] => Record::TakenOut {
-            path: unescaped(path)?,
-            time: time.parse().ok()?,
-            had: version_of(had)?,
-        },
-        ["left", version, path] => Record::Left(unescaped(path)?, version_of(version)?),
-        ["unstaged", path] => Record::Staged(unescaped(path)?, None),
-        ["staged", object, version, path] => {
-            let staged = Staged {
-                object: object.to_owned(),
-                version: version_of(version)?,
-            };
-            Record::Staged(unescaped(path)?, Some(staged))
-        }
-        ["keeps-staged", "yes"] => Record::KeepsStaged(true),
-        ["keeps-staged", "no"] => Record::KeepsStaged(false),
-        ["not-passing", agent] => Record::Passes(text_of(agent)?, None),
-        ["passes", agent, ref protected @ ..] => {
-            let protected = protected.iter().map(|pattern| text_of(pattern));
-            Record::Passes(text_of(agent)?, Some(protected.collect::<Option<_>>()?))
-        }
-        ["left-out", path] => Record::LeftOut(unescaped(path)?, true),
-        ["not-left-out", path] => Record::LeftOut(unescaped(path)?, false),
-        ["in-head", path] => Record::InHead(unescaped(path)?, true),
-        ["not-in-head", path] => Record::InHead(unescaped(path)?, false),
-        ["tip", commit] => Record::Tip(commit_of(commit)?),
-        ["others", commit] => Record::OthersCommit(commit_of(commit)?),
-        ["noted", path, ref notes @ ..] if notes.len() % 3 == 0 => {
-            let notes = notes.chunks(3).map(|words| {
-                Some(HunkNote {
-                    hunk: text_of(words[0])?,
-                    comment: text_of(words[2])?,
-                    is_waiting: match words[1] {
-                        "waits" => true,
-                        "-" => false,
-                        _ => return None,
-                    },
-                })
-            });
-            Record::Noted(unescaped(path)?, notes.collect::<Option<_>>()?)
-        }
-        ["said", note] => Record::Said(text_of(note)?),
-        ["heard"] => Record::Heard,
-        _ => Record::Round(rounds::parse(&words)?),
-    })
-}
-
-/// Returns the name of a commit, which is an argument for git.
-fn commit_of(word: &str) -> Option<String> {
-    let is_name = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_name.then(|| word.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TakenOut;
-    use crate::authors::Author;
-    use crate::rounds::RoundRecord;
-
-    fn records() -> Vec<Record> {
-        let file = Version::File {
-            digest: Digest::of(b"text"),
-            is_executable: true,
-        };
-        let link = Version::Link {
-            digest: Digest::of(b"there"),
-        };
-        let path = b"a folder/\xff%\n".to_vec();
-        vec![
-            Record::Base(Some("0123abc".to_owned())),
-            Record::Reviewed(path.clone(), file),
-            Record::Reviewed(b"gone".to_vec(), Version::Absent),
-            Record::AsBase(b"gone".to_vec()),
-            Record::Seen(
-                path.clone(),
-                Seen {
-                    working: link,
-                    reviewed: file,
-                    is_back: true,
-                    written: Written {
-                        authors: vec![Author::Turn(3), Author::User],
-                        lines: Some(Digest::of(b"lines")),
-                    },
-                },
-            ),
-            Record::Turn(Turn {
-                id: 3,
-                time: 1_800_000_000,
-                head: None,
-                agent: "Claude Code".to_owned(),
-                session: String::new(),
-                title: ".\u{e9} %".to_owned(),
-                pid: Some(7),
-                is_over: false,
-            }),
-            Record::TurnOver(3),
-            Record::TakenOut {
-                path: path.clone(),
-                time: 1_800_000_000,
-                had: file,
-            },
-            Record::Left(path.clone(), Version::Absent),
-            Record::Noted(
-                path,
-                vec![
-                    HunkNote {
-                        hunk: "a1".to_owned(),
-                        comment: "why\n not \u{e9}?".to_owned(),
-                        is_waiting: false,
-                    },
-                    HunkNote {
-                        hunk: "b2".to_owned(),
-                        comment: String::new(),
-                        is_waiting: true,
-                    },
-                ],
-            ),
-            Record::Noted(b"gone".to_vec(), Vec::new()),
-            Record::Staged(
-                b"a%b".to_vec(),
-                Some(Staged {
-                    object: "0123abc".to_owned(),
-                    version: file,
-                }),
-            ),
-            Record::Staged(b"gone".to_vec(), None),
-            Record::KeepsStaged(true),
-            Record::KeepsStaged(false),
-            Record::LeftOut(b"a%b".to_vec(), true),
-            Record::LeftOut(b"gone".to_vec(), false),
-            Record::InHead(b"a%b".to_vec(), true),
-            Record::InHead(b"gone".to_vec(), false),
-            Record::Tip("0123abc".to_owned()),
-            Record::OthersCommit("0123abc".to_owned()),
-            Record::Round(RoundRecord::Told(7, None)),
-            Record::Passes("Claude Code".to_owned(), Some(Vec::new())),
-            Record::Passes(
-                "Codex".to_owned(),
-                Some(vec![".git/".to_owned(), "a b*".to_owned()]),
-            ),
-            Record::Passes("Codex".to_owned(), None),
-            Record::Said("a ledger\n".to_owned()),
-            Record::Heard,
-            Record::Base(None),
-        ]
-    }
-
-    #[test]
-    fn records_are_read_as_they_were_written() {
-        for record in records() {
-            let line = line(&record);
-            let (text, newline) = line.as_bytes().split_at(line.len() - 1);
-            assert_eq!((parse(text), newline), (Some(record), &b"\n"[..]));
-        }
-    }
+    use crate::record::{HunkNote, TakenOut};
 
     /// Writes a record that says `n`.
-    fn write(store: &mut Store, n: usize) {
+    pub(in crate::store) fn write(store: &mut Store, n: usize) {
         let written = store.change(|ledger, _| {
             ledger.lose_base(Some(&n.to_string()));
             Ok::<(), StoreError>(())
@@ -853,7 +592,7 @@ mod tests {
         assert_eq!(one.ledger(), other.ledger());
         assert_eq!(open().ledger(), other.ledger());
         // It was written anew, and so is shorter than all that was written.
-        let log = fs::read_to_string(folder.path().join("store/ledger")).unwrap();
+        let log = fs::read_to_string(folder.path().join("store/record")).unwrap();
         assert!(log.lines().count() < 1_800);
     }
 
@@ -895,15 +634,89 @@ mod tests {
         let mut store = Store::open(folder.path().to_owned()).unwrap();
         write(&mut store, 1);
         let before = store.ledger().clone();
-        let log = folder.path().join("ledger");
+        let log = folder.path().join("record");
         let whole = fs::read(&log).unwrap();
-        let torn = [&whole[..], b"reviewed 100644:12"].concat();
+        let torn = [&whole[..], b"{\"base\":"].concat();
         fs::write(&log, torn).unwrap();
         let mut again = Store::open(folder.path().to_owned()).unwrap();
         assert_eq!(*again.ledger(), before);
         write(&mut again, 2);
         store.refresh().unwrap();
         assert_eq!(store.ledger(), again.ledger());
+    }
+
+    #[test]
+    fn another_log_in_the_same_place_on_disk_is_another_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Store::open(folder.path().to_owned()).unwrap();
+        let log = folder.path().join("record");
+        let mut store = open();
+        write(&mut store, 1);
+        // A file system gives the number of a file that is gone to the next one; to write it in place has
+        // the same effect. Its lines end where those of the old one did.
+        let name = |text: &str| Header::read(text.as_bytes()).unwrap().name;
+        let old = fs::read_to_string(&log).unwrap();
+        let new = old
+            .replace(&name(&old), &new_name())
+            .replace("\"1\"", "\"2\"");
+        assert_eq!(new.len(), old.len());
+        fs::write(&log, new + "{\"tip\":\"3\"}\n").unwrap();
+        store.refresh().unwrap();
+        assert_eq!(store.ledger(), open().ledger());
+        assert_eq!(store.ledger().base(), Some("2"));
+        // Nor is a shorter one written beyond its end.
+        let shorter = old.replace(&name(&old), &new_name());
+        fs::write(&log, &shorter).unwrap();
+        write(&mut store, 4);
+        let written = fs::read(&log).unwrap();
+        assert!(written.starts_with(shorter.as_bytes()) && !written.contains(&0));
+    }
+
+    #[test]
+    fn what_a_newer_version_has_written_is_refused_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("record");
+        let text = "{\"agent-q-diff record\":3,\"more\":[]}\n[\"new\"]\n";
+        fs::write(&log, text).unwrap();
+        let error = Store::open(folder.path().to_owned()).unwrap_err();
+        assert!(matches!(error, StoreError::Newer(_)), "{error}");
+        assert_eq!(fs::read_to_string(&log).unwrap(), text);
+    }
+
+    #[test]
+    fn the_folders_are_for_the_user_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("store");
+        let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+        let mut store = Store::open(folder.clone()).unwrap();
+        write(&mut store, 1);
+        assert_eq!([mode(&folder), mode(&store.texts())], [0o700; 2]);
+        // Those of earlier versions are closed.
+        fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+        store.refresh().unwrap();
+        assert_eq!(mode(&folder), 0o700);
+    }
+
+    #[test]
+    fn drafts_that_were_left_behind_are_deleted_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("store");
+        let mut store = Store::open(folder.clone()).unwrap();
+        write(&mut store, 1);
+        let text = format!("texts/{}", Digest::of(b"x"));
+        let ours = ["record.7.new", "ledger.7.new", &format!("{text}.7.new")];
+        let others = ["record.new", "x.7.new", "record.7.new.bak", "texts/x.7.new"];
+        let time = UNIX_EPOCH;
+        for name in [&ours[..], &others[..]].concat() {
+            let file = File::create(folder.join(name)).unwrap();
+            file.set_modified(time).unwrap();
+        }
+        // Somebody may be writing that one.
+        fs::write(folder.join("record.8.new"), "").unwrap();
+        store.prune().unwrap();
+        let is_there = |name: &&str| folder.join(name).exists();
+        assert!(!ours.iter().any(is_there));
+        assert!(others.iter().all(is_there) && is_there(&"record.8.new"));
     }
 
     /// Records that something is taken out of a file with these bytes.
@@ -961,7 +774,7 @@ mod tests {
         for n in 0..1200 {
             write(&mut again, n % 3);
         }
-        let log = fs::read_to_string(folder.path().join("ledger")).unwrap();
+        let log = fs::read_to_string(folder.path().join("record")).unwrap();
         assert!(log.lines().count() < MAX_OLD, "it was not written anew");
         assert_eq!(open().ledger().taken_out(), known);
     }
@@ -1025,7 +838,7 @@ mod tests {
         for n in 0..1200 {
             write(&mut store, n % 3);
         }
-        let size = || fs::metadata(folder.path().join("ledger")).unwrap().len();
+        let size = || fs::metadata(folder.path().join("record")).unwrap().len();
         assert!(size() < 30_000, "it was not written anew");
         assert_eq!(open().ledger().noted()[&b"f"[..]].len(), 2);
         let before = size();
@@ -1051,10 +864,6 @@ mod tests {
         for n in 0..1200 {
             write(&mut store, n % 3);
         }
-        assert_eq!(
-            store.ledger().all_records().len(),
-            store.ledger().n_records()
-        );
         let left_out = open().ledger().left_out().clone();
         assert_eq!(Vec::from_iter(left_out), [b"f"]);
     }
@@ -1062,11 +871,15 @@ mod tests {
     #[test]
     fn another_file_is_no_ledger_and_stays() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("ledger"), "something else\n").unwrap();
-        let error = Store::open(folder.path().to_owned()).unwrap_err();
-        assert!(
-            matches!(error, StoreError::Unknown { line: 1, .. }),
-            "{error}"
-        );
+        for name in ["ledger", "record"] {
+            let folder = folder.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join(name), "something else\n").unwrap();
+            let error = Store::open(folder).unwrap_err();
+            assert!(
+                matches!(error, StoreError::Unknown { line: 1, .. }),
+                "{error}"
+            );
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::ser::{Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 /// The SHA-256 of some bytes, which names them in a store.
@@ -20,9 +22,13 @@ impl Digest {
         if digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
             return None;
         }
+        let value = |digit: u8| match digit {
+            b'0'..=b'9' => digit - b'0',
+            _ => (digit | 0x20) - b'a' + 10,
+        };
         let mut digest = [0; 32];
-        for (at, byte) in digest.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
+        for (byte, pair) in digest.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = value(pair[0]) << 4 | value(pair[1]);
         }
         Some(Digest(digest))
     }
@@ -30,11 +36,12 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-        let digits: String = digits
-            .map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)]))
-            .collect();
-        to.write_str(&digits)
+        let mut digits = [0; 64];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            pair[0] = b"0123456789abcdef"[usize::from(byte >> 4)];
+            pair[1] = b"0123456789abcdef"[usize::from(byte & 15)];
+        }
+        to.write_str(std::str::from_utf8(&digits).expect("digits are ASCII"))
     }
 }
 
@@ -104,5 +111,65 @@ impl Version {
             0o120_000 => Version::Link { digest },
             _ => return None,
         })
+    }
+}
+
+/// Its mode in octal, a colon, and the digest of its bytes; or `0` for nothing.
+impl fmt::Display for Version {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.digest() {
+            None => to.write_str("0"),
+            Some(digest) => write!(to, "{:o}:{digest}", self.mode()),
+        }
+    }
+}
+
+impl Version {
+    /// Reads a version as its `Display` writes it.
+    pub fn parse(text: &str) -> Option<Version> {
+        if text == "0" {
+            return Some(Version::Absent);
+        }
+        let (mode, digest) = text.split_once(':')?;
+        Version::with_mode(u32::from_str_radix(mode, 8).ok()?, Digest::parse(digest)?)
+    }
+}
+
+/// Reads a string by a function that returns `None` of what it does not understand.
+pub(crate) struct Word<T>(pub fn(&str) -> Option<T>);
+
+impl<T> Visitor<'_> for Word<T> {
+    type Value = T;
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("a word that means something here")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        (self.0)(text).ok_or_else(|| E::custom("this word means nothing here"))
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Digest, D::Error> {
+        from.deserialize_str(Word(Digest::parse))
+    }
+}
+
+impl Serialize for Version {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Version {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Version, D::Error> {
+        from.deserialize_str(Word(Version::parse))
     }
 }

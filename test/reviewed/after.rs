@@ -115,7 +115,7 @@ fn while_no_emacs_runs_only_what_is_not_protected_passes() {
     fs::write(root.join("bare/HEAD"), "x").unwrap();
     assert_eq!(why_not("bare/f"), "it may be one of git's own");
     // Written once, and taken back.
-    let ledger = || fs::read_to_string(root.join(".git/agent-q-diff/ledger")).unwrap();
+    let ledger = || fs::read_to_string(root.join(".git/agent-q-diff/record")).unwrap();
     let before = ledger();
     project.let_pass("Other", Some(Vec::new())).unwrap();
     assert_eq!(ledger(), before);

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use agent_q_diff_engine::text::Text;
-use agent_q_diff_reviewed::commits::{Step, reviewed_after};
+use agent_q_diff_reviewed::Step;
+use agent_q_diff_reviewed::commits::reviewed_after;
 
 use crate::dice::Dice;
 

@@ -482,7 +482,7 @@ fn a_repository_can_have_any_name() {
         pending(&folder.join("c"), Moves::Agent),
         ["c/new: - -> x\\n"]
     );
-    assert!(folder.join(".git/agent-q-diff/ledger").exists());
+    assert!(folder.join(".git/agent-q-diff/record").exists());
     let tree = elsewhere.path().join("tree\n");
     let name = tree.to_str().unwrap();
     git(&folder, &["worktree", "add", "-q", "--detach", name]);

@@ -68,7 +68,7 @@ const PENDING: &str = "f: a\\nb\\nc\\n -> a\\nB\\nc\\n";
 #[test]
 fn a_ledger_or_a_lock_that_is_no_file_is_refused_and_stays() {
     for kind in KINDS {
-        for name in ["ledger", "lock"] {
+        for name in ["record", "lock"] {
             let folder = reviewed();
             let path = folder.path().join(".git/agent-q-diff").join(name);
             let kept = path.with_extension("kept");
@@ -209,7 +209,7 @@ fn kept_aside(folder: &Path) -> Vec<std::path::PathBuf> {
 /// and that the user is told once.
 #[track_caller]
 fn is_kept_aside(folder: &Path, cut: &[u8], rest: &[&str]) {
-    let ledger = folder.join(".git/agent-q-diff/ledger");
+    let ledger = folder.join(".git/agent-q-diff/record");
     fs::write(&ledger, cut).unwrap();
     let mut project = Project::open(folder).unwrap();
     assert_eq!(crate::disk::pending_of(&mut project, Moves::Agent), rest);
@@ -243,26 +243,30 @@ fn memrfind(text: &[u8], part: &[u8]) -> usize {
 fn a_ledger_that_was_cut_off_is_kept_aside_and_said_once() {
     let folder = reviewed();
     let folder = folder.path();
-    let ledger = folder.join(".git/agent-q-diff/ledger");
+    let ledger = folder.join(".git/agent-q-diff/record");
     let whole = fs::read(&ledger).unwrap();
     let new = ["g: - -> mine\\n"];
     // Nothing can be read.
-    for cut in [&b""[..], b"agent-q-diff led"] {
+    for cut in [&b""[..], b"{\"agent-q-diff rec"] {
         is_kept_aside(folder, cut, &[PENDING, new[0]]);
     }
     // In the middle of the last line, and of another.
-    let last = memrfind(&whole, b"reviewed ");
+    let last = memrfind(&whole, b"{\"reviewed\"");
     is_kept_aside(folder, &whole[..last + 12], &[PENDING, new[0]]);
     let first = whole.iter().position(|&byte| byte == b'\n').unwrap() + 3;
     is_kept_aside(folder, &whole[..first], &[PENDING, new[0]]);
-    is_kept_aside(folder, &[&whole[..], b"reviewed 1006"].concat(), &[PENDING]);
+    is_kept_aside(
+        folder,
+        &[&whole[..], b"{\"reviewed\":"].concat(),
+        &[PENDING],
+    );
 }
 
 #[test]
 fn a_ledger_that_is_cut_off_or_replaced_while_it_is_used_stays_readable() {
     let folder = reviewed();
     let folder = folder.path();
-    let ledger = folder.join(".git/agent-q-diff/ledger");
+    let ledger = folder.join(".git/agent-q-diff/record");
     let whole = fs::read(&ledger).unwrap();
     for place in [0, 5, whole.len() / 2, whole.len() - 1] {
         let mut project = Project::open(folder).unwrap();
@@ -290,7 +294,7 @@ fn a_ledger_that_is_cut_off_or_replaced_while_it_is_used_stays_readable() {
 fn a_ledger_that_is_not_understood_is_refused_and_stays() {
     let folder = reviewed();
     let folder = folder.path();
-    let ledger = folder.join(".git/agent-q-diff/ledger");
+    let ledger = folder.join(".git/agent-q-diff/record");
     let mut text = fs::read_to_string(&ledger).unwrap();
     text.push_str("something newer\n");
     fs::write(&ledger, &text).unwrap();
@@ -314,26 +318,26 @@ const BAD: [&str; 7] = [
     ".git/hooks/pre-commit",
     "sub/.GIT/config",
     "a/../../x",
-    "a%00b",
+    "a\\u0000b",
 ];
 
 /// A line of each kind that has a path, with `%P` for it and `%V` for a version.
 const LINES: [&str; 15] = [
-    "reviewed %V %P",
-    "as-base %P",
-    "seen %V 0 . - %P",
-    "back %V 0 . - %P",
-    "taken-out 1800000000 %V %P",
-    "left %V %P",
-    "noted %P a waits .",
-    "staged 0123 %V %P",
-    "unstaged %P",
-    "left-out %P",
-    "not-left-out %P",
-    "comment 1 1800000000 comment open - - - - %P why",
-    "rejected 1800000000 h c %P . 1 . -",
-    "begun 1 ok %V %P %V",
-    "wrote 1 %P 0 %V",
+    r#"{"reviewed":["%P","%V"]}"#,
+    r#"{"as-base":"%P"}"#,
+    r#"{"seen":["%P",{"working":"%V","reviewed":"0","written":{"authors":[]}}]}"#,
+    r#"{"seen":["%P",{"working":"%V","reviewed":"0","is-back":true,"written":{"authors":[]}}]}"#,
+    r#"{"taken-out":{"path":"%P","time":1800000000,"had":"%V","left":null}}"#,
+    r#"{"left":["%P","%V"]}"#,
+    r#"{"noted":["%P",[{"hunk":"a","comment":"","is-waiting":true}]]}"#,
+    r#"{"staged":["%P",{"object":"0123","version":"%V"}]}"#,
+    r#"{"staged":["%P",null]}"#,
+    r#"{"left-out":["%P",true]}"#,
+    r#"{"left-out":["%P",false]}"#,
+    r#"{"round":{"comment":{"id":1,"time":1800000000,"path":"%P","place":null,"kind":"comment","text":"why","state":"open","replies":[],"to":[]}}}"#,
+    r#"{"round":{"rejected":{"path":"%P","hunk":"h","context":"c","time":1800000000,"reason":"","line":1,"lines":"","is-told":false,"to":[]}}}"#,
+    r#"{"round":{"begun":[1,[["ok","%V"],["%P","%V"]]]}}"#,
+    r#"{"round":{"wrote":[1,[["%P","0","%V"]]]}}"#,
 ];
 
 #[test]
@@ -343,7 +347,7 @@ fn a_line_with_a_bad_path_does_not_count_and_stays() {
     let mut project = Project::open(folder).unwrap();
     let text = project.look(Moves::Agent).unwrap().pending[0].reviewed;
     let version = format!("100644:{}", text.digest().unwrap());
-    let ledger = folder.join(".git/agent-q-diff/ledger");
+    let ledger = folder.join(".git/agent-q-diff/record");
     let whole = fs::read_to_string(&ledger).unwrap();
     let n_whole = whole.lines().count();
     for bad in BAD {
@@ -357,7 +361,8 @@ fn a_line_with_a_bad_path_does_not_count_and_stays() {
         for (at, note) in found.notes.iter().enumerate() {
             let start = format!("Line {} of {} ", n_whole + at + 1, ledger.display());
             assert!(note.starts_with(&start), "{note}");
-            assert!(note.contains(&format!("\"{bad}\"")), "{note}");
+            let shown = bad.replace("\\u0000", "%00");
+            assert!(note.contains(&format!("\"{shown}\"")), "{note}");
         }
         // What is not counted is nowhere else, either.
         assert!(project.taken_out().unwrap().is_empty());
@@ -384,7 +389,7 @@ fn a_line_with_a_bad_path_does_not_count_and_stays() {
 fn nothing_is_recorded_of_a_bad_path() {
     let folder = reviewed();
     let mut project = Project::open(folder.path()).unwrap();
-    let ledger = folder.path().join(".git/agent-q-diff/ledger");
+    let ledger = folder.path().join(".git/agent-q-diff/record");
     let before = fs::read(&ledger).unwrap();
     for bad in ["../x", "/abs/x", ".git/config", "a/../../x", "a\0b", ""] {
         let path = bad.as_bytes();

@@ -2,6 +2,7 @@
 
 mod after;
 mod commits;
+mod crash;
 #[path = "../engine/common/dice.rs"]
 #[allow(dead_code, reason = "it has more than these tests need")]
 mod dice;

@@ -450,7 +450,7 @@ fn what_becomes_a_repository_keeps_what_was_reviewed() {
     git(notes.files.path(), &["commit", "-qm", "an agent's"]);
     assert_eq!(notes.open().question(5).unwrap().unwrap().n_commits, 1);
     assert_eq!(notes.look(Moves::Agent), [EDITED]);
-    assert!(notes.path(".git/agent-q-diff/ledger").exists());
+    assert!(notes.path(".git/agent-q-diff/record").exists());
 }
 
 #[test]
@@ -462,4 +462,21 @@ fn what_was_moved_is_no_project() {
     let error = Project::open_among(&moved, &notes.projects()).unwrap_err();
     assert!(matches!(error, ProjectError::NoRepository(_)), "{error}");
     fs::create_dir(notes.files.path()).unwrap();
+}
+
+#[test]
+fn what_somebody_was_killed_while_beginning_is_deleted() {
+    let notes = Notes::new();
+    let name = "0".repeat(64);
+    let [old, recent, other] = ["7.new", "8.new", "7.bak"].map(|end| {
+        let draft = notes.projects().join(format!("{name}.{end}"));
+        fs::create_dir_all(draft.join("texts")).unwrap();
+        draft
+    });
+    for draft in [&old, &other] {
+        let draft = fs::File::open(draft).unwrap();
+        draft.set_modified(std::time::UNIX_EPOCH).unwrap();
+    }
+    notes.begin().unwrap();
+    assert!(!old.exists() && recent.exists() && other.exists());
 }

@@ -2,6 +2,7 @@
 
 use agent_q_diff_reviewed::Moves::{Agent, Unknown, User};
 use agent_q_diff_reviewed::Version;
+use agent_q_diff_reviewed::authors::Author;
 
 use crate::world::Reviewed;
 
@@ -42,6 +43,62 @@ fn what_was_rejected_asks_again_only_if_it_comes_back() {
     assert!(project.pending(Agent).is_empty());
     project.world.write("f", "a\nB\nc\n");
     assert_eq!(project.pending(Agent), shown);
+}
+
+#[test]
+fn lines_that_are_written_again_after_a_rejection_are_by_the_turn_that_wrote_them() {
+    for is_rejected in [true, false] {
+        let mut project = project();
+        project.turn(true);
+        project.world.write("f", "a\nB\nc\n");
+        project.turn(false);
+        // Without a rejection, a stash or an undo has the same effect.
+        let reviewed = project.reviewed("f");
+        let [had, left] = [project.world.at("f"), reviewed];
+        if is_rejected {
+            project.ledger.take_out(b"f", 1, had);
+        }
+        project.world.write("f", "a\nb\nc\n");
+        if is_rejected {
+            project.decide("f", reviewed);
+            project.ledger.leave(b"f", left);
+        }
+        assert!(project.pending(User).is_empty());
+        project.turn(true);
+        project.world.write("f", "a\nB\nc\n");
+        project.turn(false);
+        let pending = project.look(Agent);
+        let turn = if is_rejected { 2 } else { 1 };
+        assert_eq!(pending[0].written.authors, [Author::Turn(turn)]);
+        // Later looks do not change that.
+        project.world.write("f", "a\nB\nC\n");
+        project.look(Agent);
+        project.world.write("f", "a\nB\nc\n");
+        let pending = project.look(Agent);
+        assert_eq!(pending[0].written.authors, [Author::Turn(turn)]);
+    }
+}
+
+#[test]
+fn what_is_left_of_a_hunk_keeps_its_author_when_the_rest_is_written_again() {
+    let mut project = project();
+    project.turn(true);
+    project.world.write("f", "A\nb\nC\n");
+    project.turn(false);
+    let reviewed = project.reviewed("f");
+    let had = project.world.at("f");
+    project.ledger.take_out(b"f", 1, had);
+    project.world.write("f", "a\nb\nC\n");
+    project.decide("f", reviewed);
+    project.turn(true);
+    project.world.write("f", "A\nb\nC\n");
+    project.turn(false);
+    let pending = project.look(Agent);
+    let expected = [
+        ("A\n".to_owned(), vec![Author::Turn(2)]),
+        ("C\n".to_owned(), vec![Author::Turn(1)]),
+    ];
+    assert_eq!(project.authors(&pending[0]), expected);
 }
 
 #[test]

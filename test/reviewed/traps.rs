@@ -640,7 +640,7 @@ fn a_repository_whose_data_lies_elsewhere_is_like_any() {
     assert!(pending(folder, Moves::User).is_empty());
     write(folder, "f", "a\nB\nc\n");
     assert_eq!(pending(folder, Moves::Agent), [EDITED]);
-    assert!(data.join("agent-q-diff/ledger").exists());
+    assert!(data.join("agent-q-diff/record").exists());
     // One without files is none that can be reviewed.
     let bare = tempfile::tempdir().unwrap();
     git(bare.path(), &["init", "-q", "--bare"]);
@@ -947,10 +947,14 @@ fn what_was_decided_is_known_after_the_process_is_killed() {
     project.mark_reviewed(&[b"f".to_vec()]).unwrap();
     // Killed, it ends without a word, and in the middle of a line.
     std::mem::forget(project);
-    let log = folder.join(".git/agent-q-diff/ledger");
-    let torn = [&fs::read(&log).unwrap()[..], b"reviewed 100644:0123"].concat();
+    let log = folder.join(".git/agent-q-diff/record");
+    let torn = [
+        &fs::read(&log).unwrap()[..],
+        b"{\"reviewed\":[\"f\",\"100644:0123",
+    ]
+    .concat();
     fs::write(&log, torn).unwrap();
-    fs::write(folder.join(".git/agent-q-diff/ledger.1.new"), "torn").unwrap();
+    fs::write(folder.join(".git/agent-q-diff/record.1.new"), "torn").unwrap();
     assert!(pending(folder, Moves::Agent).is_empty());
     write(folder, "f", "a\nB\nC\n");
     let shown = ["f: a\\nB\\nc\\n -> a\\nB\\nC\\n"];

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
+use agent_q_diff_reviewed::Step;
 use agent_q_diff_reviewed::authors::Authors;
-use agent_q_diff_reviewed::commits::Step;
 use agent_q_diff_reviewed::{Digest, Ledger, Moves, Pending, Record, Staged, Turn, Version, World};
 
 /// The files of a project, by path.

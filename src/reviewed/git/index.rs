@@ -8,7 +8,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::thread;
 use std::time::Duration;
 
-use super::{Committed, Git, GitError, line};
+use super::{Git, GitError, line};
+use crate::files::Committed;
 
 /// How often the index is tried while another git has locked it, and how long to wait between.
 const TRIES: (usize, Duration) = (5, Duration::from_millis(100));

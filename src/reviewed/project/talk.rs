@@ -5,14 +5,20 @@ use std::ops::Range;
 
 use agent_q_diff_engine::text::Text;
 
-use super::{Project, ProjectError, Since, is_alive};
+use super::{Project, Since};
+use crate::authors::Written;
 use crate::disk::Disk;
+use crate::error::ProjectError;
+use crate::git::Git;
+use crate::ledger::{Ledger, Pending};
+use crate::record::Turn;
 use crate::rounds::{
-    Comment, Kind, Message, Outcome, Place, Rejected, Reply, RoundRecord, Shown, Side, State,
-    address, addressee, place,
+    Begun, Comment, Kind, Message, Outcome, Place, Rejected, Reply, RoundRecord, Shown, Side,
+    State, Wrote, address, addressee, place,
 };
 use crate::store::now;
-use crate::{Digest, Ledger, Pending, Turn, Version, World, Written};
+use crate::version::{Digest, Version};
+use crate::world::World;
 
 /// Most files of a turn that are remembered.
 const MAX_FILES: usize = 1000;
@@ -272,9 +278,9 @@ impl Project {
     /// # Errors
     ///
     /// [`ProjectError::Store`].
-    pub fn finish(&mut self, hunks: Shown) -> Result<(), ProjectError> {
+    pub fn finish(&mut self, hunks: Vec<Shown>) -> Result<(), ProjectError> {
         self.store.change(|ledger, _| {
-            ledger.note_round(RoundRecord::Finished(hunks));
+            ledger.note_round(RoundRecord::Shown(hunks));
             Ok(())
         })
     }
@@ -284,7 +290,7 @@ impl Project {
     /// # Errors
     ///
     /// [`ProjectError::Store`].
-    pub fn shown(&mut self) -> Result<Option<&Shown>, ProjectError> {
+    pub fn shown(&mut self) -> Result<Option<&BTreeMap<Vec<u8>, Vec<String>>>, ProjectError> {
         self.store.refresh()?;
         Ok(self.store.ledger().rounds().shown())
     }
@@ -367,8 +373,8 @@ impl Project {
             let mut disk = Disk::new(tree, store);
             let mut files = Vec::new();
             for path in ledger.changed_paths().into_iter().take(MAX_FILES) {
-                let working = disk.working(&path)?;
-                files.push((path, working));
+                let before = disk.working(&path)?;
+                files.push(Begun(path, before));
             }
             ledger.note_round(RoundRecord::Begun(turn, files));
             Ok(())
@@ -383,11 +389,16 @@ impl Project {
             for turn in turns {
                 let begun = ledger.rounds().outcome(turn.id);
                 let begun: BTreeMap<_, _> = begun
-                    .map(|outcome| outcome.begun.iter().cloned().collect())
+                    .map(|outcome| {
+                        let begun = outcome.begun.iter();
+                        begun
+                            .map(|Begun(path, before)| (path.clone(), *before))
+                            .collect()
+                    })
                     .unwrap_or_default();
                 let mut paths = ledger.changed_paths();
                 paths.extend(begun.keys().cloned());
-                let head = tree.git().map(crate::git::Git::head).transpose()?.flatten();
+                let head = tree.git().map(Git::head).transpose()?.flatten();
                 let is_gone = match (tree.git(), &turn.head) {
                     (Some(git), Some(commit)) => !git.has_commit(commit)?,
                     _ => false,
@@ -404,7 +415,7 @@ impl Project {
                     };
                     let after = disk.working(&path)?;
                     if before != after && files.len() < MAX_FILES {
-                        files.push((path, before, after));
+                        files.push(Wrote(path, before, after));
                     }
                 }
                 ledger.note_round(RoundRecord::Wrote(turn.id, files));
@@ -435,7 +446,7 @@ impl Project {
         let mut disk = Disk::new(&self.tree, &self.store);
         let mut changed = Vec::new();
         let mut reviewed = Vec::new();
-        for (path, before, _) in wrote {
+        for Wrote(path, before, _) in wrote {
             let working = disk.working(path)?;
             if working == *before {
                 continue;
@@ -468,7 +479,7 @@ fn is_open(ledger: &Ledger, to: &str) -> bool {
     let (agent, session) = addressee(to);
     let mut turns = ledger.turns().iter().rev();
     let last = turns.find(|turn| turn.agent == agent && turn.session == session);
-    !ledger.rounds().is_closed(to) && last.is_some_and(|turn| turn.pid.is_some() && is_alive(turn))
+    !ledger.rounds().is_closed(to) && last.is_some_and(|turn| turn.pid.is_some() && turn.is_alive())
 }
 
 /// Returns what counts as the side `side` of `path`.
