@@ -1389,7 +1389,7 @@ was written anew, and is pending; the agent is told." (buffer-string))
                  (agent-q-diff-module-noted-hunks default-directory)))
       (agent-q-diff-module-note-hunks
        default-directory
-       `((,path [,(replace-regexp-in-string "-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+-.\\'" "-1-1-0-0" key)
+       `((,path [,(replace-regexp-in-string "-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+\\'" "-1-1-0" key)
                  ,comment ,waits]))))
     (aqd-with-pending
       (should (string-search "I rejected one of several equal changes"

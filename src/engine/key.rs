@@ -11,9 +11,10 @@
 //! of a larger hunk; there, too, it must be in its place.
 //!
 //! If the original has no such place any more, since hunks on both sides were kept, the hunk is the one
-//! that changes the same lines if it is and was the only one, or else the one with the same lines beside
-//! it in the modified text. If that leaves several, or if the same change is now in another place, it is
-//! not sure which one is meant, and nothing must be done to any of them.
+//! that changes the same lines and has the same lines beside it in the modified text. That it is the only
+//! one that changes the same lines says little: it may be among other lines by now, and this another one. If
+//! several are left, or if the same change is now in another place, it is not sure which one is meant, and
+//! nothing must be done to any of them.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -44,7 +45,7 @@ pub enum Key {
 /// The key of changed lines. Of what an earlier version has recorded, only `change` is known.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Lines {
-    /// A digest of the lines that are removed and added, with their signs, and of how many are between.
+    /// A digest of the lines that are removed and added, with their signs, and of those between them.
     change: u128,
     n_removed: usize,
     n_added: usize,
@@ -52,8 +53,6 @@ pub struct Lines {
     place: [u64; 2],
     /// A digest of the lines beside it; 0 if another hunk with the same change had the same.
     beside: u64,
-    /// Whether no other hunk had the same change.
-    is_alone: bool,
 }
 
 impl fmt::Display for Key {
@@ -67,8 +66,7 @@ impl fmt::Display for Key {
                     "{:032x}-{}-{}",
                     lines.change, lines.n_removed, lines.n_added
                 )?;
-                write!(to, "-{above:x}-{below:x}-{:x}", lines.beside)?;
-                to.write_str(if lines.is_alone { "-1" } else { "-0" })
+                write!(to, "-{above:x}-{below:x}-{:x}", lines.beside)
             }
         }
     }
@@ -96,13 +94,12 @@ fn known_before(text: &str) -> Option<Lines> {
         n_added: 0,
         place: [0, 0],
         beside: 0,
-        is_alone: true,
     })
 }
 
 fn lines_of(text: &str) -> Option<Lines> {
     let parts: Vec<&str> = text.split('-').collect();
-    let &[change, n_removed, n_added, above, below, beside, is_alone] = &parts[..] else {
+    let &[change, n_removed, n_added, above, below, beside] = &parts[..] else {
         return None;
     };
     let digest = |digits| u64::from_str_radix(digits, 16).ok();
@@ -112,7 +109,6 @@ fn lines_of(text: &str) -> Option<Lines> {
         n_added: n_added.parse().ok()?,
         place: [digest(above)?, digest(below)?],
         beside: digest(beside)?,
-        is_alone: is_alone == "1",
     })
 }
 
@@ -193,11 +189,9 @@ impl<'a> Keys<'a> {
         } else {
             placed.into_iter().map(|(at, _)| at).collect::<Vec<_>>()
         };
-        let is_alone = wanted.is_alone && equal.len() == 1;
-        let is_meant =
-            |lines: &Lines| is_alone || wanted.beside != 0 && lines.beside == wanted.beside;
-        let mut meant = equal.iter().filter(|(_, lines)| is_meant(lines));
-        match (&all[..], meant.next(), meant.next()) {
+        let is_near = |lines: &Lines| wanted.beside != 0 && lines.beside == wanted.beside;
+        let mut near = equal.iter().filter(|(_, lines)| is_near(lines));
+        match (&all[..], near.next(), near.next()) {
             ([], ..) => Found::Gone(hunks.instead(wanted)),
             (_, Some((at, _)), None) if !hunks.has_place(wanted) => Found::Sure(*at, None),
             _ => Found::Unsure(all),
@@ -264,18 +258,14 @@ impl<'a> Hunks<'a> {
                     self.digests[&last.before.end][1],
                 ],
                 beside: beside(self.texts[1], first.after.start, last.after.end),
-                is_alone: false,
             }
         });
         let mut keys: Vec<Lines> = keys.collect();
         let mut n_alike: HashMap<(u128, u64), usize> = HashMap::new();
         for lines in &keys {
-            for beside in [0, lines.beside] {
-                *n_alike.entry((lines.change, beside)).or_default() += 1;
-            }
+            *n_alike.entry((lines.change, lines.beside)).or_default() += 1;
         }
         for lines in &mut keys {
-            lines.is_alone = n_alike[&(lines.change, 0)] == 1;
             if n_alike[&(lines.change, lines.beside)] > 1 {
                 lines.beside = 0;
             }
@@ -317,7 +307,8 @@ impl<'a> Hunks<'a> {
                     };
                     let part = range(removed, wanted.n_removed).zip(range(added, wanted.n_added));
                     let part = part.map(|(removed, added)| Part { removed, added });
-                    let part = part.filter(|part| self.is_change(hunk, part, wanted));
+                    let part =
+                        part.filter(|part| self.is_change(hunk, part, (side, index), wanted));
                     let place = part.map(|part| (self.first + hunk, Some(part)));
                     found.extend(place.filter(|place| !found.contains(place)));
                 }
@@ -326,8 +317,15 @@ impl<'a> Hunks<'a> {
         found
     }
 
-    /// Returns whether `part` of `hunk` is not all of it, has no gap, and changes what `wanted` does.
-    fn is_change(&self, hunk: usize, part: &Part, wanted: &Lines) -> bool {
+    /// Returns whether `part` of `hunk` is not all of it, has no gap, and changes what `wanted` does. The
+    /// change with the index `end` is its first on side 0, or its last on side 1.
+    fn is_change(
+        &self,
+        hunk: usize,
+        part: &Part,
+        (side, end): (usize, usize),
+        wanted: &Lines,
+    ) -> bool {
         let within = |lines: &Range<usize>, chosen: &Range<usize>, n_above: &mut usize| {
             let at = |line: usize| line.saturating_sub(*n_above).min(lines.len()) + lines.start;
             let within = at(chosen.start)..at(chosen.end);
@@ -351,7 +349,9 @@ impl<'a> Hunks<'a> {
             let starts = |edit: &Edit| [edit.before.start, edit.after.start];
             ends(above) != ends(upper) || starts(below) != starts(lower)
         });
+        let ends = [n_above, chosen.len().wrapping_sub(1 + n_below)];
         !has_gap
+            && ends[side] == end
             && part.removed.end <= n_removed
             && part.added.end <= n_added
             && part.removed.len() + part.added.len() < n_removed + n_added
@@ -382,14 +382,17 @@ fn runs(proposal: &Proposal, hunk: usize) -> Vec<Edit> {
     runs
 }
 
-/// Returns the lines that `edits` remove and add, with their signs, and `has_gaps` says whether also the
-/// numbers of lines between them.
+/// Returns the lines that `edits` remove and add, with their signs, and those between them if `has_gaps`
+/// says so.
 fn signed([original, modified]: [&Text; 2], edits: &[Edit], has_gaps: bool) -> Vec<u8> {
     let mut signed = Vec::new();
     let mut at = None;
     for edit in edits {
         if let Some(at) = at.replace(edit.before.end).filter(|_| has_gaps) {
-            signed.extend(format!("@{}\n", edit.before.start - at).bytes());
+            for line in original.lines(at..edit.before.start) {
+                signed.push(b' ');
+                signed.extend(line);
+            }
         }
         let sides = [
             (b'-', original, &edit.before),

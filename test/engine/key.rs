@@ -144,13 +144,13 @@ fn operations_are_known_by_their_kind_and_values() {
 }
 
 #[test]
-fn what_an_earlier_version_has_recorded_is_found_if_it_is_the_only_one() {
+fn what_an_earlier_version_has_recorded_is_known_but_not_where() {
     // The SHA-256 of "-b\n+B\n".
     let known = "724a7798ad283df53c61dadcd9d357ede9f63c762d04fae6a8bd2224b366584b";
     let known: Key = known.parse().unwrap();
     assert_eq!(
         find(&known, &text("|b|"), &text("|B|")),
-        Found::Sure(0, None)
+        Found::Unsure(vec![0])
     );
     assert_eq!(
         find(&known, &text("|b|b|"), &text("|B|B|")),
@@ -204,13 +204,16 @@ impl World {
         })
     }
 
+    /// Returns whether a line has not changed, and is the only one of its kind.
+    fn is_same(&self, letter: char) -> bool {
+        let mut same = self.lines.iter().filter(|line| line.is_old && line.is_new);
+        !self.letters.contains(&letter) && same.any(|line| line.letter == letter)
+    }
+
     /// Returns the lines of `text` between those that have not changed; in which order they stand
     /// there is not said.
     fn between(&self, text: &str) -> Vec<Vec<char>> {
-        let is_same = |letter: &char| {
-            let same = self.lines.iter().filter(|line| line.is_old && line.is_new);
-            !self.letters.contains(letter) && same.clone().any(|line| line.letter == *letter)
-        };
+        let is_same = |letter: &char| self.is_same(*letter);
         let letters: Vec<char> = text.chars().filter(|letter| *letter != '\n').collect();
         let mut between: Vec<Vec<char>> = letters.split_inclusive(is_same).map(Vec::from).collect();
         between
@@ -332,10 +335,19 @@ impl World {
     }
 }
 
-/// Returns the modified text of `world` after the part that is found was taken out.
+/// Returns the modified text of `world` after the part that is found was taken out; `None` if the
+/// comparison has taken a line for moved that was not.
 fn taken_out(world: &World, n_context: usize, entry: usize, part: Option<Part>) -> Option<String> {
     let proposal =
         Proposal::from_texts(world.original().into(), world.modified().into(), n_context).ok()?;
+    let lines = world.original();
+    let lines: Vec<&str> = lines.lines().collect();
+    let edits = (0..proposal.n_hunks()).flat_map(|hunk| proposal.edits(hunk));
+    let mut removed =
+        edits.flat_map(|edit| lines[edit.before].concat().chars().collect::<Vec<_>>());
+    if removed.any(|letter| world.is_same(letter)) {
+        return None;
+    }
     let mut review = Review::new(proposal);
     let hunk = match part {
         None => entry,
@@ -393,7 +405,7 @@ fn play(seed: u64, n_letters: u8) -> Option<bool> {
 #[test]
 fn a_key_never_finds_another_hunk() {
     // Without letters, all lines are different; with one, equal hunks are the rule.
-    for (n_letters, percent) in [(0, 75), (1, 50), (3, 60)] {
+    for (n_letters, percent) in [(0, 75), (1, 65), (3, 70)] {
         let cases = (0..u64::from(n_cases(20_000))).filter_map(|seed| play(seed, n_letters));
         let found: Vec<bool> = cases.collect();
         let n_found = found.iter().filter(|is_found| **is_found).count();
