@@ -16,7 +16,12 @@
 ;;
 ;; Both wordings have the same facts: how much of a proposal is in the file,
 ;; or only in the buffer; which hunks; what the user edited and said.  All are
-;; taken from the result of a review, a plist; see `agent-q-diff-review'.
+;; taken from the result of a review, a plist; see `agent-q-diff-review'.  Of
+;; what was written before its review, a message has the counts of the result,
+;; and entries: what was rejected, comments and questions.
+;;
+;; Every message is laid out by `agent-q-diff-message-compose': it is bounded,
+;; what the user says comes first, and lines of files follow, in fences.
 
 ;;; Code:
 
@@ -1171,6 +1176,16 @@ the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff-taken-out
    (and (seq-some (lambda (entry) (plist-get entry :id)) entries)
         (list (list agent-q-diff-message--how-to-answer)))))
 
+(defun agent-q-diff-message--entry-label (entry)
+  "Return what stands above the lines of ENTRY, which may be a comment."
+  (concat (agent-q-diff-message--entry-place entry) ":"
+          (if (plist-get entry :id)
+              (concat " " (agent-q-diff-visible-beginning
+                           (agent-q-diff-message--visible
+                            (car (split-string (plist-get entry :said) "\n")))
+                           60))
+            "")))
+
 (defun agent-q-diff-message--entry-groups (entries)
   "Return groups of quotations of the lines of ENTRIES."
   (cl-loop for (kind _ heading) in agent-q-diff-message--round-sections
@@ -1179,7 +1194,7 @@ the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff-taken-out
            when quoted
            collect (cons heading
                          (mapcar (lambda (entry)
-                                   (cons (concat (agent-q-diff-message--entry-place entry) ":")
+                                   (cons (agent-q-diff-message--entry-label entry)
                                          (agent-q-diff-message--lines
                                           (plist-get entry :quoted)
                                           (if (eq kind 'rejected) "    " "    > "))))
