@@ -16,7 +16,12 @@
 ;;
 ;; Both wordings have the same facts: how much of a proposal is in the file,
 ;; or only in the buffer; which hunks; what the user edited and said.  All are
-;; taken from the result of a review, a plist; see `agent-q-diff-review'.
+;; taken from the result of a review, a plist; see `agent-q-diff-review'.  Of
+;; what was written before its review, a message has the counts of the result,
+;; and entries: what was rejected, comments and questions.
+;;
+;; Every message is laid out by `agent-q-diff-message-compose': it is bounded,
+;; what the user says comes first, and lines of files follow, in fences.
 
 ;;; Code:
 
@@ -52,9 +57,6 @@ Tabs stay, and so do all letters, whatever they look like."
 (defconst agent-q-diff-message--max-item 6000
   "Most characters of one thing that the user says.")
 
-(defconst agent-q-diff-message--max-lines '(40 4)
-  "Most lines of a quotation, and where they are too long together.")
-
 (defconst agent-q-diff-message--max-width 300
   "Most characters of a quoted line.")
 
@@ -77,66 +79,69 @@ That takes up to 400; others may say as much again that more messages wait.")
                                                     agent-q-diff-message--max-width)))
                (split-string (string-remove-suffix "\n" text) "\n"))))
 
-(defun agent-q-diff-message--quotation (entry max)
-  "Return ENTRY, (LABEL . LINES), as text with at most MAX of its lines.
-LABEL is nil, or what is said of the lines."
-  (let ((more (- (length (cdr entry)) max)))
-    (mapconcat (lambda (line) (concat line "\n"))
-               (append (and (car entry) (list (car entry)))
-                       (seq-take (cdr entry) max)
-                       (and (< 0 more) (list (format "    … (%d more lines)" more))))
-               "")))
+(defun agent-q-diff-message--quotations (groups max)
+  "Return sections of GROUPS, with at most MAX lines of each quotation.
+GROUPS are as for `agent-q-diff-message-compose'."
+  (let ((fence "```"))
+    ;; No line of theirs ends it.
+    (while (cl-loop for (_ . entries) in groups
+                    thereis (cl-loop for (_ . lines) in entries
+                                     thereis (seq-some (apply-partially #'string-search fence)
+                                                       lines)))
+      (setq fence (concat fence "`")))
+    (mapcar
+     (pcase-lambda (`(,heading . ,entries))
+       (append
+        (list heading fence)
+        (mapcar (pcase-lambda (`(,label . ,lines))
+                  (let ((more (- (length lines) max)))
+                    (list 3 '("the lines of %d change or comment"
+                              . "the lines of %d changes or comments")
+                          (string-join
+                           (append (and label (list label))
+                                   (seq-take lines max)
+                                   (and (< 0 more) (list (format "    … (%d more lines)" more))))
+                           "\n"))))
+                entries)
+        (list fence)))
+     groups)))
 
-(defun agent-q-diff-message--quoted (groups room)
-  "Return (TEXT . MISSING): GROUPS quoted in at most ROOM characters.
-GROUPS is a list of (HEADING ENTRY…), with entries as for
-`agent-q-diff-message--quotation'.  MISSING is the number of entries that have
-no room."
-  (let* ((n-entries (apply #'+ (mapcar (lambda (group) (length (cdr group))) groups)))
-         (fence (make-string (+ 3 (agent-q-diff-message--longest-ticks groups)) ?`))
-         (text "")
-         (n 0))
-    (dolist (max agent-q-diff-message--max-lines)
-      (when (< n n-entries)
-        (setq text "" n 0)
-        (catch 'full
-          (pcase-dolist (`(,heading . ,entries) groups)
-            (let ((before (format "\n\n%s\n%s\n" heading fence))
-                  (is-begun nil))
-              (dolist (entry entries)
-                (let ((added (concat (if is-begun "" before)
-                                     (agent-q-diff-message--quotation entry max))))
-                  (when (< room (+ (length text) (length added) (length fence)))
-                    (when is-begun (setq text (concat text fence)))
-                    (throw 'full nil))
-                  (setq text (concat text added) is-begun t)
-                  (cl-incf n)))
-              (when is-begun (setq text (concat text fence))))))))
-    (cons text (- n-entries n))))
-
-(defun agent-q-diff-message--longest-ticks (groups)
-  "Return how many backquotes are next to each other in GROUPS, beyond two."
-  (let ((longest 2))
-    (dolist (entry (mapcan (lambda (group) (copy-sequence (cdr group))) groups))
-      (dolist (line (cdr entry))
-        (let ((start 0))
-          (while (string-match "```+" line start)
-            (setq start (match-end 0)
-                  longest (max longest (- start (match-beginning 0))))))))
-    (- longest 2)))
+(defun agent-q-diff-message--section (section shown)
+  "Return SECTION as text, of its lines with ranks only those SHOWN, or nil.
+SHOWN is a table from these to their texts."
+  (let ((lines (delq nil (mapcar (lambda (line) (if (stringp line) line (gethash line shown)))
+                                 section))))
+    (and lines
+         (or (not (seq-some #'consp section))
+             (seq-some (lambda (line) (gethash line shown)) section))
+         (string-join lines "\n"))))
 
 (defun agent-q-diff-message-compose (sections &optional groups how)
   "Return one text of SECTIONS, and GROUPS of quotations after them.
-A section is a list of lines.  A line is a string, or (RANK KIND TEXT): lines of
-lower rank have room first, and how many of a KIND have none is said.  KIND is
-\(ONE . MANY), format strings.  HOW is a sentence on how the reader sees these, or
-a function that returns it for the first one, which may be nil.  GROUPS are as
-for `agent-q-diff-message--quoted'."
-  (let* ((lines (seq-filter #'consp (apply #'append sections)))
-         (fixed (+ (* 2 (length sections))
-                   (apply #'+ (mapcar (lambda (line) (if (stringp line) (1+ (length line)) 0))
-                                      (apply #'append sections)))))
-         (room (- agent-q-diff-message-max-length fixed agent-q-diff-message--room-for-note))
+A section is a list of lines.  A line is a string, or (RANK KIND TEXT): lines
+of lower rank have room first, and how many of a KIND have none is said.  KIND
+is (ONE . MANY), format strings.  HOW is a sentence on how the reader sees
+these, or a function that returns it for the first one, which may be nil.
+GROUPS are lists (HEADING ENTRY…) of quotations; an entry is (LABEL . LINES),
+with LABEL nil or what is said of them."
+  (let* ((sections (delq nil sections))
+         (length-of (lambda (sections)
+                      (apply #'+ (mapcar (lambda (line)
+                                           (+ 2 (length (if (stringp line) line (nth 2 line)))))
+                                         (apply #'append sections)))))
+         (quotations (seq-some (lambda (max)
+                                 (let ((all (agent-q-diff-message--quotations groups max)))
+                                   (and (or (= max 4)
+                                            (< (+ (funcall length-of sections)
+                                                  (funcall length-of all))
+                                               (- agent-q-diff-message-max-length
+                                                  agent-q-diff-message--room-for-note)))
+                                        all)))
+                               '(40 4)))
+         (lines (apply #'append (append sections quotations)))
+         (room (- agent-q-diff-message-max-length agent-q-diff-message--room-for-note
+                  (funcall length-of (list (seq-filter #'stringp lines)))))
+         (lines (seq-filter #'consp lines))
          (shown (make-hash-table :test #'eq))
          (missing nil))
     (dolist (line (seq-sort-by #'car #'< lines))
@@ -145,29 +150,20 @@ for `agent-q-diff-message--quoted'."
             (progn (puthash line text shown)
                    (cl-decf room (1+ (length text))))
           (cl-incf (alist-get (nth 1 line) missing 0 nil #'equal)))))
-    (pcase-let ((`(,quoted . ,n) (agent-q-diff-message--quoted groups room)))
-      (when (< 0 n)
-        (push (cons '("the lines of %d change or comment" . "the lines of %d changes or comments") n)
-              missing))
-      (concat
-       (string-join
-        (delq nil
-              (mapcar (lambda (section)
-                        (let ((lines (delq nil (mapcar (lambda (line)
-                                                         (if (stringp line) line (gethash line shown)))
-                                                       section))))
-                          (and lines (string-join lines "\n"))))
-                      sections))
-        "\n\n")
-       (if missing
-           (concat "\n\n"
-                   (agent-q-diff-message--missing
-                    (nreverse missing)
-                    (if (functionp how)
-                        (funcall how (seq-find (lambda (line) (null (gethash line shown))) lines))
-                      how)))
-         "")
-       quoted))))
+    (string-join
+     (delq nil
+           (append
+            (mapcar (lambda (section) (agent-q-diff-message--section section shown)) sections)
+            (and missing
+                 (list (agent-q-diff-message--missing
+                        (nreverse missing)
+                        (if (functionp how)
+                            (funcall how (seq-find (lambda (line) (null (gethash line shown)))
+                                                   lines))
+                          how))))
+            (mapcar (lambda (section) (agent-q-diff-message--section section shown))
+                    quotations)))
+     "\n\n")))
 
 (defun agent-q-diff-message--missing (missing how)
   "Return a sentence on what is MISSING in a message, an alist of numbers by kind.
@@ -1014,33 +1010,27 @@ RESULT is a plist as for `agent-q-diff-review'.  ENTRIES, as for
      entries))
    (t (agent-q-diff-message--plainly result (agent-q-diff-visible-name path) entries))))
 
-(defun agent-q-diff-message-of-denial (path reason &optional is-policy)
-  "Return the message that a change of PATH was denied without a review.
-REASON is what the user said, a string or nil.  If IS-POLICY is non-nil,
-it is a sentence about the user's settings."
-  (if (agent-q-diff-message--for-agent-q-p)
-      (concat (agent-q-diff-message--of-decision "rejected" path)
-              (and reason (format "\n\nReason: %s" reason)))
-    (string-join
-     (append (list (format "✗ Rejected: %s None of it is in the file."
-                           (if is-policy
-                               reason
-                             (format "the user declined the change to %s."
-                                     (agent-q-diff-visible-name path)))))
-             (agent-q-diff-message--stop-lines (and reason (not is-policy)))
-             (and reason (not is-policy) (list (format "Reason: %s" reason))))
-     "\n\n")))
-
 ;;;; Calls of tools
 
 (defun agent-q-diff-message-of-denied-call (path tool outcome)
-  "Return the message about a denied call of TOOL for PATH.
-OUTCOME is a plist: :by is who denied it, :reason why."
-  (let ((reason (or (plist-get outcome :reason)
-                    (and (eq (plist-get outcome :by) 'policy)
-                         (format "the user's settings deny %s here." tool)))))
-    (agent-q-diff-message-of-denial path reason
-                                    (eq (plist-get outcome :by) 'policy))))
+  "Return the message that a call of TOOL for PATH was denied without a review.
+OUTCOME is a plist: :by is who denied it, :reason why, or nil."
+  (let* ((is-policy (eq (plist-get outcome :by) 'policy))
+         (reason (or (plist-get outcome :reason)
+                     (and is-policy (format "the user's settings deny %s here." tool))))
+         (said (and reason (not is-policy) (list (format "Reason: %s" reason)))))
+    (if (agent-q-diff-message--for-agent-q-p)
+        (concat (agent-q-diff-message--of-decision "rejected" path)
+                (and reason (format "\n\nReason: %s" reason)))
+      (string-join
+       `(,(format "✗ Rejected: %s None of it is in the file."
+                  (if is-policy
+                      reason
+                    (format "the user declined the change to %s."
+                            (agent-q-diff-visible-name path))))
+         ,@(agent-q-diff-message--stop-lines said)
+         ,@said)
+       "\n\n"))))
 
 (defun agent-q-diff-message-of-unreviewed (paths tool differing)
   "Return the message that TOOL has edited PATHS, and nobody has reviewed that yet.
@@ -1171,6 +1161,16 @@ the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff-taken-out
    (and (seq-some (lambda (entry) (plist-get entry :id)) entries)
         (list (list agent-q-diff-message--how-to-answer)))))
 
+(defun agent-q-diff-message--entry-label (entry)
+  "Return what stands above the lines of ENTRY, which may be a comment."
+  (concat (agent-q-diff-message--entry-place entry) ":"
+          (if (plist-get entry :id)
+              (concat " " (agent-q-diff-visible-beginning
+                           (agent-q-diff-message--visible
+                            (car (split-string (plist-get entry :said) "\n")))
+                           60))
+            "")))
+
 (defun agent-q-diff-message--entry-groups (entries)
   "Return groups of quotations of the lines of ENTRIES."
   (cl-loop for (kind _ heading) in agent-q-diff-message--round-sections
@@ -1179,7 +1179,7 @@ the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff-taken-out
            when quoted
            collect (cons heading
                          (mapcar (lambda (entry)
-                                   (cons (concat (agent-q-diff-message--entry-place entry) ":")
+                                   (cons (agent-q-diff-message--entry-label entry)
                                          (agent-q-diff-message--lines
                                           (plist-get entry :quoted)
                                           (if (eq kind 'rejected) "    " "    > "))))

@@ -396,7 +396,7 @@ ANSWER is as for `agent-q-diff-own-tool-decide'."
        (pcase decision
          ((and 'yes (guard (agent-q-diff-own-tool--deny-elsewhere edit answer))))
          ('yes (agent-q-diff-own-tool--allow edit 'none answer))
-         ('no (funcall answer (agent-q-diff-message-of-denial path nil)
+         ('no (funcall answer (agent-q-diff-message-of-denied-call path nil '(:by user))
                        nil agent-q-diff-own-tool--denied))
          (_ (funcall answer decision t agent-q-diff-own-tool--denied)))))))
 

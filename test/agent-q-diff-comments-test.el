@@ -177,9 +177,9 @@
     (should (equal '(("1" "open" "" "f.txt:5" "(question) why 5?") ("2" "open" "" "f.txt:5" "shorter"))
                    (aqd-comments-all)))
     (let ((text (agent-q-diff-told-message default-directory)))
-      (dolist (part '("- [1] f.txt, line 5: why 5?\n" "[1] f.txt, line 5:\n    > line 5\n"
+      (dolist (part '("- [1] f.txt, line 5: why 5?\n" "\n[1] f.txt, line 5: why 5?\n    > line 5\n"
                       "- [2] f.txt, lines 5 to 6: shorter\n"
-                      "[2] f.txt, lines 5 to 6:\n    > line 5\n    > line 6\n"))
+                      "\n[2] f.txt, lines 5 to 6: shorter\n    > line 5\n    > line 6\n"))
         (should (string-search part text))))
     (agent-q-diff-comments)
     (goto-char (point-min))

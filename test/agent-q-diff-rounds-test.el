@@ -76,7 +76,7 @@ f.txt, line 3:
 
 The lines that the comments are on:
 ```
-[1] f.txt, line 27:
+[1] f.txt, line 27: why?
     > x
 ```"
                    (aqd-rounds-message)))
@@ -115,7 +115,7 @@ The lines that the comments are on:
                         "- g<80>.txt, line 2. The user says: file a\\200b\n"
                         "\ng<80>.txt, line 2:\n    -2\n    +3\n"
                         "] f.txt, line 15: why a\\200b\n"
-                        "] f.txt, line 15:\n    > a\\200b!\n"
+                        "] f.txt, line 15: why a\\200b\n    > a\\200b!\n"
                         "] all of it: all a\\200b\n"))
           (should (string-search part told)))
         (should-not (string-match-p (string-to-multibyte "[\200-\377]") told))
@@ -330,7 +330,7 @@ saved yet)\n"
         (aqd-said (agent-q-diff-finish nil t)))
       (should (string-search "\n\nThe user's questions; answer them, and change nothing for \
 them:\n\n- [1] f.txt, line 27: why?\n\n" message))
-      (should (string-suffix-p "\n[1] f.txt, line 27:\n    > line 27\n```" message)))
+      (should (string-suffix-p "\n[1] f.txt, line 27: why?\n    > line 27\n```" message)))
     (should (eq 'sent (agent-q-diff-comment-state
                        (car (agent-q-diff-module-comments default-directory nil)))))
     ;; The next round does not tell it again.
@@ -744,7 +744,7 @@ UNDONE is a list of lists of changed lines; the file had LINES before."
     (let ((text (aqd-rounds-call "review_comments")))
       (should (string-search "    +three\n" text))
       (should (string-search "- [1] f.txt, line 27: why?\n" text))
-      (should (string-search "[1] f.txt, line 27:\n    > x\n" text)))
+      (should (string-search "[1] f.txt, line 27: why?\n    > x\n" text)))
     ;; Now it was told, but has not answered.
     (should-not (aqd-rounds-read))
     (let ((again (aqd-rounds-call "review_comments")))
