@@ -156,7 +156,11 @@ pub fn lines_of(
     drop(stdin);
     let _ = child.kill();
     let _ = child.wait();
-    is_answered.then_some((out, errors)).unwrap_or_default()
+    if is_answered {
+        (out, errors)
+    } else {
+        Default::default()
+    }
 }
 
 /// Sends each line of `pipe`, with `mark`, to `sender`.

@@ -29,7 +29,8 @@ pub enum Moment {
 impl Moment {
     /// Returns when an event called `name` comes, whichever agent it is from.
     fn of(name: &str) -> Self {
-        let moments: [(fn(&Events) -> &[&str], Self); 6] = [
+        type Names = fn(&Events) -> &[&str];
+        let moments: [(Names, Self); 6] = [
             (|events| events.before, Self::Before),
             (|events| events.after, Self::After),
             (|events| events.begins, Self::Begins),
@@ -38,9 +39,7 @@ impl Moment {
             (|events| events.closes, Self::Closes),
         ];
         let mut moments = moments.into_iter();
-        let is_one = |names: fn(&Events) -> &[&str]| {
-            ALL.iter().any(|agent| names(&agent.events).contains(&name))
-        };
+        let is_one = |names: Names| ALL.iter().any(|agent| names(&agent.events).contains(&name));
         let found = moments.find(|(names, _)| is_one(*names));
         found.map_or(Self::Other, |(_, moment)| moment)
     }

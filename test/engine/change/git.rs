@@ -397,9 +397,10 @@ fn is_in_the_way(file: &FileChange, names: &Names, entry: Entry, tree: &Tree) ->
 
 /// Tells the reviews of `change` what is in `tree`, the first one.
 fn follow(change: &mut Change, names: &[Names], tree: &Tree) {
-    for at in 0..change.files().len() {
-        let path = names[at][0].as_ref();
-        let bytes = path.and_then(|path| Some(tree.get(path)?.1.clone()));
+    for (at, [old, _]) in names.iter().enumerate() {
+        let bytes = old
+            .as_ref()
+            .and_then(|path| Some(tree.get(path)?.1.clone()));
         if let Some(review) = change.review_mut(at) {
             let bytes = bytes.unwrap_or_default();
             review.follow(&bytes);
