@@ -22,6 +22,7 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-guard)
+(require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-reviewed)
@@ -161,7 +162,7 @@ IS-ACCEPTING is non-nil, record an error as a failure to apply HUNK."
              (planned (funcall plan engine))
              (note (agent-q-diff-engine-planned-note planned)))
         (agent-q-diff-decide--carry-out change engine planned)
-        (unless (eq note 'unchanged)
+        (when (and (agent-q-diff-change-failures change) (not (eq note 'unchanged)))
           (agent-q-diff-decide--forget-failure change hunk))
         note)
     (error
@@ -210,23 +211,23 @@ says why.  If a hook changed a text on saving, record that; the next
                (agent-q-diff-decide--steps
                 (nth (agent-q-diff-engine-part-file part) files) part note))
              (if (cdr parts) (agent-q-diff-decide--in-order parts) parts)))
-    (let ((why (agent-q-diff-decide--commit
-                change engine
-                (unless is-unrecorded
-                  (agent-q-diff-decide--carried-out change planned watched)))))
+    (let* ((written (and (not is-unrecorded) (agent-q-diff-change-written change)))
+           (why (agent-q-diff-decide--commit
+                 change engine
+                 (and (or written watched)
+                      (agent-q-diff-decide--carried-out change planned watched)))))
       (unwind-protect
           (agent-q-diff-decide--note-edited change parts edited)
-        (when (and why (agent-q-diff-change-written change))
+        (when (and why written)
           (let ((inhibit-quit t))
             (agent-q-diff-decide--back change is-undo 'is-unrecorded))
           (signal 'agent-q-diff-bad-target (list why))))
       (cond
-       (is-unrecorded)
        (why (agent-q-diff-reviewed-say-not-decided why))
-       ((agent-q-diff-change-written change)
+       (written
         (agent-q-diff-decide--warn-unstaged change)
         (run-hook-with-args 'agent-q-diff-decide-recorded-functions change))
-       (t (agent-q-diff-reviewed-tell-noted watched))))))
+       (watched (agent-q-diff-reviewed-tell-noted watched))))))
 
 (defun agent-q-diff-decide--note-edited (change parts edited)
   "Record what became of the files of CHANGE by PARTS of a plan, carried out.
@@ -278,25 +279,25 @@ taken out could not be brought back."
                                  files)))))
      (t (agent-q-diff-reviewed-watch
          (mapcar (pcase-lambda (`(,file . ,part))
-                   (agent-q-diff-decide--new-name file part))
+                   (if (agent-q-diff-engine-part-operations part)
+                       (agent-q-diff-decide--new-name file part)
+                     (agent-q-diff-target-path (agent-q-diff-file-change-target file))))
                  files))))))
 
 (defun agent-q-diff-decide--new-name (file part)
-  "Return the name of FILE, or (OLD . NEW) if PART of a plan may rename it."
+  "Return the name of FILE, or (OLD . NEW) if PART of a plan may rename it.
+PART has operations."
   (let ((old (agent-q-diff-file-change-old-path file))
         (new (agent-q-diff-file-change-new-path file)))
     (cond
-     ((not (and old new
-                (not (equal old new))
-                (agent-q-diff-engine-part-operations part)))
-      (agent-q-diff-file-change-path file))
+     ((or (null old) (null new) (equal old new)) (agent-q-diff-file-change-path file))
      ((rassq nil (agent-q-diff-engine-part-operations part)) (cons new old))
      (t (cons old new)))))
 
 (defun agent-q-diff-decide--carried-out (change planned watched)
   "Return what the engine records of PLANNED, which was carried out for CHANGE.
 WATCHED is as from `agent-q-diff-decide--prepare'.  The value is for
-`agent-q-diff-module-commit', nil if nothing is recorded."
+`agent-q-diff-module-commit'."
   (if-let ((written (agent-q-diff-change-written change)))
       (vector (mapcar #'agent-q-diff-decide--file-now watched)
               (agent-q-diff-decide-codings
@@ -305,8 +306,7 @@ WATCHED is as from `agent-q-diff-decide--prepare'.  The value is for
               (and agent-q-diff-stage-kept
                    (null (agent-q-diff-written-since written))
                    (file-exists-p (expand-file-name ".git" (agent-q-diff-written-root written)))))
-    (and watched
-         (vector (agent-q-diff-reviewed-watched-now watched) nil nil))))
+    (vector (agent-q-diff-reviewed-watched-now watched) nil nil)))
 
 (defun agent-q-diff-decide--file-now (watched)
   "Return what became of the file of WATCHED, for `agent-q-diff-module-record'.
@@ -404,7 +404,9 @@ and the tick of its buffer after the edits."
   "Commit the latest plan for CHANGE, whose review is ENGINE, and record it.
 CARRIED-OUT is as for `agent-q-diff-module-commit'.  If it is not recorded,
 return why, a string."
-  (let ((committed (agent-q-diff-engine-call
+  (let ((committed (funcall
+                    ;; Names and texts may have raw bytes.
+                    (if carried-out #'agent-q-diff-engine-call #'funcall)
                     #'agent-q-diff-module-commit
                     engine
                     agent-q-diff-change-max-shown

@@ -190,37 +190,33 @@ NAMES are absolute; (OLD . NEW) is a file that gets a new name.  Return a list
 of (NEW ROOT PREPARED); ROOT and PREPARED are as for
 `agent-q-diff-reviewed-changed'.  Files that are in no project, or cannot be
 read, are not in it."
-  (mapcan
-   (lambda (name)
-     (pcase name
-       (`(,old . ,new) (agent-q-diff-reviewed--watched old new))
-       ((pred file-symlink-p)
-        ;; The link may change, or the file that it leads to.
-        (let ((true (file-truename name)))
-          (append (agent-q-diff-reviewed--watched name name)
-                  (agent-q-diff-reviewed--watched true true))))
-       (_ (agent-q-diff-reviewed--watched name name))))
-   names))
-
-(defun agent-q-diff-reviewed--watched (old new)
-  "Do what `agent-q-diff-reviewed-watch' does for the file OLD, called NEW soon."
-  (when-let* ((root (and (not (file-remote-p old))
-                         (agent-q-diff-reviewed--root-of-decision (file-name-directory old))))
-              (prepared (ignore-errors
-                          (agent-q-diff-engine-call
-                           #'agent-q-diff-module-prepare root nil
-                           (list (list (agent-q-diff-reviewed--relative
-                                        (agent-q-diff-visit-true-place old) root)))))))
-    (list (list new root (car prepared)))))
-
-(defun agent-q-diff-reviewed--root-of-decision (directory)
-  "Return the root of the project of DIRECTORY of which decisions are recorded.
-In a git repository, the first one begins a record."
-  (or (agent-q-diff-reviewed-root-of directory)
-      (when-let ((top (locate-dominating-file directory ".git")))
-        ;; Buffers of its files can have the project after that.
-        (cl-incf agent-q-diff-reviewed-n-projects)
-        (file-name-as-directory (file-truename top)))))
+  (cl-flet* ((root-of (directory)
+               (let ((top (locate-dominating-file directory ".git")))
+                 (and (or top (agent-q-diff-reviewed--plain-roots))
+                      (or (agent-q-diff-reviewed-root-of directory)
+                          ;; In a git repository, the first decision begins a record.
+                          (when top
+                            ;; Buffers of its files can have the project after that.
+                            (cl-incf agent-q-diff-reviewed-n-projects)
+                            (file-name-as-directory (file-truename top)))))))
+             (watched (old new)
+               (when-let* ((root (and (not (file-remote-p old))
+                                      (root-of (file-name-directory old))))
+                           (path (agent-q-diff-reviewed--relative
+                                  (agent-q-diff-visit-true-place old) root))
+                           (prepared (ignore-errors
+                                       (agent-q-diff-engine-call #'agent-q-diff-module-prepare
+                                                                 root nil (list (list path))))))
+                 (list (list new root (car prepared))))))
+    (mapcan (lambda (name)
+              (pcase name
+                (`(,old . ,new) (watched old new))
+                ((pred file-symlink-p)
+                 ;; The link may change, or the file that it leads to.
+                 (let ((true (file-truename name)))
+                   (append (watched name name) (watched true true))))
+                (_ (watched name name))))
+            names)))
 
 (defun agent-q-diff-reviewed-note-decided (watched &optional decided)
   "Record as reviewed what the user decided about the files of WATCHED.
