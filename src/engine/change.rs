@@ -155,6 +155,8 @@ pub struct FileChange {
     pub old_path: Option<Vec<u8>>,
     /// The name after; `None` if the file is deleted.
     pub new_path: Option<Vec<u8>>,
+    /// What tells the bytes of an operation that the engine does not know from others.
+    pub content: Option<u64>,
     operations: Vec<Decided>,
     /// How many of the first operations are decided with the lines: 0 or 1.
     n_implied: usize,
@@ -182,6 +184,7 @@ impl FileChange {
         FileChange {
             old_path,
             new_path,
+            content: None,
             n_implied: usize::from(has_lines && is_new),
             operations: operations.into_iter().map(pending).collect(),
             review,

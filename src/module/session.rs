@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agent_q_diff_engine::change::{Change, ChangePlan, Entry, FileChange, Operation, Unable};
+use agent_q_diff_engine::key;
 use agent_q_diff_engine::proposal::{Seen, Side};
 use agent_q_diff_engine::review::{Refusal, Review};
 use agent_q_diff_engine::weave::{Next, Reading};
@@ -125,15 +126,18 @@ fn join<'e>(env: &'e Env, files: Value<'e>) -> Result<Value<'e>> {
         let (mut changes, mut handles) = (Vec::new(), Vec::new());
         for element in elements(files)? {
             let handle: Value = element.car()?;
-            let operations = elements(element.cdr()?)?.into_iter();
-            let operations = operations.map(|one| operation(env, one));
+            let forms = elements(element.cdr()?)?;
+            let content = content(env, &forms)?;
+            let operations = forms.into_iter().map(|one| operation(env, one));
             let operations = operations.collect::<Result<Vec<_>>>()?;
             let review = if handle.is_not_nil() {
                 Some(take_review(env, handle)?)
             } else {
                 None
             };
-            changes.push(FileChange::new((None, None), operations, review));
+            let mut change = FileChange::new((None, None), operations, review);
+            change.content = content;
+            changes.push(change);
             handles.push(handle);
         }
         let change = Rc::new(RefCell::new(Ongoing::new(Change::new(changes))));
@@ -164,6 +168,19 @@ fn take_review(env: &Env, handle: Value<'_>) -> Result<Review> {
             "only the review of one text can be joined",
         ),
     }
+}
+
+/// Returns what tells the bytes that are for Lisp from others, of `(create MODE BYTES)` or of
+/// `(binary OLD NEW)` among `forms`.
+fn content(env: &Env, forms: &[Value<'_>]) -> Result<Option<u64>> {
+    let names = [env.intern("create")?, env.intern("binary")?];
+    for form in forms {
+        let parts = elements(*form)?;
+        if parts.len() == 3 && names.contains(&parts[0]) && parts[2].is_not_nil() {
+            return Ok(Some(key::content(&parts[2].clone_string_contents()?)));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the operation that the list `form` names; see [`join`].
