@@ -101,9 +101,11 @@ Both are alists for `aqd-numbered'."
                               (car (agent-q-diff-module-comments default-directory nil)))))
       (agent-q-diff-module-end-turns default-directory)
       (aqd-said (agent-q-diff-finish nil t)))
-    (should (string-search "- [1] f.txt, line 3: I rejected what you wrote here before: keep the \
-name\n    > THREE\n"
-                           (agent-q-diff-told-message default-directory)))
+    (let ((message (agent-q-diff-told-message default-directory)))
+      (should (string-search "- [1] f.txt, line 3: I rejected what you wrote here before: keep the \
+name\n"
+                             message))
+      (should (string-search "    > THREE\n" message)))
     ;; Once.
     (aqd-with-pending
       (should-not (string-search "written anew" (buffer-string))))
@@ -122,6 +124,26 @@ name\n    > THREE\n"
     (should (string-search ": I rejected what you wrote here before: keep the name\n"
                            (agent-q-diff-told-message default-directory)))
     (should (= 1 (length (agent-q-diff-module-comments default-directory nil))))))
+
+;; What the bytes are is not in the diff.
+(ert-deftest aqd-waiting-other-bytes-are-another-change ()
+  (pcase-dolist (`(,before ,now) '(("a\0b" "a\0d") (nil "a\0d")))
+    (aqd-with-repository
+      (when before
+        (aqd-pending-put "data" before)
+        (agent-q-diff-mark-reviewed))
+      (agent-q-diff-module-begin-turn default-directory "Codex" "s" "")
+      (aqd-pending-put "data" "a\0c")
+      (dolist (bytes (list "a\0c" now))
+        (aqd-pending-put "data" bytes)
+        (aqd-with-pending
+          (if (equal bytes now)
+              (should (string-search "was written anew" (buffer-string)))
+            (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+            (run-hooks 'post-command-hook)))
+        (when (equal bytes "a\0c")
+          (aqd-with-pending
+            (should (equal '("[PENDING, will be taken out]") (aqd-waiting-states)))))))))
 
 (provide 'agent-q-diff-waiting-test)
 ;;; agent-q-diff-waiting-test.el ends here

@@ -151,6 +151,8 @@ impl Decided {
 /// What is proposed for one file.
 #[derive(Debug, Clone)]
 pub struct FileChange {
+    /// What tells the bytes of an operation that the engine does not know from others.
+    pub content: Option<u64>,
     operations: Vec<Decided>,
     /// How many of the first operations are decided with the lines: 0 or 1.
     n_implied: usize,
@@ -172,6 +174,7 @@ impl FileChange {
         let has_lines = review.as_ref().is_some_and(|review| review.tally().0 > 0);
         let is_new = matches!(operations.first(), Some(Operation::Create { .. }));
         FileChange {
+            content: None,
             n_implied: usize::from(has_lines && is_new),
             operations: operations.into_iter().map(pending).collect(),
             review,

@@ -143,7 +143,7 @@ impl<'a> Keys<'a> {
     pub fn of(file: &'a FileChange) -> Keys<'a> {
         let operations: Vec<&Operation> = file.operations().collect();
         let all = file.entries().filter_map(|entry| match entry {
-            Entry::Operation(at) => Some(Key::Whole(words(operations[at]))),
+            Entry::Operation(at) => Some(Key::Whole(words(operations[at], file.content))),
             Entry::Hunk(_) => None,
         });
         let mut all: Vec<Key> = all.collect();
@@ -411,20 +411,22 @@ fn signed([original, modified]: [&Text; 2], edits: &[Edit], has_gaps: bool) -> V
     signed
 }
 
-/// Returns words for the kind and the values of `operation`.
-fn words(operation: &Operation) -> String {
-    let link = |target: &Option<Vec<u8>>| {
-        target
-            .as_ref()
-            .map_or(0, |target| short(Sha256::new_with_prefix(target)))
-    };
+/// Returns what tells `bytes` from others; see [`FileChange::content`].
+pub fn content(bytes: &[u8]) -> u64 {
+    short(Sha256::new_with_prefix(bytes))
+}
+
+/// Returns words for the kind and the values of `operation`; see [`FileChange::content`].
+fn words(operation: &Operation, known: Option<u64>) -> String {
+    let known = known.map_or_else(String::new, |known| format!(" {known:x}"));
+    let link = |target: &Option<Vec<u8>>| target.as_ref().map_or(0, |target| content(target));
     match operation {
-        Operation::Create { mode } => format!("create {mode:o}"),
-        Operation::Delete { text } => format!("delete {:x}", short(Sha256::new_with_prefix(text))),
+        Operation::Create { mode } => format!("create {mode:o}{known}"),
+        Operation::Delete { text } => format!("delete {:x}", content(text)),
         Operation::Rename => "rename".to_owned(),
         Operation::Mode { old, new } => format!("mode {old:o} {new:o}"),
         Operation::Link { old, new } => format!("link {:x} {:x}", link(old), link(new)),
-        Operation::Binary => "binary".to_owned(),
+        Operation::Binary => format!("binary{known}"),
     }
 }
 

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agent_q_diff_engine::change::{Change, ChangePlan, Entry, FileChange, Operation, Unable};
+use agent_q_diff_engine::key;
 use agent_q_diff_engine::proposal::{Seen, Side};
 use agent_q_diff_engine::review::{Refusal, Review};
 use emacs::{Env, IntoLisp, Result, Value, defun};
@@ -154,12 +155,14 @@ fn join<'e>(env: &'e Env, files: Value<'e>) -> Result<Value<'e>> {
         let (mut changes, mut handles) = (Vec::new(), Vec::new());
         for element in elements(files)? {
             let handle: Value = element.car()?;
-            let operations = elements(element.cdr()?)?.into_iter();
-            let operations = operations.map(|one| operation(env, one));
+            let forms = elements(element.cdr()?)?;
+            let content = content(env, &forms)?;
+            let operations = forms.into_iter().map(|one| operation(env, one));
             let operations = operations.collect::<Result<Vec<_>>>()?;
             let review = handle.is_not_nil().then(|| take_review(env, handle));
-            let review = review.transpose()?;
-            changes.push(FileChange::new(operations, review));
+            let mut change = FileChange::new(operations, review.transpose()?);
+            change.content = content;
+            changes.push(change);
             handles.push(handle);
         }
         let change = Rc::new(RefCell::new(Ongoing::new(Change::new(changes))));
@@ -185,6 +188,19 @@ fn take_review(env: &Env, handle: Value<'_>) -> Result<Review> {
     let review = change.change.take_only_review();
     let several = "only the review of one text can be joined";
     review.map_or_else(|| signal(env, "agent-q-diff-error", several), Ok)
+}
+
+/// Returns what tells the bytes that are for Lisp from others, of `(create MODE BYTES)` or of
+/// `(binary OLD NEW)` among `forms`.
+fn content(env: &Env, forms: &[Value<'_>]) -> Result<Option<u64>> {
+    let names = [env.intern("create")?, env.intern("binary")?];
+    for form in forms {
+        let parts = elements(*form)?;
+        if parts.len() == 3 && names.contains(&parts[0]) && parts[2].is_not_nil() {
+            return Ok(Some(key::content(&parts[2].clone_string_contents()?)));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the operation that the list `form` names; see [`join`].
