@@ -76,8 +76,9 @@ Without ROWS, nothing is listed."
   (after-call 'agent-q-diff-taken-out)
   (if (null rows)
       (e2e-see "^Nothing was taken out of files in")
-    (e2e-see "(Taken out)" (concat "^" (mapconcat (lambda (row) (concat "[-0-9]+ [:0-9]+ " row))
-                                                  rows ".*\n")))))
+    ;; The agent stands between.
+    (e2e-see "(Taken out in " (concat "^" (mapconcat (lambda (row) (concat "[-0-9]+ [:0-9]+ .*" row))
+                                                     rows ".*\n")))))
 
 (defun after-should-be-whole ()
   "Check that the repository has its two files and nothing else.
