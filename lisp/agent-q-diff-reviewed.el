@@ -192,13 +192,12 @@ of (NEW ROOT PREPARED); ROOT and PREPARED are as for
 read, are not in it."
   (cl-flet* ((root-of (directory)
                (let ((top (locate-dominating-file directory ".git")))
-                 (and (or top (agent-q-diff-reviewed--plain-roots))
-                      (or (agent-q-diff-reviewed-root-of directory)
-                          ;; In a git repository, the first decision begins a record.
-                          (when top
-                            ;; Buffers of its files can have the project after that.
-                            (cl-incf agent-q-diff-reviewed-n-projects)
-                            (file-name-as-directory (file-truename top)))))))
+                 (or (agent-q-diff-reviewed-root-of directory)
+                     ;; In a git repository, the first decision begins a record.
+                     (when top
+                       ;; Buffers of its files can have the project after that.
+                       (cl-incf agent-q-diff-reviewed-n-projects)
+                       (file-name-as-directory (file-truename top))))))
              (watched (old new)
                (when-let* ((root (and (not (file-remote-p old))
                                       (root-of (file-name-directory old))))
