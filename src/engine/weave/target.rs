@@ -2,9 +2,12 @@
 //!
 //! Only reads segments and texts, and copies nothing unless asked to.
 
+use std::iter::zip;
 use std::ops::Range;
 
-use crate::text::Text;
+use memchr::{memchr, memrchr};
+
+use crate::text::{Text, n_newlines};
 
 use super::segments::Segments;
 use super::texts::Texts;
@@ -113,20 +116,36 @@ pub struct Changed {
     pub text: Vec<u8>,
 }
 
+/// Number of bytes that are compared at once; few in tests, so that their texts have several blocks.
+const BLOCK_LEN: usize = if cfg!(test) { 3 } else { 1 << 12 };
+
 impl Target<'_> {
     /// Returns the part in which `live` differs from the target; `None` if it does not.
     ///
     /// Above and below that part, both have the same lines. Takes O(n) time and space for n bytes.
     pub(crate) fn changed_in(self, live: &[u8]) -> Option<Changed> {
-        let (old, new) = (Text::new(self.to_vec()), Text::new(live.to_vec()));
-        if old == new {
+        let whole = self.to_vec();
+        if whole == live {
             return None;
         }
-        let n_head = old.equal_head(0..old.len(), &new, 0..new.len());
-        let n_tail = old.equal_tail(n_head..old.len(), &new, n_head..new.len());
+        let blocks = zip(whole.chunks_exact(BLOCK_LEN), live.chunks_exact(BLOCK_LEN));
+        let head = BLOCK_LEN * blocks.take_while(|(a, b)| a == b).count();
+        let bytes = zip(&whole[head..], &live[head..]);
+        let head = head + bytes.take_while(|(a, b)| a == b).count();
+        let start = memrchr(b'\n', &whole[..head]).map_or(0, |at| at + 1);
+        let (rest, live) = (&whole[start..], &live[start..]);
+        let blocks = zip(rest.rchunks_exact(BLOCK_LEN), live.rchunks_exact(BLOCK_LEN));
+        let tail = BLOCK_LEN * blocks.take_while(|(a, b)| a == b).count();
+        // Only whole lines are left out, and what is left has its own.
+        let first = memchr(b'\n', &rest[rest.len() - tail..]);
+        let tail = first.map_or(0, |at| tail - at - 1);
+        let inner = |text: &[u8]| Text::new(text[..text.len() - tail].to_vec());
+        let (old, new) = (inner(rest), inner(live));
+        let n_head = n_newlines(&whole[..start]);
+        let n_tail = old.equal_tail(0..old.len(), &new, 0..new.len());
         Some(Changed {
-            lines: n_head..old.len() - n_tail,
-            text: new.lines_bytes(n_head..new.len() - n_tail).to_vec(),
+            lines: n_head..n_head + old.len() - n_tail,
+            text: new.lines_bytes(0..new.len() - n_tail).to_vec(),
         })
     }
 
