@@ -3,7 +3,7 @@
 //! The protocol is described in lisp/agent-q-diff-server.el. A connection lives as long as its
 //! [`Call`]: dropping that closes it, and Emacs cancels the review.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -604,20 +604,18 @@ impl TextFile {
         let mut name = socket.file_name().unwrap_or_default().to_owned();
         // Emacs reads only files with such a name.
         name.push(format!("-texts-{}-{number}", std::process::id()));
-        let (file, mut out) = Self::create(socket.with_file_name(name))?;
-        for text in texts.iter() {
-            out.write_all(text.as_bytes())?;
-        }
-        Ok(file)
-    }
-
-    fn create(path: PathBuf) -> io::Result<(Self, File)> {
-        let out = OpenOptions::new()
+        let path = socket.with_file_name(name);
+        let mut options = OpenOptions::new();
+        let mut out = options
             .write(true)
             .create_new(true)
             .mode(0o600)
             .open(&path)?;
-        Ok((Self { path }, out))
+        let file = Self { path };
+        for text in texts.iter() {
+            out.write_all(text.as_bytes())?;
+        }
+        Ok(file)
     }
 
     /// Returns the file's name without its folder, or none if that is not UTF-8.

@@ -97,21 +97,11 @@ impl Trust {
     /// Returns whether a run of the diff can slide over one of `lines`, or over their place if they
     /// are an empty range.
     fn is_loose(&self, lines: &Range<usize>) -> bool {
-        let is_above = |zone: &Range<usize>| {
-            if lines.is_empty() {
-                zone.end < lines.start
-            } else {
-                zone.end <= lines.start
-            }
-        };
+        // A place between two lines is reached from either of them.
+        let more = usize::from(lines.is_empty());
+        let is_above = |zone: &Range<usize>| zone.end + more <= lines.start;
         let zone = self.zones.get(self.zones.partition_point(is_above));
-        zone.is_some_and(|zone| {
-            if lines.is_empty() {
-                zone.start <= lines.start
-            } else {
-                zone.start < lines.end
-            }
-        })
+        zone.is_some_and(|zone| zone.start < lines.end + more)
     }
 }
 

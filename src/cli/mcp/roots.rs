@@ -77,7 +77,11 @@ impl Roots {
         }
         match responses {
             Some(responses) => Answer::Known(of_response(responses.get(KEY))),
-            None => Answer::Required(required()),
+            None => {
+                let request = InputRequest::ListRoots(request());
+                let requests = BTreeMap::from([(KEY.to_owned(), request)]);
+                Answer::Required(InputRequiredResult::from_input_requests(requests))
+            }
         }
     }
 
@@ -113,12 +117,6 @@ fn list(peer: Peer<RoleServer>) -> watch::Receiver<Vec<PathBuf>> {
         }
     });
     said
-}
-
-/// Returns the requirement that a call come with the client's roots.
-fn required() -> InputRequiredResult {
-    let request = InputRequest::ListRoots(request());
-    InputRequiredResult::from_input_requests(BTreeMap::from([(KEY.to_owned(), request)]))
 }
 
 #[expect(deprecated, reason = "as above")]

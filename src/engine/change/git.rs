@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::patch::hunk::{LineKind, unquoted};
 use crate::patch::parse::{FileDiff, GitHeader, ParseError, Stamp, parse};
+use crate::proposal::Side;
 
 use super::Operation;
 
@@ -238,12 +239,6 @@ fn different_names(old: &[u8], new: &[u8], is_git: bool) -> Vec<(Vec<u8>, usize,
     names
 }
 
-/// One of the two files that a diff compares.
-enum Side {
-    Old,
-    New,
-}
-
 /// Returns which name is that of a backup or a copy of the other: the first parts that differ, do
 /// so by a suffix, as in `f.orig` or `pkg-1.0.orig/f`.
 fn which_is_backup(old: &[&[u8]], new: &[&[u8]]) -> Option<Side> {
@@ -316,12 +311,8 @@ fn described(file: FileDiff<'_>) -> Result<Described<'_>, GitError> {
         return Err(GitError::NoName { line });
     };
     let name = || {
-        shown(
-            new_path
-                .as_ref()
-                .or(old_path.as_ref())
-                .expect("one is named"),
-        )
+        let path = new_path.as_ref().or(old_path.as_ref());
+        String::from_utf8_lossy(path.expect("one is named")).into_owned()
     };
     if git.copied.is_some() {
         return Err(GitError::Copy { file: name() });
@@ -341,11 +332,6 @@ fn described(file: FileDiff<'_>) -> Result<Described<'_>, GitError> {
         operations,
         text: has_text.then_some(file),
     })
-}
-
-/// Returns `path` for a message.
-fn shown(path: &[u8]) -> String {
-    String::from_utf8_lossy(path).into_owned()
 }
 
 /// Returns the operations on `file`; `None` if they are impossible.
