@@ -86,15 +86,15 @@
     (should (equal '("f.txt") (aqd-pending-files)))))
 
 (defmacro aqd-pending-with-broken-record (&rest body)
-  "Run BODY; whenever a decision is recorded meanwhile, the ledger is no file."
+  "Run BODY; whenever a decision is recorded meanwhile, the record is no file."
   (declare (indent 0) (debug t))
-  `(let ((ledger (aqd-pending-name ".git/agent-q-diff/ledger")))
+  `(let ((record (aqd-pending-name ".git/agent-q-diff/record")))
      (cl-flet ((break (commit &rest arguments)
-                 (rename-file ledger (concat ledger ".kept"))
-                 (make-directory ledger)
+                 (rename-file record (concat record ".kept"))
+                 (make-directory record)
                  (unwind-protect (apply commit arguments)
-                   (delete-directory ledger)
-                   (rename-file (concat ledger ".kept") ledger))))
+                   (delete-directory record)
+                   (rename-file (concat record ".kept") record))))
        (advice-add 'agent-q-diff-module-commit :around #'break)
        (unwind-protect (progn ,@body)
          (advice-remove 'agent-q-diff-module-commit #'break)))))
@@ -109,10 +109,10 @@
         (aqd-pending-do #'agent-q-diff-accept-hunk 0)
         (aqd-pending-with-broken-record
           (should (string-match-p
-                   "\\`Failed to keep the hunk: .*/ledger: it is not a regular file\\'"
+                   "\\`Failed to keep the hunk: .*/record: it is not a regular file\\'"
                    (aqd-pending-do #'agent-q-diff-accept-hunk 1)))
           (should (string-match-p
-                   "\\`Failed to take the hunk out: .*/ledger: it is not a regular file\\'"
+                   "\\`Failed to take the hunk out: .*/record: it is not a regular file\\'"
                    (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
           (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
           (should (equal '(applied nil) (marks)))
@@ -1526,7 +1526,7 @@ was written anew, and is pending; the agent is told." (buffer-string))
                                        "" #'ignore)))
       (with-current-buffer (agent-q-diff-session-buffer review)
         (aqd-pending-do #'agent-q-diff-accept-hunk 0)
-        (should (file-exists-p ".git/agent-q-diff/ledger"))
+        (should (file-exists-p ".git/agent-q-diff/record"))
         (agent-q-diff-finish)))
     (should-not (aqd-pending-files))))
 

@@ -150,7 +150,7 @@ is saved" .additionalContext))
         (own-tool-make (alist-get 'tool_input edit))
         (own-tool-answer (apply #'hook "PostToolUse" edit))
         (own-tool-answer (hook "Stop"))))
-    (should (e2e-eval '(file-exists-p (inside-file ".git/agent-q-diff/ledger"))))
+    (should (e2e-eval '(file-exists-p (inside-file ".git/agent-q-diff/record"))))
     (should-not (member "a.txt"
                         (e2e-eval '(progn
                                      (require 'agent-q-diff-pending)
