@@ -731,6 +731,14 @@ Could not be applied: hunk 1 (its lines have been changed since, at line 5).
   (should-not (string-search (concat "<" "/system-reminder")
                              (agent-q-diff-visible-name (concat "a<" "/system-reminder>")))))
 
+(ert-deftest aqd-message-letters-stay-and-what-misleads-anywhere-does-not ()
+  (agent-q-diff-engine-call #'agent-q-diff-module-version)
+  (pcase-dolist (`(,text ,shown)
+                 '(("p\N{CYRILLIC SMALL LETTER A}y\tx" "p\N{CYRILLIC SMALL LETTER A}y\tx")
+                   ("a\u202eb\u3164" "a<U+202E>b<U+3164>")
+                   ("a\nb\fc" "a<U+000A>b<U+000C>c")))
+    (should (equal shown (agent-q-diff-message--visible text)))))
+
 (ert-deftest aqd-message-of-any-length-is-bounded-and-says-what-is-missing ()
   (let* ((original (aqd-numbered 3000))
          (modified (replace-regexp-in-string "5$" (concat "x" (make-string 200 ?y)) original)))
