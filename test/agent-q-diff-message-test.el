@@ -13,6 +13,8 @@
 
 (require 'agent-q-diff-project-help)
 
+(declare-function agent-q-diff-module-version "ext:agent-q-diff-module")
+
 ;;; The messages
 
 (defun aqd-message-propose (keys)
