@@ -638,7 +638,7 @@ fn taken_out<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-fn taken_out_of<'e>(env: &'e Env, project: &Project) -> Result<Value<'e>> {
+fn taken_out_of<'e>(env: &'e Env, project: &mut Project) -> Result<Value<'e>> {
     let taken_out = answer(env, project.taken_out())?;
     let entries = taken_out.iter().map(|(one, lines)| {
         let nil = env.intern("nil")?;

@@ -2,8 +2,6 @@
 //! after that, at once.
 
 use std::collections::{BTreeSet, HashSet};
-use std::fs::File;
-use std::path::Path as FilePath;
 
 use crate::disk::Disk;
 use crate::error::ProjectError;
@@ -113,7 +111,7 @@ impl Project {
         }
         let texts = self.store.texts();
         for digest in there.iter().filter_map(|(_, had)| had.digest()) {
-            sync(&texts.join(digest.to_string()))?;
+            self.store.sync(&texts.join(digest.to_string()))?;
         }
         self.store.change(|ledger, _| {
             for ((path, _), had) in there {
@@ -121,7 +119,7 @@ impl Project {
             }
             Ok::<(), ProjectError>(())
         })?;
-        sync(&self.store.folder().join("record"))?;
+        self.store.sync(&self.store.record())?;
         Ok(held)
     }
 
@@ -233,13 +231,4 @@ fn version(disk: &mut Disk, path: &[u8], held: &Held) -> Result<Version, Project
         Held::Stored(version) => Ok(*version),
         Held::Bytes(mode, bytes) => disk.version((*mode, bytes)),
     }
-}
-
-/// Returns when the file `path` is on the disk.
-fn sync(path: &FilePath) -> Result<(), ProjectError> {
-    let synced = File::open(path).and_then(|file| file.sync_all());
-    synced.map_err(|error| ProjectError::File {
-        path: path.to_owned(),
-        error,
-    })
 }

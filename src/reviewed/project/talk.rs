@@ -502,15 +502,18 @@ fn placed(
     texts: &BTreeMap<Vec<u8>, [Option<Digest>; 2]>,
     comment: &Comment,
 ) -> Result<Placed, ProjectError> {
-    let comment = comment.clone();
-    let Some(Place { side, lines, text }) = comment.place.clone() else {
-        return Ok(Placed {
-            comment,
-            line: None,
-            lines: Vec::new(),
-        });
+    let nowhere = Placed {
+        comment: comment.clone(),
+        line: None,
+        lines: Vec::new(),
     };
-    let then = Text::new(disk.bytes(text)?);
+    let Some(Place { side, lines, text }) = comment.place.clone() else {
+        return Ok(nowhere);
+    };
+    let then = match disk.bytes(text) {
+        Err(ProjectError::Store(error)) if error.lost().is_some() => return Ok(nowhere),
+        bytes => Text::new(bytes?),
+    };
     let now = match texts.get(&comment.path) {
         Some([old, new]) => *if side == Side::Old { old } else { new },
         None => version_on(ledger, disk, &comment.path, side)?.digest(),
@@ -521,8 +524,8 @@ fn placed(
         Some(now) => place(&then, &lines, &Text::new(disk.bytes(now)?)),
     };
     Ok(Placed {
-        comment,
         line,
         lines: then.lines_bytes(lines).to_vec(),
+        ..nowhere
     })
 }
