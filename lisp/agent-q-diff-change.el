@@ -631,9 +631,7 @@ each line is by all of them.")
   (title nil :documentation "What its agent was asked to do, or nil.")
   (round nil :documentation "`agent-q-diff-round', what is known beyond the hunks, or nil.")
   (news #'ignore :documentation "Called with the change when it is first shown.
-It returns sentences on what is new in it, a list.")
-  (label #'ignore :documentation "Called with the change and a hunk, by index.
-It returns words about what the user decided of such lines before, or nil."))
+It returns sentences on what is new in it, a list."))
 
 (cl-defstruct (agent-q-diff-change (:constructor agent-q-diff-change--create)
                                    (:copier nil))
@@ -681,7 +679,12 @@ records what is decided, are as for `agent-q-diff-module-begin-written'."
   (setf (agent-q-diff-change-written change) written)
   (agent-q-diff-engine-call #'agent-q-diff-module-begin-written
                             (agent-q-diff-change-engine change)
-                            (vector (agent-q-diff-written-root written) files nows)))
+                            (vector (agent-q-diff-written-root written) files nows
+                                    (mapcar (lambda (file)
+                                              (mapcar #'agent-q-diff-operation-words
+                                                      (agent-q-diff-file-change-decided-operations
+                                                       file)))
+                                            (agent-q-diff-change-files change)))))
 
 (defun agent-q-diff-change-close (change)
   "Free the memory of CHANGE, and close its targets unless somebody needs them."

@@ -149,26 +149,7 @@ FILES are a list of `agent-q-diff-pending-file', and SINCE is that slot."
      :turns-by (by #'agent-q-diff-pending-file-turns)
      :title (agent-q-diff-changes--title root files)
      :round (agent-q-diff-round-begin root files)
-     :label #'agent-q-diff-round-label
      :news (if since #'ignore #'agent-q-diff-round-news))))
-
-(defun agent-q-diff-changes--note-round (change)
-  "Record what agents are told of the decisions on CHANGE.
-The decisions stand even if that cannot be stored."
-  (condition-case err
-      (progn
-        (agent-q-diff-round-note change)
-        ;; After its end, as when it is looked at again, nothing else queues it.
-        (unless (seq-some (lambda (review)
-                            (eq change (agent-q-diff-session-change review)))
-                          (agent-q-diff-open-reviews))
-          (agent-q-diff-told-queue-decided change)))
-    (error
-     (agent-q-diff-base-warn
-      (format "The decision is recorded, but what the agent is told of it is not: %s"
-              (agent-q-diff-error-text err))))))
-
-(add-hook 'agent-q-diff-decide-recorded-functions #'agent-q-diff-changes--note-round)
 
 ;;;; Commands
 

@@ -541,15 +541,39 @@ deciding it; COMMENT is the user's comment on it, or nil."
                                             (agent-q-diff-written-waiting written))
                                      "will be taken out")
                                 (and written (agent-q-diff-signs--author-note hunk))
-                                (and written
-                                     (null (agent-q-diff-engine-hunk-mark hunk))
-                                     (funcall (agent-q-diff-written-label written)
-                                              agent-q-diff-buffer-change
-                                              (agent-q-diff-engine-hunk-index hunk)))
+                                (and (null (agent-q-diff-engine-hunk-mark hunk))
+                                     (agent-q-diff-signs-earlier-words hunk))
                                 (and (> fuzz 0) (format "fuzz %d" fuzz))
                                 (and (agent-q-diff-engine-hunk-is-edited hunk) "edited")
                                 (and comment "commented")))))
     (and notes (string-join notes ", "))))
+
+(defun agent-q-diff-signs-earlier-words (hunk)
+  "Return words about what the user rejected before that HUNK is like, or nil.
+HUNK is an `agent-q-diff-engine-hunk'."
+  (pcase (agent-q-diff-engine-hunk-earlier hunk)
+    (`[,how ,time ,reason]
+     (let ((day (agent-q-diff-signs--day time))
+           (reason (agent-q-diff-engine-text reason)))
+       (concat (pcase-exhaustive how
+                 ('t (format "rejected %s" day))
+                 ('like "like one that you rejected")
+                 ('part (format "with lines that you rejected %s" day)))
+               (if (string-empty-p reason)
+                   ""
+                 (concat ": " (truncate-string-to-width (agent-q-diff-visible reason)
+                                                        30 nil nil "…"))))))))
+
+(defun agent-q-diff-signs--day (time)
+  "Return words for the day of TIME, in seconds since 1970."
+  (let* ((system-time-locale "C")
+         (day (lambda (time) (time-to-days (seconds-to-time time))))
+         (age (- (funcall day (float-time)) (funcall day time))))
+    (cond
+     ((<= age 0) "today")
+     ((= age 1) "yesterday")
+     ((< age 7) (format-time-string "on %A" time))
+     (t (format-time-string "on %F" time)))))
 
 (defun agent-q-diff-signs--author-note (hunk)
   "Return who wrote HUNK, a string, if others wrote other parts of its file.

@@ -697,7 +697,8 @@ UNDONE is a list of lists of changed lines; the file had LINES before."
             (cl-loop for content in contents
                      for hunk from 0
                      do (should-not (seq-intersection content kept))
-                     do (let ((label (agent-q-diff-round-label change hunk)))
+                     do (let ((label (agent-q-diff-signs-earlier-words
+                                         (agent-q-diff-change-hunk change hunk))))
                           ;; If the same lines were kept as well, either may be said.
                           (unless (member content accepted)
                             (should (eq (and (member content rejected) t)

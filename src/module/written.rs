@@ -6,17 +6,20 @@ use std::path::PathBuf;
 
 use agent_q_diff_engine::change::{Change, ChangePlan, Entry, FileChange, Operation, Part};
 use agent_q_diff_engine::review::Mark;
-use agent_q_diff_reviewed::{Decided, Digest, Held, Note, Project, Version};
+use agent_q_diff_reviewed::round::{Round, RoundFile};
+use agent_q_diff_reviewed::{Decided, Digest, Held, Note, Project, Version, now};
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 
-use crate::lisp::{answer, catching_panics, elements, list, signal, text, vector};
+use crate::lisp::{answer, catching_panics, elements, list, said, signal, text, vector};
 use crate::pending::{name, path_of, try_with_project, with_project, with_project_of};
+use crate::round::{comments, writers};
 use crate::session::{Session, ongoing};
 
 /// What is known of a change that was written before its review, beyond its hunks.
 pub(crate) struct Written {
-    root: PathBuf,
+    pub(crate) root: PathBuf,
     files: Vec<WrittenFile>,
+    pub(crate) round: Round,
     /// By path, what was recorded last, and what was when all that was kept was staged.
     recorded: BTreeMap<Vec<u8>, [Version; 2]>,
 }
@@ -52,15 +55,30 @@ enum Moment {
 }
 
 impl Written {
-    /// Reads [ROOT FILES NOWS]; see [`begin_written`](crate::decide).
-    pub(crate) fn read(value: Value) -> Result<Written> {
+    /// Reads [ROOT FILES NOWS OPERATIONS]; see [`begin_written`](crate::decide).
+    pub(crate) fn read(env: &Env, value: Value) -> Result<Written> {
         let value: Vector = value.into_rust()?;
-        let nows = elements(value.get(2)?)?;
-        let files = elements(value.get(1)?)?.into_iter().enumerate();
-        let files = files.map(|(at, file)| WrittenFile::read(file, nows.get(at).copied()));
+        let root: Value = value.get(0)?;
+        let (nows, operations) = (elements(value.get(2)?)?, elements(value.get(3)?)?);
+        let (mut files, mut of_round) = (Vec::new(), Vec::new());
+        for (at, file) in elements(value.get(1)?)?.into_iter().enumerate() {
+            let known = WrittenFile::read(file, nows.get(at).copied())?;
+            let operations = elements(operations[at])?.into_iter().map(said);
+            of_round.push(RoundFile {
+                path: known.path.clone(),
+                from: known.from.as_ref().map(|(from, _)| from.clone()),
+                operations: operations.collect::<Result<_>>()?,
+                ..writers(file)?
+            });
+            files.push(known);
+        }
+        let round = with_project(env, root, false, |project| {
+            Ok(Round::new(of_round, answer(env, project.rejected())?))
+        })?;
         Ok(Written {
-            root: path_of(value.get(0)?)?,
-            files: files.collect::<Result<_>>()?,
+            root: path_of(root)?,
+            files,
+            round,
             recorded: BTreeMap::new(),
         })
     }
@@ -232,6 +250,7 @@ pub(crate) struct CarriedOut<'e> {
     files: Vec<Changed>,
     codings: Vec<(usize, Value<'e>)>,
     stages: bool,
+    comments: BTreeMap<usize, String>,
 }
 
 /// Store what FILES hold, which are about to change, and return them for `agent-q-diff-module-record'.
@@ -310,7 +329,7 @@ fn record(env: &Env, files: Value) -> Result<()> {
 }
 
 impl<'e> CarriedOut<'e> {
-    /// Reads [FILES CODINGS STAGES], or nil.
+    /// Reads [FILES CODINGS STAGES COMMENTS], or nil.
     pub(crate) fn read(value: Value<'e>) -> Result<Option<CarriedOut<'e>>> {
         if !value.is_not_nil() {
             return Ok(None);
@@ -320,6 +339,7 @@ impl<'e> CarriedOut<'e> {
             files: files_now(value.get(0)?)?,
             codings: codings(value.get(1)?)?,
             stages: value.get::<Value>(2)?.is_not_nil(),
+            comments: comments(value.get(3)?)?,
         }))
     }
 }
@@ -424,8 +444,16 @@ impl Changed {
 
 // What is recorded.
 
-/// Why what is kept could not be staged, for each file; or why the decision is not recorded.
-pub(crate) type Outcome = std::result::Result<Vec<String>, String>;
+/// What became of recording a decision.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    /// Why it is not recorded, if it is not.
+    pub(crate) failed: Option<String>,
+    /// Why what is kept could not be staged, for each file.
+    pub(crate) unstaged: Vec<String>,
+    /// As [`Noted::comments`](agent_q_diff_reviewed::round::Noted).
+    pub(crate) comments: Vec<(usize, Option<String>, Option<String>)>,
+}
 
 /// Records what was decided by `plan` for the change of `session`, which was committed.
 pub(crate) fn record_decision(
@@ -440,9 +468,12 @@ pub(crate) fn record_decision(
     let ongoing = ongoing(env, session)?;
     let written = ongoing.written.clone();
     let mut decisions = Vec::new();
+    let mut noted = None;
     if let Some(written) = &written {
         let parts = plan.parts.iter().filter(|part| is_decided(part));
-        let written = written.borrow();
+        let mut written = written.borrow_mut();
+        let comments = &carried_out.comments;
+        noted = Some(written.round.note(&ongoing.change, comments, now()));
         decisions.extend(parts.map(|part| {
             let decisions = written.decisions(&ongoing.change, part.file);
             (part.file, decisions)
@@ -450,14 +481,20 @@ pub(crate) fn record_decision(
     }
     // Lisp is called only while no review is borrowed.
     drop(ongoing);
-    if let Some(written) = &written {
+    let failed = |why: String| {
+        Ok(Outcome {
+            failed: Some(why),
+            ..Outcome::default()
+        })
+    };
+    if let (Some(written), Some(noted)) = (&written, &mut noted) {
         let here = notes.entry(written.borrow().root.clone()).or_default();
         for (file, decisions) in decisions {
             let coding = coding_of(&carried_out.codings, file);
             for (path, before, after) in decisions {
                 let (Ok(before), Ok(after)) = (before.held(env, coding), after.held(env, coding))
                 else {
-                    return Ok(Err("it cannot be encoded".to_owned()));
+                    return failed("it cannot be encoded".to_owned());
                 };
                 here.push(Note::Decided {
                     path,
@@ -467,23 +504,29 @@ pub(crate) fn record_decision(
             }
         }
         here.extend(hooked);
+        here.append(&mut noted.notes);
     }
-    let mut unstaged = Vec::new();
+    let mut outcome = Outcome::default();
     for (root, notes) in notes {
         let recorded = try_with_project(env, root, |project| {
             let decided = project.record(&notes)?;
             if let Some(written) = &written {
-                unstaged = written
-                    .borrow_mut()
-                    .take_over(project, decided, carried_out.stages);
+                outcome.unstaged =
+                    written
+                        .borrow_mut()
+                        .take_over(project, decided, carried_out.stages);
             }
             Ok(())
         })?;
         if let Err(error) = recorded.and_then(|recorded| recorded) {
-            return Ok(Err(error.to_string()));
+            return failed(error.to_string());
         }
     }
-    Ok(Ok(unstaged))
+    if let (Some(written), Some(mut noted)) = (&written, noted) {
+        outcome.comments = std::mem::take(&mut noted.comments);
+        written.borrow_mut().round.take_over(noted);
+    }
+    Ok(outcome)
 }
 
 fn coding_of<'e>(codings: &[(usize, Value<'e>)], file: usize) -> Option<Value<'e>> {
