@@ -49,7 +49,7 @@
             record-event recorded-root redo-split reject-all rejected replace report
             review review-diff set-comment set-mark show-context side-rows split
             split-white-space stage standing suspects taken-out tally text-bytes told
-            turns typed-lines undo-split union without-white-space))
+            turns typed-lines undo-split union watch without-white-space))
     (let ((function (intern (format "agent-q-diff-module-%s" name))))
       (unless (fboundp function)
         ;; Not `defalias': unloading this file must leave the module's own.

@@ -213,7 +213,8 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-line-counts agent-q-diff-module-drawn
     agent-q-diff-module-keys agent-q-diff-module-find-keys
     agent-q-diff-module-events agent-q-diff-module-record-event
-    agent-q-diff-module-recorded-root agent-q-diff-module-text-bytes)
+    agent-q-diff-module-recorded-root agent-q-diff-module-watch
+    agent-q-diff-module-text-bytes)
   "All other functions of the module.")
 
 (defun aqd-engine-three-hunks ()

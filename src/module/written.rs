@@ -2,16 +2,19 @@
 //! written before its review is reviewed by it.
 
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use agent_q_diff_engine::change::{Change, ChangePlan, Entry, FileChange, Operation, Part};
 use agent_q_diff_engine::review::Mark;
 use agent_q_diff_reviewed::round::{Round, RoundFile};
-use agent_q_diff_reviewed::{Decided, Digest, Held, Note, Project, Version, now};
+use agent_q_diff_reviewed::{
+    Decided, Digest, Held, Note, Project, ProjectError, Version, now, tree_root,
+};
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 
 use crate::lisp::{answer, catching_panics, elements, list, said, signal, text, vector};
-use crate::pending::{name, path_of, try_with_project, with_project, with_project_of};
+use crate::pending::{name, path_of, projects, try_with_project, with_project, with_project_of};
 use crate::round::{comments, writers};
 use crate::session::{Session, ongoing};
 
@@ -281,31 +284,90 @@ fn prepare<'e>(
             Ok((path, held(file.cdr()?)?))
         });
         let files = files.collect::<Result<Vec<_>>>()?;
-        let version = |version: Version| env.cons(version.mode(), name(env, version)?);
         with_project(env, root, false, |project| {
-            let mut on_disk = Vec::new();
-            for (path, unsaved) in &files {
-                let is_other = unsaved.is_some();
-                let disk = is_other.then(|| project.hold(path, &Held::InFile));
-                on_disk.push(answer(env, disk.transpose())?);
-            }
-            let files = files.into_iter();
-            let files = files.map(|(path, unsaved)| (path, unsaved.unwrap_or(Held::InFile)));
-            let files: Vec<_> = files.collect();
-            let had = answer(env, project.prepare(&files, time))?;
-            let prepared = files.iter().zip(had).zip(on_disk);
-            let prepared = prepared.map(|(((path, _), had), on_disk)| {
-                let file = [
-                    root,
-                    text(env, path)?,
-                    version(had)?,
-                    on_disk.map(version).transpose()?.into_lisp(env)?,
-                    time.is_some().into_lisp(env)?,
-                ];
-                vector(env, file)
-            });
+            let prepared = answer(env, prepare_files(project, &files, time))?;
+            let prepared = files.iter().zip(prepared);
+            let prepared = prepared
+                .map(|((path, _), versions)| prepared_value(env, (root, path), versions, time));
             list(env, prepared.collect::<Result<Vec<_>>>()?)
         })
+    })
+}
+
+/// What files held, and what those held on disk whose buffers had unsaved edits.
+type Prepared = Vec<(Version, Option<Version>)>;
+
+/// Stores what `files` hold, or what their buffers do; see [`Project::prepare`].
+fn prepare_files(
+    project: &mut Project,
+    files: &[(Vec<u8>, Option<Held>)],
+    time: Option<u64>,
+) -> std::result::Result<Prepared, ProjectError> {
+    let mut on_disk = Vec::new();
+    for (path, unsaved) in files {
+        let is_other = unsaved.is_some();
+        let disk = is_other.then(|| project.hold(path, &Held::InFile));
+        on_disk.push(disk.transpose()?);
+    }
+    let files = files.iter().cloned();
+    let files = files.map(|(path, unsaved)| (path, unsaved.unwrap_or(Held::InFile)));
+    let had = project.prepare(&files.collect::<Vec<_>>(), time)?;
+    Ok(had.into_iter().zip(on_disk).collect())
+}
+
+/// Returns the element of a file in the value of [`prepare`].
+fn prepared_value<'e>(
+    env: &'e Env,
+    (root, path): (Value<'e>, &[u8]),
+    (had, on_disk): (Version, Option<Version>),
+    time: Option<u64>,
+) -> Result<Value<'e>> {
+    let version = |version: Version| env.cons(version.mode(), name(env, version)?);
+    let file = [
+        root,
+        text(env, path)?,
+        version(had)?,
+        on_disk.map(version).transpose()?.into_lisp(env)?,
+        time.is_some().into_lisp(env)?,
+    ];
+    vector(env, file)
+}
+
+/// Store what the files NAMES hold, about which the user decides before they are written.
+///
+/// NAMES are absolute, without links in those of their directories.  Return a list
+/// with (ROOT IS-RECORDED . PREPARED) for each of them, or nil if it is in no project
+/// and no git repository, or cannot be read.  ROOT is that of its project, and
+/// IS-RECORDED is non-nil if that has a record already.  PREPARED is as from
+/// `agent-q-diff-module-prepare'.
+#[defun]
+fn watch<'e>(env: &'e Env, names: Value<'e>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let projects = projects(env)?;
+        let watched = elements(names)?.into_iter().map(|name| {
+            let name = path_of(name)?;
+            let found = name
+                .parent()
+                .and_then(|folder| tree_root(folder, &projects));
+            let Some((root, is_recorded)) = found else {
+                return env.intern("nil");
+            };
+            let Ok(path) = name.strip_prefix(&root) else {
+                return env.intern("nil");
+            };
+            let path = path.as_os_str().as_bytes();
+            let prepared = try_with_project(env, root.clone(), |project| {
+                prepare_files(project, &[(path.to_vec(), None)], None)
+            })?;
+            let Ok(Ok(prepared)) = prepared else {
+                return env.intern("nil");
+            };
+            // As Emacs names a directory.
+            let root = text(env, root.join("").as_os_str().as_bytes())?;
+            let prepared = prepared_value(env, (root, path), prepared[0], None)?;
+            env.cons(root, env.cons(is_recorded, prepared)?)
+        });
+        list(env, watched.collect::<Result<Vec<_>>>()?)
     })
 }
 

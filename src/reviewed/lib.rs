@@ -80,6 +80,6 @@ pub use project::{Lines, Placed, Project, Question, Since};
 pub use record::{HunkNote, Record, Seen, Staged, TakenOut, Turn};
 pub use renames::Rename;
 pub use store::{StoreError, now, read_text};
-pub use tree::recorded_root;
+pub use tree::{recorded_root, tree_root};
 pub use version::{Digest, Version};
 pub use world::{Step, World};
