@@ -43,11 +43,10 @@
   "Return TEXT, of one line, with the numbers of its characters that mislead.
 Tabs stay, and so do all letters, whatever they look like."
   (let ((text (agent-q-diff-base-clean (substring-no-properties text)))
-        (agent-q-diff-visible-suspects-function #'always)
         (case-fold-search t))
     (replace-regexp-in-string
      agent-q-diff-visible-tag "<U+003C>\\1"
-     (substring-no-properties (agent-q-diff-visible text most-positive-fixnum '(?\t))))))
+     (substring-no-properties (agent-q-diff-visible text most-positive-fixnum '(?\t letters))))))
 
 ;;; One text of bounded length
 

@@ -11,7 +11,7 @@ use agent_q_diff_engine::review::Mark;
 
 use crate::decided::Note;
 use crate::path::Path;
-use crate::rounds::{Rejected, RoundRecord, Shown};
+use crate::rounds::{KeysByPath, Rejected, RoundRecord, Shown};
 
 /// Who wrote lines, as far as a round needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -407,7 +407,7 @@ impl Round {
 
     /// Returns the number of pending hunks of `change` that the user has not seen: neither were their keys
     /// `shown`, by path, nor were they rejected before. One that may have been shown counts, too.
-    pub fn n_new(&mut self, change: &Change, shown: &BTreeMap<Path, Vec<String>>) -> usize {
+    pub fn n_new(&mut self, change: &Change, shown: &KeysByPath) -> usize {
         let mut n = 0;
         for (at, file) in change.files().iter().enumerate() {
             let keys = Keys::of(file);

@@ -13,8 +13,8 @@ use crate::git::Git;
 use crate::ledger::{Ledger, Pending};
 use crate::record::Turn;
 use crate::rounds::{
-    Begun, Comment, Kind, Message, Outcome, Place, Rejected, Reply, RoundRecord, Side, State,
-    Wrote, address, addressee, place,
+    Begun, Comment, KeysByPath, Kind, Message, Outcome, Place, Rejected, Reply, RoundRecord, Side,
+    State, Wrote, address, addressee, place,
 };
 use crate::store::now;
 use crate::version::{Digest, Version};
@@ -278,7 +278,7 @@ impl Project {
     /// # Errors
     ///
     /// [`ProjectError::Store`].
-    pub fn shown(&mut self) -> Result<Option<&BTreeMap<Vec<u8>, Vec<String>>>, ProjectError> {
+    pub fn shown(&mut self) -> Result<Option<&KeysByPath>, ProjectError> {
         self.store.refresh()?;
         Ok(self.store.ledger().rounds().shown())
     }
