@@ -246,8 +246,12 @@ the whole is that on a hunk without a key, of a file without a name."
   "Record what the user has noted of pending hunks of this buffer.
 A review of what differs from a commit keeps that for itself: its hunks are not
 those of the next review.  Signal an error if that cannot be stored."
-  (let* ((written (agent-q-diff-waiting--written))
+  (let* ((change agent-q-diff-buffer-change)
+         (written (agent-q-diff-change-written change))
          (notes (and (null (agent-q-diff-written-since written))
+                     (or (agent-q-diff-change-comments change)
+                         (agent-q-diff-written-waiting written)
+                         (agent-q-diff-session-comment agent-q-diff-buffer-review))
                      (agent-q-diff-waiting--notes)))
          (known agent-q-diff-waiting--noted))
     (unless (equal notes known)
