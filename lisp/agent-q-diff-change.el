@@ -621,7 +621,8 @@ IS-DONE is non-nil if it has been done."
   (since nil :documentation "The commit that the change is from, its short name and first line.
 If it is from what was reviewed, this is nil.")
   (waiting nil :documentation "Ids of the hunks that are taken out when the agent has ended.")
-  (awaited-p #'ignore :documentation "Function that tells whether a program waits for the review's end.")
+  (waiter nil :documentation "The process of the client that waits for the review's end.
+It is t for any other program that does, and nil if none does.")
   (written-by nil :documentation "Alist from absolute names of files to who wrote what is pending.
 Each is (AUTHORS . LINES).  AUTHORS are those of the file: the name of an
 agent, or `outside', `unknown' or `user', as in `agent-q-diff-module-pending';
@@ -630,8 +631,7 @@ each line is by all of them.")
   (turns-by nil :documentation "As `written-by'; agents are the numbers of their turns.")
   (title nil :documentation "What its agent was asked to do, or nil.")
   (round nil :documentation "`agent-q-diff-round', what is known beyond the hunks, or nil.")
-  (news #'ignore :documentation "Called with the change when it is first shown.
-It returns sentences on what is new in it, a list."))
+  (news nil :documentation "Sentences on what is new in it, a list."))
 
 (cl-defstruct (agent-q-diff-change (:constructor agent-q-diff-change--create)
                                    (:copier nil))
@@ -723,6 +723,12 @@ kept, or if a file can no longer be a target."
      :written (agent-q-diff-change-written change)
      :comments (copy-alist (agent-q-diff-change-comments change))
      :failures (copy-alist (agent-q-diff-change-failures change)))))
+
+(defun agent-q-diff-change-waits-p (waiter)
+  "Return non-nil if WAITER, as in `agent-q-diff-written', still waits."
+  (if (processp waiter)
+      (process-live-p waiter)
+    waiter))
 
 ;;;; Who wrote it
 

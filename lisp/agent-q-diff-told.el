@@ -40,8 +40,9 @@ Note in REVIEW who will read it."
   (when-let* ((change (agent-q-diff-session-change review))
               (round (agent-q-diff-round-of change)))
     (condition-case err
-        (let ((is-awaited (funcall (agent-q-diff-written-awaited-p
-                                    (agent-q-diff-change-written change)))))
+        (let ((is-awaited (agent-q-diff-change-waits-p
+                           (agent-q-diff-written-waiter
+                            (agent-q-diff-change-written change)))))
           (pcase-let* ((is-finished (agent-q-diff-round-finished-p review))
                        (`(,rejected . ,again)
                         (agent-q-diff-told--record-end

@@ -1466,7 +1466,7 @@ was written anew, and is pending; the agent is told." (buffer-string))
            (review (nth 1 (agent-q-diff-changes-begin
                            root nil
                            (lambda (result) (setq message (plist-get result :message)))
-                           #'always))))
+                           t))))
       (with-current-buffer (agent-q-diff-session-buffer review)
         (aqd-pending-comment 0 "why?")
         (agent-q-diff-finish))

@@ -323,7 +323,7 @@ saved yet)\n"
            (review (nth 1 (agent-q-diff-changes-begin
                            default-directory nil
                            (lambda (result) (setq message (plist-get result :message)))
-                           (lambda () t)))))
+                           t))))
       (with-current-buffer (agent-q-diff-session-buffer review)
         (agent-q-diff-comments--make 0 '(new 26 1) 'question "why?")
         (aqd-pending-do #'agent-q-diff-reject-hunk 0)
