@@ -137,10 +137,11 @@ is nothing to be told."
                                                   root to text ids))
                       texts)))
     ;; What is not to be told any more.
-    (when-let ((gone (seq-remove (lambda (message)
-                                   (or (agent-q-diff-queued-is-told message)
-                                       (memql (agent-q-diff-queued-id message) ids)))
-                                 (agent-q-diff-told--untold-messages root))))
+    (when-let ((gone (and unread
+                          (seq-remove (lambda (message)
+                                        (or (agent-q-diff-queued-is-told message)
+                                            (memql (agent-q-diff-queued-id message) ids)))
+                                      (agent-q-diff-told--untold-messages root)))))
       (agent-q-diff-told--note-told root gone))
     (and texts
          (agent-q-diff-told--who-is-told

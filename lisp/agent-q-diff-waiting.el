@@ -84,8 +84,8 @@ COMMAND is as for `agent-q-diff-commands-instead-functions'."
 (defun agent-q-diff-waiting--add (hunks)
   "Have the rejection of those of HUNKS wait that are pending, if it has to.
 Return non-nil if any was added."
-  (when-let* ((hunks (agent-q-diff-waiting--pending hunks))
-              (agent (agent-q-diff-waiting--agent)))
+  (when-let* ((agent (agent-q-diff-waiting--agent))
+              (hunks (agent-q-diff-waiting--pending hunks)))
     (setf (agent-q-diff-written-waiting (agent-q-diff-waiting--written))
           (append (mapcar #'agent-q-diff-waiting--id hunks)
                   (agent-q-diff-written-waiting (agent-q-diff-waiting--written))))
@@ -390,17 +390,18 @@ is as for `agent-q-diff-waiting--restore-file'.  HOW is `gone' or `unsure'."
 WHICH is `all' if they were told, `decided' if only those on hunks whose
 rejection waits are still needed, or `whole' for that on the whole alone, which
 was one on a review that has ended."
-  (agent-q-diff-engine-call
-   #'agent-q-diff-module-note-hunks root
-   (if (eq which 'whole)
-       '((""))
+  (when-let ((noted (if (eq which 'whole)
+                        '((""))
+                      (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks root))))
+    (agent-q-diff-engine-call
+     #'agent-q-diff-module-note-hunks root
      (mapcar (pcase-lambda (`(,path . ,notes))
                (cons path (cl-loop for note in notes
                                    when (aref note 2)
                                    collect (if (eq which 'all)
                                                (vector (aref note 0) nil t)
                                              note))))
-             (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks root)))))
+             noted))))
 
 (provide 'agent-q-diff-waiting)
 ;;; agent-q-diff-waiting.el ends here
