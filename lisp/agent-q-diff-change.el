@@ -621,7 +621,8 @@ IS-DONE is non-nil if it has been done."
   (since nil :documentation "The commit that the change is from, its short name and first line.
 If it is from what was reviewed, this is nil.")
   (waiting nil :documentation "Ids of the hunks that are taken out when the agent has ended.")
-  (awaited-p #'ignore :documentation "Function that tells whether a program waits for the review's end.")
+  (waiter nil :documentation "The process of the client that waits for the review's end.
+It is t for any other program that does, and nil if none does.")
   (written-by nil :documentation "Alist from absolute names of files to who wrote what is pending.
 Each is (AUTHORS . LINES).  AUTHORS are those of the file: the name of an
 agent, or `outside', `unknown' or `user', as in `agent-q-diff-module-pending';
@@ -630,10 +631,7 @@ each line is by all of them.")
   (turns-by nil :documentation "As `written-by'; agents are the numbers of their turns.")
   (title nil :documentation "What its agent was asked to do, or nil.")
   (round nil :documentation "`agent-q-diff-round', what is known beyond the hunks, or nil.")
-  (news #'ignore :documentation "Called with the change when it is first shown.
-It returns sentences on what is new in it, a list.")
-  (label #'ignore :documentation "Called with the change and a hunk, by index.
-It returns words about what the user decided of such lines before, or nil."))
+  (news nil :documentation "Sentences on what is new in it, a list."))
 
 (cl-defstruct (agent-q-diff-change (:constructor agent-q-diff-change--create)
                                    (:copier nil))
@@ -681,7 +679,12 @@ records what is decided, are as for `agent-q-diff-module-begin-written'."
   (setf (agent-q-diff-change-written change) written)
   (agent-q-diff-engine-call #'agent-q-diff-module-begin-written
                             (agent-q-diff-change-engine change)
-                            (vector (agent-q-diff-written-root written) files nows)))
+                            (vector (agent-q-diff-written-root written) files nows
+                                    (mapcar (lambda (file)
+                                              (mapcar #'agent-q-diff-operation-words
+                                                      (agent-q-diff-file-change-decided-operations
+                                                       file)))
+                                            (agent-q-diff-change-files change)))))
 
 (defun agent-q-diff-change-close (change)
   "Free the memory of CHANGE, and close its targets unless somebody needs them."
@@ -720,6 +723,12 @@ kept, or if a file can no longer be a target."
      :written (agent-q-diff-change-written change)
      :comments (copy-alist (agent-q-diff-change-comments change))
      :failures (copy-alist (agent-q-diff-change-failures change)))))
+
+(defun agent-q-diff-change-waits-p (waiter)
+  "Return non-nil if WAITER, as in `agent-q-diff-written', still waits."
+  (if (processp waiter)
+      (process-live-p waiter)
+    waiter))
 
 ;;;; Who wrote it
 

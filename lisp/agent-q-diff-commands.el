@@ -390,9 +390,9 @@ If lines are selected, they are meant, so return nil."
                         (not (use-region-p))
                         (not (agent-q-diff-buffer-ended-p))
                         (agent-q-diff-buffer-hunk-at-point))))
-    (and (null (agent-q-diff-engine-hunk-mark
-                (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
-         (agent-q-diff-change-shared-p agent-q-diff-buffer-change hunk))))
+    (and (agent-q-diff-change-shared-p agent-q-diff-buffer-change hunk)
+         (null (agent-q-diff-engine-hunk-mark
+                (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk))))))
 
 (defun agent-q-diff-commands--reject-shared (advance)
   "Take the hunk at point, which the user has edited, too, out if the user agrees.

@@ -479,7 +479,8 @@ STATE is `applied', `rejected', or nil to remove the sign."
          (comment (if (agent-q-diff-change-by-policy change)
                       (agent-q-diff-change-comment change hunk)
                     (alist-get index (agent-q-diff-change-comments change))))
-         (is-hooked (eq 'in (agent-q-diff-change-hooked change hunk)))
+         (is-hooked (and (eq 'applied (agent-q-diff-engine-hunk-mark hunk))
+                         (eq 'in (agent-q-diff-change-hooked change hunk))))
          (place (if is-hooked 'hooked (agent-q-diff-engine-hunk-place hunk))))
     (agent-q-diff-signs--put-sign (agent-q-diff-buffer-position index)
                                   (agent-q-diff-buffer-hunk-end index)
@@ -540,16 +541,44 @@ deciding it; COMMENT is the user's comment on it, or nil."
                                      (memql (agent-q-diff-engine-hunk-id hunk)
                                             (agent-q-diff-written-waiting written))
                                      "will be taken out")
-                                (and written (agent-q-diff-signs--author-note hunk))
                                 (and written
-                                     (null (agent-q-diff-engine-hunk-mark hunk))
-                                     (funcall (agent-q-diff-written-label written)
-                                              agent-q-diff-buffer-change
-                                              (agent-q-diff-engine-hunk-index hunk)))
+                                     (seq-some (pcase-lambda (`(,_ ,authors . ,_)) (cdr authors))
+                                               (agent-q-diff-written-written-by written))
+                                     (agent-q-diff-signs--author-note hunk))
+                                (and (null (agent-q-diff-engine-hunk-mark hunk))
+                                     (agent-q-diff-engine-hunk-earlier hunk)
+                                     (agent-q-diff-signs-earlier-words hunk))
                                 (and (> fuzz 0) (format "fuzz %d" fuzz))
                                 (and (agent-q-diff-engine-hunk-is-edited hunk) "edited")
                                 (and comment "commented")))))
     (and notes (string-join notes ", "))))
+
+(defun agent-q-diff-signs-earlier-words (hunk)
+  "Return words about what the user rejected before that HUNK is like, or nil.
+HUNK is an `agent-q-diff-engine-hunk'."
+  (pcase (agent-q-diff-engine-hunk-earlier hunk)
+    (`[,how ,time ,reason]
+     (let ((day (agent-q-diff-signs--day time))
+           (reason (agent-q-diff-engine-text reason)))
+       (concat (pcase-exhaustive how
+                 ('t (format "rejected %s" day))
+                 ('like "like one that you rejected")
+                 ('part (format "with lines that you rejected %s" day)))
+               (if (string-empty-p reason)
+                   ""
+                 (concat ": " (truncate-string-to-width (agent-q-diff-visible reason)
+                                                        30 nil nil "…"))))))))
+
+(defun agent-q-diff-signs--day (time)
+  "Return words for the day of TIME, in seconds since 1970."
+  (let* ((system-time-locale "C")
+         (day (lambda (time) (time-to-days (seconds-to-time time))))
+         (age (- (funcall day (float-time)) (funcall day time))))
+    (cond
+     ((<= age 0) "today")
+     ((= age 1) "yesterday")
+     ((< age 7) (format-time-string "on %A" time))
+     (t (format-time-string "on %F" time)))))
 
 (defun agent-q-diff-signs--author-note (hunk)
   "Return who wrote HUNK, a string, if others wrote other parts of its file.

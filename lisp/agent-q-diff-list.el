@@ -28,6 +28,7 @@
 (require 'agent-q-diff-commands)
 (require 'agent-q-diff-mode)
 (require 'agent-q-diff-render)
+(require 'agent-q-diff-told)
 (require 'agent-q-diff-waiting)
 (require 'agent-q-diff-grace)
 
@@ -82,8 +83,26 @@ If there is an error, REVIEW is kept as it was."
             agent-q-diff-buffer-is-past t
             (agent-q-diff-session-end again) #'agent-q-diff-again--end)
       (agent-q-diff-waiting-restore)
+      (when (agent-q-diff-buffer-written-p)
+        (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-again--tell nil t))
       (agent-q-diff-progress-update-header-line))
     buffer))
+
+(defvar-local agent-q-diff-again--told nil
+  "The last decision in this buffer of which the agent is told, or nil.")
+
+(defun agent-q-diff-again--tell (&rest _)
+  "Queue what the agent is told of the last decision in this buffer.
+What this review decided was written before it; its end tells nothing any more."
+  (let ((decision (agent-q-diff-change-committed agent-q-diff-buffer-change)))
+    (unless (memq decision (list nil agent-q-diff-again--told))
+      (setq agent-q-diff-again--told decision)
+      (condition-case err
+          (agent-q-diff-told-queue-decided agent-q-diff-buffer-change)
+        (error
+         (agent-q-diff-base-warn
+          (format "The decision is recorded, but what the agent is told of it is not: %s"
+                  (agent-q-diff-error-text err))))))))
 
 (defun agent-q-diff-again--return (review again)
   "Return to REVIEW what AGAIN took over from it, and keep REVIEW."

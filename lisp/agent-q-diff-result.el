@@ -280,9 +280,10 @@ such file, or `unreadable'."
          (agent-q-diff-operation-fate
           creation (eq t (agent-q-diff-operation-presence file creation))))))
 
-(defsubst agent-q-diff-result--given (key value)
-  "Return a list of KEY and VALUE, or nil if VALUE is."
-  (and value (list key value)))
+(defun agent-q-diff-result--given (&rest properties)
+  "Return PROPERTIES, a plist, without those that are nil."
+  (cl-loop for (key value) on properties by #'cddr
+           when value collect key and collect value))
 
 (defun agent-q-diff-result--operations (change index)
   "Return a plist for each operation on file INDEX of CHANGE, as for a hunk."
@@ -388,11 +389,11 @@ file is gone, so that none is in it."
                           :header header
                           :in-file (and is-in (not is-lost) (not is-lost-here))
                           :where where)
-                    (agent-q-diff-result--given :lost (or is-lost-here (and is-in is-lost)))
                     (agent-q-diff-result--given
-                     :hooked (and (not is-lost) (if is-hooked t hooked)))
-                    (agent-q-diff-result--given :now now)
-                    (agent-q-diff-result--given :part (and is-cut text))
+                     :lost (or is-lost-here (and is-in is-lost))
+                     :hooked (and (not is-lost) (if is-hooked t hooked))
+                     :now now
+                     :part (and is-cut text))
                     (agent-q-diff-result--rare-parts change hunk text))))
 
 (defun agent-q-diff-result--rare-parts (change hunk text)
@@ -401,18 +402,15 @@ TEXT is its diff text.  Properties that are nil are left out: a review can
 have thousands of hunks."
   (let ((index (agent-q-diff-engine-hunk-index hunk))
         (place (agent-q-diff-engine-hunk-place hunk)))
-    (nconc
-     (agent-q-diff-result--given :was-in (agent-q-diff-engine-hunk-was-in hunk))
-     (agent-q-diff-result--given :offset (and (integerp place) place))
-     (agent-q-diff-result--given :fuzz (agent-q-diff-engine-hunk-fuzz hunk))
-     (agent-q-diff-result--given :places (agent-q-diff-engine-hunk-places hunk))
-     (agent-q-diff-result--given :edited (and (agent-q-diff-engine-hunk-is-edited hunk) text))
-     (agent-q-diff-result--given
-      :comment (agent-q-diff-change-comment change hunk))
-     (agent-q-diff-result--given
-      :decided-by (and (agent-q-diff-change-rule change hunk) 'policy))
-     (agent-q-diff-result--given
-      :reason (alist-get index (agent-q-diff-change-failures change))))))
+    (agent-q-diff-result--given
+     :was-in (agent-q-diff-engine-hunk-was-in hunk)
+     :offset (and (integerp place) place)
+     :fuzz (agent-q-diff-engine-hunk-fuzz hunk)
+     :places (agent-q-diff-engine-hunk-places hunk)
+     :edited (and (agent-q-diff-engine-hunk-is-edited hunk) text)
+     :comment (agent-q-diff-change-comment change hunk)
+     :decided-by (and (agent-q-diff-change-rule change hunk) 'policy)
+     :reason (alist-get index (agent-q-diff-change-failures change)))))
 
 (defun agent-q-diff-result--hunk-texts (change first total)
   "Return the diff text of each of the TOTAL hunks of CHANGE from FIRST on.

@@ -84,8 +84,8 @@ COMMAND is as for `agent-q-diff-commands-instead-functions'."
 (defun agent-q-diff-waiting--add (hunks)
   "Have the rejection of those of HUNKS wait that are pending, if it has to.
 Return non-nil if any was added."
-  (when-let* ((hunks (agent-q-diff-waiting--pending hunks))
-              (agent (agent-q-diff-waiting--agent)))
+  (when-let* ((agent (agent-q-diff-waiting--agent))
+              (hunks (agent-q-diff-waiting--pending hunks)))
     (setf (agent-q-diff-written-waiting (agent-q-diff-waiting--written))
           (append (mapcar #'agent-q-diff-waiting--id hunks)
                   (agent-q-diff-written-waiting (agent-q-diff-waiting--written))))
@@ -246,8 +246,12 @@ the whole is that on a hunk without a key, of a file without a name."
   "Record what the user has noted of pending hunks of this buffer.
 A review of what differs from a commit keeps that for itself: its hunks are not
 those of the next review.  Signal an error if that cannot be stored."
-  (let* ((written (agent-q-diff-waiting--written))
+  (let* ((change agent-q-diff-buffer-change)
+         (written (agent-q-diff-change-written change))
          (notes (and (null (agent-q-diff-written-since written))
+                     (or (agent-q-diff-change-comments change)
+                         (agent-q-diff-written-waiting written)
+                         (agent-q-diff-session-comment agent-q-diff-buffer-review))
                      (agent-q-diff-waiting--notes)))
          (known agent-q-diff-waiting--noted))
     (unless (equal notes known)
@@ -386,17 +390,18 @@ is as for `agent-q-diff-waiting--restore-file'.  HOW is `gone' or `unsure'."
 WHICH is `all' if they were told, `decided' if only those on hunks whose
 rejection waits are still needed, or `whole' for that on the whole alone, which
 was one on a review that has ended."
-  (agent-q-diff-engine-call
-   #'agent-q-diff-module-note-hunks root
-   (if (eq which 'whole)
-       '((""))
+  (when-let ((noted (if (eq which 'whole)
+                        '((""))
+                      (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks root))))
+    (agent-q-diff-engine-call
+     #'agent-q-diff-module-note-hunks root
      (mapcar (pcase-lambda (`(,path . ,notes))
                (cons path (cl-loop for note in notes
                                    when (aref note 2)
                                    collect (if (eq which 'all)
                                                (vector (aref note 0) nil t)
                                              note))))
-             (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks root)))))
+             noted))))
 
 (provide 'agent-q-diff-waiting)
 ;;; agent-q-diff-waiting.el ends here

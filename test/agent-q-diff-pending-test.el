@@ -1466,7 +1466,7 @@ was written anew, and is pending; the agent is told." (buffer-string))
            (review (nth 1 (agent-q-diff-changes-begin
                            root nil
                            (lambda (result) (setq message (plist-get result :message)))
-                           #'always))))
+                           t))))
       (with-current-buffer (agent-q-diff-session-buffer review)
         (aqd-pending-comment 0 "why?")
         (agent-q-diff-finish))
@@ -1528,6 +1528,25 @@ was written anew, and is pending; the agent is told." (buffer-string))
         (aqd-pending-do #'agent-q-diff-accept-hunk 0)
         (should (file-exists-p ".git/agent-q-diff/record"))
         (agent-q-diff-finish)))
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-pending-all-files-of-a-decision-are-stored-in-one-call ()
+  (aqd-with-repository
+    (let* ((n 0)
+           (count (lambda (&rest _) (cl-incf n)))
+           (review (agent-q-diff-review-change
+                    '((:path "x" :content "x\n") (:path "y" :content "y\n")) "" #'ignore)))
+      (dolist (function '(agent-q-diff-module-watch agent-q-diff-module-prepare
+                          agent-q-diff-module-recorded-root))
+        (advice-add function :before count))
+      (unwind-protect
+          (with-current-buffer (agent-q-diff-session-buffer review)
+            (agent-q-diff-accept-all))
+        (dolist (function '(agent-q-diff-module-watch agent-q-diff-module-prepare
+                            agent-q-diff-module-recorded-root))
+          (advice-remove function count)))
+      (should (= 1 n)))
+    (should (equal "y\n" (aqd-pending-has "y")))
     (should-not (aqd-pending-files))))
 
 ;;;; Without git

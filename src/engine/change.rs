@@ -812,8 +812,8 @@ impl Change {
     }
 
     /// Returns a number that `entry` of file `file` keeps, even if its own changes; see
-    /// [`Snapshot::id`].
-    fn id(&self, file: usize, entry: Entry) -> usize {
+    /// [`Snapshot::id`]. Panics if there is no such entry.
+    pub fn id(&self, file: usize, entry: Entry) -> usize {
         let change = &self.files[file];
         let within = match entry {
             Entry::Operation(at) => at,

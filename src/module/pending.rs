@@ -81,7 +81,7 @@ pub(crate) fn path_of(name: Value) -> Result<PathBuf> {
 
 /// Returns the folder of the data of projects without git, by the environment that Emacs gives to the
 /// programs that it runs.
-fn projects(env: &Env) -> Result<PathBuf> {
+pub(crate) fn projects(env: &Env) -> Result<PathBuf> {
     let variable = |name: &str| -> Result<Option<OsString>> {
         let value = env.call("getenv", [name.into_lisp(env)?])?;
         let bytes = value.is_not_nil().then(|| value.clone_string_contents());

@@ -9,6 +9,7 @@ use crate::ledger::Ledger;
 use crate::path::Path;
 use crate::plain::is_outside;
 use crate::project::Project;
+use crate::rounds::{Rejected, RoundRecord, address};
 use crate::store::StoreError;
 use crate::tree::Tree;
 use crate::version::Version;
@@ -62,6 +63,14 @@ pub enum Note {
         /// What is reviewed now.
         after: Held,
     },
+    /// The user has rejected a hunk that was written in these turns, for whose sessions that is then. Only if
+    /// none of them is known, it is for whom [`Rejected::to`] says.
+    Rejected(Rejected, Vec<u64>),
+    /// Of what was written in the turn with this number, so many hunks more were kept, and so many more taken
+    /// out; they are negative if that was undone.
+    Counted(u64, i64, i64),
+    /// Something else that the user has said.
+    Said(RoundRecord),
 }
 
 impl Note {
@@ -71,6 +80,9 @@ impl Note {
             Note::Left { path, now, .. } => vec![path, now],
             Note::Saved { path, .. } | Note::Decided { path, .. } => vec![path],
             Note::Renamed { from, to } => vec![&from.0, &to.0],
+            Note::Rejected(one, _) => vec![&one.path],
+            Note::Said(record) => record.paths(),
+            Note::Counted(..) => Vec::new(),
         }
     }
 }
@@ -220,6 +232,29 @@ fn record(
             ledger.decide_from(disk, path, (before, after), working)?;
             decided.push((path.clone(), before, after));
         }
+        Note::Rejected(one, turns) => {
+            let known = ledger.turns().iter();
+            let sessions = known.filter(|turn| turns.contains(&turn.id));
+            let mut to: Vec<String> = Vec::new();
+            for turn in sessions {
+                let address = address(&turn.agent, &turn.session);
+                if !to.contains(&address) {
+                    to.push(address);
+                }
+            }
+            let mut one = one.clone();
+            if !to.is_empty() {
+                one.to = to;
+            }
+            ledger.note_round(RoundRecord::Rejected(one));
+        }
+        Note::Counted(turn, n_kept, n_taken_out) => {
+            let known = ledger.rounds().outcome(*turn).cloned().unwrap_or_default();
+            let n_kept = known.n_kept.saturating_add_signed(*n_kept);
+            let n_taken_out = known.n_taken_out.saturating_add_signed(*n_taken_out);
+            ledger.note_round(RoundRecord::Decided(*turn, n_kept, n_taken_out));
+        }
+        Note::Said(record) => ledger.note_round(record.clone()),
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use agent_q_diff_reviewed::rounds::{Kind, Side, State, address};
-use agent_q_diff_reviewed::{Digest, Project, ProjectError};
+use agent_q_diff_reviewed::{Digest, Note, Project, ProjectError};
 
 use crate::disk::{git, repository};
 
@@ -181,8 +181,9 @@ fn what_a_turn_wrote_is_known_after_it() {
     assert_eq!(since.name, "Codex's turn \"do it\"");
     let before = since.changed[0].reviewed.digest().unwrap();
     assert_eq!(before, Digest::of(b"mine\n"));
-    open().count_decided(1, 3, 1).unwrap();
-    open().count_decided(1, -1, 0).unwrap();
+    open()
+        .record(&[Note::Counted(1, 3, 1), Note::Counted(1, -1, 0)])
+        .unwrap();
     let outcomes = open().outcomes().unwrap();
     let [(turn, outcome)] = &outcomes[..] else {
         panic!("{outcomes:?}");

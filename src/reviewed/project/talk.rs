@@ -13,8 +13,8 @@ use crate::git::Git;
 use crate::ledger::{Ledger, Pending};
 use crate::record::Turn;
 use crate::rounds::{
-    Begun, Comment, KeysByPath, Kind, Message, Outcome, Place, Rejected, Reply, RoundRecord, Shown,
-    Side, State, Wrote, address, addressee, place,
+    Begun, Comment, KeysByPath, Kind, Message, Outcome, Place, Rejected, Reply, RoundRecord, Side,
+    State, Wrote, address, addressee, place,
 };
 use crate::store::now;
 use crate::version::{Digest, Version};
@@ -273,19 +273,7 @@ impl Project {
         })
     }
 
-    /// Records that the user has finished a review in which `hunks` were shown and not decided.
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError::Store`].
-    pub fn finish(&mut self, hunks: Vec<Shown>) -> Result<(), ProjectError> {
-        self.store.change(|ledger, _| {
-            ledger.note_round(RoundRecord::Shown(hunks));
-            Ok(())
-        })
-    }
-
-    /// Returns what [`Project::finish`] has recorded; see [`Rounds::shown`](crate::rounds::Rounds::shown).
+    /// Returns the keys of what was shown and not decided; see [`Rounds::shown`](crate::rounds::Rounds::shown).
     ///
     /// # Errors
     ///
@@ -295,60 +283,14 @@ impl Project {
         Ok(self.store.ledger().rounds().shown())
     }
 
-    /// Records that the user has rejected `hunks`.
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError::Store`].
-    pub fn note_rejected(&mut self, hunks: Vec<Rejected>) -> Result<(), ProjectError> {
-        self.store.change(|ledger, _| {
-            let hunks = hunks.into_iter().map(RoundRecord::Rejected);
-            hunks.for_each(|hunk| ledger.note_round(hunk));
-            Ok(())
-        })
-    }
-
-    /// Records that the user has not rejected after all what has the key `hunk` in `path`.
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError::Store`].
-    pub fn forget_rejected(&mut self, path: &[u8], hunk: &str) -> Result<(), ProjectError> {
-        self.store.change(|ledger, _| {
-            ledger.note_round(RoundRecord::Unrejected(path.to_vec(), hunk.to_owned()));
-            Ok(())
-        })
-    }
-
     /// Returns the hunks that the user has rejected, the latest last.
     ///
     /// # Errors
     ///
     /// [`ProjectError::Store`].
-    pub fn rejected(&mut self) -> Result<impl Iterator<Item = &Rejected>, ProjectError> {
+    pub fn rejected(&mut self) -> Result<impl DoubleEndedIterator<Item = &Rejected>, ProjectError> {
         self.store.refresh()?;
         Ok(self.store.ledger().rounds().rejected().iter())
-    }
-
-    /// Records that of what was written in `turn`, `n_kept` hunks more were kept, and `n_taken_out` more
-    /// taken out; they are negative if that was undone.
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError::Store`].
-    pub fn count_decided(
-        &mut self,
-        turn: u64,
-        n_kept: i64,
-        n_taken_out: i64,
-    ) -> Result<(), ProjectError> {
-        self.store.change(|ledger, _| {
-            let known = ledger.rounds().outcome(turn).cloned().unwrap_or_default();
-            let n_kept = known.n_kept.saturating_add_signed(n_kept);
-            let n_taken_out = known.n_taken_out.saturating_add_signed(n_taken_out);
-            ledger.note_round(RoundRecord::Decided(turn, n_kept, n_taken_out));
-            Ok(())
-        })
     }
 
     /// Returns the latest turns of agents, the latest last, and what became of what they wrote.
