@@ -557,7 +557,7 @@ signal an error, and change nothing."
       (user-error "This hunk is decided already; make it pending first"))
     (when (memql hunk (agent-q-diff-change-white-space-hunks change))
       (user-error "This hunk changes only white space; r rejects it"))
-    (if (equal text (agent-q-diff-engine-text (agent-q-diff-module-proposed engine hunk)))
+    (if (equal text (agent-q-diff-engine-proposed engine hunk))
         (agent-q-diff-accept-hunk t)
       (agent-q-diff-decide-as-one
        change
