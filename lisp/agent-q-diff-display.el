@@ -132,6 +132,10 @@ and pending.")
   "The name of the only file as the header line shows it, (PATH . NAME), or nil.")
 (put 'agent-q-diff-progress--file 'permanent-local t)
 
+(defvar-local agent-q-diff-progress--unsaved nil
+  "What the header line says is not saved; see `agent-q-diff-buffer-unsaved'.")
+(put 'agent-q-diff-progress--unsaved 'permanent-local t)
+
 (defconst agent-q-diff-progress--most-columns 40
   "Most columns of a file's name in the header line.")
 
@@ -159,6 +163,13 @@ The lines of the diff that say so are hidden, and two files may have one name."
 (defun agent-q-diff-progress-update-header-line (&optional hunk)
   "Show HUNK, by default the one at point, and the progress in the header line.
 This runs after every command here, so it must take constant time."
+  ;; The user may have saved meanwhile.
+  (unless (or (member agent-q-diff-progress--unsaved '(nil (0 . 0)))
+              (seq-some #'agent-q-diff-file-change-unsaved-p
+                        (agent-q-diff-change-files agent-q-diff-buffer-change)))
+    (setq agent-q-diff-progress--header-end
+          (agent-q-diff-progress--of-review agent-q-diff-buffer-review
+                                            (agent-q-diff-buffer-counts))))
   (let* ((hunk (or hunk (agent-q-diff-buffer-hunk-at-point)))
          (total (length agent-q-diff-buffer-positions))
          (review agent-q-diff-buffer-review)
@@ -286,7 +297,9 @@ COUNTS is as from `agent-q-diff-buffer-counts'."
                (title (and (agent-q-diff-change-written (agent-q-diff-session-change review))
                            (agent-q-diff-session-title review))))
     (format "%s%s%s%s%s%s"
-            (agent-q-diff-buffer-counts-words applied rejected pending)
+            (agent-q-diff-buffer-counts-words
+             applied rejected pending
+             (setq agent-q-diff-progress--unsaved (agent-q-diff-buffer-unsaved)))
             (if (zerop conflicts)
                 ""
               (format (ngettext " · %d conflict" " · %d conflicts" conflicts) conflicts))
