@@ -717,42 +717,35 @@ The value is a vector.  The lines of a file that is to be deleted count."
   "Return words for COUNTS, a list of (ADDED . REMOVED): \"+12 -3\" for all."
   (format "+%d -%d" (apply #'+ (mapcar #'car counts)) (apply #'+ (mapcar #'cdr counts))))
 
-(defun agent-q-diff-buffer-unsaved ()
-  "Return (APPLIED . REJECTED), how many decisions here are not in a file yet.
-Those applied are only in its buffer, which is not saved; what was taken out is
-still in the file, if it was written before the review."
-  (let ((all (and (agent-q-diff-buffer-known-p)
-                  (mapcan #'agent-q-diff-file-change-unsaved-hunks
-                          (agent-q-diff-change-files agent-q-diff-buffer-change)))))
-    (cons (seq-count (apply-partially #'equal '(applied buffer)) all)
-          (if (agent-q-diff-buffer-written-p)
-              (seq-count (apply-partially #'equal '(rejected unsaved)) all)
-            0))))
+(defun agent-q-diff-buffer-n-unsaved ()
+  "Return how many decisions here are not in a file yet, since it is not saved.
+What was accepted is only in its buffer; what was taken out is still in the
+file, if it was written before the review."
+  (if (agent-q-diff-buffer-known-p)
+      (seq-count (lambda (hunk)
+                   (or (equal '(applied buffer) hunk)
+                       (and (equal '(rejected unsaved) hunk)
+                            (agent-q-diff-buffer-written-p))))
+                 (mapcan #'agent-q-diff-file-change-unsaved-hunks
+                         (agent-q-diff-change-files agent-q-diff-buffer-change)))
+    0))
 
-(defun agent-q-diff-buffer-decided-words (applied rejected &optional total unsaved)
+(defun agent-q-diff-buffer-decided-words (applied rejected &optional total)
   "Return words for APPLIED and REJECTED, numbers of hunks, a list without zeros.
-If TOTAL is not nil, those applied are so many of it.  UNSAVED is nil, or as
-from `agent-q-diff-buffer-unsaved'."
-  (cl-flet ((unsaved-words (n all)
-              (cond ((memq n '(nil 0)) "")
-                    ((= n all) ", not saved")
-                    (t (format ", %d not saved" n)))))
-    (delq nil
-          (list (and (< 0 applied)
-                     (format "%d%s %s%s" applied (if total (format " of %d" total) "")
-                             (agent-q-diff-buffer-applied-word)
-                             (unsaved-words (car unsaved) applied)))
-                (and (< 0 rejected)
-                     (format "%d %s%s" rejected (agent-q-diff-buffer-mark-word 'rejected)
-                             (unsaved-words (cdr unsaved) rejected)))))))
+If TOTAL is not nil, those applied are so many of it."
+  (delq nil
+        (list (and (< 0 applied)
+                   (format "%d%s %s" applied (if total (format " of %d" total) "")
+                           (agent-q-diff-buffer-applied-word)))
+              (and (< 0 rejected)
+                   (format "%d %s" rejected (agent-q-diff-buffer-mark-word 'rejected))))))
 
-(defun agent-q-diff-buffer-counts-words (applied rejected pending &optional unsaved)
+(defun agent-q-diff-buffer-counts-words (applied rejected pending)
   "Return words for the lines of this review, and how far its hunks are decided.
-APPLIED, REJECTED and PENDING are numbers of hunks; UNSAVED is nil, or as from
-`agent-q-diff-buffer-unsaved'."
+APPLIED, REJECTED and PENDING are numbers of hunks."
   (string-join
    `(,(agent-q-diff-buffer-all-lines-words)
-     ,@(agent-q-diff-buffer-decided-words applied rejected nil unsaved)
+     ,@(agent-q-diff-buffer-decided-words applied rejected)
      ,(format "%d pending" pending))
    " · "))
 

@@ -136,19 +136,19 @@ It is called with a function that returns the header line, and the target."
   (aqd-with-three-unsaved
    (lambda (header target)
      (aqd-accept 1)
-     (should (string-search " · 1 applied, not saved · 2 pending" (funcall header)))
+     (should (string-search " · 1 applied · 2 pending · 1 not saved" (funcall header)))
      (with-current-buffer target
        (save-buffer))
-     (should (string-search " · 1 applied · 2 pending" (funcall header)))
+     (should (string-search " · 1 applied · 2 pending · Agent-Q" (funcall header)))
      (with-current-buffer target
        (insert "more\n"))
      (aqd-accept 2)
-     (should (string-search " · 2 applied, 1 not saved · 1 pending" (funcall header)))
+     (should (string-search " · 2 applied · 1 pending · 1 not saved" (funcall header)))
      (should (<= (string-width (funcall header)) 80))
      ;; Who never saves at a key knows.
      (let ((agent-q-diff-save 'never))
        (aqd-accept 3)
-       (should (string-search " · 3 applied · 0 pending" (funcall header)))))))
+       (should (string-search " · 3 applied · 0 pending · Agent-Q" (funcall header)))))))
 
 (ert-deftest aqd-progress-header-line-begins-at-the-first-hunk ()
   (aqd-with-open-review (aqd-numbered 40) (aqd-numbered 40 '((5 . "five") (30 . "thirty")))

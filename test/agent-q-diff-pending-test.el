@@ -461,7 +461,7 @@ another git has locked the index (index.lock)"
       (aqd-with-pending
         (aqd-pending-do #'agent-q-diff-reject-hunk 1)
         (agent-q-diff-progress-update-header-line 1)
-        (should (string-search " · 1 taken out, not saved · 1 pending" header-line-format)))
+        (should (string-search " · 1 taken out · 1 pending · 1 not saved" header-line-format)))
       (with-current-buffer buffer
         (should (equal (string-replace "line 15\n" "typed\nline 15\n"
                                        (aqd-numbered 30 '((3 . "three"))))
@@ -493,7 +493,7 @@ another git has locked the index (index.lock)"
         (should (string-match-p "\\`Hunk 1 taken out; not saved, since f\\.txt has unsaved"
                                 (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
         (agent-q-diff-progress-update-header-line 0)
-        (should (string-search " · 1 kept · 1 taken out, not saved" header-line-format)))
+        (should (string-search " · 1 kept · 1 taken out · 0 pending · 1 not saved" header-line-format)))
       (with-current-buffer buffer
         (set-buffer-modified-p nil))
       (kill-buffer buffer))))
