@@ -1158,15 +1158,11 @@ TEXT is the target's there, as far as the engine knows it."
         (setq line (+ at (cl-count ?\n lines)))))
     (buffer-string)))
 
-(defun agent-q-diff-change--taken-out-p (engine hunk text path)
-  "Return non-nil if TEXT is what the file PATH had before HUNK of ENGINE.
+(defun agent-q-diff-change--taken-out-p (engine hunk text)
+  "Return non-nil if TEXT is what the file had before HUNK of ENGINE.
 TEXT is in the place of HUNK, with its context.  Line ends do not count."
-  (let ((diff (car (agent-q-diff-engine-print-hunks engine hunk (1+ hunk) path))))
-    (equal (string-trim-right text "\n")
-           (mapconcat (lambda (line) (substring line 1))
-                      (seq-filter (lambda (line) (string-match-p "\\`[- ]" line))
-                                  (cdr (split-string (string-trim-right diff "\n") "\n")))
-                      "\n"))))
+  (equal (string-trim-right text "\n")
+         (string-trim-right (agent-q-diff-engine-proposed engine hunk 'before) "\n")))
 
 (defun agent-q-diff-change-note-hooked (change file before)
   "Record which hunks of FILE of CHANGE a hook has changed on saving, and follow.
@@ -1186,8 +1182,7 @@ recorded, too."
         (cond
          ((equal (cdr place) (cdr now)))
          ((and (not (eq t (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change index))))
-               (agent-q-diff-change--taken-out-p
-                engine index (cdr now) (agent-q-diff-file-change-path file)))
+               (agent-q-diff-change--taken-out-p engine index (cdr now)))
           (setf (alist-get id (agent-q-diff-file-change-hooked file)) 'out))
          ((not (string-blank-p (cdr now)))
           (setf (alist-get id (agent-q-diff-file-change-hooked file)) (cdr now))))))

@@ -132,6 +132,10 @@ and pending.")
   "The name of the only file as the header line shows it, (PATH . NAME), or nil.")
 (put 'agent-q-diff-progress--file 'permanent-local t)
 
+(defvar-local agent-q-diff-progress--n-unsaved 0
+  "How many decisions are not saved by the header line.")
+(put 'agent-q-diff-progress--n-unsaved 'permanent-local t)
+
 (defconst agent-q-diff-progress--most-columns 40
   "Most columns of a file's name in the header line.")
 
@@ -159,6 +163,13 @@ The lines of the diff that say so are hidden, and two files may have one name."
 (defun agent-q-diff-progress-update-header-line (&optional hunk)
   "Show HUNK, by default the one at point, and the progress in the header line.
 This runs after every command here, so it must take constant time."
+  ;; The user may have saved meanwhile.
+  (unless (or (= 0 agent-q-diff-progress--n-unsaved)
+              (seq-some #'agent-q-diff-file-change-unsaved-p
+                        (agent-q-diff-change-files agent-q-diff-buffer-change)))
+    (setq agent-q-diff-progress--header-end
+          (agent-q-diff-progress--of-review agent-q-diff-buffer-review
+                                            (agent-q-diff-buffer-counts))))
   (let* ((hunk (or hunk (agent-q-diff-buffer-hunk-at-point)))
          (total (length agent-q-diff-buffer-positions))
          (review agent-q-diff-buffer-review)
@@ -282,15 +293,17 @@ COUNTS is as from `agent-q-diff-buffer-counts'."
   (pcase-let* ((`(,_ ,applied ,rejected ,pending) counts)
                (`(,conflicts . ,ambiguous) (agent-q-diff-change-unplaced
                                             (agent-q-diff-session-change review)))
+               (n-unsaved (setq agent-q-diff-progress--n-unsaved (agent-q-diff-buffer-n-unsaved)))
                (agent (agent-q-diff-session-agent-name review))
                (title (and (agent-q-diff-change-written (agent-q-diff-session-change review))
                            (agent-q-diff-session-title review))))
-    (format "%s%s%s%s%s%s"
+    (format "%s%s%s%s%s%s%s"
             (agent-q-diff-buffer-counts-words applied rejected pending)
             (if (zerop conflicts)
                 ""
               (format (ngettext " · %d conflict" " · %d conflicts" conflicts) conflicts))
             (if (zerop ambiguous) "" (format " · %d ambiguous" ambiguous))
+            (if (zerop n-unsaved) "" (format " · %d not saved" n-unsaved))
             (if (agent-q-diff-session-comment review) " · commented" "")
             (if title (concat " · " (agent-q-diff-progress--literal title)) "")
             (if agent

@@ -168,8 +168,17 @@ HUNK counted from 0.  Signal an error if REVIEW is not kept any more."
 (defun agent-q-diff-list--ended (review)
   "Return the result of REVIEW, which has ended, as a string."
   (let ((result (agent-q-diff-session-result review)))
-    (format "%s %d/%d%s" (agent-q-diff-result-outcome review)
+    (format "%s %d/%d%s%s" (agent-q-diff-result-outcome review)
             (plist-get result :in-file) (plist-get result :total)
+            ;; The user may have saved them since.
+            (if (and (agent-q-diff-result-unsaved-p result)
+                     (seq-some (lambda (file)
+                                 (when-let* ((path (agent-q-diff-file-change-path file))
+                                             (buffer (find-buffer-visiting path)))
+                                   (agent-q-diff-disk-unsaved-p buffer)))
+                               (agent-q-diff-change-files (agent-q-diff-session-change review))))
+                ", not saved"
+              "")
             (if (agent-q-diff-session-now-in review)
                 (format ", now %d/%d" (agent-q-diff-session-now-in review)
                         (plist-get result :total))

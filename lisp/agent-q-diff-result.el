@@ -223,7 +223,7 @@ The value is as in a result.  FILE is an `agent-q-diff-file-change'."
            (path (agent-q-diff-file-change-path file)))
       (pcase (seq-find (lambda (entry) (= id (agent-q-diff-engine-hunk-id (car entry))))
                        (cddr (agent-q-diff-engine-report
-                              engine 0 0 path (agent-q-diff-result-on-disk file))))
+                              engine 0 0 path (agent-q-diff-file-change-on-disk file))))
         ('nil 'unknown)
         (`(,_ ,where . ,_)
          ;; Once it is saved, what the file has was put there since.
@@ -248,29 +248,10 @@ hunks, of the first N-NOW with their present lines.  IS-LOST is as for
                       (agent-q-diff-file-change-engine file)
                       (if (buffer-live-p buffer) (buffer-size buffer) 0)
                       n-now (agent-q-diff-file-change-path file)
-                      (and (not is-lost) (agent-q-diff-result-on-disk file))))))
+                      (and (not is-lost) (agent-q-diff-file-change-on-disk file))))))
     `(,(or (nth 3 counts) 0) ,side
       ,@(agent-q-diff-result--operations change index)
       ,@(agent-q-diff-result--hunk-results change hunks is-lost))))
-
-(defun agent-q-diff-result-on-disk (file)
-  "Return what FILE, an `agent-q-diff-file-change', has on disk.
-That is t if it has the text of its target, its text, nil if there is no
-such file, or `unreadable'."
-  (let* ((path (agent-q-diff-file-change-path file))
-         (buffer (agent-q-diff-file-change-buffer file)))
-    ;; The host of a remote file may be gone, and the caller needs a result.
-    (condition-case nil
-        (let ((buffer (if (buffer-live-p buffer) buffer (and path (find-buffer-visiting path)))))
-          (cond
-           ((or (null path) (agent-q-diff-file-change-is-detached file)) t)
-           ((not (and (file-regular-p path) (not (file-symlink-p path)))) nil)
-           ((if buffer
-                (agent-q-diff-disk-unsaved-p buffer)
-              (not (agent-q-diff-file-change-engine file)))
-            (car (agent-q-diff-coding-decode-bytes path (agent-q-diff-file-bytes path))))
-           (t t)))
-      ((error quit) 'unreadable))))
 
 (defun agent-q-diff-result--fate (file)
   "Return whether FILE was created, in words, if that is decided with its lines."
@@ -515,10 +496,12 @@ BEFORE is the number of hunks that were in them until then."
 (defun agent-q-diff-result--logged-hunk (hunk)
   "Return what the log records of HUNK, a hunk's result.
 Its lines are left out, since the proposal's diff has them, and so are
-properties that are nil: a review can have thousands of hunks."
+properties that are nil, and that it is in the file as it seems: a review can
+have thousands of hunks."
   (cl-loop for key in agent-q-diff-log-hunk-keys
            for value = (plist-get hunk key)
-           when value nconc (list key (if (eq key :state) (symbol-name value) value))))
+           unless (memq value '(nil file))
+           nconc (list key (if (memq key '(:state :where)) (symbol-name value) value))))
 
 (defun agent-q-diff-result--decided-by (review)
   "Return who ended REVIEW, a symbol."

@@ -147,7 +147,9 @@ The edits are made in a temporary buffer."
     
     (agent-q-diff-module-set-mark      review hunk 'rejected)
     (agent-q-diff-module-next-pending  review hunk)
-    (agent-q-diff-module-proposed      review hunk)
+    (agent-q-diff-module-proposed      review hunk nil)
+    (agent-q-diff-module-proposed      review hunk t)
+    (agent-q-diff-module-shown-lines   review hunk (1+ hunk))
     (agent-q-diff-module-changed-words review hunk)
     (agent-q-diff-module-side-rows review hunk)
     (agent-q-diff-module-pick-rows review hunk 0 1 0 1)

@@ -459,7 +459,9 @@ another git has locked the index (index.lock)"
         (forward-line 14)
         (insert "typed\n"))
       (aqd-with-pending
-        (aqd-pending-do #'agent-q-diff-reject-hunk 1))
+        (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+        (agent-q-diff-progress-update-header-line 1)
+        (should (string-search " · 1 taken out · 1 pending · 1 not saved" header-line-format)))
       (with-current-buffer buffer
         (should (equal (string-replace "line 15\n" "typed\nline 15\n"
                                        (aqd-numbered 30 '((3 . "three"))))
@@ -473,6 +475,28 @@ another git has locked the index (index.lock)"
         (save-buffer))
       (aqd-with-pending
         (should (= 1 (length agent-q-diff-buffer-marks)))))))
+
+(ert-deftest aqd-pending-a-key-says-what-is-not-saved-only-where-that-is-so ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (let ((buffer (find-file-noselect (aqd-pending-name "f.txt"))))
+      (aqd-with-pending
+        (with-current-buffer buffer
+          (goto-char (point-min))
+          (search-forward "three\n")
+          (replace-match "line 3\n"))
+        ;; The file has it all the time.
+        (should (string-match-p "\\`Hunk 1 put back, and kept; 1 of 2 decided, 1 pending\\'"
+                                (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+        (should (string-match-p "\\`Hunk 2 kept; nothing is pending"
+                                (aqd-pending-do #'agent-q-diff-accept-hunk 1)))
+        (should (string-match-p "\\`Hunk 1 taken out; not saved, since f\\.txt has unsaved"
+                                (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
+        (agent-q-diff-progress-update-header-line 0)
+        (should (string-search " · 1 kept · 1 taken out · 0 pending · 1 not saved" header-line-format)))
+      (with-current-buffer buffer
+        (set-buffer-modified-p nil))
+      (kill-buffer buffer))))
 
 (ert-deftest aqd-pending-a-new-file-with-unsaved-edits-loses-only-what-is-not-the-users ()
   (aqd-with-repository
