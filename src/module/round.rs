@@ -4,56 +4,32 @@ use std::collections::BTreeMap;
 
 use agent_q_diff_engine::change::Change;
 use agent_q_diff_engine::review::Mark;
-use agent_q_diff_reviewed::round::{Likeness, Round, RoundFile, Writer, Writers};
+use agent_q_diff_reviewed::round::{Likeness, Round, Writers};
 use agent_q_diff_reviewed::rounds::Rejected;
-use emacs::{Env, Result, Value, Vector, defun};
+use emacs::{Env, Result, Value, defun};
 
 use crate::lisp::{answer, catching_panics, elements, list_of, said, signal, text};
 use crate::pending::with_project_of;
 use crate::session::{Session, ongoing};
 
-/// Returns who wrote `file`, an `agent-q-diff-pending-file`.
-pub(crate) fn writers(file: Value) -> Result<RoundFile> {
-    let file: Vector = file.into_rust()?;
-    let all = |list: Value| {
-        elements(list)?
-            .into_iter()
-            .map(writer)
-            .collect::<Result<_>>()
+/// Reads (AUTHORS . LINES), who wrote a file, as in `agent-q-diff-module-pending`, or nil.
+pub(crate) fn writers(value: Value) -> Result<Writers> {
+    // Others than turns are symbols.
+    let all = |list: Value| -> Result<Vec<Option<u64>>> {
+        let authors = elements(list)?.into_iter();
+        Ok(authors.map(|author| author.into_rust().ok()).collect())
     };
-    let lines = |lines: Value| {
-        let lines = elements(lines)?.into_iter().map(|one| {
-            let one = elements(one)?;
-            Ok((one[0].into_rust()?, one[1].into_rust()?, all(one[2])?))
-        });
-        lines.collect::<Result<Vec<_>>>()
-    };
-    let turns: Value = file.get(11)?;
-    let turns = match turns.is_not_nil() {
-        false => Writers::default(),
-        true => Writers {
-            all: all(turns.car()?)?,
-            lines: lines(turns.cdr()?)?,
-        },
-    };
-    Ok(RoundFile {
-        path: Vec::new(),
-        from: None,
-        operations: Vec::new(),
-        turns,
-        agents: Writers {
-            all: all(file.get(5)?)?,
-            lines: lines(file.get(6)?)?,
-        },
-    })
-}
-
-/// Reads an author as in `agent-q-diff-module-pending`: the number of a turn, the name of an agent, or a symbol.
-fn writer(author: Value) -> Result<Writer> {
-    if let Ok(turn) = author.into_rust::<u64>() {
-        return Ok(Writer::Turn(turn));
+    if !value.is_not_nil() {
+        return Ok(Writers::default());
     }
-    Ok(said(author).map_or(Writer::Other, Writer::Agent))
+    let lines = elements(value.cdr()?)?.into_iter().map(|one| {
+        let one = elements(one)?;
+        Ok((one[0].into_rust()?, one[1].into_rust()?, all(one[2])?))
+    });
+    Ok(Writers {
+        all: all(value.car()?)?,
+        lines: lines.collect::<Result<_>>()?,
+    })
 }
 
 /// Reads an alist from hunks to the user's comments on them.
@@ -147,7 +123,7 @@ fn finish_round<'e>(
         let named =
             |one: &Rejected| env.cons(text(env, &one.path)?, text(env, one.hunk.as_bytes())?);
         let again = round.again(change, &[Mark::Pending, Mark::Applied]);
-        let again = list_of(env, again.iter().map(|(_, one)| named(one)))?;
+        let again = list_of(env, again.iter().map(named))?;
         let now = round.rejected_now(change).into_iter();
         let now = list_of(env, now.map(|(hunk, one)| env.cons(hunk, named(one)?)))?;
         env.cons(now, again)

@@ -71,7 +71,7 @@ impl Written {
                 path: known.path.clone(),
                 from: known.from.as_ref().map(|(from, _)| from.clone()),
                 operations: operations.collect::<Result<_>>()?,
-                ..writers(file)?
+                writers: writers(file.into_rust::<Vector>()?.get(11)?)?,
             });
             files.push(known);
         }

@@ -63,8 +63,7 @@ pub enum Note {
         /// What is reviewed now.
         after: Held,
     },
-    /// The user has rejected a hunk that was written in these turns, for whose sessions that is then. Only if
-    /// none of them is known, it is for whom [`Rejected::to`] says.
+    /// The user has rejected a hunk that was written in these turns; that is for their sessions.
     Rejected(Rejected, Vec<u64>),
     /// Of what was written in the turn with this number, so many hunks more were kept, and so many more taken
     /// out; they are negative if that was undone.
@@ -242,11 +241,8 @@ fn record(
                     to.push(address);
                 }
             }
-            let mut one = one.clone();
-            if !to.is_empty() {
-                one.to = to;
-            }
-            ledger.note_round(RoundRecord::Rejected(one));
+            let one = one.clone();
+            ledger.note_round(RoundRecord::Rejected(Rejected { to, ..one }));
         }
         Note::Counted(turn, n_kept, n_taken_out) => {
             let known = ledger.rounds().outcome(*turn).cloned().unwrap_or_default();

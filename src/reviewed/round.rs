@@ -3,7 +3,7 @@
 //! What is rejected is remembered, and forgotten again when that is undone, or when the same lines are kept
 //! later. For each turn, it is counted how many of its hunks were kept and taken out.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use agent_q_diff_engine::change::{Change, Entry, Operation};
 use agent_q_diff_engine::key::{self, Found, Key, Keys};
@@ -13,25 +13,14 @@ use crate::decided::Note;
 use crate::path::Path;
 use crate::rounds::{KeysByPath, Rejected, RoundRecord, Shown};
 
-/// Who wrote lines, as far as a round needs to know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Writer {
-    /// The turn with this number.
-    Turn(u64),
-    /// The agent with this name.
-    Agent(String),
-    /// Somebody else.
-    Other,
-}
-
-/// Who wrote what is decided about a file.
+/// Who wrote what is decided about a file: numbers of turns, or `None` for somebody else.
 #[derive(Debug, Clone, Default)]
 pub struct Writers {
     /// All of them.
-    pub all: Vec<Writer>,
+    pub all: Vec<Option<u64>>,
     /// First line, line after the last, and who wrote these lines, as in the modified text; none if each line
     /// is by all of them.
-    pub lines: Vec<(usize, usize, Vec<Writer>)>,
+    pub lines: Vec<(usize, usize, Vec<Option<u64>>)>,
 }
 
 /// A file of a round.
@@ -43,10 +32,8 @@ pub struct RoundFile {
     pub from: Option<Path>,
     /// For each of its operations that is decided by itself, what it does, for the user and agents.
     pub operations: Vec<String>,
-    /// The turns that wrote it.
-    pub turns: Writers,
-    /// The names of agents that wrote it.
-    pub agents: Writers,
+    /// Who wrote it.
+    pub writers: Writers,
 }
 
 /// How a hunk is like one that was rejected before.
@@ -116,30 +103,29 @@ pub fn plain(text: &[u8]) -> String {
 }
 
 impl Writers {
-    /// Returns who wrote hunk `at` of file `file`.
-    fn of(&self, change: &Change, file: usize, at: Entry) -> Vec<Writer> {
-        let review = change.files()[file].review();
-        let (Entry::Hunk(hunk), Some(review)) = (at, review) else {
-            return self.all.clone();
+    /// Returns the turns that wrote `entry` of file `file`.
+    fn turns(&self, change: &Change, file: usize, entry: Entry) -> Vec<u64> {
+        let here = match (entry, change.files()[file].review()) {
+            (Entry::Hunk(hunk), Some(review)) => {
+                let changed = review.proposal().changed_lines(hunk);
+                let is_here = |(from, to, _): &&(usize, usize, _)| {
+                    // Two that only touch are two.
+                    (*from <= changed.end && changed.start <= *to)
+                        && (*from < changed.end || changed.is_empty())
+                        && (changed.start < *to || from == to)
+                };
+                let here = self.lines.iter().filter(is_here);
+                here.flat_map(|(_, _, who)| who).collect()
+            }
+            _ => Vec::new(),
         };
-        if self.lines.is_empty() {
-            return self.all.clone();
-        }
-        let changed = review.proposal().changed_lines(hunk);
-        let here = self.lines.iter().filter(|(from, to, _)| {
-            // Two that only touch are two.
-            (*from <= changed.end && changed.start <= *to)
-                && (*from < changed.end || changed.is_empty())
-                && (changed.start < *to || from == to)
-        });
-        let mut writers = Vec::new();
-        let mut is_known = false;
-        for (_, _, who) in here {
-            is_known |= !who.is_empty();
-            let new = who.iter().filter(|one| !writers.contains(*one));
-            writers.extend(new.cloned().collect::<Vec<_>>());
-        }
-        if is_known { writers } else { self.all.clone() }
+        let known = if here.is_empty() {
+            self.all.iter().collect()
+        } else {
+            here
+        };
+        let turns: BTreeSet<u64> = known.into_iter().flatten().copied().collect();
+        turns.into_iter().collect()
     }
 }
 
@@ -271,7 +257,7 @@ impl Round {
             let earlier = earlier.map(|(one, _)| one.clone());
             let mut decided = Decided {
                 mark,
-                turns: turns(&self.files[file].turns.of(change, file, entry)),
+                turns: self.files[file].writers.turns(change, file, entry),
                 rejected: None,
                 taken_over: None,
             };
@@ -325,7 +311,6 @@ impl Round {
                 (0, words.cloned().unwrap_or_default())
             }
         };
-        let agents = self.files[file].agents.of(change, file, entry);
         Rejected {
             path: self.path(change, file).clone(),
             hunk: String::new(),
@@ -334,7 +319,7 @@ impl Round {
             line,
             lines,
             is_told: false,
-            to: agents.iter().filter_map(Writer::agent).collect(),
+            to: Vec::new(),
         }
     }
 
@@ -389,20 +374,15 @@ impl Round {
         rejected.collect()
     }
 
-    /// Returns the hunks of `change` with one of `marks` that are like what was rejected before it, and that.
-    pub fn again(&mut self, change: &Change, marks: &[Mark]) -> Vec<(usize, Rejected)> {
-        let mut again = Vec::new();
-        for number in 0..change.n_entries() {
-            let Ok(entry) = change.entry(number) else {
-                continue;
-            };
-            if marks.contains(&mark_of(change, entry))
-                && let Some((one, _)) = self.earlier(change, number)
-            {
-                again.push((number, one.clone()));
-            }
-        }
-        again
+    /// Returns what was rejected before that the hunks of `change` with one of `marks` are like.
+    pub fn again(&mut self, change: &Change, marks: &[Mark]) -> Vec<Rejected> {
+        let numbers = 0..change.n_entries();
+        let again = numbers.filter_map(|number| {
+            let is_meant = marks.contains(&mark_of(change, change.entry(number).ok()?));
+            let (one, _) = self.earlier(change, number).filter(|_| is_meant)?;
+            Some(one.clone())
+        });
+        again.collect()
     }
 
     /// Returns the number of pending hunks of `change` that the user has not seen: neither were their keys
@@ -431,23 +411,6 @@ impl Round {
         }
         n
     }
-}
-
-impl Writer {
-    fn agent(&self) -> Option<String> {
-        match self {
-            Writer::Agent(name) => Some(name.clone()),
-            _ => None,
-        }
-    }
-}
-
-fn turns(writers: &[Writer]) -> Vec<u64> {
-    let turns = writers.iter().filter_map(|one| match one {
-        Writer::Turn(turn) => Some(*turn),
-        _ => None,
-    });
-    turns.collect()
 }
 
 fn mark_of(change: &Change, (file, entry): (usize, Entry)) -> Mark {

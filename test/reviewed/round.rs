@@ -6,7 +6,7 @@ use agent_q_diff_engine::change::{Change, Entry, FileChange};
 use agent_q_diff_engine::proposal::Proposal;
 use agent_q_diff_engine::review::{Mark, Review};
 use agent_q_diff_reviewed::Project;
-use agent_q_diff_reviewed::round::{Likeness, Round, RoundFile, Writer, Writers, plain};
+use agent_q_diff_reviewed::round::{Likeness, Round, RoundFile, Writers, plain};
 
 use crate::disk::repository;
 
@@ -19,17 +19,14 @@ fn change(project: &mut Project) -> (Change, Round) {
     let file = FileChange::new(Vec::new(), Some(Review::new(proposal)));
     let mut change = Change::new(vec![file]);
     change.begin_written();
-    let (turn, agent) = (Writer::Turn(1), Writer::Agent("Codex".to_owned()));
-    let writers = |who: Writer| Writers {
-        all: vec![who.clone(), Writer::Other],
-        lines: vec![(0, 1, vec![who]), (9, 10, vec![Writer::Other])],
-    };
     let file = RoundFile {
         path: b"f".to_vec(),
         from: None,
         operations: Vec::new(),
-        turns: writers(turn),
-        agents: writers(agent),
+        writers: Writers {
+            all: vec![Some(1), None],
+            lines: vec![(0, 1, vec![Some(1)]), (9, 10, vec![None])],
+        },
     };
     let round = Round::new(vec![file], project.rejected().unwrap());
     (change, round)
