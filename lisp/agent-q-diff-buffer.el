@@ -524,7 +524,7 @@ Return nil if it changes no lines, or is not in this buffer yet."
       (aref known hunk))))
 
 (defun agent-q-diff-buffer--ask-lines (hunk)
-  "Return which lines HUNK has, as the engine or its file says now."
+  "Return which lines HUNK has now, from the engine or from its file."
   (pcase (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk)
     ('nil (car (agent-q-diff-module-shown-lines
                 (agent-q-diff-change-engine agent-q-diff-buffer-change) hunk (1+ hunk))))

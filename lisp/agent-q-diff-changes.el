@@ -351,7 +351,8 @@ If SINCE is non-nil, it is the one of what differs from that commit."
   "Begin a review of what is pending in the project of DIRECTORY.
 BY is who has moved its HEAD, as for `agent-q-diff-module-pending'.  CALLBACK
 is called with the result when the review ends, and WAITER, as in
-`agent-q-diff-written', waits for that.  ONLY is as for `agent-q-diff-review-changes'.
+`agent-q-diff-written', waits for that.  ONLY is as for
+`agent-q-diff-review-changes'.
 Return (ROOT REVIEW NOTES); REVIEW is nil if nothing is pending.  NOTES are
 sentences for the user.
 

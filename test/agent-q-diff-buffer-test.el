@@ -65,7 +65,8 @@
 ;;;; The lines of hunks
 
 (defun aqd-buffer-kinds ()
-  "Return the kinds of the lines of this buffer, a string; those of no hunk are dots."
+  "Return the kinds of the lines of this buffer, a string.
+Those of no hunk are dots."
   (save-excursion
     (goto-char (point-min))
     (let ((kinds nil))
