@@ -633,7 +633,9 @@ each line is by all of them.")
   (news #'ignore :documentation "Called with the change when it is first shown.
 It returns sentences on what is new in it, a list.")
   (label #'ignore :documentation "Called with the change and a hunk, by index.
-It returns words about what the user decided of such lines before, or nil."))
+It returns words about what the user decided of such lines before, or nil.")
+  (comment #'ignore :documentation "Called with the change and a hunk, by index, or nil for all of it.
+It returns the user's comment on its lines that nobody was told, or nil."))
 
 (cl-defstruct (agent-q-diff-change (:constructor agent-q-diff-change--create)
                                    (:copier nil))
@@ -646,7 +648,9 @@ It returns words about what the user decided of such lines before, or nil."))
   (known-unplaced nil :documentation "What `agent-q-diff-change-unplaced' returns, or nil if that is not known.")
   (written nil :documentation "`agent-q-diff-written' if it was written before the review, else nil.")
   (failures nil :documentation "Alist from hunk index to why it last failed to apply.")
-  (comments nil :documentation "Alist from hunk index to the user's comment.")
+  (comments nil :documentation "Alist from hunk index to the user's comment.
+Of what was written before its review, these are the reasons of rejections; other
+comments are on lines.")
   (by-policy nil :documentation "Alist from ids of hunks that a rule decided to (MARK . REASON).
 REASON is the rule's, a string or nil."))
 
@@ -789,11 +793,18 @@ return nil."
     (and (eq (car rule) (agent-q-diff-engine-hunk-mark hunk))
          rule)))
 
+(defun agent-q-diff-change-users-comment (change hunk)
+  "Return the user's comment on HUNK of CHANGE, or nil.
+HUNK is an index; nil is all of CHANGE, if it was written before its review."
+  (or (alist-get hunk (agent-q-diff-change-comments change))
+      (when-let ((written (agent-q-diff-change-written change)))
+        (funcall (agent-q-diff-written-comment written) change hunk))))
+
 (defun agent-q-diff-change-comment (change hunk)
   "Return the comment on HUNK of CHANGE, or nil.
 It is the user's, or the reason of a rule.  HUNK is an
 `agent-q-diff-engine-hunk'."
-  (or (alist-get (agent-q-diff-engine-hunk-index hunk) (agent-q-diff-change-comments change))
+  (or (agent-q-diff-change-users-comment change (agent-q-diff-engine-hunk-index hunk))
       (cdr (agent-q-diff-change-rule change hunk))))
 
 (defun agent-q-diff-change-shared-p (change hunk)

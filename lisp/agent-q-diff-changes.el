@@ -150,6 +150,7 @@ FILES are a list of `agent-q-diff-pending-file', and SINCE is that slot."
      :title (agent-q-diff-changes--title root files)
      :round (agent-q-diff-round-begin root files)
      :label #'agent-q-diff-round-label
+     :comment #'agent-q-diff-round-comment-text
      :news (if since #'ignore #'agent-q-diff-round-news))))
 
 (defun agent-q-diff-changes--note-round (change)
@@ -158,6 +159,7 @@ The decisions stand even if that cannot be stored."
   (condition-case err
       (progn
         (agent-q-diff-round-note change)
+        (agent-q-diff-round-settle change)
         ;; After its end, as when it is looked at again, nothing else queues it.
         (unless (seq-some (lambda (review)
                             (eq change (agent-q-diff-session-change review)))
@@ -443,16 +445,6 @@ the user, and CALLBACK and AWAITED-P as for `agent-q-diff-changes-begin'."
          (review nil)
          (ended (lambda (result)
                   (agent-q-diff-pending-count-soon root)
-                  (cond
-                   (agent-q-diff-round-is-replacing)
-                   ((and awaited-p (funcall awaited-p))
-                    (agent-q-diff-waiting-comments-told root 'all))
-                   ((null since)
-                    ;; Other comments are in the message of the round.
-                    (agent-q-diff-waiting-comments-told
-                     root (if (and review (agent-q-diff-round-finished-p review))
-                              'decided
-                            'whole))))
                   (when callback
                     (funcall callback
                              (if (and awaited-p (funcall awaited-p))

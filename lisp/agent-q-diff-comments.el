@@ -87,7 +87,7 @@ The paths are those in ROUND."
 (defun agent-q-diff-comments--changed (root)
   "Have what is said in the project at ROOT shown, and told, as it is now."
   (agent-q-diff-told-queue-again root)
-  (agent-q-diff-told-show-comments root))
+  (agent-q-diff-round-show-comments root))
 
 ;;;; Making them
 
@@ -136,37 +136,53 @@ FILE is the index of a file.  LINES are (SIDE START N), or nil for all of it."
     (seq-find (lambda (one)
                 (equal (agent-q-diff-annotation-id shown)
                        (number-to-string (agent-q-diff-comment-id one))))
-              (agent-q-diff-round-comments round))))
+              (agent-q-diff-round-comments round t))))
 
 (defun agent-q-diff-comments--read (kind where &optional text)
   "Ask for a comment of KIND on WHERE, in words; TEXT is what it is now."
   (read-string (format "%s on %s: " (if (eq kind 'question) "Question" "Comment") where)
                text))
 
-(defun agent-q-diff-comments--instead (command)
-  "If COMMAND is `comment' or `ask', carry it out on lines; return non-nil if so.
-This is for `agent-q-diff-commands-instead-functions'."
-  (when (and (memq command '(comment ask))
-             (agent-q-diff-comments--round)
+(defun agent-q-diff-comments--instead (command &optional text hunk)
+  "If COMMAND is `comment', `ask' or `say', carry it out; return non-nil if so.
+TEXT and HUNK are those of `say'.  This is for
+`agent-q-diff-commands-instead-functions'."
+  (when (and (agent-q-diff-comments--round)
              (not (agent-q-diff-buffer-ended-p)))
-    (let ((known (and (not (use-region-p)) (agent-q-diff-comments--known-here)))
-          (kind (if (eq command 'ask) 'question 'comment)))
-      (cond
-       (known
-        (agent-q-diff-comments--edit
-         (agent-q-diff-round-root (agent-q-diff-comments--round)) known)
-        t)
-       ((pcase (agent-q-diff-comments--here)
-          (`(,file . ,lines)
-           (agent-q-diff-comments--make file lines kind)
-           t)))
-       ((eq command 'ask)
-        (let ((hunk (agent-q-diff-buffer-hunk-here)))
-          (agent-q-diff-comments--make
-           (agent-q-diff-change-file-index agent-q-diff-buffer-change hunk)
-           (agent-q-diff-round-hunk-lines agent-q-diff-buffer-change hunk)
-           'question))
-        t)))))
+    (pcase command
+      ('say (agent-q-diff-comments--say hunk text))
+      ((or 'comment 'ask) (agent-q-diff-comments--on-lines command)))))
+
+(defun agent-q-diff-comments--say (hunk text)
+  "Make TEXT the comment on HUNK, or on all if it is nil; return non-nil if so.
+What is rejected, or will be, has a reason instead."
+  (unless (and hunk (agent-q-diff-round-rejected-p agent-q-diff-buffer-change hunk))
+    (agent-q-diff-round-say agent-q-diff-buffer-change hunk text)
+    (agent-q-diff-comments--changed (agent-q-diff-round-root (agent-q-diff-comments--round)))
+    (unless (string-blank-p text)
+      (message "The agent reads it when you have finished the review"))
+    t))
+
+(defun agent-q-diff-comments--on-lines (command)
+  "Carry out COMMAND, `comment' or `ask', on lines; return non-nil if it is on such."
+  (let ((known (and (not (use-region-p)) (agent-q-diff-comments--known-here)))
+        (kind (if (eq command 'ask) 'question 'comment)))
+    (cond
+     (known
+      (agent-q-diff-comments--edit
+       (agent-q-diff-round-root (agent-q-diff-comments--round)) known)
+      t)
+     ((pcase (agent-q-diff-comments--here)
+        (`(,file . ,lines)
+         (agent-q-diff-comments--make file lines kind)
+         t)))
+     ((eq command 'ask)
+      (let ((hunk (agent-q-diff-buffer-hunk-here)))
+        (agent-q-diff-comments--make
+         (agent-q-diff-change-file-index agent-q-diff-buffer-change hunk)
+         (agent-q-diff-round-hunk-lines agent-q-diff-buffer-change hunk)
+         'question))
+      t))))
 
 (add-hook 'agent-q-diff-commands-instead-functions #'agent-q-diff-comments--instead)
 
@@ -264,7 +280,7 @@ Agents that work in its project read it like a comment in a review.  KIND is
                                   (vector 'new start n nil) (or kind 'comment) text nil))
       (deactivate-mark)
       (let ((when (agent-q-diff-told-queue-now root)))
-        (agent-q-diff-told-show-comments root)
+        (agent-q-diff-round-show-comments root)
         (message "Said; %s" when)))))
 
 (defun agent-q-diff-comments--check-file ()
@@ -385,7 +401,7 @@ handled until you close it; it is stale if its lines are gone."
 They are those that you have not closed, over all files, with what agents have
 answered."
   (interactive)
-  (agent-q-diff-views-show agent-q-diff-told-list-name #'agent-q-diff-comments-mode
+  (agent-q-diff-views-show agent-q-diff-round-list-name #'agent-q-diff-comments-mode
                            (car (agent-q-diff-pending-look default-directory))))
 
 (provide 'agent-q-diff-comments)

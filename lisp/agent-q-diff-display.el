@@ -291,7 +291,7 @@ COUNTS is as from `agent-q-diff-buffer-counts'."
                 ""
               (format (ngettext " · %d conflict" " · %d conflicts" conflicts) conflicts))
             (if (zerop ambiguous) "" (format " · %d ambiguous" ambiguous))
-            (if (agent-q-diff-session-comment review) " · commented" "")
+            (if (agent-q-diff-session-users-comment review) " · commented" "")
             (if title (concat " · " (agent-q-diff-progress--literal title)) "")
             (if agent
                 (concat " · " (agent-q-diff-progress--literal agent))
@@ -476,9 +476,9 @@ STATE is `applied', `rejected', or nil to remove the sign."
   "Show the state of HUNK, an `agent-q-diff-engine-hunk'."
   (let* ((change agent-q-diff-buffer-change)
          (index (agent-q-diff-engine-hunk-index hunk))
-         (comment (if (agent-q-diff-change-by-policy change)
-                      (agent-q-diff-change-comment change hunk)
-                    (alist-get index (agent-q-diff-change-comments change))))
+         ;; One on lines is below these.
+         (comment (or (alist-get index (agent-q-diff-change-comments change))
+                      (cdr (agent-q-diff-change-rule change hunk))))
          (is-hooked (eq 'in (agent-q-diff-change-hooked change hunk)))
          (place (if is-hooked 'hooked (agent-q-diff-engine-hunk-place hunk))))
     (agent-q-diff-signs--put-sign (agent-q-diff-buffer-position index)

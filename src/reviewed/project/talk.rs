@@ -38,7 +38,8 @@ pub struct Placed {
 impl Project {
     /// Records what the user says about `path`, and returns the number of the comment. `lines` are on that
     /// side, from 0, of the text with that digest, or else of what is there now; without them, the whole
-    /// file is meant. `to` is as [`Comment::to`].
+    /// file is meant. `to` is as [`Comment::to`]. If the same was said there and closed, and nobody has answered,
+    /// it is that comment again.
     ///
     /// # Errors
     ///
@@ -71,7 +72,14 @@ impl Project {
                     Some(Place { side, lines, text })
                 }
             };
-            let id = ledger.rounds().next_comment();
+            let is_same = |one: &&Comment| {
+                (&*one.path, &one.place, one.kind, &*one.text) == (path, &place, kind, text)
+                    && one.state == State::Closed
+                    && one.replies.is_empty()
+            };
+            let rounds = ledger.rounds();
+            let same = rounds.comments().values().rfind(is_same);
+            let id = same.map_or(rounds.next_comment(), |one| one.id);
             ledger.note_round(RoundRecord::Comment(Comment {
                 id,
                 time: now(),
