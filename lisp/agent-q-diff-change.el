@@ -648,7 +648,7 @@ It returns the user's comment on its lines that nobody was told, or nil."))
   (known-unplaced nil :documentation "What `agent-q-diff-change-unplaced' returns, or nil if that is not known.")
   (written nil :documentation "`agent-q-diff-written' if it was written before the review, else nil.")
   (failures nil :documentation "Alist from hunk index to why it last failed to apply.")
-  (comments nil :documentation "Alist from hunk index to the user's comment.
+  (comments nil :documentation "Alist from hunk index to the user's comment; nil is all of it.
 Of what was written before its review, these are the reasons of rejections; other
 comments are on lines.")
   (by-policy nil :documentation "Alist from ids of hunks that a rule decided to (MARK . REASON).
@@ -795,7 +795,7 @@ return nil."
 
 (defun agent-q-diff-change-users-comment (change hunk)
   "Return the user's comment on HUNK of CHANGE, or nil.
-HUNK is an index; nil is all of CHANGE, if it was written before its review."
+HUNK is an index, or nil for all of CHANGE."
   (or (alist-get hunk (agent-q-diff-change-comments change))
       (when-let ((written (agent-q-diff-change-written change)))
         (funcall (agent-q-diff-written-comment written) change hunk))))
@@ -806,6 +806,14 @@ It is the user's, or the reason of a rule.  HUNK is an
 `agent-q-diff-engine-hunk'."
   (or (agent-q-diff-change-users-comment change (agent-q-diff-engine-hunk-index hunk))
       (cdr (agent-q-diff-change-rule change hunk))))
+
+(defun agent-q-diff-change-waits-p (change hunk)
+  "Return non-nil if HUNK of CHANGE is pending, and its rejection waits.
+HUNK is an `agent-q-diff-engine-hunk'."
+  (and (null (agent-q-diff-engine-hunk-mark hunk))
+       (agent-q-diff-change-written change)
+       (memql (agent-q-diff-engine-hunk-id hunk)
+              (agent-q-diff-written-waiting (agent-q-diff-change-written change)))))
 
 (defun agent-q-diff-change-shared-p (change hunk)
   "Return non-nil if HUNK of CHANGE has lines of the user's and of others."

@@ -442,18 +442,17 @@ the project at ROOT."
 TEXTS and SINCE are as for `agent-q-diff-changes--change', NOTES sentences for
 the user, and CALLBACK and AWAITED-P as for `agent-q-diff-changes-begin'."
   (let* ((default-directory root)
-         (review nil)
          (ended (lambda (result)
                   (agent-q-diff-pending-count-soon root)
                   (when callback
                     (funcall callback
                              (if (and awaited-p (funcall awaited-p))
                                  (agent-q-diff-changes--with-comments root result)
-                               result))))))
-    (setq review (agent-q-diff-api-start
+                               result)))))
+         (review (agent-q-diff-api-start
                   root ended nil nil nil "" #'agent-q-diff-mode notes
                   (lambda ()
-                    (agent-q-diff-changes--change root texts files since))))
+                    (agent-q-diff-changes--change root texts files since)))))
     (unless (agent-q-diff-session-outcome review)
       (when awaited-p
         (setf (agent-q-diff-written-awaited-p

@@ -946,11 +946,13 @@ the next one, a key in the prompt makes it a comment on that hunk."
       (agent-q-diff-commands-note comment hunk))))
 
 (defun agent-q-diff-commands-note (comment hunk)
-  "Make COMMENT the comment on HUNK in the result; if it is blank, remove that."
+  "Make COMMENT the comment on HUNK, or on all if it is nil, in the result.
+If COMMENT is blank, remove that."
   (setf (alist-get hunk (agent-q-diff-change-comments (agent-q-diff-buffer-current-change))
                    nil t)
         (and (not (string-blank-p comment)) comment))
-  (agent-q-diff-signs-show-hunk hunk))
+  (when hunk
+    (agent-q-diff-signs-show-hunk hunk)))
 
 (defun agent-q-diff-comment-here ()
   "Comment on what is at point, for the agent.
@@ -970,25 +972,21 @@ question's id."
     (user-error "An agent that waits for your decision cannot answer; c comments on the hunk")))
 
 (defun agent-q-diff-commands--comment-on (hunk)
-  "Return the user's comment on HUNK, or nil."
+  "Return the user's comment on HUNK, or on all if it is nil, or nil."
   (agent-q-diff-change-users-comment (agent-q-diff-buffer-current-change) hunk))
 
 (defun agent-q-diff-comment (comment)
   "Make COMMENT the comment on the whole proposal; if it is blank, remove that.
 The agent reads it when the review has ended."
   (interactive
-   (progn
-     (agent-q-diff-buffer-current-change)
-     (list (read-string "Comment on the proposal: "
-                        (agent-q-diff-session-users-comment agent-q-diff-buffer-review)))))
+   (list (read-string "Comment on the proposal: " (agent-q-diff-commands--comment-on nil))))
   (agent-q-diff-buffer-current-change)
-  (let ((said (and (not (string-blank-p comment)) comment)))
-    (unless (agent-q-diff-commands--instead-p 'say comment nil)
-      (setf (agent-q-diff-session-comment agent-q-diff-buffer-review) said))
-    (agent-q-diff-progress-refresh)
-    (message (if said
-                 "The agent will read this when the review has ended"
-               "No comment on the proposal"))))
+  (unless (agent-q-diff-commands--instead-p 'say comment nil)
+    (agent-q-diff-commands-note comment nil))
+  (agent-q-diff-progress-refresh)
+  (message (if (string-blank-p comment)
+               "No comment on the proposal"
+             "The agent will read this when the review has ended")))
 
 (provide 'agent-q-diff-commands)
 ;;; agent-q-diff-commands.el ends here

@@ -291,7 +291,9 @@ COUNTS is as from `agent-q-diff-buffer-counts'."
                 ""
               (format (ngettext " · %d conflict" " · %d conflicts" conflicts) conflicts))
             (if (zerop ambiguous) "" (format " · %d ambiguous" ambiguous))
-            (if (agent-q-diff-session-users-comment review) " · commented" "")
+            (if (agent-q-diff-change-users-comment (agent-q-diff-session-change review) nil)
+                " · commented"
+              "")
             (if title (concat " · " (agent-q-diff-progress--literal title)) "")
             (if agent
                 (concat " · " (agent-q-diff-progress--literal agent))
@@ -535,10 +537,7 @@ context lines that differ at its place, and what the user did to it besides
 deciding it; COMMENT is the user's comment on it, or nil."
   (let* ((fuzz (agent-q-diff-engine-hunk-fuzz hunk))
          (written (agent-q-diff-change-written agent-q-diff-buffer-change))
-         (notes (delq nil (list (and written
-                                     (null (agent-q-diff-engine-hunk-mark hunk))
-                                     (memql (agent-q-diff-engine-hunk-id hunk)
-                                            (agent-q-diff-written-waiting written))
+         (notes (delq nil (list (and (agent-q-diff-change-waits-p agent-q-diff-buffer-change hunk)
                                      "will be taken out")
                                 (and written (agent-q-diff-signs--author-note hunk))
                                 (and written

@@ -28,7 +28,7 @@
 (cl-defstruct (agent-q-diff-round (:constructor agent-q-diff-round--create) (:copier nil))
   "What is known of a review of what was written already, beyond its hunks."
   (root nil :documentation "The root of the project.")
-  (texts nil :documentation "Alist from paths in it to (OLD . NEW).
+  (texts nil :documentation "Alist from paths in it to (OLD . NEW), one for each file, in their order.
 These are the names of the texts that are compared.")
   (rejected nil :documentation "Table from paths to what was rejected in earlier reviews.
 That is a list of `agent-q-diff-rejected'.")
@@ -78,9 +78,12 @@ FILES are a list of `agent-q-diff-pending-file'."
 
 (defun agent-q-diff-round-path (change hunk)
   "Return the path of the file of HUNK of CHANGE, relative to its project."
-  (file-relative-name
-   (agent-q-diff-file-change-path (agent-q-diff-change-file-of change hunk))
-   (agent-q-diff-round-root (agent-q-diff-round-of change))))
+  (car (nth (agent-q-diff-change-file-index change hunk)
+            (agent-q-diff-round-texts (agent-q-diff-round-of change)))))
+
+(defun agent-q-diff-round-file (round path)
+  "Return the index of the file with PATH in the review of ROUND, or nil."
+  (cl-position path (agent-q-diff-round-texts round) :key #'car :test #'equal))
 
 (defun agent-q-diff-round-key (change hunk)
   "Return the key of HUNK of CHANGE; see `agent-q-diff-module-keys'."
@@ -164,22 +167,18 @@ Return nil if it changes no lines."
 
 (defun agent-q-diff-round-commented-p (change hunk)
   "Return non-nil if a comment is on lines of HUNK of CHANGE, or on its file."
-  (when-let* ((round (agent-q-diff-round-of change))
-              (comments (agent-q-diff-round-comments round t)))
-    (let ((path (agent-q-diff-round-path change hunk))
-          (lines (agent-q-diff-round--lines change hunk)))
-      (seq-some (lambda (one)
-                  (and (equal path (agent-q-diff-comment-path one))
-                       (or (null (agent-q-diff-comment-side one))
-                           (null lines)
-                           (when-let ((line (agent-q-diff-comment-line one)))
-                             (pcase-let ((`(,start ,end)
-                                          (if (eq 'old (agent-q-diff-comment-side one))
-                                              (list (aref lines 0) (aref lines 1))
-                                            (list (aref lines 2) (aref lines 3)))))
-                               (and (< line (max end (1+ start)))
-                                    (< start (+ line (agent-q-diff-comment-n one)))))))))
-                comments))))
+  (let ((path (agent-q-diff-round-path change hunk))
+        (lines (agent-q-diff-round--lines change hunk)))
+    (seq-some (lambda (one)
+                (and (equal path (agent-q-diff-comment-path one))
+                     (or (null (agent-q-diff-comment-side one))
+                         (null lines)
+                         (when-let ((line (agent-q-diff-comment-line one)))
+                           (let* ((at (if (eq 'old (agent-q-diff-comment-side one)) 0 2))
+                                  (start (aref lines at)))
+                             (and (< line (max (aref lines (1+ at)) (1+ start)))
+                                  (< start (+ line (agent-q-diff-comment-n one)))))))))
+              (agent-q-diff-round-comments (agent-q-diff-round-of change) t))))
 
 ;;;; What was rejected before
 
@@ -605,9 +604,6 @@ If TEXT is blank, close the one that is there.  That is not shown yet."
          (known (agent-q-diff-round-comment-on change hunk))
          (is-blank (string-blank-p text)))
     (cond
-     ((and known is-blank)
-      (agent-q-diff-engine-call #'agent-q-diff-module-set-comment root
-                                (agent-q-diff-comment-id known) 'closed))
      (known
       (agent-q-diff-engine-call #'agent-q-diff-module-edit-comment root
                                 (agent-q-diff-comment-id known) 'comment text))
@@ -617,7 +613,9 @@ If TEXT is blank, close the one that is there.  That is not shown yet."
                                     (if hunk
                                         (agent-q-diff-round-to change hunk)
                                       (agent-q-diff-round-to-of change))))))
-    (setf (agent-q-diff-round-said round) t
+    ;; Of many that are closed, the others are as they were.
+    (setf (agent-q-diff-round-said round)
+          (or (not (and known is-blank)) (remq known (agent-q-diff-round-said round)))
           (agent-q-diff-round-is-said-anew round) t)))
 
 (defun agent-q-diff-round-take-comment (change hunk)
@@ -627,18 +625,13 @@ A reason that the user has given since takes its place.  That is not shown yet."
     (unless (alist-get hunk (agent-q-diff-change-comments change))
       (setf (alist-get hunk (agent-q-diff-change-comments change))
             (agent-q-diff-engine-text (agent-q-diff-comment-text one))))
-    (let* ((round (agent-q-diff-round-of change))
-           (others (remq one (agent-q-diff-round-comments round t))))
-      (agent-q-diff-round-say change hunk "")
-      ;; All others are as they were: of many, they are not looked for each time.
-      (setf (agent-q-diff-round-said round) others))))
+    (agent-q-diff-round-say change hunk "")))
 
 (defun agent-q-diff-round-rejected-p (change hunk)
   "Return non-nil if HUNK of CHANGE is rejected, or its rejection waits."
   (let ((hunk (agent-q-diff-change-hunk change hunk)))
     (or (eq 'rejected (agent-q-diff-engine-hunk-mark hunk))
-        (memql (agent-q-diff-engine-hunk-id hunk)
-               (agent-q-diff-written-waiting (agent-q-diff-change-written change))))))
+        (agent-q-diff-change-waits-p change hunk))))
 
 (defun agent-q-diff-round-settle (change)
   "Make comments on their lines of reasons in CHANGE that are none any more.

@@ -35,8 +35,6 @@ The short slots come first, since `eval-expression' prints no more of it."
 `agent-q-diff-result-why' has a sentence for each.")
   (error nil :documentation "The error (SYMBOL MESSAGE) if the outcome is `error' or `lost'.")
   (root nil :documentation "Directory that the names of several files are shown from, or nil.")
-  (comment nil :documentation "The user's comment on the whole proposal, or nil; see
-`agent-q-diff-session-users-comment'.")
   (warning nil :documentation "What the user is warned about when the review ends, or nil.")
   (told nil :documentation "A clause about who reads the message of the review later, perhaps empty.
 If there is no message, nil.")
@@ -58,11 +56,6 @@ SLOTS are further slots, keywords and values."
 (defun agent-q-diff-session-file (review)
   "Return the first `agent-q-diff-file-change' of REVIEW."
   (car (agent-q-diff-change-files (agent-q-diff-session-change review))))
-
-(defun agent-q-diff-session-users-comment (review)
-  "Return the user's comment on all of REVIEW that nobody was told, or nil."
-  (or (agent-q-diff-session-comment review)
-      (agent-q-diff-change-users-comment (agent-q-diff-session-change review) nil)))
 
 (defun agent-q-diff-session-is-documented (review)
   "Return non-nil if the diff buffer of REVIEW is as Agent-Q's documents say."

@@ -25,7 +25,6 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
-(require 'agent-q-diff-annotations)
 (require 'agent-q-diff-result)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-reviewed)

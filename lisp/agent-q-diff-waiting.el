@@ -52,12 +52,11 @@
 
 (defun agent-q-diff-waiting--pending (hunks)
   "Return those of HUNKS that are pending and do not wait."
-  (let ((waiting (agent-q-diff-written-waiting (agent-q-diff-waiting--written))))
-    (seq-filter (lambda (hunk)
-                  (let ((hunk (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
-                    (and (null (agent-q-diff-engine-hunk-mark hunk))
-                         (not (memql (agent-q-diff-engine-hunk-id hunk) waiting)))))
-                hunks)))
+  (seq-filter (lambda (hunk)
+                (let ((hunk (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
+                  (not (or (agent-q-diff-engine-hunk-mark hunk)
+                           (agent-q-diff-change-waits-p agent-q-diff-buffer-change hunk)))))
+              hunks))
 
 (defun agent-q-diff-waiting--meant ()
   "Return the hunks that a key at point is for: one, or those of a file."
@@ -225,9 +224,10 @@ stay pending."
 
 (defun agent-q-diff-waiting--notes ()
   "Return which pending hunks of this buffer wait, and why they are rejected.
-It has the form that `agent-q-diff-module-note-hunks' takes."
-  (let ((change agent-q-diff-buffer-change)
-        (files nil))
+It has the form that `agent-q-diff-module-note-hunks' takes, with all files."
+  (let* ((change agent-q-diff-buffer-change)
+         (files (mapcar (lambda (file) (list (car file)))
+                        (agent-q-diff-round-texts (agent-q-diff-round-of change)))))
     (dolist (hunk (sort (agent-q-diff-waiting--hunks
                          change (agent-q-diff-written-waiting (agent-q-diff-waiting--written)))
                         #'>))
@@ -235,7 +235,7 @@ It has the form that `agent-q-diff-module-note-hunks' takes."
         (push (vector (agent-q-diff-round-key change hunk)
                       (alist-get hunk (agent-q-diff-change-comments change))
                       t)
-              (alist-get (agent-q-diff-round-path change hunk) files nil nil #'equal))))
+              (cdr (assoc (agent-q-diff-round-path change hunk) files)))))
     files))
 
 (defun agent-q-diff-waiting-note ()
@@ -243,16 +243,12 @@ It has the form that `agent-q-diff-module-note-hunks' takes."
 A review of what differs from a commit keeps that for itself: its hunks are not
 those of the next review.  Signal an error if that cannot be stored."
   (agent-q-diff-round-settle agent-q-diff-buffer-change)
-  (let* ((written (agent-q-diff-waiting--written))
-         (notes (and (null (agent-q-diff-written-since written))
-                     (agent-q-diff-waiting--notes)))
-         (known agent-q-diff-waiting--noted))
-    (unless (equal notes known)
-      (agent-q-diff-engine-call
-       #'agent-q-diff-module-note-hunks
-       (agent-q-diff-written-root written)
-       (append notes (cl-loop for (path) in known
-                              unless (assoc path notes) collect (list path))))
+  (let ((notes (agent-q-diff-waiting--notes)))
+    (unless (or (agent-q-diff-written-since (agent-q-diff-waiting--written))
+                (equal notes agent-q-diff-waiting--noted))
+      (agent-q-diff-engine-call #'agent-q-diff-module-note-hunks
+                                (agent-q-diff-written-root (agent-q-diff-waiting--written))
+                                notes)
       (setq agent-q-diff-waiting--noted notes))))
 
 (defvar-local agent-q-diff-waiting--unstored nil
@@ -275,36 +271,32 @@ those of the next review.  Signal an error if that cannot be stored."
 What was a part of a hunk is split off again.  Say so of lines that were written
 anew since.  In a review of what differs from a commit, and in one before the
 write, do nothing."
-  (let ((written (and (agent-q-diff-buffer-written-p) (agent-q-diff-waiting--written))))
-    (when (and written (null (agent-q-diff-written-since written)))
-      (agent-q-diff-waiting--restore written)
-      (when (and (agent-q-diff-written-waiting written)
-                 (null agent-q-diff-waiting--timer))
-        (agent-q-diff-waiting--look-later (current-buffer)))
-      (add-hook 'post-command-hook #'agent-q-diff-waiting--note-after-command nil t)
-      ;; Without anything to show, what is on the screen stays as it is.
-      (when agent-q-diff-waiting--noted
-        (agent-q-diff-signs-show-all)
-        (agent-q-diff-waiting--note-after-command)))))
-
-(defun agent-q-diff-waiting--restore (written)
-  "Do what `agent-q-diff-waiting-restore' does, but show no signs.
-WRITTEN is that of this buffer's review."
-  (let* ((change agent-q-diff-buffer-change)
-         (noted (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks
-                                          (agent-q-diff-written-root written)))
-         (whole (assoc "" noted)))
-    (when whole
-      (push whole agent-q-diff-waiting--noted)
-      (agent-q-diff-round-say change nil (aref (cadr whole) 1)))
-    ;; Splitting a hunk moves those below it.
-    (cl-loop for file downfrom (1- (length (agent-q-diff-change-files change))) to 0
-             for hunks = (agent-q-diff-change-hunks-of change file)
-             for path = (and hunks (agent-q-diff-round-path change (car hunks)))
-             for notes = (cdr (assoc path noted))
-             when (and hunks notes)
-             do (push (cons path notes) agent-q-diff-waiting--noted)
-             (agent-q-diff-waiting--restore-file written file notes))))
+  (when-let* ((change agent-q-diff-buffer-change)
+              (written (agent-q-diff-change-written change)))
+    (unless (agent-q-diff-written-since written)
+      (let ((noted (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks
+                                             (agent-q-diff-written-root written))))
+        ;; Versions before had the comment on all of it there.
+        (when-let ((whole (cadr (assoc "" noted))))
+          (agent-q-diff-round-say change nil (aref whole 1))
+          (agent-q-diff-engine-call #'agent-q-diff-module-note-hunks
+                                    (agent-q-diff-written-root written) '((""))))
+        (setq agent-q-diff-waiting--noted
+              (cl-loop for (path) in (agent-q-diff-round-texts (agent-q-diff-round-of change))
+                       collect (or (assoc path noted) (list path))))
+        ;; Splitting a hunk moves those below it.
+        (cl-loop for (_ . notes) in (reverse agent-q-diff-waiting--noted)
+                 for file downfrom (1- (length agent-q-diff-waiting--noted))
+                 when notes do (agent-q-diff-waiting--restore-file written file notes))
+        (when (and (agent-q-diff-written-waiting written)
+                   (null agent-q-diff-waiting--timer))
+          (agent-q-diff-waiting--look-later (current-buffer)))
+        (add-hook 'post-command-hook #'agent-q-diff-waiting--note-after-command nil t)
+        ;; Without anything to show, what is on the screen stays as it is.
+        (when noted
+          (agent-q-diff-signs-show-all)
+          (agent-q-diff-waiting--note-after-command)
+          (agent-q-diff-progress-refresh))))))
 
 (defun agent-q-diff-waiting--restore-file (written file notes)
   "Put NOTES on the hunks of FILE, an index, in this buffer.

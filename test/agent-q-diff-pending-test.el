@@ -1449,7 +1449,8 @@ edits, already visits %s; save it under another name or kill it first"
     (cl-flet ((should-say (text)
                 (save-current-buffer
                   (aqd-with-pending
-                    (should (equal text (agent-q-diff-session-users-comment review)))
+                    (should (equal text (agent-q-diff-change-users-comment
+                                        agent-q-diff-buffer-change nil)))
                     (should (eq (and text t)
                                 (and (string-search " · commented" (format "%s" header-line-format)) t)))))))
       (aqd-with-pending
