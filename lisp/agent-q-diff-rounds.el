@@ -462,8 +462,8 @@ ONE is an `agent-q-diff-rejected'."
 
 (defun agent-q-diff-round--take-over-reason (change hunk)
   "Give HUNK of CHANGE, just rejected, the reason of its rejection before.
-That is unless the user has given one, or a comment on it is one now.  Return the
-reason, or nil if there was none to be given."
+That is unless the user has given one, or a comment on it is one now.
+Return the reason, or nil if there was none to be given."
   (agent-q-diff-round-take-comment change hunk)
   (when-let* ((one (and (null (alist-get hunk (agent-q-diff-change-comments change)))
                         (agent-q-diff-round-rejection change hunk)))
@@ -592,7 +592,8 @@ HUNK may be nil, for that on all of CHANGE.  The value is an
                 all))))
 
 (defun agent-q-diff-round-comment-text (change hunk)
-  "Return what `agent-q-diff-round-comment-on' finds for HUNK of CHANGE, as text."
+  "Return the text of the comment on exactly HUNK of CHANGE, or nil.
+See `agent-q-diff-round-comment-on'."
   (when-let ((one (agent-q-diff-round-comment-on change hunk)))
     (agent-q-diff-engine-text (agent-q-diff-comment-text one))))
 

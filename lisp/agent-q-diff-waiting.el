@@ -333,7 +333,7 @@ They are as in `agent-q-diff-module-note-hunks'.  WRITTEN is that of its review.
          (agent-q-diff-waiting--lose file (aref note 1) 'unsure hunk))))))
 
 (defun agent-q-diff-waiting--put (written hunk note)
-  "Have the rejection of HUNK of this buffer wait, as NOTE says.
+  "Have the rejection of HUNK of this buffer wait, for the reason in NOTE.
 WRITTEN and NOTE are as for `agent-q-diff-waiting--restore-file'."
   (when-let ((reason (aref note 1)))
     (setf (alist-get hunk (agent-q-diff-change-comments agent-q-diff-buffer-change)) reason))
