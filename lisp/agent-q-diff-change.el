@@ -621,7 +621,8 @@ IS-DONE is non-nil if it has been done."
   (since nil :documentation "The commit that the change is from, its short name and first line.
 If it is from what was reviewed, this is nil.")
   (waiting nil :documentation "Ids of the hunks that are taken out when the agent has ended.")
-  (awaited-p #'ignore :documentation "Function that tells whether a program waits for the review's end.")
+  (waiter nil :documentation "The process of the client that waits for the review's end.
+It is t for any other program that does, and nil if none does.")
   (written-by nil :documentation "Alist from absolute names of files to who wrote what is pending.
 Each is (AUTHORS . LINES).  AUTHORS are those of the file: the name of an
 agent, or `outside', `unknown' or `user', as in `agent-q-diff-module-pending';
@@ -630,12 +631,10 @@ each line is by all of them.")
   (turns-by nil :documentation "As `written-by'; agents are the numbers of their turns.")
   (title nil :documentation "What its agent was asked to do, or nil.")
   (round nil :documentation "`agent-q-diff-round', what is known beyond the hunks, or nil.")
-  (news #'ignore :documentation "Called with the change when it is first shown.
-It returns sentences on what is new in it, a list.")
-  (label #'ignore :documentation "Called with the change and a hunk, by index.
-It returns words about what the user decided of such lines before, or nil.")
-  (comment #'ignore :documentation "Called with the change and a hunk, by index, or nil for all of it.
-It returns the user's comment on its lines that nobody was told, or nil."))
+  (news nil :documentation "Sentences on what is new in it, a list.")
+  (comments t :documentation "Alist from ids of hunks, or nil for all, to their comments, or t.
+Each is (ID . TEXT), one on exactly the lines of the hunk that nobody was told; t
+means that they are to be looked for."))
 
 (cl-defstruct (agent-q-diff-change (:constructor agent-q-diff-change--create)
                                    (:copier nil))
@@ -685,7 +684,12 @@ records what is decided, are as for `agent-q-diff-module-begin-written'."
   (setf (agent-q-diff-change-written change) written)
   (agent-q-diff-engine-call #'agent-q-diff-module-begin-written
                             (agent-q-diff-change-engine change)
-                            (vector (agent-q-diff-written-root written) files nows)))
+                            (vector (agent-q-diff-written-root written) files nows
+                                    (mapcar (lambda (file)
+                                              (mapcar #'agent-q-diff-operation-words
+                                                      (agent-q-diff-file-change-decided-operations
+                                                       file)))
+                                            (agent-q-diff-change-files change)))))
 
 (defun agent-q-diff-change-close (change)
   "Free the memory of CHANGE, and close its targets unless somebody needs them."
@@ -724,6 +728,12 @@ kept, or if a file can no longer be a target."
      :written (agent-q-diff-change-written change)
      :comments (copy-alist (agent-q-diff-change-comments change))
      :failures (copy-alist (agent-q-diff-change-failures change)))))
+
+(defun agent-q-diff-change-waits-p (waiter)
+  "Return non-nil if WAITER, as in `agent-q-diff-written', still waits."
+  (if (processp waiter)
+      (process-live-p waiter)
+    waiter))
 
 ;;;; Who wrote it
 
@@ -797,8 +807,17 @@ return nil."
   "Return the user's comment on HUNK of CHANGE, or nil.
 HUNK is an index, or nil for all of CHANGE."
   (or (alist-get hunk (agent-q-diff-change-comments change))
-      (when-let ((written (agent-q-diff-change-written change)))
-        (funcall (agent-q-diff-written-comment written) change hunk))))
+      (cdr (agent-q-diff-change-comment-on change hunk))))
+
+(defun agent-q-diff-change-comment-on (change hunk)
+  "Return (ID . TEXT), the comment on exactly the lines of HUNK of CHANGE, or nil.
+HUNK is as for `agent-q-diff-change-users-comment'."
+  (when-let* ((written (agent-q-diff-change-written change))
+              (comments (agent-q-diff-written-comments written)))
+    (and (consp comments)
+         (cdr (assq (and hunk (agent-q-diff-engine-hunk-id
+                               (agent-q-diff-change-hunk change hunk)))
+                    comments)))))
 
 (defun agent-q-diff-change-comment (change hunk)
   "Return the comment on HUNK of CHANGE, or nil.
@@ -807,7 +826,7 @@ It is the user's, or the reason of a rule.  HUNK is an
   (or (agent-q-diff-change-users-comment change (agent-q-diff-engine-hunk-index hunk))
       (cdr (agent-q-diff-change-rule change hunk))))
 
-(defun agent-q-diff-change-waits-p (change hunk)
+(defun agent-q-diff-change-to-go-p (change hunk)
   "Return non-nil if HUNK of CHANGE is pending, and its rejection waits.
 HUNK is an `agent-q-diff-engine-hunk'."
   (and (null (agent-q-diff-engine-hunk-mark hunk))
@@ -1168,15 +1187,11 @@ TEXT is the target's there, as far as the engine knows it."
         (setq line (+ at (cl-count ?\n lines)))))
     (buffer-string)))
 
-(defun agent-q-diff-change--taken-out-p (engine hunk text path)
-  "Return non-nil if TEXT is what the file PATH had before HUNK of ENGINE.
+(defun agent-q-diff-change--taken-out-p (engine hunk text)
+  "Return non-nil if TEXT is what the file had before HUNK of ENGINE.
 TEXT is in the place of HUNK, with its context.  Line ends do not count."
-  (let ((diff (car (agent-q-diff-engine-print-hunks engine hunk (1+ hunk) path))))
-    (equal (string-trim-right text "\n")
-           (mapconcat (lambda (line) (substring line 1))
-                      (seq-filter (lambda (line) (string-match-p "\\`[- ]" line))
-                                  (cdr (split-string (string-trim-right diff "\n") "\n")))
-                      "\n"))))
+  (equal (string-trim-right text "\n")
+         (string-trim-right (agent-q-diff-engine-proposed engine hunk 'before) "\n")))
 
 (defun agent-q-diff-change-note-hooked (change file before)
   "Record which hunks of FILE of CHANGE a hook has changed on saving, and follow.
@@ -1196,8 +1211,7 @@ recorded, too."
         (cond
          ((equal (cdr place) (cdr now)))
          ((and (not (eq t (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change index))))
-               (agent-q-diff-change--taken-out-p
-                engine index (cdr now) (agent-q-diff-file-change-path file)))
+               (agent-q-diff-change--taken-out-p engine index (cdr now)))
           (setf (alist-get id (agent-q-diff-file-change-hooked file)) 'out))
          ((not (string-blank-p (cdr now)))
           (setf (alist-get id (agent-q-diff-file-change-hooked file)) (cdr now))))))

@@ -116,7 +116,10 @@ has changed."
           (agent-q-diff-signs-show-committed)
           (setq said (concat said
                              (agent-q-diff-commands--follow-hooks change index is-aimed)
-                             (agent-q-diff-commands--unsaved-words file note)
+                             (agent-q-diff-commands--unsaved-words
+                              file note
+                              (- hunk (aref (agent-q-diff-change-first-hunks change) index)
+                                 (length (agent-q-diff-file-change-decided-operations file))))
                              (agent-q-diff-commands--followed-words change)
                              (agent-q-diff-commands-counts-words change)))
           (message "%s" said)
@@ -142,13 +145,16 @@ The user is told that once."
     (mapc #'agent-q-diff-target-told-followed followed)
     (if followed "; the file had changed on disk, and its buffer was updated" "")))
 
-(defun agent-q-diff-commands--unsaved-words (file note)
-  "Return words to append if an edit is only in a buffer.
-The edit is of FILE, an `agent-q-diff-file-change'; NOTE is the note of the
-plan.  If `agent-q-diff-save' is `never', there are none: the user knows."
-  (if (and (eq note 'edited)
-           (not (eq agent-q-diff-save 'never))
-           (agent-q-diff-file-change-unsaved-p file))
+(defun agent-q-diff-commands--unsaved-words (file note &optional nth)
+  "Return words to append if what was decided is not in the file yet.
+NOTE is the note of the plan, which was for hunk NTH of FILE, an
+`agent-q-diff-file-change', or if that is nil, for several.  If
+`agent-q-diff-save' is `never', there are no words: the user knows."
+  (if (and (not (eq agent-q-diff-save 'never))
+           (agent-q-diff-file-change-unsaved-p file)
+           (pcase (and nth (nth nth (agent-q-diff-file-change-unsaved-hunks file)))
+             ('(applied buffer) t)
+             ((or 'nil `(,(or 'nil 'rejected) unsaved)) (eq note 'edited))))
       (format "; not saved, since %s has unsaved edits"
               (agent-q-diff-visible (buffer-name (agent-q-diff-file-change-buffer file))))
     ""))
@@ -392,9 +398,9 @@ If lines are selected, they are meant, so return nil."
                         (not (use-region-p))
                         (not (agent-q-diff-buffer-ended-p))
                         (agent-q-diff-buffer-hunk-at-point))))
-    (and (null (agent-q-diff-engine-hunk-mark
-                (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
-         (agent-q-diff-change-shared-p agent-q-diff-buffer-change hunk))))
+    (and (agent-q-diff-change-shared-p agent-q-diff-buffer-change hunk)
+         (null (agent-q-diff-engine-hunk-mark
+                (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk))))))
 
 (defun agent-q-diff-commands--reject-shared (advance)
   "Take the hunk at point, which the user has edited, too, out if the user agrees.
@@ -559,7 +565,7 @@ signal an error, and change nothing."
       (user-error "This hunk is decided already; make it pending first"))
     (when (memql hunk (agent-q-diff-change-white-space-hunks change))
       (user-error "This hunk changes only white space; r rejects it"))
-    (if (equal text (agent-q-diff-engine-text (agent-q-diff-module-proposed engine hunk)))
+    (if (equal text (agent-q-diff-engine-proposed engine hunk))
         (agent-q-diff-accept-hunk t)
       (agent-q-diff-decide-as-one
        change

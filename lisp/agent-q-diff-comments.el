@@ -40,12 +40,13 @@
 (defun agent-q-diff-comments--annotations ()
   "Return annotations for the comments on lines in this buffer."
   (when-let* ((round (agent-q-diff-comments--round))
-              (comments (agent-q-diff-round-comments round)))
-    (let ((ranges (make-hash-table)))
+              (comments (agent-q-diff-round-look-for-comments agent-q-diff-buffer-change)))
+    (let ((paths (agent-q-diff-round-paths agent-q-diff-buffer-change))
+          (ranges (make-hash-table)))
       (delq nil
             (mapcar
              (lambda (one)
-               (let* ((file (agent-q-diff-round-file round (agent-q-diff-comment-path one)))
+               (let* ((file (cl-position (agent-q-diff-comment-path one) paths :test #'equal))
                       (side (agent-q-diff-comment-side one))
                       (line (and file (agent-q-diff-comment-line one)
                                  (agent-q-diff-annotations-line-now
@@ -125,7 +126,7 @@ FILE is the index of a file.  LINES are (SIDE START N), or nil for all of it."
     (seq-find (lambda (one)
                 (equal (agent-q-diff-annotation-id shown)
                        (number-to-string (agent-q-diff-comment-id one))))
-              (agent-q-diff-round-comments round t))))
+              (agent-q-diff-round-comments round))))
 
 (defun agent-q-diff-comments--read (kind where &optional text)
   "Ask for a comment of KIND on WHERE, in words; TEXT is what it is now."
@@ -170,6 +171,15 @@ What is rejected, or will be, has a reason instead."
 
 (add-hook 'agent-q-diff-commands-instead-functions #'agent-q-diff-comments--instead)
 
+(defun agent-q-diff-comments--settle (&rest _)
+  "Show comments as they are if the last decision has made reasons of them, or not."
+  (when-let ((written (and agent-q-diff-buffer-change
+                           (agent-q-diff-change-written agent-q-diff-buffer-change))))
+    (when (eq t (agent-q-diff-written-comments written))
+      (agent-q-diff-round-settle agent-q-diff-buffer-change))))
+
+(add-hook 'agent-q-diff-progress-functions #'agent-q-diff-comments--settle)
+
 (defun agent-q-diff-comments--where (path lines)
   "Return words for LINES, (SIDE START N), of PATH; nil is all of it."
   (concat (pcase lines
@@ -181,7 +191,7 @@ What is rejected, or will be, has a reason instead."
 LINES are (SIDE START N), or nil for all of the file.  TEXT, if not nil, is
 taken instead of asking."
   (let* ((round (agent-q-diff-comments--round))
-         (path (car (nth file (agent-q-diff-round-texts round))))
+         (path (nth file (agent-q-diff-round-paths agent-q-diff-buffer-change)))
          (to (agent-q-diff-comments--to file lines)))
     (when (and lines
                (agent-q-diff-annotations-moved-p file))

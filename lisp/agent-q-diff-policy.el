@@ -140,7 +140,7 @@ IS-NOTED is as for `agent-q-diff-policy-apply'."
   (let ((snapshot (agent-q-diff-change-hunk change hunk)))
     (not (or (agent-q-diff-engine-hunk-mark snapshot)
              (and is-noted (funcall is-noted change hunk))
-             (agent-q-diff-change-waits-p change snapshot)
+             (agent-q-diff-change-to-go-p change snapshot)
              (memq 'user (agent-q-diff-change-hunk-authors change hunk))))))
 
 (defun agent-q-diff-policy--meant (review is-noted)

@@ -25,6 +25,7 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
+(require 'agent-q-diff-annotations)
 (require 'agent-q-diff-result)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-reviewed)
@@ -39,23 +40,31 @@ Note in REVIEW who will read it."
   (when-let* ((change (agent-q-diff-session-change review))
               (round (agent-q-diff-round-of change)))
     (condition-case err
-        (let ((is-awaited (funcall (agent-q-diff-written-awaited-p
-                                    (agent-q-diff-change-written change)))))
+        (let ((is-awaited (agent-q-diff-change-waits-p
+                           (agent-q-diff-written-waiter
+                            (agent-q-diff-change-written change)))))
           (agent-q-diff-round-settle change)
-          (agent-q-diff-told--note-reasons change round is-awaited)
+          ;; The result has these.
           (when is-awaited
-            (agent-q-diff-told--note-comments change round))
-          (when (agent-q-diff-round-finished-p review)
-            (agent-q-diff-engine-call #'agent-q-diff-module-finish-round
-                                      (agent-q-diff-round-root round)
-                                      (unless (agent-q-diff-written-since
-                                               (agent-q-diff-change-written change))
-                                        (agent-q-diff-round-shown change)))
-            (unless is-awaited
+            (pcase-dolist (`(,_ ,id . ,_)
+                           (agent-q-diff-written-comments (agent-q-diff-change-written change)))
+              (agent-q-diff-engine-call #'agent-q-diff-module-set-comment
+                                        (agent-q-diff-round-root round) id 'sent)))
+          (pcase-let* ((is-finished (agent-q-diff-round-finished-p review))
+                       (`(,rejected . ,again)
+                        (agent-q-diff-told--record-end
+                         change is-awaited
+                         (and is-finished
+                              (or (and (agent-q-diff-written-since
+                                        (agent-q-diff-change-written change))
+                                       t)
+                                  'shown)))))
+            (when (and is-finished (not is-awaited))
               (setf (agent-q-diff-session-told review)
                     (agent-q-diff-told--queue
                      change round
-                     (plist-get (agent-q-diff-session-result review) :hunks))))))
+                     (plist-get (agent-q-diff-session-result review) :hunks)
+                     rejected again)))))
       (error
        (setf (agent-q-diff-session-told review)
              (format "the agent is not told, since that failed: %s"
@@ -63,50 +72,37 @@ Note in REVIEW who will read it."
 
 (add-hook 'agent-q-diff-lifecycle-ending-functions #'agent-q-diff-told--finish)
 
-(defun agent-q-diff-told--note-reasons (change round is-told)
-  "Record the reasons for rejections in CHANGE of ROUND as they are now.
-If IS-TOLD is non-nil, an agent reads them in another way."
-  (let ((changed nil))
-    (maphash
-     (lambda (id decided)
-       (when-let* ((one (aref decided 2))
-                   (hunk (agent-q-diff-module-hunk-with-id
-                          (agent-q-diff-change-engine change) id)))
-         (let ((reason (agent-q-diff-round-reason change hunk)))
-           (unless (and (equal reason (agent-q-diff-rejected-reason one))
-                        (not is-told))
-             (setf (agent-q-diff-rejected-reason one) reason
-                   (agent-q-diff-rejected-is-told one) (and is-told t))
-             (push one changed)))))
-     (agent-q-diff-round-decided round))
-    (when changed
-      (agent-q-diff-engine-call #'agent-q-diff-module-note-rejected
-                                (agent-q-diff-round-root round) changed))))
-
-(defun agent-q-diff-told--note-comments (change round)
-  "Record that the comments on hunks of CHANGE, and on all of it, are told.
-The result has them.  ROUND is that of CHANGE."
-  (dolist (hunk (cons nil (number-sequence 0 (1- (car (agent-q-diff-change-tally change))))))
-    (when-let ((one (agent-q-diff-round-comment-on change hunk)))
-      (agent-q-diff-engine-call #'agent-q-diff-module-set-comment
-                                (agent-q-diff-round-root round)
-                                (agent-q-diff-comment-id one) 'sent))))
+(defun agent-q-diff-told--record-end (change is-told finished)
+  "Record the reasons for rejections in CHANGE, and what it means that it ends.
+IS-TOLD, FINISHED and the value are as for `agent-q-diff-module-finish-round'."
+  (agent-q-diff-engine-call
+   #'agent-q-diff-module-finish-round (agent-q-diff-change-engine change)
+   (append (agent-q-diff-change-comments change)
+           ;; Of those that a rule has rejected, its reasons.
+           (cl-loop for (id . (mark . reason)) in (agent-q-diff-change-by-policy change)
+                    for hunk = (and reason (eq mark 'rejected)
+                                    (agent-q-diff-module-hunk-with-id
+                                     (agent-q-diff-change-engine change) id))
+                    when (and hunk (not (alist-get hunk (agent-q-diff-change-comments change))))
+                    collect (cons hunk reason)))
+   is-told finished))
 
 ;;;; The message
 
-(defun agent-q-diff-told--queue (change round hunks)
+(defun agent-q-diff-told--queue (change round hunks rejected again)
   "Queue the message about CHANGE of ROUND, with HUNKS as in its result.
-Return words for who will read it, or nil if there is nothing to be told."
-  (agent-q-diff-told--note-left change round hunks)
+REJECTED and AGAIN are as from `agent-q-diff-module-finish-round'.  Return words
+for who will read it, or nil if there is nothing to be told."
+  (agent-q-diff-told--note-left change round hunks rejected)
   (agent-q-diff-told--queue-texts (agent-q-diff-round-root round)
                                   (agent-q-diff-change-agents change)
                                   (agent-q-diff-message-counts hunks)
-                                  (agent-q-diff-told--back change round)))
+                                  again))
 
-(defun agent-q-diff-told--queue-texts (root agents &optional counts back)
+(defun agent-q-diff-told--queue-texts (root agents &optional counts again)
   "Queue what is to be told in the project at ROOT, for those who wrote it.
 What nobody is known to have written is for AGENTS, names, and for those who
-were to read that until now.  COUNTS and BACK are as for
+were to read that until now.  COUNTS and AGAIN are as for
 `agent-q-diff-told--texts'.  Return words for who will read it, or nil if there
 is nothing to be told."
   (let* ((unread (seq-remove #'agent-q-diff-queued-is-told
@@ -115,16 +111,17 @@ is nothing to be told."
                   (append agents
                           (seq-remove (lambda (to) (string-search "\n" to))
                                       (seq-mapcat #'agent-q-diff-queued-to unread)))))
-         (texts (agent-q-diff-told--texts root (or agents '("")) counts back))
+         (texts (agent-q-diff-told--texts root (or agents '("")) counts again))
          (ids (mapcar (pcase-lambda (`(,to ,text . ,ids))
                         (agent-q-diff-engine-call #'agent-q-diff-module-queue-message
                                                   root to text ids))
                       texts)))
     ;; What is not to be told any more.
-    (when-let ((gone (seq-remove (lambda (message)
-                                   (or (agent-q-diff-queued-is-told message)
-                                       (memql (agent-q-diff-queued-id message) ids)))
-                                 (agent-q-diff-told--untold-messages root))))
+    (when-let ((gone (and unread
+                          (seq-remove (lambda (message)
+                                        (or (agent-q-diff-queued-is-told message)
+                                            (memql (agent-q-diff-queued-id message) ids)))
+                                      (agent-q-diff-told--untold-messages root)))))
       (agent-q-diff-told--note-told root gone))
     (and texts
          (agent-q-diff-told--who-is-told
@@ -189,13 +186,14 @@ These are of hunks that were not gone everywhere when the review ended.  FILE
 is the `agent-q-diff-file-change', ID the engine's, nil for an operation, and
 KEY as from `agent-q-diff-told--key'.")
 
-(defun agent-q-diff-told--note-left (change round hunks)
+(defun agent-q-diff-told--note-left (change round hunks rejected)
   "Remember which rejected ones of HUNKS are somewhere all the same.
-HUNKS are as in the result of CHANGE, of ROUND."
+HUNKS are as in the result of CHANGE, of ROUND, and REJECTED is as from
+`agent-q-diff-module-finish-round'."
   (dolist (hunk hunks)
     (when-let* ((index (and (eq 'rejected (plist-get hunk :state)) (plist-get hunk :index)))
-                (one (agent-q-diff-round-rejected-now change round index)))
-      (let ((key (cons (agent-q-diff-round-root round) (agent-q-diff-told--key one)))
+                (key (cdr (assq index rejected))))
+      (let ((key (cons (agent-q-diff-round-root round) key))
             (where (plist-get hunk :where)))
         (if (null where)
             (remhash key agent-q-diff-told--left)
@@ -213,27 +211,16 @@ ONE is an `agent-q-diff-rejected', and the value as in a result."
     (`(,_ nil . ,where) where)
     (`(,file ,id . ,_) (agent-q-diff-result-where file id))))
 
-(defun agent-q-diff-told--back (change round)
-  "Return what earlier rounds rejected that is in files of CHANGE all the same.
-That is a list as from `agent-q-diff-told--key' each.  The agent has written it
-again, or the user has changed their mind.  ROUND is that of CHANGE."
-  (unless (= 0 (hash-table-count (agent-q-diff-round-rejected round)))
-    (cl-loop for mark in (agent-q-diff-module-marks (agent-q-diff-change-engine change))
-             for hunk from 0
-             for one = (and (not (eq mark 'rejected))
-                            (agent-q-diff-round-rejection change hunk))
-             when one collect (agent-q-diff-told--key one))))
-
-(defun agent-q-diff-told--texts (root agents counts back)
+(defun agent-q-diff-told--texts (root agents counts again)
   "Return (TO TEXT . IDS) of each message about what waits in the project at ROOT.
 TO are addresses, and IDS those of the comments in it.  What nobody is known to
 have written is for AGENTS; if only one message is for others, it is in that.
-COUNTS is a clause about the review, or nil; BACK is as from
-`agent-q-diff-told--back'."
+COUNTS is a clause about the review, or nil; AGAIN is as from
+`agent-q-diff-module-finish-round'."
   (let* ((rejected (seq-remove
                     (lambda (one)
                       (or (agent-q-diff-rejected-is-told one)
-                          (member (agent-q-diff-told--key one) back)))
+                          (member (agent-q-diff-told--key one) again)))
                     (agent-q-diff-engine-call #'agent-q-diff-module-rejected root)))
          (open (agent-q-diff-told--in-state root '(open)))
          (all (seq-uniq (append (mapcar #'agent-q-diff-told--to rejected)
@@ -350,7 +337,8 @@ Something in it has changed since."
 (defun agent-q-diff-told-queue-decided (change)
   "Queue what is to be told of CHANGE, decided after its review has ended."
   (let ((round (agent-q-diff-round-of change)))
-    (agent-q-diff-told--note-left change round (agent-q-diff-result-hunks change))
+    (agent-q-diff-told--note-left change round (agent-q-diff-result-hunks change)
+                                  (car (agent-q-diff-told--record-end change nil nil)))
     (agent-q-diff-told-queue-now (agent-q-diff-round-root round))))
 
 (defun agent-q-diff-told-queue-now (root)

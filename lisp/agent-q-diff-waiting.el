@@ -55,7 +55,7 @@
   (seq-filter (lambda (hunk)
                 (let ((hunk (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
                   (not (or (agent-q-diff-engine-hunk-mark hunk)
-                           (agent-q-diff-change-waits-p agent-q-diff-buffer-change hunk)))))
+                           (agent-q-diff-change-to-go-p agent-q-diff-buffer-change hunk)))))
               hunks))
 
 (defun agent-q-diff-waiting--meant ()
@@ -82,8 +82,8 @@ COMMAND is as for `agent-q-diff-commands-instead-functions'."
 (defun agent-q-diff-waiting--add (hunks)
   "Have the rejection of those of HUNKS wait that are pending, if it has to.
 Return non-nil if any was added."
-  (when-let* ((hunks (agent-q-diff-waiting--pending hunks))
-              (agent (agent-q-diff-waiting--agent)))
+  (when-let* ((agent (agent-q-diff-waiting--agent))
+              (hunks (agent-q-diff-waiting--pending hunks)))
     (mapc (apply-partially #'agent-q-diff-round-take-comment agent-q-diff-buffer-change) hunks)
     (setf (agent-q-diff-written-waiting (agent-q-diff-waiting--written))
           (append (mapcar #'agent-q-diff-waiting--id hunks)
@@ -226,8 +226,7 @@ stay pending."
   "Return which pending hunks of this buffer wait, and why they are rejected.
 It has the form that `agent-q-diff-module-note-hunks' takes, with all files."
   (let* ((change agent-q-diff-buffer-change)
-         (files (mapcar (lambda (file) (list (car file)))
-                        (agent-q-diff-round-texts (agent-q-diff-round-of change)))))
+         (files (mapcar #'list (agent-q-diff-round-paths change))))
     (dolist (hunk (sort (agent-q-diff-waiting--hunks
                          change (agent-q-diff-written-waiting (agent-q-diff-waiting--written)))
                         #'>))
@@ -282,7 +281,7 @@ write, do nothing."
           (agent-q-diff-engine-call #'agent-q-diff-module-note-hunks
                                     (agent-q-diff-written-root written) '((""))))
         (setq agent-q-diff-waiting--noted
-              (cl-loop for (path) in (agent-q-diff-round-texts (agent-q-diff-round-of change))
+              (cl-loop for path in (agent-q-diff-round-paths change)
                        collect (or (assoc path noted) (list path))))
         ;; Splitting a hunk moves those below it.
         (cl-loop for (_ . notes) in (reverse agent-q-diff-waiting--noted)
@@ -352,7 +351,7 @@ If IS-ELSEWHERE is non-nil, it is on FILE, but for who wrote HUNK."
      (if hunk
          (agent-q-diff-round-to change hunk)
        (agent-q-diff-round-to-of change (nth file (agent-q-diff-change-files change)))))
-    (setf (agent-q-diff-round-is-said-anew round) t)))
+    (setf (agent-q-diff-written-comments (agent-q-diff-waiting--written)) t)))
 
 (defun agent-q-diff-waiting--lose (file reason how hunk)
   "Make a comment for its agent of a rejection whose hunk is not there any more.

@@ -130,6 +130,13 @@
           (should (equal '((1 2 "keep the name") (2 26 "longer")) (aqd-comments-said)))
           (should (string-search "keep the name" (aqd-comments-shown)))
           (should-not (agent-q-diff-change-comments agent-q-diff-buffer-change)))
+        ;; A reason that was given then is what it says.
+        (agent-q-diff-commands-note "because" 0)
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (should (equal '((2 26 "longer")) (aqd-comments-said)))
+        (aqd-said (agent-q-diff-undo))
+        (should (equal '((1 2 "because") (2 26 "longer")) (aqd-comments-said)))
+        (agent-q-diff-comment-hunk "keep the name" 0)
         ;; So it is if it is kept instead.
         (aqd-pending-do #'agent-q-diff-reject-hunk 0)
         (aqd-pending-do #'agent-q-diff-accept-hunk 0)
@@ -168,7 +175,7 @@
       (aqd-with-pending
         (agent-q-diff-comment-hunk "why?" 1)
         (aqd-pending-do #'agent-q-diff-more-context 1)
-        (should (equal "why?" (agent-q-diff-round-comment-text agent-q-diff-buffer-change 1)))
+        (should (equal "why?" (agent-q-diff-change-users-comment agent-q-diff-buffer-change 1)))
         (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
     (save-current-buffer
       (aqd-with-pending

@@ -459,7 +459,9 @@ another git has locked the index (index.lock)"
         (forward-line 14)
         (insert "typed\n"))
       (aqd-with-pending
-        (aqd-pending-do #'agent-q-diff-reject-hunk 1))
+        (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+        (agent-q-diff-progress-update-header-line 1)
+        (should (string-search " · 1 taken out · 1 pending · 1 not saved" header-line-format)))
       (with-current-buffer buffer
         (should (equal (string-replace "line 15\n" "typed\nline 15\n"
                                        (aqd-numbered 30 '((3 . "three"))))
@@ -473,6 +475,28 @@ another git has locked the index (index.lock)"
         (save-buffer))
       (aqd-with-pending
         (should (= 1 (length agent-q-diff-buffer-marks)))))))
+
+(ert-deftest aqd-pending-a-key-says-what-is-not-saved-only-where-that-is-so ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (let ((buffer (find-file-noselect (aqd-pending-name "f.txt"))))
+      (aqd-with-pending
+        (with-current-buffer buffer
+          (goto-char (point-min))
+          (search-forward "three\n")
+          (replace-match "line 3\n"))
+        ;; The file has it all the time.
+        (should (string-match-p "\\`Hunk 1 put back, and kept; 1 of 2 decided, 1 pending\\'"
+                                (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+        (should (string-match-p "\\`Hunk 2 kept; nothing is pending"
+                                (aqd-pending-do #'agent-q-diff-accept-hunk 1)))
+        (should (string-match-p "\\`Hunk 1 taken out; not saved, since f\\.txt has unsaved"
+                                (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
+        (agent-q-diff-progress-update-header-line 0)
+        (should (string-search " · 1 kept · 1 taken out · 0 pending · 1 not saved" header-line-format)))
+      (with-current-buffer buffer
+        (set-buffer-modified-p nil))
+      (kill-buffer buffer))))
 
 (ert-deftest aqd-pending-a-new-file-with-unsaved-edits-loses-only-what-is-not-the-users ()
   (aqd-with-repository
@@ -1476,7 +1500,7 @@ edits, already visits %s; save it under another name or kill it first"
            (review (nth 1 (agent-q-diff-changes-begin
                            root nil
                            (lambda (result) (setq message (plist-get result :message)))
-                           #'always))))
+                           t))))
       (with-current-buffer (agent-q-diff-session-buffer review)
         (aqd-pending-comment 0 "why?")
         (agent-q-diff-finish))
@@ -1542,6 +1566,25 @@ edits, already visits %s; save it under another name or kill it first"
         (aqd-pending-do #'agent-q-diff-accept-hunk 0)
         (should (file-exists-p ".git/agent-q-diff/record"))
         (agent-q-diff-finish)))
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-pending-all-files-of-a-decision-are-stored-in-one-call ()
+  (aqd-with-repository
+    (let* ((n 0)
+           (count (lambda (&rest _) (cl-incf n)))
+           (review (agent-q-diff-review-change
+                    '((:path "x" :content "x\n") (:path "y" :content "y\n")) "" #'ignore)))
+      (dolist (function '(agent-q-diff-module-watch agent-q-diff-module-prepare
+                          agent-q-diff-module-recorded-root))
+        (advice-add function :before count))
+      (unwind-protect
+          (with-current-buffer (agent-q-diff-session-buffer review)
+            (agent-q-diff-accept-all))
+        (dolist (function '(agent-q-diff-module-watch agent-q-diff-module-prepare
+                            agent-q-diff-module-recorded-root))
+          (advice-remove function count)))
+      (should (= 1 n)))
+    (should (equal "y\n" (aqd-pending-has "y")))
     (should-not (aqd-pending-files))))
 
 ;;;; Without git

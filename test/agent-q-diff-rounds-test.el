@@ -323,7 +323,7 @@ saved yet)\n"
            (review (nth 1 (agent-q-diff-changes-begin
                            default-directory nil
                            (lambda (result) (setq message (plist-get result :message)))
-                           (lambda () t)))))
+                           t))))
       (with-current-buffer (agent-q-diff-session-buffer review)
         (agent-q-diff-comments--make 0 '(new 26 1) 'question "why?")
         (aqd-pending-do #'agent-q-diff-reject-hunk 0)
@@ -697,7 +697,8 @@ UNDONE is a list of lists of changed lines; the file had LINES before."
             (cl-loop for content in contents
                      for hunk from 0
                      do (should-not (seq-intersection content kept))
-                     do (let ((label (agent-q-diff-round-label change hunk)))
+                     do (let ((label (agent-q-diff-signs-earlier-words
+                                         (agent-q-diff-change-hunk change hunk))))
                           ;; If the same lines were kept as well, either may be said.
                           (unless (member content accepted)
                             (should (eq (and (member content rejected) t)

@@ -45,7 +45,7 @@ Both are alists for `aqd-numbered'."
         (agent-q-diff-end review)))
     (aqd-with-pending
       (should (equal '("[PENDING, will be taken out]") (aqd-waiting-states)))
-      (should (equal "why?" (agent-q-diff-round-comment-text agent-q-diff-buffer-change 0)))
+      (should (equal "why?" (agent-q-diff-change-users-comment agent-q-diff-buffer-change 0)))
       (should (string-match-p "1 hunk was taken out" (aqd-waiting-ends)))
       (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt"))))))
 
@@ -60,6 +60,7 @@ Both are alists for `aqd-numbered'."
           (should-not (said))
           (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
           (should (equal '("why?") (said)))
+          (should-not (aqd-waiting-states))
           (aqd-pending-do #'agent-q-diff-reject-hunk 0)
           (run-hooks 'post-command-hook)
           (aqd-said (agent-q-diff-finish nil t))))

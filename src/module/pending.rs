@@ -81,7 +81,7 @@ pub(crate) fn path_of(name: Value) -> Result<PathBuf> {
 
 /// Returns the folder of the data of projects without git, by the environment that Emacs gives to the
 /// programs that it runs.
-fn projects(env: &Env) -> Result<PathBuf> {
+pub(crate) fn projects(env: &Env) -> Result<PathBuf> {
     let variable = |name: &str| -> Result<Option<OsString>> {
         let value = env.call("getenv", [name.into_lisp(env)?])?;
         let bytes = value.is_not_nil().then(|| value.clone_string_contents());
@@ -638,7 +638,7 @@ fn taken_out<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-fn taken_out_of<'e>(env: &'e Env, project: &Project) -> Result<Value<'e>> {
+fn taken_out_of<'e>(env: &'e Env, project: &mut Project) -> Result<Value<'e>> {
     let taken_out = answer(env, project.taken_out())?;
     let entries = taken_out.iter().map(|(one, lines)| {
         let nil = env.intern("nil")?;

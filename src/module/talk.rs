@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agent_q_diff_reviewed::rounds::{Rejected, Shown, Wrote};
+use agent_q_diff_reviewed::rounds::Wrote;
 use agent_q_diff_reviewed::{Digest, Placed};
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 use serde::Serialize;
@@ -264,52 +264,13 @@ fn told(env: &Env, folder: Value, ids: Value, to: Value) -> Result<()> {
     })
 }
 
-/// Record that the user has rejected HUNKS in the project of FOLDER.
+/// Return what the user has rejected in the project of FOLDER, the latest last.
 ///
 /// That is a list of [PATH HUNK TIME REASON LINE LINES IS-TOLD TO].  HUNK is its key.
 /// TIME is in seconds since 1970.  REASON may be empty.  LINE is its first
 /// line in what was reviewed, from 1, and LINES are its lines, as in a diff.
 /// IS-TOLD is non-nil if an agent was told.  TO is as for
 /// `agent-q-diff-module-comment'.
-#[defun]
-fn note_rejected(env: &Env, folder: Value, hunks: Value) -> Result<()> {
-    catching_panics(env, || {
-        let hunks = elements(hunks)?.into_iter().map(|hunk| {
-            let hunk: Vector = hunk.into_rust()?;
-            Ok(Rejected {
-                path: hunk.get::<Value>(0)?.clone_string_contents()?,
-                hunk: hunk.get(1)?,
-                time: hunk.get(2)?,
-                reason: said(hunk.get(3)?)?,
-                line: hunk.get(4)?,
-                lines: said(hunk.get(5)?)?,
-                is_told: hunk.get::<Value>(6)?.is_not_nil(),
-                to: all_said(hunk.get(7)?)?,
-            })
-        });
-        let hunks = hunks.collect::<Result<Vec<_>>>()?;
-        with_project(env, folder, false, |project| {
-            answer(env, project.note_rejected(hunks))
-        })
-    })
-}
-
-/// Record that the user has not rejected after all what has the key HUNK in PATH.
-///
-/// FOLDER is as for `agent-q-diff-module-note-rejected'.
-#[defun]
-fn forget_rejected(env: &Env, folder: Value, path: Value, hunk: String) -> Result<()> {
-    catching_panics(env, || {
-        let path = path.clone_string_contents()?;
-        with_project(env, folder, false, |project| {
-            answer(env, project.forget_rejected(&path, &hunk))
-        })
-    })
-}
-
-/// Return what was recorded by `agent-q-diff-module-note-rejected', the latest last.
-///
-/// FOLDER is that function's, and the value has the form of its HUNKS.
 #[defun]
 fn rejected<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -332,63 +293,11 @@ fn rejected<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-/// Record that the user has finished a review of the project of FOLDER now.
-///
-/// FILES is a list of (PATH . KEYS), the keys of the hunks that were shown of each file
-/// and are not decided.
-#[defun]
-fn finish_round(env: &Env, folder: Value, files: Value) -> Result<()> {
-    catching_panics(env, || {
-        let files = elements(files)?.into_iter().map(|file| {
-            let path = file.car::<Value>()?.clone_string_contents()?;
-            let keys = elements(file.cdr()?)?.into_iter().map(Value::into_rust);
-            Ok(Shown(path, keys.collect::<Result<_>>()?))
-        });
-        let files = files.collect::<Result<_>>()?;
-        with_project(env, folder, false, |project| {
-            answer(env, project.finish(files))
-        })
-    })
-}
-
-/// Return what `agent-q-diff-module-finish-round' has recorded, (finished (PATH . KEYS) ...).
-///
-/// What it has recorded last of a file counts.  Return nil if the user has finished no
-/// review of the project of FOLDER.
-#[defun]
-fn finished_round<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        with_project(env, folder, false, |project| {
-            let Some(files) = answer(env, project.shown())? else {
-                return env.intern("nil");
-            };
-            let files = files
-                .iter()
-                .map(|(path, keys)| env.cons(text(env, path)?, texts(env, keys)?));
-            let files = list(env, files.collect::<Result<Vec<_>>>()?)?;
-            env.cons(env.intern("finished")?, files)
-        })
-    })
-}
-
-/// Record that of what was written in TURN, N-KEPT hunks more were kept, and N-TAKEN-OUT taken out.
-///
-/// Both are negative if that was undone.  TURN is the number of a turn in the
-/// project of FOLDER.
-#[defun]
-fn count_decided(env: &Env, folder: Value, turn: u64, n_kept: i64, n_taken_out: i64) -> Result<()> {
-    catching_panics(env, || {
-        with_project(env, folder, false, |project| {
-            answer(env, project.count_decided(turn, n_kept, n_taken_out))
-        })
-    })
-}
-
 /// Return the latest turns of agents in the project of FOLDER, the latest last.
 ///
 /// That is a list of [ID AGENT TITLE TIME IS-OVER N-KEPT N-TAKEN-OUT PATHS SESSION].
 /// The first five are as in `agent-q-diff-module-pending', and the next two as
-/// recorded by `agent-q-diff-module-count-decided'.  PATHS are the files that
+/// recorded with the decisions on them.  PATHS are the files that
 /// it has written, or t if that is not known.  SESSION is the agent's name for
 /// its session, or empty if not the agent has said that the turn begins.
 #[defun]
