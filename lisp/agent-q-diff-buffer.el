@@ -519,7 +519,7 @@ Return nil if it changes no lines, or is not in this buffer yet."
       (aref known hunk))))
 
 (defun agent-q-diff-buffer--ask-lines (hunk)
-  "Return which lines HUNK has, as the engine or its file says now."
+  "Ask the engine, or the file that is to be deleted, which lines HUNK has."
   (pcase (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk)
     ('nil (when-let ((engine (agent-q-diff-change-engine agent-q-diff-buffer-change)))
             (car (agent-q-diff-module-shown-lines engine hunk (1+ hunk)))))

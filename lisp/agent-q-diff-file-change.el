@@ -178,7 +178,7 @@ such file, or `unreadable'."
   "Size in characters from which on keys do not compare an unsaved buffer.")
 
 (defun agent-q-diff-file-change-unsaved-hunks (change)
-  "Return what the report says of the hunks of CHANGE, if its buffer is not saved.
+  "Return the report on the hunks of CHANGE, if its buffer is not saved.
 The value is a list of (MARK WHERE), as `agent-q-diff-module-report' has them.
 It is nil if all is saved, and also if `agent-q-diff-save' is `never', since the
 user knows then, or if there is too much to compare."

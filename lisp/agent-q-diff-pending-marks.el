@@ -46,7 +46,7 @@ there is one run without lines, of KIND nil; if it is no text file now, none."
           '((0 0 nil t))))))
 
 (defun agent-q-diff-pending-marks--runs-of (hunk)
-  "Return where HUNK, an `agent-q-diff-engine-lines', changes lines.
+  "Return the changed lines of HUNK, an `agent-q-diff-engine-lines'.
 The value is as from `agent-q-diff-pending-marks--runs'."
   (let ((line (agent-q-diff-engine-lines-new hunk))
         (n-added 0)

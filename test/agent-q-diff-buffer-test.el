@@ -65,7 +65,7 @@
 ;;;; The lines of hunks
 
 (defun aqd-buffer-kinds ()
-  "Return the kinds of the lines of this buffer, a string; those of no hunk are dots."
+  "Return the kinds of the lines of this buffer, a string, with dots for none."
   (save-excursion
     (goto-char (point-min))
     (let ((kinds nil))
