@@ -533,8 +533,13 @@ Return nil if it changes no lines, or is not in this buffer yet."
 (defun agent-q-diff-buffer-keep-lines ()
   "Find out about the lines of all hunks of this buffer, whose review ends."
   (when (agent-q-diff-buffer-known-p)
-    (dotimes (hunk (length agent-q-diff-buffer-positions))
-      (agent-q-diff-buffer-lines hunk))))
+    (setq agent-q-diff-buffer--lines
+          (cons agent-q-diff-buffer-positions
+                (vconcat (cl-loop for lines in (agent-q-diff-module-shown-lines
+                                                (agent-q-diff-change-engine agent-q-diff-buffer-change)
+                                                0 (length agent-q-diff-buffer-positions))
+                                  for hunk from 0
+                                  collect (or lines (agent-q-diff-buffer--ask-lines hunk))))))))
 
 (defun agent-q-diff-buffer-kind-at (position)
   "Return the kind of the line that POSITION is on, a character, or nil.
@@ -717,14 +722,12 @@ The value is a vector.  The lines of a file that is to be deleted count."
   "Return how many decisions here are not in a file yet, since it is not saved.
 What was accepted is only in its buffer; what was taken out is still in the
 file, if it was written before the review."
-  (if (agent-q-diff-buffer-known-p)
-      (seq-count (lambda (hunk)
-                   (or (equal '(applied buffer) hunk)
-                       (and (equal '(rejected unsaved) hunk)
-                            (agent-q-diff-buffer-written-p))))
-                 (mapcan #'agent-q-diff-file-change-unsaved-hunks
-                         (agent-q-diff-change-files agent-q-diff-buffer-change)))
-    0))
+  (seq-count (lambda (hunk)
+               (or (equal '(applied buffer) hunk)
+                   (and (equal '(rejected unsaved) hunk)
+                        (agent-q-diff-buffer-written-p))))
+             (mapcan #'agent-q-diff-file-change-unsaved-hunks
+                     (agent-q-diff-change-files agent-q-diff-buffer-change))))
 
 (defun agent-q-diff-buffer-decided-words (applied rejected &optional total)
   "Return words for APPLIED and REJECTED, numbers of hunks, a list without zeros.

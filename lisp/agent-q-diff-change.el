@@ -15,13 +15,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'agent-q-diff-base)
-(require 'agent-q-diff-file)
-(require 'agent-q-diff-disk)
-(require 'agent-q-diff-target)
-(require 'agent-q-diff-file-change)
 (require 'agent-q-diff-operation)
 (require 'agent-q-diff-engine)
 

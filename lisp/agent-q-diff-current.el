@@ -12,8 +12,6 @@
 
 ;;; Code:
 
-(require 'agent-q-diff-base)
-(require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
 
 ;;;; The bar

@@ -17,14 +17,7 @@
 
 ;;; Code:
 
-(require 'agent-q-diff-base)
-(require 'agent-q-diff-file-change)
-(require 'agent-q-diff-change)
-(require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
-(require 'agent-q-diff-engine)
-(require 'agent-q-diff-text)
-(require 'agent-q-diff-target)
 (require 'agent-q-diff-fontify)
 
 ;;; The progress line and the header line

@@ -19,10 +19,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
-(require 'agent-q-diff-base)
 (require 'agent-q-diff-message-facts)
 
 ;;; One text of bounded length

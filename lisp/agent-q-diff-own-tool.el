@@ -56,13 +56,7 @@
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
-(require 'agent-q-diff-base)
 (require 'agent-q-diff-message)
-(require 'agent-q-diff-file)
-(require 'agent-q-diff-disk)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-input)
@@ -76,7 +70,6 @@
 (require 'agent-q-diff-commands)
 (require 'agent-q-diff-api)
 (require 'agent-q-diff-tools)
-(require 'agent-q-diff-own-agent)
 (require 'agent-q-diff-own-tool-edit)
 
 ;;;; One edit of a file after the other

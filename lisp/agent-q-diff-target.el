@@ -18,10 +18,6 @@
 
 ;;; Code:
 
-(require 'agent-q-diff-base)
-(require 'agent-q-diff-file)
-(require 'agent-q-diff-text)
-(require 'agent-q-diff-disk)
 (require 'agent-q-diff-visit)
 
 ;;; Saving

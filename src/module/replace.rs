@@ -13,20 +13,6 @@ use crate::lisp::{
     Signal, answer, catching_panics, list, list_of, pairs, signal_data, symbol, text,
 };
 
-/// Return the line, from 0, on which each match of OLD in TEXT begins, as a list.
-///
-/// Overlapping matches all count.
-#[defun]
-fn matches<'e>(env: &'e Env, text: Vec<u8>, old: Vec<u8>) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        if old.is_empty() {
-            return answer(env, Err(ReplaceError::Empty));
-        }
-        let found = replacement::matches(&text, &old);
-        list(env, found.into_iter().map(|place| place.line).collect())
-    })
-}
-
 /// Return (SPANS LINES NEW HASHES . TYPED), the replacement of OLD by NEW in TEXT.
 ///
 /// SPANS is a list of (START . END), the offsets of each match, in
