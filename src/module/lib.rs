@@ -17,6 +17,7 @@ mod replace;
 mod review;
 mod session;
 mod talk;
+mod values;
 mod written;
 
 use std::panic;

@@ -33,12 +33,13 @@ pub(crate) fn text<'e>(env: &'e Env, bytes: &[u8]) -> Result<Value<'e>> {
     }
 }
 
-/// Returns the string `value`, of what somebody says; bytes of it that are no UTF-8 become visible, as `\200`.
+/// Returns the string `value`, of what somebody says. Bytes of it that are no UTF-8 become visible, as
+/// `\200`, and so does NUL, which Emacs 28 cannot read in JSON.
 pub(crate) fn said(value: Value) -> Result<String> {
     let bytes = value.clone_string_contents()?;
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
-        text.push_str(chunk.valid());
+        text.push_str(&chunk.valid().replace('\0', "\\0"));
         let invalid = chunk.invalid().iter();
         text.extend(invalid.map(|byte| format!("\\{byte:o}")));
     }

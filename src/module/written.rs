@@ -82,22 +82,22 @@ impl WrittenFile {
     /// Reads an `agent-q-diff-pending-file`; `now` is what is reviewed of it now as text, or nil.
     fn read(file: Value, now: Option<Value>) -> Result<WrittenFile> {
         let file: Vector = file.into_rust()?;
-        let stored = |mode: usize, name: usize| version(file.get(mode)?, file.get(name)?);
-        let (is_known, from): (Value, Value) = (file.get(7)?, file.get(9)?);
+        let stored = |pair: Value| version(pair.car()?, pair.cdr()?);
+        let (known, from): (Value, Value) = (file.get(5)?, file.get(6)?);
         Ok(WrittenFile {
             path: bytes_of(file.get(0)?)?,
-            old: stored(1, 2)?,
-            new: stored(3, 4)?,
-            now: match is_known.is_not_nil() {
+            old: stored(file.get(1)?)?,
+            new: stored(file.get(2)?)?,
+            now: match known.is_not_nil() {
                 false => None,
                 true => {
                     let text = now.filter(|now| now.is_not_nil()).map(bytes_of);
-                    Some((stored(7, 8)?, text.transpose()?.unwrap_or_default()))
+                    Some((stored(known)?, text.transpose()?.unwrap_or_default()))
                 }
             },
             from: match from.is_not_nil() {
                 false => None,
-                true => Some((bytes_of(from)?, stored(1, 10)?)),
+                true => Some((bytes_of(from.car()?)?, stored(from.cdr()?)?)),
             },
         })
     }

@@ -162,8 +162,12 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
+/// As its `Display`, or, for Lisp, as the pair of its mode and its digest.
 impl Serialize for Version {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if !to.is_human_readable() {
+            return (self.mode(), self.digest()).serialize(to);
+        }
         to.collect_str(self)
     }
 }

@@ -1,6 +1,6 @@
 //! What the user of a project and its agents say to each other, and what became of turns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use agent_q_diff_engine::text::Text;
@@ -325,9 +325,9 @@ impl Project {
     /// # Errors
     ///
     /// [`ProjectError::Store`].
-    pub fn rejected(&mut self) -> Result<impl Iterator<Item = &Rejected>, ProjectError> {
+    pub fn rejected(&mut self) -> Result<&VecDeque<Rejected>, ProjectError> {
         self.store.refresh()?;
-        Ok(self.store.ledger().rounds().rejected().iter())
+        Ok(self.store.ledger().rounds().rejected())
     }
 
     /// Records that of what was written in `turn`, `n_kept` hunks more were kept, and `n_taken_out` more
