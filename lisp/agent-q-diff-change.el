@@ -631,7 +631,9 @@ each line is by all of them.")
   (turns-by nil :documentation "As `written-by'; agents are the numbers of their turns.")
   (title nil :documentation "What its agent was asked to do, or nil.")
   (round nil :documentation "`agent-q-diff-round', what is known beyond the hunks, or nil.")
-  (news nil :documentation "Sentences on what is new in it, a list."))
+  (news nil :documentation "Sentences on what is new in it, a list.")
+  (comment #'ignore :documentation "Called with the change and a hunk, by index, or nil for all of it.
+It returns the user's comment on its lines that nobody was told, or nil."))
 
 (cl-defstruct (agent-q-diff-change (:constructor agent-q-diff-change--create)
                                    (:copier nil))
@@ -644,7 +646,9 @@ each line is by all of them.")
   (known-unplaced nil :documentation "What `agent-q-diff-change-unplaced' returns, or nil if that is not known.")
   (written nil :documentation "`agent-q-diff-written' if it was written before the review, else nil.")
   (failures nil :documentation "Alist from hunk index to why it last failed to apply.")
-  (comments nil :documentation "Alist from hunk index to the user's comment.")
+  (comments nil :documentation "Alist from hunk index to the user's comment; nil is all of it.
+Of what was written before its review, these are the reasons of rejections; other
+comments are on lines.")
   (by-policy nil :documentation "Alist from ids of hunks that a rule decided to (MARK . REASON).
 REASON is the rule's, a string or nil."))
 
@@ -724,7 +728,7 @@ kept, or if a file can no longer be a target."
      :comments (copy-alist (agent-q-diff-change-comments change))
      :failures (copy-alist (agent-q-diff-change-failures change)))))
 
-(defun agent-q-diff-change-waits-p (waiter)
+(defun agent-q-diff-change-awaited-p (waiter)
   "Return non-nil if WAITER, as in `agent-q-diff-written', still waits."
   (if (processp waiter)
       (process-live-p waiter)
@@ -798,12 +802,27 @@ return nil."
     (and (eq (car rule) (agent-q-diff-engine-hunk-mark hunk))
          rule)))
 
+(defun agent-q-diff-change-users-comment (change hunk)
+  "Return the user's comment on HUNK of CHANGE, or nil.
+HUNK is an index, or nil for all of CHANGE."
+  (or (alist-get hunk (agent-q-diff-change-comments change))
+      (when-let ((written (agent-q-diff-change-written change)))
+        (funcall (agent-q-diff-written-comment written) change hunk))))
+
 (defun agent-q-diff-change-comment (change hunk)
   "Return the comment on HUNK of CHANGE, or nil.
 It is the user's, or the reason of a rule.  HUNK is an
 `agent-q-diff-engine-hunk'."
-  (or (alist-get (agent-q-diff-engine-hunk-index hunk) (agent-q-diff-change-comments change))
+  (or (agent-q-diff-change-users-comment change (agent-q-diff-engine-hunk-index hunk))
       (cdr (agent-q-diff-change-rule change hunk))))
+
+(defun agent-q-diff-change-waits-p (change hunk)
+  "Return non-nil if HUNK of CHANGE is pending, and its rejection waits.
+HUNK is an `agent-q-diff-engine-hunk'."
+  (and (null (agent-q-diff-engine-hunk-mark hunk))
+       (agent-q-diff-change-written change)
+       (memql (agent-q-diff-engine-hunk-id hunk)
+              (agent-q-diff-written-waiting (agent-q-diff-change-written change)))))
 
 (defun agent-q-diff-change-shared-p (change hunk)
   "Return non-nil if HUNK of CHANGE has lines of the user's and of others."

@@ -151,7 +151,8 @@ FILES are a list of `agent-q-diff-pending-file', and SINCE is that slot."
                              (agent-q-diff-pending-file-lines file))))
      :turns-by (by #'agent-q-diff-pending-file-turns)
      :title (agent-q-diff-changes--title root files)
-     :round (agent-q-diff-round-begin root files))))
+     :round (agent-q-diff-round-begin root files)
+     :comment #'agent-q-diff-round-comment-text)))
 
 ;;;; Commands
 
@@ -374,7 +375,7 @@ hunks, in that review or an earlier one, is in the new one as well."
     (agent-q-diff-pending-count-soon root)
     (list root
           (cond
-           ((and open (agent-q-diff-change-waits-p
+           ((and open (agent-q-diff-change-awaited-p
                       (agent-q-diff-written-waiter
                        (agent-q-diff-change-written (agent-q-diff-session-change open)))))
             (setq notes (list "a program waits for this review; what is new comes after it"))
@@ -418,39 +419,38 @@ the project at ROOT."
                            result (plist-get result :path) comments))
     result))
 
+(defun agent-q-diff-changes--settle (&rest _)
+  "Record which comments of this buffer are reasons now, and which are not any more."
+  (condition-case err
+      (agent-q-diff-round-settle agent-q-diff-buffer-change)
+    (error
+     (agent-q-diff-base-warn
+      (format "The decision is recorded, but its comment is not: %s"
+              (agent-q-diff-error-text err))))))
+
 (defun agent-q-diff-changes--start (root texts files since notes callback waiter)
   "Begin a review of FILES in the project at ROOT, and return it.
 TEXTS and SINCE are as for `agent-q-diff-changes--change', NOTES sentences for
 the user, and CALLBACK and WAITER as for `agent-q-diff-changes-begin'."
   (let* ((default-directory root)
-         (review nil)
          (ended (lambda (result)
                   (agent-q-diff-pending-count-soon root)
-                  (cond
-                   (agent-q-diff-round-is-replacing)
-                   ((agent-q-diff-change-waits-p waiter)
-                    (agent-q-diff-waiting-comments-told root 'all))
-                   ((null since)
-                    ;; Other comments are in the message of the round.
-                    (agent-q-diff-waiting-comments-told
-                     root (if (and review (agent-q-diff-round-finished-p review))
-                              'decided
-                            'whole))))
                   (when callback
                     (funcall callback
-                             (if (agent-q-diff-change-waits-p waiter)
+                             (if (agent-q-diff-change-awaited-p waiter)
                                  (agent-q-diff-changes--with-comments root result)
-                               result))))))
-    (setq review (agent-q-diff-api-start
+                               result)))))
+         (review (agent-q-diff-api-start
                   root ended nil nil nil "" #'agent-q-diff-mode notes
                   (lambda ()
-                    (agent-q-diff-changes--change root texts files since))))
+                    (agent-q-diff-changes--change root texts files since)))))
     (unless (agent-q-diff-session-outcome review)
       (setf (agent-q-diff-written-waiter
              (agent-q-diff-change-written (agent-q-diff-session-change review)))
             waiter)
       (with-current-buffer (agent-q-diff-session-buffer review)
-        (agent-q-diff-waiting-restore))
+        (agent-q-diff-waiting-restore)
+        (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-changes--settle nil t))
       (agent-q-diff-policy-apply review #'agent-q-diff-round-commented-p))
     review))
 

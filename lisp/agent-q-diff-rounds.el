@@ -20,6 +20,7 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
+(require 'agent-q-diff-annotations)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-reviewed)
 (require 'agent-q-diff-pending)
@@ -27,8 +28,10 @@
 (cl-defstruct (agent-q-diff-round (:constructor agent-q-diff-round--create) (:copier nil))
   "What is known of a review of what was written already, beyond its hunks."
   (root nil :documentation "The root of the project.")
-  (texts nil :documentation "Alist from paths in it to (OLD . NEW).
+  (texts nil :documentation "Alist from paths in it to (OLD . NEW), one for each file, in their order.
 These are the names of the texts that are compared.")
+  (said t :documentation "What `agent-q-diff-round-comments' has found last, or t if it has to look.")
+  (is-said-anew nil :documentation "Non-nil if comments have changed, and are not shown so yet.")
   (keys (make-hash-table) :documentation "Table from ids of hunks to their keys.")
   (addresses (make-hash-table) :documentation "Table from numbers of turns to the addresses of \
 their sessions."))
@@ -63,9 +66,12 @@ FILES are a list of `agent-q-diff-pending-file'."
 
 (defun agent-q-diff-round-path (change hunk)
   "Return the path of the file of HUNK of CHANGE, relative to its project."
-  (file-relative-name
-   (agent-q-diff-file-change-path (agent-q-diff-change-file-of change hunk))
-   (agent-q-diff-round-root (agent-q-diff-round-of change))))
+  (car (nth (agent-q-diff-change-file-index change hunk)
+            (agent-q-diff-round-texts (agent-q-diff-round-of change)))))
+
+(defun agent-q-diff-round-file (round path)
+  "Return the index of the file with PATH in the review of ROUND, or nil."
+  (cl-position path (agent-q-diff-round-texts round) :key #'car :test #'equal))
 
 (defun agent-q-diff-round-key (change hunk)
   "Return the key of HUNK of CHANGE; see `agent-q-diff-module-keys'."
@@ -149,22 +155,18 @@ Return nil if it changes no lines."
 
 (defun agent-q-diff-round-commented-p (change hunk)
   "Return non-nil if a comment is on lines of HUNK of CHANGE, or on its file."
-  (when-let* ((round (agent-q-diff-round-of change))
-              (comments (agent-q-diff-round-comments round)))
-    (let ((path (agent-q-diff-round-path change hunk))
-          (lines (agent-q-diff-round--lines change hunk)))
-      (seq-some (lambda (one)
-                  (and (equal path (agent-q-diff-comment-path one))
-                       (or (null (agent-q-diff-comment-side one))
-                           (null lines)
-                           (when-let ((line (agent-q-diff-comment-line one)))
-                             (pcase-let ((`(,start ,end)
-                                          (if (eq 'old (agent-q-diff-comment-side one))
-                                              (list (aref lines 0) (aref lines 1))
-                                            (list (aref lines 2) (aref lines 3)))))
-                               (and (< line (max end (1+ start)))
-                                    (< start (+ line (agent-q-diff-comment-n one)))))))))
-                comments))))
+  (let ((path (agent-q-diff-round-path change hunk))
+        (lines (agent-q-diff-round--lines change hunk)))
+    (seq-some (lambda (one)
+                (and (equal path (agent-q-diff-comment-path one))
+                     (or (null (agent-q-diff-comment-side one))
+                         (null lines)
+                         (when-let ((line (agent-q-diff-comment-line one)))
+                           (let* ((at (if (eq 'old (agent-q-diff-comment-side one)) 0 2))
+                                  (start (aref lines at)))
+                             (and (< line (max (aref lines (1+ at)) (1+ start)))
+                                  (< start (+ line (agent-q-diff-comment-n one)))))))))
+              (agent-q-diff-round-comments (agent-q-diff-round-of change) t))))
 
 ;;;; What is new in a round
 
@@ -177,7 +179,7 @@ among them."
                (`(,n-new . ,n-again) (agent-q-diff-module-news
                                       (agent-q-diff-change-engine change)))
                (handled (seq-filter (lambda (one) (eq 'handled (agent-q-diff-comment-state one)))
-                                    (agent-q-diff-round-comments round)))
+                                    (agent-q-diff-round-comments round t)))
                (n-handled (length handled)))
     (unless (and (null n-new) (= 0 n-again n-handled))
       (cons
@@ -225,6 +227,9 @@ among them."
 
 ;;;; Comments
 
+;; While a hunk is rejected, or its rejection waits, a comment on its lines is the
+;; reason, and is kept with the hunk.  Any other comment is recorded at once.
+
 (defun agent-q-diff-round-comment (round path lines kind text to)
   "Record TEXT, of KIND, the user's comment on LINES of PATH; return its id.
 LINES are (SIDE START N), of the texts of ROUND, or nil for the whole file.
@@ -237,13 +242,126 @@ KIND is `comment' or `question'.  TO are the addresses of those who wrote it."
         (vector side start n (if (eq side 'old) (car texts) (cdr texts))))))
    kind text to))
 
-(defun agent-q-diff-round-comments (round)
+(defun agent-q-diff-round-comments (round &optional is-known)
   "Return the comments of the project of ROUND that are not closed.
-Their lines are those of the texts of ROUND."
-  (agent-q-diff-engine-call
-   #'agent-q-diff-module-comments (agent-q-diff-round-root round)
-   (mapcar (pcase-lambda (`(,path ,old . ,new)) (vector path old new))
-           (agent-q-diff-round-texts round))))
+Their lines are those of the texts of ROUND.  If IS-KNOWN is non-nil, return
+what was found last."
+  (when (or (not is-known) (eq t (agent-q-diff-round-said round)))
+    (setf (agent-q-diff-round-said round)
+          (agent-q-diff-engine-call
+           #'agent-q-diff-module-comments (agent-q-diff-round-root round)
+           (mapcar (pcase-lambda (`(,path ,old . ,new)) (vector path old new))
+                   (agent-q-diff-round-texts round)))))
+  (agent-q-diff-round-said round))
+
+(defconst agent-q-diff-round-list-name "*agent-q-diff comments*"
+  "Name of the buffer with the list of comments.")
+
+(defun agent-q-diff-round-show-comments (root)
+  "Show the comments of the project at ROOT anew, wherever they are shown."
+  (dolist (review (agent-q-diff-open-reviews))
+    (when-let* ((round (agent-q-diff-round-of (agent-q-diff-session-change review)))
+                (buffer (agent-q-diff-session-buffer review)))
+      (when (file-equal-p root (agent-q-diff-round-root round))
+        (setf (agent-q-diff-round-said round) t
+              (agent-q-diff-round-is-said-anew round) nil)
+        (when (buffer-live-p buffer)
+          (with-current-buffer buffer
+            (agent-q-diff-annotations-show))))))
+  (when-let ((list (get-buffer agent-q-diff-round-list-name)))
+    (with-current-buffer list
+      (when (file-equal-p root default-directory)
+        (revert-buffer)))))
+
+(defun agent-q-diff-round--hunk-where (change hunk)
+  "Return (PATH . LINES) for a comment on HUNK of CHANGE, or on all if it is nil.
+LINES are as for `agent-q-diff-round-comment'."
+  (if (null hunk)
+      (list "")
+    (cons (agent-q-diff-round-path change hunk)
+          ;; Once the user has edited a hunk, numbers of lines are others than in the texts.
+          (unless (and (eq change agent-q-diff-buffer-change)
+                       (agent-q-diff-annotations-moved-p
+                        (agent-q-diff-change-file-index change hunk)))
+            (agent-q-diff-round-hunk-lines change hunk)))))
+
+(defun agent-q-diff-round-comment-on (change hunk)
+  "Return the comment on exactly HUNK of CHANGE that nobody was told, or nil.
+HUNK may be nil, for that on all of CHANGE.  The value is an
+`agent-q-diff-comment'."
+  (when-let ((all (seq-filter (lambda (one)
+                                (and (eq 'comment (agent-q-diff-comment-kind one))
+                                     (eq 'open (agent-q-diff-comment-state one))))
+                              (agent-q-diff-round-comments (agent-q-diff-round-of change) t))))
+    (pcase-let ((`(,path . ,lines) (agent-q-diff-round--hunk-where change hunk)))
+      (seq-find (lambda (one)
+                  (and (equal path (agent-q-diff-comment-path one))
+                       (equal lines (and (agent-q-diff-comment-side one)
+                                         (list (agent-q-diff-comment-side one)
+                                               (agent-q-diff-comment-line one)
+                                               (agent-q-diff-comment-n one))))
+                       (not (agent-q-diff-comment-is-unsure one))
+                       ;; One on a file is not on one of several hunks.
+                       (or lines (null hunk)
+                           (null (cdr (agent-q-diff-change-hunks-of
+                                       change (agent-q-diff-change-file-index change hunk)))))))
+                all))))
+
+(defun agent-q-diff-round-comment-text (change hunk)
+  "Return the text of the comment on exactly HUNK of CHANGE, or nil.
+See `agent-q-diff-round-comment-on'."
+  (when-let ((one (agent-q-diff-round-comment-on change hunk)))
+    (agent-q-diff-engine-text (agent-q-diff-comment-text one))))
+
+(defun agent-q-diff-round-say (change hunk text)
+  "Make TEXT the comment on HUNK of CHANGE, or on all of it if HUNK is nil.
+If TEXT is blank, close the one that is there.  That is not shown yet."
+  (let* ((round (agent-q-diff-round-of change))
+         (root (agent-q-diff-round-root round))
+         (known (agent-q-diff-round-comment-on change hunk))
+         (is-blank (string-blank-p text)))
+    (cond
+     (known
+      (agent-q-diff-engine-call #'agent-q-diff-module-edit-comment root
+                                (agent-q-diff-comment-id known) 'comment text))
+     ((not is-blank)
+      (pcase-let ((`(,path . ,lines) (agent-q-diff-round--hunk-where change hunk)))
+        (agent-q-diff-round-comment round path lines 'comment text
+                                    (if hunk
+                                        (agent-q-diff-round-to change hunk)
+                                      (agent-q-diff-round-to-of change))))))
+    ;; Of many that are closed, the others are as they were.
+    (setf (agent-q-diff-round-said round)
+          (or (not (and known is-blank)) (remq known (agent-q-diff-round-said round)))
+          (agent-q-diff-round-is-said-anew round) t)))
+
+(defun agent-q-diff-round-take-comment (change hunk)
+  "Make the comment on HUNK of CHANGE the reason of its rejection, and close it.
+A reason that the user has given since takes its place.  That is not shown yet."
+  (when-let ((one (agent-q-diff-round-comment-on change hunk)))
+    (unless (alist-get hunk (agent-q-diff-change-comments change))
+      (setf (alist-get hunk (agent-q-diff-change-comments change))
+            (agent-q-diff-engine-text (agent-q-diff-comment-text one))))
+    (agent-q-diff-round-say change hunk "")))
+
+(defun agent-q-diff-round-rejected-p (change hunk)
+  "Return non-nil if HUNK of CHANGE is rejected, or its rejection waits."
+  (let ((hunk (agent-q-diff-change-hunk change hunk)))
+    (or (eq 'rejected (agent-q-diff-engine-hunk-mark hunk))
+        (agent-q-diff-change-waits-p change hunk))))
+
+(defun agent-q-diff-round-settle (change)
+  "Make comments on their lines of reasons in CHANGE that are none any more.
+Those that have become reasons are closed.  Show what has changed of comments."
+  (pcase-dolist (`(,hunk . ,text) (copy-sequence (agent-q-diff-change-comments change)))
+    (if (agent-q-diff-round-rejected-p change hunk)
+        (when (agent-q-diff-round-comment-on change hunk)
+          (agent-q-diff-round-say change hunk ""))
+      (agent-q-diff-round-say change hunk text)
+      (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil)))
+  (let ((round (agent-q-diff-round-of change)))
+    (when (agent-q-diff-round-is-said-anew round)
+      (agent-q-diff-round-show-comments (agent-q-diff-round-root round)))))
 
 (defun agent-q-diff-round-lines-words (side line n)
   "Return words for N lines from LINE on, from 0, of SIDE."

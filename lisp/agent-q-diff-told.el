@@ -25,7 +25,6 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
-(require 'agent-q-diff-annotations)
 (require 'agent-q-diff-result)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-reviewed)
@@ -40,9 +39,10 @@ Note in REVIEW who will read it."
   (when-let* ((change (agent-q-diff-session-change review))
               (round (agent-q-diff-round-of change)))
     (condition-case err
-        (let ((is-awaited (agent-q-diff-change-waits-p
+        (let ((is-awaited (agent-q-diff-change-awaited-p
                            (agent-q-diff-written-waiter
                             (agent-q-diff-change-written change)))))
+          (agent-q-diff-round-settle change)
           (pcase-let* ((is-finished (agent-q-diff-round-finished-p review))
                        (`(,rejected . ,again)
                         (agent-q-diff-told--record-end
@@ -52,8 +52,9 @@ Note in REVIEW who will read it."
                                         (agent-q-diff-change-written change))
                                        t)
                                   'shown)))))
+            (when is-awaited
+              (agent-q-diff-told--note-comments change round))
             (when (and is-finished (not is-awaited))
-              (agent-q-diff-told--keep-comments review round)
               (setf (agent-q-diff-session-told review)
                     (agent-q-diff-told--queue
                      change round
@@ -81,31 +82,14 @@ IS-TOLD, FINISHED and the value are as for `agent-q-diff-module-finish-round'."
                     collect (cons hunk reason)))
    is-told finished))
 
-(defun agent-q-diff-told--keep-comments (review round)
-  "Make comments on lines of those on hunks of REVIEW that are not rejected.
-They have ids then, so that agents can answer them; likewise the comment on all
-of it.  Those on hunks whose rejection waits are its reasons.  ROUND is that of
-REVIEW."
-  (let* ((change (agent-q-diff-session-change review))
-         (waiting (agent-q-diff-written-waiting (agent-q-diff-change-written change))))
-    (pcase-dolist (`(,hunk . ,comment) (copy-sequence (agent-q-diff-change-comments change)))
-      (let ((snapshot (agent-q-diff-change-hunk change hunk)))
-        (when (and comment
-                   (not (eq 'rejected (agent-q-diff-engine-hunk-mark snapshot)))
-                   (not (memql (agent-q-diff-engine-hunk-id snapshot) waiting)))
-          (let ((path (agent-q-diff-round-path change hunk))
-                (to (agent-q-diff-round-to change hunk)))
-            ;; Its lines may be others than those of the texts that were compared.
-            (condition-case nil
-                (agent-q-diff-round-comment round path
-                                            (agent-q-diff-round-hunk-lines change hunk)
-                                            'comment comment to)
-              (agent-q-diff-error
-               (agent-q-diff-round-comment round path nil 'comment comment to))))
-          (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil))))
-    (when-let ((comment (agent-q-diff-session-comment review)))
-      (agent-q-diff-round-comment round "" nil 'comment comment
-                                  (agent-q-diff-round-to-of change)))))
+(defun agent-q-diff-told--note-comments (change round)
+  "Record that the comments on hunks of CHANGE, and on all of it, are told.
+The result has them.  ROUND is that of CHANGE."
+  (dolist (hunk (cons nil (number-sequence 0 (1- (car (agent-q-diff-change-tally change))))))
+    (when-let ((one (agent-q-diff-round-comment-on change hunk)))
+      (agent-q-diff-engine-call #'agent-q-diff-module-set-comment
+                                (agent-q-diff-round-root round)
+                                (agent-q-diff-comment-id one) 'sent))))
 
 ;;;; The message
 
@@ -357,6 +341,7 @@ Something in it has changed since."
 (defun agent-q-diff-told-queue-decided (change)
   "Queue what is to be told of CHANGE, decided after its review has ended."
   (let ((round (agent-q-diff-round-of change)))
+    (agent-q-diff-round-settle change)
     (agent-q-diff-told--note-left change round (agent-q-diff-result-hunks change)
                                   (car (agent-q-diff-told--record-end change nil nil)))
     (agent-q-diff-told-queue-now (agent-q-diff-round-root round))))
@@ -373,23 +358,6 @@ Return words about when it is told."
 (add-hook 'agent-q-diff-reviewed-noted-functions #'agent-q-diff-told-queue-again)
 
 ;;;; What agents ask for, and answer
-
-(defconst agent-q-diff-told-list-name "*agent-q-diff comments*"
-  "Name of the buffer with the list of comments.")
-
-(defun agent-q-diff-told-show-comments (root)
-  "Show the comments of the project at ROOT anew, wherever they are shown."
-  (dolist (review (agent-q-diff-open-reviews))
-    (when-let* ((round (agent-q-diff-round-of (agent-q-diff-session-change review)))
-                (buffer (agent-q-diff-session-buffer review)))
-      (when (and (buffer-live-p buffer)
-                 (file-equal-p root (agent-q-diff-round-root round)))
-        (with-current-buffer buffer
-          (agent-q-diff-annotations-show)))))
-  (when-let ((list (get-buffer agent-q-diff-told-list-name)))
-    (with-current-buffer list
-      (when (file-equal-p root default-directory)
-        (revert-buffer)))))
 
 (defconst agent-q-diff-told--nothing "The user has said nothing that is not handled."
   "What agents are told if there is nothing to be told.")
@@ -506,7 +474,7 @@ It is one in the project of `default-directory'."
         (agent-q-diff-engine-call #'agent-q-diff-module-told default-directory
                                   (list (agent-q-diff-queued-id message)) address)))
     (when untold
-      (agent-q-diff-told-show-comments default-directory))
+      (agent-q-diff-round-show-comments default-directory))
     (cond
      ((and sent (< room 1000))
       (concat text "\n\nComments that you were told before are not handled: call it again."))
@@ -551,7 +519,7 @@ it."
                             (or (agent-q-diff-call-agent agent-q-diff-call) "An agent")
                             (agent-q-diff-round-plain answer))
   (agent-q-diff-told-queue-again default-directory)
-  (agent-q-diff-told-show-comments default-directory)
+  (agent-q-diff-round-show-comments default-directory)
   (message "%s has answered comment %s; M-x agent-q-diff-comments"
            (agent-q-diff-visible-name (or (agent-q-diff-call-agent agent-q-diff-call) "An agent") t) id)
   (format "Comment %s is handled, and the user is shown your answer." id))

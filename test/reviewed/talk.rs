@@ -90,6 +90,28 @@ fn a_comment_is_answered_until_the_user_closes_it() {
 }
 
 #[test]
+fn what_was_closed_and_is_said_again_is_the_same_comment() {
+    let folder = repository();
+    let open = || Project::open(folder.path()).unwrap();
+    let say = |lines: std::ops::Range<usize>, text| {
+        let on = Some((Side::New, lines, None));
+        open().comment(b"f", on, Kind::Comment, text, &[]).unwrap()
+    };
+    assert_eq!(say(0..1, "why?"), 1);
+    // While it is open, it is another one, as it is on other lines.
+    assert_eq!(say(0..1, "why?"), 2);
+    open().set_comment(1, State::Closed).unwrap();
+    assert_eq!((say(1..2, "why?"), say(0..1, "no")), (3, 4));
+    assert_eq!(say(0..1, "why?"), 1);
+    let all = open().comments(&BTreeMap::new()).unwrap();
+    assert!(all.iter().all(|one| one.comment.state == State::Open));
+    // What was answered was told.
+    open().answer(1, "Codex", "it is faster").unwrap();
+    open().set_comment(1, State::Closed).unwrap();
+    assert_eq!(say(0..1, "why?"), 5);
+}
+
+#[test]
 fn a_message_is_for_the_session_that_wrote_the_lines_while_it_is_open() {
     let folder = repository();
     let open = || Project::open(folder.path()).unwrap();

@@ -38,7 +38,8 @@ pub struct Placed {
 impl Project {
     /// Records what the user says about `path`, and returns the number of the comment. `lines` are on that
     /// side, from 0, of the text with that digest, or else of what is there now; without them, the whole
-    /// file is meant. `to` is as [`Comment::to`].
+    /// file is meant. `to` is as [`Comment::to`]. If the same was said there and closed, and nobody has answered,
+    /// it is that comment again.
     ///
     /// # Errors
     ///
@@ -71,7 +72,14 @@ impl Project {
                     Some(Place { side, lines, text })
                 }
             };
-            let id = ledger.rounds().next_comment();
+            let is_same = |one: &&Comment| {
+                (&*one.path, &one.place, one.kind, &*one.text) == (path, &place, kind, text)
+                    && one.state == State::Closed
+                    && one.replies.is_empty()
+            };
+            let rounds = ledger.rounds();
+            let same = rounds.comments().values().rfind(is_same);
+            let id = same.map_or(rounds.next_comment(), |one| one.id);
             ledger.note_round(RoundRecord::Comment(Comment {
                 id,
                 time: now(),
@@ -87,7 +95,7 @@ impl Project {
         })
     }
 
-    /// Changes what the user says in the comment `id`; agents are told anew.
+    /// Changes what the user says in the comment `id`; agents are told anew. If that is nothing, it is closed.
     ///
     /// # Errors
     ///
@@ -96,6 +104,10 @@ impl Project {
         self.store.change(|ledger, _| {
             let known = ledger.rounds().comments().get(&id);
             let known = known.ok_or(ProjectError::NoComment(id))?.clone();
+            if text.trim().is_empty() {
+                ledger.note_round(RoundRecord::State(id, State::Closed));
+                return Ok(());
+            }
             ledger.note_round(RoundRecord::Comment(Comment {
                 kind,
                 text: text.to_owned(),
