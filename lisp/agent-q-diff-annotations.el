@@ -15,8 +15,8 @@
 ;; are made or made again, or text is hidden or shown.
 ;;
 ;; A line is named by its file, its side and its number there, from 0.  Which
-;; line of the diff buffer that is follows from the hunks' headers in the
-;; buffer, so it is right after a hunk was split, too.  If the user edits or
+;; line of the diff buffer that is follows from what the engine says of each
+;; hunk's lines, so it is right after a hunk was split, too.  If the user edits or
 ;; merges a hunk, the lines below it get other numbers; whoever keeps numbers
 ;; asks `agent-q-diff-annotations-line-now'.
 ;;
@@ -63,105 +63,64 @@ A note is an agent's; the others are the user's.")
 
 ;;;; Where lines are
 
-(defun agent-q-diff-annotations--range (hunk)
-  "Return (OLD N-OLD NEW N-NEW), the lines of both sides in HUNK of this buffer.
-OLD and NEW are the numbers of its first lines, from 0.  Return nil if it has
-none, or is not in this buffer yet."
-  (when (< hunk (agent-q-diff-buffer-n-inserted))
-    (save-excursion
-      (goto-char (agent-q-diff-buffer-position hunk))
-      (cond
-       ((agent-q-diff-engine-hunk-lines
-         (buffer-substring-no-properties (point) (line-end-position))))
-       ;; The lines of a file that is to be deleted.
-       ((eq 'delete (car (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk)))
-        (forward-line)
-        (list 0 (cl-loop while (eq (char-after) ?-)
-                         count t
-                         do (forward-line))
-              0 0))))))
-
 (defun agent-q-diff-annotations--hunks (file)
   "Return the hunks of the file with the index FILE, numbers."
   (if (length> agent-q-diff-buffer-positions 0)
       (agent-q-diff-change-hunks-of agent-q-diff-buffer-change file)
     nil))
 
-(defun agent-q-diff-annotations--steps ()
-  "Return (OLD . NEW): how many lines of each side the line at point is.
-Return nil if it is no line of a text, like the marker for a missing newline."
-  (pcase (char-after)
-    ((or ?\s ?\n) '(1 . 1))
-    (?- '(1 . 0))
-    (?+ '(0 . 1))))
+(defun agent-q-diff-annotations--on-side-p (kind side)
+  "Return non-nil if a line of KIND, a character, is in the text of SIDE."
+  (memq kind (if (eq side 'old) '(?c ?r) '(?c ?a))))
 
 (defun agent-q-diff-annotations-line-of (position)
   "Return (FILE SIDE LINE), the line of a text that POSITION in the diff is on.
 FILE is the index of its file, SIDE is `old' for a removed line and `new' for
 any other, and LINE its number in the text of that side, from 0.  Return nil
 if POSITION is on no line of a text."
-  (save-excursion
-    (agent-q-diff-base-widened
-      (goto-char position)
-      (beginning-of-line)
-      (when-let* ((end (point))
-                  (hunk (agent-q-diff-buffer-hunk-at-point))
-                  (range (agent-q-diff-annotations--range hunk))
-                  (step (agent-q-diff-annotations--steps))
-                  (beg (agent-q-diff-buffer-position hunk)))
-        (pcase-let ((`(,old ,_ ,new ,_) range))
-          (when (< beg end (agent-q-diff-buffer-hunk-end hunk))
-            (goto-char beg)
-            (forward-line)
-            (while (< (point) end)
-              (pcase-let ((`(,old-step . ,new-step)
-                           (or (agent-q-diff-annotations--steps) '(0 . 0))))
-                (cl-incf old old-step)
-                (cl-incf new new-step))
-              (forward-line))
-            (cons (agent-q-diff-buffer-file-index hunk)
-                  (if (equal step '(1 . 0)) (list 'old old) (list 'new new)))))))))
+  (when-let* ((hunk (agent-q-diff-buffer-hunk-at-point position))
+              (lines (agent-q-diff-buffer-lines hunk))
+              (beg (agent-q-diff-base-widened
+                     (save-excursion (goto-char position) (line-beginning-position)))))
+    (let ((old (agent-q-diff-engine-lines-old lines))
+          (new (agent-q-diff-engine-lines-new lines)))
+      (agent-q-diff-buffer-each-line (kind hunk)
+        (when (= beg (point))
+          (cl-return (unless (eq kind ?n)
+                       (cons (agent-q-diff-buffer-file-index hunk)
+                             (if (eq kind ?r) (list 'old old) (list 'new new))))))
+        (when (agent-q-diff-annotations--on-side-p kind 'old) (cl-incf old))
+        (when (agent-q-diff-annotations--on-side-p kind 'new) (cl-incf new))))))
 
 (defun agent-q-diff-annotations-position (file side line &optional ranges)
   "Return the position in the diff of LINE of SIDE of the file with index FILE.
 LINE counts from 0.  The position is the beginning of the diff line; it is nil
 if no hunk in this buffer shows that line.  RANGES is as from
 `agent-q-diff-annotations-ranges', for who asks more than once."
-  (agent-q-diff-base-widened
-    (agent-q-diff-annotations--position
-     (or ranges (agent-q-diff-annotations-ranges file)) side line)))
-
-(defun agent-q-diff-annotations-ranges (file)
-  "Return (HUNK . RANGE) for each hunk of the file with the index FILE.
-Those that are not in this buffer yet, or show no lines, are left out.  For
-RANGE, see `agent-q-diff-annotations--range'."
-  (agent-q-diff-base-widened
-    (cl-loop for hunk in (agent-q-diff-annotations--hunks file)
-             for range = (agent-q-diff-annotations--range hunk)
-             when range collect (cons hunk range))))
-
-(defun agent-q-diff-annotations--position (ranges side line)
-  "Return the position of LINE of SIDE in a hunk of RANGES, or nil.
-RANGES is as from `agent-q-diff-annotations-ranges'."
-  (let* ((is-old (eq side 'old))
-         (found (seq-find (pcase-lambda (`(,_ ,old ,n-old ,new ,n-new))
+  (pcase-let* ((is-old (eq side 'old))
+               (`(,hunk . ,lines)
+                (seq-find (pcase-lambda (`(,_ . [,old ,n-old ,new ,n-new ,_]))
                             (if is-old
                                 (< -1 (- line old) n-old)
                               (< -1 (- line new) n-new)))
-                          ranges)))
-    (pcase found
-      (`(,hunk ,old ,_ ,new ,_)
-       (save-excursion
-         (goto-char (agent-q-diff-buffer-position hunk))
-         (forward-line)
-         (cl-loop with at = (if is-old old new)
-                  with end = (agent-q-diff-buffer-hunk-end hunk)
-                  while (< (point) end)
-                  for step = (let ((steps (agent-q-diff-annotations--steps)))
-                               (or (if is-old (car steps) (cdr steps)) 0))
-                  when (and (= 1 step) (= at line)) return (point)
-                  do (cl-incf at step)
-                  do (forward-line)))))))
+                          (or ranges (agent-q-diff-annotations-ranges file)))))
+    (when hunk
+      (let ((at (if is-old
+                    (agent-q-diff-engine-lines-old lines)
+                  (agent-q-diff-engine-lines-new lines))))
+        (agent-q-diff-buffer-each-line (kind hunk)
+          (when (agent-q-diff-annotations--on-side-p kind side)
+            (when (= at line)
+              (cl-return (point)))
+            (cl-incf at)))))))
+
+(defun agent-q-diff-annotations-ranges (file)
+  "Return (HUNK . LINES) for each hunk of the file with the index FILE.
+Those that are not in this buffer yet, or show no lines, are left out.  LINES
+is an `agent-q-diff-engine-lines'."
+  (cl-loop for hunk in (agent-q-diff-annotations--hunks file)
+           for lines = (agent-q-diff-buffer-lines hunk)
+           when lines collect (cons hunk lines)))
 
 ;;;; When the user rewrites a hunk
 
@@ -188,28 +147,20 @@ of one near it."
 OLD and NEW are (START . LINES): the number of the first line of that side,
 from 0, and a vector of strings.  BELOW is (OLD . NEW), the first lines of the
 next hunk of the file, or nil if there is none."
-  (agent-q-diff-base-widened
-    (pcase-let* ((`(,old ,_ ,new ,_) (or (agent-q-diff-annotations--range hunk) '(0 0 0 0)))
-                 (end (agent-q-diff-buffer-hunk-end hunk))
-                 (file (agent-q-diff-buffer-file-index hunk))
-                 (next (and (memq (1+ hunk) (agent-q-diff-annotations--hunks file))
-                            (agent-q-diff-annotations--range (1+ hunk))))
-                 (olds nil)
-                 (news nil))
-      (save-excursion
-        (goto-char (agent-q-diff-buffer-position hunk))
-        (forward-line)
-        (while (< (point) end)
-          (pcase-let ((`(,is-old . ,is-new)
-                       (or (agent-q-diff-annotations--steps) '(0 . 0)))
-                      (text (buffer-substring-no-properties (min (1+ (point)) (line-end-position))
-                                                            (line-end-position))))
-            (when (= 1 is-old) (push text olds))
-            (when (= 1 is-new) (push text news)))
-          (forward-line)))
-      (list (cons old (vconcat (nreverse olds)))
-            (cons new (vconcat (nreverse news)))
-            (and next (cons (nth 0 next) (nth 2 next)))))))
+  (let* ((lines (agent-q-diff-buffer-lines hunk))
+         (next (and (memq (1+ hunk) (agent-q-diff-annotations--hunks
+                                     (agent-q-diff-buffer-file-index hunk)))
+                    (agent-q-diff-buffer-lines (1+ hunk))))
+         (olds nil)
+         (news nil))
+    (agent-q-diff-buffer-each-line (kind hunk)
+      (let ((text (agent-q-diff-buffer-line-text)))
+        (when (agent-q-diff-annotations--on-side-p kind 'old) (push text olds))
+        (when (agent-q-diff-annotations--on-side-p kind 'new) (push text news))))
+    (list (cons (agent-q-diff-engine-lines-old lines) (vconcat (nreverse olds)))
+          (cons (agent-q-diff-engine-lines-new lines) (vconcat (nreverse news)))
+          (and next (cons (agent-q-diff-engine-lines-old next)
+                          (agent-q-diff-engine-lines-new next))))))
 
 (defun agent-q-diff-annotations--moved (before after below-before below-after line)
   "Return the number that LINE has now that lines of its side were rewritten.
@@ -462,11 +413,12 @@ reverse order.  Those of hunks that are not in this buffer yet are left out."
 
 (defun agent-q-diff-annotations--last-shown (annotation ranges)
   "Return the position of the last line of ANNOTATION that is in a hunk, or nil.
-RANGES is as for `agent-q-diff-annotations--position'."
+RANGES is as from `agent-q-diff-annotations-ranges'."
   (when-let ((line (agent-q-diff-annotation-line annotation)))
     (cl-loop for each downfrom (+ line (agent-q-diff-annotation-n-lines annotation) -1) to line
-             thereis (agent-q-diff-annotations--position
-                      ranges (agent-q-diff-annotation-side annotation) each))))
+             thereis (agent-q-diff-annotations-position
+                      (agent-q-diff-annotation-file annotation)
+                      (agent-q-diff-annotation-side annotation) each (or ranges (cl-return))))))
 
 (defun agent-q-diff-annotations--put (place annotations)
   "Show ANNOTATIONS at PLACE; see `agent-q-diff-annotations--by-place'.

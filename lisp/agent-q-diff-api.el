@@ -31,6 +31,7 @@
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
+(require 'agent-q-diff-reviewed)
 (require 'agent-q-diff-decide)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-display)
@@ -474,6 +475,7 @@ are as for `agent-q-diff-review'."
           (setf (agent-q-diff-session-end review) #'agent-q-diff-lifecycle-end-unwaited)
           ;; What was written already may have notes of the user's first.
           (unless (agent-q-diff-change-written (agent-q-diff-session-change review))
+            (agent-q-diff-reviewed-look-up (agent-q-diff-session-change review))
             (agent-q-diff-policy-apply review))
           (unless (agent-q-diff-session-outcome review)
             (agent-q-diff-api--announce review))

@@ -844,8 +844,9 @@ The value is a list of (INDEX . nil)."
 Characters without width, those that change the writing direction, odd
 spaces, controls, line breaks and, if the engine is loaded, letters that
 look like others are shown by their numbers, like <U+202E>, except those in
-the list KEEP.  If TEXT has more than LIMIT characters, only their number
-is shown of the rest."
+the list KEEP.  If `letters' is in it, letters that only look like others stay,
+too.  If TEXT has more than LIMIT characters, only their number is shown of the
+rest."
   (let* ((limit (or limit agent-q-diff-visible--max-length))
          (more (- (length text) limit))
          (start (substring-no-properties text 0 (and (> more 0) limit)))
@@ -858,11 +859,17 @@ is shown of the rest."
       shown)))
 
 (defun agent-q-diff-visible--with-signs (text keep)
-  "Return TEXT with signs for misleading characters that are not in KEEP."
+  "Return TEXT with signs for misleading characters that are not in KEEP.
+KEEP is as for `agent-q-diff-visible'."
   (let ((done 0)
+        (case-fold-search nil)
         pieces)
     (dolist (index (agent-q-diff-visible--indices text))
-      (unless (memq (aref text index) keep)
+      (unless (or (memq (aref text index) keep)
+                  (and (memq 'letters keep)
+                       (not (memq (aref text index) '(?\t ?\n ?\f)))
+                       (not (string-match-p agent-q-diff-visible--misleading
+                                            (char-to-string (aref text index))))))
         (push (substring text done index) pieces)
         (push (propertize (agent-q-diff-visible-sign (aref text index))
                           'face 'escape-glyph)

@@ -497,28 +497,93 @@ In a buffer made for a proposal it is where the next hunk or heading begins."
                         (aref agent-q-diff-buffer-positions hunk))))
           next)))))
 
-(defmacro agent-q-diff-buffer-each-line (beg end &rest body)
-  "Carry out BODY at the beginning of each line below that of BEG, up to END.
-BODY stays on its line, and may call `cl-return'.  This ends where the buffer's
-text ends, and does not depend on what the buffer is narrowed to."
-  (declare (indent 2) (debug t))
-  (let ((last (make-symbol "end")))
-    `(save-excursion
-       (agent-q-diff-base-widened
-         (let ((,last (min ,end (point-max))))
-           (goto-char ,beg)
-           (forward-line)
-           (cl-block nil
-             (while (< (point) ,last)
-               ,@body
-               (forward-line))))))))
+;;;; The lines of a hunk
+
+(defvar-local agent-q-diff-buffer--lines nil
+  "What is known of the lines of hunks, (POSITIONS . LINES), or nil.
+POSITIONS were `agent-q-diff-buffer-positions' then.  LINES is a vector with an
+`agent-q-diff-engine-lines' for each hunk, nil for one that changes no lines,
+or t if it was not asked for yet.")
+(put 'agent-q-diff-buffer--lines 'permanent-local t)
+
+(defun agent-q-diff-buffer-lines (hunk)
+  "Return which lines HUNK has, an `agent-q-diff-engine-lines'.
+Return nil if it changes no lines, or is not in this buffer yet."
+  (unless (eq agent-q-diff-buffer-positions (car agent-q-diff-buffer--lines))
+    (setq agent-q-diff-buffer--lines
+          (cons agent-q-diff-buffer-positions
+                (make-vector (length agent-q-diff-buffer-positions) t))))
+  (when (< hunk (agent-q-diff-buffer-n-inserted))
+    (let ((known (cdr agent-q-diff-buffer--lines)))
+      (when (eq t (aref known hunk))
+        (aset known hunk (agent-q-diff-buffer--ask-lines hunk)))
+      (aref known hunk))))
+
+(defun agent-q-diff-buffer--ask-lines (hunk)
+  "Return which lines HUNK has, as the engine or its file says now."
+  (pcase (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk)
+    ('nil (car (agent-q-diff-module-shown-lines
+                (agent-q-diff-change-engine agent-q-diff-buffer-change) hunk (1+ hunk))))
+    (`(delete ,bytes)
+     (pcase-let* ((`(,lines . ,is-open) (agent-q-diff-section--removed bytes))
+                  (n (length lines)))
+       (agent-q-diff-engine-lines-create
+        :old 0 :n-old n :new 0 :n-new 0
+        :kinds (concat (make-string n ?r) (and is-open "n")))))))
+
+(defun agent-q-diff-buffer-keep-lines ()
+  "Find out about the lines of all hunks of this buffer, whose review ends."
+  (when (agent-q-diff-buffer-known-p)
+    (dotimes (hunk (length agent-q-diff-buffer-positions))
+      (agent-q-diff-buffer-lines hunk))))
+
+(defun agent-q-diff-buffer-kind-at (position)
+  "Return the kind of the line that POSITION is on, a character, or nil.
+See `agent-q-diff-module-shown-lines'.  It is nil outside of the lines of hunks."
+  (when-let* ((hunk (agent-q-diff-buffer-hunk-at-point position))
+              (lines (agent-q-diff-buffer-lines hunk))
+              (kinds (agent-q-diff-engine-lines-kinds lines))
+              (n (save-excursion
+                   (agent-q-diff-base-widened
+                     (goto-char position)
+                     (count-lines (aref agent-q-diff-buffer-positions hunk)
+                                  (line-beginning-position))))))
+    (and (< 0 n (1+ (length kinds)))
+         (aref kinds (1- n)))))
+
+(defmacro agent-q-diff-buffer-each-line (spec &rest body)
+  "Carry out BODY at the beginning of each line of a hunk, with KIND its kind.
+SPEC is (KIND HUNK); see `agent-q-diff-module-shown-lines'.  BODY stays on its
+line, and may call `cl-return'.  What the buffer is narrowed to does not matter.
+
+\(fn (KIND HUNK) BODY...)"
+  (declare (indent 1) (debug ((symbolp form) body)))
+  (pcase-let ((`(,kind ,hunk) spec)
+              (lines (make-symbol "lines")))
+    `(let ((,lines (agent-q-diff-buffer-lines ,hunk)))
+       (when ,lines
+         (save-excursion
+           (agent-q-diff-base-widened
+             (goto-char (agent-q-diff-buffer-position ,hunk))
+             (cl-loop for ,kind across (agent-q-diff-engine-lines-kinds ,lines)
+                      do (forward-line)
+                      do (progn ,@body))))))))
+
+(defun agent-q-diff-buffer-line-text ()
+  "Return the text of the line of a hunk at point, without its sign."
+  (buffer-substring-no-properties (min (1+ (point)) (line-end-position))
+                                  (line-end-position)))
 
 (defun agent-q-diff-buffer-typed-end (position)
-  "Return the end of the hunk whose `@@' line is at POSITION, by its header."
+  "Return the end of the hunk whose `@@' line is at POSITION, by its header.
+A no-newline marker is part of it.  The text is the user's own."
   (save-excursion
     (goto-char position)
     (condition-case nil
-        (progn (diff-end-of-hunk) (point))
+        (progn (diff-end-of-hunk)
+               (when (looking-at-p "\\\\ ")
+                 (forward-line))
+               (point))
       (error (line-end-position)))))
 
 ;;;; Where point is
@@ -652,6 +717,19 @@ The value is a vector.  The lines of a file that is to be deleted count."
   "Return words for COUNTS, a list of (ADDED . REMOVED): \"+12 -3\" for all."
   (format "+%d -%d" (apply #'+ (mapcar #'car counts)) (apply #'+ (mapcar #'cdr counts))))
 
+(defun agent-q-diff-buffer-n-unsaved ()
+  "Return how many decisions here are not in a file yet, since it is not saved.
+What was accepted is only in its buffer; what was taken out is still in the
+file, if it was written before the review."
+  (if (agent-q-diff-buffer-known-p)
+      (seq-count (lambda (hunk)
+                   (or (equal '(applied buffer) hunk)
+                       (and (equal '(rejected unsaved) hunk)
+                            (agent-q-diff-buffer-written-p))))
+                 (mapcan #'agent-q-diff-file-change-unsaved-hunks
+                         (agent-q-diff-change-files agent-q-diff-buffer-change)))
+    0))
+
 (defun agent-q-diff-buffer-decided-words (applied rejected &optional total)
   "Return words for APPLIED and REJECTED, numbers of hunks, a list without zeros.
 If TOTAL is not nil, those applied are so many of it."
@@ -718,19 +796,21 @@ APPLIED, REJECTED and PENDING are numbers of hunks."
             "\n")
     (pcase operation
       (`(delete ,bytes)
-       (insert (agent-q-diff-section--removed bytes))))))
+       (pcase-let ((`(,lines . ,is-open) (agent-q-diff-section--removed bytes)))
+         (dolist (line lines)
+           (insert "-" line "\n"))
+         (when is-open
+           (insert "\\ No newline at end of file\n")))))))
 
 (defun agent-q-diff-section--removed (bytes)
-  "Return BYTES, the content of a file that is to be deleted, as a diff's lines."
+  "Return (LINES . IS-OPEN), to show BYTES, the content of a file to be deleted.
+IS-OPEN is non-nil if the last line has no newline."
   (let ((text (decode-coding-string bytes 'undecided)))
     (cond
-     ((string-empty-p text) "")
-     ((string-search "\0" text) "-… (not a text)\n")
-     (t (concat (mapconcat (lambda (line) (concat "-" line))
-                           (split-string (string-remove-suffix "\n" text) "\n")
-                           "\n")
-                "\n"
-                (if (string-suffix-p "\n" text) "" "\\ No newline at end of file\n"))))))
+     ((string-empty-p text) nil)
+     ((string-search "\0" text) '(("… (not a text)")))
+     (t (cons (split-string (string-remove-suffix "\n" text) "\n")
+              (not (string-suffix-p "\n" text)))))))
 
 (defun agent-q-diff-section--insert-hunks (change index)
   "Insert the hunks of file INDEX of CHANGE, and return their positions."

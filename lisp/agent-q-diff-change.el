@@ -621,7 +621,8 @@ IS-DONE is non-nil if it has been done."
   (since nil :documentation "The commit that the change is from, its short name and first line.
 If it is from what was reviewed, this is nil.")
   (waiting nil :documentation "Ids of the hunks that are taken out when the agent has ended.")
-  (awaited-p #'ignore :documentation "Function that tells whether a program waits for the review's end.")
+  (waiter nil :documentation "The process of the client that waits for the review's end.
+It is t for any other program that does, and nil if none does.")
   (written-by nil :documentation "Alist from absolute names of files to who wrote what is pending.
 Each is (AUTHORS . LINES).  AUTHORS are those of the file: the name of an
 agent, or `outside', `unknown' or `user', as in `agent-q-diff-module-pending';
@@ -630,10 +631,9 @@ each line is by all of them.")
   (turns-by nil :documentation "As `written-by'; agents are the numbers of their turns.")
   (title nil :documentation "What its agent was asked to do, or nil.")
   (round nil :documentation "`agent-q-diff-round', what is known beyond the hunks, or nil.")
-  (news #'ignore :documentation "Called with the change when it is first shown.
-It returns sentences on what is new in it, a list.")
-  (label #'ignore :documentation "Called with the change and a hunk, by index.
-It returns words about what the user decided of such lines before, or nil."))
+  (news nil :documentation "Sentences on what is new in it, a list.")
+  (comment #'ignore :documentation "Called with the change and a hunk, by index, or nil for all of it.
+It returns the user's comment on its lines that nobody was told, or nil."))
 
 (cl-defstruct (agent-q-diff-change (:constructor agent-q-diff-change--create)
                                    (:copier nil))
@@ -646,7 +646,9 @@ It returns words about what the user decided of such lines before, or nil."))
   (known-unplaced nil :documentation "What `agent-q-diff-change-unplaced' returns, or nil if that is not known.")
   (written nil :documentation "`agent-q-diff-written' if it was written before the review, else nil.")
   (failures nil :documentation "Alist from hunk index to why it last failed to apply.")
-  (comments nil :documentation "Alist from hunk index to the user's comment.")
+  (comments nil :documentation "Alist from hunk index to the user's comment; nil is all of it.
+Of what was written before its review, these are the reasons of rejections; other
+comments are on lines.")
   (by-policy nil :documentation "Alist from ids of hunks that a rule decided to (MARK . REASON).
 REASON is the rule's, a string or nil."))
 
@@ -681,7 +683,12 @@ records what is decided, are as for `agent-q-diff-module-begin-written'."
   (setf (agent-q-diff-change-written change) written)
   (agent-q-diff-engine-call #'agent-q-diff-module-begin-written
                             (agent-q-diff-change-engine change)
-                            (vector (agent-q-diff-written-root written) files nows)))
+                            (vector (agent-q-diff-written-root written) files nows
+                                    (mapcar (lambda (file)
+                                              (mapcar #'agent-q-diff-operation-words
+                                                      (agent-q-diff-file-change-decided-operations
+                                                       file)))
+                                            (agent-q-diff-change-files change)))))
 
 (defun agent-q-diff-change-close (change)
   "Free the memory of CHANGE, and close its targets unless somebody needs them."
@@ -720,6 +727,12 @@ kept, or if a file can no longer be a target."
      :written (agent-q-diff-change-written change)
      :comments (copy-alist (agent-q-diff-change-comments change))
      :failures (copy-alist (agent-q-diff-change-failures change)))))
+
+(defun agent-q-diff-change-awaited-p (waiter)
+  "Return non-nil if WAITER, as in `agent-q-diff-written', still waits."
+  (if (processp waiter)
+      (process-live-p waiter)
+    waiter))
 
 ;;;; Who wrote it
 
@@ -789,12 +802,27 @@ return nil."
     (and (eq (car rule) (agent-q-diff-engine-hunk-mark hunk))
          rule)))
 
+(defun agent-q-diff-change-users-comment (change hunk)
+  "Return the user's comment on HUNK of CHANGE, or nil.
+HUNK is an index, or nil for all of CHANGE."
+  (or (alist-get hunk (agent-q-diff-change-comments change))
+      (when-let ((written (agent-q-diff-change-written change)))
+        (funcall (agent-q-diff-written-comment written) change hunk))))
+
 (defun agent-q-diff-change-comment (change hunk)
   "Return the comment on HUNK of CHANGE, or nil.
 It is the user's, or the reason of a rule.  HUNK is an
 `agent-q-diff-engine-hunk'."
-  (or (alist-get (agent-q-diff-engine-hunk-index hunk) (agent-q-diff-change-comments change))
+  (or (agent-q-diff-change-users-comment change (agent-q-diff-engine-hunk-index hunk))
       (cdr (agent-q-diff-change-rule change hunk))))
+
+(defun agent-q-diff-change-waits-p (change hunk)
+  "Return non-nil if HUNK of CHANGE is pending, and its rejection waits.
+HUNK is an `agent-q-diff-engine-hunk'."
+  (and (null (agent-q-diff-engine-hunk-mark hunk))
+       (agent-q-diff-change-written change)
+       (memql (agent-q-diff-engine-hunk-id hunk)
+              (agent-q-diff-written-waiting (agent-q-diff-change-written change)))))
 
 (defun agent-q-diff-change-shared-p (change hunk)
   "Return non-nil if HUNK of CHANGE has lines of the user's and of others."
@@ -1149,15 +1177,11 @@ TEXT is the target's there, as far as the engine knows it."
         (setq line (+ at (cl-count ?\n lines)))))
     (buffer-string)))
 
-(defun agent-q-diff-change--taken-out-p (engine hunk text path)
-  "Return non-nil if TEXT is what the file PATH had before HUNK of ENGINE.
+(defun agent-q-diff-change--taken-out-p (engine hunk text)
+  "Return non-nil if TEXT is what the file had before HUNK of ENGINE.
 TEXT is in the place of HUNK, with its context.  Line ends do not count."
-  (let ((diff (car (agent-q-diff-engine-print-hunks engine hunk (1+ hunk) path))))
-    (equal (string-trim-right text "\n")
-           (mapconcat (lambda (line) (substring line 1))
-                      (seq-filter (lambda (line) (string-match-p "\\`[- ]" line))
-                                  (cdr (split-string (string-trim-right diff "\n") "\n")))
-                      "\n"))))
+  (equal (string-trim-right text "\n")
+         (string-trim-right (agent-q-diff-engine-proposed engine hunk 'before) "\n")))
 
 (defun agent-q-diff-change-note-hooked (change file before)
   "Record which hunks of FILE of CHANGE a hook has changed on saving, and follow.
@@ -1177,8 +1201,7 @@ recorded, too."
         (cond
          ((equal (cdr place) (cdr now)))
          ((and (not (eq t (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change index))))
-               (agent-q-diff-change--taken-out-p
-                engine index (cdr now) (agent-q-diff-file-change-path file)))
+               (agent-q-diff-change--taken-out-p engine index (cdr now)))
           (setf (alist-get id (agent-q-diff-file-change-hooked file)) 'out))
          ((not (string-blank-p (cdr now)))
           (setf (alist-get id (agent-q-diff-file-change-hooked file)) (cdr now))))))

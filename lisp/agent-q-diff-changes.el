@@ -118,6 +118,9 @@ in `agent-q-diff-written'."
              (and since
                   (mapcar (apply-partially #'agent-q-diff-changes--reviewed-now root texts)
                           files)))
+            (unless since
+              (setf (agent-q-diff-written-news (agent-q-diff-change-written change))
+                    (agent-q-diff-round-news change)))
             (setq is-done t)
             change))
       (unless is-done
@@ -148,26 +151,7 @@ FILES are a list of `agent-q-diff-pending-file', and SINCE is that slot."
      :turns-by (by #'agent-q-diff-pending-file-turns)
      :title (agent-q-diff-changes--title root files)
      :round (agent-q-diff-round-begin root files)
-     :label #'agent-q-diff-round-label
-     :news (if since #'ignore #'agent-q-diff-round-news))))
-
-(defun agent-q-diff-changes--note-round (change)
-  "Record what agents are told of the decisions on CHANGE.
-The decisions stand even if that cannot be stored."
-  (condition-case err
-      (progn
-        (agent-q-diff-round-note change)
-        ;; After its end, as when it is looked at again, nothing else queues it.
-        (unless (seq-some (lambda (review)
-                            (eq change (agent-q-diff-session-change review)))
-                          (agent-q-diff-open-reviews))
-          (agent-q-diff-told-queue-decided change)))
-    (error
-     (agent-q-diff-base-warn
-      (format "The decision is recorded, but what the agent is told of it is not: %s"
-              (agent-q-diff-error-text err))))))
-
-(add-hook 'agent-q-diff-decide-recorded-functions #'agent-q-diff-changes--note-round)
+     :comment #'agent-q-diff-round-comment-text)))
 
 ;;;; Commands
 
@@ -363,11 +347,11 @@ If SINCE is non-nil, it is the one of what differs from that commit."
                      (equal since (agent-q-diff-written-since written)))))
             (agent-q-diff-open-reviews)))
 
-(defun agent-q-diff-changes-begin (directory by &optional callback awaited-p only)
+(defun agent-q-diff-changes-begin (directory by &optional callback waiter only)
   "Begin a review of what is pending in the project of DIRECTORY.
 BY is who has moved its HEAD, as for `agent-q-diff-module-pending'.  CALLBACK
-is called with the result when the review ends, and AWAITED-P tells whether
-somebody still waits for that.  ONLY is as for `agent-q-diff-review-changes'.
+is called with the result when the review ends, and WAITER, as in
+`agent-q-diff-written', waits for that.  ONLY is as for `agent-q-diff-review-changes'.
 Return (ROOT REVIEW NOTES); REVIEW is nil if nothing is pending.  NOTES are
 sentences for the user.
 
@@ -390,9 +374,9 @@ hunks, in that review or an earlier one, is in the new one as well."
     (agent-q-diff-pending-count-soon root)
     (list root
           (cond
-           ((and open (funcall (agent-q-diff-written-awaited-p
-                                (agent-q-diff-change-written
-                                 (agent-q-diff-session-change open)))))
+           ((and open (agent-q-diff-change-awaited-p
+                      (agent-q-diff-written-waiter
+                       (agent-q-diff-change-written (agent-q-diff-session-change open)))))
             (setq notes (list "a program waits for this review; what is new comes after it"))
             (when callback
               (add-function :after (agent-q-diff-session-callback open) callback))
@@ -405,7 +389,7 @@ hunks, in that review or an earlier one, is in the new one as well."
                 (agent-q-diff-end open)))
             (when files
               (prog1 (agent-q-diff-changes--start
-                      root texts files since notes callback awaited-p)
+                      root texts files since notes callback waiter)
                 (when (seq-some #'stringp left-out)
                   (agent-q-diff-engine-call #'agent-q-diff-module-note-heard root))))))
           notes)))
@@ -434,40 +418,38 @@ the project at ROOT."
                            result (plist-get result :path) comments))
     result))
 
-(defun agent-q-diff-changes--start (root texts files since notes callback awaited-p)
+(defun agent-q-diff-changes--settle (&rest _)
+  "Record which comments of this buffer are reasons now, and which are not any more."
+  (condition-case err
+      (agent-q-diff-round-settle agent-q-diff-buffer-change)
+    (error
+     (agent-q-diff-base-warn
+      (format "The decision is recorded, but its comment is not: %s"
+              (agent-q-diff-error-text err))))))
+
+(defun agent-q-diff-changes--start (root texts files since notes callback waiter)
   "Begin a review of FILES in the project at ROOT, and return it.
 TEXTS and SINCE are as for `agent-q-diff-changes--change', NOTES sentences for
-the user, and CALLBACK and AWAITED-P as for `agent-q-diff-changes-begin'."
+the user, and CALLBACK and WAITER as for `agent-q-diff-changes-begin'."
   (let* ((default-directory root)
-         (review nil)
          (ended (lambda (result)
                   (agent-q-diff-pending-count-soon root)
-                  (cond
-                   (agent-q-diff-round-is-replacing)
-                   ((and awaited-p (funcall awaited-p))
-                    (agent-q-diff-waiting-comments-told root 'all))
-                   ((null since)
-                    ;; Other comments are in the message of the round.
-                    (agent-q-diff-waiting-comments-told
-                     root (if (and review (agent-q-diff-round-finished-p review))
-                              'decided
-                            'whole))))
                   (when callback
                     (funcall callback
-                             (if (and awaited-p (funcall awaited-p))
+                             (if (agent-q-diff-change-awaited-p waiter)
                                  (agent-q-diff-changes--with-comments root result)
-                               result))))))
-    (setq review (agent-q-diff-api-start
+                               result)))))
+         (review (agent-q-diff-api-start
                   root ended nil nil nil "" #'agent-q-diff-mode notes
                   (lambda ()
-                    (agent-q-diff-changes--change root texts files since))))
+                    (agent-q-diff-changes--change root texts files since)))))
     (unless (agent-q-diff-session-outcome review)
-      (when awaited-p
-        (setf (agent-q-diff-written-awaited-p
-               (agent-q-diff-change-written (agent-q-diff-session-change review)))
-              awaited-p))
+      (setf (agent-q-diff-written-waiter
+             (agent-q-diff-change-written (agent-q-diff-session-change review)))
+            waiter)
       (with-current-buffer (agent-q-diff-session-buffer review)
-        (agent-q-diff-waiting-restore))
+        (agent-q-diff-waiting-restore)
+        (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-changes--settle nil t))
       (agent-q-diff-policy-apply review #'agent-q-diff-round-commented-p))
     review))
 

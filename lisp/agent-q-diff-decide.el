@@ -38,10 +38,6 @@ filters run on what is staged, as in `git add'.  If nil,
   :group 'agent-q-diff-review
   :type 'boolean)
 
-(defvar agent-q-diff-decide-recorded-functions nil
-  "Functions to call with a change after a decision on it was recorded.
-The change was written before its review.")
-
 ;;; Several files changed, all or none
 
 (defun agent-q-diff-transaction-run (actions)
@@ -225,8 +221,8 @@ says why.  If a hook changed a text on saving, record that; the next
       (cond
        (why (agent-q-diff-reviewed-say-not-decided why))
        (written
-        (agent-q-diff-decide--warn-unstaged change)
-        (run-hook-with-args 'agent-q-diff-decide-recorded-functions change))
+        (agent-q-diff-decide--take-over-comments change planned)
+        (agent-q-diff-decide--warn-unstaged change))
        (watched (agent-q-diff-reviewed-tell-noted watched))))))
 
 (defun agent-q-diff-decide--note-edited (change parts edited)
@@ -305,8 +301,9 @@ WATCHED is as from `agent-q-diff-decide--prepare'.  The value is for
                                         (agent-q-diff-engine-planned-hunks planned))))
               (and agent-q-diff-stage-kept
                    (null (agent-q-diff-written-since written))
-                   (file-exists-p (expand-file-name ".git" (agent-q-diff-written-root written)))))
-    (vector (agent-q-diff-reviewed-watched-now watched) nil nil)))
+                   (file-exists-p (expand-file-name ".git" (agent-q-diff-written-root written))))
+              (agent-q-diff-decide--reasons change planned))
+    (vector (agent-q-diff-reviewed-watched-now watched) nil nil nil)))
 
 (defun agent-q-diff-decide--file-now (watched)
   "Return what became of the file of WATCHED, for `agent-q-diff-module-record'.
@@ -336,6 +333,32 @@ Files that are UTF-8 are not in it."
            unless (memq coding '(nil utf-8-unix utf-8-emacs-unix prefer-utf-8-unix undecided-unix))
            collect (cons index (with-current-buffer buffer
                                  (agent-q-diff-coding-of-buffer)))))
+
+(defun agent-q-diff-decide--reasons (change planned)
+  "Return an alist from hunks of CHANGE to the user's comments on them.
+Of those on lines, only hunks of PLANNED have theirs: rejecting such a hunk makes
+it the reason."
+  (let ((comments (agent-q-diff-change-comments change)))
+    (append (cl-loop for hunk in (agent-q-diff-engine-planned-hunks planned)
+                     for comment = (and (null (alist-get hunk comments))
+                                        (agent-q-diff-change-users-comment change hunk))
+                     when comment
+                     collect (cons hunk comment))
+            comments)))
+
+(defun agent-q-diff-decide--take-over-comments (change planned)
+  "Give hunks of CHANGE the reasons for which they are rejected.
+That is for hunks of PLANNED, just decided, a comment on their lines, and for
+others the reason of an earlier rejection, which they lose when the last
+decision has undone that again."
+  (pcase-dolist (`(,hunk . ,comment) (agent-q-diff-decide--reasons change planned))
+    (when (eq 'rejected (agent-q-diff-engine-hunk-mark (agent-q-diff-change-hunk change hunk)))
+      (setf (alist-get hunk (agent-q-diff-change-comments change)) comment)))
+  (pcase-dolist (`(,hunk ,old . ,new)
+                 (agent-q-diff-engine-committed-comments (agent-q-diff-change-committed change)))
+    (when (equal old (alist-get hunk (agent-q-diff-change-comments change)))
+      (setf (alist-get hunk (agent-q-diff-change-comments change) nil t)
+            (and new (agent-q-diff-engine-text new))))))
 
 (defun agent-q-diff-decide--warn-unstaged (change)
   "Warn of what was decided last about CHANGE and could not be staged."

@@ -132,6 +132,10 @@ and pending.")
   "The name of the only file as the header line shows it, (PATH . NAME), or nil.")
 (put 'agent-q-diff-progress--file 'permanent-local t)
 
+(defvar-local agent-q-diff-progress--n-unsaved 0
+  "How many decisions are not saved by the header line.")
+(put 'agent-q-diff-progress--n-unsaved 'permanent-local t)
+
 (defconst agent-q-diff-progress--most-columns 40
   "Most columns of a file's name in the header line.")
 
@@ -159,6 +163,13 @@ The lines of the diff that say so are hidden, and two files may have one name."
 (defun agent-q-diff-progress-update-header-line (&optional hunk)
   "Show HUNK, by default the one at point, and the progress in the header line.
 This runs after every command here, so it must take constant time."
+  ;; The user may have saved meanwhile.
+  (unless (or (= 0 agent-q-diff-progress--n-unsaved)
+              (seq-some #'agent-q-diff-file-change-unsaved-p
+                        (agent-q-diff-change-files agent-q-diff-buffer-change)))
+    (setq agent-q-diff-progress--header-end
+          (agent-q-diff-progress--of-review agent-q-diff-buffer-review
+                                            (agent-q-diff-buffer-counts))))
   (let* ((hunk (or hunk (agent-q-diff-buffer-hunk-at-point)))
          (total (length agent-q-diff-buffer-positions))
          (review agent-q-diff-buffer-review)
@@ -282,16 +293,20 @@ COUNTS is as from `agent-q-diff-buffer-counts'."
   (pcase-let* ((`(,_ ,applied ,rejected ,pending) counts)
                (`(,conflicts . ,ambiguous) (agent-q-diff-change-unplaced
                                             (agent-q-diff-session-change review)))
+               (n-unsaved (setq agent-q-diff-progress--n-unsaved (agent-q-diff-buffer-n-unsaved)))
                (agent (agent-q-diff-session-agent-name review))
                (title (and (agent-q-diff-change-written (agent-q-diff-session-change review))
                            (agent-q-diff-session-title review))))
-    (format "%s%s%s%s%s%s"
+    (format "%s%s%s%s%s%s%s"
             (agent-q-diff-buffer-counts-words applied rejected pending)
             (if (zerop conflicts)
                 ""
               (format (ngettext " · %d conflict" " · %d conflicts" conflicts) conflicts))
             (if (zerop ambiguous) "" (format " · %d ambiguous" ambiguous))
-            (if (agent-q-diff-session-comment review) " · commented" "")
+            (if (zerop n-unsaved) "" (format " · %d not saved" n-unsaved))
+            (if (agent-q-diff-change-users-comment (agent-q-diff-session-change review) nil)
+                " · commented"
+              "")
             (if title (concat " · " (agent-q-diff-progress--literal title)) "")
             (if agent
                 (concat " · " (agent-q-diff-progress--literal agent))
@@ -476,10 +491,12 @@ STATE is `applied', `rejected', or nil to remove the sign."
   "Show the state of HUNK, an `agent-q-diff-engine-hunk'."
   (let* ((change agent-q-diff-buffer-change)
          (index (agent-q-diff-engine-hunk-index hunk))
-         (comment (if (agent-q-diff-change-by-policy change)
-                      (agent-q-diff-change-comment change hunk)
-                    (alist-get index (agent-q-diff-change-comments change))))
-         (is-hooked (eq 'in (agent-q-diff-change-hooked change hunk)))
+         ;; One on lines is below these.
+         (comment (or (alist-get index (agent-q-diff-change-comments change))
+                      (and (agent-q-diff-change-by-policy change)
+                           (cdr (agent-q-diff-change-rule change hunk)))))
+         (is-hooked (and (eq 'applied (agent-q-diff-engine-hunk-mark hunk))
+                         (eq 'in (agent-q-diff-change-hooked change hunk))))
          (place (if is-hooked 'hooked (agent-q-diff-engine-hunk-place hunk))))
     (agent-q-diff-signs--put-sign (agent-q-diff-buffer-position index)
                                   (agent-q-diff-buffer-hunk-end index)
@@ -535,21 +552,46 @@ context lines that differ at its place, and what the user did to it besides
 deciding it; COMMENT is the user's comment on it, or nil."
   (let* ((fuzz (agent-q-diff-engine-hunk-fuzz hunk))
          (written (agent-q-diff-change-written agent-q-diff-buffer-change))
-         (notes (delq nil (list (and written
-                                     (null (agent-q-diff-engine-hunk-mark hunk))
-                                     (memql (agent-q-diff-engine-hunk-id hunk)
-                                            (agent-q-diff-written-waiting written))
+         (notes (delq nil (list (and (agent-q-diff-change-waits-p agent-q-diff-buffer-change hunk)
                                      "will be taken out")
-                                (and written (agent-q-diff-signs--author-note hunk))
                                 (and written
-                                     (null (agent-q-diff-engine-hunk-mark hunk))
-                                     (funcall (agent-q-diff-written-label written)
-                                              agent-q-diff-buffer-change
-                                              (agent-q-diff-engine-hunk-index hunk)))
+                                     (seq-some (pcase-lambda (`(,_ ,authors . ,_)) (cdr authors))
+                                               (agent-q-diff-written-written-by written))
+                                     (agent-q-diff-signs--author-note hunk))
+                                (and (null (agent-q-diff-engine-hunk-mark hunk))
+                                     (agent-q-diff-engine-hunk-earlier hunk)
+                                     (agent-q-diff-signs-earlier-words hunk))
                                 (and (> fuzz 0) (format "fuzz %d" fuzz))
                                 (and (agent-q-diff-engine-hunk-is-edited hunk) "edited")
                                 (and comment "commented")))))
     (and notes (string-join notes ", "))))
+
+(defun agent-q-diff-signs-earlier-words (hunk)
+  "Return words about what the user rejected before that HUNK is like, or nil.
+HUNK is an `agent-q-diff-engine-hunk'."
+  (pcase (agent-q-diff-engine-hunk-earlier hunk)
+    (`[,how ,time ,reason]
+     (let ((day (agent-q-diff-signs--day time))
+           (reason (agent-q-diff-engine-text reason)))
+       (concat (pcase-exhaustive how
+                 ('t (format "rejected %s" day))
+                 ('like "like one that you rejected")
+                 ('part (format "with lines that you rejected %s" day)))
+               (if (string-empty-p reason)
+                   ""
+                 (concat ": " (truncate-string-to-width (agent-q-diff-visible reason)
+                                                        30 nil nil "…"))))))))
+
+(defun agent-q-diff-signs--day (time)
+  "Return words for the day of TIME, in seconds since 1970."
+  (let* ((system-time-locale "C")
+         (day (lambda (time) (time-to-days (seconds-to-time time))))
+         (age (- (funcall day (float-time)) (funcall day time))))
+    (cond
+     ((<= age 0) "today")
+     ((= age 1) "yesterday")
+     ((< age 7) (format-time-string "on %A" time))
+     (t (format-time-string "on %F" time)))))
 
 (defun agent-q-diff-signs--author-note (hunk)
   "Return who wrote HUNK, a string, if others wrote other parts of its file.

@@ -37,16 +37,6 @@
 
 ;;;; The text of the diff buffer
 
-(defun agent-q-diff-split--hunk-region (hunk)
-  "Return (BEG . END), the region of HUNK with any no-newline marker after it."
-  (let ((beg (agent-q-diff-buffer-position hunk)))
-    (save-excursion
-      (agent-q-diff-base-widened
-        (goto-char (agent-q-diff-buffer-hunk-end hunk))
-        (when (eq (char-after) ?\\)
-          (forward-line))
-        (cons beg (point))))))
-
 (defun agent-q-diff-split--print-anew (from n-old n-new)
   "Show N-NEW hunks of the review from FROM on in place of N-OLD shown ones.
 Point is then at the first of them."
@@ -59,7 +49,7 @@ Point is then at the first of them."
                  (agent-q-diff-file-change-path (agent-q-diff-buffer-file from)) 'is-shown))
                (last (+ from n-old -1))
                (beg (agent-q-diff-buffer-position from))
-               (end (cdr (agent-q-diff-split--hunk-region last)))
+               (end (agent-q-diff-buffer-hunk-end last))
                (positions (append agent-q-diff-buffer-positions nil))
                (strays (agent-q-diff-buffer-stray-states))
                (delta nil))
@@ -124,7 +114,9 @@ RENUMBERED is a function from an alist by the old numbers to one by the new."
         (agent-q-diff-change-failures change)
         (funcall renumbered (agent-q-diff-change-failures change))
         (agent-q-diff-change-comments change)
-        (funcall renumbered (agent-q-diff-change-comments change))))
+        (let ((whole (assq nil (agent-q-diff-change-comments change))))
+          (append (and whole (list whole))
+                  (funcall renumbered (remq whole (agent-q-diff-change-comments change)))))))
 
 (defun agent-q-diff-split-show-parts (change hunk n)
   "Show that HUNK of CHANGE is now N hunks."
@@ -207,12 +199,13 @@ line counts if any part of it is between BEG and END, unless END is at its
 beginning."
   (let ((line 0)
         from)
-    (pcase-let ((`(,start . ,stop) (agent-q-diff-split--hunk-region hunk)))
-      (agent-q-diff-buffer-each-line start (min stop end)
-        (when (memq (char-after) '(?+ ?-))
-          (when (>= (line-end-position) beg)
-            (setq from (or from line)))
-          (cl-incf line))))
+    (agent-q-diff-buffer-each-line (kind hunk)
+      (when (>= (point) end)
+        (cl-return))
+      (when (memq kind '(?a ?r))
+        (when (>= (line-end-position) beg)
+          (setq from (or from line)))
+        (cl-incf line)))
     (and from (< from line) (cons from line))))
 
 (defvar-local agent-q-diff-split-rows-function nil
@@ -364,13 +357,14 @@ They are those of its original text, and of what `beginning-of-defun' finds in
 the major mode of its file."
   (when-let* ((original (agent-q-diff-file-change-original (agent-q-diff-buffer-file hunk)))
               (mode (agent-q-diff-fontify-mode hunk))
-              (range (agent-q-diff-engine-hunk-lines (agent-q-diff-navigation-header hunk))))
+              (lines (agent-q-diff-buffer-lines hunk)))
     (with-current-buffer (agent-q-diff-fontify-buffer mode)
       (let ((inhibit-read-only t))
         (erase-buffer)
         (insert original)
         (goto-char (point-min))
-        (forward-line (+ (car range) (/ (nth 1 range) 2)))
+        (forward-line (+ (agent-q-diff-engine-lines-old lines)
+                         (/ (agent-q-diff-engine-lines-n-old lines) 2)))
         (end-of-line)
         (prog1 (when (ignore-errors (beginning-of-defun))
                  (let ((beg (1- (line-number-at-pos))))
@@ -389,8 +383,7 @@ It ends at the next hunk."
       (pcase-let ((`(,beg . ,end)
                    (or (agent-q-diff-context--definition hunk)
                        (user-error "No definition is found around this hunk")))
-                  (`(,start ,n . ,_)
-                   (agent-q-diff-engine-hunk-lines (agent-q-diff-navigation-header hunk))))
+                  (`[,start ,n ,_ ,_ ,_] (agent-q-diff-buffer-lines hunk)))
         (unless (agent-q-diff-context--show hunk (max 0 (- start beg)) (max 0 (- end start n)))
           (message "All of it is shown"))))))
 
@@ -413,13 +406,12 @@ and all of files in which white space means something."
                      (agent-q-diff-module-split-white-space
                       (agent-q-diff-change-engine change) hunk)))))))
 
-(defun agent-q-diff-white-space--lines (hunk sign)
-  "Return the lines of HUNK that have SIGN, a list of strings without it."
+(defun agent-q-diff-white-space--lines (hunk kind)
+  "Return the lines of HUNK that are of KIND, a list of strings without signs."
   (let ((lines nil))
-    (agent-q-diff-buffer-each-line (agent-q-diff-buffer-position hunk)
-        (agent-q-diff-buffer-hunk-end hunk)
-      (when (eq sign (char-after))
-        (push (buffer-substring-no-properties (1+ (point)) (line-end-position)) lines)))
+    (agent-q-diff-buffer-each-line (here hunk)
+      (when (eq kind here)
+        (push (agent-q-diff-buffer-line-text) lines)))
     (nreverse lines)))
 
 (defconst agent-q-diff-white-space--n-context 3
@@ -430,11 +422,12 @@ and all of files in which white space means something."
   (and (<= 0 hunk)
        (< other (length agent-q-diff-buffer-positions))
        (= (agent-q-diff-buffer-file-index hunk) (agent-q-diff-buffer-file-index other))
-       (pcase (agent-q-diff-engine-hunk-lines (agent-q-diff-navigation-header hunk))
-         (`(,start ,n . ,_)
-          (eql (+ start n)
-               (car (agent-q-diff-engine-hunk-lines
-                     (agent-q-diff-navigation-header other))))))))
+       (let ((lines (agent-q-diff-buffer-lines hunk))
+             (next (agent-q-diff-buffer-lines other)))
+         (and lines next
+              (= (+ (agent-q-diff-engine-lines-old lines)
+                    (agent-q-diff-engine-lines-n-old lines))
+                 (agent-q-diff-engine-lines-old next))))))
 
 (defun agent-q-diff-white-space--context (lines)
   "Return LINES, strings, as they are shown as context."
@@ -453,8 +446,8 @@ Next to other hunks, their lines are shown as context, as they are now."
              (is-in (if (agent-q-diff-buffer-written-p)
                         (not (eq mark 'rejected))
                       (eq mark 'applied)))
-             (removed (agent-q-diff-white-space--lines hunk ?-))
-             (added (agent-q-diff-white-space--lines hunk ?+))
+             (removed (agent-q-diff-white-space--lines hunk ?r))
+             (added (agent-q-diff-white-space--lines hunk ?a))
              (lines (if is-in added removed))
              (n agent-q-diff-white-space--n-context)
              (n-lines (max (length removed) (length added))))
@@ -564,7 +557,7 @@ MERGED is as `agent-q-diff-edit--merged'."
       (insert text)
       (goto-char (point-min))
       (forward-line (with-current-buffer diff-buffer
-                      (agent-q-diff-edit--n-context change hunk)))
+                      (agent-q-diff-edit--n-context hunk)))
       (setq agent-q-diff-edit--diff-buffer diff-buffer
             agent-q-diff-edit--hunk identity
             agent-q-diff-edit--merged merged
@@ -597,13 +590,11 @@ Never make it lower."
         (half (/ (window-total-height (frame-root-window window)) 2)))
     (fit-window-to-buffer window (max least half) least)))
 
-(defun agent-q-diff-edit--n-context (change hunk)
-  "Return how many context lines HUNK of CHANGE begins with."
-  (let ((diff (car (agent-q-diff-engine-print-hunks
-                    (agent-q-diff-change-engine change) hunk (1+ hunk)
-                    (agent-q-diff-file-change-path (agent-q-diff-buffer-file hunk))))))
-    (length (seq-take-while (apply-partially #'string-prefix-p " ")
-                            (cdr (split-string diff "\n"))))))
+(defun agent-q-diff-edit--n-context (hunk)
+  "Return how many lines of its usual context HUNK begins with."
+  (- (length (seq-take-while (apply-partially #'eq ?c)
+                             (agent-q-diff-engine-lines-kinds (agent-q-diff-buffer-lines hunk))))
+     (cadr (agent-q-diff-context--of hunk))))
 
 (defun agent-q-diff-edit--header-line (name line merged)
   "Return the header line for editing the hunk that is called NAME.
@@ -758,8 +749,7 @@ That is when the decision is undone for which they were rewritten.")
 (defun agent-q-diff-edit-take-until-undone (hunk text)
   "Make TEXT the post-image of HUNK until its next decision is undone."
   (let* ((change (agent-q-diff-split-change))
-         (original (agent-q-diff-engine-text
-                    (agent-q-diff-module-proposed (agent-q-diff-change-engine change) hunk))))
+         (original (agent-q-diff-engine-proposed (agent-q-diff-change-engine change) hunk)))
     (agent-q-diff-edit-take hunk text nil)
     ;; It has another id now.
     (push (cons (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk)) original)

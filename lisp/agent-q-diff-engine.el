@@ -36,20 +36,20 @@
            '(adopt answer-comment at-work begin-project begin-turn begin-written
             blank-hunks blobs candidates changed-lines changed-words
             check-pending-after codex-files codex-updated comment comments commit
-            count-decided counts decision describe drawn edit-comment edit-outside
+            counts decision describe drawn edit-comment edit-outside
             end-turns events fail file-has-original files find-keys finish-round
-            finished-round first-hunks follow forget-rejected free fresh groups hash
+            first-hunks follow free fresh groups hash
             header-lines hunk hunk-lines hunk-with-id is-coarse is-idle join
             join-decisions keep-staged keys let-pass line-counts live-lines
             mark-reviewed marks matches merge messages moved n-decisions n-reviews
-            n-suspects new-project next-pending note-heard note-hunks note-rejected
+            n-suspects new-project news next-pending note-heard note-hunks
             note-staged noted-hunks observe passing pending pending-since
             pending-since-turn pick pick-rows plan plan-all plan-back plan-text
             prepare print print-hunks proposed queue-message recognize record
             record-event recorded-root redo-split reject-all rejected replace report
-            review review-diff set-comment set-mark show-context side-rows split
+            review review-diff set-comment set-mark show-context shown-lines side-rows split
             split-white-space stage standing suspects taken-out tally text-bytes told
-            turns typed-lines undo-split union without-white-space))
+            turns typed-lines undo-split union watch without-white-space))
     (let ((function (intern (format "agent-q-diff-module-%s" name))))
       (unless (fboundp function)
         ;; Not `defalias': unloading this file must leave the module's own.
@@ -69,24 +69,14 @@
 
 ;;;; What the module returns
 
-(defun agent-q-diff-engine-hunk-lines (header)
-  "Return (OLD N-OLD NEW N-NEW), the lines of both sides of a hunk, by HEADER.
-HEADER is a string that begins with the header of a hunk in a unified diff.
-OLD and NEW are the numbers of the first lines, from 0.  Return nil if it is no
-header."
-  (when (string-match
-         "\\`@@ -\\([0-9]+\\)\\(?:,\\([0-9]+\\)\\)? \\+\\([0-9]+\\)\\(?:,\\([0-9]+\\)\\)? @@"
-         header)
-    (cl-flet ((side (start n)
-                (let ((start (string-to-number (match-string start header)))
-                      (n (string-to-number (or (match-string n header) "1"))))
-                  ;; Of no lines, the number is that of the line before.
-                  (list (if (zerop n) start (1- start)) n))))
-      (append (side 1 2) (side 3 4)))))
-
 (cl-defstruct (agent-q-diff-engine-hunk (:type vector) (:constructor nil) (:copier nil))
   "A hunk, as returned by `agent-q-diff-module-hunk'."
-  index id mark fact reason place line offset fuzz places was-in is-edited)
+  index id mark fact reason place line offset fuzz places was-in is-edited earlier)
+
+(cl-defstruct (agent-q-diff-engine-lines (:type vector) (:copier nil)
+                                         (:constructor agent-q-diff-engine-lines-create))
+  "The lines of a hunk, as returned by `agent-q-diff-module-shown-lines'."
+  old n-old new n-new kinds)
 
 (cl-defstruct (agent-q-diff-engine-planned (:type vector) (:constructor nil)
                                            (:copier nil))
@@ -102,7 +92,8 @@ The texts of EDITS are decoded."
 (cl-defstruct (agent-q-diff-engine-committed (:type vector) (:constructor nil)
                                              (:copier nil))
   "What to show after a command, as returned by `agent-q-diff-module-commit'."
-  total applied rejected next unplaced marks in-target hunks failed unstaged)
+  total applied rejected next unplaced marks in-target hunks failed unstaged
+        comments)
 
 ;;;; Texts
 
@@ -249,9 +240,10 @@ that line, or t for the place that is known."
   (agent-q-diff-engine--planned
    (agent-q-diff-module-plan review command hunk place)))
 
-(defun agent-q-diff-engine-proposed (review hunk)
-  "Return the post-image of HUNK of REVIEW, including its context lines."
-  (agent-q-diff-engine-text (agent-q-diff-module-proposed review hunk)))
+(defun agent-q-diff-engine-proposed (review hunk &optional is-before)
+  "Return the post-image of HUNK of REVIEW, including its context lines.
+If IS-BEFORE is non-nil, return the pre-image."
+  (agent-q-diff-engine-text (agent-q-diff-module-proposed review hunk is-before)))
 
 (defun agent-q-diff-engine-suspects (text)
   "Return a list of (INDEX . KIND) for the misleading characters of TEXT.

@@ -155,6 +155,44 @@ If it does not, its buffer does not have the target's text."
          (not (agent-q-diff-target-is-detached target))
          (agent-q-diff-disk-unsaved-p buffer))))
 
+(defun agent-q-diff-file-change-on-disk (change)
+  "Return what the file of CHANGE has on disk.
+That is t if it has the text of its target, its text, nil if there is no
+such file, or `unreadable'."
+  (let* ((path (agent-q-diff-file-change-path change))
+         (buffer (agent-q-diff-file-change-buffer change)))
+    ;; The host of a remote file may be gone, and the caller needs a result.
+    (condition-case nil
+        (let ((buffer (if (buffer-live-p buffer) buffer (and path (find-buffer-visiting path)))))
+          (cond
+           ((or (null path) (agent-q-diff-file-change-is-detached change)) t)
+           ((not (and (file-regular-p path) (not (file-symlink-p path)))) nil)
+           ((if buffer
+                (agent-q-diff-disk-unsaved-p buffer)
+              (not (agent-q-diff-file-change-engine change)))
+            (car (agent-q-diff-coding-decode-bytes path (agent-q-diff-file-bytes path))))
+           (t t)))
+      ((error quit) 'unreadable))))
+
+(defconst agent-q-diff-file-change--max-compared 1000000
+  "Size in characters from which on keys do not compare an unsaved buffer.")
+
+(defun agent-q-diff-file-change-unsaved-hunks (change)
+  "Return what the report says of the hunks of CHANGE, if its buffer is not saved.
+The value is a list of (MARK WHERE), as `agent-q-diff-module-report' has them.
+It is nil if all is saved, and also if `agent-q-diff-save' is `never', since the
+user knows then, or if there is too much to compare."
+  (when (and (not (eq agent-q-diff-save 'never))
+             (agent-q-diff-file-change-engine change)
+             (agent-q-diff-file-change-has-text change)
+             (agent-q-diff-file-change-unsaved-p change)
+             (< (buffer-size (agent-q-diff-file-change-buffer change))
+                agent-q-diff-file-change--max-compared))
+    (mapcar (pcase-lambda (`(,hunk ,where . ,_))
+              (list (agent-q-diff-engine-hunk-mark hunk) where))
+            (cddr (agent-q-diff-engine-report (agent-q-diff-file-change-engine change) 0 0 nil
+                                              (agent-q-diff-file-change-on-disk change))))))
+
 (defun agent-q-diff-file-change-name (change)
   "Return the name of the file of CHANGE, without its directory, for display."
   (agent-q-diff-visible

@@ -61,19 +61,19 @@ Those that change no lines are left out."
                      (not (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk)))
            collect (cons hunk (cons from to))))
 
-(defun agent-q-diff-fontify--lines (beg end)
-  "Return the lines of the hunk from BEG to END, each (SIGN BEG . END).
+(defun agent-q-diff-fontify--lines (hunk)
+  "Return the lines of HUNK, each (KIND BEG . END).
 The BEG of a line is after its sign.  No-newline markers are left out."
   (let ((lines nil))
-    (agent-q-diff-buffer-each-line beg end
-      (when (memq (char-after) '(?\s ?+ ?- ?\n))
-        (push (cons (char-after) (cons (min (1+ (point)) (line-end-position))
-                                       (line-end-position)))
+    (agent-q-diff-buffer-each-line (kind hunk)
+      (unless (eq ?n kind)
+        (push (cons kind (cons (min (1+ (point)) (line-end-position))
+                               (line-end-position)))
               lines)))
     (nreverse lines)))
 
-(defun agent-q-diff-fontify--found (hunk beg end)
-  "Return (SPANS CODE) for HUNK from BEG to END.
+(defun agent-q-diff-fontify--found (hunk)
+  "Return (SPANS CODE) for HUNK.
 SPANS are its changed words; see `agent-q-diff-module-changed-words'.  CODE
 is a list of its lines as strings with the faces of code, or nil."
   (let ((key (list hunk (buffer-chars-modified-tick)
@@ -84,7 +84,7 @@ is a list of its lines as strings with the faces of code, or nil."
                   (agent-q-diff-module-changed-words
                    (agent-q-diff-change-engine agent-q-diff-buffer-change) hunk)
                   (and agent-q-diff-code-colors (nth 2 key)
-                       (agent-q-diff-fontify--code hunk (nth 2 key) beg end)))))
+                       (agent-q-diff-fontify--code hunk (nth 2 key))))))
     (cdr agent-q-diff-fontify--latest)))
 
 ;;;; Code
@@ -99,18 +99,18 @@ is a list of its lines as strings with the faces of code, or nil."
   (agent-q-diff-base-with-live target
     (agent-q-diff-visit-mode-for-text major-mode)))
 
-(defun agent-q-diff-fontify--code (hunk mode beg end)
-  "Return the lines of HUNK from BEG to END with the faces of MODE."
-  (let* ((lines (agent-q-diff-fontify--lines beg end))
+(defun agent-q-diff-fontify--code (hunk mode)
+  "Return the lines of HUNK with the faces of MODE."
+  (let* ((lines (agent-q-diff-fontify--lines hunk))
          (before (agent-q-diff-fontify--before hunk))
          ;; The other lines are on the new side, too.
-         (old (and (assq ?- lines)
-                   (agent-q-diff-fontify--side lines '(?\s ?- ?\n) before mode)))
-         (new (agent-q-diff-fontify--side lines '(?\s ?+ ?\n) before mode)))
-    (mapcar (pcase-lambda (`(,sign . ,_))
-              (pcase sign
-                (?- (pop old))
-                (?+ (pop new))
+         (old (and (assq ?r lines)
+                   (agent-q-diff-fontify--side lines '(?c ?r) before mode)))
+         (new (agent-q-diff-fontify--side lines '(?c ?a) before mode)))
+    (mapcar (pcase-lambda (`(,kind . ,_))
+              (pcase kind
+                (?r (pop old))
+                (?a (pop new))
                 (_ (pop old) (pop new))))
             lines)))
 
@@ -133,13 +133,13 @@ if the target or that text is too large."
                   (buffer-substring-no-properties beg end)
                 ""))))))))
 
-(defun agent-q-diff-fontify--side (lines signs before mode)
-  "Return those of LINES with one of SIGNS, as strings with the faces of MODE.
+(defun agent-q-diff-fontify--side (lines kinds before mode)
+  "Return those of LINES with one of KINDS, as strings with the faces of MODE.
 BEFORE is text that comes before them."
   (agent-q-diff-fontify-lines
    before
-   (cl-loop for (sign beg . end) in lines
-            when (memq sign signs) collect (buffer-substring-no-properties beg end))
+   (cl-loop for (kind beg . end) in lines
+            when (memq kind kinds) collect (buffer-substring-no-properties beg end))
    mode))
 
 (defun agent-q-diff-fontify-lines (before texts mode)
@@ -232,15 +232,14 @@ That is so if it has the color of the background, or is tiny."
           (font-lock-append-text-property (+ beg at) (+ beg next) 'face face))
         (setq at next)))))
 
-(defun agent-q-diff-fontify--hunk (hunk beg end from to)
-  "Color the lines of HUNK that are between FROM and TO.
-HUNK is from BEG to END."
-  (pcase-let ((`(,spans ,code) (agent-q-diff-fontify--found hunk beg end))
+(defun agent-q-diff-fontify--hunk (hunk from to)
+  "Color the lines of HUNK that are between FROM and TO."
+  (pcase-let ((`(,spans ,code) (agent-q-diff-fontify--found hunk))
               (at -1))
-    (pcase-dolist (`(,sign ,beg . ,end) (agent-q-diff-fontify--lines beg end))
+    (pcase-dolist (`(,kind ,beg . ,end) (agent-q-diff-fontify--lines hunk))
       (let ((text (pop code))
             (is-in (and (<= from beg) (<= end to)))
-            (face (if (eq sign ?+) 'agent-q-diff-word-added 'agent-q-diff-word-removed)))
+            (face (if (eq kind ?a) 'agent-q-diff-word-added 'agent-q-diff-word-removed)))
         (when is-in
           (agent-q-diff-fontify--put-code beg text))
         (cl-incf at)
@@ -257,7 +256,7 @@ Always return nil, since nothing is left to be done."
       (pcase-dolist (`(,hunk ,beg . ,end) (agent-q-diff-fontify-hunks from limit))
         (when (< (- end beg) agent-q-diff-fontify--max-size)
           (with-demoted-errors "agent-q-diff: no colors: %S"
-            (agent-q-diff-fontify--hunk hunk beg end from limit))))))
+            (agent-q-diff-fontify--hunk hunk from limit))))))
   nil)
 
 (defvar agent-q-diff-fontify--keywords

@@ -400,6 +400,7 @@ answered later."
   (setf (agent-q-diff-session-end review) nil)
   (agent-q-diff-base-with-live (agent-q-diff-session-buffer review)
     (agent-q-diff-buffer-complete)
+    (agent-q-diff-buffer-keep-lines)
     (agent-q-diff-signs-stop-refreshing)
     (agent-q-diff-places-unmark)
     (agent-q-diff-navigation-unmark)

@@ -28,6 +28,7 @@
 (require 'agent-q-diff-commands)
 (require 'agent-q-diff-mode)
 (require 'agent-q-diff-render)
+(require 'agent-q-diff-told)
 (require 'agent-q-diff-waiting)
 (require 'agent-q-diff-grace)
 
@@ -63,8 +64,7 @@ If there is an error, REVIEW is kept as it was."
                  :change
                  (agent-q-diff-change-reopen (agent-q-diff-session-change review))
                  :agent (agent-q-diff-session-agent review)
-                 :description (agent-q-diff-session-description review)
-                 :comment (agent-q-diff-session-comment review)))
+                 :description (agent-q-diff-session-description review)))
          (buffer (condition-case err
                      (agent-q-diff-render-prepare again nil nil
                                                   (agent-q-diff-session-description again)
@@ -82,8 +82,26 @@ If there is an error, REVIEW is kept as it was."
             agent-q-diff-buffer-is-past t
             (agent-q-diff-session-end again) #'agent-q-diff-again--end)
       (agent-q-diff-waiting-restore)
+      (when (agent-q-diff-buffer-written-p)
+        (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-again--tell nil t))
       (agent-q-diff-progress-update-header-line))
     buffer))
+
+(defvar-local agent-q-diff-again--told nil
+  "The last decision in this buffer of which the agent is told, or nil.")
+
+(defun agent-q-diff-again--tell (&rest _)
+  "Queue what the agent is told of the last decision in this buffer.
+What this review decided was written before it; its end tells nothing any more."
+  (let ((decision (agent-q-diff-change-committed agent-q-diff-buffer-change)))
+    (unless (memq decision (list nil agent-q-diff-again--told))
+      (setq agent-q-diff-again--told decision)
+      (condition-case err
+          (agent-q-diff-told-queue-decided agent-q-diff-buffer-change)
+        (error
+         (agent-q-diff-base-warn
+          (format "The decision is recorded, but what the agent is told of it is not: %s"
+                  (agent-q-diff-error-text err))))))))
 
 (defun agent-q-diff-again--return (review again)
   "Return to REVIEW what AGAIN took over from it, and keep REVIEW."
@@ -149,8 +167,17 @@ HUNK counted from 0.  Signal an error if REVIEW is not kept any more."
 (defun agent-q-diff-list--ended (review)
   "Return the result of REVIEW, which has ended, as a string."
   (let ((result (agent-q-diff-session-result review)))
-    (format "%s %d/%d%s" (agent-q-diff-result-outcome review)
+    (format "%s %d/%d%s%s" (agent-q-diff-result-outcome review)
             (plist-get result :in-file) (plist-get result :total)
+            ;; The user may have saved them since.
+            (if (and (agent-q-diff-result-unsaved-p result)
+                     (seq-some (lambda (file)
+                                 (when-let* ((path (agent-q-diff-file-change-path file))
+                                             (buffer (find-buffer-visiting path)))
+                                   (agent-q-diff-disk-unsaved-p buffer)))
+                               (agent-q-diff-change-files (agent-q-diff-session-change review))))
+                ", not saved"
+              "")
             (if (agent-q-diff-session-now-in review)
                 (format ", now %d/%d" (agent-q-diff-session-now-in review)
                         (plist-get result :total))

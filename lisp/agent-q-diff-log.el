@@ -52,7 +52,7 @@ The latest of them is named like the log with \".1\" appended."
 
 ;;;; Writing and reading
 
-(defconst agent-q-diff-log-hunk-keys '(:index :state :in-file :edited :comment :reason :decided-by)
+(defconst agent-q-diff-log-hunk-keys '(:index :state :in-file :where :edited :comment :reason :decided-by)
   "The keys of a hunk in an entry.")
 
 (defvar agent-q-diff-log--failed nil
@@ -225,7 +225,11 @@ A relative path is below the root that ENTRY has."
   (let ((outcome (plist-get entry :outcome))
         (after (plist-get entry :hash-after)))
     (cond
-     ((stringp outcome) outcome)
+     ((stringp outcome)
+      (if (seq-some (lambda (hunk) (equal "buffer" (plist-get hunk :where)))
+                    (plist-get entry :hunks))
+          (concat outcome ", not saved")
+        outcome))
      ((or (null after) (equal after (plist-get entry :hash-before))) "unchanged")
      (t "changed"))))
 
@@ -268,7 +272,7 @@ A relative path is below the root that ENTRY has."
 (agent-q-diff-views-define agent-q-diff-log-mode "Agent-Q Log"
   "Major mode for the list of what agents proposed, the latest first."
   :item "entry"
-  :columns '(("Agent" 11 t) ("Description" nil t) ("File" nil t :end t) ("Outcome" 16 t)
+  :columns '(("Agent" 11 t) ("Description" nil t) ("File" nil t :end t) ("Outcome" 19 t)
              ("Hunks" 5 nil) ("By" 8 t) ("Time" 19 t) ("Project" 20 t :aside t :end t)
              ("Tool" 17 t :aside t) ("Reason" 0 nil :aside t))
   :rows #'agent-q-diff-log-list--rows

@@ -39,15 +39,19 @@
 ;; Names, descriptions and lines of files are others' words.  In a sentence of
 ;; ours they must not read like one, and their lines must not end a quotation.
 
-(defun agent-q-diff-message--visible (text)
+(defun agent-q-diff-message--visible (text &optional has-lines)
   "Return TEXT, of one line, with the numbers of its characters that mislead.
-Tabs stay, and so do all letters, whatever they look like."
+Tabs stay, and so do all letters, whatever they look like.  If HAS-LINES is
+non-nil, newlines stay as well."
   (let ((text (agent-q-diff-base-clean (substring-no-properties text)))
-        (agent-q-diff-visible-suspects-function #'always)
         (case-fold-search t))
     (replace-regexp-in-string
      agent-q-diff-visible-tag "<U+003C>\\1"
-     (substring-no-properties (agent-q-diff-visible text most-positive-fixnum '(?\t))))))
+     (if (string-match-p (if has-lines "[^\n\t -~]" "[^\t -~]") text)
+         (substring-no-properties
+          (agent-q-diff-visible text most-positive-fixnum
+                                (if has-lines '(?\n ?\t letters) '(?\t letters))))
+       text))))
 
 ;;; One text of bounded length
 
@@ -75,9 +79,11 @@ That takes up to 400; others may say as much again that more messages wait.")
   (and (not (string-empty-p text))
        (mapcar (lambda (line)
                  (concat (or prefix "    ")
-                         (agent-q-diff-message--cut (agent-q-diff-message--visible line)
-                                                    agent-q-diff-message--max-width)))
-               (split-string (string-remove-suffix "\n" text) "\n"))))
+                         (if (length> line agent-q-diff-message--max-width)
+                             (agent-q-diff-message--cut line agent-q-diff-message--max-width)
+                           line)))
+               (split-string (agent-q-diff-message--visible (string-remove-suffix "\n" text) t)
+                             "\n"))))
 
 (defun agent-q-diff-message--quotations (groups max)
   "Return sections of GROUPS, with at most MAX lines of each quotation.

@@ -304,12 +304,9 @@ If RESET is non-nil, count from the first hunk."
   "Return non-nil if BEG to END is in a line that is added or removed."
   (save-excursion
     (goto-char beg)
-    (beginning-of-line)
-    (and (memq (char-after) '(?+ ?-))
-         (< (point) beg)
-         (<= end (line-end-position))
-         (agent-q-diff-buffer-hunk-at-point)
-         t)))
+    (and (memq (agent-q-diff-buffer-kind-at beg) '(?a ?r))
+         (< (line-beginning-position) beg)
+         (<= end (line-end-position)))))
 
 (defun agent-q-diff-navigation--search-all-lines ()
   "Let a search find text in all lines again."

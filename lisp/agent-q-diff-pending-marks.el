@@ -40,39 +40,32 @@ there is one run without lines, of KIND nil; if it is no text file now, none."
            (agent-q-diff-pending-bytes texts (cdr (agent-q-diff-pending-file-reviewed file)))
            (agent-q-diff-pending-bytes texts new-text)
            (lambda (engine)
-             (agent-q-diff-pending-marks--read (car (agent-q-diff-engine-print engine "")))))
+             (mapcan #'agent-q-diff-pending-marks--runs-of
+                     (agent-q-diff-module-shown-lines
+                      engine 0 (car (agent-q-diff-module-tally engine))))))
           '((0 0 nil t))))))
 
-(defun agent-q-diff-pending-marks--read (diff)
-  "Return which lines differ by DIFF, a unified diff of one file.
+(defun agent-q-diff-pending-marks--runs-of (hunk)
+  "Return where HUNK, an `agent-q-diff-engine-lines', changes lines.
 The value is as from `agent-q-diff-pending-marks--runs'."
-  (let ((runs '()))
-    (with-temp-buffer
-      (insert diff)
-      (goto-char (point-min))
-      (while (re-search-forward "^@@ -[0-9,]+ \\+\\([0-9]+\\)\\(,0\\)?" nil t)
-        (let ((line (- (string-to-number (match-string 1))
-                       (if (match-beginning 2) 0 1)))
-              (is-first t))
-          (forward-line 1)
-          (while (memq (char-after) '(?\s ?+ ?- ?\\))
-            (let ((n-removed 0) (n-added 0))
-              (while (memq (char-after) '(?+ ?- ?\\))
-                (pcase (char-after)
-                  (?+ (setq n-added (1+ n-added)))
-                  (?- (setq n-removed (1+ n-removed))))
-                (forward-line 1))
-              (if (= 0 n-added n-removed)
-                  (progn (setq line (1+ line))
-                         (forward-line 1))
-                (push (list line n-added
-                            (cond ((= 0 n-added) 'removed)
-                                  ((= 0 n-removed) 'added)
-                                  (t 'changed))
-                            is-first)
-                      runs)
-                (setq line (+ line n-added)
-                      is-first nil)))))))
+  (let ((line (agent-q-diff-engine-lines-new hunk))
+        (n-added 0)
+        (n-removed 0)
+        (runs nil))
+    ;; A run ends at a line of context, or at the end.
+    (dolist (kind (append (agent-q-diff-engine-lines-kinds hunk) '(?c)))
+      (pcase kind
+        (?a (cl-incf n-added))
+        (?r (cl-incf n-removed))
+        (?c (unless (= 0 n-added n-removed)
+              (push (list line n-added
+                          (cond ((= 0 n-added) 'removed)
+                                ((= 0 n-removed) 'added)
+                                (t 'changed))
+                          (null runs))
+                    runs))
+            (cl-incf line (1+ n-added))
+            (setq n-added 0 n-removed 0))))
     (nreverse runs)))
 
 ;;;; The places in a buffer

@@ -80,7 +80,7 @@ If it has several files, each note says which it is about."
                  notes)))
            (agent-q-diff-change-files change))
    (when-let ((written (agent-q-diff-change-written change)))
-     (funcall (agent-q-diff-written-news written) change))
+     (copy-sequence (agent-q-diff-written-news written)))
    (delq nil (list (agent-q-diff-render--suspects-note change)
                    (agent-q-diff-render--differs-note change)))))
 

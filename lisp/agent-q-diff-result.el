@@ -127,7 +127,8 @@ COUNTS is a plist with the numbers of its hunks."
                      (agent-q-diff-session-path review))
            :error (nth 0 (agent-q-diff-result-why review))
            :reason (nth 1 (agent-q-diff-result-why review))
-           :comment (agent-q-diff-session-comment review))
+           :comment (agent-q-diff-change-users-comment
+                      (agent-q-diff-session-change review) nil))
      (cl-loop for key in '(:total :applied :rejected :pending :in-file)
               append (list key (plist-get counts key))))))
 
@@ -223,7 +224,7 @@ The value is as in a result.  FILE is an `agent-q-diff-file-change'."
            (path (agent-q-diff-file-change-path file)))
       (pcase (seq-find (lambda (entry) (= id (agent-q-diff-engine-hunk-id (car entry))))
                        (cddr (agent-q-diff-engine-report
-                              engine 0 0 path (agent-q-diff-result-on-disk file))))
+                              engine 0 0 path (agent-q-diff-file-change-on-disk file))))
         ('nil 'unknown)
         (`(,_ ,where . ,_)
          ;; Once it is saved, what the file has was put there since.
@@ -248,29 +249,10 @@ hunks, of the first N-NOW with their present lines.  IS-LOST is as for
                       (agent-q-diff-file-change-engine file)
                       (if (buffer-live-p buffer) (buffer-size buffer) 0)
                       n-now (agent-q-diff-file-change-path file)
-                      (and (not is-lost) (agent-q-diff-result-on-disk file))))))
+                      (and (not is-lost) (agent-q-diff-file-change-on-disk file))))))
     `(,(or (nth 3 counts) 0) ,side
       ,@(agent-q-diff-result--operations change index)
       ,@(agent-q-diff-result--hunk-results change hunks is-lost))))
-
-(defun agent-q-diff-result-on-disk (file)
-  "Return what FILE, an `agent-q-diff-file-change', has on disk.
-That is t if it has the text of its target, its text, nil if there is no
-such file, or `unreadable'."
-  (let* ((path (agent-q-diff-file-change-path file))
-         (buffer (agent-q-diff-file-change-buffer file)))
-    ;; The host of a remote file may be gone, and the caller needs a result.
-    (condition-case nil
-        (let ((buffer (if (buffer-live-p buffer) buffer (and path (find-buffer-visiting path)))))
-          (cond
-           ((or (null path) (agent-q-diff-file-change-is-detached file)) t)
-           ((not (and (file-regular-p path) (not (file-symlink-p path)))) nil)
-           ((if buffer
-                (agent-q-diff-disk-unsaved-p buffer)
-              (not (agent-q-diff-file-change-engine file)))
-            (car (agent-q-diff-coding-decode-bytes path (agent-q-diff-file-bytes path))))
-           (t t)))
-      ((error quit) 'unreadable))))
 
 (defun agent-q-diff-result--fate (file)
   "Return whether FILE was created, in words, if that is decided with its lines."
@@ -280,9 +262,10 @@ such file, or `unreadable'."
          (agent-q-diff-operation-fate
           creation (eq t (agent-q-diff-operation-presence file creation))))))
 
-(defsubst agent-q-diff-result--given (key value)
-  "Return a list of KEY and VALUE, or nil if VALUE is."
-  (and value (list key value)))
+(defun agent-q-diff-result--given (&rest properties)
+  "Return PROPERTIES, a plist, without those that are nil."
+  (cl-loop for (key value) on properties by #'cddr
+           when value collect key and collect value))
 
 (defun agent-q-diff-result--operations (change index)
   "Return a plist for each operation on file INDEX of CHANGE, as for a hunk."
@@ -388,11 +371,11 @@ file is gone, so that none is in it."
                           :header header
                           :in-file (and is-in (not is-lost) (not is-lost-here))
                           :where where)
-                    (agent-q-diff-result--given :lost (or is-lost-here (and is-in is-lost)))
                     (agent-q-diff-result--given
-                     :hooked (and (not is-lost) (if is-hooked t hooked)))
-                    (agent-q-diff-result--given :now now)
-                    (agent-q-diff-result--given :part (and is-cut text))
+                     :lost (or is-lost-here (and is-in is-lost))
+                     :hooked (and (not is-lost) (if is-hooked t hooked))
+                     :now now
+                     :part (and is-cut text))
                     (agent-q-diff-result--rare-parts change hunk text))))
 
 (defun agent-q-diff-result--rare-parts (change hunk text)
@@ -401,18 +384,15 @@ TEXT is its diff text.  Properties that are nil are left out: a review can
 have thousands of hunks."
   (let ((index (agent-q-diff-engine-hunk-index hunk))
         (place (agent-q-diff-engine-hunk-place hunk)))
-    (nconc
-     (agent-q-diff-result--given :was-in (agent-q-diff-engine-hunk-was-in hunk))
-     (agent-q-diff-result--given :offset (and (integerp place) place))
-     (agent-q-diff-result--given :fuzz (agent-q-diff-engine-hunk-fuzz hunk))
-     (agent-q-diff-result--given :places (agent-q-diff-engine-hunk-places hunk))
-     (agent-q-diff-result--given :edited (and (agent-q-diff-engine-hunk-is-edited hunk) text))
-     (agent-q-diff-result--given
-      :comment (agent-q-diff-change-comment change hunk))
-     (agent-q-diff-result--given
-      :decided-by (and (agent-q-diff-change-rule change hunk) 'policy))
-     (agent-q-diff-result--given
-      :reason (alist-get index (agent-q-diff-change-failures change))))))
+    (agent-q-diff-result--given
+     :was-in (agent-q-diff-engine-hunk-was-in hunk)
+     :offset (and (integerp place) place)
+     :fuzz (agent-q-diff-engine-hunk-fuzz hunk)
+     :places (agent-q-diff-engine-hunk-places hunk)
+     :edited (and (agent-q-diff-engine-hunk-is-edited hunk) text)
+     :comment (agent-q-diff-change-comment change hunk)
+     :decided-by (and (agent-q-diff-change-rule change hunk) 'policy)
+     :reason (alist-get index (agent-q-diff-change-failures change)))))
 
 (defun agent-q-diff-result--hunk-texts (change first total)
   "Return the diff text of each of the TOTAL hunks of CHANGE from FIRST on.
@@ -517,10 +497,12 @@ BEFORE is the number of hunks that were in them until then."
 (defun agent-q-diff-result--logged-hunk (hunk)
   "Return what the log records of HUNK, a hunk's result.
 Its lines are left out, since the proposal's diff has them, and so are
-properties that are nil: a review can have thousands of hunks."
+properties that are nil, and that it is in the file as it seems: a review can
+have thousands of hunks."
   (cl-loop for key in agent-q-diff-log-hunk-keys
            for value = (plist-get hunk key)
-           when value nconc (list key (if (eq key :state) (symbol-name value) value))))
+           unless (memq value '(nil file))
+           nconc (list key (if (memq key '(:state :where)) (symbol-name value) value))))
 
 (defun agent-q-diff-result--decided-by (review)
   "Return who ended REVIEW, a symbol."

@@ -22,6 +22,7 @@
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-guard)
 (require 'agent-q-diff-target)
+(require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 
 (defvar agent-q-diff-reviewed-noted-functions nil
@@ -65,6 +66,30 @@ Without the engine, none was."
     ;; Both have no links in them.
     (and (string-prefix-p root name)
          (file-relative-name name root))))
+
+(defvar agent-q-diff-reviewed--outside (make-hash-table :test #'equal)
+  "Table from directories that are in no project to how many were known then.
+See `agent-q-diff-reviewed-n-projects'.  They are in no git repository, either.")
+
+(defun agent-q-diff-reviewed--inside-p (directory)
+  "Return non-nil if DIRECTORY is in a project, or in a git repository.
+In a repository, the first decision begins a record."
+  (unless (file-remote-p directory)
+    (or (locate-dominating-file directory ".git")
+        (let ((n agent-q-diff-reviewed-n-projects))
+          (unless (eql n (gethash directory agent-q-diff-reviewed--outside))
+            (or (agent-q-diff-reviewed-root-of directory)
+                (ignore (puthash directory n agent-q-diff-reviewed--outside))))))))
+
+(defun agent-q-diff-reviewed-look-up (change)
+  "Find out which files of CHANGE are in no project, so that no key has to ask."
+  (unless (agent-q-diff-change-is-detached change)
+    (dolist (directory (seq-uniq
+                        (delq nil (mapcar (lambda (file)
+                                            (when-let ((path (agent-q-diff-file-change-path file)))
+                                              (file-name-directory path)))
+                                          (agent-q-diff-change-files change)))))
+      (agent-q-diff-reviewed--inside-p directory))))
 
 ;;;; What a file holds
 
@@ -190,32 +215,30 @@ NAMES are absolute; (OLD . NEW) is a file that gets a new name.  Return a list
 of (NEW ROOT PREPARED); ROOT and PREPARED are as for
 `agent-q-diff-reviewed-changed'.  Files that are in no project, or cannot be
 read, are not in it."
-  (cl-flet* ((root-of (directory)
-               (let ((top (locate-dominating-file directory ".git")))
-                 (or (agent-q-diff-reviewed-root-of directory)
-                     ;; In a git repository, the first decision begins a record.
-                     (when top
-                       ;; Buffers of its files can have the project after that.
-                       (cl-incf agent-q-diff-reviewed-n-projects)
-                       (file-name-as-directory (file-truename top))))))
-             (watched (old new)
-               (when-let* ((root (and (not (file-remote-p old))
-                                      (root-of (file-name-directory old))))
-                           (path (agent-q-diff-reviewed--relative
-                                  (agent-q-diff-visit-true-place old) root))
-                           (prepared (ignore-errors
-                                       (agent-q-diff-engine-call #'agent-q-diff-module-prepare
-                                                                 root nil (list (list path))))))
-                 (list (list new root (car prepared))))))
-    (mapcan (lambda (name)
-              (pcase name
-                (`(,old . ,new) (watched old new))
-                ((pred file-symlink-p)
-                 ;; The link may change, or the file that it leads to.
-                 (let ((true (file-truename name)))
-                   (append (watched name name) (watched true true))))
-                (_ (watched name name))))
-            names)))
+  (when-let* ((names (mapcan (lambda (name)
+                               (pcase name
+                                 (`(,old . ,new) (list (cons old new)))
+                                 ((pred file-symlink-p)
+                                  ;; The link may change, or the file that it leads to.
+                                  (let ((true (file-truename name)))
+                                    (list (cons name name) (cons true true))))
+                                 (_ (list (cons name name)))))
+                             names))
+              (meant (seq-filter (pcase-lambda (`(,old . ,_))
+                                   (agent-q-diff-reviewed--inside-p (file-name-directory old)))
+                                 names)))
+    (cl-loop for (_ . new) in meant
+             for found in (agent-q-diff-engine-call
+                           #'agent-q-diff-module-watch
+                           (mapcar (lambda (name)
+                                     (agent-q-diff-visit-true-place (car name)))
+                                   meant))
+             when found
+             collect (pcase-let ((`(,root ,is-recorded . ,prepared) found))
+                       (unless is-recorded
+                         ;; Buffers of its files can have the project after that.
+                         (cl-incf agent-q-diff-reviewed-n-projects))
+                       (list new (agent-q-diff-engine-text root) prepared)))))
 
 (defun agent-q-diff-reviewed-note-decided (watched &optional decided)
   "Record as reviewed what the user decided about the files of WATCHED.

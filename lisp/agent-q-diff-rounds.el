@@ -20,6 +20,7 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
+(require 'agent-q-diff-annotations)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-reviewed)
 (require 'agent-q-diff-pending)
@@ -27,22 +28,16 @@
 (cl-defstruct (agent-q-diff-round (:constructor agent-q-diff-round--create) (:copier nil))
   "What is known of a review of what was written already, beyond its hunks."
   (root nil :documentation "The root of the project.")
-  (texts nil :documentation "Alist from paths in it to (OLD . NEW).
+  (texts nil :documentation "Alist from paths in it to (OLD . NEW), one for each file, in their order.
 These are the names of the texts that are compared.")
-  (rejected nil :documentation "Table from paths to what was rejected in earlier reviews.
-That is a list of `agent-q-diff-rejected'.")
-  (marks nil :documentation "The marks of all hunks after the last decision, a vector.")
-  (decided (make-hash-table) :documentation "Table from ids of decided hunks to how.
-That is [MARK TURNS REJECTED REASON]; REJECTED is an `agent-q-diff-rejected' or
-nil, and REASON one that was taken over.")
+  (said t :documentation "What `agent-q-diff-round-comments' has found last, or t if it has to look.")
+  (is-said-anew nil :documentation "Non-nil if comments have changed, and are not shown so yet.")
   (keys (make-hash-table) :documentation "Table from ids of hunks to their keys.")
-  (labels (make-hash-table) :documentation "Table from ids of hunks to (REJECTED . HOW), or to `none'.
-See `agent-q-diff-round--find-rejections'.")
   (addresses (make-hash-table) :documentation "Table from numbers of turns to the addresses of \
 their sessions."))
 
-(cl-defstruct (agent-q-diff-rejected (:type vector) (:copier nil))
-  "A hunk that was rejected, as in `agent-q-diff-module-note-rejected'."
+(cl-defstruct (agent-q-diff-rejected (:type vector) (:constructor nil) (:copier nil))
+  "A hunk that was rejected, as in `agent-q-diff-module-rejected'."
   path hunk time reason line lines is-told to)
 
 (cl-defstruct (agent-q-diff-comment (:type vector) (:constructor nil) (:copier nil))
@@ -62,17 +57,13 @@ ONE is an `agent-q-diff-comment'."
 (defun agent-q-diff-round-begin (root files)
   "Return a round of FILES in the project at ROOT.
 FILES are a list of `agent-q-diff-pending-file'."
-  (let ((rejected (make-hash-table :test #'equal)))
-    (dolist (one (agent-q-diff-engine-call #'agent-q-diff-module-rejected root))
-      (push one (gethash (agent-q-diff-rejected-path one) rejected)))
-    (agent-q-diff-round--create
-     :root root
-     :rejected rejected
-     :texts (mapcar (lambda (file)
-                      (cons (agent-q-diff-pending-file-path file)
-                            (cons (cdr (agent-q-diff-pending-file-reviewed file))
-                                  (cdr (agent-q-diff-pending-file-working file)))))
-                    files))))
+  (agent-q-diff-round--create
+   :root root
+   :texts (mapcar (lambda (file)
+                    (cons (agent-q-diff-pending-file-path file)
+                          (cons (cdr (agent-q-diff-pending-file-reviewed file))
+                                (cdr (agent-q-diff-pending-file-working file)))))
+                  files)))
 
 (defun agent-q-diff-round-of (change)
   "Return the `agent-q-diff-round' of CHANGE, or nil if it has none."
@@ -81,9 +72,12 @@ FILES are a list of `agent-q-diff-pending-file'."
 
 (defun agent-q-diff-round-path (change hunk)
   "Return the path of the file of HUNK of CHANGE, relative to its project."
-  (file-relative-name
-   (agent-q-diff-file-change-path (agent-q-diff-change-file-of change hunk))
-   (agent-q-diff-round-root (agent-q-diff-round-of change))))
+  (car (nth (agent-q-diff-change-file-index change hunk)
+            (agent-q-diff-round-texts (agent-q-diff-round-of change)))))
+
+(defun agent-q-diff-round-file (round path)
+  "Return the index of the file with PATH in the review of ROUND, or nil."
+  (cl-position path (agent-q-diff-round-texts round) :key #'car :test #'equal))
 
 (defun agent-q-diff-round-key (change hunk)
   "Return the key of HUNK of CHANGE; see `agent-q-diff-module-keys'."
@@ -167,123 +161,18 @@ Return nil if it changes no lines."
 
 (defun agent-q-diff-round-commented-p (change hunk)
   "Return non-nil if a comment is on lines of HUNK of CHANGE, or on its file."
-  (when-let* ((round (agent-q-diff-round-of change))
-              (comments (agent-q-diff-round-comments round)))
-    (let ((path (agent-q-diff-round-path change hunk))
-          (lines (agent-q-diff-round--lines change hunk)))
-      (seq-some (lambda (one)
-                  (and (equal path (agent-q-diff-comment-path one))
-                       (or (null (agent-q-diff-comment-side one))
-                           (null lines)
-                           (when-let ((line (agent-q-diff-comment-line one)))
-                             (pcase-let ((`(,start ,end)
-                                          (if (eq 'old (agent-q-diff-comment-side one))
-                                              (list (aref lines 0) (aref lines 1))
-                                            (list (aref lines 2) (aref lines 3)))))
-                               (and (< line (max end (1+ start)))
-                                    (< start (+ line (agent-q-diff-comment-n one)))))))))
-                comments))))
-
-;;;; What was rejected before
-
-(defun agent-q-diff-round-label (change hunk)
-  "Return words about what the user decided of the lines of HUNK before, or nil.
-CHANGE is one that was written before its review."
-  (unless (agent-q-diff-engine-hunk-mark (agent-q-diff-change-hunk change hunk))
-    (pcase (agent-q-diff-round--rejection change hunk)
-      (`(,one . ,how) (agent-q-diff-round--label-words one how)))))
-
-(defun agent-q-diff-round-rejection (change hunk)
-  "Return the `agent-q-diff-rejected' of earlier reviews that is like HUNK, or nil.
-HUNK is one of CHANGE."
-  (car (agent-q-diff-round--rejection change hunk)))
-
-(defun agent-q-diff-round--rejection (change hunk)
-  "Return (REJECTED . HOW) for HUNK of CHANGE, or nil if nothing is like it.
-HOW is t if REJECTED is that hunk, `part' if it is a part of HUNK, and `like' if
-HUNK only has the same lines."
-  (let ((labels (agent-q-diff-round-labels (agent-q-diff-round-of change)))
-        (id (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk))))
-    (unless (gethash id labels)
-      (agent-q-diff-round--find-rejections change (agent-q-diff-change-file-index change hunk)))
-    (let ((found (gethash id labels)))
-      (unless (eq found 'none)
-        found))))
-
-(defun agent-q-diff-round--find-rejections (change file)
-  "Remember what of earlier rejections the hunks of FILE of CHANGE are.
-FILE is an index."
-  (let* ((round (agent-q-diff-round-of change))
-         (labels (agent-q-diff-round-labels round))
-         (hunks (agent-q-diff-change-hunks-of change file))
-         (all (and hunks (gethash (agent-q-diff-round-path change (car hunks))
-                                  (agent-q-diff-round-rejected round))))
-         (found (make-hash-table)))
-    (cl-loop for one in all
-             for where in (and all (agent-q-diff-module-find-keys
-                                    (agent-q-diff-change-engine change) file
-                                    (mapcar #'agent-q-diff-rejected-hunk all)))
-             do (pcase where
-                  (`(,(and hunk (pred integerp)) . ,part)
-                   (unless (and part (gethash hunk found))
-                     (puthash hunk (cons one (if part 'part t)) found)))))
-    (dolist (hunk hunks)
-      (puthash (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk))
-               (or (gethash hunk found)
-                   (and all (agent-q-diff-round--like change hunk all))
-                   'none)
-               labels))))
-
-(defun agent-q-diff-round--like (change hunk all)
-  "Return (REJECTED . HOW) for HUNK of CHANGE, which is in another place, or nil.
-REJECTED is one of ALL, and HOW is as from `agent-q-diff-round--rejection'."
-  (when-let* ((lines (agent-q-diff-round--lines change hunk))
-              (text (concat "\n" (agent-q-diff-round-plain (aref lines 4)))))
-    (cl-flet ((find (test)
-                (seq-find (lambda (one)
-                            (let ((lines (agent-q-diff-rejected-lines one)))
-                              (and (string-search "\n" lines)
-                                   (funcall test (concat "\n" lines) text))))
-                          all)))
-      (if-let ((like (find #'equal)))
-          (cons like 'like)
-        (when-let ((part (find #'string-search)))
-          (cons part 'part))))))
-
-(defun agent-q-diff-round--label-words (one how)
-  "Return words for ONE, an `agent-q-diff-rejected', as a label of a hunk.
-HOW is as from `agent-q-diff-round--rejection'."
-  (let ((reason (agent-q-diff-rejected-reason one))
-        (day (agent-q-diff-round--day (agent-q-diff-rejected-time one))))
-    (concat (pcase-exhaustive how
-              ('t (format "rejected %s" day))
-              ('like "like one that you rejected")
-              ('part (format "with lines that you rejected %s" day)))
-            (if (string-empty-p reason)
-                ""
-              (concat ": " (truncate-string-to-width (agent-q-diff-visible reason)
-                                                     30 nil nil "…"))))))
-
-(defun agent-q-diff-round--day (time)
-  "Return words for the day of TIME, in seconds since 1970."
-  (let* ((system-time-locale "C")
-         (day (lambda (time) (time-to-days (seconds-to-time time))))
-         (age (- (funcall day (float-time)) (funcall day time))))
-    (cond
-     ((<= age 0) "today")
-     ((= age 1) "yesterday")
-     ((< age 7) (format-time-string "on %A" time))
-     (t (format-time-string "on %F" time)))))
-
-(defun agent-q-diff-round--n-again (change)
-  "Return the number of pending hunks of CHANGE that the user rejected before."
-  (let ((round (agent-q-diff-round-of change)))
-    (if (= 0 (hash-table-count (agent-q-diff-round-rejected round)))
-        0
-      (cl-loop for mark in (agent-q-diff-module-marks (agent-q-diff-change-engine change))
-               for hunk from 0
-               count (and (null mark)
-                          (agent-q-diff-round-rejection change hunk))))))
+  (let ((path (agent-q-diff-round-path change hunk))
+        (lines (agent-q-diff-round--lines change hunk)))
+    (seq-some (lambda (one)
+                (and (equal path (agent-q-diff-comment-path one))
+                     (or (null (agent-q-diff-comment-side one))
+                         (null lines)
+                         (when-let ((line (agent-q-diff-comment-line one)))
+                           (let* ((at (if (eq 'old (agent-q-diff-comment-side one)) 0 2))
+                                  (start (aref lines at)))
+                             (and (< line (max (aref lines (1+ at)) (1+ start)))
+                                  (< start (+ line (agent-q-diff-comment-n one)))))))))
+              (agent-q-diff-round-comments (agent-q-diff-round-of change) t))))
 
 ;;;; What is new in a round
 
@@ -292,14 +181,12 @@ HOW is as from `agent-q-diff-round--rejection'."
 They are about hunks that are new, those that the user has rejected before, and
 comments that agents have answered; answers that no file of CHANGE shows are
 among them."
-  (let* ((round (agent-q-diff-round-of change))
-         (finished (agent-q-diff-engine-call #'agent-q-diff-module-finished-round
-                                             (agent-q-diff-round-root round)))
-         (n-again (agent-q-diff-round--n-again change))
-         (handled (seq-filter (lambda (one) (eq 'handled (agent-q-diff-comment-state one)))
-                              (agent-q-diff-round-comments round)))
-         (n-handled (length handled))
-         (n-new (and finished (agent-q-diff-round--n-new change (cdr finished)))))
+  (pcase-let* ((round (agent-q-diff-round-of change))
+               (`(,n-new . ,n-again) (agent-q-diff-module-news
+                                      (agent-q-diff-change-engine change)))
+               (handled (seq-filter (lambda (one) (eq 'handled (agent-q-diff-comment-state one)))
+                                    (agent-q-diff-round-comments round t)))
+               (n-handled (length handled)))
     (unless (and (null n-new) (= 0 n-again n-handled))
       (cons
        (concat
@@ -334,174 +221,6 @@ among them."
             (funcall short (agent-q-diff-comment-text one))
             (agent-q-diff-visible (or who "somebody")) (funcall short (or text "")))))
 
-(defun agent-q-diff-round--n-new (change shown)
-  "Return the number of pending hunks of CHANGE that the user has not seen.
-Neither were they in SHOWN, an alist from paths to keys, nor rejected before.
-One that may have been shown counts, too."
-  (let ((marks (agent-q-diff-module-marks (agent-q-diff-change-engine change))))
-    (cl-loop for _ in (agent-q-diff-change-files change)
-             for file from 0
-             for hunks = (agent-q-diff-change-hunks-of change file)
-             for keys = (and hunks (cdr (assoc (agent-q-diff-round-path change (car hunks)) shown)))
-             for known = (agent-q-diff-module-find-keys (agent-q-diff-change-engine change)
-                                                        file keys)
-             sum (cl-loop for hunk in hunks
-                          for mark = (pop marks)
-                          count (not (or mark
-                                         (member (list hunk) known)
-                                         (agent-q-diff-round-rejection change hunk)))))))
-
-(defun agent-q-diff-round-shown (change)
-  "Return the keys of the hunks of CHANGE that are not decided, by path.
-That is a list of (PATH . KEYS), also of files without any."
-  (cl-loop with marks = (agent-q-diff-module-marks (agent-q-diff-change-engine change))
-           for _ in (agent-q-diff-change-files change)
-           for file from 0
-           for hunks = (agent-q-diff-change-hunks-of change file)
-           when hunks
-           collect (cons (agent-q-diff-round-path change (car hunks))
-                         (cl-loop for hunk in hunks
-                                  unless (pop marks)
-                                  collect (agent-q-diff-round-key change hunk)))))
-
-;;;; What is decided
-
-(defun agent-q-diff-round-note (change)
-  "Record what the user has decided in CHANGE since the last call.
-That is for what agents are told, for the turns in which it was written, and
-for the day on which it comes back."
-  (let* ((round (agent-q-diff-round-of change))
-         (known (agent-q-diff-round-marks round))
-         (marks (vconcat (agent-q-diff-module-marks (agent-q-diff-change-engine change))))
-         (is-split (and known (/= (length known) (length marks))))
-         (rejected nil)
-         (tally nil)
-         (count (lambda (turns column n)
-                  (dolist (turn turns)
-                    (cl-incf (nth column (or (alist-get turn tally)
-                                             (setf (alist-get turn tally) (list 0 0))))
-                             n)))))
-    (when is-split
-      (agent-q-diff-round--note-gone change round count))
-    (dotimes (hunk (length marks))
-      (when (if (or is-split (null known))
-                (aref marks hunk)
-              (not (eq (aref known hunk) (aref marks hunk))))
-        (agent-q-diff-round--note-hunk change round hunk
-                                       (lambda (one) (push one rejected))
-                                       count)))
-    (setf (agent-q-diff-round-marks round) marks)
-    (when rejected
-      (agent-q-diff-engine-call #'agent-q-diff-module-note-rejected
-                                (agent-q-diff-round-root round) (nreverse rejected)))
-    (pcase-dolist (`(,turn ,kept ,taken-out) tally)
-      (unless (= 0 kept taken-out)
-        (agent-q-diff-engine-call #'agent-q-diff-module-count-decided
-                                  (agent-q-diff-round-root round) turn kept taken-out)))))
-
-(defun agent-q-diff-round--note-hunk (change round hunk reject count)
-  "Record how HUNK of CHANGE, in ROUND, is decided now.
-REJECT is called with an `agent-q-diff-rejected' that is new.  COUNT is called
-with a list of turns, 0 for what is kept or 1 for what is taken out, and by how
-much that changes."
-  (let* ((snapshot (agent-q-diff-change-hunk change hunk))
-         (id (agent-q-diff-engine-hunk-id snapshot))
-         (mark (agent-q-diff-engine-hunk-mark snapshot))
-         (decided (agent-q-diff-round-decided round))
-         (before (gethash id decided)))
-    (unless (eq mark (and before (aref before 0)))
-      (when before
-        (agent-q-diff-round--undo change round id count))
-      (when mark
-        (let* ((turns (agent-q-diff-change-hunk-turns change hunk))
-               (reason (and (eq mark 'rejected)
-                            (agent-q-diff-round--take-over-reason change hunk)))
-               (one (and (eq mark 'rejected)
-                         (agent-q-diff-round--rejected change hunk))))
-          (puthash id (vector mark turns one reason) decided)
-          (funcall count turns (if one 1 0) 1)
-          (if one
-              (funcall reject one)
-            (agent-q-diff-round--forget-kept change round hunk)))))))
-
-(defun agent-q-diff-round-rejected-now (change round hunk)
-  "Return the `agent-q-diff-rejected' of HUNK of CHANGE in ROUND, or nil.
-That is nil unless it was rejected in ROUND."
-  (when-let ((decided (gethash (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk))
-                               (agent-q-diff-round-decided round))))
-    (aref decided 2)))
-
-(defun agent-q-diff-round--forget (round one)
-  "Record that ONE, a rejection in ROUND, does not hold any more.
-ONE is an `agent-q-diff-rejected'."
-  (agent-q-diff-engine-call
-   #'agent-q-diff-module-forget-rejected (agent-q-diff-round-root round)
-   (agent-q-diff-rejected-path one) (agent-q-diff-rejected-hunk one)))
-
-(defun agent-q-diff-round--forget-kept (change round hunk)
-  "Forget that HUNK of CHANGE, in ROUND, was rejected before: now it is kept."
-  (when-let ((one (agent-q-diff-round-rejection change hunk)))
-    (unless (agent-q-diff-round--part-p change hunk)
-      (agent-q-diff-round--forget round one))))
-
-(defun agent-q-diff-round--rejected (change hunk)
-  "Return the `agent-q-diff-rejected' for HUNK of CHANGE."
-  (let ((lines (agent-q-diff-round--lines change hunk)))
-    (make-agent-q-diff-rejected
-     :path (agent-q-diff-round-path change hunk) :hunk (agent-q-diff-round-key change hunk)
-     :time (truncate (float-time))
-     :reason (agent-q-diff-round-reason change hunk)
-     :line (if lines (1+ (aref lines 0)) 0)
-     :to (agent-q-diff-round-to change hunk)
-     :lines (agent-q-diff-round-plain
-             (if lines
-                 (aref lines 4)
-               (agent-q-diff-operation-words
-                (agent-q-diff-change-operation-of change hunk)))))))
-
-(defun agent-q-diff-round-reason (change hunk)
-  "Return the comment on HUNK of CHANGE, the reason if it is rejected, or \"\"."
-  (agent-q-diff-round-plain
-   (or (agent-q-diff-change-comment change (agent-q-diff-change-hunk change hunk)) "")))
-
-(defun agent-q-diff-round--take-over-reason (change hunk)
-  "Give HUNK of CHANGE, just rejected, the reason of its rejection before.
-That is unless it has a comment.  Return the reason, or nil if there was none to
-be given."
-  (when-let* ((one (and (null (alist-get hunk (agent-q-diff-change-comments change)))
-                        (agent-q-diff-round-rejection change hunk)))
-              (reason (agent-q-diff-rejected-reason one)))
-    (unless (or (string-empty-p reason)
-                (agent-q-diff-round--part-p change hunk))
-      (setf (alist-get hunk (agent-q-diff-change-comments change)) reason))))
-
-(defun agent-q-diff-round--part-p (change hunk)
-  "Return non-nil if only a part of HUNK of CHANGE was rejected before."
-  (eq 'part (cdr (agent-q-diff-round--rejection change hunk))))
-
-(defun agent-q-diff-round--undo (change round id count)
-  "Record that the hunk with ID is not decided any more as it was in ROUND.
-CHANGE is that of ROUND, and COUNT is as for `agent-q-diff-round--note-hunk'."
-  (pcase-let ((`[,mark ,turns ,one ,reason] (gethash id (agent-q-diff-round-decided round)))
-              (hunk (agent-q-diff-module-hunk-with-id (agent-q-diff-change-engine change) id)))
-    (remhash id (agent-q-diff-round-decided round))
-    (funcall count turns (if (eq mark 'rejected) 1 0) -1)
-    (when one
-      (when (and hunk reason
-                 (equal reason (alist-get hunk (agent-q-diff-change-comments change))))
-        (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil))
-      (agent-q-diff-round--forget round one))))
-
-(defun agent-q-diff-round--note-gone (change round count)
-  "Record which decided hunks of CHANGE, in ROUND, are pending or gone.
-COUNT is as for `agent-q-diff-round--note-hunk'."
-  (dolist (id (hash-table-keys (agent-q-diff-round-decided round)))
-    (let ((hunk (agent-q-diff-module-hunk-with-id (agent-q-diff-change-engine change) id)))
-      (when (or (null hunk)
-                (null (agent-q-diff-engine-hunk-mark
-                       (agent-q-diff-change-hunk change hunk))))
-        (agent-q-diff-round--undo change round id count)))))
-
 ;;;; Its end
 
 (defvar agent-q-diff-round-is-replacing nil
@@ -513,6 +232,9 @@ COUNT is as for `agent-q-diff-round--note-hunk'."
        (not agent-q-diff-round-is-replacing)))
 
 ;;;; Comments
+
+;; While a hunk is rejected, or its rejection waits, a comment on its lines is the
+;; reason, and is kept with the hunk.  Any other comment is recorded at once.
 
 (defun agent-q-diff-round-comment (round path lines kind text to)
   "Record TEXT, of KIND, the user's comment on LINES of PATH; return its id.
@@ -526,13 +248,126 @@ KIND is `comment' or `question'.  TO are the addresses of those who wrote it."
         (vector side start n (if (eq side 'old) (car texts) (cdr texts))))))
    kind text to))
 
-(defun agent-q-diff-round-comments (round)
+(defun agent-q-diff-round-comments (round &optional is-known)
   "Return the comments of the project of ROUND that are not closed.
-Their lines are those of the texts of ROUND."
-  (agent-q-diff-engine-call
-   #'agent-q-diff-module-comments (agent-q-diff-round-root round)
-   (mapcar (pcase-lambda (`(,path ,old . ,new)) (vector path old new))
-           (agent-q-diff-round-texts round))))
+Their lines are those of the texts of ROUND.  If IS-KNOWN is non-nil, return
+what was found last."
+  (when (or (not is-known) (eq t (agent-q-diff-round-said round)))
+    (setf (agent-q-diff-round-said round)
+          (agent-q-diff-engine-call
+           #'agent-q-diff-module-comments (agent-q-diff-round-root round)
+           (mapcar (pcase-lambda (`(,path ,old . ,new)) (vector path old new))
+                   (agent-q-diff-round-texts round)))))
+  (agent-q-diff-round-said round))
+
+(defconst agent-q-diff-round-list-name "*agent-q-diff comments*"
+  "Name of the buffer with the list of comments.")
+
+(defun agent-q-diff-round-show-comments (root)
+  "Show the comments of the project at ROOT anew, wherever they are shown."
+  (dolist (review (agent-q-diff-open-reviews))
+    (when-let* ((round (agent-q-diff-round-of (agent-q-diff-session-change review)))
+                (buffer (agent-q-diff-session-buffer review)))
+      (when (file-equal-p root (agent-q-diff-round-root round))
+        (setf (agent-q-diff-round-said round) t
+              (agent-q-diff-round-is-said-anew round) nil)
+        (when (buffer-live-p buffer)
+          (with-current-buffer buffer
+            (agent-q-diff-annotations-show))))))
+  (when-let ((list (get-buffer agent-q-diff-round-list-name)))
+    (with-current-buffer list
+      (when (file-equal-p root default-directory)
+        (revert-buffer)))))
+
+(defun agent-q-diff-round--hunk-where (change hunk)
+  "Return (PATH . LINES) for a comment on HUNK of CHANGE, or on all if it is nil.
+LINES are as for `agent-q-diff-round-comment'."
+  (if (null hunk)
+      (list "")
+    (cons (agent-q-diff-round-path change hunk)
+          ;; Once the user has edited a hunk, numbers of lines are others than in the texts.
+          (unless (and (eq change agent-q-diff-buffer-change)
+                       (agent-q-diff-annotations-moved-p
+                        (agent-q-diff-change-file-index change hunk)))
+            (agent-q-diff-round-hunk-lines change hunk)))))
+
+(defun agent-q-diff-round-comment-on (change hunk)
+  "Return the comment on exactly HUNK of CHANGE that nobody was told, or nil.
+HUNK may be nil, for that on all of CHANGE.  The value is an
+`agent-q-diff-comment'."
+  (when-let ((all (seq-filter (lambda (one)
+                                (and (eq 'comment (agent-q-diff-comment-kind one))
+                                     (eq 'open (agent-q-diff-comment-state one))))
+                              (agent-q-diff-round-comments (agent-q-diff-round-of change) t))))
+    (pcase-let ((`(,path . ,lines) (agent-q-diff-round--hunk-where change hunk)))
+      (seq-find (lambda (one)
+                  (and (equal path (agent-q-diff-comment-path one))
+                       (equal lines (and (agent-q-diff-comment-side one)
+                                         (list (agent-q-diff-comment-side one)
+                                               (agent-q-diff-comment-line one)
+                                               (agent-q-diff-comment-n one))))
+                       (not (agent-q-diff-comment-is-unsure one))
+                       ;; One on a file is not on one of several hunks.
+                       (or lines (null hunk)
+                           (null (cdr (agent-q-diff-change-hunks-of
+                                       change (agent-q-diff-change-file-index change hunk)))))))
+                all))))
+
+(defun agent-q-diff-round-comment-text (change hunk)
+  "Return the text of the comment on exactly HUNK of CHANGE, or nil.
+See `agent-q-diff-round-comment-on'."
+  (when-let ((one (agent-q-diff-round-comment-on change hunk)))
+    (agent-q-diff-engine-text (agent-q-diff-comment-text one))))
+
+(defun agent-q-diff-round-say (change hunk text)
+  "Make TEXT the comment on HUNK of CHANGE, or on all of it if HUNK is nil.
+If TEXT is blank, close the one that is there.  That is not shown yet."
+  (let* ((round (agent-q-diff-round-of change))
+         (root (agent-q-diff-round-root round))
+         (known (agent-q-diff-round-comment-on change hunk))
+         (is-blank (string-blank-p text)))
+    (cond
+     (known
+      (agent-q-diff-engine-call #'agent-q-diff-module-edit-comment root
+                                (agent-q-diff-comment-id known) 'comment text))
+     ((not is-blank)
+      (pcase-let ((`(,path . ,lines) (agent-q-diff-round--hunk-where change hunk)))
+        (agent-q-diff-round-comment round path lines 'comment text
+                                    (if hunk
+                                        (agent-q-diff-round-to change hunk)
+                                      (agent-q-diff-round-to-of change))))))
+    ;; Of many that are closed, the others are as they were.
+    (setf (agent-q-diff-round-said round)
+          (or (not (and known is-blank)) (remq known (agent-q-diff-round-said round)))
+          (agent-q-diff-round-is-said-anew round) t)))
+
+(defun agent-q-diff-round-take-comment (change hunk)
+  "Make the comment on HUNK of CHANGE the reason of its rejection, and close it.
+A reason that the user has given since takes its place.  That is not shown yet."
+  (when-let ((one (agent-q-diff-round-comment-on change hunk)))
+    (unless (alist-get hunk (agent-q-diff-change-comments change))
+      (setf (alist-get hunk (agent-q-diff-change-comments change))
+            (agent-q-diff-engine-text (agent-q-diff-comment-text one))))
+    (agent-q-diff-round-say change hunk "")))
+
+(defun agent-q-diff-round-rejected-p (change hunk)
+  "Return non-nil if HUNK of CHANGE is rejected, or its rejection waits."
+  (let ((hunk (agent-q-diff-change-hunk change hunk)))
+    (or (eq 'rejected (agent-q-diff-engine-hunk-mark hunk))
+        (agent-q-diff-change-waits-p change hunk))))
+
+(defun agent-q-diff-round-settle (change)
+  "Make comments on their lines of reasons in CHANGE that are none any more.
+Those that have become reasons are closed.  Show what has changed of comments."
+  (pcase-dolist (`(,hunk . ,text) (copy-sequence (agent-q-diff-change-comments change)))
+    (if (agent-q-diff-round-rejected-p change hunk)
+        (when (agent-q-diff-round-comment-on change hunk)
+          (agent-q-diff-round-say change hunk ""))
+      (agent-q-diff-round-say change hunk text)
+      (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil)))
+  (let ((round (agent-q-diff-round-of change)))
+    (when (agent-q-diff-round-is-said-anew round)
+      (agent-q-diff-round-show-comments (agent-q-diff-round-root round)))))
 
 (defun agent-q-diff-round-lines-words (side line n)
   "Return words for N lines from LINE on, from 0, of SIDE."

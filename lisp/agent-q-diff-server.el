@@ -580,8 +580,7 @@ Answer CLIENT at once, or if IS-WAITING is non-nil, when it ends."
                (agent-q-diff-call (agent-q-diff-call-with 'caller nil))
                (`(,root ,review ,notes)
                 (if is-waiting
-                    (agent-q-diff-changes-begin default-directory nil answer
-                                                (lambda () (process-live-p client)))
+                    (agent-q-diff-changes-begin default-directory nil answer client)
                   (agent-q-diff-changes-begin default-directory nil))))
     (cond
      ((and review (agent-q-diff-session-outcome review))

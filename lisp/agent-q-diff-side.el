@@ -144,39 +144,42 @@ ROWS and HEIGHTS are lists: the row, and the height, of each line."
 
 (defun agent-q-diff-side--stops (lines tops end window)
   "Return the stops of LINES in WINDOW, with the filler between them.
-Each line is (BEG ROW HEIGHT).  TOPS is as from
+Each line is ((BEG . END) ROW HEIGHT).  TOPS is as from
 `agent-q-diff-side--row-tops', and END where the change ends."
   (let* ((bottom 0)
          (stop (lambda (position y)
                  (when (< bottom y)
                    (agent-q-diff-side--put-filler position (- y bottom) window))
                  (list position y))))
-    (append (mapcan (pcase-lambda (`(,beg ,row ,height))
-                      (cons (funcall stop beg (aref tops row))
+    (append (mapcan (pcase-lambda (`(,line ,row ,height))
+                      (cons (funcall stop (car line) (aref tops row))
                             (progn
                               (setq bottom (+ height (aref tops row)))
-                              (when-let ((marker (agent-q-diff-side--marker beg)))
+                              (when-let ((marker (agent-q-diff-side--marker line)))
                                 (list (list marker (1- bottom)))))))
                     lines)
             (list (funcall stop end (aref tops (1- (length tops))))))))
 
-(defun agent-q-diff-side--marker (beg)
-  "Return where the marker of a missing line end is, below the line at BEG, or nil."
+(defun agent-q-diff-side--marker (line)
+  "Return where LINE, (BEG . END), has the marker of a missing line end, or nil."
   (save-excursion
-    (goto-char beg)
+    (goto-char (car line))
     (forward-line)
-    (and (eq ?\\ (char-after)) (point))))
+    (and (< (point) (cdr line)) (point))))
 
 (defun agent-q-diff-side--blank (lines window)
   "Show each of LINES, (BEG . END), as a blank row in WINDOW."
   (pcase-dolist (`(,beg . ,end) lines)
-    ;; A marker of a missing line end is a row of its own.
-    (agent-q-diff-buffer-each-line (1- beg) end
-      (agent-q-diff-side--put (point) (line-end-position) window
-                              'display (propertize " " 'face '(agent-q-diff-filler default))
-                              'evaporate t)
-      (agent-q-diff-side--put (point) (line-beginning-position 2) window
-                              'face '(agent-q-diff-filler default) 'evaporate t))))
+    (save-excursion
+      (goto-char beg)
+      ;; A marker of a missing line end is a row of its own.
+      (while (< (point) end)
+        (agent-q-diff-side--put (point) (line-end-position) window
+                                'display (propertize " " 'face '(agent-q-diff-filler default))
+                                'evaporate t)
+        (agent-q-diff-side--put (point) (line-beginning-position 2) window
+                                'face '(agent-q-diff-filler default) 'evaporate t)
+        (forward-line)))))
 
 (defconst agent-q-diff-side--nothing (cons "" (string-to-multibyte ""))
   "Two empty strings that are not the same: for the old lines and the new ones.
@@ -204,8 +207,7 @@ OLD-ROWS and NEW-ROWS are lists with their rows."
                                                   (append old-heights new-heights)))
                (last-old (apply #'max -1 old-rows))
                (first-new (apply #'min (length tops) new-rows))
-               (line (lambda (line row height) (list (car line) row height)))
-               (bare (lambda (line row) (list (car line) row (count-lines (car line) (cdr line)))))
+               (bare (lambda (line row) (list line row (count-lines (car line) (cdr line)))))
                ;; What stands for the rows of the other side.
                (n-above (seq-count (lambda (row) (< row first-new)) old-rows))
                (n-hidden (seq-count (lambda (row) (<= row last-old)) new-rows))
@@ -225,21 +227,21 @@ OLD-ROWS and NEW-ROWS are lists with their rows."
                   :removed (cl-mapcar #'cons old-rows removed)
                   :added (cl-mapcar #'cons new-rows added)
                   :old (agent-q-diff-side--stops
-                        (append (cl-mapcar line removed old-rows old-heights)
+                        (append (cl-mapcar #'list removed old-rows old-heights)
                                 (cl-mapcar bare below (seq-drop new-rows n-hidden)))
                         tops end old)
                   :new (agent-q-diff-side--stops
                         (append (cl-mapcar bare above (seq-take old-rows n-above))
-                                (cl-mapcar line added new-rows new-heights))
+                                (cl-mapcar #'list added new-rows new-heights))
                         tops end new)))))
 
-(defun agent-q-diff-side--lines (beg end)
-  "Return a vector of the lines of the hunk from BEG to END, each (BEG . END).
+(defun agent-q-diff-side--lines (hunk)
+  "Return a vector of the lines of HUNK, each (BEG . END).
 END is where the next line begins.  A no-newline marker is part of its line."
   (let ((lines nil))
-    (agent-q-diff-buffer-each-line beg end
+    (agent-q-diff-buffer-each-line (kind hunk)
       (let ((next (line-beginning-position 2)))
-        (if (and lines (eq ?\\ (char-after)))
+        (if (eq ?n kind)
             (setcdr (car lines) next)
           (push (cons (point) next) lines))))
     (vconcat (nreverse lines))))
@@ -251,7 +253,7 @@ END is where the next line begins.  A no-newline marker is part of its line."
                           (overlay-get overlay 'invisible)
                           (overlay-get overlay 'agent-q-diff-filter)))
                     (overlays-in beg end))
-    (let ((lines (agent-q-diff-side--lines beg end)))
+    (let ((lines (agent-q-diff-side--lines hunk)))
       (agent-q-diff-side--put beg (1+ beg) nil 'agent-q-diff-side-laid t 'evaporate t)
       (pcase-dolist (`(,first ,old-rows ,new-rows)
                      (agent-q-diff-module-side-rows

@@ -25,7 +25,6 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
-(require 'agent-q-diff-annotations)
 (require 'agent-q-diff-result)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-reviewed)
@@ -40,21 +39,27 @@ Note in REVIEW who will read it."
   (when-let* ((change (agent-q-diff-session-change review))
               (round (agent-q-diff-round-of change)))
     (condition-case err
-        (let ((is-awaited (funcall (agent-q-diff-written-awaited-p
-                                    (agent-q-diff-change-written change)))))
-          (agent-q-diff-told--note-reasons change round is-awaited)
-          (when (agent-q-diff-round-finished-p review)
-            (agent-q-diff-engine-call #'agent-q-diff-module-finish-round
-                                      (agent-q-diff-round-root round)
-                                      (unless (agent-q-diff-written-since
-                                               (agent-q-diff-change-written change))
-                                        (agent-q-diff-round-shown change)))
-            (unless is-awaited
-              (agent-q-diff-told--keep-comments review round)
+        (let ((is-awaited (agent-q-diff-change-awaited-p
+                           (agent-q-diff-written-waiter
+                            (agent-q-diff-change-written change)))))
+          (agent-q-diff-round-settle change)
+          (pcase-let* ((is-finished (agent-q-diff-round-finished-p review))
+                       (`(,rejected . ,again)
+                        (agent-q-diff-told--record-end
+                         change is-awaited
+                         (and is-finished
+                              (or (and (agent-q-diff-written-since
+                                        (agent-q-diff-change-written change))
+                                       t)
+                                  'shown)))))
+            (when is-awaited
+              (agent-q-diff-told--note-comments change round))
+            (when (and is-finished (not is-awaited))
               (setf (agent-q-diff-session-told review)
                     (agent-q-diff-told--queue
                      change round
-                     (plist-get (agent-q-diff-session-result review) :hunks))))))
+                     (plist-get (agent-q-diff-session-result review) :hunks)
+                     rejected again)))))
       (error
        (setf (agent-q-diff-session-told review)
              (format "the agent is not told, since that failed: %s"
@@ -62,67 +67,46 @@ Note in REVIEW who will read it."
 
 (add-hook 'agent-q-diff-lifecycle-ending-functions #'agent-q-diff-told--finish)
 
-(defun agent-q-diff-told--note-reasons (change round is-told)
-  "Record the reasons for rejections in CHANGE of ROUND as they are now.
-If IS-TOLD is non-nil, an agent reads them in another way."
-  (let ((changed nil))
-    (maphash
-     (lambda (id decided)
-       (when-let* ((one (aref decided 2))
-                   (hunk (agent-q-diff-module-hunk-with-id
-                          (agent-q-diff-change-engine change) id)))
-         (let ((reason (agent-q-diff-round-reason change hunk)))
-           (unless (and (equal reason (agent-q-diff-rejected-reason one))
-                        (not is-told))
-             (setf (agent-q-diff-rejected-reason one) reason
-                   (agent-q-diff-rejected-is-told one) (and is-told t))
-             (push one changed)))))
-     (agent-q-diff-round-decided round))
-    (when changed
-      (agent-q-diff-engine-call #'agent-q-diff-module-note-rejected
-                                (agent-q-diff-round-root round) changed))))
+(defun agent-q-diff-told--record-end (change is-told finished)
+  "Record the reasons for rejections in CHANGE, and what it means that it ends.
+IS-TOLD, FINISHED and the value are as for `agent-q-diff-module-finish-round'."
+  (agent-q-diff-engine-call
+   #'agent-q-diff-module-finish-round (agent-q-diff-change-engine change)
+   (append (agent-q-diff-change-comments change)
+           ;; Of those that a rule has rejected, its reasons.
+           (cl-loop for (id . (mark . reason)) in (agent-q-diff-change-by-policy change)
+                    for hunk = (and reason (eq mark 'rejected)
+                                    (agent-q-diff-module-hunk-with-id
+                                     (agent-q-diff-change-engine change) id))
+                    when (and hunk (not (alist-get hunk (agent-q-diff-change-comments change))))
+                    collect (cons hunk reason)))
+   is-told finished))
 
-(defun agent-q-diff-told--keep-comments (review round)
-  "Make comments on lines of those on hunks of REVIEW that are not rejected.
-They have ids then, so that agents can answer them; likewise the comment on all
-of it.  Those on hunks whose rejection waits are its reasons.  ROUND is that of
-REVIEW."
-  (let* ((change (agent-q-diff-session-change review))
-         (waiting (agent-q-diff-written-waiting (agent-q-diff-change-written change))))
-    (pcase-dolist (`(,hunk . ,comment) (copy-sequence (agent-q-diff-change-comments change)))
-      (let ((snapshot (agent-q-diff-change-hunk change hunk)))
-        (when (and comment
-                   (not (eq 'rejected (agent-q-diff-engine-hunk-mark snapshot)))
-                   (not (memql (agent-q-diff-engine-hunk-id snapshot) waiting)))
-          (let ((path (agent-q-diff-round-path change hunk))
-                (to (agent-q-diff-round-to change hunk)))
-            ;; Its lines may be others than those of the texts that were compared.
-            (condition-case nil
-                (agent-q-diff-round-comment round path
-                                            (agent-q-diff-round-hunk-lines change hunk)
-                                            'comment comment to)
-              (agent-q-diff-error
-               (agent-q-diff-round-comment round path nil 'comment comment to))))
-          (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil))))
-    (when-let ((comment (agent-q-diff-session-comment review)))
-      (agent-q-diff-round-comment round "" nil 'comment comment
-                                  (agent-q-diff-round-to-of change)))))
+(defun agent-q-diff-told--note-comments (change round)
+  "Record that the comments on hunks of CHANGE, and on all of it, are told.
+The result has them.  ROUND is that of CHANGE."
+  (dolist (hunk (cons nil (number-sequence 0 (1- (car (agent-q-diff-change-tally change))))))
+    (when-let ((one (agent-q-diff-round-comment-on change hunk)))
+      (agent-q-diff-engine-call #'agent-q-diff-module-set-comment
+                                (agent-q-diff-round-root round)
+                                (agent-q-diff-comment-id one) 'sent))))
 
 ;;;; The message
 
-(defun agent-q-diff-told--queue (change round hunks)
+(defun agent-q-diff-told--queue (change round hunks rejected again)
   "Queue the message about CHANGE of ROUND, with HUNKS as in its result.
-Return words for who will read it, or nil if there is nothing to be told."
-  (agent-q-diff-told--note-left change round hunks)
+REJECTED and AGAIN are as from `agent-q-diff-module-finish-round'.  Return words
+for who will read it, or nil if there is nothing to be told."
+  (agent-q-diff-told--note-left change round hunks rejected)
   (agent-q-diff-told--queue-texts (agent-q-diff-round-root round)
                                   (agent-q-diff-change-agents change)
                                   (agent-q-diff-message-counts hunks)
-                                  (agent-q-diff-told--back change round)))
+                                  again))
 
-(defun agent-q-diff-told--queue-texts (root agents &optional counts back)
+(defun agent-q-diff-told--queue-texts (root agents &optional counts again)
   "Queue what is to be told in the project at ROOT, for those who wrote it.
 What nobody is known to have written is for AGENTS, names, and for those who
-were to read that until now.  COUNTS and BACK are as for
+were to read that until now.  COUNTS and AGAIN are as for
 `agent-q-diff-told--texts'.  Return words for who will read it, or nil if there
 is nothing to be told."
   (let* ((unread (seq-remove #'agent-q-diff-queued-is-told
@@ -131,16 +115,17 @@ is nothing to be told."
                   (append agents
                           (seq-remove (lambda (to) (string-search "\n" to))
                                       (seq-mapcat #'agent-q-diff-queued-to unread)))))
-         (texts (agent-q-diff-told--texts root (or agents '("")) counts back))
+         (texts (agent-q-diff-told--texts root (or agents '("")) counts again))
          (ids (mapcar (pcase-lambda (`(,to ,text . ,ids))
                         (agent-q-diff-engine-call #'agent-q-diff-module-queue-message
                                                   root to text ids))
                       texts)))
     ;; What is not to be told any more.
-    (when-let ((gone (seq-remove (lambda (message)
-                                   (or (agent-q-diff-queued-is-told message)
-                                       (memql (agent-q-diff-queued-id message) ids)))
-                                 (agent-q-diff-told--untold-messages root))))
+    (when-let ((gone (and unread
+                          (seq-remove (lambda (message)
+                                        (or (agent-q-diff-queued-is-told message)
+                                            (memql (agent-q-diff-queued-id message) ids)))
+                                      (agent-q-diff-told--untold-messages root)))))
       (agent-q-diff-told--note-told root gone))
     (and texts
          (agent-q-diff-told--who-is-told
@@ -205,13 +190,14 @@ These are of hunks that were not gone everywhere when the review ended.  FILE
 is the `agent-q-diff-file-change', ID the engine's, nil for an operation, and
 KEY as from `agent-q-diff-told--key'.")
 
-(defun agent-q-diff-told--note-left (change round hunks)
+(defun agent-q-diff-told--note-left (change round hunks rejected)
   "Remember which rejected ones of HUNKS are somewhere all the same.
-HUNKS are as in the result of CHANGE, of ROUND."
+HUNKS are as in the result of CHANGE, of ROUND, and REJECTED is as from
+`agent-q-diff-module-finish-round'."
   (dolist (hunk hunks)
     (when-let* ((index (and (eq 'rejected (plist-get hunk :state)) (plist-get hunk :index)))
-                (one (agent-q-diff-round-rejected-now change round index)))
-      (let ((key (cons (agent-q-diff-round-root round) (agent-q-diff-told--key one)))
+                (key (cdr (assq index rejected))))
+      (let ((key (cons (agent-q-diff-round-root round) key))
             (where (plist-get hunk :where)))
         (if (null where)
             (remhash key agent-q-diff-told--left)
@@ -229,27 +215,16 @@ ONE is an `agent-q-diff-rejected', and the value as in a result."
     (`(,_ nil . ,where) where)
     (`(,file ,id . ,_) (agent-q-diff-result-where file id))))
 
-(defun agent-q-diff-told--back (change round)
-  "Return what earlier rounds rejected that is in files of CHANGE all the same.
-That is a list as from `agent-q-diff-told--key' each.  The agent has written it
-again, or the user has changed their mind.  ROUND is that of CHANGE."
-  (unless (= 0 (hash-table-count (agent-q-diff-round-rejected round)))
-    (cl-loop for mark in (agent-q-diff-module-marks (agent-q-diff-change-engine change))
-             for hunk from 0
-             for one = (and (not (eq mark 'rejected))
-                            (agent-q-diff-round-rejection change hunk))
-             when one collect (agent-q-diff-told--key one))))
-
-(defun agent-q-diff-told--texts (root agents counts back)
+(defun agent-q-diff-told--texts (root agents counts again)
   "Return (TO TEXT . IDS) of each message about what waits in the project at ROOT.
 TO are addresses, and IDS those of the comments in it.  What nobody is known to
 have written is for AGENTS; if only one message is for others, it is in that.
-COUNTS is a clause about the review, or nil; BACK is as from
-`agent-q-diff-told--back'."
+COUNTS is a clause about the review, or nil; AGAIN is as from
+`agent-q-diff-module-finish-round'."
   (let* ((rejected (seq-remove
                     (lambda (one)
                       (or (agent-q-diff-rejected-is-told one)
-                          (member (agent-q-diff-told--key one) back)))
+                          (member (agent-q-diff-told--key one) again)))
                     (agent-q-diff-engine-call #'agent-q-diff-module-rejected root)))
          (open (agent-q-diff-told--in-state root '(open)))
          (all (seq-uniq (append (mapcar #'agent-q-diff-told--to rejected)
@@ -366,7 +341,9 @@ Something in it has changed since."
 (defun agent-q-diff-told-queue-decided (change)
   "Queue what is to be told of CHANGE, decided after its review has ended."
   (let ((round (agent-q-diff-round-of change)))
-    (agent-q-diff-told--note-left change round (agent-q-diff-result-hunks change))
+    (agent-q-diff-round-settle change)
+    (agent-q-diff-told--note-left change round (agent-q-diff-result-hunks change)
+                                  (car (agent-q-diff-told--record-end change nil nil)))
     (agent-q-diff-told-queue-now (agent-q-diff-round-root round))))
 
 (defun agent-q-diff-told-queue-now (root)
@@ -381,23 +358,6 @@ Return words about when it is told."
 (add-hook 'agent-q-diff-reviewed-noted-functions #'agent-q-diff-told-queue-again)
 
 ;;;; What agents ask for, and answer
-
-(defconst agent-q-diff-told-list-name "*agent-q-diff comments*"
-  "Name of the buffer with the list of comments.")
-
-(defun agent-q-diff-told-show-comments (root)
-  "Show the comments of the project at ROOT anew, wherever they are shown."
-  (dolist (review (agent-q-diff-open-reviews))
-    (when-let* ((round (agent-q-diff-round-of (agent-q-diff-session-change review)))
-                (buffer (agent-q-diff-session-buffer review)))
-      (when (and (buffer-live-p buffer)
-                 (file-equal-p root (agent-q-diff-round-root round)))
-        (with-current-buffer buffer
-          (agent-q-diff-annotations-show)))))
-  (when-let ((list (get-buffer agent-q-diff-told-list-name)))
-    (with-current-buffer list
-      (when (file-equal-p root default-directory)
-        (revert-buffer)))))
 
 (defconst agent-q-diff-told--nothing "The user has said nothing that is not handled."
   "What agents are told if there is nothing to be told.")
@@ -514,7 +474,7 @@ It is one in the project of `default-directory'."
         (agent-q-diff-engine-call #'agent-q-diff-module-told default-directory
                                   (list (agent-q-diff-queued-id message)) address)))
     (when untold
-      (agent-q-diff-told-show-comments default-directory))
+      (agent-q-diff-round-show-comments default-directory))
     (cond
      ((and sent (< room 1000))
       (concat text "\n\nComments that you were told before are not handled: call it again."))
@@ -559,7 +519,7 @@ it."
                             (or (agent-q-diff-call-agent agent-q-diff-call) "An agent")
                             (agent-q-diff-round-plain answer))
   (agent-q-diff-told-queue-again default-directory)
-  (agent-q-diff-told-show-comments default-directory)
+  (agent-q-diff-round-show-comments default-directory)
   (message "%s has answered comment %s; M-x agent-q-diff-comments"
            (agent-q-diff-visible-name (or (agent-q-diff-call-agent agent-q-diff-call) "An agent") t) id)
   (format "Comment %s is handled, and the user is shown your answer." id))

@@ -544,12 +544,9 @@ LINES and RUNS are those of the diff."
             (cl-loop for mark across agent-q-diff-buffer-marks
                      for hunk from 0
                      when (eq mark 'applied)
-                     do (pcase-let ((`(,old ,_ ,_ ,_)
-                                     (agent-q-diff-engine-hunk-lines
-                                      (progn
-                                        (goto-char (agent-q-diff-buffer-position hunk))
-                                        (buffer-substring-no-properties (point)
-                                                                        (line-end-position))))))
+                     do (let ((old (agent-q-diff-engine-lines-old
+                                    (agent-q-diff-buffer-lines hunk))))
+                          (goto-char (agent-q-diff-buffer-position hunk))
                           (forward-line)
                           (while (< (point) (agent-q-diff-buffer-hunk-end hunk))
                             (pcase (char-after)

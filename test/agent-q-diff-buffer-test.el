@@ -62,6 +62,43 @@
                 (should (equal "accepted" sly-agent-q-diff--decision))))
     (should (equal (aqd-disk) (aqd-three-with)))))
 
+;;;; The lines of hunks
+
+(defun aqd-buffer-kinds ()
+  "Return the kinds of the lines of this buffer, a string; those of no hunk are dots."
+  (save-excursion
+    (goto-char (point-min))
+    (let ((kinds nil))
+      (while (not (eobp))
+        (push (or (agent-q-diff-buffer-kind-at (line-end-position)) ?.) kinds)
+        (forward-line))
+      (concat (nreverse kinds)))))
+
+(ert-deftest aqd-buffer-each-line-has-the-kind-that-the-engine-says ()
+  ;; What lines begin with says nothing.
+  (aqd-with-review "a\n-- b\n\\ c" "a\n++ b\n@@ c\n"
+    (should (string-suffix-p ".crrnaa" (aqd-buffer-kinds)))
+    (should (equal [0 3 0 3 "crrnaa"] (agent-q-diff-buffer-lines 0))))
+  ;; In the order in which they were typed, an empty line of context included.
+  (aqd-with-file "x\n\n"
+    (aqd-with-diff "Prose\n+ more\n@@ -1,2 +1,3 @@\n+a\n-x\n+b\n\n\n-- \nRegards\n"
+      (set-buffer-modified-p nil)
+      (should (agent-q-diff-buffer-current-change))
+      (should (equal "...arac..." (aqd-buffer-kinds)))
+      (should-not (buffer-modified-p)))))
+
+(ert-deftest aqd-buffer-kinds-outlive-the-review ()
+  (aqd-with-file "a\nb\n"
+    (let (buffer)
+      (aqd-call "a\nb\n" "a\nc\nb\n"
+                (lambda ()
+                  (setq buffer (current-buffer))
+                  (agent-q-diff-reject-all)))
+      (with-current-buffer buffer
+        (should (agent-q-diff-buffer-ended-p))
+        ;; A search in changed lines needs them.
+        (should (string-suffix-p ".cac" (aqd-buffer-kinds)))))))
+
 ;;;; Bare buffers
 
 (ert-deftest aqd-buffer-a-command-does-not-move-the-callers-positions ()

@@ -15,6 +15,25 @@
 
 ;;; The progress line and the header line
 
+(defun aqd-with-three-unsaved (function)
+  "Call FUNCTION in a review of three hunks, whose target has unsaved edits.
+It is called with a function that returns the header line, and the target."
+  (aqd-with-forty-lines
+    (let ((target (find-file-noselect aqd-file)))
+      (with-current-buffer target
+        (goto-char (point-max))
+        (insert "mine\n"))
+      (aqd-call (car aqd-three) (cdr aqd-three)
+                (lambda ()
+                  (funcall function
+                           (lambda ()
+                             (agent-q-diff-progress-update-header-line 1)
+                             (substring-no-properties header-line-format))
+                           target)
+                  (agent-q-diff-finish)))
+      (with-current-buffer target
+        (set-buffer-modified-p nil)))))
+
 ;;;; The progress line
 
 (ert-deftest aqd-progress-the-line-moves-what-is-known-of-hunks ()
@@ -112,6 +131,24 @@
                 (should (string-match-p "No comment" (aqd-said (agent-q-diff-comment " "))))
                 (should (string-match-p "0 pending · Agent-Q" header-line-format))
                 (agent-q-diff-finish)))))
+
+(ert-deftest aqd-progress-header-line-says-what-is-not-saved ()
+  (aqd-with-three-unsaved
+   (lambda (header target)
+     (aqd-accept 1)
+     (should (string-search " · 1 applied · 2 pending · 1 not saved" (funcall header)))
+     (with-current-buffer target
+       (save-buffer))
+     (should (string-search " · 1 applied · 2 pending · Agent-Q" (funcall header)))
+     (with-current-buffer target
+       (insert "more\n"))
+     (aqd-accept 2)
+     (should (string-search " · 2 applied · 1 pending · 1 not saved" (funcall header)))
+     (should (<= (string-width (funcall header)) 80))
+     ;; Who never saves at a key knows.
+     (let ((agent-q-diff-save 'never))
+       (aqd-accept 3)
+       (should (string-search " · 3 applied · 0 pending · Agent-Q" (funcall header)))))))
 
 (ert-deftest aqd-progress-header-line-begins-at-the-first-hunk ()
   (aqd-with-open-review (aqd-numbered 40) (aqd-numbered 40 '((5 . "five") (30 . "thirty")))

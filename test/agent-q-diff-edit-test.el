@@ -1158,10 +1158,9 @@
                for hunk from 0
                when (eq mark 'applied)
                do (goto-char (agent-q-diff-buffer-position hunk))
-               and do (pcase-let ((`(,old . ,_) (agent-q-diff-engine-hunk-lines
-                                             (buffer-substring-no-properties
-                                              (point) (line-end-position))))
-                              (end (agent-q-diff-buffer-hunk-end hunk)))
+               and do (let ((old (agent-q-diff-engine-lines-old
+                                  (agent-q-diff-buffer-lines hunk)))
+                            (end (agent-q-diff-buffer-hunk-end hunk)))
                     (forward-line)
                     (while (< (point) end)
                       (pcase (char-after)
@@ -1190,7 +1189,7 @@
       (should (equal (aqd-progress) "0/5 applied, 0 rejected, 5 pending"))
       ;; On the first real edit, with the lines around it as they are now.
       (should (= 1 (agent-q-diff-buffer-hunk-at-point)))
-      (should (equal '("  call(7);") (agent-q-diff-white-space--lines 1 ?-)))
+      (should (equal '("  call(7);") (agent-q-diff-white-space--lines 1 ?r)))
       (should (seq-find (lambda (overlay)
                           (equal "  [6 lines of white space]\n   call(4);\n   call(5);\n   call(6);"
                                  (substring-no-properties

@@ -147,7 +147,9 @@ The edits are made in a temporary buffer."
     
     (agent-q-diff-module-set-mark      review hunk 'rejected)
     (agent-q-diff-module-next-pending  review hunk)
-    (agent-q-diff-module-proposed      review hunk)
+    (agent-q-diff-module-proposed      review hunk nil)
+    (agent-q-diff-module-proposed      review hunk t)
+    (agent-q-diff-module-shown-lines   review hunk (1+ hunk))
     (agent-q-diff-module-changed-words review hunk)
     (agent-q-diff-module-side-rows review hunk)
     (agent-q-diff-module-pick-rows review hunk 0 1 0 1)
@@ -195,15 +197,12 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-begin-turn agent-q-diff-module-end-turns
     agent-q-diff-module-at-work agent-q-diff-module-note-heard
     agent-q-diff-module-answer-comment agent-q-diff-module-comment
-    agent-q-diff-module-comments agent-q-diff-module-count-decided
-    agent-q-diff-module-edit-comment agent-q-diff-module-forget-rejected
-    agent-q-diff-module-messages agent-q-diff-module-note-rejected
+    agent-q-diff-module-comments agent-q-diff-module-edit-comment
+    agent-q-diff-module-messages agent-q-diff-module-news
     agent-q-diff-module-pending-since-turn agent-q-diff-module-queue-message
     agent-q-diff-module-rejected agent-q-diff-module-set-comment
     agent-q-diff-module-told agent-q-diff-module-turns
-    agent-q-diff-module-finish-round agent-q-diff-module-finished-round
-    agent-q-diff-module-note-hunks agent-q-diff-module-noted-hunks
-    agent-q-diff-module-pending-since
+    agent-q-diff-module-finish-round agent-q-diff-module-note-hunks agent-q-diff-module-noted-hunks agent-q-diff-module-pending-since
     agent-q-diff-module-note-staged agent-q-diff-module-keep-staged
     agent-q-diff-module-check-pending-after agent-q-diff-module-let-pass
     agent-q-diff-module-passing
@@ -216,7 +215,8 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-line-counts agent-q-diff-module-drawn
     agent-q-diff-module-keys agent-q-diff-module-find-keys
     agent-q-diff-module-events agent-q-diff-module-record-event
-    agent-q-diff-module-recorded-root agent-q-diff-module-text-bytes)
+    agent-q-diff-module-recorded-root agent-q-diff-module-watch
+    agent-q-diff-module-text-bytes)
   "All other functions of the module.")
 
 (defun aqd-engine-three-hunks ()

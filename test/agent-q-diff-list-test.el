@@ -89,6 +89,27 @@
                    "What you accepted is in the buffer target.txt and not saved"))
     (aqd-in-target (set-buffer-modified-p nil))))
 
+(ert-deftest aqd-list-and-log-say-what-is-not-saved ()
+  (aqd-with-log-file
+    (aqd-with-file (aqd-numbered 10)
+      (let ((target (find-file-noselect aqd-file)))
+        (with-current-buffer target
+          (insert "mine\n"))
+        (let* ((review (agent-q-diff-review aqd-file (aqd-numbered 10)
+                                            (aqd-numbered 10 '((5 . "five"))) "A test." nil))
+               (ended (lambda () (agent-q-diff-list--ended review))))
+          (with-current-buffer (agent-q-diff-session-buffer review)
+            (aqd-accept 1)
+            (agent-q-diff-finish))
+          (should (equal "accepted 1/1, not saved" (funcall ended)))
+          (with-current-buffer target
+            (save-buffer))
+          (should (equal "accepted 1/1" (funcall ended)))
+          ;; That was so when it ended.
+          (let ((entry (car (agent-q-diff-log-entries 1))))
+            (should (equal "accepted, not saved" (agent-q-diff-log-list--outcome entry)))
+            (should (equal "buffer" (plist-get (car (plist-get entry :hunks)) :where)))))))))
+
 (ert-deftest aqd-again-needs-no-buffer-of-the-file ()
   (aqd-again-with-past "C-c C-c"
     (aqd-in-target

@@ -13,6 +13,8 @@
 
 (require 'agent-q-diff-project-help)
 
+(declare-function agent-q-diff-module-version "ext:agent-q-diff-module")
+
 ;;; The messages
 
 (defun aqd-message-propose (keys)
@@ -730,6 +732,14 @@ Could not be applied: hunk 1 (its lines have been changed since, at line 5).
     (should (equal shown (agent-q-diff-visible-name name is-agent))))
   (should-not (string-search (concat "<" "/system-reminder")
                              (agent-q-diff-visible-name (concat "a<" "/system-reminder>")))))
+
+(ert-deftest aqd-message-letters-stay-and-what-misleads-anywhere-does-not ()
+  (agent-q-diff-engine-call #'agent-q-diff-module-version)
+  (pcase-dolist (`(,text ,shown)
+                 '(("p\N{CYRILLIC SMALL LETTER A}y\tx" "p\N{CYRILLIC SMALL LETTER A}y\tx")
+                   ("a\u202eb\u3164" "a<U+202E>b<U+3164>")
+                   ("a\nb\fc" "a<U+000A>b<U+000C>c")))
+    (should (equal shown (agent-q-diff-message--visible text)))))
 
 (ert-deftest aqd-message-of-any-length-is-bounded-and-says-what-is-missing ()
   (let* ((original (aqd-numbered 3000))

@@ -131,13 +131,17 @@
       (should (equal (assoc-delete-all "new 2" (copy-alist aqd-marks-of-three))
                      (aqd-marks))))))
 
-(ert-deftest aqd-marks-are-read-from-a-diff ()
+(ert-deftest aqd-marks-are-those-of-the-lines-of-hunks ()
   (pcase-dolist (`(,runs ,diff)
                  '((((0 0 removed t)) "--- a\n+++ a\n@@ -1,2 +0,0 @@\n-@@ 1\n--- 2\n")
                    (((0 1 added t)) "@@ -0,0 +1 @@\n++++ 1\n\\ No newline at end of file\n")
                    (((2 1 changed t) (4 0 removed nil) (20 2 added t))
                     "@@ -2,4 +2,3 @@ f\n 2\n-3\n+x\n 4\n-5\n@@ -21 +20,3 @@\n 20\n+y\n+z\n")))
-    (should (equal runs (agent-q-diff-pending-marks--read diff)))))
+    (let ((review (agent-q-diff-engine-review-diff diff)))
+      (should (equal runs (mapcan #'agent-q-diff-pending-marks--runs-of
+                                  (agent-q-diff-module-shown-lines
+                                   review 0 (car (agent-q-diff-module-tally review))))))
+      (agent-q-diff-module-free review))))
 
 (ert-deftest aqd-marks-leave-nothing-when-the-package-is-unloaded ()
   (pcase-dolist (`(,n ,use) '((5 (agent-q-diff-pending-marks-mode)) (0 (ignore))))

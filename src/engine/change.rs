@@ -616,7 +616,10 @@ impl Change {
 impl FileChange {
     /// Returns the number of entries.
     pub fn n_entries(&self) -> usize {
-        self.decided().len() + self.review().map_or(0, |review| review.tally().0)
+        self.decided().len()
+            + self
+                .review()
+                .map_or(0, |review| review.proposal().n_hunks())
     }
 
     /// Returns the number of `entry` among those of this file.
@@ -812,8 +815,8 @@ impl Change {
     }
 
     /// Returns a number that `entry` of file `file` keeps, even if its own changes; see
-    /// [`Snapshot::id`].
-    fn id(&self, file: usize, entry: Entry) -> usize {
+    /// [`Snapshot::id`]. Panics if there is no such entry.
+    pub fn id(&self, file: usize, entry: Entry) -> usize {
         let change = &self.files[file];
         let within = match entry {
             Entry::Operation(at) => at,

@@ -9,16 +9,16 @@ use agent_q_diff_engine::change::{Change, ChangePlan, Entry, Part, Presence, Ref
 use agent_q_diff_engine::patch::hunk;
 use agent_q_diff_engine::proposal::{Candidate, Side};
 use agent_q_diff_engine::review::{
-    Basis, Command, Counts, Decision, Fact, Mark, Note, OnDisk, Position, Review, Snapshot, Step,
-    Whereabouts,
+    Basis, Command, Counts, Decision, Fact, Mark, Note, OnDisk, Position, Review, Step, Whereabouts,
 };
 use agent_q_diff_engine::weave::LineEdit;
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
 use crate::lisp::{
-    answer, catching_panics, command_named, elements, find, list, mark_symbol, rule, signal, text,
-    vector,
+    answer, catching_panics, command_named, elements, find, list, list_of, mark_symbol, rule,
+    signal, text, vector,
 };
+use crate::round::earlier;
 use crate::session::{Ongoing, Session, file_of, ongoing};
 use crate::written::{self, CarriedOut, Outcome, Written};
 
@@ -273,17 +273,18 @@ fn fail(env: &Env, session: &mut Session, hunk: usize) -> Result<()> {
 /// Tell REVIEW that its change was written before it is reviewed.
 ///
 /// What is not decided is in the targets then.  WRITTEN is nil, or what is needed
-/// to record decisions: [ROOT FILES NOWS].  FILES are those of the project at
+/// to record decisions: [ROOT FILES NOWS OPERATIONS].  FILES are those of the project at
 /// ROOT of which REVIEW is made, in their order, as in
 /// `agent-q-diff-module-pending'.  NOWS is a list of what is reviewed of each now,
-/// its NOW-TEXT as text, or nil.
+/// its NOW-TEXT as text, or nil.  OPERATIONS has for each a list of what its
+/// operations do, those that are decided by themselves, in words.
 #[defun]
 fn begin_written(env: &Env, session: &mut Session, written: Value) -> Result<()> {
     catching_panics(env, || {
         let mut ongoing = ongoing(env, session)?;
         ongoing.change.begin_written();
         if written.is_not_nil() {
-            ongoing.written = Some(Rc::new(RefCell::new(Written::read(written)?)));
+            ongoing.written = Some(Rc::new(RefCell::new(Written::read(env, written)?)));
         }
         Ok(())
     })
@@ -421,15 +422,18 @@ fn plan_back<'e>(env: &'e Env, session: &mut Session, is_redo: Value<'e>) -> Res
 /// Commit the last plan for REVIEW, after its edits have been made.
 ///
 /// Also record it.  CARRIED-OUT is nil if that is not wanted, or [FILES CODINGS
-/// STAGES].  FILES are those that have changed, as for `agent-q-diff-module-record'.
+/// STAGES COMMENTS].  FILES are those that have changed, as for `agent-q-diff-module-record'.
 /// CODINGS is an alist from indices of files to coding systems, of those that are
 /// not UTF-8.  If STAGES is non-nil, what is kept of a
-/// change that was written before is put into git's index.
+/// change that was written before is put into git's index.  COMMENTS is an alist
+/// from its hunks to the user's comments, the reasons of those that are rejected.
 ///
 /// Return a vector [TOTAL APPLIED REJECTED NEXT UNPLACED MARKS IN-TARGET
-/// HUNKS FAILED UNSTAGED]; see `agent-q-diff-engine-committed'.  FAILED is nil,
-/// or says why the decision is not recorded.  UNSTAGED has, for each file that
-/// could not be staged, a sentence that says why.  The first three are the
+/// HUNKS FAILED UNSTAGED COMMENTS]; see `agent-q-diff-engine-committed'.  FAILED is
+/// nil, or says why the decision is not recorded.  UNSTAGED has, for each file that
+/// could not be staged, a sentence that says why.  COMMENTS is a list of (HUNK OLD .
+/// NEW): its comment is OLD, or it has none, and becomes NEW, or is gone, since a
+/// hunk has the reason of an earlier rejection as long as it is rejected.  The first three are the
 /// numbers of hunks by mark.  If the plan was for one hunk, NEXT is the next
 /// pending hunk after it, or nil; HUNKS has the value of
 /// `agent-q-diff-module-hunk' for it; MARKS and IN-TARGET are nil.  Otherwise
@@ -456,21 +460,22 @@ fn commit<'e>(
         drop(ongoing);
         let outcome = match carried_out {
             Some(carried_out) => written::record_decision(env, session, &plan, carried_out)?,
-            None => Ok(Vec::new()),
+            None => Outcome::default(),
         };
-        let change = &self::ongoing(env, session)?.change;
-        committed(env, change, &plan, (limit, count.is_not_nil()), outcome)
+        let ongoing = self::ongoing(env, session)?;
+        committed(env, &ongoing, &plan, (limit, count.is_not_nil()), outcome)
     })
 }
 
 /// Returns what is to be shown after `plan` was committed; see [`commit`].
 fn committed<'e>(
     env: &'e Env,
-    change: &Change,
+    ongoing: &Ongoing,
     plan: &ChangePlan,
     (limit, is_counting): (usize, bool),
     outcome: Outcome,
 ) -> Result<Value<'e>> {
+    let change = &ongoing.change;
     let (total, applied, rejected) = change.tally();
     let (next, marks, shown) = match steps(change, plan)[..] {
         [(hunk, _)] => (
@@ -481,8 +486,7 @@ fn committed<'e>(
         _ if total <= limit => (None, Some(all_marks(env, change)?), 0..total),
         _ => (None, Some(all_marks(env, change)?), 0..0),
     };
-    let hunks = shown.map(|hunk| hunk_value(env, answer(env, change.snapshot(hunk))?));
-    let hunks = list(env, hunks.collect::<Result<Vec<_>>>()?)?;
+    let hunks = list_of(env, shown.map(|hunk| hunk_value(env, ongoing, hunk)))?;
     let in_target = marks.map(|_| change.counts().in_target);
     let unplaced = if is_counting {
         let standing = change.standing();
@@ -490,6 +494,14 @@ fn committed<'e>(
     } else {
         None
     };
+    let said = |said: Option<String>| match said {
+        None => env.intern("nil"),
+        Some(said) => text(env, said.as_bytes()),
+    };
+    let comments = outcome.comments.into_iter();
+    let comments =
+        comments.map(|(hunk, old, new)| env.cons(hunk, env.cons(said(old)?, said(new)?)?));
+    let comments = list_of(env, comments)?;
     vector(
         env,
         [
@@ -501,8 +513,9 @@ fn committed<'e>(
             marks.into_lisp(env)?,
             in_target.into_lisp(env)?,
             hunks,
-            outcome.as_ref().err().cloned().into_lisp(env)?,
-            list(env, outcome.unwrap_or_default())?,
+            outcome.failed.into_lisp(env)?,
+            list(env, outcome.unstaged)?,
+            comments,
         ],
     )
 }
@@ -510,7 +523,7 @@ fn committed<'e>(
 /// Return everything to be shown of hunk HUNK of REVIEW.
 ///
 /// It is a vector [INDEX ID MARK FACT REASON PLACE LINE OFFSET FUZZ PLACES
-/// WAS-IN IS-EDITED]; see `agent-q-diff-engine-hunk'.  ID is a number that
+/// WAS-IN IS-EDITED EARLIER]; see `agent-q-diff-engine-hunk'.  ID is a number that
 /// the hunk keeps as long as its lines are the same.  MARK is `applied',
 /// `rejected' or nil.  FACT is t if its change is in the target, `mixed' if a
 /// part of it is, and otherwise nil.  REASON is nil, or a string that says
@@ -524,13 +537,17 @@ fn committed<'e>(
 /// ignored to find it.  PLACES are the lines of the target, from 0 and in
 /// order, among which the user must choose, or nil.  WAS-IN is t if its
 /// change is in the target although no command put it there.  IS-EDITED is t
-/// if the user edited the hunk.
+/// if the user edited the hunk.  EARLIER is nil, or what the user rejected before
+/// the review, which was after the write, that it is like, [HOW TIME REASON].  HOW
+/// is t if it is that hunk, `part' if that is a part of it, and `like' if it has
+/// the same lines in another place.  TIME is in seconds since 1970, and REASON may
+/// be empty.
 #[defun]
 fn hunk<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     catching_panics(env, || {
         let ongoing = ongoing(env, session)?;
         ongoing.entry(env, hunk)?;
-        hunk_value(env, answer(env, ongoing.change.snapshot(hunk))?)
+        hunk_value(env, &ongoing, hunk)
     })
 }
 
@@ -542,7 +559,12 @@ fn fact_word(fact: Fact) -> &'static str {
     }
 }
 
-fn hunk_value(env: &Env, hunk: Snapshot) -> Result<Value<'_>> {
+fn hunk_value<'e>(env: &'e Env, ongoing: &Ongoing, hunk: usize) -> Result<Value<'e>> {
+    let earlier = match &ongoing.written {
+        None => env.intern("nil")?,
+        Some(written) => earlier(env, &mut written.borrow_mut().round, &ongoing.change, hunk)?,
+    };
+    let hunk = answer(env, ongoing.change.snapshot(hunk))?;
     let fact = fact_word(hunk.fact);
     vector(
         env,
@@ -559,6 +581,7 @@ fn hunk_value(env: &Env, hunk: Snapshot) -> Result<Value<'_>> {
             list(env, hunk.places)?,
             hunk.was_in.into_lisp(env)?,
             hunk.is_edited.into_lisp(env)?,
+            earlier,
         ],
     )
 }
@@ -631,8 +654,7 @@ fn report<'e>(
             };
             let rest = env.cons(text(env, header)?, now)?;
             let rest = env.cons(env.intern(where_word(reports[hunk].whereabouts))?, rest)?;
-            let hunk = answer(env, ongoing.change.snapshot(first + hunk))?;
-            env.cons(hunk_value(env, hunk)?, rest)
+            env.cons(hunk_value(env, &ongoing, first + hunk)?, rest)
         });
         let hunks = list(env, hunks.collect::<Result<Vec<_>>>()?)?;
         let rest = env.cons(side(env, review, n_chars)?, hunks)?;

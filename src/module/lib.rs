@@ -15,6 +15,7 @@ mod lisp;
 mod pending;
 mod replace;
 mod review;
+mod round;
 mod session;
 mod talk;
 mod values;

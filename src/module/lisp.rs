@@ -11,6 +11,7 @@ use agent_q_diff_engine::patch::codex::CodexError;
 use agent_q_diff_engine::proposal::ProposalError;
 use agent_q_diff_engine::review::{Command, Mark, Refusal};
 use agent_q_diff_engine::tool::replacement::ReplaceError;
+use agent_q_diff_reviewed::round::plain;
 use emacs::{Env, IntoLisp, Result, Value};
 
 /// Returns `values` as a Lisp vector. `agent-q-diff-engine.el` names its elements.
@@ -33,17 +34,9 @@ pub(crate) fn text<'e>(env: &'e Env, bytes: &[u8]) -> Result<Value<'e>> {
     }
 }
 
-/// Returns the string `value`, of what somebody says. Bytes of it that are no UTF-8 become visible, as
-/// `\200`, and so does NUL, which Emacs 28 cannot read in JSON.
+/// Returns the string `value`, of what somebody says, as characters; see [`plain`].
 pub(crate) fn said(value: Value) -> Result<String> {
-    let bytes = value.clone_string_contents()?;
-    let mut text = String::new();
-    for chunk in bytes.utf8_chunks() {
-        text.push_str(&chunk.valid().replace('\0', "\\0"));
-        let invalid = chunk.invalid().iter();
-        text.extend(invalid.map(|byte| format!("\\{byte:o}")));
-    }
-    Ok(text)
+    Ok(plain(&value.clone_string_contents()?))
 }
 
 pub(crate) fn list<'e, T: IntoLisp<'e>>(env: &'e Env, items: Vec<T>) -> Result<Value<'e>> {

@@ -395,10 +395,24 @@ fn redo_split<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
 }
 
 /// Return the lines that hunk HUNK of REVIEW leaves, including its context.
+///
+/// If IS-BEFORE is non-nil, return those that it replaces.
 #[defun]
-fn proposed<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
+fn proposed<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    hunk: usize,
+    is_before: Option<Value<'e>>,
+) -> Result<Value<'e>> {
     with_hunk(env, session, hunk, |review, hunk| {
-        text(env, review.proposal().proposed(hunk))
+        let proposal = review.proposal();
+        text(
+            env,
+            match is_before {
+                None => proposal.proposed(hunk),
+                Some(_) => proposal.replaced(hunk),
+            },
+        )
     })
 }
 
@@ -432,10 +446,37 @@ fn merge<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'
     })
 }
 
-/// Returns hunk `hunk` of `review`, alone, as the diff buffer shows it.
-fn shown(review: &Review, hunk: usize) -> Vec<hunk::Hunk<'_>> {
-    let proposal = review.proposal();
-    proposal.shown_hunks_in(hunk..hunk + 1, HeadingRule::Default)
+/// Return the lines of the hunks of REVIEW from FROM up to but not including TO, as they are shown.
+///
+/// That is a list of [OLD N-OLD NEW N-NEW KINDS], or nil for what changes no lines: OLD
+/// and NEW are the first lines in the original and in the modified text, and N-OLD and
+/// N-NEW are how many there are, context included; all count from 0.  KINDS is a string with
+/// a character for each line below the header: `c' for context, `r' for a removed and `a'
+/// for an added line, and `n' for the marker of a missing newline.
+#[defun]
+fn shown_lines<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    from: usize,
+    to: usize,
+) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let mut ongoing = ongoing(env, session)?;
+        let mut all = Vec::new();
+        for number in from..to {
+            all.push(match ongoing.entry(env, number)? {
+                (_, Entry::Operation(_)) => env.intern("nil")?,
+                _ => {
+                    let (review, hunk) = ongoing.review(env, number)?;
+                    let hunk = review.proposal().shown_hunk(hunk);
+                    let (before, after) = (&hunk.before, &hunk.after);
+                    let (old, new) = ((before.start, before.len()), (after.start, after.len()));
+                    env.vector((old.0, old.1, new.0, new.1, hunk.kinds()))?
+                }
+            });
+        }
+        list(env, all)
+    })
 }
 
 /// Return the changed words of hunk HUNK of REVIEW, a list of (LINE FROM TO).
@@ -446,9 +487,10 @@ fn shown(review: &Review, hunk: usize) -> Vec<hunk::Hunk<'_>> {
 #[defun]
 fn changed_words<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     with_hunk(env, session, hunk, |review, hunk| {
-        let hunks = shown(review, hunk);
-        let spans = hunks.iter().flat_map(words::changed_words);
-        let spans = spans.map(|span| env.list((span.line, span.columns.start, span.columns.end)));
+        let spans = words::changed_words(&review.proposal().shown_hunk(hunk));
+        let spans = spans
+            .into_iter()
+            .map(|span| env.list((span.line, span.columns.start, span.columns.end)));
         list_of(env, spans)
     })
 }
@@ -461,9 +503,8 @@ fn changed_words<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result
 #[defun]
 fn side_rows<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     with_hunk(env, session, hunk, |review, hunk| {
-        let hunks = shown(review, hunk);
-        let blocks = hunks.iter().flat_map(rows::blocks);
-        let blocks = blocks.map(|block| {
+        let blocks = rows::blocks(&review.proposal().shown_hunk(hunk));
+        let blocks = blocks.into_iter().map(|block| {
             let side = |rows: Vec<usize>| {
                 let rows = rows.into_iter().map(|row| row.into_lisp(env));
                 list_of(env, rows)

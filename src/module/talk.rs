@@ -41,7 +41,8 @@ fn comment(
 
 /// Make COMMENT, of KIND, of the comment ID in the project of FOLDER.
 ///
-/// KIND is as for `agent-q-diff-module-comment'.  Agents are told anew.
+/// KIND is as for `agent-q-diff-module-comment'.  Agents are told anew.  If COMMENT is
+/// blank, it is closed.
 #[defun]
 fn edit_comment(env: &Env, folder: Value, id: u64, kind: Value, comment: Value) -> Result<()> {
     catching_panics(env, || {
@@ -188,7 +189,7 @@ fn told(env: &Env, folder: Value, ids: Value, to: Value) -> Result<()> {
     })
 }
 
-/// Record that the user has rejected HUNKS in the project of FOLDER.
+/// Return what the user has rejected in the project of FOLDER, the latest last.
 ///
 /// That is a list of [PATH HUNK TIME REASON LINE LINES IS-TOLD TO].  HUNK is its key.
 /// TIME is in seconds since 1970.  REASON may be empty.  LINE is its first
@@ -196,87 +197,11 @@ fn told(env: &Env, folder: Value, ids: Value, to: Value) -> Result<()> {
 /// IS-TOLD is non-nil if an agent was told.  TO is as for
 /// `agent-q-diff-module-comment'.
 #[defun]
-fn note_rejected(env: &Env, folder: Value, hunks: Value) -> Result<()> {
-    catching_panics(env, || {
-        let hunks = rust(hunks)?;
-        with_project(env, folder, false, |project| {
-            answer(env, project.note_rejected(hunks))
-        })
-    })
-}
-
-/// Record that the user has not rejected after all what has the key HUNK in PATH.
-///
-/// FOLDER is as for `agent-q-diff-module-note-rejected'.
-#[defun]
-fn forget_rejected(env: &Env, folder: Value, path: Value, hunk: String) -> Result<()> {
-    catching_panics(env, || {
-        let path = path.clone_string_contents()?;
-        with_project(env, folder, false, |project| {
-            answer(env, project.forget_rejected(&path, &hunk))
-        })
-    })
-}
-
-/// Return what was recorded by `agent-q-diff-module-note-rejected', the latest last.
-///
-/// FOLDER is that function's, and the value has the form of its HUNKS.
-#[defun]
 fn rejected<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
         with_project(env, folder, false, |project| {
-            lisp(env, answer(env, project.rejected())?)
-        })
-    })
-}
-
-/// Record that the user has finished a review of the project of FOLDER now.
-///
-/// FILES is a list of (PATH . KEYS), the keys of the hunks that were shown of each file
-/// and are not decided.
-#[defun]
-fn finish_round(env: &Env, folder: Value, files: Value) -> Result<()> {
-    catching_panics(env, || {
-        let files = rust(files)?;
-        with_project(env, folder, false, |project| {
-            answer(env, project.finish(files))
-        })
-    })
-}
-
-/// The user has finished a review.
-#[derive(Serialize)]
-#[serde(rename_all = "kebab-case")]
-enum Finished {
-    Finished,
-}
-
-/// Return what `agent-q-diff-module-finish-round' has recorded, (finished (PATH . KEYS) ...).
-///
-/// What it has recorded last of a file counts.  Return nil if the user has finished no
-/// review of the project of FOLDER.
-#[defun]
-fn finished_round<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        with_project(env, folder, false, |project| {
-            let shown = answer(env, project.shown())?.map(|files| {
-                let files = files.iter().map(|(path, keys)| (Bytes(path), keys));
-                (Finished::Finished, files.collect::<Vec<_>>())
-            });
-            lisp(env, &shown)
-        })
-    })
-}
-
-/// Record that of what was written in TURN, N-KEPT hunks more were kept, and N-TAKEN-OUT taken out.
-///
-/// Both are negative if that was undone.  TURN is the number of a turn in the
-/// project of FOLDER.
-#[defun]
-fn count_decided(env: &Env, folder: Value, turn: u64, n_kept: i64, n_taken_out: i64) -> Result<()> {
-    catching_panics(env, || {
-        with_project(env, folder, false, |project| {
-            answer(env, project.count_decided(turn, n_kept, n_taken_out))
+            let all = answer(env, project.rejected())?;
+            lisp(env, &all.collect::<Vec<_>>())
         })
     })
 }
@@ -285,7 +210,7 @@ fn count_decided(env: &Env, folder: Value, turn: u64, n_kept: i64, n_taken_out: 
 ///
 /// That is a list of [ID TIME HEAD AGENT SESSION TITLE PID IS-OVER N-KEPT N-TAKEN-OUT
 /// PATHS].  The first eight are as in `agent-q-diff-module-pending', and the next
-/// two as recorded by `agent-q-diff-module-count-decided'.  PATHS are the files
+/// two as recorded with the decisions on them.  PATHS are the files
 /// that it has written, or `unknown'.
 #[defun]
 fn turns<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {

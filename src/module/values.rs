@@ -152,7 +152,8 @@ impl<'de> Deserializer<'de> for FromLisp<'_> {
             return visitor.visit_unit();
         }
         if self.is("string")? {
-            return visitor.visit_string(said(self.0)?);
+            // Emacs 28 cannot read NUL in JSON.
+            return visitor.visit_string(said(self.0)?.replace('\0', "\\0"));
         }
         if self.is("symbol")? {
             return match &*self.printed("%s")? {
@@ -200,6 +201,10 @@ impl<'de> Deserializer<'de> for FromLisp<'_> {
         } else {
             visitor.visit_str("")
         }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Made<V::Value> {
+        visitor.visit_unit()
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Made<V::Value> {
@@ -256,6 +261,6 @@ impl<'de> Deserializer<'de> for FromLisp<'_> {
 
     forward_to_deserialize_any! {
         i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str bytes byte_buf unit unit_struct newtype_struct map
-        identifier ignored_any
+        identifier
     }
 }

@@ -2,21 +2,29 @@
 //! written before its review is reviewed by it.
 
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use agent_q_diff_engine::change::{Change, ChangePlan, Entry, FileChange, Operation, Part};
 use agent_q_diff_engine::review::Mark;
-use agent_q_diff_reviewed::{Decided, Digest, Held, Note, Project, Version};
+use agent_q_diff_reviewed::round::{Round, RoundFile};
+use agent_q_diff_reviewed::{
+    Decided, Digest, Held, Note, Project, ProjectError, Version, now, tree_root,
+};
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
+use serde::de::IgnoredAny;
 
-use crate::lisp::{answer, catching_panics, elements, list, signal, text, vector};
-use crate::pending::{name, path_of, try_with_project, with_project, with_project_of};
+use crate::lisp::{answer, catching_panics, elements, list, said, signal, text, vector};
+use crate::pending::{path_of, projects, try_with_project, with_project, with_project_of};
+use crate::round::{comments, writers};
 use crate::session::{Session, ongoing};
+use crate::values::{lisp, rust};
 
 /// What is known of a change that was written before its review, beyond its hunks.
 pub(crate) struct Written {
-    root: PathBuf,
+    pub(crate) root: PathBuf,
     files: Vec<WrittenFile>,
+    pub(crate) round: Round,
     /// By path, what was recorded last, and what was when all that was kept was staged.
     recorded: BTreeMap<Vec<u8>, [Version; 2]>,
 }
@@ -52,15 +60,30 @@ enum Moment {
 }
 
 impl Written {
-    /// Reads [ROOT FILES NOWS]; see [`begin_written`](crate::decide).
-    pub(crate) fn read(value: Value) -> Result<Written> {
+    /// Reads [ROOT FILES NOWS OPERATIONS]; see [`begin_written`](crate::decide).
+    pub(crate) fn read(env: &Env, value: Value) -> Result<Written> {
         let value: Vector = value.into_rust()?;
-        let nows = elements(value.get(2)?)?;
-        let files = elements(value.get(1)?)?.into_iter().enumerate();
-        let files = files.map(|(at, file)| WrittenFile::read(file, nows.get(at).copied()));
+        let root: Value = value.get(0)?;
+        let (nows, operations) = (elements(value.get(2)?)?, elements(value.get(3)?)?);
+        let (mut files, mut of_round) = (Vec::new(), Vec::new());
+        for (at, file) in elements(value.get(1)?)?.into_iter().enumerate() {
+            let known = WrittenFile::read(file, nows.get(at).copied())?;
+            let operations = elements(operations[at])?.into_iter().map(said);
+            of_round.push(RoundFile {
+                path: known.path.clone(),
+                from: known.from.as_ref().map(|(from, _)| from.clone()),
+                operations: operations.collect::<Result<_>>()?,
+                writers: writers(file.into_rust::<Vector>()?.get(7)?)?,
+            });
+            files.push(known);
+        }
+        let round = with_project(env, root, false, |project| {
+            Ok(Round::new(of_round, answer(env, project.rejected())?))
+        })?;
         Ok(Written {
-            root: path_of(value.get(0)?)?,
-            files: files.collect::<Result<_>>()?,
+            root: path_of(root)?,
+            files,
+            round,
             recorded: BTreeMap::new(),
         })
     }
@@ -81,24 +104,26 @@ impl Written {
 impl WrittenFile {
     /// Reads an `agent-q-diff-pending-file`; `now` is what is reviewed of it now as text, or nil.
     fn read(file: Value, now: Option<Value>) -> Result<WrittenFile> {
-        let file: Vector = file.into_rust()?;
-        let stored = |pair: Value| version(pair.car()?, pair.cdr()?);
-        let (known, from): (Value, Value) = (file.get(5)?, file.get(6)?);
+        type Stored = (Vec<u8>, Version);
+        let (path, old, new, _, _, known, from, _): (
+            _,
+            _,
+            _,
+            IgnoredAny,
+            IgnoredAny,
+            Option<Version>,
+            Option<Stored>,
+            IgnoredAny,
+        ) = rust(file)?;
+        let text = now.filter(|now| now.is_not_nil()).map(bytes_of);
+        let text = text.transpose()?.unwrap_or_default();
+        let now = known.map(|known| (known, text));
         Ok(WrittenFile {
-            path: bytes_of(file.get(0)?)?,
-            old: stored(file.get(1)?)?,
-            new: stored(file.get(2)?)?,
-            now: match known.is_not_nil() {
-                false => None,
-                true => {
-                    let text = now.filter(|now| now.is_not_nil()).map(bytes_of);
-                    Some((stored(known)?, text.transpose()?.unwrap_or_default()))
-                }
-            },
-            from: match from.is_not_nil() {
-                false => None,
-                true => Some((bytes_of(from.car()?)?, stored(from.cdr()?)?)),
-            },
+            path,
+            old,
+            new,
+            now,
+            from,
         })
     }
 
@@ -185,15 +210,6 @@ fn with_mode(mode: u32, digest: Option<Digest>) -> Version {
     version.unwrap_or(Version::Absent)
 }
 
-/// Reads a mode, and the name of a text or nil.
-fn version(mode: Value, name: Value) -> Result<Version> {
-    let name: Option<String> = name.into_rust()?;
-    Ok(with_mode(
-        mode.into_rust()?,
-        name.as_deref().and_then(Digest::parse),
-    ))
-}
-
 fn bytes_of(text: Value) -> Result<Vec<u8>> {
     text.clone_string_contents()
 }
@@ -232,6 +248,7 @@ pub(crate) struct CarriedOut<'e> {
     files: Vec<Changed>,
     codings: Vec<(usize, Value<'e>)>,
     stages: bool,
+    comments: BTreeMap<usize, String>,
 }
 
 /// Store what FILES hold, which are about to change, and return them for `agent-q-diff-module-record'.
@@ -262,31 +279,89 @@ fn prepare<'e>(
             Ok((path, held(file.cdr()?)?))
         });
         let files = files.collect::<Result<Vec<_>>>()?;
-        let version = |version: Version| env.cons(version.mode(), name(env, version)?);
         with_project(env, root, false, |project| {
-            let mut on_disk = Vec::new();
-            for (path, unsaved) in &files {
-                let is_other = unsaved.is_some();
-                let disk = is_other.then(|| project.hold(path, &Held::InFile));
-                on_disk.push(answer(env, disk.transpose())?);
-            }
-            let files = files.into_iter();
-            let files = files.map(|(path, unsaved)| (path, unsaved.unwrap_or(Held::InFile)));
-            let files: Vec<_> = files.collect();
-            let had = answer(env, project.prepare(&files, time))?;
-            let prepared = files.iter().zip(had).zip(on_disk);
-            let prepared = prepared.map(|(((path, _), had), on_disk)| {
-                let file = [
-                    root,
-                    text(env, path)?,
-                    version(had)?,
-                    on_disk.map(version).transpose()?.into_lisp(env)?,
-                    time.is_some().into_lisp(env)?,
-                ];
-                vector(env, file)
-            });
+            let prepared = answer(env, prepare_files(project, &files, time))?;
+            let prepared = files.iter().zip(prepared);
+            let prepared = prepared
+                .map(|((path, _), versions)| prepared_value(env, (root, path), versions, time));
             list(env, prepared.collect::<Result<Vec<_>>>()?)
         })
+    })
+}
+
+/// What files held, and what those held on disk whose buffers had unsaved edits.
+type Prepared = Vec<(Version, Option<Version>)>;
+
+/// Stores what `files` hold, or what their buffers do; see [`Project::prepare`].
+fn prepare_files(
+    project: &mut Project,
+    files: &[(Vec<u8>, Option<Held>)],
+    time: Option<u64>,
+) -> std::result::Result<Prepared, ProjectError> {
+    let mut on_disk = Vec::new();
+    for (path, unsaved) in files {
+        let is_other = unsaved.is_some();
+        let disk = is_other.then(|| project.hold(path, &Held::InFile));
+        on_disk.push(disk.transpose()?);
+    }
+    let files = files.iter().cloned();
+    let files = files.map(|(path, unsaved)| (path, unsaved.unwrap_or(Held::InFile)));
+    let had = project.prepare(&files.collect::<Vec<_>>(), time)?;
+    Ok(had.into_iter().zip(on_disk).collect())
+}
+
+/// Returns the element of a file in the value of [`prepare`].
+fn prepared_value<'e>(
+    env: &'e Env,
+    (root, path): (Value<'e>, &[u8]),
+    (had, on_disk): (Version, Option<Version>),
+    time: Option<u64>,
+) -> Result<Value<'e>> {
+    let file = [
+        root,
+        text(env, path)?,
+        lisp(env, &had)?,
+        lisp(env, &on_disk)?,
+        time.is_some().into_lisp(env)?,
+    ];
+    vector(env, file)
+}
+
+/// Store what the files NAMES hold, about which the user decides before they are written.
+///
+/// NAMES are absolute, without links in those of their directories.  Return a list
+/// with (ROOT IS-RECORDED . PREPARED) for each of them, or nil if it is in no project
+/// and no git repository, or cannot be read.  ROOT is that of its project, and
+/// IS-RECORDED is non-nil if that has a record already.  PREPARED is as from
+/// `agent-q-diff-module-prepare'.
+#[defun]
+fn watch<'e>(env: &'e Env, names: Value<'e>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let projects = projects(env)?;
+        let watched = elements(names)?.into_iter().map(|name| {
+            let name = path_of(name)?;
+            let found = name
+                .parent()
+                .and_then(|folder| tree_root(folder, &projects));
+            let Some((root, is_recorded)) = found else {
+                return env.intern("nil");
+            };
+            let Ok(path) = name.strip_prefix(&root) else {
+                return env.intern("nil");
+            };
+            let path = path.as_os_str().as_bytes();
+            let prepared = try_with_project(env, root.clone(), |project| {
+                prepare_files(project, &[(path.to_vec(), None)], None)
+            })?;
+            let Ok(Ok(prepared)) = prepared else {
+                return env.intern("nil");
+            };
+            // As Emacs names a directory.
+            let root = text(env, root.join("").as_os_str().as_bytes())?;
+            let prepared = prepared_value(env, (root, path), prepared[0], None)?;
+            env.cons(root, env.cons(is_recorded, prepared)?)
+        });
+        list(env, watched.collect::<Result<Vec<_>>>()?)
     })
 }
 
@@ -310,7 +385,7 @@ fn record(env: &Env, files: Value) -> Result<()> {
 }
 
 impl<'e> CarriedOut<'e> {
-    /// Reads [FILES CODINGS STAGES], or nil.
+    /// Reads [FILES CODINGS STAGES COMMENTS], or nil.
     pub(crate) fn read(value: Value<'e>) -> Result<Option<CarriedOut<'e>>> {
         if !value.is_not_nil() {
             return Ok(None);
@@ -320,22 +395,21 @@ impl<'e> CarriedOut<'e> {
             files: files_now(value.get(0)?)?,
             codings: codings(value.get(1)?)?,
             stages: value.get::<Value>(2)?.is_not_nil(),
+            comments: comments(value.get(3)?)?,
         }))
     }
 }
 
 /// Reads FILES; see [`record`].
 fn files_now(files: Value) -> Result<Vec<Changed>> {
-    let stored = |pair: Value| version(pair.car()?, pair.cdr()?);
     let files = elements(files)?.into_iter().map(|file| {
         let file: Vector = file.into_rust()?;
         let before: Vector = file.get(0)?;
-        let on_disk = Some(before.get::<Value>(3)?).filter(|value| value.is_not_nil());
         Ok(Changed {
             root: path_of(before.get(0)?)?,
             path: bytes_of(before.get(1)?)?,
-            had: stored(before.get(2)?)?,
-            on_disk: on_disk.map(stored).transpose()?,
+            had: rust(before.get(2)?)?,
+            on_disk: rust(before.get(3)?)?,
             is_taken_out: before.get::<Value>(4)?.is_not_nil(),
             now: bytes_of(file.get(1)?)?,
             holds: held(file.get(2)?)?,
@@ -424,8 +498,16 @@ impl Changed {
 
 // What is recorded.
 
-/// Why what is kept could not be staged, for each file; or why the decision is not recorded.
-pub(crate) type Outcome = std::result::Result<Vec<String>, String>;
+/// What became of recording a decision.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    /// Why it is not recorded, if it is not.
+    pub(crate) failed: Option<String>,
+    /// Why what is kept could not be staged, for each file.
+    pub(crate) unstaged: Vec<String>,
+    /// As [`Noted::comments`](agent_q_diff_reviewed::round::Noted).
+    pub(crate) comments: Vec<(usize, Option<String>, Option<String>)>,
+}
 
 /// Records what was decided by `plan` for the change of `session`, which was committed.
 pub(crate) fn record_decision(
@@ -440,9 +522,12 @@ pub(crate) fn record_decision(
     let ongoing = ongoing(env, session)?;
     let written = ongoing.written.clone();
     let mut decisions = Vec::new();
+    let mut noted = None;
     if let Some(written) = &written {
         let parts = plan.parts.iter().filter(|part| is_decided(part));
-        let written = written.borrow();
+        let mut written = written.borrow_mut();
+        let comments = &carried_out.comments;
+        noted = Some(written.round.note(&ongoing.change, comments, now()));
         decisions.extend(parts.map(|part| {
             let decisions = written.decisions(&ongoing.change, part.file);
             (part.file, decisions)
@@ -450,14 +535,20 @@ pub(crate) fn record_decision(
     }
     // Lisp is called only while no review is borrowed.
     drop(ongoing);
-    if let Some(written) = &written {
+    let failed = |why: String| {
+        Ok(Outcome {
+            failed: Some(why),
+            ..Outcome::default()
+        })
+    };
+    if let (Some(written), Some(noted)) = (&written, &mut noted) {
         let here = notes.entry(written.borrow().root.clone()).or_default();
         for (file, decisions) in decisions {
             let coding = coding_of(&carried_out.codings, file);
             for (path, before, after) in decisions {
                 let (Ok(before), Ok(after)) = (before.held(env, coding), after.held(env, coding))
                 else {
-                    return Ok(Err("it cannot be encoded".to_owned()));
+                    return failed("it cannot be encoded".to_owned());
                 };
                 here.push(Note::Decided {
                     path,
@@ -467,23 +558,29 @@ pub(crate) fn record_decision(
             }
         }
         here.extend(hooked);
+        here.append(&mut noted.notes);
     }
-    let mut unstaged = Vec::new();
+    let mut outcome = Outcome::default();
     for (root, notes) in notes {
         let recorded = try_with_project(env, root, |project| {
             let decided = project.record(&notes)?;
             if let Some(written) = &written {
-                unstaged = written
-                    .borrow_mut()
-                    .take_over(project, decided, carried_out.stages);
+                outcome.unstaged =
+                    written
+                        .borrow_mut()
+                        .take_over(project, decided, carried_out.stages);
             }
             Ok(())
         })?;
         if let Err(error) = recorded.and_then(|recorded| recorded) {
-            return Ok(Err(error.to_string()));
+            return failed(error.to_string());
         }
     }
-    Ok(Ok(unstaged))
+    if let (Some(written), Some(mut noted)) = (&written, noted) {
+        outcome.comments = std::mem::take(&mut noted.comments);
+        written.borrow_mut().round.take_over(noted);
+    }
+    Ok(outcome)
 }
 
 fn coding_of<'e>(codings: &[(usize, Value<'e>)], file: usize) -> Option<Value<'e>> {

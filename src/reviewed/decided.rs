@@ -2,8 +2,6 @@
 //! after that, at once.
 
 use std::collections::{BTreeSet, HashSet};
-use std::fs::File;
-use std::path::Path as FilePath;
 
 use crate::disk::Disk;
 use crate::error::ProjectError;
@@ -11,6 +9,7 @@ use crate::ledger::Ledger;
 use crate::path::Path;
 use crate::plain::is_outside;
 use crate::project::Project;
+use crate::rounds::{Rejected, RoundRecord, address};
 use crate::store::StoreError;
 use crate::tree::Tree;
 use crate::version::Version;
@@ -64,6 +63,13 @@ pub enum Note {
         /// What is reviewed now.
         after: Held,
     },
+    /// The user has rejected a hunk that was written in these turns; that is for their sessions.
+    Rejected(Rejected, Vec<u64>),
+    /// Of what was written in the turn with this number, so many hunks more were kept, and so many more taken
+    /// out; they are negative if that was undone.
+    Counted(u64, i64, i64),
+    /// Something else that the user has said.
+    Said(RoundRecord),
 }
 
 impl Note {
@@ -73,6 +79,9 @@ impl Note {
             Note::Left { path, now, .. } => vec![path, now],
             Note::Saved { path, .. } | Note::Decided { path, .. } => vec![path],
             Note::Renamed { from, to } => vec![&from.0, &to.0],
+            Note::Rejected(one, _) => vec![&one.path],
+            Note::Said(record) => record.paths(),
+            Note::Counted(..) => Vec::new(),
         }
     }
 }
@@ -113,7 +122,7 @@ impl Project {
         }
         let texts = self.store.texts();
         for digest in there.iter().filter_map(|(_, had)| had.digest()) {
-            sync(&texts.join(digest.to_string()))?;
+            self.store.sync(&texts.join(digest.to_string()))?;
         }
         self.store.change(|ledger, _| {
             for ((path, _), had) in there {
@@ -121,7 +130,7 @@ impl Project {
             }
             Ok::<(), ProjectError>(())
         })?;
-        sync(&self.store.folder().join("record"))?;
+        self.store.sync(&self.store.record())?;
         Ok(held)
     }
 
@@ -222,6 +231,26 @@ fn record(
             ledger.decide_from(disk, path, (before, after), working)?;
             decided.push((path.clone(), before, after));
         }
+        Note::Rejected(one, turns) => {
+            let known = ledger.turns().iter();
+            let sessions = known.filter(|turn| turns.contains(&turn.id));
+            let mut to: Vec<String> = Vec::new();
+            for turn in sessions {
+                let address = address(&turn.agent, &turn.session);
+                if !to.contains(&address) {
+                    to.push(address);
+                }
+            }
+            let one = one.clone();
+            ledger.note_round(RoundRecord::Rejected(Rejected { to, ..one }));
+        }
+        Note::Counted(turn, n_kept, n_taken_out) => {
+            let known = ledger.rounds().outcome(*turn).cloned().unwrap_or_default();
+            let n_kept = known.n_kept.saturating_add_signed(*n_kept);
+            let n_taken_out = known.n_taken_out.saturating_add_signed(*n_taken_out);
+            ledger.note_round(RoundRecord::Decided(*turn, n_kept, n_taken_out));
+        }
+        Note::Said(record) => ledger.note_round(record.clone()),
     }
     Ok(())
 }
@@ -233,13 +262,4 @@ fn version(disk: &mut Disk, path: &[u8], held: &Held) -> Result<Version, Project
         Held::Stored(version) => Ok(*version),
         Held::Bytes(mode, bytes) => disk.version((*mode, bytes)),
     }
-}
-
-/// Returns when the file `path` is on the disk.
-fn sync(path: &FilePath) -> Result<(), ProjectError> {
-    let synced = File::open(path).and_then(|file| file.sync_all());
-    synced.map_err(|error| ProjectError::File {
-        path: path.to_owned(),
-        error,
-    })
 }

@@ -97,6 +97,9 @@ pub struct Hunk {
     /// Whether its change is in the file.
     #[serde(deserialize_with = "fitting", skip_serializing_if = "Option::is_none")]
     pub in_file: Option<bool>,
+    /// Where its change is, unless it is in the file: `buffer`, `unsaved`, `changed` or `unknown`.
+    #[serde(rename = "where", deserialize_with = "text", skip_serializing_if = "Option::is_none")]
+    pub whereabouts: Option<String>,
     /// What the user made of it.
     #[serde(deserialize_with = "text", skip_serializing_if = "Option::is_none")]
     pub edited: Option<String>,

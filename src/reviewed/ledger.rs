@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::authors::{Author, Authors};
-use crate::path::Path;
+use crate::path::{Path, escaped};
 use crate::record::{HunkNote, Record, Seen, Staged, TakenOut, Turn};
 use crate::rounds::{RoundRecord, Rounds};
 use crate::version::{Digest, Version};
@@ -155,9 +155,25 @@ impl Ledger {
             Record::Passes(agent, None) => {
                 self.passes.remove(&agent);
             }
+            Record::Lost(digest) => self.forget_text(digest),
             Record::Said(note) => self.said.push(note),
             Record::Heard => self.said.clear(),
         }
+    }
+
+    /// Forgets all that cannot be known without the text `digest`.
+    fn forget_text(&mut self, digest: Digest) {
+        let has = |version: &Version| version.digest() == Some(digest);
+        self.reviewed.retain(|_, version| !has(version));
+        for seen in self.seen.values_mut() {
+            seen.retain(|one| {
+                !(has(&one.working) || has(&one.reviewed) || one.written.lines == Some(digest))
+            });
+        }
+        self.seen.retain(|_, seen| !seen.is_empty());
+        self.staged.retain(|_, staged| !has(&staged.version));
+        self.taken_out
+            .retain(|one| !(has(&one.had) || one.left.as_ref().is_some_and(has)));
     }
 
     /// Returns what changed since the last call, to be written down.
@@ -215,6 +231,31 @@ impl Ledger {
         let all = reviewed.chain(seen).chain(taken_out).chain(staged);
         let all = all.filter_map(Version::digest).chain(lines);
         all.chain(self.rounds.digests()).collect()
+    }
+
+    /// Records that the text `digest` is lost, and says of which paths it was what was reviewed. Returns
+    /// whether it was needed for anything that can be asked again.
+    pub fn lose(&mut self, digest: Digest) -> bool {
+        let is_it = |version: &Version| version.digest() == Some(digest);
+        let reviewed = self.reviewed.iter().filter(|(_, version)| is_it(version));
+        let paths: Vec<String> = reviewed.map(|(path, _)| escaped(path)).collect();
+        let before = self.clone();
+        self.note(Record::Lost(digest));
+        if self.reviewed == before.reviewed
+            && self.seen == before.seen
+            && self.staged == before.staged
+            && self.taken_out == before.taken_out
+        {
+            *self = before;
+            return false;
+        }
+        for path in paths {
+            self.say(&format!(
+                "What was reviewed of {path} is lost, since its text in the record's folder is missing or \
+                 damaged; the file is asked again"
+            ));
+        }
+        true
     }
 
     /// Records that something is about to be taken out of `path`, which holds `had`, at `time`, in

@@ -62,6 +62,8 @@ mod project;
 
 mod decided;
 
+pub mod round;
+
 mod after;
 
 pub mod history;
@@ -77,7 +79,7 @@ pub use plain::projects_folder;
 pub use project::{Lines, Placed, Project, Question, Since};
 pub use record::{HunkNote, Record, Seen, Staged, TakenOut, Turn};
 pub use renames::Rename;
-pub use store::{StoreError, read_text};
-pub use tree::recorded_root;
+pub use store::{StoreError, now, read_text};
+pub use tree::{recorded_root, tree_root};
 pub use version::{Digest, Version};
 pub use world::{Step, World};

@@ -191,10 +191,18 @@ impl Project {
     /// Looks as [`Project::look`] does. If `is_said`, the user has said who moved HEAD.
     fn look_as(&mut self, moves: Moves, is_said: bool) -> Result<Look, ProjectError> {
         self.tree.make_safe();
-        let look = match &self.tree {
-            Tree::Git(git) => look_with_git(git, &self.tree, &mut self.store, (moves, is_said))?,
-            Tree::Plain(plain) => look_without_git(plain, &self.tree, &mut self.store, moves)?,
-        };
+        let look = self.without_lost_texts(|project| {
+            let (tree, store) = (&project.tree, &mut project.store);
+            let look = match tree {
+                Tree::Git(git) => look_with_git(git, tree, store, (moves, is_said))?,
+                Tree::Plain(plain) => look_without_git(plain, tree, store, moves)?,
+            };
+            // Whoever has it shown reads them next.
+            for pending in &look.pending {
+                project.text(pending.reviewed)?;
+            }
+            Ok(look)
+        })?;
         if self.pruned.is_none_or(|at| at.elapsed() > PRUNE_PAUSE) {
             self.store.prune()?;
             self.pruned = Some(Instant::now());
@@ -664,7 +672,11 @@ impl Project {
     /// # Errors
     ///
     /// [`ProjectError`].
-    pub fn taken_out(&self) -> Result<Vec<(TakenOut, Option<Lines>)>, ProjectError> {
+    pub fn taken_out(&mut self) -> Result<Vec<(TakenOut, Option<Lines>)>, ProjectError> {
+        self.without_lost_texts(|project| project.taken_out_now())
+    }
+
+    fn taken_out_now(&self) -> Result<Vec<(TakenOut, Option<Lines>)>, ProjectError> {
         let mut found = Vec::new();
         for one in self.store.ledger().taken_out().iter().rev() {
             let left = match one.left {
@@ -689,6 +701,24 @@ impl Project {
             }
         }
         Ok(found)
+    }
+
+    /// Calls `action` until the record needs no text that is missing or damaged.
+    fn without_lost_texts<T>(
+        &mut self,
+        action: impl Fn(&mut Project) -> Result<T, ProjectError>,
+    ) -> Result<T, ProjectError> {
+        loop {
+            let result = action(self);
+            let lost = match &result {
+                Err(ProjectError::Store(error)) => error.lost(),
+                _ => None,
+            };
+            match lost {
+                Some(digest) if self.store.lose(digest)? => {}
+                _ => return result,
+            }
+        }
     }
 
     /// Returns the bytes of `version`; `None` if it is nothing.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::authors::Written;
 use crate::path::{self, Path};
 use crate::rounds::RoundRecord;
-use crate::version::Version;
+use crate::version::{Digest, Version};
 
 /// A turn of an agent: from a prompt of the user's until the agent has ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,15 +57,15 @@ pub struct TakenOut {
     pub left: Option<Version>,
 }
 
-/// What the user has noted of a pending hunk, which outlives its review.
+/// A pending hunk that the user has rejected, to be taken out when no agent is at work any more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HunkNote {
     /// Its [`Key`](agent_q_diff_engine::key::Key).
     pub hunk: String,
-    /// The user's comment.
+    /// Why.
     pub comment: Option<String>,
-    /// Whether the hunk is taken out when no agent is at work any more.
+    /// False where a version before has noted only a comment on the hunk, which becomes one on its lines.
     pub is_waiting: bool,
 }
 
@@ -118,6 +118,8 @@ pub enum Record {
     /// The edits of an agent pass before they are reviewed, except of files that these patterns match;
     /// or, without them, they do not pass.
     Passes(String, Option<Vec<String>>),
+    /// The text with this digest is missing or damaged; what was known by it is not known any more.
+    Lost(Digest),
     /// Something about the ledger itself that the user is to read.
     Said(String),
     /// The user was shown all of that.
@@ -180,7 +182,6 @@ pub(crate) mod tests {
     use super::*;
     use crate::authors::Author;
     use crate::rounds;
-    use crate::version::Digest;
 
     /// A record of each kind.
     pub(crate) fn records() -> Vec<Record> {
@@ -270,6 +271,7 @@ pub(crate) mod tests {
             ),
             Record::Passes("Codex".to_owned(), None),
             Record::Said("a ledger\n".to_owned()),
+            Record::Lost(Digest::of(b"text")),
             Record::Heard,
             Record::Base(None),
         ]);

@@ -243,6 +243,9 @@ const N_CLOSED: usize = 200;
 /// Number of turns of which it is remembered what they wrote.
 const N_WROTE: usize = 20;
 
+/// Keys of hunks, by the paths of their files.
+pub type KeysByPath = BTreeMap<Path, Vec<String>>;
+
 /// What the user and agents say to each other about a project.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rounds {
@@ -250,7 +253,7 @@ pub struct Rounds {
     rejected: VecDeque<Rejected>,
     messages: VecDeque<Message>,
     closed: VecDeque<String>,
-    shown: Option<BTreeMap<Path, Vec<String>>>,
+    shown: Option<KeysByPath>,
     outcomes: BTreeMap<u64, Outcome>,
 }
 
@@ -272,7 +275,7 @@ impl Rounds {
 
     /// Returns the keys of the hunks that were shown and not decided when the user last finished a review
     /// of their file, by path; `None` if the user has finished none.
-    pub fn shown(&self) -> Option<&BTreeMap<Path, Vec<String>>> {
+    pub fn shown(&self) -> Option<&KeysByPath> {
         self.shown.as_ref()
     }
 

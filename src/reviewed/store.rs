@@ -97,8 +97,23 @@ pub enum StoreError {
     #[error("the text {0} is missing in the store")]
     Missing(Digest),
     /// A text that the ledger names has other bytes than were stored.
-    #[error("{} is damaged: it does not have the bytes that were stored", .0.display())]
-    Damaged(PathBuf),
+    #[error("{} is damaged: it does not have the bytes that were stored", path.display())]
+    Damaged {
+        /// Its file.
+        path: PathBuf,
+        /// The digest of the bytes that were stored.
+        digest: Digest,
+    },
+}
+
+impl StoreError {
+    /// Returns the text that is lost, if that is what is wrong.
+    pub fn lost(&self) -> Option<Digest> {
+        match self {
+            StoreError::Missing(digest) | StoreError::Damaged { digest, .. } => Some(*digest),
+            _ => None,
+        }
+    }
 }
 
 /// A folder with a ledger and the texts that it names.
@@ -281,8 +296,18 @@ impl Store {
     }
 
     /// Returns the name of the file with the records.
-    fn record(&self) -> PathBuf {
+    pub fn record(&self) -> PathBuf {
         self.folder.join("record")
+    }
+
+    /// Returns when the file `path` of the store is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`].
+    pub fn sync(&self, path: &Path) -> Result<(), StoreError> {
+        let synced = File::open(path).and_then(|file| file.sync_all());
+        synced.map_err(at(path))
     }
 
     /// Gives the file at `path` another name as well, which says `why` and when, and returns it.

@@ -22,14 +22,25 @@ pub enum Tree {
 /// Returns the root of the project that `folder` is in, if that has a record: its repository, or a nearer
 /// folder without git. `projects` is as for [`crate::Project::open_among`]. No program is run.
 pub fn recorded_root(folder: &Path, projects: &Path) -> Option<PathBuf> {
+    let root = tree_root(folder, projects);
+    root.filter(|(_, is_recorded)| *is_recorded)
+        .map(|(root, _)| root)
+}
+
+/// Returns the root of the project that `folder` is in, or would be in if it had a record, and whether it has
+/// one; see [`recorded_root`].
+pub fn tree_root(folder: &Path, projects: &Path) -> Option<(PathBuf, bool)> {
     let folder = folder.ancestors().find(|folder| folder.exists())?;
     let top = folder.ancestors().find(|top| top.join(".git").exists());
     let top = top.and_then(|top| top.canonicalize().ok());
     let plain = Plain::find(folder, projects).map(|plain| plain.root);
     match (top, plain) {
-        (None, plain) => plain,
-        (Some(top), Some(plain)) if plain.starts_with(&top) => Some(plain),
-        (Some(top), _) => git::has_record(&top).then_some(top),
+        (Some(top), Some(plain)) if plain.starts_with(&top) => Some((plain, true)),
+        (None, plain) => plain.map(|plain| (plain, true)),
+        (Some(top), _) => {
+            let is_recorded = git::has_record(&top);
+            Some((top, is_recorded))
+        }
     }
 }
 

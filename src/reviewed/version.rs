@@ -174,6 +174,11 @@ impl Serialize for Version {
 
 impl<'de> Deserialize<'de> for Version {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Version, D::Error> {
+        if !from.is_human_readable() {
+            let (mode, digest) = <(u32, Option<Digest>)>::deserialize(from)?;
+            let version = digest.map_or(Some(Version::Absent), |it| Version::with_mode(mode, it));
+            return version.ok_or_else(|| Error::custom("git has no such mode"));
+        }
         from.deserialize_str(Word(Version::parse))
     }
 }

@@ -557,7 +557,7 @@ A search from the new line number of the other finds the next block."
 +pwned
 Progress: 9/9 applied
 C-c C-c = accept"))
-    (keys-press "M-<" "^# Description: Look:\n# --- a\n# \\+\\+\\+ b\n# @@ -1 \\+1 @@\n# -line 1\n# \\+pwned\n# Progress: 9/9 applied\n# C-c C-c = accept$")
+    (keys-press "M-<" "^# Description: Look:\n# --- a\n# \\+\\+\\+ b\n# @@ -1 \\+1 @@\n# -line 1\n# \\+pwned\n# Progress: 9/9 applied\n# > C-c C-c = accept$")
     (e2e-keys "n")
     (keys-progress 0 0 3)
     (e2e-see-cursor-at "^@@ -2,7 ")

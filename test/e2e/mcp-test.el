@@ -285,14 +285,16 @@ One more only waits for what another one began."
       (e2e-write "comment" comment)
       (e2e-eval '(with-temp-buffer
                    (insert-file-contents (inside-file "comment"))
-                   (setf (agent-q-diff-session-comment (car (agent-q-diff-open-reviews)))
-                         (buffer-string))))
+                   (push (cons nil (buffer-string))
+                         (agent-q-diff-change-comments
+                          (agent-q-diff-session-change (car (agent-q-diff-open-reviews)))))))
       (e2e-keys "r r r q")
       (e2e-wait-for (= 0 (mcp-n-reviews)))
       (should-not (mcp-words "file.call" :text))
       (signal-process server 'SIGCONT)
       (mcp-should-answer "file.call" nil "\\`✗ Rejected: ")
-      (should (string-search (string-trim comment) (cadr (mcp-answer "file.call"))))
+      ;; The message has as much of it as agents show their model.
+      (should (equal (list comment) (mcp-result "file.call" :comment)))
       (mcp-should-be-over))))
 
 (ert-deftest e2e-mcp-large-texts-where-emacs-cannot-read-the-file ()

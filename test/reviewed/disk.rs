@@ -337,7 +337,7 @@ fn the_bytes_are_those_of_the_working_files_whatever_git_makes_of_them() {
 }
 
 /// Returns what was taken out, as `PATH: HAD -> LEFT: NUMBER of lines, first line`.
-fn taken_out(project: &Project) -> Vec<String> {
+fn taken_out(project: &mut Project) -> Vec<String> {
     let all = project.taken_out().expect("what was taken out").into_iter();
     let shown = all.map(|(one, lines)| {
         let lines = lines.map_or("no text".to_owned(), |(n, first)| {
@@ -391,7 +391,7 @@ fn what_was_taken_out_is_listed_the_latest_first() {
         "new: 100644 -> 0: 1, n\\n",
         "f: 100644 -> 100644: 2, x\\n",
     ];
-    assert_eq!(taken_out(&open()), all);
+    assert_eq!(taken_out(&mut open()), all);
 }
 
 /// Has the repository in `folder` name programs for all that git runs programs for.

@@ -291,6 +291,70 @@ fn a_ledger_that_is_cut_off_or_replaced_while_it_is_used_stays_readable() {
 }
 
 #[test]
+fn the_line_that_older_versions_refuse_costs_no_decision_where_it_is_cut_off() {
+    let folder = reviewed();
+    let [ledger, record] = ["ledger", "record"].map(|name| {
+        let folder = folder.path().join(".git/agent-q-diff");
+        folder.join(name)
+    });
+    let line = fs::read(&ledger).unwrap();
+    let whole = fs::read(&record).unwrap();
+    for n in [0, 5, 21] {
+        fs::write(&ledger, &line[..n]).unwrap();
+        let found = look(folder.path()).unwrap();
+        assert_eq!((found.pending.len(), found.notes), (1, vec![]), "{n}");
+        assert_eq!(fs::read(&ledger).unwrap(), line);
+        assert!(fs::read(&record).unwrap().starts_with(&whole), "{n}");
+    }
+}
+
+#[test]
+fn a_text_that_is_lost_costs_only_what_was_reviewed_as_it() {
+    let kept = "a\nB\nc\nkept\n";
+    for bytes in [None, Some("other\n"), Some("a\nB\nc\nKEPT\n")] {
+        let folder = reviewed();
+        let folder = folder.path();
+        let open = || Project::open(folder).unwrap();
+        fs::write(folder.join("f"), kept).unwrap();
+        let mut project = open();
+        project.look(Moves::Agent).unwrap();
+        project.mark_reviewed(&[b"f".to_vec()]).unwrap();
+        fs::write(folder.join("f"), "a\nB\nc\nkept\nmore\n").unwrap();
+        fs::write(folder.join("new"), "new\n").unwrap();
+        let look = open().look(Moves::Agent).unwrap();
+        let of_f = &look.pending[0];
+        let text = open()
+            .texts()
+            .join(of_f.reviewed.digest().unwrap().to_string());
+        fs::remove_file(&text).unwrap();
+        if let Some(bytes) = bytes {
+            fs::write(&text, bytes).unwrap();
+        }
+        let mut project = open();
+        let look = project.look(Moves::Agent).unwrap();
+        let paths: Vec<_> = look.pending.iter().map(|one| &one.path[..]).collect();
+        assert_eq!(paths, [&b"f"[..], b"new"]);
+        let [note] = &look.notes[..] else {
+            panic!("{:?}", look.notes);
+        };
+        assert!(note.starts_with("What was reviewed of f is lost"), "{note}");
+        // It is what HEAD has that counts now, and it can be decided as ever.
+        let head = fs::read(
+            project
+                .texts()
+                .join(look.pending[0].reviewed.digest().unwrap().to_string()),
+        );
+        assert_eq!(head.unwrap(), b"a\nb\nc\n");
+        project.note_heard().unwrap();
+        project
+            .mark_reviewed(&[b"f".to_vec(), b"new".to_vec()])
+            .unwrap();
+        let look = open().look(Moves::Agent).unwrap();
+        assert_eq!((look.pending, look.notes), (vec![], vec![]));
+    }
+}
+
+#[test]
 fn a_ledger_that_is_not_understood_is_refused_and_stays() {
     let folder = reviewed();
     let folder = folder.path();
@@ -335,7 +399,7 @@ const LINES: [&str; 15] = [
     r#"{"left-out":["%P",true]}"#,
     r#"{"left-out":["%P",false]}"#,
     r#"{"round":{"comment":{"id":1,"time":1800000000,"path":"%P","place":null,"kind":"comment","text":"why","state":"open","replies":[],"to":[]}}}"#,
-    r#"{"round":{"rejected":{"path":"%P","hunk":"h","context":"c","time":1800000000,"reason":"","line":1,"lines":"","is-told":false,"to":[]}}}"#,
+    r#"{"round":{"rejected":{"path":"%P","hunk":"h","time":1800000000,"reason":"","line":1,"lines":"","is-told":false,"to":[]}}}"#,
     r#"{"round":{"begun":[1,[["ok","%V"],["%P","%V"]]]}}"#,
     r#"{"round":{"wrote":[1,[["%P","0","%V"]]]}}"#,
 ];

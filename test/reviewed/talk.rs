@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use agent_q_diff_reviewed::rounds::{Kind, Side, State, address};
-use agent_q_diff_reviewed::{Digest, Project, ProjectError};
+use agent_q_diff_reviewed::{Digest, Note, Project, ProjectError};
 
 use crate::disk::{git, repository};
 
@@ -87,6 +87,28 @@ fn a_comment_is_answered_until_the_user_closes_it() {
         open().comment(b"f", None, Kind::Comment, "x", &[]).unwrap(),
         2
     );
+}
+
+#[test]
+fn what_was_closed_and_is_said_again_is_the_same_comment() {
+    let folder = repository();
+    let open = || Project::open(folder.path()).unwrap();
+    let say = |lines: std::ops::Range<usize>, text| {
+        let on = Some((Side::New, lines, None));
+        open().comment(b"f", on, Kind::Comment, text, &[]).unwrap()
+    };
+    assert_eq!(say(0..1, "why?"), 1);
+    // While it is open, it is another one, as it is on other lines.
+    assert_eq!(say(0..1, "why?"), 2);
+    open().set_comment(1, State::Closed).unwrap();
+    assert_eq!((say(1..2, "why?"), say(0..1, "no")), (3, 4));
+    assert_eq!(say(0..1, "why?"), 1);
+    let all = open().comments(&BTreeMap::new()).unwrap();
+    assert!(all.iter().all(|one| one.comment.state == State::Open));
+    // What was answered was told.
+    open().answer(1, "Codex", "it is faster").unwrap();
+    open().set_comment(1, State::Closed).unwrap();
+    assert_eq!(say(0..1, "why?"), 5);
 }
 
 #[test]
@@ -181,8 +203,9 @@ fn what_a_turn_wrote_is_known_after_it() {
     assert_eq!(since.name, "Codex's turn \"do it\"");
     let before = since.changed[0].reviewed.digest().unwrap();
     assert_eq!(before, Digest::of(b"mine\n"));
-    open().count_decided(1, 3, 1).unwrap();
-    open().count_decided(1, -1, 0).unwrap();
+    open()
+        .record(&[Note::Counted(1, 3, 1), Note::Counted(1, -1, 0)])
+        .unwrap();
     let outcomes = open().outcomes().unwrap();
     let [(turn, outcome)] = &outcomes[..] else {
         panic!("{outcomes:?}");

@@ -49,6 +49,32 @@ pub struct Hunk<'a> {
     pub is_open_ended: bool,
 }
 
+impl Hunk<'_> {
+    /// Returns the kind of each line that [`print`] writes below the header: `c` for context, `r` for
+    /// a removed and `a` for an added line, and `n` for the marker of a missing newline.
+    ///
+    /// ```
+    /// use agent_q_diff_engine::patch::parse::parse;
+    /// let files = parse(b"@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n").unwrap();
+    /// assert_eq!(files[0].hunks[0].hunk.kinds(), "crna");
+    /// ```
+    pub fn kinds(&self) -> String {
+        let mut kinds = String::with_capacity(self.lines.len() + 1);
+        for (index, line) in self.lines.iter().enumerate() {
+            kinds.push(match line.kind {
+                LineKind::Context => 'c',
+                LineKind::Removed => 'r',
+                LineKind::Added => 'a',
+            });
+            let is_open = self.is_open_ended && index + 1 == self.lines.len();
+            if is_unterminated(line.text) && !is_open {
+                kinds.push('n');
+            }
+        }
+        kinds
+    }
+}
+
 /// Formats `range` for a hunk header: `START,LEN`, 1-based. `,LEN` is omitted if the length is 1,
 /// and an empty range names the line before it.
 ///

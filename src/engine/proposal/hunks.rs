@@ -389,6 +389,17 @@ impl Proposal {
         }
     }
 
+    /// Returns `hunk` as it is shown, but without a section heading.
+    pub fn shown_hunk(&self, hunk: usize) -> Hunk<'_> {
+        self.hunk(hunk, &self.shown(hunk), b"", self.added_above(hunk))
+    }
+
+    /// Returns how many lines the hunks above `hunk` add, which only a bare diff needs.
+    fn added_above(&self, hunk: usize) -> isize {
+        let above = 0..if self.bare.is_some() { hunk } else { 0 };
+        above.map(|hunk| self.hunks.delta(hunk)).sum()
+    }
+
     /// Returns the hunks in `range` as [`Proposal::hunks_in`] does, with the context that is to be shown;
     /// see [`Proposal::show_context`].
     pub fn shown_hunks_in(&self, range: Range<usize>, rule: HeadingRule) -> Vec<Hunk<'_>> {
@@ -412,8 +423,7 @@ impl Proposal {
             None => diff::section_headings(self.weave.original(), groups, rule),
             Some(_) => vec![&b""[..]; groups.len()],
         };
-        let above = 0..range.start;
-        let mut added: isize = above.map(|hunk| self.hunks.delta(hunk)).sum();
+        let mut added = self.added_above(range.start);
         let mut hunks = Vec::with_capacity(groups.len());
         for ((hunk, heading), group) in range.zip(headings).zip(groups) {
             hunks.push(self.hunk(hunk, group, heading, added));

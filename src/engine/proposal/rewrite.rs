@@ -48,6 +48,12 @@ impl Proposal {
         self.weave.modified().lines_bytes(after)
     }
 
+    /// Returns the lines that hunk `hunk` replaces, including its context.
+    pub fn replaced(&self, hunk: usize) -> &[u8] {
+        let before = self.hunks.group(hunk).before.clone();
+        self.weave.original().lines_bytes(before)
+    }
+
     /// Returns the change by which hunk `hunk` leaves the lines `text` instead of
     /// [`Proposal::proposed`]; `None` if `text` equals its lines of the original.
     ///

@@ -1,6 +1,6 @@
 //! What the user of a project and its agents say to each other, and what became of turns.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use agent_q_diff_engine::text::Text;
@@ -13,7 +13,7 @@ use crate::git::Git;
 use crate::ledger::{Ledger, Pending};
 use crate::record::Turn;
 use crate::rounds::{
-    Begun, Comment, Kind, Message, Outcome, Place, Rejected, Reply, RoundRecord, Shown, Side,
+    Begun, Comment, KeysByPath, Kind, Message, Outcome, Place, Rejected, Reply, RoundRecord, Side,
     State, Wrote, address, addressee, place,
 };
 use crate::store::now;
@@ -38,7 +38,8 @@ pub struct Placed {
 impl Project {
     /// Records what the user says about `path`, and returns the number of the comment. `lines` are on that
     /// side, from 0, of the text with that digest, or else of what is there now; without them, the whole
-    /// file is meant. `to` is as [`Comment::to`].
+    /// file is meant. `to` is as [`Comment::to`]. If the same was said there and closed, and nobody has answered,
+    /// it is that comment again.
     ///
     /// # Errors
     ///
@@ -71,7 +72,14 @@ impl Project {
                     Some(Place { side, lines, text })
                 }
             };
-            let id = ledger.rounds().next_comment();
+            let is_same = |one: &&Comment| {
+                (&*one.path, &one.place, one.kind, &*one.text) == (path, &place, kind, text)
+                    && one.state == State::Closed
+                    && one.replies.is_empty()
+            };
+            let rounds = ledger.rounds();
+            let same = rounds.comments().values().rfind(is_same);
+            let id = same.map_or(rounds.next_comment(), |one| one.id);
             ledger.note_round(RoundRecord::Comment(Comment {
                 id,
                 time: now(),
@@ -87,7 +95,7 @@ impl Project {
         })
     }
 
-    /// Changes what the user says in the comment `id`; agents are told anew.
+    /// Changes what the user says in the comment `id`; agents are told anew. If that is nothing, it is closed.
     ///
     /// # Errors
     ///
@@ -96,6 +104,10 @@ impl Project {
         self.store.change(|ledger, _| {
             let known = ledger.rounds().comments().get(&id);
             let known = known.ok_or(ProjectError::NoComment(id))?.clone();
+            if text.trim().is_empty() {
+                ledger.note_round(RoundRecord::State(id, State::Closed));
+                return Ok(());
+            }
             ledger.note_round(RoundRecord::Comment(Comment {
                 kind,
                 text: text.to_owned(),
@@ -273,51 +285,14 @@ impl Project {
         })
     }
 
-    /// Records that the user has finished a review in which `hunks` were shown and not decided.
+    /// Returns the keys of what was shown and not decided; see [`Rounds::shown`](crate::rounds::Rounds::shown).
     ///
     /// # Errors
     ///
     /// [`ProjectError::Store`].
-    pub fn finish(&mut self, hunks: Vec<Shown>) -> Result<(), ProjectError> {
-        self.store.change(|ledger, _| {
-            ledger.note_round(RoundRecord::Shown(hunks));
-            Ok(())
-        })
-    }
-
-    /// Returns what [`Project::finish`] has recorded; see [`Rounds::shown`](crate::rounds::Rounds::shown).
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError::Store`].
-    pub fn shown(&mut self) -> Result<Option<&BTreeMap<Vec<u8>, Vec<String>>>, ProjectError> {
+    pub fn shown(&mut self) -> Result<Option<&KeysByPath>, ProjectError> {
         self.store.refresh()?;
         Ok(self.store.ledger().rounds().shown())
-    }
-
-    /// Records that the user has rejected `hunks`.
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError::Store`].
-    pub fn note_rejected(&mut self, hunks: Vec<Rejected>) -> Result<(), ProjectError> {
-        self.store.change(|ledger, _| {
-            let hunks = hunks.into_iter().map(RoundRecord::Rejected);
-            hunks.for_each(|hunk| ledger.note_round(hunk));
-            Ok(())
-        })
-    }
-
-    /// Records that the user has not rejected after all what has the key `hunk` in `path`.
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError::Store`].
-    pub fn forget_rejected(&mut self, path: &[u8], hunk: &str) -> Result<(), ProjectError> {
-        self.store.change(|ledger, _| {
-            ledger.note_round(RoundRecord::Unrejected(path.to_vec(), hunk.to_owned()));
-            Ok(())
-        })
     }
 
     /// Returns the hunks that the user has rejected, the latest last.
@@ -325,30 +300,9 @@ impl Project {
     /// # Errors
     ///
     /// [`ProjectError::Store`].
-    pub fn rejected(&mut self) -> Result<&VecDeque<Rejected>, ProjectError> {
+    pub fn rejected(&mut self) -> Result<impl DoubleEndedIterator<Item = &Rejected>, ProjectError> {
         self.store.refresh()?;
-        Ok(self.store.ledger().rounds().rejected())
-    }
-
-    /// Records that of what was written in `turn`, `n_kept` hunks more were kept, and `n_taken_out` more
-    /// taken out; they are negative if that was undone.
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError::Store`].
-    pub fn count_decided(
-        &mut self,
-        turn: u64,
-        n_kept: i64,
-        n_taken_out: i64,
-    ) -> Result<(), ProjectError> {
-        self.store.change(|ledger, _| {
-            let known = ledger.rounds().outcome(turn).cloned().unwrap_or_default();
-            let n_kept = known.n_kept.saturating_add_signed(n_kept);
-            let n_taken_out = known.n_taken_out.saturating_add_signed(n_taken_out);
-            ledger.note_round(RoundRecord::Decided(turn, n_kept, n_taken_out));
-            Ok(())
-        })
+        Ok(self.store.ledger().rounds().rejected().iter())
     }
 
     /// Returns the latest turns of agents, the latest last, and what became of what they wrote.
@@ -502,15 +456,18 @@ fn placed(
     texts: &BTreeMap<Vec<u8>, [Option<Digest>; 2]>,
     comment: &Comment,
 ) -> Result<Placed, ProjectError> {
-    let comment = comment.clone();
-    let Some(Place { side, lines, text }) = comment.place.clone() else {
-        return Ok(Placed {
-            comment,
-            line: None,
-            lines: Vec::new(),
-        });
+    let nowhere = Placed {
+        comment: comment.clone(),
+        line: None,
+        lines: Vec::new(),
     };
-    let then = Text::new(disk.bytes(text)?);
+    let Some(Place { side, lines, text }) = comment.place.clone() else {
+        return Ok(nowhere);
+    };
+    let then = match disk.bytes(text) {
+        Err(ProjectError::Store(error)) if error.lost().is_some() => return Ok(nowhere),
+        bytes => Text::new(bytes?),
+    };
     let now = match texts.get(&comment.path) {
         Some([old, new]) => *if side == Side::Old { old } else { new },
         None => version_on(ledger, disk, &comment.path, side)?.digest(),
@@ -521,8 +478,8 @@ fn placed(
         Some(now) => place(&then, &lines, &Text::new(disk.bytes(now)?)),
     };
     Ok(Placed {
-        comment,
         line,
         lines: then.lines_bytes(lines).to_vec(),
+        ..nowhere
     })
 }

@@ -29,7 +29,7 @@ pub fn read_text(folder: &Path, digest: Digest) -> Result<Vec<u8>, StoreError> {
     if Digest::of(&bytes) == digest {
         Ok(bytes)
     } else {
-        Err(StoreError::Damaged(path))
+        Err(StoreError::Damaged { path, digest })
     }
 }
 
@@ -59,6 +59,23 @@ impl Store {
             file::write_whole(&path, bytes).map_err(at(&path))?;
         }
         Ok(digest)
+    }
+
+    /// Goes on without the text `digest`, which is missing or damaged: what was reviewed as it is asked again,
+    /// and the user is told so. Returns whether anything has changed by that.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`].
+    pub fn lose(&mut self, digest: Digest) -> Result<bool, StoreError> {
+        self.change(|ledger, store| {
+            let is_damaged = matches!(store.bytes(digest), Err(StoreError::Damaged { .. }));
+            if is_damaged {
+                let path = store.text(digest);
+                fs::remove_file(&path).map_err(at(&path))?;
+            }
+            Ok(ledger.lose(digest) || is_damaged)
+        })
     }
 
     /// Stores what has the mode `mode`, as git writes it, and `bytes`; 0 is nothing.
