@@ -501,9 +501,8 @@ In a buffer made for a proposal it is where the next hunk or heading begins."
 
 (defvar-local agent-q-diff-buffer--lines nil
   "What is known of the lines of hunks, (POSITIONS . LINES), or nil.
-POSITIONS were `agent-q-diff-buffer-positions' then.  LINES is a vector with an
-`agent-q-diff-engine-lines' for each hunk, nil for one that changes no lines,
-or t if it was not asked for yet.")
+POSITIONS were `agent-q-diff-buffer-positions' then.  LINES is a vector with
+`agent-q-diff-buffer-lines' of each hunk, or t if nobody has asked for it.")
 (put 'agent-q-diff-buffer--lines 'permanent-local t)
 
 (defun agent-q-diff-buffer-lines (hunk)
@@ -522,8 +521,8 @@ Return nil if it changes no lines, or is not in this buffer yet."
 (defun agent-q-diff-buffer--ask-lines (hunk)
   "Return which lines HUNK has, as the engine or its file says now."
   (pcase (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk)
-    ('nil (car (agent-q-diff-module-shown-lines
-                (agent-q-diff-change-engine agent-q-diff-buffer-change) hunk (1+ hunk))))
+    ('nil (when-let ((engine (agent-q-diff-change-engine agent-q-diff-buffer-change)))
+            (car (agent-q-diff-module-shown-lines engine hunk (1+ hunk)))))
     (`(delete ,bytes)
      (pcase-let* ((`(,lines . ,is-open) (agent-q-diff-section--removed bytes))
                   (n (length lines)))
@@ -706,12 +705,9 @@ The value is a vector.  The lines of a file that is to be deleted count."
 
 (defun agent-q-diff-buffer--n-deleted (file)
   "Return the number of lines of FILE if it is to be deleted, else 0."
-  (cl-loop for operation in (agent-q-diff-file-change-operations file)
-           sum (pcase operation
-                 (`(delete ,bytes)
-                  (+ (seq-count (apply-partially #'eq ?\n) bytes)
-                     (if (member (substring bytes (max 0 (1- (length bytes)))) '("\n" "")) 0 1)))
-                 (_ 0))))
+  (pcase (assq 'delete (agent-q-diff-file-change-operations file))
+    (`(,_ ,bytes) (+ (cl-count ?\n bytes) (if (string-match-p "[^\n]\\'" bytes) 1 0)))
+    (_ 0)))
 
 (defun agent-q-diff-buffer-lines-words (counts)
   "Return words for COUNTS, a list of (ADDED . REMOVED): \"+12 -3\" for all."

@@ -318,6 +318,8 @@ If RESET is non-nil, count from the first hunk."
 This is incremental search, with all its keys."
   (interactive)
   (agent-q-diff-buffer-complete)
+  (unless (agent-q-diff-buffer-ended-p)
+    (agent-q-diff-buffer-change-or-nil))
   (add-function :after-while (local 'isearch-filter-predicate)
                 #'agent-q-diff-navigation--changed-p
                 '((isearch-message-prefix . "changed lines ")))

@@ -83,7 +83,9 @@
   (aqd-with-file "x\n\n"
     (aqd-with-diff "Prose\n+ more\n@@ -1,2 +1,3 @@\n+a\n-x\n+b\n\n\n-- \nRegards\n"
       (set-buffer-modified-p nil)
-      (should (agent-q-diff-buffer-current-change))
+      ;; Nothing has read this diff before.
+      (cl-letf (((symbol-function 'isearch-forward) #'ignore))
+        (agent-q-diff-find))
       (should (equal "...arac..." (aqd-buffer-kinds)))
       (should-not (buffer-modified-p)))))
 
