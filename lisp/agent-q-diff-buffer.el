@@ -505,15 +505,19 @@ POSITIONS were `agent-q-diff-buffer-positions' then.  LINES is a vector with
 `agent-q-diff-buffer-lines' of each hunk, or t if nobody has asked for it.")
 (put 'agent-q-diff-buffer--lines 'permanent-local t)
 
-(defun agent-q-diff-buffer-lines (hunk)
-  "Return which lines HUNK has, an `agent-q-diff-engine-lines'.
-Return nil if it changes no lines, or is not in this buffer yet."
+(defun agent-q-diff-buffer--known-lines ()
+  "Return the vector of `agent-q-diff-buffer--lines', as of this buffer now."
   (unless (eq agent-q-diff-buffer-positions (car agent-q-diff-buffer--lines))
     (setq agent-q-diff-buffer--lines
           (cons agent-q-diff-buffer-positions
                 (make-vector (length agent-q-diff-buffer-positions) t))))
-  (when (< hunk (agent-q-diff-buffer-n-inserted))
-    (let ((known (cdr agent-q-diff-buffer--lines)))
+  (cdr agent-q-diff-buffer--lines))
+
+(defun agent-q-diff-buffer-lines (hunk)
+  "Return which lines HUNK has, an `agent-q-diff-engine-lines'.
+Return nil if it changes no lines, or is not in this buffer yet."
+  (let ((known (agent-q-diff-buffer--known-lines)))
+    (when (< hunk (agent-q-diff-buffer-n-inserted))
       (when (eq t (aref known hunk))
         (aset known hunk (agent-q-diff-buffer--ask-lines hunk)))
       (aref known hunk))))
@@ -533,8 +537,12 @@ Return nil if it changes no lines, or is not in this buffer yet."
 (defun agent-q-diff-buffer-keep-lines ()
   "Find out about the lines of all hunks of this buffer, whose review ends."
   (when (agent-q-diff-buffer-known-p)
-    (dotimes (hunk (length agent-q-diff-buffer-positions))
-      (agent-q-diff-buffer-lines hunk))))
+    (let ((known (agent-q-diff-buffer--known-lines))
+          (engine (agent-q-diff-change-engine agent-q-diff-buffer-change))
+          (n (agent-q-diff-buffer-n-inserted)))
+      (cl-loop for lines in (and engine (agent-q-diff-module-shown-lines engine 0 n))
+               for hunk from 0
+               do (aset known hunk (or lines (agent-q-diff-buffer--ask-lines hunk)))))))
 
 (defun agent-q-diff-buffer-kind-at (position)
   "Return the kind of the line that POSITION is on, a character, or nil.

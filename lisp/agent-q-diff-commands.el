@@ -116,10 +116,7 @@ has changed."
           (agent-q-diff-signs-show-committed)
           (setq said (concat said
                              (agent-q-diff-commands--follow-hooks change index is-aimed)
-                             (agent-q-diff-commands--unsaved-words
-                              file note
-                              (- hunk (aref (agent-q-diff-change-first-hunks change) index)
-                                 (length (agent-q-diff-file-change-decided-operations file))))
+                             (agent-q-diff-commands--unsaved-words file note change hunk)
                              (agent-q-diff-commands--followed-words change)
                              (agent-q-diff-commands-counts-words change)))
           (message "%s" said)
@@ -145,14 +142,19 @@ The user is told that once."
     (mapc #'agent-q-diff-target-told-followed followed)
     (if followed "; the file had changed on disk, and its buffer was updated" "")))
 
-(defun agent-q-diff-commands--unsaved-words (file note &optional nth)
+(defun agent-q-diff-commands--unsaved-words (file note &optional change hunk)
   "Return words to append if what was decided is not in the file yet.
-NOTE is the note of the plan, which was for hunk NTH of FILE, an
-`agent-q-diff-file-change', or if that is nil, for several.  If
+NOTE is the note of the plan, which was for HUNK of CHANGE in FILE, an
+`agent-q-diff-file-change', or if HUNK is nil, for several.  If
 `agent-q-diff-save' is `never', there are no words: the user knows."
   (if (and (not (eq agent-q-diff-save 'never))
            (agent-q-diff-file-change-unsaved-p file)
-           (pcase (and nth (nth nth (agent-q-diff-file-change-unsaved-hunks file)))
+           (pcase (and hunk
+                       (nth (- hunk
+                               (aref (agent-q-diff-change-first-hunks change)
+                                     (agent-q-diff-change-file-index change hunk))
+                               (length (agent-q-diff-file-change-decided-operations file)))
+                            (agent-q-diff-file-change-unsaved-hunks file)))
              ('(applied buffer) t)
              ((or 'nil `(,(or 'nil 'rejected) unsaved)) (eq note 'edited))))
       (format "; not saved, since %s has unsaved edits"

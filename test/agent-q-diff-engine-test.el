@@ -124,9 +124,9 @@ The edits are made in a temporary buffer."
         (should (equal '(agent-q-diff-module-plan-back agent-q-diff-module-commit)
                        (aqd-engine-crossings (lambda () (aqd-press "C-_")))))
         (aqd-press "u")
-        ;; This one ends the review, whose result takes one more.
+        ;; This one ends the review: its result, and what its buffer has left, take one more each.
         (should (equal '(agent-q-diff-module-plan-all agent-q-diff-module-commit
-                         agent-q-diff-module-report)
+                         agent-q-diff-module-shown-lines agent-q-diff-module-report)
                        (aqd-engine-crossings (lambda () (aqd-press "C-c C-c")))))
         (should (equal 3 (plist-get (agent-q-diff-session-result review) :in-file)))))))
 
