@@ -633,8 +633,8 @@ each line is by all of them.")
   (round nil :documentation "`agent-q-diff-round', what is known beyond the hunks, or nil.")
   (news nil :documentation "Sentences on what is new in it, a list.")
   (comments t :documentation "Alist from ids of hunks, or nil for all, to their comments, or t.
-Each is (ID . TEXT), one on exactly the lines of the hunk that nobody was told; t
-means that they are to be looked for."))
+Each is (ID . TEXT), one on exactly the lines of the hunk that nobody was
+told; t means that they are to be looked for."))
 
 (cl-defstruct (agent-q-diff-change (:constructor agent-q-diff-change--create)
                                    (:copier nil))
@@ -648,8 +648,8 @@ means that they are to be looked for."))
   (written nil :documentation "`agent-q-diff-written' if it was written before the review, else nil.")
   (failures nil :documentation "Alist from hunk index to why it last failed to apply.")
   (comments nil :documentation "Alist from hunk index to the user's comment; nil is all of it.
-Of what was written before its review, these are the reasons of rejections; other
-comments are on lines.")
+Of what was written before its review, these are the reasons of rejections;
+other comments are on lines.")
   (by-policy nil :documentation "Alist from ids of hunks that a rule decided to (MARK . REASON).
 REASON is the rule's, a string or nil."))
 

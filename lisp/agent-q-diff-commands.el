@@ -242,9 +242,9 @@ message.  Otherwise the change is the user's, and there are no words."
   "Abnormal hook of functions that carry out a command in another way.
 Each is called with `reject', `reject-all', `toggle', `unapply', `comment',
 `ask', or `say' with a comment and a hunk, by index, or nil for all, and returns
-non-nil if it has done that: in a buffer whose text is not a diff, there is nothing to
-decide; while an agent works, a rejection waits; and what was written already is
-commented on by the line.")
+non-nil if it has done that: in a buffer whose text is not a diff, there is
+nothing to decide; while an agent works, a rejection waits; and what was written
+already is commented on by the line.")
 
 (defun agent-q-diff-commands--instead-p (command &rest arguments)
   "Return non-nil if COMMAND with ARGUMENTS was carried out in another way.

@@ -152,7 +152,7 @@ What is rejected, or will be, has a reason instead."
     t))
 
 (defun agent-q-diff-comments--on-lines (command)
-  "Carry out COMMAND, `comment' or `ask', on lines; return non-nil if it is on such."
+  "Carry out COMMAND, `comment' or `ask', on lines; return non-nil if done."
   (let ((known (and (not (use-region-p)) (agent-q-diff-comments--known-here)))
         (kind (if (eq command 'ask) 'question 'comment)))
     (cond
