@@ -242,13 +242,14 @@ It has the form that `agent-q-diff-module-note-hunks' takes, with all files."
 A review of what differs from a commit keeps that for itself: its hunks are not
 those of the next review.  Signal an error if that cannot be stored."
   (agent-q-diff-round-settle agent-q-diff-buffer-change)
-  (let ((notes (agent-q-diff-waiting--notes)))
-    (unless (or (agent-q-diff-written-since (agent-q-diff-waiting--written))
-                (equal notes agent-q-diff-waiting--noted))
+  (let* ((written (agent-q-diff-waiting--written))
+         (notes (and (null (agent-q-diff-written-since written))
+                     (or (agent-q-diff-written-waiting written) agent-q-diff-waiting--noted)
+                     (agent-q-diff-waiting--notes))))
+    (unless (equal notes agent-q-diff-waiting--noted)
       (agent-q-diff-engine-call #'agent-q-diff-module-note-hunks
-                                (agent-q-diff-written-root (agent-q-diff-waiting--written))
-                                notes)
-      (setq agent-q-diff-waiting--noted notes))))
+                                (agent-q-diff-written-root written) notes)
+      (setq agent-q-diff-waiting--noted (and (seq-some #'cdr notes) notes)))))
 
 (defvar-local agent-q-diff-waiting--unstored nil
   "Why what is noted of the hunks of this buffer could not be stored last, or nil.")
@@ -281,8 +282,9 @@ write, do nothing."
           (agent-q-diff-engine-call #'agent-q-diff-module-note-hunks
                                     (agent-q-diff-written-root written) '((""))))
         (setq agent-q-diff-waiting--noted
-              (cl-loop for path in (agent-q-diff-round-paths change)
-                       collect (or (assoc path noted) (list path))))
+              (and noted
+                   (cl-loop for path in (agent-q-diff-round-paths change)
+                            collect (or (assoc path noted) (list path)))))
         ;; Splitting a hunk moves those below it.
         (cl-loop for (_ . notes) in (reverse agent-q-diff-waiting--noted)
                  for file downfrom (1- (length agent-q-diff-waiting--noted))
