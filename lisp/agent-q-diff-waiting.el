@@ -184,7 +184,6 @@ stay pending."
          (n-gone (- (length waiting) (length (agent-q-diff-waiting--hunks change waiting))))
          (n-done 0)
          (failed (make-list n-gone "one that is not there any more")))
-    (setf (agent-q-diff-written-waiting written) nil)
     (agent-q-diff-decide-in-one-step
      change
      (lambda ()
@@ -200,6 +199,7 @@ stay pending."
                                   hunks))))
            (cl-incf n-done (- (length hunks) (length refused)))
            (setq failed (append (reverse refused) failed))))))
+    (setf (agent-q-diff-written-waiting written) nil)
     (agent-q-diff-buffer-write-states)
     (agent-q-diff-signs-show-all)
     (agent-q-diff-waiting--note-after-command)
@@ -265,8 +265,9 @@ those of the next review.  Signal an error if that cannot be stored."
 (defvar-local agent-q-diff-waiting--unstored nil
   "Why what is noted of the hunks of this buffer could not be stored last, or nil.")
 
-(defun agent-q-diff-waiting--note-after-command ()
-  "Record what the last command has noted; say it once if that cannot be stored."
+(defun agent-q-diff-waiting--note-after-command (&rest _)
+  "Record what the last command has noted; say it once if that cannot be stored.
+Other hunks have new keys once one is kept, maybe from another buffer."
   (unless (agent-q-diff-buffer-ended-p)
     (let ((why (condition-case err
                    (ignore (agent-q-diff-waiting-note))
@@ -289,6 +290,7 @@ before the write, do nothing."
                  (null agent-q-diff-waiting--timer))
         (agent-q-diff-waiting--look-later (current-buffer)))
       (add-hook 'post-command-hook #'agent-q-diff-waiting--note-after-command nil t)
+      (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-waiting--note-after-command nil t)
       ;; Without anything to show, what is on the screen stays as it is.
       (when agent-q-diff-waiting--noted
         (agent-q-diff-signs-show-all)
@@ -325,7 +327,9 @@ They are as in `agent-q-diff-module-note-hunks'.  WRITTEN is that of its review.
                                     (mapcar (lambda (note) (aref note 0)) notes))
              do (cond
                  ((not (integerp hunk))
-                  (agent-q-diff-waiting--lose file note hunk (car where)))
+                  (agent-q-diff-waiting--lose
+                   file note (if (and (eq hunk 'unsure) (null (cdr where))) 'moved hunk)
+                   (car where)))
                  (where (push (cons note (cons hunk where)) parts))
                  (t (agent-q-diff-waiting--put written hunk note))))
     ;; From the last one on, since splitting moves those below.
@@ -355,20 +359,23 @@ WRITTEN and NOTE are as for `agent-q-diff-waiting--restore-file'."
 (defun agent-q-diff-waiting--lose (file note how hunk)
   "Make a comment for its agent of NOTE on a hunk that is not there any more.
 HUNK of this buffer changes the same lines of FILE, an index, or is nil.  NOTE
-is as for `agent-q-diff-waiting--restore-file'.  HOW is `gone' or `unsure'."
+is as for `agent-q-diff-waiting--restore-file'.  HOW is `gone', `moved' if HUNK
+is the only one that makes the same change, or `unsure'."
   (let* ((change agent-q-diff-buffer-change)
          (round (agent-q-diff-round-of change))
          (path (agent-q-diff-round-path change (car (agent-q-diff-change-hunks-of change file))))
          (reason (aref note 1))
          (said (if (not (aref note 2))
                    reason
-                 (concat (if (eq how 'gone)
-                             "I rejected what you wrote here before"
-                           "I rejected one of several equal changes, and it is not sure which")
+                 (concat (pcase-exhaustive how
+                           ('gone "I rejected what you wrote here before")
+                           ('moved "I rejected this change before, maybe in another place")
+                           ('unsure
+                            "I rejected one of several equal changes, and it is not sure which"))
                          (and reason (concat ": " reason))))))
     (agent-q-diff-round-comment
      round path
-     (and hunk (eq how 'gone) (agent-q-diff-round-hunk-lines change hunk))
+     (and hunk (not (eq how 'unsure)) (agent-q-diff-round-hunk-lines change hunk))
      'comment said
      (if hunk
          (agent-q-diff-round-to change hunk)
@@ -381,9 +388,10 @@ is as for `agent-q-diff-waiting--restore-file'.  HOW is `gone' or `unsure'."
                               (and reason (format "commented with \"%s\""
                                                   (agent-q-diff-visible reason)))))
               " and ")
-             (if (eq how 'gone)
-                 "was written anew, and is pending"
-               "may be any of several equal ones, and is pending")))))
+             (pcase-exhaustive how
+               ('gone "was written anew, and is pending")
+               ('moved "may be in another place now, and is pending")
+               ('unsure "may be any of several equal ones, and is pending"))))))
 
 (defun agent-q-diff-waiting-comments-told (root which)
   "Record that comments noted in the project at ROOT need not be noted any more.
