@@ -616,7 +616,8 @@ impl Change {
 impl FileChange {
     /// Returns the number of entries.
     pub fn n_entries(&self) -> usize {
-        self.decided().len() + self.review().map_or(0, |review| review.proposal().n_hunks())
+        let n_hunks = |review: &Review| review.proposal().n_hunks();
+        self.decided().len() + self.review().map_or(0, n_hunks)
     }
 
     /// Returns the number of `entry` among those of this file.

@@ -9,9 +9,7 @@ use agent_q_diff_engine::tool::diff_lines::{
 use agent_q_diff_engine::tool::replacement::{self, Match, ReplaceError, Scope};
 use emacs::{Env, Result, Value, defun};
 
-use crate::lisp::{
-    Signal, answer, catching_panics, list, list_of, pairs, signal_data, symbol, text,
-};
+use crate::lisp::{Signal, catching_panics, list, list_of, pairs, signal_data, symbol, text};
 
 /// Return (SPANS LINES NEW HASHES . TYPED), the replacement of OLD by NEW in TEXT.
 ///

@@ -488,7 +488,9 @@ fn shown_lines<'e>(
 fn changed_words<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
     with_hunk(env, session, hunk, |review, hunk| {
         let spans = words::changed_words(&review.proposal().shown_hunk(hunk));
-        let spans = spans.into_iter().map(|span| env.list((span.line, span.columns.start, span.columns.end)));
+        let spans = spans
+            .into_iter()
+            .map(|span| env.list((span.line, span.columns.start, span.columns.end)));
         list_of(env, spans)
     })
 }
