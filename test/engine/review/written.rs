@@ -120,7 +120,7 @@ fn undo_puts_back_what_was_rejected_and_unkeeps_what_was_kept() {
 #[test]
 fn all_can_be_kept_or_be_pending_again() {
     let mut desk = desk();
-    let (plan, refused) = desk.review.plan_all();
+    let (plan, refused) = desk.plan_all();
     assert!(plan.edits.is_empty() && refused.is_empty());
     desk.carry_out(&plan);
     assert_eq!(desk.review.reviewed(), TWO_IN.as_bytes());

@@ -229,7 +229,7 @@ impl Walk<'_> {
     }
 
     fn accept_all(&mut self) {
-        let (plan, refused) = self.desk.review.plan_all();
+        let (plan, refused) = self.desk.plan_all();
         for (hunk, mark) in self.marks.iter().enumerate() {
             let step = step(
                 Stage::Proposed,
