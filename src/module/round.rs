@@ -8,9 +8,9 @@ use agent_q_diff_reviewed::round::{Likeness, Round, Writers};
 use agent_q_diff_reviewed::rounds::Rejected;
 use emacs::{Env, Result, Value, defun};
 
-use crate::lisp::{answer, catching_panics, elements, list_of, said, signal, text};
+use crate::lisp::{answer, catching_panics, elements, list_of, said, text};
 use crate::pending::with_project_of;
-use crate::session::{Session, ongoing};
+use crate::session::{Session, ongoing, written};
 
 /// Reads (AUTHORS . LINES), who wrote a file, as in `agent-q-diff-module-pending`, or nil.
 pub(crate) fn writers(value: Value) -> Result<Writers> {
@@ -71,17 +71,15 @@ pub(crate) fn earlier<'e>(
 #[defun]
 fn news<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let ongoing = ongoing(env, session)?;
-        let (change, Some(written)) = (&ongoing.change, &ongoing.written) else {
-            return signal(env, "agent-q-diff-error", "it was not written before");
-        };
-        let mut written = written.borrow_mut();
-        let root = written.root.clone();
-        let round = &mut written.round;
-        let n_new = with_project_of(env, root, false, |project| {
-            let shown = answer(env, project.shown())?;
-            Ok(shown.map(|shown| round.n_new(change, shown)))
+        let written = written(env, session)?;
+        let root = written.borrow().root.clone();
+        // Lisp is called only while no review is borrowed.
+        let shown = with_project_of(env, root, false, |project| {
+            Ok(answer(env, project.shown())?.cloned())
         })?;
+        let ongoing = ongoing(env, session)?;
+        let (change, round) = (&ongoing.change, &mut written.borrow_mut().round);
+        let n_new = shown.map(|shown| round.n_new(change, &shown));
         env.cons(n_new, round.again(change, &[Mark::Pending]).len())
     })
 }
@@ -107,19 +105,21 @@ fn finish_round<'e>(
         let comments = self::comments(comments)?;
         let is_shown = finished == env.intern("shown")?;
         let is_shown = finished.is_not_nil().then_some(is_shown);
-        let ongoing = ongoing(env, session)?;
-        let (change, Some(written)) = (&ongoing.change, &ongoing.written) else {
-            return signal(env, "agent-q-diff-error", "it was not written before");
+        let written = written(env, session)?;
+        let root = written.borrow().root.clone();
+        let notes = {
+            let ongoing = ongoing(env, session)?;
+            let round = &mut written.borrow_mut().round;
+            round.end(&ongoing.change, &comments, is_told.is_not_nil(), is_shown)
         };
-        let mut written = written.borrow_mut();
-        let root = written.root.clone();
-        let round = &mut written.round;
-        let notes = round.end(change, &comments, is_told.is_not_nil(), is_shown);
+        // Lisp is called only while no review is borrowed.
         if !notes.is_empty() {
             with_project_of(env, root, false, |project| {
                 answer(env, project.record(&notes))
             })?;
         }
+        let ongoing = ongoing(env, session)?;
+        let (change, round) = (&ongoing.change, &mut written.borrow_mut().round);
         let named =
             |one: &Rejected| env.cons(text(env, &one.path)?, text(env, one.hunk.as_bytes())?);
         let again = round.again(change, &[Mark::Pending, Mark::Applied]);

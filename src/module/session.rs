@@ -78,6 +78,15 @@ impl Ongoing {
     }
 }
 
+/// Returns what is known of the change of `session` that was written before its review; signals an error if
+/// it was not.
+pub(crate) fn written(env: &Env, session: &mut Session) -> Result<Rc<RefCell<Written>>> {
+    match &ongoing(env, session)?.written {
+        Some(written) => Ok(written.clone()),
+        None => signal(env, "agent-q-diff-error", "it was not written before"),
+    }
+}
+
 /// Calls `body` with the review of the file that has the hunk with the number `hunk`, and the number of
 /// the hunk in it; see [`Ongoing::lines`].
 pub(crate) fn with_hunk<T>(

@@ -13,10 +13,10 @@ use agent_q_diff_reviewed::{
 };
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
 
-use crate::lisp::{answer, catching_panics, elements, list, said, signal, text, vector};
+use crate::lisp::{answer, catching_panics, elements, list, said, text, vector};
 use crate::pending::{name, path_of, projects, try_with_project, with_project, with_project_of};
 use crate::round::{comments, writers};
-use crate::session::{Session, ongoing};
+use crate::session::{Session, ongoing, written};
 
 /// What is known of a change that was written before its review, beyond its hunks.
 pub(crate) struct Written {
@@ -679,11 +679,9 @@ fn encoded(env: &Env, text: &[u8], coding: Value) -> Result<Vec<u8>> {
 fn fresh<'e>(env: &'e Env, session: &mut Session, codings: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
         let codings = self::codings(codings)?;
-        let ongoing = ongoing(env, session)?;
-        let Some(written) = ongoing.written.clone() else {
-            return signal(env, "agent-q-diff-error", "it was not written before");
-        };
+        let written = written(env, session)?;
         let written = written.borrow();
+        let ongoing = ongoing(env, session)?;
         let files = 0..ongoing.change.files().len();
         let files: Vec<_> = files
             .map(|file| written.decisions(&ongoing.change, file))
@@ -715,9 +713,7 @@ fn fresh<'e>(env: &'e Env, session: &mut Session, codings: Value<'e>) -> Result<
 #[defun]
 fn stage<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let Some(written) = ongoing(env, session)?.written.clone() else {
-            return signal(env, "agent-q-diff-error", "it was not written before");
-        };
+        let written = written(env, session)?;
         let mut written = written.borrow_mut();
         let (mut n, mut failed) = (0, Vec::new());
         let root = written.root.clone();
