@@ -194,11 +194,7 @@ fn pending<'e>(env: &'e Env, folder: Value<'e>, by: Value<'e>) -> Result<Value<'
 
 /// Looks at `project`, and returns what is pending for Lisp.
 fn found<'e>(env: &'e Env, project: &mut Project, moves: Option<Moves>) -> Result<Value<'e>> {
-    let look = match moves {
-        Some(moves) => project.look(moves),
-        None => project.look_unasked(),
-    };
-    let look = answer(env, look)?;
+    let look = answer(env, project.look_to_show(moves))?;
     let renames = answer(env, project.renames(&look.pending))?;
     let is_gone = |at: usize| renames.iter().any(|rename| rename.from == at);
     let files = look.pending.iter().enumerate();

@@ -188,20 +188,34 @@ impl Project {
         self.look_as(moves, true)
     }
 
+    /// Looks as [`Project::look`] does, or without `moves` as [`Project::look_unasked`], for somebody who reads
+    /// the reviewed texts next: each of them is there, and has the bytes that were stored.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`].
+    pub fn look_to_show(&mut self, moves: Option<Moves>) -> Result<Look, ProjectError> {
+        self.without_lost_texts(|project| {
+            let look = match moves {
+                Some(moves) => project.look(moves)?,
+                None => project.look_unasked()?,
+            };
+            for pending in &look.pending {
+                project.text(pending.reviewed)?;
+            }
+            Ok(look)
+        })
+    }
+
     /// Looks as [`Project::look`] does. If `is_said`, the user has said who moved HEAD.
     fn look_as(&mut self, moves: Moves, is_said: bool) -> Result<Look, ProjectError> {
         self.tree.make_safe();
         let look = self.without_lost_texts(|project| {
             let (tree, store) = (&project.tree, &mut project.store);
-            let look = match tree {
-                Tree::Git(git) => look_with_git(git, tree, store, (moves, is_said))?,
-                Tree::Plain(plain) => look_without_git(plain, tree, store, moves)?,
-            };
-            // Whoever has it shown reads them next.
-            for pending in &look.pending {
-                project.text(pending.reviewed)?;
+            match tree {
+                Tree::Git(git) => look_with_git(git, tree, store, (moves, is_said)),
+                Tree::Plain(plain) => look_without_git(plain, tree, store, moves),
             }
-            Ok(look)
         })?;
         if self.pruned.is_none_or(|at| at.elapsed() > PRUNE_PAUSE) {
             self.store.prune()?;

@@ -331,7 +331,7 @@ fn a_text_that_is_lost_costs_only_what_was_reviewed_as_it() {
             fs::write(&text, bytes).unwrap();
         }
         let mut project = open();
-        let look = project.look(Moves::Agent).unwrap();
+        let look = project.look_to_show(Some(Moves::Agent)).unwrap();
         let paths: Vec<_> = look.pending.iter().map(|one| &one.path[..]).collect();
         assert_eq!(paths, [&b"f"[..], b"new"]);
         let [note] = &look.notes[..] else {
