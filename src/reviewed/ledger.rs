@@ -155,14 +155,21 @@ impl Ledger {
             Record::Passes(agent, None) => {
                 self.passes.remove(&agent);
             }
-            Record::Lost(digest) => self.forget_text(digest),
+            Record::Lost(digest) => {
+                self.forget_text(digest);
+            }
             Record::Said(note) => self.said.push(note),
             Record::Heard => self.said.clear(),
         }
     }
 
-    /// Forgets all that cannot be known without the text `digest`.
-    fn forget_text(&mut self, digest: Digest) {
+    /// Forgets all that cannot be known without the text `digest`. Returns whether that was anything.
+    fn forget_text(&mut self, digest: Digest) -> bool {
+        let n_known = |ledger: &Ledger| {
+            let n_seen: usize = ledger.seen.values().map(VecDeque::len).sum();
+            n_seen + ledger.reviewed.len() + ledger.staged.len() + ledger.taken_out.len()
+        };
+        let n_before = n_known(self);
         let has = |version: &Version| version.digest() == Some(digest);
         self.reviewed.retain(|_, version| !has(version));
         for seen in self.seen.values_mut() {
@@ -174,6 +181,7 @@ impl Ledger {
         self.staged.retain(|_, staged| !has(&staged.version));
         self.taken_out
             .retain(|one| !(has(&one.had) || one.left.as_ref().is_some_and(has)));
+        n_known(self) < n_before
     }
 
     /// Returns what changed since the last call, to be written down.
@@ -239,16 +247,10 @@ impl Ledger {
         let is_it = |version: &Version| version.digest() == Some(digest);
         let reviewed = self.reviewed.iter().filter(|(_, version)| is_it(version));
         let paths: Vec<String> = reviewed.map(|(path, _)| escaped(path)).collect();
-        let before = self.clone();
-        self.note(Record::Lost(digest));
-        if self.reviewed == before.reviewed
-            && self.seen == before.seen
-            && self.staged == before.staged
-            && self.taken_out == before.taken_out
-        {
-            *self = before;
+        if !self.forget_text(digest) {
             return false;
         }
+        self.records.push(Record::Lost(digest));
         for path in paths {
             self.say(&format!(
                 "What was reviewed of {path} is lost, since its text in the record's folder is missing or \
