@@ -79,7 +79,7 @@ pub struct Staged {
     pub version: Version,
 }
 
-/// A change of a [`Ledger`], to be written down.
+/// A change of a ledger, to be written down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Record {
@@ -105,7 +105,7 @@ pub enum Record {
     Staged(#[serde(with = "path")] Path, Option<Staged>),
     /// Whether what the user stages is reviewed.
     KeepsStaged(bool),
-    /// Whether a file was left out, so that what it held is not known; see [`Ledger::left_out`].
+    /// Whether a file was left out, so that what it held is not known.
     LeftOut(#[serde(with = "path")] Path, bool),
     /// Whether HEAD has changes of a path that somebody else than the user committed, and that are pending.
     InHead(#[serde(with = "path")] Path, bool),
@@ -127,7 +127,7 @@ pub enum Record {
 }
 
 impl Record {
-    /// Returns the first path in it that no file of a project can have, as [`path::escaped`] writes it, and
+    /// Returns the first path in it that no file of a project can have, escaped as in the record, and
     /// what is wrong with it; `None` if there is none.
     pub fn flaw(&self) -> Option<(String, &'static str)> {
         let paths = match self {

@@ -50,7 +50,7 @@ pub struct Hunk<'a> {
 }
 
 impl Hunk<'_> {
-    /// Returns the kind of each line that [`print`] writes below the header: `c` for context, `r` for
+    /// Returns the kind of each line that [`print()`] writes below the header: `c` for context, `r` for
     /// a removed and `a` for an added line, and `n` for the marker of a missing newline.
     ///
     /// ```
