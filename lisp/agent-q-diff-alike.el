@@ -354,7 +354,7 @@ what is rejected."
              (when (eq command 'reject)
                (when reason
                  (dolist (hunk hunks)
-                   (agent-q-diff-comment-hunk reason hunk)))
+                   (agent-q-diff-commands-note reason hunk)))
                (let ((others (seq-remove #'agent-q-diff-commands-wait-p hunks)))
                  (setq n-waiting (- (length hunks) (length others))
                        hunks others)))

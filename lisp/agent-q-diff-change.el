@@ -631,7 +631,10 @@ each line is by all of them.")
   (turns-by nil :documentation "As `written-by'; agents are the numbers of their turns.")
   (title nil :documentation "What its agent was asked to do, or nil.")
   (round nil :documentation "`agent-q-diff-round', what is known beyond the hunks, or nil.")
-  (news nil :documentation "Sentences on what is new in it, a list."))
+  (news nil :documentation "Sentences on what is new in it, a list.")
+  (comments t :documentation "Alist from ids of hunks, or nil for all, to their comments, or t.
+Each is (ID . TEXT), one on exactly the lines of the hunk that nobody was
+told; t means that they are to be looked for."))
 
 (cl-defstruct (agent-q-diff-change (:constructor agent-q-diff-change--create)
                                    (:copier nil))
@@ -644,7 +647,9 @@ each line is by all of them.")
   (known-unplaced nil :documentation "What `agent-q-diff-change-unplaced' returns, or nil if that is not known.")
   (written nil :documentation "`agent-q-diff-written' if it was written before the review, else nil.")
   (failures nil :documentation "Alist from hunk index to why it last failed to apply.")
-  (comments nil :documentation "Alist from hunk index to the user's comment.")
+  (comments nil :documentation "Alist from hunk index to the user's comment; nil is all of it.
+Of what was written before its review, these are the reasons of rejections;
+other comments are on lines.")
   (by-policy nil :documentation "Alist from ids of hunks that a rule decided to (MARK . REASON).
 REASON is the rule's, a string or nil."))
 
@@ -798,12 +803,36 @@ return nil."
     (and (eq (car rule) (agent-q-diff-engine-hunk-mark hunk))
          rule)))
 
+(defun agent-q-diff-change-users-comment (change hunk)
+  "Return the user's comment on HUNK of CHANGE, or nil.
+HUNK is an index, or nil for all of CHANGE."
+  (or (alist-get hunk (agent-q-diff-change-comments change))
+      (cdr (agent-q-diff-change-comment-on change hunk))))
+
+(defun agent-q-diff-change-comment-on (change hunk)
+  "Return (ID . TEXT), the comment on exactly the lines of HUNK of CHANGE, or nil.
+HUNK is as for `agent-q-diff-change-users-comment'."
+  (when-let* ((written (agent-q-diff-change-written change))
+              (comments (agent-q-diff-written-comments written)))
+    (and (consp comments)
+         (cdr (assq (and hunk (agent-q-diff-engine-hunk-id
+                               (agent-q-diff-change-hunk change hunk)))
+                    comments)))))
+
 (defun agent-q-diff-change-comment (change hunk)
   "Return the comment on HUNK of CHANGE, or nil.
 It is the user's, or the reason of a rule.  HUNK is an
 `agent-q-diff-engine-hunk'."
-  (or (alist-get (agent-q-diff-engine-hunk-index hunk) (agent-q-diff-change-comments change))
+  (or (agent-q-diff-change-users-comment change (agent-q-diff-engine-hunk-index hunk))
       (cdr (agent-q-diff-change-rule change hunk))))
+
+(defun agent-q-diff-change-to-go-p (change hunk)
+  "Return non-nil if HUNK of CHANGE is pending, and its rejection waits.
+HUNK is an `agent-q-diff-engine-hunk'."
+  (and (null (agent-q-diff-engine-hunk-mark hunk))
+       (agent-q-diff-change-written change)
+       (memql (agent-q-diff-engine-hunk-id hunk)
+              (agent-q-diff-written-waiting (agent-q-diff-change-written change)))))
 
 (defun agent-q-diff-change-shared-p (change hunk)
   "Return non-nil if HUNK of CHANGE has lines of the user's and of others."

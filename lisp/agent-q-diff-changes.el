@@ -424,28 +424,17 @@ the project at ROOT."
 TEXTS and SINCE are as for `agent-q-diff-changes--change', NOTES sentences for
 the user, and CALLBACK and WAITER as for `agent-q-diff-changes-begin'."
   (let* ((default-directory root)
-         (review nil)
          (ended (lambda (result)
                   (agent-q-diff-pending-count-soon root)
-                  (cond
-                   (agent-q-diff-round-is-replacing)
-                   ((agent-q-diff-change-waits-p waiter)
-                    (agent-q-diff-waiting-comments-told root 'all))
-                   ((null since)
-                    ;; Other comments are in the message of the round.
-                    (agent-q-diff-waiting-comments-told
-                     root (if (and review (agent-q-diff-round-finished-p review))
-                              'decided
-                            'whole))))
                   (when callback
                     (funcall callback
                              (if (agent-q-diff-change-waits-p waiter)
                                  (agent-q-diff-changes--with-comments root result)
-                               result))))))
-    (setq review (agent-q-diff-api-start
+                               result)))))
+         (review (agent-q-diff-api-start
                   root ended nil nil nil "" #'agent-q-diff-mode notes
                   (lambda ()
-                    (agent-q-diff-changes--change root texts files since))))
+                    (agent-q-diff-changes--change root texts files since)))))
     (unless (agent-q-diff-session-outcome review)
       (setf (agent-q-diff-written-waiter
              (agent-q-diff-change-written (agent-q-diff-session-change review)))

@@ -240,15 +240,17 @@ message.  Otherwise the change is the user's, and there are no words."
 
 (defvar agent-q-diff-commands-instead-functions nil
   "Abnormal hook of functions that carry out a command in another way.
-Each is called with `reject', `reject-all', `toggle', `unapply', `comment' or
-`ask', and returns non-nil if it has done that: in a buffer whose text is not a
-diff, there is nothing to decide; while an agent works, a rejection waits; and
-what was written already is commented on by the line.")
+Each is called with `reject', `reject-all', `toggle', `unapply', `comment',
+`ask', or `say' with a comment and a hunk, by index, or nil for all, and returns
+non-nil if it has done that: in a buffer whose text is not a diff, there is
+nothing to decide; while an agent works, a rejection waits; and what was written
+already is commented on by the line.")
 
-(defun agent-q-diff-commands--instead-p (command)
-  "Return non-nil if COMMAND was carried out in another way.
+(defun agent-q-diff-commands--instead-p (command &rest arguments)
+  "Return non-nil if COMMAND with ARGUMENTS was carried out in another way.
 See `agent-q-diff-commands-instead-functions'."
-  (run-hook-with-args-until-success 'agent-q-diff-commands-instead-functions command))
+  (apply #'run-hook-with-args-until-success
+         'agent-q-diff-commands-instead-functions command arguments))
 
 ;;;; Commands
 
@@ -273,7 +275,7 @@ nil if anything could not be done."
              (let ((hunks (agent-q-diff-split-pick-region beg end)))
                (deactivate-mark)
                (when (and agent-q-diff-commands--reason (eq command 'reject))
-                 (mapc (apply-partially #'agent-q-diff-comment-hunk
+                 (mapc (apply-partially #'agent-q-diff-commands-note
                                         agent-q-diff-commands--reason)
                        hunks))
                (agent-q-diff-commands--do-each command hunks))))
@@ -373,7 +375,7 @@ the agent reads; interactively, with a prefix argument, it is asked for."
   (interactive (list t (and current-prefix-arg (agent-q-diff-commands--read-reason))))
   (setq agent-q-diff-commands--reason reason)
   (when (and reason (not (use-region-p)))
-    (mapc (apply-partially #'agent-q-diff-comment-hunk reason)
+    (mapc (apply-partially #'agent-q-diff-commands-note reason)
           (agent-q-diff-commands--hunks-to-reject)))
   (cond
    ((agent-q-diff-commands--instead-p 'reject))
@@ -946,10 +948,18 @@ the next one, a key in the prompt makes it a comment on that hunk."
           (read (agent-q-diff-commands--read-comment
                  here "Comment on" (agent-q-diff-commands--just-rejected here))))
      (list (cdr read) (car read))))
-  (let ((change (agent-q-diff-buffer-current-change))
-        (hunk (or hunk (agent-q-diff-buffer-hunk-here))))
-    (setf (alist-get hunk (agent-q-diff-change-comments change) nil t)
-          (and (not (string-blank-p comment)) comment))
+  (agent-q-diff-buffer-current-change)
+  (let ((hunk (or hunk (agent-q-diff-buffer-hunk-here))))
+    (unless (agent-q-diff-commands--instead-p 'say comment hunk)
+      (agent-q-diff-commands-note comment hunk))))
+
+(defun agent-q-diff-commands-note (comment hunk)
+  "Make COMMENT the comment on HUNK, or on all if it is nil, in the result.
+If COMMENT is blank, remove that."
+  (setf (alist-get hunk (agent-q-diff-change-comments (agent-q-diff-buffer-current-change))
+                   nil t)
+        (and (not (string-blank-p comment)) comment))
+  (when hunk
     (agent-q-diff-signs-show-hunk hunk)))
 
 (defun agent-q-diff-comment-here ()
@@ -970,24 +980,21 @@ question's id."
     (user-error "An agent that waits for your decision cannot answer; c comments on the hunk")))
 
 (defun agent-q-diff-commands--comment-on (hunk)
-  "Return the user's comment on HUNK, or nil."
-  (alist-get hunk (agent-q-diff-change-comments (agent-q-diff-buffer-current-change))))
+  "Return the user's comment on HUNK, or on all if it is nil, or nil."
+  (agent-q-diff-change-users-comment (agent-q-diff-buffer-current-change) hunk))
 
 (defun agent-q-diff-comment (comment)
   "Make COMMENT the comment on the whole proposal; if it is blank, remove that.
 The agent reads it when the review has ended."
   (interactive
-   (progn
-     (agent-q-diff-buffer-current-change)
-     (list (read-string "Comment on the proposal: "
-                        (agent-q-diff-session-comment agent-q-diff-buffer-review)))))
+   (list (read-string "Comment on the proposal: " (agent-q-diff-commands--comment-on nil))))
   (agent-q-diff-buffer-current-change)
-  (let ((said (and (not (string-blank-p comment)) comment)))
-    (setf (agent-q-diff-session-comment agent-q-diff-buffer-review) said)
-    (agent-q-diff-progress-refresh)
-    (message (if said
-                 "The agent will read this when the review has ended"
-               "No comment on the proposal"))))
+  (unless (agent-q-diff-commands--instead-p 'say comment nil)
+    (agent-q-diff-commands-note comment nil))
+  (agent-q-diff-progress-refresh)
+  (message (if (string-blank-p comment)
+               "No comment on the proposal"
+             "The agent will read this when the review has ended")))
 
 (provide 'agent-q-diff-commands)
 ;;; agent-q-diff-commands.el ends here

@@ -20,7 +20,6 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-views)
 (require 'agent-q-diff-file)
-(require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
@@ -38,25 +37,16 @@
   (and agent-q-diff-buffer-change
        (agent-q-diff-round-of agent-q-diff-buffer-change)))
 
-(defun agent-q-diff-comments--files (round)
-  "Return an alist from paths of files to their indices in this buffer.
-The paths are those in ROUND."
-  (cl-loop for file in (agent-q-diff-change-files agent-q-diff-buffer-change)
-           for index from 0
-           collect (cons (file-relative-name (agent-q-diff-file-change-path file)
-                                             (agent-q-diff-round-root round))
-                         index)))
-
 (defun agent-q-diff-comments--annotations ()
   "Return annotations for the comments on lines in this buffer."
   (when-let* ((round (agent-q-diff-comments--round))
-              (comments (agent-q-diff-round-comments round)))
-    (let ((files (agent-q-diff-comments--files round))
+              (comments (agent-q-diff-round-look-for-comments agent-q-diff-buffer-change)))
+    (let ((paths (agent-q-diff-round-paths agent-q-diff-buffer-change))
           (ranges (make-hash-table)))
       (delq nil
             (mapcar
              (lambda (one)
-               (let* ((file (cdr (assoc (agent-q-diff-comment-path one) files)))
+               (let* ((file (cl-position (agent-q-diff-comment-path one) paths :test #'equal))
                       (side (agent-q-diff-comment-side one))
                       (line (and file (agent-q-diff-comment-line one)
                                  (agent-q-diff-annotations-line-now
@@ -87,7 +77,7 @@ The paths are those in ROUND."
 (defun agent-q-diff-comments--changed (root)
   "Have what is said in the project at ROOT shown, and told, as it is now."
   (agent-q-diff-told-queue-again root)
-  (agent-q-diff-told-show-comments root))
+  (agent-q-diff-round-show-comments root))
 
 ;;;; Making them
 
@@ -143,32 +133,52 @@ FILE is the index of a file.  LINES are (SIDE START N), or nil for all of it."
   (read-string (format "%s on %s: " (if (eq kind 'question) "Question" "Comment") where)
                text))
 
-(defun agent-q-diff-comments--instead (command)
-  "If COMMAND is `comment' or `ask', carry it out on lines; return non-nil if so.
-This is for `agent-q-diff-commands-instead-functions'."
-  (when (and (memq command '(comment ask))
-             (agent-q-diff-comments--round)
+(defun agent-q-diff-comments--instead (command &optional text hunk)
+  "If COMMAND is `comment', `ask' or `say', carry it out; return non-nil if so.
+TEXT and HUNK are those of `say'.  This is for
+`agent-q-diff-commands-instead-functions'."
+  (when (and (agent-q-diff-comments--round)
              (not (agent-q-diff-buffer-ended-p)))
-    (let ((known (and (not (use-region-p)) (agent-q-diff-comments--known-here)))
-          (kind (if (eq command 'ask) 'question 'comment)))
-      (cond
-       (known
-        (agent-q-diff-comments--edit
-         (agent-q-diff-round-root (agent-q-diff-comments--round)) known)
-        t)
-       ((pcase (agent-q-diff-comments--here)
-          (`(,file . ,lines)
-           (agent-q-diff-comments--make file lines kind)
-           t)))
-       ((eq command 'ask)
-        (let ((hunk (agent-q-diff-buffer-hunk-here)))
-          (agent-q-diff-comments--make
-           (agent-q-diff-change-file-index agent-q-diff-buffer-change hunk)
-           (agent-q-diff-round-hunk-lines agent-q-diff-buffer-change hunk)
-           'question))
-        t)))))
+    (pcase command
+      ('say (agent-q-diff-comments--say hunk text))
+      ((or 'comment 'ask) (agent-q-diff-comments--on-lines command)))))
+
+(defun agent-q-diff-comments--say (hunk text)
+  "Make TEXT the comment on HUNK, or on all if it is nil; return non-nil if so.
+What is rejected, or will be, has a reason instead."
+  (unless (and hunk (agent-q-diff-round-rejected-p agent-q-diff-buffer-change hunk))
+    (agent-q-diff-round-say agent-q-diff-buffer-change hunk text)
+    (agent-q-diff-comments--changed (agent-q-diff-round-root (agent-q-diff-comments--round)))
+    t))
+
+(defun agent-q-diff-comments--on-lines (command)
+  "Carry out COMMAND, `comment' or `ask', on lines; return non-nil if done."
+  (let ((known (and (not (use-region-p)) (agent-q-diff-comments--known-here)))
+        (kind (if (eq command 'ask) 'question 'comment)))
+    (cond
+     (known
+      (agent-q-diff-comments--edit
+       (agent-q-diff-round-root (agent-q-diff-comments--round)) known)
+      t)
+     ((pcase (or (agent-q-diff-comments--here)
+                 (and (eq command 'ask)
+                      (let ((hunk (agent-q-diff-buffer-hunk-here)))
+                        (cons (agent-q-diff-buffer-file-index hunk)
+                              (agent-q-diff-round-hunk-lines agent-q-diff-buffer-change hunk)))))
+        (`(,file . ,lines)
+         (agent-q-diff-comments--make file lines kind)
+         t))))))
 
 (add-hook 'agent-q-diff-commands-instead-functions #'agent-q-diff-comments--instead)
+
+(defun agent-q-diff-comments--settle (&rest _)
+  "Show comments as they are if the last decision has made reasons of them, or not."
+  (when-let ((written (and agent-q-diff-buffer-change
+                           (agent-q-diff-change-written agent-q-diff-buffer-change))))
+    (when (eq t (agent-q-diff-written-comments written))
+      (agent-q-diff-round-settle agent-q-diff-buffer-change))))
+
+(add-hook 'agent-q-diff-progress-functions #'agent-q-diff-comments--settle)
 
 (defun agent-q-diff-comments--where (path lines)
   "Return words for LINES, (SIDE START N), of PATH; nil is all of it."
@@ -181,7 +191,7 @@ This is for `agent-q-diff-commands-instead-functions'."
 LINES are (SIDE START N), or nil for all of the file.  TEXT, if not nil, is
 taken instead of asking."
   (let* ((round (agent-q-diff-comments--round))
-         (path (car (rassq file (agent-q-diff-comments--files round))))
+         (path (nth file (agent-q-diff-round-paths agent-q-diff-buffer-change)))
          (to (agent-q-diff-comments--to file lines)))
     (when (and lines
                (agent-q-diff-annotations-moved-p file))
@@ -216,14 +226,19 @@ If that is nothing, it is closed."
                 kind (format "%s (empty to close it)"
                              (agent-q-diff-visible (agent-q-diff-comments--name one)))
                 before)))
-    (cond
-     ((string-blank-p text) (agent-q-diff-comments--close root one))
-     ((equal text before) (message "It says what it said"))
-     (t
-      (agent-q-diff-engine-call #'agent-q-diff-module-edit-comment root
-                                (agent-q-diff-comment-id one) kind text)
-      (agent-q-diff-comments--changed root)
-      (message "It is told as it is now")))))
+    (if (equal text before)
+        (message "It says what it said")
+      (agent-q-diff-comments--put root one text))))
+
+(defun agent-q-diff-comments--put (root one text)
+  "Make TEXT of ONE, an `agent-q-diff-comment' in the project at ROOT.
+If it is blank, close that."
+  (agent-q-diff-engine-call #'agent-q-diff-module-edit-comment root
+                            (agent-q-diff-comment-id one) (agent-q-diff-comment-kind one) text)
+  (agent-q-diff-comments--changed root)
+  (if (string-blank-p text)
+      (message "Comment %d is closed" (agent-q-diff-comment-id one))
+    (message "It is told as it is now")))
 
 (defun agent-q-diff-comments--name (one)
   "Return words for where ONE, an `agent-q-diff-comment', is."
@@ -234,13 +249,6 @@ If that is nothing, it is closed."
      ((eq 'old (agent-q-diff-comment-side one))
       (format "%s, old line %d" path (1+ (agent-q-diff-comment-was one))))
      (t (concat path (if line (format ":%d" (1+ line)) ""))))))
-
-(defun agent-q-diff-comments--close (root one)
-  "Close ONE, an `agent-q-diff-comment' in the project at ROOT."
-  (agent-q-diff-engine-call #'agent-q-diff-module-set-comment root
-                            (agent-q-diff-comment-id one) 'closed)
-  (agent-q-diff-comments--changed root)
-  (message "Comment %d is closed" (agent-q-diff-comment-id one)))
 
 ;;;###autoload
 (defun agent-q-diff-comment-file (text &optional kind)
@@ -264,7 +272,7 @@ Agents that work in its project read it like a comment in a review.  KIND is
                                   (vector 'new start n nil) (or kind 'comment) text nil))
       (deactivate-mark)
       (let ((when (agent-q-diff-told-queue-now root)))
-        (agent-q-diff-told-show-comments root)
+        (agent-q-diff-round-show-comments root)
         (message "Said; %s" when)))))
 
 (defun agent-q-diff-comments--check-file ()
@@ -365,7 +373,7 @@ Signal an error if its lines cannot be commented on."
 (defun agent-q-diff-comments-close ()
   "Close the comment at point: it is not shown, nor told, any more."
   (interactive)
-  (agent-q-diff-comments--close default-directory (agent-q-diff-comments--listed)))
+  (agent-q-diff-comments--put default-directory (agent-q-diff-comments--listed) ""))
 
 (agent-q-diff-views-define agent-q-diff-comments-mode "Comments"
   "Major mode of the list of comments in a project.
@@ -385,7 +393,7 @@ handled until you close it; it is stale if its lines are gone."
 They are those that you have not closed, over all files, with what agents have
 answered."
   (interactive)
-  (agent-q-diff-views-show agent-q-diff-told-list-name #'agent-q-diff-comments-mode
+  (agent-q-diff-views-show agent-q-diff-round-list-name #'agent-q-diff-comments-mode
                            (car (agent-q-diff-pending-look default-directory))))
 
 (provide 'agent-q-diff-comments)

@@ -302,8 +302,10 @@ WATCHED is as from `agent-q-diff-decide--prepare'.  The value is for
               (and agent-q-diff-stage-kept
                    (null (agent-q-diff-written-since written))
                    (file-exists-p (expand-file-name ".git" (agent-q-diff-written-root written))))
-              (agent-q-diff-change-comments change))
-    (vector (agent-q-diff-reviewed-watched-now watched) nil nil nil)))
+              (agent-q-diff-change-comments change)
+              (let ((comments (agent-q-diff-written-comments written)))
+                (and (consp comments) (assq-delete-all nil (copy-sequence comments)))))
+    (vector (agent-q-diff-reviewed-watched-now watched) nil nil nil nil)))
 
 (defun agent-q-diff-decide--file-now (watched)
   "Return what became of the file of WATCHED, for `agent-q-diff-module-record'.
@@ -336,12 +338,14 @@ Files that are UTF-8 are not in it."
 
 (defun agent-q-diff-decide--take-over-comments (change)
   "Give hunks of CHANGE the reasons for which they were rejected before.
-They lose them when the last decision has undone that again."
+Comments on rejected hunks are reasons, too.  They lose them when the last
+decision has undone that again."
   (pcase-dolist (`(,hunk ,old . ,new)
                  (agent-q-diff-engine-committed-comments (agent-q-diff-change-committed change)))
     (when (equal old (alist-get hunk (agent-q-diff-change-comments change)))
       (setf (alist-get hunk (agent-q-diff-change-comments change) nil t)
-            (and new (agent-q-diff-engine-text new))))))
+            (and new (agent-q-diff-engine-text new))))
+    (setf (agent-q-diff-written-comments (agent-q-diff-change-written change)) t)))
 
 (defun agent-q-diff-decide--warn-unstaged (change)
   "Warn of what was decided last about CHANGE and could not be staged."

@@ -304,7 +304,9 @@ COUNTS is as from `agent-q-diff-buffer-counts'."
               (format (ngettext " · %d conflict" " · %d conflicts" conflicts) conflicts))
             (if (zerop ambiguous) "" (format " · %d ambiguous" ambiguous))
             (if (zerop n-unsaved) "" (format " · %d not saved" n-unsaved))
-            (if (agent-q-diff-session-comment review) " · commented" "")
+            (if (agent-q-diff-change-users-comment (agent-q-diff-session-change review) nil)
+                " · commented"
+              "")
             (if title (concat " · " (agent-q-diff-progress--literal title)) "")
             (if agent
                 (concat " · " (agent-q-diff-progress--literal agent))
@@ -489,9 +491,9 @@ STATE is `applied', `rejected', or nil to remove the sign."
   "Show the state of HUNK, an `agent-q-diff-engine-hunk'."
   (let* ((change agent-q-diff-buffer-change)
          (index (agent-q-diff-engine-hunk-index hunk))
-         (comment (if (agent-q-diff-change-by-policy change)
-                      (agent-q-diff-change-comment change hunk)
-                    (alist-get index (agent-q-diff-change-comments change))))
+         ;; One on lines is below these.
+         (comment (or (alist-get index (agent-q-diff-change-comments change))
+                      (cdr (agent-q-diff-change-rule change hunk))))
          (is-hooked (and (eq 'applied (agent-q-diff-engine-hunk-mark hunk))
                          (eq 'in (agent-q-diff-change-hooked change hunk))))
          (place (if is-hooked 'hooked (agent-q-diff-engine-hunk-place hunk))))
@@ -549,10 +551,7 @@ context lines that differ at its place, and what the user did to it besides
 deciding it; COMMENT is the user's comment on it, or nil."
   (let* ((fuzz (agent-q-diff-engine-hunk-fuzz hunk))
          (written (agent-q-diff-change-written agent-q-diff-buffer-change))
-         (notes (delq nil (list (and written
-                                     (null (agent-q-diff-engine-hunk-mark hunk))
-                                     (memql (agent-q-diff-engine-hunk-id hunk)
-                                            (agent-q-diff-written-waiting written))
+         (notes (delq nil (list (and (agent-q-diff-change-to-go-p agent-q-diff-buffer-change hunk)
                                      "will be taken out")
                                 (and written
                                      (seq-some (pcase-lambda (`(,_ ,authors . ,_)) (cdr authors))

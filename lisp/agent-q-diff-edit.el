@@ -114,7 +114,9 @@ RENUMBERED is a function from an alist by the old numbers to one by the new."
         (agent-q-diff-change-failures change)
         (funcall renumbered (agent-q-diff-change-failures change))
         (agent-q-diff-change-comments change)
-        (funcall renumbered (agent-q-diff-change-comments change))))
+        (let ((whole (assq nil (agent-q-diff-change-comments change))))
+          (append (and whole (list whole))
+                  (funcall renumbered (remq whole (agent-q-diff-change-comments change)))))))
 
 (defun agent-q-diff-split-show-parts (change hunk n)
   "Show that HUNK of CHANGE is now N hunks."

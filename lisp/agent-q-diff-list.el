@@ -64,8 +64,7 @@ If there is an error, REVIEW is kept as it was."
                  :change
                  (agent-q-diff-change-reopen (agent-q-diff-session-change review))
                  :agent (agent-q-diff-session-agent review)
-                 :description (agent-q-diff-session-description review)
-                 :comment (agent-q-diff-session-comment review)))
+                 :description (agent-q-diff-session-description review)))
          (buffer (condition-case err
                      (agent-q-diff-render-prepare again nil nil
                                                   (agent-q-diff-session-description again)

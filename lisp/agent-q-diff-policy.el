@@ -137,15 +137,11 @@ BLANK are the hunks that change only white space."
 (defun agent-q-diff-policy--left-p (change hunk is-noted)
   "Return non-nil if HUNK of CHANGE is pending, and the user noted nothing on it.
 IS-NOTED is as for `agent-q-diff-policy-apply'."
-  (let ((snapshot (agent-q-diff-change-hunk change hunk))
-        (written (agent-q-diff-change-written change)))
+  (let ((snapshot (agent-q-diff-change-hunk change hunk)))
     (not (or (agent-q-diff-engine-hunk-mark snapshot)
-             (alist-get hunk (agent-q-diff-change-comments change))
              (and is-noted (funcall is-noted change hunk))
-             (and written
-                  (or (memq 'user (agent-q-diff-change-hunk-authors change hunk))
-                      (memql (agent-q-diff-engine-hunk-id snapshot)
-                             (agent-q-diff-written-waiting written))))))))
+             (agent-q-diff-change-to-go-p change snapshot)
+             (memq 'user (agent-q-diff-change-hunk-authors change hunk))))))
 
 (defun agent-q-diff-policy--meant (review is-noted)
   "Return (ID . RULE) of each hunk of REVIEW that a rule decides.

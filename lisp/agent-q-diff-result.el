@@ -127,7 +127,8 @@ COUNTS is a plist with the numbers of its hunks."
                      (agent-q-diff-session-path review))
            :error (nth 0 (agent-q-diff-result-why review))
            :reason (nth 1 (agent-q-diff-result-why review))
-           :comment (agent-q-diff-session-comment review))
+           :comment (agent-q-diff-change-users-comment
+                      (agent-q-diff-session-change review) nil))
      (cl-loop for key in '(:total :applied :rejected :pending :in-file)
               append (list key (plist-get counts key))))))
 

@@ -20,6 +20,8 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
+(require 'agent-q-diff-buffer)
+(require 'agent-q-diff-annotations)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-reviewed)
 (require 'agent-q-diff-pending)
@@ -66,6 +68,12 @@ FILES are a list of `agent-q-diff-pending-file'."
   (file-relative-name
    (agent-q-diff-file-change-path (agent-q-diff-change-file-of change hunk))
    (agent-q-diff-round-root (agent-q-diff-round-of change))))
+
+(defun agent-q-diff-round-paths (change)
+  "Return the path of each file of CHANGE, relative to its project."
+  (let ((root (agent-q-diff-round-root (agent-q-diff-round-of change))))
+    (mapcar (lambda (file) (file-relative-name (agent-q-diff-file-change-path file) root))
+            (agent-q-diff-change-files change))))
 
 (defun agent-q-diff-round-key (change hunk)
   "Return the key of HUNK of CHANGE; see `agent-q-diff-module-keys'."
@@ -149,22 +157,18 @@ Return nil if it changes no lines."
 
 (defun agent-q-diff-round-commented-p (change hunk)
   "Return non-nil if a comment is on lines of HUNK of CHANGE, or on its file."
-  (when-let* ((round (agent-q-diff-round-of change))
-              (comments (agent-q-diff-round-comments round)))
-    (let ((path (agent-q-diff-round-path change hunk))
-          (lines (agent-q-diff-round--lines change hunk)))
-      (seq-some (lambda (one)
-                  (and (equal path (agent-q-diff-comment-path one))
-                       (or (null (agent-q-diff-comment-side one))
-                           (null lines)
-                           (when-let ((line (agent-q-diff-comment-line one)))
-                             (pcase-let ((`(,start ,end)
-                                          (if (eq 'old (agent-q-diff-comment-side one))
-                                              (list (aref lines 0) (aref lines 1))
-                                            (list (aref lines 2) (aref lines 3)))))
-                               (and (< line (max end (1+ start)))
-                                    (< start (+ line (agent-q-diff-comment-n one)))))))))
-                comments))))
+  (let ((path (agent-q-diff-round-path change hunk))
+        (lines (agent-q-diff-round--lines change hunk)))
+    (seq-some (lambda (one)
+                (and (equal path (agent-q-diff-comment-path one))
+                     (or (null (agent-q-diff-comment-side one))
+                         (null lines)
+                         (when-let ((line (agent-q-diff-comment-line one)))
+                           (let* ((at (if (eq 'old (agent-q-diff-comment-side one)) 0 2))
+                                  (start (aref lines at)))
+                             (and (< line (max (aref lines (1+ at)) (1+ start)))
+                                  (< start (+ line (agent-q-diff-comment-n one)))))))))
+              (agent-q-diff-round-comments (agent-q-diff-round-of change)))))
 
 ;;;; What is new in a round
 
@@ -225,6 +229,9 @@ among them."
 
 ;;;; Comments
 
+;; While a hunk is rejected, or its rejection waits, a comment on its lines is the
+;; reason, and is kept with the hunk.  Any other comment is recorded at once.
+
 (defun agent-q-diff-round-comment (round path lines kind text to)
   "Record TEXT, of KIND, the user's comment on LINES of PATH; return its id.
 LINES are (SIDE START N), of the texts of ROUND, or nil for the whole file.
@@ -244,6 +251,121 @@ Their lines are those of the texts of ROUND."
    #'agent-q-diff-module-comments (agent-q-diff-round-root round)
    (mapcar (pcase-lambda (`(,path ,old . ,new)) (vector path old new))
            (agent-q-diff-round-texts round))))
+
+(defun agent-q-diff-round-look-for-comments (change)
+  "Return the comments of the project of CHANGE that are not closed.
+Those on exactly a hunk of CHANGE, and on all of it, that nobody was told are
+known to it then."
+  (let ((all (agent-q-diff-round-comments (agent-q-diff-round-of change)))
+        (paths (agent-q-diff-round-paths change))
+        (known nil)
+        (found nil))
+    (dolist (one all)
+      (when (and (eq 'comment (agent-q-diff-comment-kind one))
+                 (eq 'open (agent-q-diff-comment-state one))
+                 (not (agent-q-diff-comment-is-unsure one)))
+        (let* ((path (agent-q-diff-comment-path one))
+               (file (cl-position path paths :test #'equal))
+               (hunks (and file
+                           (or (assq file known)
+                               (car (push (cons file (agent-q-diff-round--ids change file))
+                                          known)))))
+               (on (if file
+                       (assoc (and (agent-q-diff-comment-side one)
+                                   (list (agent-q-diff-comment-side one)
+                                         (agent-q-diff-comment-line one)
+                                         (agent-q-diff-comment-n one)))
+                              (cdr hunks))
+                     (and (string-empty-p path) '(nil)))))
+          (when on
+            (push (cons (cdr on)
+                        (cons (agent-q-diff-comment-id one)
+                              (agent-q-diff-engine-text (agent-q-diff-comment-text one))))
+                  found)))))
+    (setf (agent-q-diff-written-comments (agent-q-diff-change-written change)) found)
+    all))
+
+(defun agent-q-diff-round--ids (change file)
+  "Return (LINES . ID) of each hunk of FILE of CHANGE, an index.
+LINES are as for `agent-q-diff-round-comment'."
+  (let ((hunks (agent-q-diff-change-hunks-of change file)))
+    (cl-loop for hunk in hunks
+             for lines = (agent-q-diff-round--lines-meant change hunk)
+             ;; A comment on a file is not on one of several hunks.
+             when (or lines (null (cdr hunks)))
+             collect (cons lines (agent-q-diff-engine-hunk-id
+                                  (agent-q-diff-change-hunk change hunk))))))
+
+(defun agent-q-diff-round--lines-meant (change hunk)
+  "Return the lines that a comment on HUNK of CHANGE is on, or nil for its file.
+Once the user has edited a hunk, the numbers of lines are others than in the
+texts."
+  (unless (and (eq change agent-q-diff-buffer-change)
+               (agent-q-diff-annotations-moved-p (agent-q-diff-change-file-index change hunk)))
+    (agent-q-diff-round-hunk-lines change hunk)))
+
+(defconst agent-q-diff-round-list-name "*agent-q-diff comments*"
+  "Name of the buffer with the list of comments.")
+
+(defun agent-q-diff-round-show-comments (root)
+  "Show the comments of the project at ROOT anew, wherever they are shown."
+  (dolist (review (agent-q-diff-open-reviews))
+    (when-let* ((round (agent-q-diff-round-of (agent-q-diff-session-change review)))
+                (buffer (agent-q-diff-session-buffer review)))
+      (when (and (buffer-live-p buffer)
+                 (file-equal-p root (agent-q-diff-round-root round)))
+        (with-current-buffer buffer
+          (agent-q-diff-annotations-show)))))
+  (when-let ((list (get-buffer agent-q-diff-round-list-name)))
+    (with-current-buffer list
+      (when (file-equal-p root default-directory)
+        (revert-buffer)))))
+
+(defun agent-q-diff-round-say (change hunk text)
+  "Make TEXT the comment on HUNK of CHANGE, or on all of it if HUNK is nil.
+If TEXT is blank, close the one that is there."
+  (let* ((round (agent-q-diff-round-of change))
+         (written (agent-q-diff-change-written change))
+         (known (car (agent-q-diff-change-comment-on change hunk))))
+    (cond
+     (known
+      (agent-q-diff-engine-call #'agent-q-diff-module-edit-comment
+                                (agent-q-diff-round-root round) known 'comment text))
+     ((not (string-blank-p text))
+      (agent-q-diff-round-comment
+       round
+       (if hunk (agent-q-diff-round-path change hunk) "")
+       (and hunk (agent-q-diff-round--lines-meant change hunk))
+       'comment text
+       (if hunk (agent-q-diff-round-to change hunk) (agent-q-diff-round-to-of change)))))
+    (setf (agent-q-diff-written-comments written) t)))
+
+(defun agent-q-diff-round-take-comment (change hunk)
+  "Make the comment on HUNK of CHANGE the reason of its rejection, and close it.
+A reason that the user has given since takes its place."
+  (when-let ((one (agent-q-diff-change-comment-on change hunk)))
+    (unless (alist-get hunk (agent-q-diff-change-comments change))
+      (setf (alist-get hunk (agent-q-diff-change-comments change)) (cdr one)))
+    (agent-q-diff-round-say change hunk "")))
+
+(defun agent-q-diff-round-rejected-p (change hunk)
+  "Return non-nil if HUNK of CHANGE is rejected, or its rejection waits."
+  (let ((hunk (agent-q-diff-change-hunk change hunk)))
+    (or (eq 'rejected (agent-q-diff-engine-hunk-mark hunk))
+        (agent-q-diff-change-to-go-p change hunk))))
+
+(defun agent-q-diff-round-settle (change)
+  "Make comments on their lines of reasons in CHANGE that are none any more.
+Show what has changed of comments."
+  (let ((written (agent-q-diff-change-written change)))
+    (pcase-dolist (`(,hunk . ,text) (copy-sequence (agent-q-diff-change-comments change)))
+      (unless (agent-q-diff-round-rejected-p change hunk)
+        (when (eq t (agent-q-diff-written-comments written))
+          (agent-q-diff-round-look-for-comments change))
+        (agent-q-diff-round-say change hunk text)
+        (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil)))
+    (when (eq t (agent-q-diff-written-comments written))
+      (agent-q-diff-round-show-comments (agent-q-diff-written-root written)))))
 
 (defun agent-q-diff-round-lines-words (side line n)
   "Return words for N lines from LINE on, from 0, of SIDE."

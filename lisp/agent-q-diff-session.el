@@ -35,7 +35,6 @@ The short slots come first, since `eval-expression' prints no more of it."
 `agent-q-diff-result-why' has a sentence for each.")
   (error nil :documentation "The error (SYMBOL MESSAGE) if the outcome is `error' or `lost'.")
   (root nil :documentation "Directory that the names of several files are shown from, or nil.")
-  (comment nil :documentation "The user's comment on the whole proposal, or nil.")
   (warning nil :documentation "What the user is warned about when the review ends, or nil.")
   (told nil :documentation "A clause about who reads the message of the review later, perhaps empty.
 If there is no message, nil.")

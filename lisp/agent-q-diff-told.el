@@ -43,6 +43,13 @@ Note in REVIEW who will read it."
         (let ((is-awaited (agent-q-diff-change-waits-p
                            (agent-q-diff-written-waiter
                             (agent-q-diff-change-written change)))))
+          (agent-q-diff-round-settle change)
+          ;; The result has these.
+          (when is-awaited
+            (pcase-dolist (`(,_ ,id . ,_)
+                           (agent-q-diff-written-comments (agent-q-diff-change-written change)))
+              (agent-q-diff-engine-call #'agent-q-diff-module-set-comment
+                                        (agent-q-diff-round-root round) id 'sent)))
           (pcase-let* ((is-finished (agent-q-diff-round-finished-p review))
                        (`(,rejected . ,again)
                         (agent-q-diff-told--record-end
@@ -53,7 +60,6 @@ Note in REVIEW who will read it."
                                        t)
                                   'shown)))))
             (when (and is-finished (not is-awaited))
-              (agent-q-diff-told--keep-comments review round)
               (setf (agent-q-diff-session-told review)
                     (agent-q-diff-told--queue
                      change round
@@ -80,32 +86,6 @@ IS-TOLD, FINISHED and the value are as for `agent-q-diff-module-finish-round'."
                     when (and hunk (not (alist-get hunk (agent-q-diff-change-comments change))))
                     collect (cons hunk reason)))
    is-told finished))
-
-(defun agent-q-diff-told--keep-comments (review round)
-  "Make comments on lines of those on hunks of REVIEW that are not rejected.
-They have ids then, so that agents can answer them; likewise the comment on all
-of it.  Those on hunks whose rejection waits are its reasons.  ROUND is that of
-REVIEW."
-  (let* ((change (agent-q-diff-session-change review))
-         (waiting (agent-q-diff-written-waiting (agent-q-diff-change-written change))))
-    (pcase-dolist (`(,hunk . ,comment) (copy-sequence (agent-q-diff-change-comments change)))
-      (let ((snapshot (agent-q-diff-change-hunk change hunk)))
-        (when (and comment
-                   (not (eq 'rejected (agent-q-diff-engine-hunk-mark snapshot)))
-                   (not (memql (agent-q-diff-engine-hunk-id snapshot) waiting)))
-          (let ((path (agent-q-diff-round-path change hunk))
-                (to (agent-q-diff-round-to change hunk)))
-            ;; Its lines may be others than those of the texts that were compared.
-            (condition-case nil
-                (agent-q-diff-round-comment round path
-                                            (agent-q-diff-round-hunk-lines change hunk)
-                                            'comment comment to)
-              (agent-q-diff-error
-               (agent-q-diff-round-comment round path nil 'comment comment to))))
-          (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil))))
-    (when-let ((comment (agent-q-diff-session-comment review)))
-      (agent-q-diff-round-comment round "" nil 'comment comment
-                                  (agent-q-diff-round-to-of change)))))
 
 ;;;; The message
 
@@ -374,23 +354,6 @@ Return words about when it is told."
 
 ;;;; What agents ask for, and answer
 
-(defconst agent-q-diff-told-list-name "*agent-q-diff comments*"
-  "Name of the buffer with the list of comments.")
-
-(defun agent-q-diff-told-show-comments (root)
-  "Show the comments of the project at ROOT anew, wherever they are shown."
-  (dolist (review (agent-q-diff-open-reviews))
-    (when-let* ((round (agent-q-diff-round-of (agent-q-diff-session-change review)))
-                (buffer (agent-q-diff-session-buffer review)))
-      (when (and (buffer-live-p buffer)
-                 (file-equal-p root (agent-q-diff-round-root round)))
-        (with-current-buffer buffer
-          (agent-q-diff-annotations-show)))))
-  (when-let ((list (get-buffer agent-q-diff-told-list-name)))
-    (with-current-buffer list
-      (when (file-equal-p root default-directory)
-        (revert-buffer)))))
-
 (defconst agent-q-diff-told--nothing "The user has said nothing that is not handled."
   "What agents are told if there is nothing to be told.")
 
@@ -506,7 +469,7 @@ It is one in the project of `default-directory'."
         (agent-q-diff-engine-call #'agent-q-diff-module-told default-directory
                                   (list (agent-q-diff-queued-id message)) address)))
     (when untold
-      (agent-q-diff-told-show-comments default-directory))
+      (agent-q-diff-round-show-comments default-directory))
     (cond
      ((and sent (< room 1000))
       (concat text "\n\nComments that you were told before are not handled: call it again."))
@@ -551,7 +514,7 @@ it."
                             (or (agent-q-diff-call-agent agent-q-diff-call) "An agent")
                             (agent-q-diff-round-plain answer))
   (agent-q-diff-told-queue-again default-directory)
-  (agent-q-diff-told-show-comments default-directory)
+  (agent-q-diff-round-show-comments default-directory)
   (message "%s has answered comment %s; M-x agent-q-diff-comments"
            (agent-q-diff-visible-name (or (agent-q-diff-call-agent agent-q-diff-call) "An agent") t) id)
   (format "Comment %s is handled, and the user is shown your answer." id))

@@ -11,9 +11,8 @@
 ;; is in its turn in the project.  The same key once more takes the hunk out at
 ;; once.
 ;;
-;; What waits, and the comments on hunks that are not decided, outlives the review
-;; and Emacs: it is recorded after each command, and the next review of the same
-;; lines has it again.
+;; What waits outlives the review and Emacs, with its reason: it is recorded after
+;; each command, and waits again in the next review of the same lines.
 
 ;;; Code:
 
@@ -53,12 +52,11 @@
 
 (defun agent-q-diff-waiting--pending (hunks)
   "Return those of HUNKS that are pending and do not wait."
-  (let ((waiting (agent-q-diff-written-waiting (agent-q-diff-waiting--written))))
-    (seq-filter (lambda (hunk)
-                  (let ((hunk (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
-                    (and (null (agent-q-diff-engine-hunk-mark hunk))
-                         (not (memql (agent-q-diff-engine-hunk-id hunk) waiting)))))
-                hunks)))
+  (seq-filter (lambda (hunk)
+                (let ((hunk (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
+                  (not (or (agent-q-diff-engine-hunk-mark hunk)
+                           (agent-q-diff-change-to-go-p agent-q-diff-buffer-change hunk)))))
+              hunks))
 
 (defun agent-q-diff-waiting--meant ()
   "Return the hunks that a key at point is for: one, or those of a file."
@@ -67,7 +65,7 @@
     (when-let ((hunk (agent-q-diff-buffer-hunk-at-point)))
       (list hunk))))
 
-(defun agent-q-diff-waiting-instead (command)
+(defun agent-q-diff-waiting-instead (command &rest _)
   "Have a rejection wait if an agent is at work, and return non-nil if it does.
 COMMAND is as for `agent-q-diff-commands-instead-functions'."
   (when (and (agent-q-diff-buffer-written-p)
@@ -86,11 +84,13 @@ COMMAND is as for `agent-q-diff-commands-instead-functions'."
 Return non-nil if any was added."
   (when-let* ((agent (agent-q-diff-waiting--agent))
               (hunks (agent-q-diff-waiting--pending hunks)))
+    (mapc (apply-partially #'agent-q-diff-round-take-comment agent-q-diff-buffer-change) hunks)
     (setf (agent-q-diff-written-waiting (agent-q-diff-waiting--written))
           (append (mapcar #'agent-q-diff-waiting--id hunks)
                   (agent-q-diff-written-waiting (agent-q-diff-waiting--written))))
     (unless agent-q-diff-waiting--timer
       (agent-q-diff-waiting--look-later (current-buffer)))
+    (agent-q-diff-round-settle agent-q-diff-buffer-change)
     (agent-q-diff-signs-show-all)
     (let ((n (length hunks)))
       (message (ngettext "%s is taken out when %s has ended; once more on it: now"
@@ -117,6 +117,7 @@ Return non-nil if any was added."
          (rest (seq-difference waiting (mapcar #'agent-q-diff-waiting--id undecided))))
     (unless (length= rest (length waiting))
       (setf (agent-q-diff-written-waiting written) rest)
+      (agent-q-diff-round-settle agent-q-diff-buffer-change)
       (agent-q-diff-signs-show-all)
       (message "It stays, and is pending")
       t)))
@@ -160,7 +161,7 @@ If that is because an agent has written its lines anew, it is told."
             (unless (agent-q-diff-change-shared-p change hunk)
               (agent-q-diff-waiting--lose
                (agent-q-diff-change-file-index change hunk)
-               (vector nil (alist-get hunk (agent-q-diff-change-comments change)) t) 'gone hunk)
+               (alist-get hunk (agent-q-diff-change-comments change)) 'gone hunk)
               (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil))
             (format "%s: %s" (agent-q-diff-buffer-hunk-words hunk) why))
           (condition-case err
@@ -184,7 +185,6 @@ stay pending."
          (n-gone (- (length waiting) (length (agent-q-diff-waiting--hunks change waiting))))
          (n-done 0)
          (failed (make-list n-gone "one that is not there any more")))
-    (setf (agent-q-diff-written-waiting written) nil)
     (agent-q-diff-decide-in-one-step
      change
      (lambda ()
@@ -200,6 +200,7 @@ stay pending."
                                   hunks))))
            (cl-incf n-done (- (length hunks) (length refused)))
            (setq failed (append (reverse refused) failed))))))
+    (setf (agent-q-diff-written-waiting written) nil)
     (agent-q-diff-buffer-write-states)
     (agent-q-diff-signs-show-all)
     (agent-q-diff-waiting--note-after-command)
@@ -222,45 +223,33 @@ stay pending."
   "What is recorded of the hunks of this buffer; see `agent-q-diff-waiting--notes'.")
 
 (defun agent-q-diff-waiting--notes ()
-  "Return what the user has noted of pending hunks of this buffer.
-It has the form that `agent-q-diff-module-note-hunks' takes.  The comment on
-the whole is that on a hunk without a key, of a file without a name."
+  "Return which pending hunks of this buffer wait, and why they are rejected.
+It has the form that `agent-q-diff-module-note-hunks' takes, with all files."
   (let* ((change agent-q-diff-buffer-change)
-         (waiting (agent-q-diff-written-waiting (agent-q-diff-waiting--written)))
-         (comments (agent-q-diff-change-comments change))
-         (hunks (delete-dups (append (mapcar #'car comments)
-                                     (agent-q-diff-waiting--hunks change waiting))))
-         (files nil))
-    (dolist (hunk (sort hunks #'>))
-      (let ((snapshot (agent-q-diff-change-hunk change hunk)))
-        (unless (agent-q-diff-engine-hunk-mark snapshot)
-          (push (vector (agent-q-diff-round-key change hunk)
-                        (alist-get hunk comments)
-                        (and (memql (agent-q-diff-engine-hunk-id snapshot) waiting) t))
-                (alist-get (agent-q-diff-round-path change hunk) files nil nil #'equal)))))
-    (when-let ((comment (agent-q-diff-session-comment agent-q-diff-buffer-review)))
-      (push (list "" (vector "" comment nil)) files))
+         (files (mapcar #'list (agent-q-diff-round-paths change))))
+    (dolist (hunk (sort (agent-q-diff-waiting--hunks
+                         change (agent-q-diff-written-waiting (agent-q-diff-waiting--written)))
+                        #'>))
+      (unless (agent-q-diff-engine-hunk-mark (agent-q-diff-change-hunk change hunk))
+        (push (vector (agent-q-diff-round-key change hunk)
+                      (alist-get hunk (agent-q-diff-change-comments change))
+                      t)
+              (cdr (assoc (agent-q-diff-round-path change hunk) files)))))
     files))
 
 (defun agent-q-diff-waiting-note ()
-  "Record what the user has noted of pending hunks of this buffer.
+  "Record which pending hunks of this buffer wait.
 A review of what differs from a commit keeps that for itself: its hunks are not
 those of the next review.  Signal an error if that cannot be stored."
-  (let* ((change agent-q-diff-buffer-change)
-         (written (agent-q-diff-change-written change))
+  (agent-q-diff-round-settle agent-q-diff-buffer-change)
+  (let* ((written (agent-q-diff-waiting--written))
          (notes (and (null (agent-q-diff-written-since written))
-                     (or (agent-q-diff-change-comments change)
-                         (agent-q-diff-written-waiting written)
-                         (agent-q-diff-session-comment agent-q-diff-buffer-review))
-                     (agent-q-diff-waiting--notes)))
-         (known agent-q-diff-waiting--noted))
-    (unless (equal notes known)
-      (agent-q-diff-engine-call
-       #'agent-q-diff-module-note-hunks
-       (agent-q-diff-written-root written)
-       (append notes (cl-loop for (path) in known
-                              unless (assoc path notes) collect (list path))))
-      (setq agent-q-diff-waiting--noted notes))))
+                     (or (agent-q-diff-written-waiting written) agent-q-diff-waiting--noted)
+                     (agent-q-diff-waiting--notes))))
+    (unless (equal notes agent-q-diff-waiting--noted)
+      (agent-q-diff-engine-call #'agent-q-diff-module-note-hunks
+                                (agent-q-diff-written-root written) notes)
+      (setq agent-q-diff-waiting--noted (and (seq-some #'cdr notes) notes)))))
 
 (defvar-local agent-q-diff-waiting--unstored nil
   "Why what is noted of the hunks of this buffer could not be stored last, or nil.")
@@ -278,41 +267,37 @@ those of the next review.  Signal an error if that cannot be stored."
            (format "What you noted of hunks is only in this Emacs: %s" why)))))))
 
 (defun agent-q-diff-waiting-restore ()
-  "Put what was noted of the hunks of this buffer on them.
-What was a part of a hunk is split off again.  Say what was noted of lines that
-were written anew since.  In a review of what differs from a commit, and in one
-before the write, do nothing."
-  (let ((written (and (agent-q-diff-buffer-written-p) (agent-q-diff-waiting--written))))
-    (when (and written (null (agent-q-diff-written-since written)))
-      (agent-q-diff-waiting--restore written)
-      (when (and (agent-q-diff-written-waiting written)
-                 (null agent-q-diff-waiting--timer))
-        (agent-q-diff-waiting--look-later (current-buffer)))
-      (add-hook 'post-command-hook #'agent-q-diff-waiting--note-after-command nil t)
-      ;; Without anything to show, what is on the screen stays as it is.
-      (when agent-q-diff-waiting--noted
-        (agent-q-diff-signs-show-all)
-        (agent-q-diff-waiting--note-after-command)))))
-
-(defun agent-q-diff-waiting--restore (written)
-  "Do what `agent-q-diff-waiting-restore' does, but show no signs.
-WRITTEN is that of this buffer's review."
-  (let* ((change agent-q-diff-buffer-change)
-         (noted (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks
-                                          (agent-q-diff-written-root written)))
-         (whole (assoc "" noted)))
-    (when whole
-      (push whole agent-q-diff-waiting--noted)
-      (setf (agent-q-diff-session-comment agent-q-diff-buffer-review) (aref (cadr whole) 1))
-      (agent-q-diff-progress-refresh))
-    ;; Splitting a hunk moves those below it.
-    (cl-loop for file downfrom (1- (length (agent-q-diff-change-files change))) to 0
-             for hunks = (agent-q-diff-change-hunks-of change file)
-             for path = (and hunks (agent-q-diff-round-path change (car hunks)))
-             for notes = (cdr (assoc path noted))
-             when (and hunks notes)
-             do (push (cons path notes) agent-q-diff-waiting--noted)
-             (agent-q-diff-waiting--restore-file written file notes))))
+  "Have those hunks of this buffer wait of which that is recorded.
+What was a part of a hunk is split off again.  Say so of lines that were written
+anew since.  In a review of what differs from a commit, and in one before the
+write, do nothing."
+  (when-let* ((change agent-q-diff-buffer-change)
+              (written (agent-q-diff-change-written change)))
+    (unless (agent-q-diff-written-since written)
+      (let ((noted (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks
+                                             (agent-q-diff-written-root written))))
+        ;; Versions before had the comment on all of it there.
+        (when-let ((whole (cadr (assoc "" noted))))
+          (agent-q-diff-round-say change nil (aref whole 1))
+          (agent-q-diff-engine-call #'agent-q-diff-module-note-hunks
+                                    (agent-q-diff-written-root written) '((""))))
+        (setq agent-q-diff-waiting--noted
+              (and noted
+                   (cl-loop for path in (agent-q-diff-round-paths change)
+                            collect (or (assoc path noted) (list path)))))
+        ;; Splitting a hunk moves those below it.
+        (cl-loop for (_ . notes) in (reverse agent-q-diff-waiting--noted)
+                 for file downfrom (1- (length agent-q-diff-waiting--noted))
+                 when notes do (agent-q-diff-waiting--restore-file written file notes))
+        (when (and (agent-q-diff-written-waiting written)
+                   (null agent-q-diff-waiting--timer))
+          (agent-q-diff-waiting--look-later (current-buffer)))
+        (add-hook 'post-command-hook #'agent-q-diff-waiting--note-after-command nil t)
+        ;; Without anything to show, what is on the screen stays as it is.
+        (when noted
+          (agent-q-diff-signs-show-all)
+          (agent-q-diff-waiting--note-after-command)
+          (agent-q-diff-progress-refresh))))))
 
 (defun agent-q-diff-waiting--restore-file (written file notes)
   "Put NOTES on the hunks of FILE, an index, in this buffer.
@@ -324,8 +309,12 @@ They are as in `agent-q-diff-module-note-hunks'.  WRITTEN is that of its review.
                                     (agent-q-diff-change-engine change) file
                                     (mapcar (lambda (note) (aref note 0)) notes))
              do (cond
+                 ;; Versions before had comments on hunks there.
+                 ((not (aref note 2))
+                  (agent-q-diff-waiting--comment file (aref note 1)
+                                                 (and (integerp hunk) hunk)))
                  ((not (integerp hunk))
-                  (agent-q-diff-waiting--lose file note hunk (car where)))
+                  (agent-q-diff-waiting--lose file (aref note 1) hunk (car where)))
                  (where (push (cons note (cons hunk where)) parts))
                  (t (agent-q-diff-waiting--put written hunk note))))
     ;; From the last one on, since splitting moves those below.
@@ -342,66 +331,51 @@ They are as in `agent-q-diff-module-note-hunks'.  WRITTEN is that of its review.
                  (list (list hunk (cons old new) (cons old-end new-end)))))
            note)
         ((agent-q-diff-error user-error)
-         (agent-q-diff-waiting--lose file note 'unsure hunk))))))
+         (agent-q-diff-waiting--lose file (aref note 1) 'unsure hunk))))))
 
 (defun agent-q-diff-waiting--put (written hunk note)
-  "Put NOTE on HUNK of this buffer.
+  "Have the rejection of HUNK of this buffer wait, for the reason in NOTE.
 WRITTEN and NOTE are as for `agent-q-diff-waiting--restore-file'."
-  (when-let ((comment (aref note 1)))
-    (setf (alist-get hunk (agent-q-diff-change-comments agent-q-diff-buffer-change)) comment))
-  (when (aref note 2)
-    (cl-pushnew (agent-q-diff-waiting--id hunk) (agent-q-diff-written-waiting written))))
+  (when-let ((reason (aref note 1)))
+    (setf (alist-get hunk (agent-q-diff-change-comments agent-q-diff-buffer-change)) reason))
+  (cl-pushnew (agent-q-diff-waiting--id hunk) (agent-q-diff-written-waiting written)))
 
-(defun agent-q-diff-waiting--lose (file note how hunk)
-  "Make a comment for its agent of NOTE on a hunk that is not there any more.
-HUNK of this buffer changes the same lines of FILE, an index, or is nil.  NOTE
-is as for `agent-q-diff-waiting--restore-file'.  HOW is `gone' or `unsure'."
+(defun agent-q-diff-waiting--comment (file text hunk &optional is-elsewhere)
+  "Make TEXT a comment on HUNK of FILE, an index, or on FILE if it is nil.
+If IS-ELSEWHERE is non-nil, it is on FILE, but for who wrote HUNK."
   (let* ((change agent-q-diff-buffer-change)
          (round (agent-q-diff-round-of change))
-         (path (agent-q-diff-round-path change (car (agent-q-diff-change-hunks-of change file))))
-         (reason (aref note 1))
-         (said (if (not (aref note 2))
-                   reason
-                 (concat (if (eq how 'gone)
-                             "I rejected what you wrote here before"
-                           "I rejected one of several equal changes, and it is not sure which")
-                         (and reason (concat ": " reason))))))
+         (any (or hunk (car (agent-q-diff-change-hunks-of change file)))))
     (agent-q-diff-round-comment
-     round path
-     (and hunk (eq how 'gone) (agent-q-diff-round-hunk-lines change hunk))
-     'comment said
+     round (agent-q-diff-round-path change any)
+     (and hunk (not is-elsewhere) (agent-q-diff-round-hunk-lines change hunk))
+     'comment text
      (if hunk
          (agent-q-diff-round-to change hunk)
        (agent-q-diff-round-to-of change (nth file (agent-q-diff-change-files change)))))
-    (agent-q-diff-display-add-note
-     (format "In %s, a hunk that you %s %s; the agent is told."
-             (agent-q-diff-visible path)
-             (string-join
-              (delq nil (list (and (aref note 2) "rejected")
-                              (and reason (format "commented with \"%s\""
-                                                  (agent-q-diff-visible reason)))))
-              " and ")
-             (if (eq how 'gone)
-                 "was written anew, and is pending"
-               "may be any of several equal ones, and is pending")))))
+    (setf (agent-q-diff-written-comments (agent-q-diff-waiting--written)) t)))
 
-(defun agent-q-diff-waiting-comments-told (root which)
-  "Record that comments noted in the project at ROOT need not be noted any more.
-WHICH is `all' if they were told, `decided' if only those on hunks whose
-rejection waits are still needed, or `whole' for that on the whole alone, which
-was one on a review that has ended."
-  (when-let ((noted (if (eq which 'whole)
-                        '((""))
-                      (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks root))))
-    (agent-q-diff-engine-call
-     #'agent-q-diff-module-note-hunks root
-     (mapcar (pcase-lambda (`(,path . ,notes))
-               (cons path (cl-loop for note in notes
-                                   when (aref note 2)
-                                   collect (if (eq which 'all)
-                                               (vector (aref note 0) nil t)
-                                             note))))
-             noted))))
+(defun agent-q-diff-waiting--lose (file reason how hunk)
+  "Make a comment for its agent of a rejection whose hunk is not there any more.
+HUNK of this buffer changes the same lines of FILE, an index, or is nil.  REASON
+is that of the rejection, or nil.  HOW is `gone' or `unsure'."
+  (agent-q-diff-waiting--comment
+   file
+   (concat (if (eq how 'gone)
+               "I rejected what you wrote here before"
+             "I rejected one of several equal changes, and it is not sure which")
+           (and reason (concat ": " reason)))
+   hunk (not (eq how 'gone)))
+  (agent-q-diff-display-add-note
+   (format "In %s, a hunk that you rejected%s %s; the agent is told."
+           (agent-q-diff-visible
+            (agent-q-diff-round-path
+             agent-q-diff-buffer-change
+             (car (agent-q-diff-change-hunks-of agent-q-diff-buffer-change file))))
+           (if reason (format " and commented with \"%s\"" (agent-q-diff-visible reason)) "")
+           (if (eq how 'gone)
+               "was written anew, and is pending"
+             "may be any of several equal ones, and is pending"))))
 
 (provide 'agent-q-diff-waiting)
 ;;; agent-q-diff-waiting.el ends here

@@ -61,7 +61,7 @@ if the texts are the same."
 
 ;; It has no review, but its hunks have states, which Agent-Q may set by hand.
 
-(defun sly-agent-q-diff--mark-by-hand (command)
+(defun sly-agent-q-diff--mark-by-hand (command &rest _)
   "Carry out COMMAND on the hunk at point if this buffer's text is not a diff.
 COMMAND is `reject' or `toggle'; the latter only takes back what is applied.
 Return non-nil if it was carried out."

@@ -90,17 +90,117 @@
                      (aqd-comments-saying "split it" (agent-q-diff-comment-here))))
       ;; In the header of a hunk, the hunk.
       (agent-q-diff-buffer-goto-hunk 1)
-      (aqd-comments-saying "this hunk" (agent-q-diff-comment-here))
-      (should (equal '((1 . "this hunk"))
-                     (agent-q-diff-change-comments agent-q-diff-buffer-change)))
+      (should (equal '("Comment on hunk 2 of f.txt, line 27: ")
+                     (aqd-comments-saying "this hunk" (agent-q-diff-comment-here))))
+      (should-not (agent-q-diff-change-comments agent-q-diff-buffer-change))
+      (should (string-search "# > You (open): this hunk\n" (aqd-comments-shown)))
       (agent-q-diff-buffer-goto-hunk 0)
       (aqd-comments-saying "what?" (agent-q-diff-ask))
       (aqd-said (agent-q-diff-finish nil t)))
     (should (equal '(("1" "open" "" "new.txt:2" "both")
                      ("2" "open" "" "f.txt" "split it")
-                     ("3" "open" "" "f.txt:3" "(question) what?")
-                     ("4" "open" "" "f.txt:27" "this hunk"))
+                     ("3" "open" "" "f.txt:27" "this hunk")
+                     ("4" "open" "" "f.txt:3" "(question) what?"))
                    (aqd-comments-all)))))
+
+(defun aqd-comments-said ()
+  "Return (ID LINE TEXT) of each comment that is not closed."
+  (mapcar (lambda (one)
+            (list (agent-q-diff-comment-id one) (agent-q-diff-comment-line one)
+                  (agent-q-diff-comment-text one)))
+          (agent-q-diff-module-comments default-directory nil)))
+
+(ert-deftest aqd-comments-one-on-a-rejected-hunk-is-the-reason-until-that-is-undone ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (save-current-buffer
+      (aqd-with-pending
+        (agent-q-diff-comment-hunk "keep the name" 0)
+        ;; One on the same lines is one on the hunk, and is changed.
+        (agent-q-diff-comment-hunk "shorter" 1)
+        (agent-q-diff-buffer-goto-hunk 1)
+        (aqd-comments-saying "longer" (agent-q-diff-comment-here))
+        (should (equal '((1 2 "keep the name") (2 26 "longer")) (aqd-comments-said)))
+        (dotimes (_ 2)
+          (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+          (should (equal '((2 26 "longer")) (aqd-comments-said)))
+          (should (equal "# > You (open): longer\n" (aqd-comments-shown)))
+          (should (equal '("[TAKEN OUT, commented]") (mapcar #'cdr (aqd-pending-signs))))
+          (aqd-said (agent-q-diff-undo))
+          (should (equal '((1 2 "keep the name") (2 26 "longer")) (aqd-comments-said)))
+          (should (string-search "keep the name" (aqd-comments-shown)))
+          (should-not (agent-q-diff-change-comments agent-q-diff-buffer-change)))
+        ;; A reason that was given then is what it says.
+        (agent-q-diff-commands-note "because" 0)
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (should (equal '((2 26 "longer")) (aqd-comments-said)))
+        (aqd-said (agent-q-diff-undo))
+        (should (equal '((1 2 "because") (2 26 "longer")) (aqd-comments-said)))
+        (agent-q-diff-comment-hunk "keep the name" 0)
+        ;; So it is if it is kept instead.
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+        (should (equal '((1 2 "keep the name") (2 26 "longer")) (aqd-comments-said)))
+        (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+        ;; On a hunk that is taken out, it is the reason that is changed.
+        (agent-q-diff-buffer-goto-hunk 1)
+        (aqd-comments-saying "much longer" (agent-q-diff-comment-here))
+        (agent-q-diff-comment-hunk "" 0)
+        (should-not (aqd-comments-said))
+        (aqd-said (agent-q-diff-finish nil t))))
+    (let ((told (agent-q-diff-told-message default-directory)))
+      (should (string-search "- f.txt, line 27. The user says: much longer\n" told))
+      (should-not (string-search "The user's comments" told)))))
+
+(ert-deftest aqd-comments-one-that-is-not-on-exactly-the-hunk-is-no-reason ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three") (5 . "five") (27 . "x"))))
+    (save-current-buffer
+      (aqd-with-pending
+        (agent-q-diff-comments--make 0 '(new 2 1) 'comment "line")
+        (agent-q-diff-comments--make 0 '(new 2 3) 'question "why?")
+        (agent-q-diff-comments--make 0 nil 'comment "file")
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (should-not (agent-q-diff-change-comments agent-q-diff-buffer-change))
+        (aqd-said (agent-q-diff-finish nil t))))
+    (let ((told (agent-q-diff-told-message default-directory)))
+      (dolist (text '("1] f.txt, line 3 then, not there any more: line" "2] f.txt, lines 3 to 5 then"
+                      "3] f.txt: file"))
+        (should (string-search text told))))))
+
+(ert-deftest aqd-comments-on-hunks-stay-whatever-is-shown-and-decided ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (save-current-buffer
+      (aqd-with-pending
+        (agent-q-diff-comment-hunk "why?" 1)
+        (aqd-pending-do #'agent-q-diff-more-context 1)
+        (should (equal "why?" (agent-q-diff-change-users-comment agent-q-diff-buffer-change 1)))
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+    (save-current-buffer
+      (aqd-with-pending
+        (should (equal "# > You (open): why?\n" (aqd-comments-shown)))
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (aqd-said (agent-q-diff-finish nil t))))
+    (should (string-search "The user says: why?" (agent-q-diff-told-message default-directory)))
+    (should-not (aqd-comments-said))))
+
+(ert-deftest aqd-comments-a-reason-of-nothing-that-is-rejected-is-a-comment ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (save-current-buffer
+      (aqd-with-pending
+        (cl-letf (((symbol-function 'agent-q-diff-decide-hunk)
+                   (lambda (&rest _) (signal 'agent-q-diff-error '("no")))))
+          (agent-q-diff-buffer-goto-hunk 1)
+          (aqd-said (ignore-errors (agent-q-diff-reject-hunk nil "why?"))))
+        (run-hooks 'post-command-hook)
+        (should (equal '((1 26 "why?")) (aqd-comments-said)))
+        (should-not (agent-q-diff-change-comments agent-q-diff-buffer-change))
+        ;; In a file with a hunk of the user's, its lines are not known.
+        (cl-letf (((symbol-function 'agent-q-diff-annotations-moved-p) #'always))
+          (agent-q-diff-comment-hunk "this" 0))
+        (should (equal '((1 26 "why?") (2 nil "this")) (aqd-comments-said)))))))
 
 (ert-deftest aqd-comments-move-with-their-lines-and-outlive-the-review ()
   (aqd-with-repository

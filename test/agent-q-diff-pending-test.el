@@ -1319,7 +1319,7 @@ edits, already visits %s; save it under another name or kill it first"
 
 (defun aqd-pending-comment (hunk text)
   "Comment HUNK of this buffer with TEXT, as by keys."
-  (setf (alist-get hunk (agent-q-diff-change-comments agent-q-diff-buffer-change)) text)
+  (agent-q-diff-comment-hunk text hunk)
   (run-hooks 'post-command-hook))
 
 (ert-deftest aqd-pending-comments-and-what-waits-outlive-the-review ()
@@ -1346,28 +1346,28 @@ edits, already visits %s; save it under another name or kill it first"
       (run-hooks 'post-command-hook))
     (should-not (agent-q-diff-module-noted-hunks default-directory))))
 
-(ert-deftest aqd-pending-a-note-on-lines-that-have-changed-becomes-a-comment-once ()
+(ert-deftest aqd-pending-comments-in-older-records-become-comments-on-lines-once ()
   (aqd-with-repository
-    (agent-q-diff-module-begin-turn default-directory "Codex" "" "")
     (aqd-pending-put "f.txt" aqd-pending-written)
-    (aqd-with-pending
-      (aqd-pending-comment 0 "why?")
-      (agent-q-diff-waiting-note)
-      (let ((agent-q-diff-round-is-replacing t))
-        (agent-q-diff-end review)))
-    (aqd-pending-put "f.txt" (string-replace "three" "THREE" aqd-pending-written))
-    (dolist (is-said '(t nil))
-      (aqd-with-pending
-        (should-not (aqd-pending-signs))
-        (should (eq is-said
-                    (and (string-search "# Note: In f.txt, a hunk that you commented with \"why?\" \
-was written anew, and is pending; the agent is told." (buffer-string))
-                         t)))
-        (run-hooks 'post-command-hook)
-        (let ((agent-q-diff-round-is-replacing t))
-          (agent-q-diff-end review))))
-    (should (equal '("why?") (mapcar #'agent-q-diff-comment-text
-                                     (agent-q-diff-module-comments default-directory nil))))))
+    (let ((key (aqd-with-pending (agent-q-diff-round-key agent-q-diff-buffer-change 1))))
+      (agent-q-diff-module-note-hunks
+       default-directory
+       `(("f.txt" ["0-1-2-0" "gone" nil] [,key "why?" nil]) ("" ["" "slowly" nil]))))
+    (dotimes (_ 2)
+      (save-current-buffer
+        (aqd-with-pending
+          (should-not (agent-q-diff-change-comments agent-q-diff-buffer-change))
+          (should (string-search " · commented" (format "%s" header-line-format)))))
+      (should-not (agent-q-diff-module-noted-hunks default-directory))
+      (should (equal '(("" nil "slowly") ("f.txt" nil "gone") ("f.txt" 26 "why?"))
+                     (aqd-pending-said))))))
+
+(defun aqd-pending-said ()
+  "Return (PATH LINE TEXT) of each comment of the test's repository."
+  (mapcar (lambda (one)
+            (list (agent-q-diff-comment-path one) (agent-q-diff-comment-line one)
+                  (agent-q-diff-comment-text one)))
+          (agent-q-diff-module-comments aqd-pending-root nil)))
 
 (defun aqd-pending-blocks (&rest changed)
   "Return three equal blocks of lines, with a new line in those that are CHANGED."
@@ -1464,23 +1464,33 @@ was written anew, and is pending; the agent is told." (buffer-string))
         (agent-q-diff-finish)))
     (let ((default-directory aqd-pending-root))
       (aqd-with-pending
-        (should (equal '("[PENDING, commented]") (mapcar #'cdr (aqd-pending-signs))))))))
+        (should-not (aqd-pending-signs))
+        (should (equal '(("f.txt" 26 "why?")) (aqd-pending-said)))))))
 
-(ert-deftest aqd-pending-a-comment-on-the-whole-is-on-one-review ()
+(ert-deftest aqd-pending-a-comment-on-the-whole-is-there-until-it-is-told ()
   (aqd-with-repository
     (aqd-pending-put "f.txt" aqd-pending-written)
-    (aqd-with-pending
-      (agent-q-diff-comment "slowly")
-      (run-hooks 'post-command-hook))
-    (aqd-with-pending
-      (should-not (agent-q-diff-session-comment review)))
-    ;; One that takes its place is the same.
-    (with-current-buffer (agent-q-diff-session-buffer
-                          (save-current-buffer (agent-q-diff-review-changes)))
-      (agent-q-diff-comment "slowly"))
-    (save-current-buffer
+    (cl-flet ((should-say (text)
+                (save-current-buffer
+                  (aqd-with-pending
+                    (should (equal text (agent-q-diff-change-users-comment
+                                        agent-q-diff-buffer-change nil)))
+                    (should (eq (and text t)
+                                (and (string-search " · commented" (format "%s" header-line-format)) t)))))))
       (aqd-with-pending
-        (should (equal "slowly" (agent-q-diff-session-comment review)))))))
+        (agent-q-diff-comment "fast")
+        (agent-q-diff-comment "slowly")
+        (should (equal '(("" nil "slowly")) (aqd-pending-said)))
+        ;; Another review takes its place.
+        (agent-q-diff-review-changes))
+      (should-say "slowly")
+      (agent-q-diff-told-take default-directory)
+      (should-say nil)
+      (aqd-with-pending
+        (agent-q-diff-comment "now")
+        (agent-q-diff-comment ""))
+      (should-say nil)
+      (should (equal '(("" nil "slowly")) (aqd-pending-said))))))
 
 (ert-deftest aqd-pending-comments-that-a-program-was-told-are-not-told-again ()
   (aqd-with-repository
@@ -1494,15 +1504,19 @@ was written anew, and is pending; the agent is told." (buffer-string))
       (with-current-buffer (agent-q-diff-session-buffer review)
         (aqd-pending-comment 0 "why?")
         (agent-q-diff-finish))
-      (should (string-search "why?" message))
-      (should-not (agent-q-diff-module-noted-hunks root)))))
+      (should (string-search "The user says of hunk 1: why?" message))
+      (should-not (string-search "why?" message (+ 4 (string-search "why?" message))))
+      (should-not (agent-q-diff-told--untold-messages root))
+      (should (equal '(sent) (mapcar #'agent-q-diff-comment-state
+                                     (agent-q-diff-module-comments root nil)))))))
 
 (ert-deftest aqd-pending-a-note-that-cannot-be-stored-is-said-once-and-stays ()
   (aqd-pending-while-at-work
     (cl-letf (((symbol-function 'agent-q-diff-module-note-hunks)
                (lambda (&rest _) (signal 'agent-q-diff-bad-target '("the disk is full")))))
       (should (string-match-p "What you noted of hunks is only in this Emacs: the disk is full"
-                              (aqd-said (aqd-pending-comment 0 "why?"))))
+                              (aqd-said (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+                                        (run-hooks 'post-command-hook))))
       (should-not (string-search "only in this Emacs"
                                  (or (aqd-said (run-hooks 'post-command-hook)) "")))
       ;; A review that would take its place has no way to know it.

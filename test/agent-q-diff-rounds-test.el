@@ -62,8 +62,8 @@ Do not make them again unless the user asks for it:
 
 The user's comments; do what they say:
 
-- [1] f.txt, line 27: why?
-- [2] all of it: well done
+- [2] f.txt, line 27: why?
+- [3] all of it: well done
 
 When you have handled a comment or a question, call the tool resolve_comment with its id and your answer; if you have no such tool, answer in your reply.
 
@@ -76,7 +76,7 @@ f.txt, line 3:
 
 The lines that the comments are on:
 ```
-[1] f.txt, line 27: why?
+[2] f.txt, line 27: why?
     > x
 ```"
                    (aqd-rounds-message)))
@@ -534,7 +534,7 @@ them:\n\n- [1] f.txt, line 27: why?\n\n" message))
     (aqd-rounds-play
       (dotimes (hunk 300)
         (when-let ((said (funcall reason hunk)))
-          (agent-q-diff-comment-hunk said hunk)))
+          (agent-q-diff-commands-note said hunk)))
       (agent-q-diff-reject-all))
     (agent-q-diff-told-message default-directory)))
 
@@ -765,7 +765,7 @@ UNDONE is a list of lists of changed lines; the file had LINES before."
       (should (string-prefix-p "Error" (aqd-rounds-call "resolve_comment"
                                                         'id id 'answer "?"))))
     (let (changed)
-      (cl-letf (((symbol-function 'agent-q-diff-told-show-comments)
+      (cl-letf (((symbol-function 'agent-q-diff-round-show-comments)
                  (lambda (root) (push root changed))))
         (should (equal "Comment 1 is handled, and the user is shown your answer."
                        (aqd-rounds-call "resolve_comment" 'id "1" 'answer "It is shorter."))))

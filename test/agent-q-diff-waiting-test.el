@@ -44,10 +44,33 @@ Both are alists for `aqd-numbered'."
       (let ((agent-q-diff-round-is-replacing t))
         (agent-q-diff-end review)))
     (aqd-with-pending
-      (should (equal '("[PENDING, commented]" "[PENDING, will be taken out]")
-                     (aqd-waiting-states)))
+      (should (equal '("[PENDING, will be taken out]") (aqd-waiting-states)))
+      (should (equal "why?" (agent-q-diff-change-users-comment agent-q-diff-buffer-change 0)))
       (should (string-match-p "1 hunk was taken out" (aqd-waiting-ends)))
       (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt"))))))
+
+(ert-deftest aqd-waiting-a-comment-is-the-reason-while-the-rejection-waits ()
+  (aqd-waiting-while-at-work nil '((3 . "three") (27 . "x"))
+    (cl-flet ((said () (mapcar #'agent-q-diff-comment-text
+                               (agent-q-diff-module-comments aqd-pending-root nil))))
+      (save-current-buffer
+        (aqd-with-pending
+          (agent-q-diff-comment-hunk "why?" 0)
+          (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+          (should-not (said))
+          (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
+          (should (equal '("why?") (said)))
+          (should-not (aqd-waiting-states))
+          (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+          (run-hooks 'post-command-hook)
+          (aqd-said (agent-q-diff-finish nil t))))
+      (should-not (said))
+      (aqd-with-pending
+        (should (equal '("[PENDING, will be taken out, commented]") (aqd-waiting-states)))
+        (aqd-waiting-ends)
+        (aqd-said (agent-q-diff-finish nil t)))
+      (should (string-search "- f.txt, line 3. The user says: why?\n"
+                             (agent-q-diff-told-message aqd-pending-root))))))
 
 (ert-deftest aqd-waiting-of-equal-hunks-keeping-the-other-changes-nothing ()
   (let ((both (lambda (line other)
@@ -102,7 +125,7 @@ Both are alists for `aqd-numbered'."
       (agent-q-diff-module-end-turns default-directory)
       (aqd-said (agent-q-diff-finish nil t)))
     (let ((message (agent-q-diff-told-message default-directory)))
-      (should (string-search "- [1] f.txt, line 3: I rejected what you wrote here before: keep the \
+      (should (string-search "- [2] f.txt, line 3: I rejected what you wrote here before: keep the \
 name\n"
                              message))
       (should (string-search "    > THREE\n" message)))

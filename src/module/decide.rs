@@ -422,18 +422,21 @@ fn plan_back<'e>(env: &'e Env, session: &mut Session, is_redo: Value<'e>) -> Res
 /// Commit the last plan for REVIEW, after its edits have been made.
 ///
 /// Also record it.  CARRIED-OUT is nil if that is not wanted, or [FILES CODINGS
-/// STAGES COMMENTS].  FILES are those that have changed, as for `agent-q-diff-module-record'.
+/// STAGES COMMENTS SAID].  FILES are those that have changed, as for `agent-q-diff-module-record'.
 /// CODINGS is an alist from indices of files to coding systems, of those that are
 /// not UTF-8.  If STAGES is non-nil, what is kept of a
 /// change that was written before is put into git's index.  COMMENTS is an alist
 /// from its hunks to the user's comments, the reasons of those that are rejected.
+/// SAID is one from ids of its hunks to (ID . TEXT), the comments on exactly their
+/// lines: such a comment is the reason, and closed, as long as its hunk is rejected.
 ///
 /// Return a vector [TOTAL APPLIED REJECTED NEXT UNPLACED MARKS IN-TARGET
 /// HUNKS FAILED UNSTAGED COMMENTS]; see `agent-q-diff-engine-committed'.  FAILED is
 /// nil, or says why the decision is not recorded.  UNSTAGED has, for each file that
 /// could not be staged, a sentence that says why.  COMMENTS is a list of (HUNK OLD .
 /// NEW): its comment is OLD, or it has none, and becomes NEW, or is gone, since a
-/// hunk has the reason of an earlier rejection as long as it is rejected.  The first three are the
+/// hunk has the reason of an earlier rejection, or one of SAID, as long as it is
+/// rejected.  The first three are the
 /// numbers of hunks by mark.  If the plan was for one hunk, NEXT is the next
 /// pending hunk after it, or nil; HUNKS has the value of
 /// `agent-q-diff-module-hunk' for it; MARKS and IN-TARGET are nil.  Otherwise

@@ -553,15 +553,15 @@ fn mark_reviewed(env: &Env, folder: Value, paths: Value) -> Result<()> {
     })
 }
 
-// What is noted of pending hunks.
+// Rejections that wait.
 
-/// Record what the user has noted of pending hunks of files in the project at FOLDER.
+/// Record which pending hunks of files in the project at FOLDER the user has rejected.
 ///
 /// FILES is a list of (PATH . NOTES), where PATH is relative to the top of the
-/// working tree.  NOTES is a list of [HUNK COMMENT IS-WAITING], all that is
-/// noted of it, in the order of the hunks.  HUNK is its key,
-/// COMMENT the user's comment or nil, and IS-WAITING is non-nil if the hunk is to
-/// be taken out when no agent is at work any more.
+/// working tree.  NOTES is a list of [HUNK REASON IS-WAITING], all of that file, in the
+/// order of the hunks, which are to be taken out when no agent is at work any more.
+/// HUNK is its key, and REASON why it is rejected, or nil.  IS-WAITING is nil only in
+/// what older versions have recorded: then REASON is a comment on the hunk.
 #[defun]
 fn note_hunks(env: &Env, folder: Value, files: Value) -> Result<()> {
     catching_panics(env, || {

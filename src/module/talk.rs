@@ -73,7 +73,8 @@ fn comment(
 
 /// Make COMMENT, of KIND, of the comment ID in the project of FOLDER.
 ///
-/// KIND is as for `agent-q-diff-module-comment'.  Agents are told anew.
+/// KIND is as for `agent-q-diff-module-comment'.  Agents are told anew.  If COMMENT is
+/// blank, it is closed.
 #[defun]
 fn edit_comment(env: &Env, folder: Value, id: u64, kind: Value, comment: Value) -> Result<()> {
     catching_panics(env, || {

@@ -254,6 +254,7 @@ pub(crate) struct CarriedOut<'e> {
     codings: Vec<(usize, Value<'e>)>,
     stages: bool,
     comments: BTreeMap<usize, String>,
+    said: BTreeMap<usize, (u64, String)>,
 }
 
 /// Store what FILES hold, which are about to change, and return them for `agent-q-diff-module-record'.
@@ -391,7 +392,7 @@ fn record(env: &Env, files: Value) -> Result<()> {
 }
 
 impl<'e> CarriedOut<'e> {
-    /// Reads [FILES CODINGS STAGES COMMENTS], or nil.
+    /// Reads [FILES CODINGS STAGES COMMENTS SAID], or nil.
     pub(crate) fn read(value: Value<'e>) -> Result<Option<CarriedOut<'e>>> {
         if !value.is_not_nil() {
             return Ok(None);
@@ -402,6 +403,13 @@ impl<'e> CarriedOut<'e> {
             codings: codings(value.get(1)?)?,
             stages: value.get::<Value>(2)?.is_not_nil(),
             comments: comments(value.get(3)?)?,
+            said: elements(value.get(4)?)?
+                .into_iter()
+                .map(|one| {
+                    let comment: Value = one.cdr()?;
+                    Ok((one.car()?, (comment.car()?, said(comment.cdr()?)?)))
+                })
+                .collect::<Result<_>>()?,
         }))
     }
 }
@@ -534,8 +542,8 @@ pub(crate) fn record_decision(
     if let Some(written) = &written {
         let parts = plan.parts.iter().filter(|part| is_decided(part));
         let mut written = written.borrow_mut();
-        let comments = &carried_out.comments;
-        noted = Some(written.round.note(&ongoing.change, comments, now()));
+        let (comments, said) = (&carried_out.comments, &carried_out.said);
+        noted = Some(written.round.note(&ongoing.change, comments, said, now()));
         decisions.extend(parts.map(|part| {
             let decisions = written.decisions(&ongoing.change, part.file);
             (part.file, decisions)

@@ -57,15 +57,15 @@ pub struct TakenOut {
     pub left: Option<Version>,
 }
 
-/// What the user has noted of a pending hunk, which outlives its review.
+/// A pending hunk that the user has rejected, to be taken out when no agent is at work any more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HunkNote {
     /// Its [`Key`](agent_q_diff_engine::key::Key).
     pub hunk: String,
-    /// The user's comment; empty if there is none.
+    /// Why; empty if that was not said.
     pub comment: String,
-    /// Whether the hunk is taken out when no agent is at work any more.
+    /// False where a version before has noted only a comment on the hunk, which becomes one on its lines.
     pub is_waiting: bool,
 }
 

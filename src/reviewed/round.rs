@@ -11,7 +11,7 @@ use agent_q_diff_engine::review::Mark;
 
 use crate::decided::Note;
 use crate::path::Path;
-use crate::rounds::{KeysByPath, Rejected, RoundRecord, Shown};
+use crate::rounds::{KeysByPath, Rejected, RoundRecord, Shown, State};
 
 /// Who wrote what is decided about a file: numbers of turns, or `None` for somebody else.
 #[derive(Debug, Clone, Default)]
@@ -53,8 +53,10 @@ struct Decided {
     mark: Mark,
     turns: Vec<u64>,
     rejected: Option<Rejected>,
-    /// The reason of an earlier rejection, if it was taken over.
+    /// The reason of an earlier rejection, or what was said of its lines, if it was taken over.
     taken_over: Option<String>,
+    /// The number of the comment that is the reason as long as it is rejected.
+    comment: Option<u64>,
 }
 
 /// A review of what was written already, beyond its hunks.
@@ -208,11 +210,14 @@ impl Round {
     }
 
     /// Returns what is to be recorded of the hunks of `change` that are decided otherwise than before, at
-    /// `time`, in seconds since 1970. `comments` are the user's comments on hunks.
+    /// `time`, in seconds since 1970. `comments` are the user's comments on hunks, and `said`, by ids of hunks,
+    /// those on exactly their lines, with their numbers. When such a hunk is rejected, that is the reason, unless
+    /// another one was given, and the comment is closed until that is undone.
     pub fn note(
         &mut self,
         change: &Change,
         comments: &BTreeMap<usize, String>,
+        said: &BTreeMap<usize, (u64, String)>,
         time: u64,
     ) -> Noted {
         let mut noted = Noted {
@@ -240,6 +245,9 @@ impl Round {
                     noted.comments.push((number, reason, None));
                 }
                 noted.notes.push(forgotten(one));
+                noted
+                    .notes
+                    .extend(known.comment.map(|id| is_now(id, State::Open)));
             }
             false
         });
@@ -260,11 +268,17 @@ impl Round {
                 turns: self.files[file].writers.turns(change, file, entry),
                 rejected: None,
                 taken_over: None,
+                comment: None,
             };
             if mark == Mark::Rejected {
                 let comment = comments.get(&number);
-                let reason = earlier.map(|one| one.reason).unwrap_or_default();
-                if comment.is_none() && !reason.is_empty() {
+                let mut reason = earlier.map(|one| one.reason).unwrap_or_default();
+                if let Some((id, text)) = said.get(&id) {
+                    noted.notes.push(is_now(*id, State::Closed));
+                    decided.comment = Some(*id);
+                    reason.clone_from(text);
+                }
+                if (comment.is_none() || decided.comment.is_some()) && !reason.is_empty() {
                     noted.comments.push((number, None, Some(reason.clone())));
                     decided.taken_over = Some(reason);
                 }
@@ -415,6 +429,10 @@ impl Round {
 
 fn mark_of(change: &Change, (file, entry): (usize, Entry)) -> Mark {
     change.files()[file].mark(entry)
+}
+
+fn is_now(comment: u64, state: State) -> Note {
+    Note::Said(RoundRecord::State(comment, state))
 }
 
 fn forgotten(one: &Rejected) -> Note {

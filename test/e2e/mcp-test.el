@@ -285,8 +285,9 @@ One more only waits for what another one began."
       (e2e-write "comment" comment)
       (e2e-eval '(with-temp-buffer
                    (insert-file-contents (inside-file "comment"))
-                   (setf (agent-q-diff-session-comment (car (agent-q-diff-open-reviews)))
-                         (buffer-string))))
+                   (push (cons nil (buffer-string))
+                         (agent-q-diff-change-comments
+                          (agent-q-diff-session-change (car (agent-q-diff-open-reviews)))))))
       (e2e-keys "r r r q")
       (e2e-wait-for (= 0 (mcp-n-reviews)))
       (should-not (mcp-words "file.call" :text))

@@ -43,7 +43,7 @@ fn what_is_rejected_is_remembered_with_its_reason_until_that_is_undone() {
             change.set_mark(0, Entry::Hunk(hunk), mark);
         }
         let comments = BTreeMap::from([(0, reason.to_owned())]);
-        let noted = round.note(&change, &comments, 7);
+        let noted = round.note(&change, &comments, &BTreeMap::new(), 7);
         project.record(&noted.notes).unwrap();
         let comments = noted.comments.clone();
         round.take_over(noted);
@@ -80,7 +80,7 @@ fn a_hunk_that_comes_again_has_its_reason_again_and_is_forgotten_once_it_is_kept
     let (mut change_then, mut round) = change(&mut project);
     change_then.set_mark(0, Entry::Hunk(0), Mark::Rejected);
     let comments = BTreeMap::from([(0, "why".to_owned())]);
-    let noted = round.note(&change_then, &comments, 7);
+    let noted = round.note(&change_then, &comments, &BTreeMap::new(), 7);
     project.record(&noted.notes).unwrap();
     // Of this review, nothing was rejected before.
     assert_eq!(round.earlier(&change_then, 0), None);
@@ -92,14 +92,14 @@ fn a_hunk_that_comes_again_has_its_reason_again_and_is_forgotten_once_it_is_kept
     assert_eq!(earlier, Some(("why".to_owned(), Likeness::Same)));
     assert_eq!(round.earlier(&change, 1), None);
     change.set_mark(0, Entry::Hunk(0), Mark::Rejected);
-    let noted = round.note(&change, &BTreeMap::new(), 8);
+    let noted = round.note(&change, &BTreeMap::new(), &BTreeMap::new(), 8);
     let why = || Some("why".to_owned());
     assert_eq!(noted.comments, [(0, None, why())]);
     project.record(&noted.notes).unwrap();
     round.take_over(noted);
     assert_eq!(project.rejected().unwrap().next().unwrap().reason, "why");
     change.set_mark(0, Entry::Hunk(0), Mark::Applied);
-    let noted = round.note(&change, &BTreeMap::new(), 9);
+    let noted = round.note(&change, &BTreeMap::new(), &BTreeMap::new(), 9);
     assert_eq!(noted.comments, [(0, why(), None)]);
     project.record(&noted.notes).unwrap();
     assert_eq!(project.rejected().unwrap().count(), 0);

@@ -77,7 +77,8 @@ fn a_comment_is_answered_until_the_user_closes_it() {
         .unwrap();
     let again = one().unwrap().comment;
     assert_eq!((again.state, again.replies.len()), (State::Open, 1));
-    open().set_comment(id, State::Closed).unwrap();
+    // Without a text, it is closed.
+    open().edit_comment(id, Kind::Comment, " ").unwrap();
     assert_eq!(one(), None);
     let error = open().answer(id, "Codex", "done").unwrap_err();
     assert_eq!(error.to_string(), "there is no open comment with id 1");

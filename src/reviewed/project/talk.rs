@@ -87,7 +87,7 @@ impl Project {
         })
     }
 
-    /// Changes what the user says in the comment `id`; agents are told anew.
+    /// Changes what the user says in the comment `id`; agents are told anew. If that is nothing, it is closed.
     ///
     /// # Errors
     ///
@@ -96,6 +96,10 @@ impl Project {
         self.store.change(|ledger, _| {
             let known = ledger.rounds().comments().get(&id);
             let known = known.ok_or(ProjectError::NoComment(id))?.clone();
+            if text.trim().is_empty() {
+                ledger.note_round(RoundRecord::State(id, State::Closed));
+                return Ok(());
+            }
             ledger.note_round(RoundRecord::Comment(Comment {
                 kind,
                 text: text.to_owned(),
