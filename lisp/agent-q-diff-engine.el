@@ -39,8 +39,8 @@
             counts decision describe drawn edit-comment edit-outside
             end-turns events fail file-has-original files find-keys finish-round
             first-hunks follow free fresh groups hash
-            header-lines hunk hunk-lines hunk-with-id is-coarse is-idle join
-            join-decisions keep-staged keys let-pass line-counts live-lines
+            header-lines hunk hunk-key hunk-lines hunk-with-id is-coarse is-idle
+            join join-decisions keep-staged let-pass line-counts live-lines
             mark-reviewed marks matches merge messages moved n-decisions n-reviews
             n-suspects new-project news next-pending note-heard note-hunks
             note-staged noted-hunks observe passing pending pending-since

@@ -31,7 +31,6 @@
   (root nil :documentation "The root of the project.")
   (texts nil :documentation "Alist from paths in it to (OLD . NEW).
 These are the names of the texts that are compared.")
-  (keys (make-hash-table) :documentation "Table from ids of hunks to their keys.")
   (addresses (make-hash-table) :documentation "Table from numbers of turns to the addresses of \
 their sessions."))
 
@@ -76,17 +75,8 @@ FILES are a list of `agent-q-diff-pending-file'."
             (agent-q-diff-change-files change))))
 
 (defun agent-q-diff-round-key (change hunk)
-  "Return the key of HUNK of CHANGE; see `agent-q-diff-module-keys'."
-  (let ((keys (agent-q-diff-round-keys (agent-q-diff-round-of change)))
-        (id (lambda (hunk)
-              (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk))))
-        (file (agent-q-diff-change-file-index change hunk)))
-    (or (gethash (funcall id hunk) keys)
-        ;; A hunk has another id once its lines are others.
-        (cl-loop for key in (agent-q-diff-module-keys (agent-q-diff-change-engine change) file)
-                 for other in (agent-q-diff-change-hunks-of change file)
-                 do (puthash (funcall id other) key keys)
-                 finally return (gethash (funcall id hunk) keys)))))
+  "Return the key of HUNK of CHANGE; see `agent-q-diff-module-hunk-key'."
+  (agent-q-diff-module-hunk-key (agent-q-diff-change-engine change) hunk))
 
 ;;;; Who wrote it
 

@@ -254,8 +254,9 @@ those of the next review.  Signal an error if that cannot be stored."
 (defvar-local agent-q-diff-waiting--unstored nil
   "Why what is noted of the hunks of this buffer could not be stored last, or nil.")
 
-(defun agent-q-diff-waiting--note-after-command ()
-  "Record what the last command has noted; say it once if that cannot be stored."
+(defun agent-q-diff-waiting--note-after-command (&rest _)
+  "Record what the last command has noted; say it once if that cannot be stored.
+Other hunks have new keys once one is kept, maybe from another buffer."
   (unless (agent-q-diff-buffer-ended-p)
     (let ((why (condition-case err
                    (ignore (agent-q-diff-waiting-note))
@@ -293,6 +294,8 @@ write, do nothing."
                    (null agent-q-diff-waiting--timer))
           (agent-q-diff-waiting--look-later (current-buffer)))
         (add-hook 'post-command-hook #'agent-q-diff-waiting--note-after-command nil t)
+        (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-waiting--note-after-command
+                  nil t)
         ;; Without anything to show, what is on the screen stays as it is.
         (when noted
           (agent-q-diff-signs-show-all)
@@ -314,7 +317,10 @@ They are as in `agent-q-diff-module-note-hunks'.  WRITTEN is that of its review.
                   (agent-q-diff-waiting--comment file (aref note 1)
                                                  (and (integerp hunk) hunk)))
                  ((not (integerp hunk))
-                  (agent-q-diff-waiting--lose file (aref note 1) hunk (car where)))
+                  (agent-q-diff-waiting--lose
+                   file (aref note 1)
+                   (if (and (eq hunk 'unsure) (null (cdr where))) 'moved hunk)
+                   (car where)))
                  (where (push (cons note (cons hunk where)) parts))
                  (t (agent-q-diff-waiting--put written hunk note))))
     ;; From the last one on, since splitting moves those below.
@@ -358,14 +364,16 @@ If IS-ELSEWHERE is non-nil, it is on FILE, but for who wrote HUNK."
 (defun agent-q-diff-waiting--lose (file reason how hunk)
   "Make a comment for its agent of a rejection whose hunk is not there any more.
 HUNK of this buffer changes the same lines of FILE, an index, or is nil.  REASON
-is that of the rejection, or nil.  HOW is `gone' or `unsure'."
+is that of the rejection, or nil.  HOW is `gone', `moved' if HUNK is the only one
+that makes the same change, or `unsure'."
   (agent-q-diff-waiting--comment
    file
-   (concat (if (eq how 'gone)
-               "I rejected what you wrote here before"
-             "I rejected one of several equal changes, and it is not sure which")
+   (concat (pcase-exhaustive how
+             ('gone "I rejected what you wrote here before")
+             ('moved "I rejected this change before, maybe in another place")
+             ('unsure "I rejected one of several equal changes, and it is not sure which"))
            (and reason (concat ": " reason)))
-   hunk (not (eq how 'gone)))
+   hunk (eq how 'unsure))
   (agent-q-diff-display-add-note
    (format "In %s, a hunk that you rejected%s %s; the agent is told."
            (agent-q-diff-visible
@@ -373,9 +381,10 @@ is that of the rejection, or nil.  HOW is `gone' or `unsure'."
              agent-q-diff-buffer-change
              (car (agent-q-diff-change-hunks-of agent-q-diff-buffer-change file))))
            (if reason (format " and commented with \"%s\"" (agent-q-diff-visible reason)) "")
-           (if (eq how 'gone)
-               "was written anew, and is pending"
-             "may be any of several equal ones, and is pending"))))
+           (pcase-exhaustive how
+             ('gone "was written anew, and is pending")
+             ('moved "may be in another place now, and is pending")
+             ('unsure "may be any of several equal ones, and is pending")))))
 
 (provide 'agent-q-diff-waiting)
 ;;; agent-q-diff-waiting.el ends here

@@ -213,7 +213,7 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-matches agent-q-diff-module-replace
     agent-q-diff-module-typed-lines agent-q-diff-module-groups
     agent-q-diff-module-line-counts agent-q-diff-module-drawn
-    agent-q-diff-module-keys agent-q-diff-module-find-keys
+    agent-q-diff-module-hunk-key agent-q-diff-module-find-keys
     agent-q-diff-module-events agent-q-diff-module-record-event
     agent-q-diff-module-recorded-root agent-q-diff-module-watch
     agent-q-diff-module-text-bytes)

@@ -88,6 +88,98 @@ Both are alists for `aqd-numbered'."
         (should (string-match-p "1 hunk was taken out" (aqd-waiting-ends)))
         (should (equal (aqd-numbered 30 (funcall both "b" "a")) (aqd-pending-has "f.txt")))))))
 
+;; Each time, the lines above and below are others in the next review.
+(ert-deftest aqd-waiting-what-is-kept-on-both-sides-changes-nothing ()
+  (pcase-dolist (`(,first . ,write)
+                 '((1) (1 (9 . "nine")) (1 (13 . "13")) (1 (9 . "nine") (13 . "13") (1 . "one"))
+                   ;; It waits before something is kept, or after that.
+                   (0) (0 (9 . "nine"))))
+    (let ((written '((3 . "three") (11 . "eleven") (19 . "x"))))
+      (aqd-waiting-while-at-work nil written
+        (aqd-with-pending
+          (when (= 1 first)
+            (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+            (run-hooks 'post-command-hook))
+          ;; These may be keys in a view, after which no command is run in the diff buffer.
+          (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+          (aqd-pending-do #'agent-q-diff-accept-hunk 2)
+          (when (= 0 first)
+            (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+            (run-hooks 'post-command-hook))
+          (aqd-said (agent-q-diff-finish nil t)))
+        (aqd-pending-put "f.txt" (aqd-numbered 30 (append written write)))
+        (aqd-with-pending
+          (should (equal '("[PENDING, will be taken out]") (aqd-waiting-states)))
+          (should (string-match-p "1 hunk was taken out" (aqd-waiting-ends)))
+          (should (equal (aqd-numbered 30 (append '((3 . "three") (19 . "x")) write))
+                         (aqd-pending-has "f.txt"))))))))
+
+(ert-deftest aqd-waiting-keeping-is-undone-and-the-hunk-waits-on ()
+  (aqd-waiting-while-at-work nil '((3 . "three") (11 . "eleven") (19 . "x"))
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+      (aqd-pending-do #'agent-q-diff-accept-hunk 2)
+      (agent-q-diff-undo)
+      (run-hooks 'post-command-hook)
+      (let ((agent-q-diff-round-is-replacing t))
+        (agent-q-diff-end review)))
+    (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three") (11 . "eleven") (13 . "y"))))
+    (aqd-with-pending
+      (should (equal '("[PENDING, will be taken out]") (aqd-waiting-states)))
+      (should (string-match-p "1 hunk was taken out" (aqd-waiting-ends)))
+      (should (equal (aqd-numbered 30 '((3 . "three") (13 . "y"))) (aqd-pending-has "f.txt"))))))
+
+(defun aqd-waiting-blocks (&rest with-x)
+  "Return ten equal blocks, those of WITH-X, counted from 1, with a line X."
+  (mapconcat (lambda (n)
+               (concat "begin\n  a\n  b\n" (if (memql n with-x) "X\n" "") "  c\nend\n\n"))
+             (number-sequence 1 10) ""))
+
+(defmacro aqd-waiting-with-blocks (&rest body)
+  "Run BODY in a repository where Codex, at work, wrote X in blocks 3, 5 and 7.
+The rejection of that in block 5 waits, and the others are kept."
+  (declare (indent 0) (debug t))
+  `(aqd-with-repository
+     (aqd-pending-put "f.txt" (aqd-waiting-blocks))
+     (agent-q-diff-mark-reviewed)
+     (agent-q-diff-module-begin-turn default-directory "Codex" "s" "")
+     (aqd-pending-put "f.txt" (aqd-waiting-blocks 3 5 7))
+     (aqd-with-pending
+       (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+       (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+       (aqd-pending-do #'agent-q-diff-accept-hunk 2)
+       (run-hooks 'post-command-hook))
+     ,@body))
+
+(ert-deftest aqd-waiting-of-equal-blocks-keeping-the-others-changes-nothing ()
+  (dolist (written '((3 5 7) (1 3 5 7) (3 4 5 6 7) (3 5 7 8)))
+    (aqd-waiting-with-blocks
+      (aqd-pending-put "f.txt" (apply #'aqd-waiting-blocks written))
+      (aqd-with-pending
+        (should (equal '("[PENDING, will be taken out]") (aqd-waiting-states)))
+        (should (string-match-p "1 hunk was taken out" (aqd-waiting-ends)))
+        (should (equal (apply #'aqd-waiting-blocks (remq 5 written))
+                       (aqd-pending-has "f.txt")))))))
+
+(ert-deftest aqd-waiting-of-equal-blocks-another-one-is-not-taken-out ()
+  (pcase-dolist (`(,written ,note ,said)
+                 '(((3 6 7) "may be in another place now"
+                    "f.txt, line 35: I rejected this change before, maybe in another place\n")
+                   ((3 4 6 7) "may be any of several equal ones"
+                    "f.txt: I rejected one of several equal changes, and it is not sure which\n")))
+    (aqd-waiting-with-blocks
+      (aqd-pending-put "f.txt" (apply #'aqd-waiting-blocks written))
+      (aqd-with-pending
+        (should (string-search
+                 (format "# Note: In f.txt, a hunk that you rejected %s, and is pending; the agent \
+is told.\n" note)
+                 (buffer-string)))
+        (should (string-match-p "0 hunks were taken out" (aqd-waiting-ends)))
+        (aqd-said (agent-q-diff-finish nil t)))
+      (should (equal (apply #'aqd-waiting-blocks written) (aqd-pending-has "f.txt")))
+      (should (string-search said (agent-q-diff-told-message default-directory))))))
+
 (ert-deftest aqd-waiting-of-lines-that-are-one-hunk-a-part-waits ()
   (dolist (write '(nil ((20 . "y")) ((7 . "y")) ((1 . "y"))))
     (aqd-waiting-while-at-work nil '((3 . "three") (5 . "five"))

@@ -194,7 +194,10 @@ impl FileChange {
 
     /// The operations and hunks of this file that are decided, in order.
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
-        let n_hunks = self.review.as_ref().map_or(0, |review| review.tally().0);
+        let n_hunks = self
+            .review
+            .as_ref()
+            .map_or(0, |review| review.proposal().n_hunks());
         let operations = (self.n_implied..self.operations.len()).map(Entry::Operation);
         operations.chain((0..n_hunks).map(Entry::Hunk))
     }

@@ -1,21 +1,23 @@
 //! By what a hunk is known in every review of its file, also after a restart.
 //!
 //! A [`Key`] is made of what the two texts hold, never of what is shown: of the lines that the hunk
-//! changes, and of its place. The place is a line of the original, told by a digest of all lines
-//! above it and one of all below. An agent that writes on changes neither of them, keeping a hunk
-//! above changes only the first, and keeping one below only the second, so that one of the two is
-//! enough. No two lines of a text have the same place.
+//! changes, and of its place. The place is a line of what is reviewed now, with which the next review
+//! begins, told by a digest of all lines above it and one of all below. So a key holds until something
+//! else is kept, and is then made anew. An agent that writes on changes neither of the two; what is
+//! reviewed above since changes only the first, and what is below only the second, so that one of the
+//! two is enough. No two lines of a text have the same place.
 //!
 //! Which lines are one hunk depends on how much context is shown, and on what else was changed
 //! nearby. So what was a hunk, or a part that the user had split off, is also found among the lines
 //! of a larger hunk; there, too, it must be in its place.
 //!
-//! If the original has no such place any more, since hunks on both sides were kept, the hunk is the one
+//! If the original has no such place any more, since lines on both sides were reviewed, the hunk is the one
 //! that changes the same lines and has the same lines beside it in the modified text. That it is the only
 //! one that changes the same lines says little: it may be among other lines by now, and this another one. If
 //! several are left, or if the same change is now in another place, it is not sure which one is meant, and
 //! nothing must be done to any of them.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -28,6 +30,7 @@ use sha2::{Digest, Sha256};
 use crate::change::{Entry, FileChange, Operation};
 use crate::diff::Edit;
 use crate::proposal::Proposal;
+use crate::review::{Mark, Review};
 use crate::text::Text;
 
 /// Number of lines on each side that are beside a hunk.
@@ -49,7 +52,7 @@ pub struct Lines {
     change: u128,
     n_removed: usize,
     n_added: usize,
-    /// Digests of all lines of the original above and below; 0 if they are not known.
+    /// Digests of all lines above and below of what is reviewed; 0 if they are not known.
     place: [u64; 2],
     /// A digest of the lines beside it; 0 if another hunk with the same change had the same.
     beside: u64,
@@ -139,7 +142,7 @@ pub struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// Returns the keys of `file`.
+    /// Returns the keys of `file`, by which the next review knows what is not kept in this one.
     pub fn of(file: &'a FileChange) -> Keys<'a> {
         let operations: Vec<&Operation> = file.operations().collect();
         let all = file.entries().filter_map(|entry| match entry {
@@ -147,10 +150,8 @@ impl<'a> Keys<'a> {
             Entry::Hunk(_) => None,
         });
         let mut all: Vec<Key> = all.collect();
-        let hunks = file
-            .review()
-            .map(|review| Hunks::new(review.proposal(), all.len()));
-        let lines = hunks.iter().flat_map(Hunks::keys);
+        let hunks = file.review().map(|review| Hunks::new(review, all.len()));
+        let lines = hunks.iter().flat_map(|hunks| hunks.keys.iter().cloned());
         all.extend(lines.map(Key::Lines));
         Keys { all, hunks }
     }
@@ -166,34 +167,27 @@ impl<'a> Keys<'a> {
             let at = self.all.iter().position(|key| key == wanted);
             return at.map_or(Found::Gone(None), |at| Found::Sure(at, None));
         };
-        let equal = self
-            .all
-            .iter()
-            .enumerate()
-            .filter_map(|(at, key)| match key {
-                Key::Lines(lines) if lines.change == wanted.change => Some((at, lines)),
-                _ => None,
-            });
-        let equal: Vec<(usize, &Lines)> = equal.collect();
+        let equal = (0..).zip(&hunks.keys);
+        let equal: Vec<(usize, &Lines)> = equal
+            .filter(|(_, lines)| lines.change == wanted.change)
+            .collect();
         let mut placed = hunks.parts(wanted);
-        for (at, lines) in &equal {
-            if (0..2).any(|side| lines.place[side] == wanted.place[side]) {
-                placed.push((*at, None));
-            }
-        }
+        let whole = equal.iter().filter(|(hunk, _)| hunks.is_at(*hunk, wanted));
+        placed.extend(whole.map(|(hunk, _)| (*hunk, None)));
         if let [(at, part)] = &mut placed[..] {
-            return Found::Sure(*at, part.take());
+            return Found::Sure(hunks.first + *at, part.take());
         }
-        let all = if placed.is_empty() {
-            equal.iter().map(|(at, _)| *at).collect()
-        } else {
-            placed.into_iter().map(|(at, _)| at).collect::<Vec<_>>()
+        let all: Vec<usize> = match &placed[..] {
+            [] => equal.iter().map(|(at, _)| hunks.first + at).collect(),
+            placed => placed.iter().map(|(at, _)| hunks.first + at).collect(),
         };
         let is_near = |lines: &Lines| wanted.beside != 0 && lines.beside == wanted.beside;
         let mut near = equal.iter().filter(|(_, lines)| is_near(lines));
         match (&all[..], near.next(), near.next()) {
             ([], ..) => Found::Gone(hunks.instead(wanted)),
-            (_, Some((at, _)), None) if !hunks.has_place(wanted) => Found::Sure(*at, None),
+            (_, Some((at, _)), None) if !hunks.has_place(wanted) => {
+                Found::Sure(hunks.first + at, None)
+            }
             _ => Found::Unsure(all),
         }
     }
@@ -202,61 +196,92 @@ impl<'a> Keys<'a> {
 /// A hunk, a change in it, and a line of the original where that, or a part of it, begins or ends.
 type At = (usize, usize, usize);
 
+/// A text in which hunks have places: the original, or what is reviewed of it now.
+struct Base<'a> {
+    text: Cow<'a, Text>,
+    is_kept: Vec<bool>,
+    /// By how many lines what is kept moves the lines of each hunk, and those below the last one.
+    moved: Vec<isize>,
+}
+
+impl<'a> Base<'a> {
+    fn new(text: Cow<'a, Text>, edits: &[Vec<Edit>], is_kept: Vec<bool>) -> Base<'a> {
+        let mut moved = vec![0];
+        for (edits, is_kept) in edits.iter().zip(&is_kept) {
+            let more = |edit: &Edit| edit.after.len() as isize - edit.before.len() as isize;
+            let more = edits.iter().map(more).sum::<isize>() * isize::from(*is_kept);
+            moved.push(moved[moved.len() - 1] + more);
+        }
+        Base {
+            text,
+            is_kept,
+            moved,
+        }
+    }
+
+    /// Returns the line that was the line `line` of the original, in `hunk`, or just above it.
+    fn line(&self, hunk: usize, line: usize) -> usize {
+        line.wrapping_add_signed(self.moved[hunk])
+    }
+}
+
 /// The hunks of a file.
 struct Hunks<'a> {
     texts: [&'a Text; 2],
     edits: Vec<Vec<Edit>>,
     /// The index of the first among the entries of the file.
     first: usize,
-    /// Digests of all lines above and below the lines where a change, or a part of one, begins or ends.
-    digests: HashMap<usize, [u64; 2]>,
-    /// What begins or ends at such a line, by these digests.
-    places: [HashMap<u64, Vec<At>>; 2],
-    /// All digests of this text.
+    keys: Vec<Lines>,
+    /// The original, and, if a hunk is kept, what is reviewed now: a key may have been made of either.
+    bases: Vec<Base<'a>>,
+    /// What begins or ends at a line, by digests of all lines above and below that.
+    places: OnceCell<[HashMap<u64, Vec<At>>; 2]>,
+    /// All digests of the bases.
     known: OnceCell<HashSet<u64>>,
 }
 
 impl<'a> Hunks<'a> {
-    fn new(proposal: &'a Proposal, first: usize) -> Hunks<'a> {
+    fn new(review: &'a Review, first: usize) -> Hunks<'a> {
+        let proposal = review.proposal();
         let texts = proposal.texts();
-        let hunks = 0..proposal.n_hunks();
-        let edits: Vec<_> = hunks.map(|hunk| runs(proposal, hunk)).collect();
-        let ends = edits
-            .iter()
-            .flatten()
-            .flat_map(|edit| edit.before.start..=edit.before.end);
-        let digests = digests(texts[0], ends.collect());
-        let mut places: [HashMap<_, Vec<_>>; 2] = Default::default();
-        for (hunk, edits) in edits.iter().enumerate() {
-            for (index, edit) in edits.iter().enumerate() {
-                for line in edit.before.start..=edit.before.end {
-                    for (places, digest) in places.iter_mut().zip(digests[&line]) {
-                        places.entry(digest).or_default().push((hunk, index, line));
-                    }
-                }
-            }
+        let all = 0..proposal.n_hunks();
+        let edits: Vec<_> = all.map(|hunk| runs(proposal, hunk)).collect();
+        let is_kept = (0..edits.len()).map(|hunk| review.mark(hunk) == Mark::Applied);
+        let is_kept: Vec<bool> = is_kept.collect();
+        let none = vec![false; is_kept.len()];
+        let mut bases = vec![Base::new(Cow::Borrowed(texts[0]), &edits, none)];
+        if is_kept.contains(&true) {
+            let reviewed = Cow::Owned(Text::new(review.reviewed()));
+            bases.push(Base::new(reviewed, &edits, is_kept));
         }
-        Hunks {
+        let mut hunks = Hunks {
             texts,
             edits,
             first,
-            digests,
-            places,
+            keys: Vec::new(),
+            bases,
+            places: OnceCell::new(),
             known: OnceCell::new(),
-        }
+        };
+        hunks.keys = hunks.keys();
+        hunks
     }
 
     fn keys(&self) -> Vec<Lines> {
-        let keys = self.edits.iter().map(|edits| {
+        let base = &self.bases[self.bases.len() - 1];
+        let ends = self.edits.iter().enumerate().map(|(hunk, edits)| {
+            let [start, end] = ends(edits);
+            [base.line(hunk, start), base.line(hunk + 1, end)]
+        });
+        let ends: Vec<[usize; 2]> = ends.collect();
+        let digests = digests(&base.text, ends.concat());
+        let keys = self.edits.iter().zip(ends).map(|(edits, [start, end])| {
             let [first, last] = [&edits[0], &edits[edits.len() - 1]];
             Lines {
                 change: self.change(edits),
                 n_removed: edits.iter().map(|edit| edit.before.len()).sum(),
                 n_added: edits.iter().map(|edit| edit.after.len()).sum(),
-                place: [
-                    self.digests[&first.before.start][0],
-                    self.digests[&last.before.end][1],
-                ],
+                place: [digests[&start][0], digests[&end][1]],
                 beside: beside(self.texts[1], first.after.start, last.after.end),
             }
         });
@@ -273,27 +298,66 @@ impl<'a> Hunks<'a> {
         keys
     }
 
-    /// Returns whether the original has the place of `wanted`.
+    fn places(&self) -> &[HashMap<u64, Vec<At>>; 2] {
+        self.places.get_or_init(|| {
+            let mut places: [HashMap<u64, Vec<At>>; 2] = Default::default();
+            for base in &self.bases {
+                let pending = self.edits.iter().enumerate();
+                let pending = pending.filter(|(hunk, _)| !base.is_kept[*hunk]);
+                let all = pending.flat_map(|(hunk, edits)| {
+                    let lines = |edit: &Edit| edit.before.start..=edit.before.end;
+                    let edits = edits.iter().map(lines).enumerate();
+                    edits.flat_map(move |(index, lines)| lines.map(move |line| (hunk, index, line)))
+                });
+                let all: Vec<At> = all.collect();
+                let lines = all.iter().map(|(hunk, _, line)| base.line(*hunk, *line));
+                let digests = digests(&base.text, lines.collect());
+                for at in all {
+                    let digests = digests[&base.line(at.0, at.2)];
+                    for (places, digest) in places.iter_mut().zip(digests) {
+                        places.entry(digest).or_default().push(at);
+                    }
+                }
+            }
+            places
+        })
+    }
+
+    /// Returns whether all of `hunk` is where `wanted` was.
+    fn is_at(&self, hunk: usize, wanted: &Lines) -> bool {
+        let edits = &self.edits[hunk];
+        let indices = [0, edits.len() - 1].into_iter().zip(ends(edits));
+        let places = self.places().iter().zip(wanted.place).zip(indices);
+        let mut places = places.map(|((places, place), (index, line))| {
+            let there = places.get(&place);
+            there.is_some_and(|there| there.contains(&(hunk, index, line)))
+        });
+        places.any(|is_there| is_there)
+    }
+
+    /// Returns whether a base has the place of `wanted`.
     fn has_place(&self, wanted: &Lines) -> bool {
-        let original = self.texts[0];
         let known = self.known.get_or_init(|| {
-            let all = digests(original, (0..=original.len()).collect());
-            all.into_values().flatten().collect()
+            let all = self.bases.iter().flat_map(|base| {
+                let lines = (0..=base.text.len()).collect();
+                digests(&base.text, lines).into_values().flatten()
+            });
+            all.collect()
         });
         wanted.place.iter().any(|digest| known.contains(digest))
     }
 
     /// Returns the entry that changes something where `wanted` did.
     fn instead(&self, wanted: &Lines) -> Option<usize> {
-        let places = self.places.iter().zip(wanted.place);
+        let places = self.places().iter().zip(wanted.place);
         let mut there = places.filter_map(|(places, place)| places.get(&place)?.first());
         there.next().map(|(hunk, ..)| self.first + hunk)
     }
 
-    /// Returns which parts of larger hunks change what `wanted` does in its place.
+    /// Returns which hunks have parts that change what `wanted` does in its place, and these.
     fn parts(&self, wanted: &Lines) -> Vec<(usize, Option<Part>)> {
         let mut found = Vec::new();
-        for (side, places) in self.places.iter().enumerate() {
+        for (side, places) in self.places().iter().enumerate() {
             for &(hunk, index, line) in places.get(&wanted.place[side]).into_iter().flatten() {
                 let (above, edit) = (&self.edits[hunk][..index], &self.edits[hunk][index]);
                 let n_removed: usize = above.iter().map(|edit| edit.before.len()).sum();
@@ -309,12 +373,33 @@ impl<'a> Hunks<'a> {
                     let part = part.map(|(removed, added)| Part { removed, added });
                     let part =
                         part.filter(|part| self.is_change(hunk, part, (side, index), wanted));
-                    let place = part.map(|part| (self.first + hunk, Some(part)));
-                    found.extend(place.filter(|place| !found.contains(place)));
+                    // Without it, the lines are the same.
+                    let is_known = |part: &Part| {
+                        found.iter().any(|(other, known): &(usize, Option<Part>)| {
+                            let known = known.as_ref().filter(|_| *other == hunk);
+                            known.is_some_and(|known| {
+                                known.removed == part.removed
+                                    && self.left(hunk, known).eq(self.left(hunk, part))
+                            })
+                        })
+                    };
+                    let part = part.filter(|part| !is_known(part));
+                    found.extend(part.map(|part| (hunk, Some(part))));
                 }
             }
         }
         found
+    }
+
+    /// Returns the lines that `hunk` adds without `part`, each with the index of its change.
+    fn left<'h>(&'h self, hunk: usize, part: &'h Part) -> impl Iterator<Item = (usize, &'h [u8])> {
+        let edits = self.edits[hunk].iter().enumerate();
+        let lines = edits.flat_map(|(index, edit)| {
+            let lines = self.texts[1].lines(edit.after.clone());
+            lines.map(move |line| (index, line))
+        });
+        let lines = lines.enumerate().filter(|(n, _)| !part.added.contains(n));
+        lines.map(|(_, line)| line)
     }
 
     /// Returns whether `part` of `hunk` is not all of it, has no gap, and changes what `wanted` does. The
@@ -366,6 +451,11 @@ impl<'a> Hunks<'a> {
 /// Returns the lines that `hunk` removes and adds, with their signs, as in a diff without context.
 pub fn changed_lines(proposal: &Proposal, hunk: usize) -> Vec<u8> {
     signed(proposal.texts(), &runs(proposal, hunk), false)
+}
+
+/// Returns the line of the original where `edits`, those of a hunk, begin, and the one after them.
+fn ends(edits: &[Edit]) -> [usize; 2] {
+    [edits[0].before.start, edits[edits.len() - 1].before.end]
 }
 
 /// Returns the changes of `hunk`, those that were cut in two as one.
@@ -442,20 +532,20 @@ fn beside(modified: &Text, start: usize, end: usize) -> u64 {
     )
 }
 
-/// Returns the digests of all lines of `original` above and below each of `lines`; none of them is 0.
-fn digests(original: &Text, mut lines: Vec<usize>) -> HashMap<usize, [u64; 2]> {
+/// Returns the digests of all lines of `text` above and below each of `lines`; none of them is 0.
+fn digests(text: &Text, mut lines: Vec<usize>) -> HashMap<usize, [u64; 2]> {
     lines.sort_unstable();
     lines.dedup();
     let (mut above, mut at) = (Sha256::new_with_prefix("above"), 0);
     let mut found: HashMap<usize, [u64; 2]> = HashMap::with_capacity(lines.len());
     for &line in &lines {
-        above.update(original.lines_bytes(at..line));
+        above.update(text.lines_bytes(at..line));
         at = line;
         found.insert(line, [short(above.clone()), 0]);
     }
-    let (mut below, mut at) = (Sha256::new_with_prefix("below"), original.len());
+    let (mut below, mut at) = (Sha256::new_with_prefix("below"), text.len());
     for &line in lines.iter().rev() {
-        for line in original.lines(line..at).rev() {
+        for line in text.lines(line..at).rev() {
             below.update(line);
             below.update([0]);
         }

@@ -89,6 +89,7 @@ pub struct Review {
     /// lines change gets a new id.
     ids: Vec<usize>,
     n_ids: usize,
+    revision: usize,
     history: History,
 }
 
@@ -104,6 +105,7 @@ impl Review {
             is_ours: vec![false; n_hunks],
             ids: (0..n_hunks).collect(),
             n_ids: n_hunks,
+            revision: 0,
             history: History::default(),
         }
     }
@@ -125,6 +127,12 @@ impl Review {
             .original_with(|hunk| self.marks[hunk] == Mark::Applied)
     }
 
+    /// Returns a number that changes whenever which hunks are marked applied does, or which lines a hunk
+    /// has.
+    pub fn revision(&self) -> usize {
+        self.revision
+    }
+
     /// Returns the index of the hunk with the id `id`, if it still exists; see [`Snapshot::id`].
     pub fn hunk_with_id(&self, id: usize) -> Option<usize> {
         self.ids.iter().position(|&other| other == id)
@@ -137,6 +145,7 @@ impl Review {
 
     fn new_ids(&mut self, n: usize) -> Range<usize> {
         self.n_ids += n;
+        self.revision += 1;
         self.n_ids - n..self.n_ids
     }
 
@@ -167,6 +176,8 @@ impl Review {
 
     /// Sets the mark of hunk `hunk` without changing the target. Panics if there is no such hunk.
     pub fn set_mark(&mut self, hunk: usize, mark: Mark) {
+        let is_applied = |mark| mark == Mark::Applied;
+        self.revision += usize::from(is_applied(mark) != is_applied(self.marks[hunk]));
         self.marks[hunk] = mark;
         self.has_failed[hunk] &= mark == Mark::Pending;
     }
@@ -353,6 +364,7 @@ impl Review {
     fn repeat_state(&mut self, hunk: usize, n_parts: usize) {
         let (mark, has_failed) = (self.marks[hunk], self.has_failed[hunk]);
         let is_ours = self.is_ours[hunk];
+        self.revision += 1;
         self.is_ours.splice(hunk..=hunk, vec![is_ours; n_parts]);
         self.marks.splice(hunk..=hunk, vec![mark; n_parts]);
         self.has_failed

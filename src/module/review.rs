@@ -595,20 +595,17 @@ fn hunk_lines<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Va
     })
 }
 
-/// Return the keys of the hunks of file FILE of REVIEW, a list of strings.
+/// Return the key of hunk HUNK of REVIEW, a string.
 ///
-/// A key stands for the lines of a hunk and their place in the file, and for the kind
-/// and the values of an operation; it is the same in any review, and after a restart.
+/// It stands for the lines of a hunk and their place in what is reviewed now, or for
+/// the kind and the values of an operation.  It is the same in the next review, also
+/// after a restart, but changes when another hunk of the file is kept.
 #[defun]
-fn keys<'e>(env: &'e Env, session: &mut Session, file: usize) -> Result<Value<'e>> {
+fn hunk_key(env: &Env, session: &mut Session, hunk: usize) -> Result<String> {
     catching_panics(env, || {
-        let ongoing = ongoing(env, session)?;
-        let Some(file) = ongoing.change.files().get(file) else {
-            return env.intern("nil");
-        };
-        let keys = Keys::of(file);
-        let keys = keys.all().iter().map(|key| key.to_string().into_lisp(env));
-        list(env, keys.collect::<Result<Vec<_>>>()?)
+        let mut ongoing = ongoing(env, session)?;
+        let (file, _) = ongoing.entry(env, hunk)?;
+        Ok(ongoing.key(file, hunk).to_string())
     })
 }
 

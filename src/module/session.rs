@@ -1,11 +1,12 @@
 //! The object through which Lisp holds a change, or one file of it.
 
 use std::cell::{RefCell, RefMut};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agent_q_diff_engine::change::{Change, ChangePlan, Entry, FileChange, Operation, Unable};
-use agent_q_diff_engine::key;
+use agent_q_diff_engine::key::{self, Key, Keys};
 use agent_q_diff_engine::proposal::{Seen, Side};
 use agent_q_diff_engine::review::{Refusal, Review};
 use emacs::{Env, IntoLisp, Result, Value, defun};
@@ -29,6 +30,8 @@ pub(crate) struct Ongoing {
     pub(crate) plan: Option<ChangePlan>,
     /// What is known of it if it was written before the review.
     pub(crate) written: Option<Rc<RefCell<Written>>>,
+    /// By indices of files, the keys of their entries at a [`Review::revision`].
+    keys: HashMap<usize, (usize, Vec<Key>)>,
 }
 
 /// The number of changes that hold memory.
@@ -41,12 +44,26 @@ impl Ongoing {
             change,
             plan: None,
             written: None,
+            keys: HashMap::new(),
         }
     }
 
     /// Drops the plan, since a target may change.
     pub(crate) fn leave_off(&mut self) {
         self.plan = None;
+    }
+
+    /// Returns the key of the hunk with the number `hunk`, of the file with the index `file`. It is made
+    /// anew only when something else is kept there.
+    pub(crate) fn key(&mut self, file: usize, hunk: usize) -> &Key {
+        let entries = &self.change.files()[file];
+        let revision = entries.review().map_or(0, Review::revision);
+        let (known, keys) = self.keys.entry(file).or_default();
+        if keys.is_empty() || *known != revision {
+            *keys = Keys::of(entries).all().to_vec();
+            *known = revision;
+        }
+        &keys[hunk - self.change.entries_of(file).start]
     }
 
     /// Returns the file and the entry of the hunk with the number `hunk`; signals

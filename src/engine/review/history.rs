@@ -234,6 +234,7 @@ impl Review {
         split.cuts = self.proposal.cuts(hunk, n);
         let n_atoms = self.n_atoms(hunks.clone());
         self.proposal.join(hunk, n);
+        self.revision += 1;
         let has_failed = self.has_failed[hunks].contains(&true);
         self.marks.drain(hunk + 1..hunk + n);
         self.is_ours.drain(hunk + 1..hunk + n);
