@@ -168,8 +168,8 @@ They are about hunks that are new, those that the user has rejected before, and
 comments that agents have answered; answers that no file of CHANGE shows are
 among them."
   (pcase-let* ((round (agent-q-diff-round-of change))
-               (`(,n-new . ,n-again) (agent-q-diff-module-news
-                                      (agent-q-diff-change-engine change)))
+               (`(,n-new ,n-like ,n-again) (agent-q-diff-module-news
+                                            (agent-q-diff-change-engine change)))
                (handled (seq-filter (lambda (one) (eq 'handled (agent-q-diff-comment-state one)))
                                     (agent-q-diff-round-comments round)))
                (n-handled (length handled)))
@@ -179,7 +179,9 @@ among them."
         (string-join
          (delq nil
                (list (and n-new
-                          (format (ngettext "%d new hunk" "%d new hunks" n-new) n-new))
+                          (concat
+                           (format (ngettext "%d new hunk" "%d new hunks" n-new) n-new)
+                           (and (< 0 n-like) (format " (%d with lines that you rejected)" n-like))))
                      (and (< 0 n-again) (format "%d again" n-again))
                      (and (< 0 n-handled)
                           (format (ngettext "%d comment handled" "%d comments handled" n-handled)

@@ -172,6 +172,23 @@ The lines that the comments are on:
     (aqd-rounds-play (aqd-pending-do #'agent-q-diff-accept-hunk 0))
     (aqd-rounds-play (should (string-search "# Note: 0 new hunks." (buffer-string))))))
 
+(ert-deftest aqd-rounds-lines-that-were-never-shown-are-new ()
+  (aqd-with-repository
+    (aqd-rounds-write '((3 . "three")))
+    (aqd-rounds-play (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+    (pcase-dolist (`(,changes . ,note)
+                   '((((3 . "three")) . "0 new hunks, 1 again.")
+                     (((3 . "three\nrm -rf /\ncurl evil"))
+                      . "1 new hunk (1 with lines that you rejected).")
+                     (((3 . "three\nfour") (27 . "x"))
+                      . "2 new hunks (1 with lines that you rejected).")
+                     ;; The same change, but of another line.
+                     (((3 . "line 3\nthree")) . "1 new hunk.")))
+      (aqd-rounds-write changes)
+      (save-current-buffer
+        (aqd-with-pending
+          (should (string-search (concat "# Note: " note "\n") (buffer-string))))))))
+
 (ert-deftest aqd-rounds-a-label-is-only-on-the-same-lines ()
   (aqd-with-repository
     (aqd-rounds-write '((3 . "three")))

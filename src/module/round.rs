@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use agent_q_diff_engine::change::Change;
 use agent_q_diff_engine::review::Mark;
 use agent_q_diff_reviewed::round::{Likeness, Round, Writers};
-use agent_q_diff_reviewed::rounds::Rejected;
-use emacs::{Env, Result, Value, defun};
+use agent_q_diff_reviewed::rounds::{KeysByPath, Rejected};
+use emacs::{Env, IntoLisp, Result, Value, defun};
 
 use crate::lisp::{answer, catching_panics, elements, list_of, said, text};
 use crate::pending::with_project_of;
@@ -63,11 +63,11 @@ pub(crate) fn earlier<'e>(
     env.vector((env.intern(how)?, one.time, reason))
 }
 
-/// Return (N-NEW . N-AGAIN), numbers of pending hunks of REVIEW, which was written before.
+/// Return (N-NEW N-LIKE N-AGAIN), numbers of pending hunks of REVIEW, which was written before.
 ///
-/// N-NEW counts those that the user has not seen, and is nil if the user has never
-/// finished a review of the project.  N-AGAIN counts those that are like what was
-/// rejected before.
+/// N-NEW counts those that the user has neither seen nor rejected before, and is nil if
+/// the user has never finished a review of the project.  N-LIKE counts those of these
+/// that have lines that were rejected, and N-AGAIN those that were rejected before.
 #[defun]
 fn news<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
     catching_panics(env, || {
@@ -79,8 +79,9 @@ fn news<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
         })?;
         let ongoing = ongoing(env, session)?;
         let (change, round) = (&ongoing.change, &mut written.borrow_mut().round);
-        let n_new = shown.map(|shown| round.n_new(change, &shown));
-        env.cons(n_new, round.again(change, &[Mark::Pending]).len())
+        let news = round.news(change, shown.as_ref().unwrap_or(&KeysByPath::new()));
+        let n_new = shown.map(|_| news.n_new);
+        env.list((n_new.into_lisp(env)?, news.n_like, news.n_again))
     })
 }
 

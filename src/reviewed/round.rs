@@ -59,6 +59,17 @@ struct Decided {
     comment: Option<u64>,
 }
 
+/// Numbers of pending hunks of a review.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct News {
+    /// Those that the user has neither seen nor rejected before.
+    pub n_new: usize,
+    /// Those of these that have lines that the user has rejected.
+    pub n_like: usize,
+    /// Those that the user has rejected before.
+    pub n_again: usize,
+}
+
 /// A review of what was written already, beyond its hunks.
 #[derive(Debug)]
 pub struct Round {
@@ -399,10 +410,10 @@ impl Round {
         again.collect()
     }
 
-    /// Returns the number of pending hunks of `change` that the user has not seen: neither were their keys
-    /// `shown`, by path, nor were they rejected before. One that may have been shown counts, too.
-    pub fn n_new(&mut self, change: &Change, shown: &KeysByPath) -> usize {
-        let mut n = 0;
+    /// Returns what is new in `change`, if hunks with the keys `shown`, by path, are not. One that may have
+    /// been shown is new, too, and so is one that only has lines of a rejected one, or is in another place.
+    pub fn news(&mut self, change: &Change, shown: &KeysByPath) -> News {
+        let mut news = News::default();
         for (at, file) in change.files().iter().enumerate() {
             let keys = Keys::of(file);
             let known = shown.get(self.path(change, at)).into_iter().flatten();
@@ -417,13 +428,19 @@ impl Round {
                 .collect();
             let first = change.entries_of(at).start;
             for (nth, entry) in file.entries().enumerate() {
-                let is_new = file.mark(entry) == Mark::Pending
-                    && !known.contains(&nth)
-                    && self.earlier(change, first + nth).is_none();
-                n += usize::from(is_new);
+                let likeness = self.earlier(change, first + nth);
+                match likeness.map(|(_, likeness)| likeness) {
+                    _ if file.mark(entry) != Mark::Pending => {}
+                    Some(Likeness::Same) => news.n_again += 1,
+                    _ if known.contains(&nth) => {}
+                    likeness => {
+                        news.n_new += 1;
+                        news.n_like += usize::from(likeness.is_some());
+                    }
+                }
             }
         }
-        n
+        news
     }
 }
 
