@@ -189,6 +189,28 @@ The lines that the comments are on:
         (aqd-with-pending
           (should (string-search (concat "# Note: " note "\n") (buffer-string))))))))
 
+(ert-deftest aqd-rounds-what-is-kept-beside-it-changes-no-rejection ()
+  (aqd-with-repository
+    (let ((blocks (lambda (&rest with-x)
+                    (mapconcat (lambda (n)
+                                 (concat "begin\na\nb\n" (if (memql n with-x) "X\n" "")
+                                         "c\nend\n\n"))
+                               (number-sequence 1 7) ""))))
+      (aqd-pending-put "f.txt" (funcall blocks))
+      (agent-q-diff-module-mark-reviewed default-directory '("f.txt"))
+      (aqd-pending-put "f.txt" (funcall blocks 2 4 6))
+      (aqd-rounds-play
+        (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+        (aqd-pending-do #'agent-q-diff-accept-hunk 2))
+      (should (= 1 (length (agent-q-diff-module-rejected default-directory))))
+      (aqd-pending-put "f.txt" (funcall blocks 1 2 4 6))
+      (save-current-buffer
+        (aqd-with-pending
+          (should (equal '("[PENDING, like one that you rejected]"
+                           "[PENDING, rejected today]")
+                         (mapcar #'cdr (aqd-pending-signs)))))))))
+
 (ert-deftest aqd-rounds-a-label-is-only-on-the-same-lines ()
   (aqd-with-repository
     (aqd-rounds-write '((3 . "three")))

@@ -262,7 +262,7 @@ impl Round {
             }
             false
         });
-        let mut keys: HashMap<usize, Vec<Key>> = HashMap::new();
+        let mut keys = HashMap::new();
         for number in 0..change.n_entries() {
             let Ok((file, entry)) = change.entry(number) else {
                 continue;
@@ -295,13 +295,8 @@ impl Round {
                 }
                 let reason = comment.or(decided.taken_over.as_ref());
                 let reason = reason.cloned().unwrap_or_default();
-                let keys = keys.entry(file).or_insert_with(|| {
-                    let keys = Keys::of(&change.files()[file]);
-                    keys.all().to_vec()
-                });
-                let key = &keys[number - change.entries_of(file).start];
                 let one = Rejected {
-                    hunk: key.to_string(),
+                    hunk: key_of(&mut keys, change, number),
                     time,
                     reason,
                     ..self.rejected(change, file, entry)
@@ -353,8 +348,8 @@ impl Round {
         self.decided = noted.decided;
     }
 
-    /// Returns what is to be recorded at the end of the review: the reasons for its rejections, which may have
-    /// changed since, and what of it is still pending, if the user has finished it and `is_shown` says so.
+    /// Returns what is to be recorded at the end of the review: the reasons for its rejections, and their keys,
+    /// which may have changed since, and what of it is still pending, if the user has finished it and `is_shown` says so.
     /// `comments` are as for [`Round::note`]; if `is_told`, an agent reads them in another way.
     pub fn end(
         &mut self,
@@ -364,14 +359,19 @@ impl Round {
         is_shown: Option<bool>,
     ) -> Vec<Note> {
         let mut notes = Vec::new();
+        let mut keys = HashMap::new();
         for (id, decided) in &mut self.decided {
             let (Some(one), Some(number)) = (&mut decided.rejected, change.number_with_id(*id))
             else {
                 continue;
             };
             let reason = comments.get(&number).cloned().unwrap_or_default();
-            if is_told || reason != one.reason {
-                (one.reason, one.is_told) = (reason, is_told);
+            let key = key_of(&mut keys, change, number);
+            if key != one.hunk {
+                notes.push(forgotten(one));
+            }
+            if is_told || reason != one.reason || key != one.hunk {
+                (one.reason, one.is_told, one.hunk) = (reason, is_told, key);
                 notes.push(Note::Rejected(one.clone(), decided.turns.clone()));
             }
         }
@@ -442,6 +442,14 @@ impl Round {
         }
         news
     }
+}
+
+/// Returns the key of the hunk `number` of `change`. The keys of its file are kept in `known`, by file.
+fn key_of(known: &mut HashMap<usize, Vec<Key>>, change: &Change, number: usize) -> String {
+    let file = change.entry(number).map_or(0, |(file, _)| file);
+    let all = || Keys::of(&change.files()[file]).all().to_vec();
+    let keys = known.entry(file).or_insert_with(all);
+    keys[number - change.entries_of(file).start].to_string()
 }
 
 fn mark_of(change: &Change, (file, entry): (usize, Entry)) -> Mark {
