@@ -339,7 +339,7 @@ what is rejected."
              (here (agent-q-diff-engine-hunk-id
                     (agent-q-diff-change-hunk change (or (agent-q-diff-buffer-hunk-before) 0))))
              (n-waiting 0)
-             (n 0)
+             (decided nil)
              (failed nil))
         (agent-q-diff-alike--all-or-nothing
          change
@@ -360,21 +360,21 @@ what is rejected."
                        hunks others)))
              (when hunks
                (setq failed (agent-q-diff-decide-these change command hunks)
-                     n (- (length hunks) (length failed)))))))
+                     decided (seq-remove (lambda (hunk) (assq hunk failed)) hunks))))))
         (agent-q-diff-commands-show-many change)
         ;; It may have become several.
         (when-let ((hunk (agent-q-diff-module-hunk-with-id
                           (agent-q-diff-change-engine change) here)))
           (agent-q-diff-buffer-goto-hunk hunk))
-        (agent-q-diff-alike--say command n words n-waiting failed)
+        (agent-q-diff-alike--say command decided words n-waiting failed)
         (unless failed
           (agent-q-diff-commands-move-on command)))
     (user-error (signal (car err) (cdr err)))
     (agent-q-diff-error
      (message "Nothing was changed: %s" (agent-q-diff-error-text err)))))
 
-(defun agent-q-diff-alike--say (command n words n-waiting failed)
-  "Show a message that COMMAND was carried out on N hunks.
+(defun agent-q-diff-alike--say (command hunks words n-waiting failed)
+  "Show a message that COMMAND was carried out on HUNKS.
 WORDS are formats for their number, (ONE . MANY).  N-WAITING rejections wait,
 and FAILED are those that could not be decided, a list of (HUNK . REASON)."
   (message
@@ -382,13 +382,14 @@ and FAILED are those that could not be decided, a list of (HUNK . REASON)."
    (string-join
     (delq nil
           (list
-           (when (or (< 0 n) (= 0 n-waiting))
-             (concat (format (ngettext (car words) (cdr words) n) n)
+           (when (or hunks (= 0 n-waiting))
+             (concat (format (ngettext (car words) (cdr words) (length hunks)) (length hunks))
                      " "
                      (pcase-exhaustive command
                        ('accept (agent-q-diff-buffer-applied-word))
                        ('reject (agent-q-diff-buffer-mark-word 'rejected))
-                       ('unapply (if (agent-q-diff-buffer-written-p) "pending" "taken out")))))
+                       ('unapply (if (agent-q-diff-buffer-written-p) "pending" "taken out")))
+                     (agent-q-diff-commands-hook-words agent-q-diff-buffer-change hunks)))
            (when (< 0 n-waiting)
              (format (ngettext "%d rejection waits until the agent has ended"
                                "%d rejections wait until the agent has ended" n-waiting)

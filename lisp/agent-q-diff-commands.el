@@ -69,7 +69,8 @@ format for `format-spec'."
     (`(unchanged . applied)    "%n kept already")
     (`(unchanged . rejected)   "%n taken out already")
     (`(unchanged . nil)        "%n pending already")
-    (`(already-out . rejected) "%n taken out; somebody had done that already")))
+    (`(already-out . rejected) "%n taken out; somebody had done that already")
+    (`(already-out . nil)      "%n pending; it is not in the file any more")))
 
 (defun agent-q-diff-commands-counts-words (change)
   "Return words to append about how far the review of CHANGE has come."
@@ -85,10 +86,26 @@ format for `format-spec'."
 
 ;;;; Carrying out commands
 
-(defun agent-q-diff-commands--do (command)
+(defun agent-q-diff-commands--follow (change index hunk command)
+  "Follow file INDEX of CHANGE, for COMMAND on HUNK.
+If HUNK, which was written before its review, is not in the file any more, signal
+an error unless the user can have seen that: COMMAND might write it again."
+  (cl-flet ((is-out ()
+              (null (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change hunk)))))
+    (let ((may-write (and (agent-q-diff-change-written change)
+                          (not (eq command 'reject))
+                          (not (agent-q-diff-commands--applied-p hunk))
+                          (not (is-out)))))
+      (agent-q-diff-signs-follow index change)
+      (when (and may-write (is-out))
+        (if-let ((why (agent-q-diff-decide-why-away change hunk)))
+            (signal 'agent-q-diff-bad-target (list why))
+          (signal 'agent-q-diff-not-in '("it is not in the file any more")))))))
+
+(defun agent-q-diff-commands--do (command &optional hunks)
   "Carry out COMMAND on the hunk at point, and return the message shown.
 If it cannot be done, show a message as well, but return nil; then nothing
-has changed."
+has changed.  HUNKS are those that the message is about, if they are several."
   (condition-case err
       (pcase-let* ((`(,change . ,here) (agent-q-diff-buffer-context))
                    (hunk (or here (agent-q-diff-buffer-hunk-here)))
@@ -101,7 +118,7 @@ has changed."
                                           (and (eq command 'toggle)
                                                (agent-q-diff-commands--applied-p hunk)))))))
         (when is-aimed
-          (agent-q-diff-signs-follow index change))
+          (agent-q-diff-commands--follow change index hunk command))
         (let* ((note (agent-q-diff-decide-hunk change command hunk
                                                (and agent-q-diff-buffer-shown
                                                     (agent-q-diff-places-shown change hunk))))
@@ -115,7 +132,8 @@ has changed."
           (setq agent-q-diff-buffer-shown nil)
           (agent-q-diff-signs-show-committed)
           (setq said (concat said
-                             (agent-q-diff-commands--follow-hooks change index is-aimed)
+                             (agent-q-diff-commands--follow-hooks
+                              change index is-aimed (or hunks (list hunk)))
                              (agent-q-diff-commands--unsaved-words file note change hunk)
                              (agent-q-diff-commands--followed-words change)
                              (agent-q-diff-commands-counts-words change)))
@@ -166,10 +184,7 @@ NOTE is the note of the plan, which was for HUNK of CHANGE in FILE, an
 For a conflict, it names the key that merges."
   (message "%s%s%s"
            (if (eq (car err) 'agent-q-diff-not-in)
-               (format "%s is not in the %s%s"
-                       (agent-q-diff-buffer-hunk-words (agent-q-diff-buffer-hunk-here) 'first)
-                       (agent-q-diff-buffer-target-word)
-                       (agent-q-diff-commands--undo-words))
+               (agent-q-diff-commands--not-in-words (agent-q-diff-buffer-hunk-here))
              (format (agent-q-diff-commands--failure-format command)
                      (agent-q-diff-error-text err)))
            (if (eq (car err) 'agent-q-diff-conflict)
@@ -177,6 +192,28 @@ For a conflict, it names the key that merges."
                 "; \\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")
              "")
            (agent-q-diff-commands--followed-words agent-q-diff-buffer-change)))
+
+(defun agent-q-diff-commands--not-in-words (hunk)
+  "Return a message that a command failed since HUNK is not in its file."
+  (let* ((change agent-q-diff-buffer-change)
+         (state (agent-q-diff-change-hunk change hunk))
+         (name (agent-q-diff-buffer-hunk-words hunk 'first)))
+    (cond
+     ((not (agent-q-diff-buffer-written-p))
+      (format "%s is not in the %s%s" name (agent-q-diff-buffer-target-word)
+              (agent-q-diff-commands--undo-words)))
+     ((agent-q-diff-engine-hunk-fact state)
+      (concat name (substitute-command-keys " is only partly in the file now; \
+\\<agent-q-diff-mode-map>\\[agent-q-diff-split-hunk] splits it")))
+     (t (pcase-let ((`(,since . ,again)
+                     (if (agent-q-diff-change-operation-of change hunk)
+                         '(" has been undone since" . "does it again")
+                       '(" is not in the file any more" . "puts it back"))))
+          (concat name since
+                  (unless (eq 'applied (agent-q-diff-engine-hunk-mark state))
+                    (substitute-command-keys
+                     (format "; \\<agent-q-diff-mode-map>\\[agent-q-diff-unapply-hunk] %s"
+                             again)))))))))
 
 (defun agent-q-diff-commands--failure-format (command)
   "Return a format for a message that COMMAND failed, and why."
@@ -221,8 +258,8 @@ If FILE is not nil, it was those of the file with that index."
              do (agent-q-diff-decide-note-failure agent-q-diff-buffer-change hunk
                                                   (agent-q-diff-error-text err)))))
 
-(defun agent-q-diff-commands--follow-hooks (change index is-aimed)
-  "Show what else has changed in file INDEX of CHANGE after a command.
+(defun agent-q-diff-commands--follow-hooks (change index is-aimed hunks)
+  "Show what else has changed in file INDEX of CHANGE after a command on HUNKS.
 If IS-AIMED is non-nil, the command has followed the file, and only a hook on
 saving can have changed it since; return words on that to append to the
 message.  Otherwise the change is the user's, and there are no words."
@@ -230,13 +267,33 @@ message.  Otherwise the change is the user's, and there are no words."
          (hooked (agent-q-diff-file-change-hook-changed file)))
     (if (and (if is-aimed hooked (agent-q-diff-change-buffers change))
              (agent-q-diff-change-follow change index))
-        (progn
+        (let ((words (if is-aimed (agent-q-diff-commands-hook-words change hunks) "")))
           (agent-q-diff-signs-show-all)
-          (pcase (and is-aimed hooked)
-            ('nil "")
-            ('hunks "; on saving, a hook changed accepted lines")
-            (_ "; on saving, a hook changed other lines as well")))
+          (cond
+           ((not (and is-aimed (string-empty-p words))) words)
+           ((eq hooked 'hunks) "; on saving, a hook changed accepted lines")
+           (t "; on saving, a hook changed other lines as well")))
       "")))
+
+(defun agent-q-diff-commands-hook-words (change hunks)
+  "Return words to append if a hook undid on saving what was decided on HUNKS.
+They are of CHANGE, which has followed its files."
+  (let ((differing (cl-loop for hunk in hunks
+                            for state = (agent-q-diff-change-hunk change hunk)
+                            for differs = (and (agent-q-diff-file-change-hook-changed
+                                                (agent-q-diff-change-file-of change hunk))
+                                               (not (eq 'in (agent-q-diff-change-hooked
+                                                             change state)))
+                                               (agent-q-diff-signs-difference
+                                                (agent-q-diff-engine-hunk-mark state)
+                                                (agent-q-diff-engine-hunk-fact state)
+                                                (agent-q-diff-engine-hunk-place state)))
+                            when differs collect differs)))
+    (cond
+     ((null differing) "")
+     ((cdr hunks) (format ", but %d not as decided: on saving, a hook changed the lines"
+                          (length differing)))
+     (t (format ", %s: on saving, a hook changed its lines" (car differing))))))
 
 (defvar agent-q-diff-commands-instead-functions nil
   "Abnormal hook of functions that carry out a command in another way.
@@ -321,13 +378,14 @@ See `agent-q-diff-commands--at-once-p'.  Return what
     (agent-q-diff-buffer-goto-hunk (car (last hunks)))
     (if failed
         (ignore (agent-q-diff-commands--say-failures
-                 failed (if (eq command 'accept) "Not kept" "Not taken out")))
+                 failed (agent-q-diff-commands--not-done command)))
       (let* ((hunk (car (last hunks)))
              (file (agent-q-diff-change-file-of change hunk))
              (said (concat (format "%d hunks %s" (length hunks)
                                    (if (eq command 'accept)
                                        (agent-q-diff-buffer-applied-word)
                                      (agent-q-diff-buffer-mark-word 'rejected)))
+                           (agent-q-diff-commands-hook-words change hunks)
                            (and (eq command 'reject)
                                 (agent-q-diff-commands--unsaved-words file 'edited))
                            (agent-q-diff-commands--followed-words change)
@@ -341,11 +399,12 @@ See `agent-q-diff-commands--at-once-p'.  Return what
    agent-q-diff-buffer-change
    (lambda ()
      (let ((said nil)
+           (all hunks)
            (n (length hunks)))
        (while (and hunks
                    (progn
                      (agent-q-diff-buffer-goto-hunk (pop hunks))
-                     (setq said (agent-q-diff-commands--do command)))))
+                     (setq said (agent-q-diff-commands--do command all)))))
        (when (and said (< 1 n))
          (setq said (concat (format "%d hunks" n)
                             (string-remove-prefix
@@ -614,26 +673,41 @@ If a hook changed the target on saving, show that as well."
         (agent-q-diff-signs-show-all))
     (agent-q-diff-signs-show-committed)))
 
+(defun agent-q-diff-commands--gone-p (change hunk)
+  "Return non-nil if HUNK of CHANGE was written before, and is nowhere now."
+  (and (agent-q-diff-change-written change)
+       (null (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change hunk)))
+       (not (agent-q-diff-decide-why-away change hunk))))
+
 (defun agent-q-diff-commands--accept-pending (by-key)
   "Accept every pending hunk, and finish if all of them applied.
 BY-KEY is as for `agent-q-diff-accept-all'."
   (let ((change (agent-q-diff-signs-follow)))
     (if (zerop (nth 3 (agent-q-diff-buffer-counts change)))
         (agent-q-diff-finish nil by-key)
-      (let ((failed (agent-q-diff-decide-accept-all change)))
+      (let* ((all (agent-q-diff-decide-accept-all change))
+             (gone (seq-filter (lambda (one) (agent-q-diff-commands--gone-p change (car one)))
+                               all))
+             ;; Of the others, something is left to decide.
+             (failed (seq-difference all gone)))
         (agent-q-diff-commands-show-many change)
         (cond
-         ((null failed) (agent-q-diff-finish-decided "accepted" by-key))
+         ((null all) (agent-q-diff-finish-decided "accepted" by-key))
+         ;; The message at the end of the review counts them.
+         ((null failed) (agent-q-diff-finish nil by-key))
          ((agent-q-diff-buffer-awaited-p)
           (agent-q-diff-commands--say-failures
-           failed "Not finished" (agent-q-diff-commands--ways-out change (caar failed))))
-         (t (agent-q-diff-commands--say-failures failed "Not applied")
+           (append failed gone) "Not finished"
+           (agent-q-diff-commands--ways-out change (caar failed))))
+         (t (agent-q-diff-commands--say-failures failed
+                                                 (agent-q-diff-commands--not-done 'accept))
             (agent-q-diff-finish nil by-key)))))))
 
 (defun agent-q-diff-accept-all (&optional by-key)
   "Apply every pending hunk, but no rejected one, and finish.
 This is one undo step of the target.  If some do not apply, the others are
-applied, and the review stays open if a caller waits for it.  If nothing is
+applied, and the review stays open if a caller waits for it; hunks that were
+written before and are not in their files any more are skipped.  If nothing is
 pending, just finish.  BY-KEY is non-nil if a person called this."
   (interactive (list t))
   (agent-q-diff-finish-confirm-unfinished by-key)
@@ -649,7 +723,8 @@ pending, just finish.  BY-KEY is non-nil if a person called this."
 
 (defun agent-q-diff-unapply-all ()
   "Take all hunks that are in the target out of it again.
-This is one undo step of the target.  Hunks whose lines others have changed
+If they were written before the review, make all pending instead, and put back
+what was taken out.  This is one undo step of the target.  Hunks whose lines others have changed
 since stay in it; a message shows which, and why.  Return them as a list of
 \(HUNK . REASON)."
   (interactive)
@@ -662,14 +737,21 @@ since stay in it; a message shows which, and why.  Return them as a list of
                   (agent-q-diff-buffer-target-word))))
     (agent-q-diff-commands-show-many change)
     (cond
-     ((and (agent-q-diff-change-written change) (null failed))
-      (message "Everything is in the %s, and pending" place))
      (failed (agent-q-diff-commands--say-failures
-              failed (if (agent-q-diff-change-written change)
-                         "Not put back"
-                       "Not taken out")))
+              failed (agent-q-diff-commands--not-done 'unapply)))
+     ((agent-q-diff-change-written change)
+      (let ((n-out (- (car (agent-q-diff-change-tally change))
+                      (agent-q-diff-change-in-target change))))
+        (if (zerop n-out)
+            (message "Everything is in the %s, and pending" place)
+          (message (ngettext "Everything is pending; %d hunk is not in the %s any more"
+                             "Everything is pending; %d hunks are not in the %s any more" n-out)
+                   n-out place))))
      ((zerop n)
       (message "None of the proposal is in the %s" place))
+     ((< 0 (agent-q-diff-change-in-target change))
+      (message "Taken out, but %d in the %s again: on saving, a hook changed the lines"
+               (agent-q-diff-change-in-target change) place))
      (unsaved
       (message (ngettext "Taken out of the buffers; %s is not saved"
                          "Taken out of the buffers; %s are not saved"
@@ -683,11 +765,24 @@ since stay in it; a message shows which, and why.  Return them as a list of
   (substitute-command-keys
    (concat "\\<agent-q-diff-mode-map>"
            (pcase (and (null (agent-q-diff-change-operation-of change hunk))
-                       (agent-q-diff-engine-hunk-place
-                        (agent-q-diff-change-hunk change hunk)))
+                       (let ((state (agent-q-diff-change-hunk change hunk)))
+                         (if (and (agent-q-diff-change-written change)
+                                  (eq 'mixed (agent-q-diff-engine-hunk-fact state)))
+                             'mixed
+                           (agent-q-diff-engine-hunk-place state))))
+             ('mixed "\\[agent-q-diff-split-hunk] splits it, ")
              ('ambiguous "\\[agent-q-diff-accept-hunk] shows its places, ")
              ('conflict "\\[agent-q-diff-merge-hunk] merges, "))
            "\\[agent-q-diff-reject-hunk] rejects")))
+
+(defun agent-q-diff-commands--not-done (command)
+  "Return words for what could not be done by COMMAND."
+  (pcase (cons command (agent-q-diff-buffer-written-p))
+    ('(accept . nil)  "Not applied")
+    (`(accept . ,_)   "Not kept")
+    (`(,_ . nil)      "Not taken out")
+    (`(unapply . ,_)  "Not put back")
+    (_                "Not taken out")))
 
 (defun agent-q-diff-commands--say-failures (failed what &optional ways-out)
   "Move to the first of FAILED, a list of (HUNK . REASON), and show them all.
@@ -697,7 +792,11 @@ WHAT says what could not be done, and WAYS-OUT, a string or nil, what to do."
            (mapconcat (pcase-lambda (`(,hunk . ,reason))
                         (format "%s: %s" (agent-q-diff-buffer-hunk-words hunk) reason))
                       failed "; ")
-           (if ways-out (concat "; " ways-out) "")))
+           (cond
+            (ways-out (concat "; " ways-out))
+            ((agent-q-diff-buffer-written-p)
+             (agent-q-diff-commands-counts-words agent-q-diff-buffer-change))
+            (t ""))))
 
 (defun agent-q-diff-reject-all (&optional by-key)
   "Reject every pending hunk and finish with \"rejected\".
@@ -761,7 +860,7 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
         (agent-q-diff-commands-show-many change)
         (if failed
             (agent-q-diff-commands--say-failures
-             failed (if (eq command 'accept) "Not applied" "Not taken out"))
+             failed (agent-q-diff-commands--not-done command))
           (agent-q-diff-commands--say-file command change index)
           (when advance
             (agent-q-diff-commands-move-on command))))
@@ -796,7 +895,7 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
 
 (defun agent-q-diff-commands--say-file (command change index)
   "Show a message that COMMAND was carried out on file INDEX of CHANGE."
-  (message "%s%s %s%s%s"
+  (message "%s%s %s%s%s%s"
            ;; That what was written is taken out may bring the file back.
            (if (agent-q-diff-change-written change) "Changes of " "")
            (agent-q-diff-commands--name change index)
@@ -804,6 +903,7 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
              ('accept (if (agent-q-diff-buffer-written-p) "kept" "accepted"))
              ('reject (agent-q-diff-buffer-mark-word 'rejected))
              ('unapply (if (agent-q-diff-buffer-written-p) "pending" "taken out")))
+           (agent-q-diff-commands-hook-words change (agent-q-diff-change-hunks-of change index))
            (agent-q-diff-commands--unsaved-words
             (nth index (agent-q-diff-change-files change))
             (if (eq command 'reject) 'marked 'edited))

@@ -162,8 +162,10 @@ IS-ACCEPTING is non-nil, record an error as a failure to apply HUNK."
           (agent-q-diff-decide--forget-failure change hunk))
         note)
     (error
-     (when-let ((why (and (eq (car err) 'agent-q-diff-conflict)
-                          (agent-q-diff-decide--why-away change hunk))))
+     (when-let ((why (and (or (eq (car err) 'agent-q-diff-conflict)
+                              (and (eq (car err) 'agent-q-diff-not-in)
+                                   (agent-q-diff-change-written change)))
+                          (agent-q-diff-decide-why-away change hunk))))
        (setq err (list 'agent-q-diff-bad-target why)))
      (when (and is-accepting
                 (not (memq (car err) '(agent-q-diff-no-hunk agent-q-diff-ended))))
@@ -171,10 +173,15 @@ IS-ACCEPTING is non-nil, record an error as a failure to apply HUNK."
                                          (agent-q-diff-error-text err)))
      (signal (car err) (cdr err)))))
 
-(defun agent-q-diff-decide--why-away (change hunk)
+(defun agent-q-diff-decide-why-away (change hunk)
   "Return what `agent-q-diff-file-change-why-away' does for the file of HUNK.
-HUNK is one of CHANGE."
-  (agent-q-diff-file-change-why-away (agent-q-diff-change-file-of change hunk)))
+HUNK is one of CHANGE.  If it was written before its review, and its buffer does
+not have it, return also why that is not so of the file."
+  (let ((file (agent-q-diff-change-file-of change hunk)))
+    (or (agent-q-diff-file-change-why-away file)
+        (and (agent-q-diff-change-written change)
+             (null (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change hunk)))
+             (agent-q-diff-target-disk-message (agent-q-diff-file-change-target file))))))
 
 (defun agent-q-diff-decide-when-done (change function)
   "Call FUNCTION, but if a plan for CHANGE is being carried out, after that."
@@ -550,7 +557,7 @@ PART belongs to a plan for CHANGE."
   "Return REFUSED, a list of (HUNK . REASON), in the order of the hunks of CHANGE.
 If the name of a file has no file now, or leads to another, that is the reason."
   (sort (mapcar (pcase-lambda (`(,hunk . ,reason))
-                  (cons hunk (or (agent-q-diff-decide--why-away change hunk) reason)))
+                  (cons hunk (or (agent-q-diff-decide-why-away change hunk) reason)))
                 refused)
         (lambda (one other) (< (car one) (car other)))))
 

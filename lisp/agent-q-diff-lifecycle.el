@@ -507,21 +507,36 @@ answer whatever they do."
                     (agent-q-diff-change-written (agent-q-diff-session-change review))))))
     (and (< 0 n) n)))
 
+(defun agent-q-diff-lifecycle--n-away (state wheres hunks)
+  "Return how many of HUNKS, results, have STATE and are in none of their files.
+WHERES are the values of their :where that say so."
+  (seq-count (lambda (hunk)
+               (and (eq state (plist-get hunk :state))
+                    (memq (plist-get hunk :where) wheres)
+                    (not (eq t (plist-get hunk :hooked)))))
+             hunks))
+
 (defun agent-q-diff-lifecycle--reviewed-text (review)
   "Return what became of the hunks of REVIEW, which were written before it."
   (let* ((result (agent-q-diff-session-result review))
-         (pending (- (plist-get result :total) (plist-get result :applied)
-                     (plist-get result :rejected)))
+         (hunks (plist-get result :hunks))
          (n-again (seq-count (lambda (hunk)
                                (and (eq 'rejected (plist-get hunk :state))
                                     (plist-get hunk :in-file)))
-                             (plist-get result :hunks))))
+                             hunks))
+         (n-since (agent-q-diff-lifecycle--n-away 'applied '(nil changed) hunks))
+         (n-gone (agent-q-diff-lifecycle--n-away nil '(nil) hunks))
+         (pending (- (plist-get result :total) (plist-get result :applied)
+                     (plist-get result :rejected) n-gone)))
     (string-join
      (delq nil
-           (list (format "%d kept" (plist-get result :applied))
+           (list (concat (format "%d kept" (plist-get result :applied))
+                         (and (< 0 n-since) (format " (%d changed since)" n-since)))
                  (concat (format "%d taken out" (plist-get result :rejected))
                          (and (< 0 n-again) (format " (%d written again)" n-again)))
                  (and (< 0 pending) (format "%d still pending" pending))
+                 (and (< 0 n-gone) (format "%d not in the %s any more" n-gone
+                                           (if (plist-get result :files) "files" "file")))
                  (and (not (plist-get result :saved)) "not saved")
                  (when-let ((n (agent-q-diff-lifecycle--n-waiting review)))
                    (format "%d of these to be taken out in the next review" n))

@@ -210,9 +210,11 @@ MEANT is as from `agent-q-diff-policy--meant'."
                    (agent-q-diff-policy--words (nreverse done))))
       (when done
         (agent-q-diff-display-add-note
-         (substitute-command-keys
-          (format "%s; \\<agent-q-diff-mode-map>\\[agent-q-diff-unapply-hunk] on a hunk undoes that."
-                  (agent-q-diff-policy--words (nreverse done))))))
+         (concat (agent-q-diff-policy--words (nreverse done))
+                 (and (agent-q-diff-change-by-policy change)
+                      (substitute-command-keys "; \\<agent-q-diff-mode-map>\
+\\[agent-q-diff-unapply-hunk] on a hunk undoes that"))
+                 ".")))
       (agent-q-diff-signs-show-all)
       (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-policy--forget nil t)
       (agent-q-diff-buffer-goto-hunk
@@ -226,8 +228,8 @@ MEANT is as from `agent-q-diff-policy--meant'."
 
 (defun agent-q-diff-policy--decide-one (change id action)
   "Carry out ACTION of a rule on the hunk of CHANGE with ID.
-Return what became of it: `keep', `reject' or `wait', or nil if that failed;
-then the hunk says why."
+Return what became of it: `keep', `reject' or `wait', `left' if that failed, so
+that the hunk says why, or nil if there is no such hunk."
   (let* ((reason (cdr-safe action))
          (mark (if reason 'rejected 'applied))
          (hunk (agent-q-diff-module-hunk-with-id (agent-q-diff-change-engine change) id)))
@@ -239,8 +241,10 @@ then the hunk says why."
                      ((condition-case nil
                           (agent-q-diff-decide-hunk change (if reason 'reject 'accept) hunk)
                         (agent-q-diff-error nil))
-                      (if reason 'reject 'keep)))))
-      (push (cons id (cons mark reason)) (agent-q-diff-change-by-policy change))
+                      (if reason 'reject 'keep))
+                     (t 'left))))
+      (unless (eq did 'left)
+        (push (cons id (cons mark reason)) (agent-q-diff-change-by-policy change)))
       did)))
 
 (defun agent-q-diff-policy--forget (&rest _)
@@ -261,7 +265,9 @@ then the hunk says why."
   "Return words about DONE, a list of (DID . CLASS), what rules have decided."
   (string-join
    (cl-loop for (did one . more)
-            in '((keep "%d hunk kept by your rules (%s)"
+            in '((left "%d hunk left to you, since your rules could not decide it (%s)"
+                       . "%d hunks left to you, since your rules could not decide them (%s)")
+                 (keep "%d hunk kept by your rules (%s)"
                        . "%d hunks kept by your rules (%s)")
                  (reject "%d hunk rejected by your rules (%s)"
                          . "%d hunks rejected by your rules (%s)")

@@ -7,6 +7,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'agent-q-diff-test-help)
+(require 'agent-q-diff-git-help)
 
 ;;;; What is said
 
@@ -534,6 +535,104 @@ What is left is the last part; a part without lines is none."
       (goto-char (point-min))
       (push-mark (point-max) t t)
       (should (string-prefix-p "2 hunks applied; " (aqd-said (agent-q-diff-accept-hunk)))))))
+
+;;;; What a hook undoes on saving
+
+(defun aqd-commands-replace-on-saving (from to)
+  "Have each save of f.txt replace its lines FROM by TO."
+  (with-current-buffer (find-file-noselect "f.txt")
+    (add-hook 'before-save-hook
+              (lambda ()
+                (save-excursion
+                  (goto-char (point-min))
+                  (while (re-search-forward (format "^%s$" from) nil t)
+                    (replace-match to))))
+              nil t)))
+
+(ert-deftest aqd-commands-what-a-hook-puts-back-is-not-said-to-be-out ()
+  (let ((written '((3 . "line 3\nx") (15 . "line 15\nx") (27 . "y"))))
+    (pcase-dolist (`(,from ,to ,command . ,said)
+                   '(("line 27" "y" agent-q-diff-reject-hunk
+                      . "Hunk 3 taken out, but in the file: on saving, a hook changed its lines; \
+1 of 3 decided, 2 pending")
+                     ("line 4" "x\nline 4" agent-q-diff-reject-alike
+                      . "2 hunks alike taken out, but 1 not as decided: on saving, a hook changed \
+the lines; 2 of 3 decided, 1 pending")
+                     ("line 3" "LINE 3" agent-q-diff-reject-hunk
+                      . "Hunk 3 taken out; on saving, a hook changed other lines as well; \
+1 of 3 decided, 2 pending")))
+      (aqd-with-repository
+        (aqd-pending-put "f.txt" (aqd-numbered 30 written))
+        (aqd-with-pending
+          (aqd-commands-replace-on-saving from to)
+          (should (equal said (aqd-pending-do
+                               command (if (eq command 'agent-q-diff-reject-hunk) 2 0)))))))))
+
+(ert-deftest aqd-commands-what-a-hook-undoes-in-a-file-of-several-is-said ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-pending-put "g.txt" "new\n")
+    (aqd-with-pending
+      (aqd-commands-replace-on-saving "line 3" "three")
+      (goto-char (point-min))
+      (search-forward "f.txt")
+      (should (equal "Changes of f.txt taken out, but 1 not as decided: on saving, a hook changed \
+the lines; 2 of 3 decided, 1 pending"
+                     (aqd-said (agent-q-diff-reject-hunk))))
+      (should (equal "Everything is in the files, and pending"
+                     (aqd-said (agent-q-diff-unapply-all)))))))
+
+(ert-deftest aqd-commands-what-a-hook-takes-out-is-not-said-to-be-in ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (aqd-commands-replace-on-saving "three" "line 3")
+      (should (equal "Hunk 1 put back, and kept, but not in the file: on saving, a hook changed \
+its lines; 1 of 2 decided, 1 pending"
+                     (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+      (should (equal "[KEPT, but not in the file]" (cdar (aqd-pending-signs))))
+      (should (string-match-p ": 1 kept (1 changed since), 0 taken out, 1 still pending"
+                              (aqd-said (agent-q-diff-finish nil t))))))
+  ;; What is kept is not saved by that, but later, by the user.
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+      (aqd-commands-replace-on-saving "three" "THREE")
+      (with-current-buffer (find-file-noselect "f.txt")
+        (goto-char (point-max))
+        (insert "mine\n")
+        (save-buffer))
+      (should (string-match-p ": 1 kept (1 changed since), 0 taken out, 1 still pending"
+                              (aqd-said (agent-q-diff-finish nil t)))))))
+
+(ert-deftest aqd-commands-what-a-hook-undoes-before-the-write-is-said ()
+  (aqd-with-file aqd-original-of-two
+    (aqd-in-diff (agent-q-diff-review aqd-file aqd-original-of-two aqd-modified-of-two
+                                      "Why." #'ignore)
+      (with-current-buffer (find-buffer-visiting aqd-file)
+        (let ((text (buffer-string)))
+          (add-hook 'before-save-hook
+                    (lambda ()
+                      (unless (equal text (buffer-string))
+                        (erase-buffer)
+                        (insert text)))
+                    nil t)))
+      (should (string-prefix-p "Hunk 1 applied, but not in the file: on saving, a hook changed \
+its lines; 1 of 2 decided"
+                               (aqd-said (agent-q-diff-accept-hunk))))
+      (agent-q-diff-finish)))
+  (aqd-with-file aqd-original-of-two
+    (aqd-in-diff (agent-q-diff-review aqd-file aqd-original-of-two aqd-modified-of-two
+                                      "Why." #'ignore)
+      (agent-q-diff-accept-hunk)
+      (with-current-buffer (find-buffer-visiting aqd-file)
+        (let ((text (buffer-string)))
+          (add-hook 'before-save-hook (lambda () (erase-buffer) (insert text)) nil t)))
+      (should (equal "Taken out, but 1 in the file again: on saving, a hook changed the lines"
+                     (aqd-said (agent-q-diff-unapply-all))))
+      (agent-q-diff-finish))))
 
 (provide 'agent-q-diff-commands-test)
 ;;; agent-q-diff-commands-test.el ends here

@@ -7,6 +7,7 @@
 ;;; Code:
 
 (require 'agent-q-diff-test-help)
+(require 'agent-q-diff-git-help)
 
 ;;; Deciding
 
@@ -123,6 +124,193 @@
       (let ((last-command nil))
         (undo))
       (should (equal (buffer-string) aqd-original-of-three)))))
+
+;;;; What was written, and is not in the file any more
+
+(defconst aqd-decide-three '((3 . "line 3\nthree\nfour\nfive") (27 . "x"))
+  "What an agent has written into f.txt.")
+
+(defconst aqd-decide-moved '((20 . "line 20\nthree\nfour\nfive") (27 . "x"))
+  "The same, after the agent has moved its first lines.")
+
+(defmacro aqd-decide-while-changed (written after &rest body)
+  "Run BODY in a review of WRITTEN, which an agent makes AFTER meanwhile.
+Both are changes of `aqd-numbered'."
+  (declare (indent 2) (debug t))
+  `(aqd-with-repository
+     (agent-q-diff-module-begin-turn default-directory "Codex" "" "")
+     (agent-q-diff-module-end-turns default-directory)
+     (aqd-pending-put "f.txt" (aqd-numbered 30 ,written))
+     (aqd-with-pending
+       (aqd-pending-put "f.txt" (aqd-numbered 30 ,after))
+       ,@body)))
+
+(defun aqd-decide-has (changes)
+  "Check that f.txt has CHANGES, as for `aqd-numbered'."
+  (should (equal (aqd-numbered 30 changes) (aqd-pending-has "f.txt"))))
+
+(defun aqd-decide-marks ()
+  "Return the marks of the hunks of this buffer."
+  (agent-q-diff-module-marks (agent-q-diff-change-engine agent-q-diff-buffer-change)))
+
+(ert-deftest aqd-decide-keeping-writes-nothing-that-was-withdrawn ()
+  (dolist (command '(agent-q-diff-accept-hunk agent-q-diff-toggle-hunk))
+    (aqd-decide-while-changed aqd-decide-three aqd-decide-moved
+      (dotimes (_ 2)
+        (should (equal "Hunk 1 is not in the file any more; u puts it back"
+                       (aqd-pending-do command 0)))
+        (aqd-decide-has aqd-decide-moved)
+        (should (equal "[PENDING, but not in the file]" (cdar (aqd-pending-signs)))))
+      ;; The user can have the lines all the same.
+      (should (string-prefix-p "Hunk 1 put back, and pending"
+                               (aqd-pending-do #'agent-q-diff-unapply-hunk 0)))
+      (should (string-prefix-p "Hunk 1 kept" (aqd-pending-do command 0)))
+      (aqd-decide-has (cons (car aqd-decide-three) aqd-decide-moved)))))
+
+(ert-deftest aqd-decide-what-was-withdrawn-unseen-is-not-put-back ()
+  (aqd-decide-while-changed aqd-decide-three aqd-decide-moved
+    (should (equal "Hunk 1 is not in the file any more; u puts it back"
+                   (aqd-pending-do #'agent-q-diff-unapply-hunk 0)))
+    (aqd-decide-has aqd-decide-moved))
+  ;; The agent has written again what the user had taken out, and withdrawn that.
+  (aqd-decide-while-changed aqd-decide-three aqd-decide-three
+    (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+    (aqd-pending-put "f.txt" (aqd-numbered 30 aqd-decide-three))
+    (agent-q-diff-refresh)
+    (aqd-pending-put "f.txt" (aqd-numbered 30 '((27 . "x"))))
+    (should (string-prefix-p "Hunk 1 is not in the file any more"
+                             (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+    (aqd-decide-has '((27 . "x")))
+    (should (string-prefix-p "Hunk 1 put back, and kept"
+                             (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+    (aqd-decide-has aqd-decide-three)))
+
+(ert-deftest aqd-decide-of-what-is-partly-there-the-part-can-be-kept ()
+  (aqd-decide-while-changed '((3 . "line 3\nthree") (6 . "six")) '((6 . "six"))
+    (should (equal "Hunk 1 is only partly in the file now; s splits it"
+                   (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+    (should (equal '("[PENDING, but partly in the file]") (mapcar #'cdr (aqd-pending-signs))))
+    (agent-q-diff-split-hunk)
+    (should (string-prefix-p "Hunk 1 is not in the file any more"
+                             (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+    (should (string-prefix-p "Hunk 2 kept" (aqd-pending-do #'agent-q-diff-accept-hunk 1)))
+    (aqd-decide-has '((6 . "six")))
+    (should (string-suffix-p ": 1 kept, 0 taken out, 1 not in the file any more"
+                             (aqd-said (agent-q-diff-finish nil t))))))
+
+(ert-deftest aqd-decide-what-others-have-changed-is-merged ()
+  (aqd-decide-while-changed '((3 . "three")) '((3 . "trois"))
+    (should (equal "Failed to keep the hunk: its lines have been changed since, at line 3; m merges"
+                   (aqd-pending-do #'agent-q-diff-accept-hunk 0)))))
+
+(ert-deftest aqd-decide-keeping-all-skips-and-counts-what-is-gone ()
+  (aqd-decide-while-changed aqd-decide-three aqd-decide-moved
+    (should (string-suffix-p ": 1 kept, 0 taken out, 1 not in the file any more"
+                             (aqd-said (agent-q-diff-accept-all))))
+    (aqd-decide-has aqd-decide-moved))
+  ;; What is there in part is still to be decided.
+  (aqd-decide-while-changed '((3 . "line 3\nthree") (6 . "six") (27 . "x"))
+      '((6 . "six") (27 . "x"))
+    (should (equal "Not finished: hunk 1: only a part of it is in the file now; s splits it, r rejects"
+                   (aqd-said (agent-q-diff-accept-all))))
+    (should (equal '(nil applied) (aqd-decide-marks)))
+    (aqd-decide-has '((6 . "six") (27 . "x"))))
+  (aqd-decide-while-changed '((3 . "x") (15 . "line 15\nthree") (18 . "six")) '((18 . "six"))
+    (should (equal "Not finished: hunk 2: only a part of it is in the file now; \
+hunk 1: it is not in the file any more; s splits it, r rejects"
+                   (aqd-said (agent-q-diff-accept-all))))
+    (should (= 1 (agent-q-diff-buffer-hunk-at-point)))))
+
+(ert-deftest aqd-decide-keeping-several-skips-and-counts-what-is-gone ()
+  (let ((written '((3 . "line 3\nx") (15 . "line 15\nx") (27 . "line 27\nx")))
+        (after '((15 . "line 15\nx") (27 . "line 27\nx"))))
+    (pcase-dolist (`(,command . ,said)
+                   '((agent-q-diff-accept-alike
+                      . "2 hunks alike kept; 1 not: hunk 1, it is not in the file any more; \
+2 of 3 decided, 1 pending")
+                     (agent-q-diff-keep-outside
+                      . "Not kept: hunk 1: it is not in the file any more; \
+2 of 3 decided, 1 pending")))
+      (aqd-decide-while-changed written after
+        (should (equal said (aqd-pending-do command 0)))
+        (should (equal '(nil applied applied) (aqd-decide-marks)))
+        (aqd-decide-has after)))
+    ;; On the heading of a file.
+    (aqd-with-repository
+      (aqd-pending-put "f.txt" (aqd-numbered 30 written))
+      (aqd-pending-put "g.txt" "new\n")
+      (aqd-with-pending
+        (aqd-pending-put "f.txt" (aqd-numbered 30 after))
+        (goto-char (point-min))
+        (search-forward "f.txt")
+        (should (equal "Not kept: hunk 1 of f.txt: it is not in the file any more; \
+2 of 4 decided, 2 pending"
+                       (aqd-said (agent-q-diff-accept-hunk))))
+        (aqd-decide-has after)))))
+
+(ert-deftest aqd-decide-making-all-pending-puts-back-only-what-the-user-took-out ()
+  (aqd-decide-while-changed aqd-decide-three aqd-decide-three
+    (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+    (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+    (aqd-pending-put "f.txt" (aqd-numbered 30))
+    (should (equal "Everything is pending; 1 hunk is not in the file any more"
+                   (aqd-said (agent-q-diff-unapply-all))))
+    (aqd-decide-has '((27 . "x")))
+    (should (equal '(nil nil) (aqd-decide-marks)))))
+
+(ert-deftest aqd-decide-a-kept-hunk-that-is-gone-stays-so ()
+  (pcase-dolist (`(,command . ,said)
+                 '((agent-q-diff-accept-hunk . "Hunk 1 is not in the file any more")
+                   (agent-q-diff-toggle-hunk . "Hunk 1 pending; it is not in the file any more")
+                   (agent-q-diff-unapply-hunk . "Hunk 1 pending; it is not in the file any more")
+                   (agent-q-diff-undo . "Undid the decision on hunk 1")))
+    (aqd-decide-while-changed aqd-decide-three aqd-decide-three
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+      (aqd-pending-put "f.txt" (aqd-numbered 30 aqd-decide-moved))
+      (should (string-prefix-p said (aqd-pending-do command 0)))
+      (aqd-decide-has aqd-decide-moved)
+      (when (eq command 'agent-q-diff-undo)
+        (agent-q-diff-redo)
+        (should (equal '(applied nil) (aqd-decide-marks)))
+        (aqd-decide-has aqd-decide-moved)))))
+
+(ert-deftest aqd-decide-a-mode-or-a-deletion-that-was-withdrawn-is-not-kept ()
+  (pcase-dolist (`(,what ,make ,withdraw)
+                 `(("mode" ,(lambda () (set-file-modes "f.txt" #o755))
+                    ,(lambda () (set-file-modes "f.txt" #o644)))
+                   ("deletion" ,(lambda () (delete-file "f.txt"))
+                    ,(lambda () (aqd-pending-put "f.txt" aqd-pending-text)))))
+    (aqd-with-repository
+      (funcall make)
+      (aqd-with-pending
+        (funcall withdraw)
+        (should (equal (format "The %s of f.txt has been undone since; u does it again" what)
+                       (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+        (should (equal "Failed to keep the hunk: it has been undone since"
+                       (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+        (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
+        (should (= #o644 (file-modes "f.txt")))))))
+
+(ert-deftest aqd-decide-why-a-file-has-no-lines-to-keep-is-said ()
+  (aqd-with-repository
+    (aqd-pending-put "n.txt" "1\n")
+    (aqd-with-pending
+      (delete-file "n.txt")
+      (should (string-match-p
+               "\\`Failed to keep the hunk: .*/n\\.txt was deleted or renamed after"
+               (aqd-pending-do #'agent-q-diff-accept-hunk 0)))))
+  ;; The file has the lines, and the buffer of the user's does not.
+  (aqd-with-repository
+    (with-current-buffer (find-file-noselect "f.txt")
+      (goto-char (point-max))
+      (insert "mine\n"))
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (aqd-with-pending
+      (should (string-match-p
+               "\\`Failed to keep the hunk: .* was written since its buffer was read"
+               (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+      (should (string-match-p "\\`Not finished: hunk 1: .* was written since its buffer was read"
+                              (aqd-said (agent-q-diff-accept-all)))))))
 
 (provide 'agent-q-diff-decide-test)
 ;;; agent-q-diff-decide-test.el ends here

@@ -62,6 +62,20 @@ undoes that\\.$"
     (should (equal "applied" (plist-get (car (plist-get (aqd-policy-log) :hunks)) :state)))
     (should-not (plist-get (car (plist-get (aqd-policy-log) :hunks)) :decided-by))))
 
+(ert-deftest aqd-policy-what-a-rule-cannot-decide-is-left-and-counted ()
+  (aqd-policy-with '(((files . "*.txt") . keep))
+    (with-current-buffer (find-file-noselect "f.txt")
+      (goto-char (point-max))
+      (insert "mine\n"))
+    (aqd-pending-put "f.txt" aqd-policy-written)
+    (aqd-with-pending
+      (should (equal '(nil nil) (aqd-policy-marks)))
+      (should (string-search "# Note: 2 hunks left to you, since your rules could not decide them \
+(*.txt).\n"
+                             (buffer-string)))
+      (with-current-buffer (get-file-buffer "f.txt")
+        (should (equal (concat aqd-policy-text "mine\n") (buffer-string)))))))
+
 (ert-deftest aqd-policy-what-rules-decided-is-in-the-result-and-the-log ()
   (aqd-policy-with '((white-space . keep))
     (aqd-pending-put "f.txt" aqd-policy-written)

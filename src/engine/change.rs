@@ -240,7 +240,10 @@ impl FileChange {
             }
             Presence::Neither => return Err(Unable::Changed(decided.obstacle())),
         };
-        Ok(step(self.stage, decided.mark, fact, command)?)
+        step(self.stage, decided.mark, fact, command).map_err(|why| match why {
+            Refusal::Gone => Unable::Changed("it has been undone since".to_owned()),
+            why => why.into(),
+        })
     }
 
     /// Returns the steps of `command` on the operations for which `is_meant` holds. What is not
@@ -271,16 +274,13 @@ impl FileChange {
         if plan.edits.is_empty() {
             return Ok(Vec::new());
         }
-        let command = match (
-            creation.presence,
-            is_empty_after(self.review_or_panic(), &plan.edits),
-        ) {
-            (Presence::In, false) | (Presence::Out, true) => return Ok(Vec::new()),
-            (Presence::In, true) => match self.stage {
-                Stage::Proposed => Command::Unapply,
-                Stage::Written => Command::Reject,
-            },
-            (Presence::Out | Presence::Neither, _) => Command::Accept,
+        let is_empty = is_empty_after(self.review_or_panic(), &plan.edits);
+        let command = match (creation.presence, is_empty, self.stage) {
+            (Presence::In, false, _) | (Presence::Out, true, _) => return Ok(Vec::new()),
+            (Presence::In, true, Stage::Written) => Command::Reject,
+            (Presence::In, true, Stage::Proposed) => Command::Unapply,
+            (Presence::Out | Presence::Neither, _, Stage::Written) => Command::Unapply,
+            (Presence::Out | Presence::Neither, _, Stage::Proposed) => Command::Accept,
         };
         Ok(vec![(0, self.operation_step(0, command)?)])
     }

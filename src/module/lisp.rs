@@ -169,7 +169,7 @@ impl Signal for Refusal {
         match self {
             Refusal::NoSuchHunk { .. } | Refusal::NoSuchLines => "agent-q-diff-no-hunk",
             Refusal::ChangesNothing => "agent-q-diff-identical",
-            Refusal::NotIn => "agent-q-diff-not-in",
+            Refusal::NotIn | Refusal::Gone | Refusal::Partly => "agent-q-diff-not-in",
             Refusal::NothingToTakeBack => "agent-q-diff-nothing-to-take-back",
             Refusal::NotPlaced(why) if why.is_ambiguous() => "agent-q-diff-ambiguous",
             Refusal::NotPlaced(_) => "agent-q-diff-not-found",

@@ -579,6 +579,46 @@ fn a_new_file_that_others_deleted_appears_again_with_its_lines() {
 }
 
 #[test]
+fn keeping_what_was_written_before_does_nothing_that_others_have_undone() {
+    let delete = Operation::Delete {
+        text: b"a\n".to_vec(),
+    };
+    let mut change = Table::of(vec![proposed(file("f", b"a\n"), None, delete)]).change;
+    change.begin_written();
+    let undone = Unable::Changed("it has been undone since".to_owned());
+    for command in [Accept, Toggle] {
+        assert_eq!(change.plan(0, FILE, command), Err(undone.clone()));
+    }
+    let (plan, refused) = change.plan_accept_except(0..1, |_, _| false);
+    assert!(plan.parts.is_empty());
+    assert_eq!(refused, [(0, FILE, undone)]);
+    // Nor does undoing a keep.
+    change.observe(0, 0, Presence::In);
+    change.commit(&change.plan(0, FILE, Accept).unwrap());
+    for presence in [Presence::Out, Presence::Neither] {
+        change.observe(0, 0, presence);
+        let plan = change.plan_undo().unwrap();
+        assert!(!plan.parts[0].operations[0].1.is_flip);
+    }
+}
+
+#[test]
+fn a_new_file_that_was_taken_out_is_put_back_with_its_lines() {
+    let mut table = new_file();
+    table.act(LINES, Accept).unwrap();
+    table.change.set_mark(0, LINES, Pending);
+    table.change.begin_written();
+    for command in [Accept, Unapply] {
+        for (command, is_there) in [(Reject, false), (command, true)] {
+            let plan = table.change.plan(0, LINES, command).unwrap();
+            table.carry_out(&plan, usize::MAX);
+            let there = is_there.then(|| file("new", b"a\nb\n").unwrap());
+            assert_eq!(table.files, [there]);
+        }
+    }
+}
+
+#[test]
 fn decisions_that_are_joined_go_together() {
     let mut table = new_file();
     assert_eq!(table.change.pick(0, 0, 0..1), Ok((2, 0)));

@@ -340,12 +340,14 @@ impl Change {
 
     /// Returns the step that makes an operation as it was.
     fn step_back(&self, past: &Past) -> Result<Step, Unable> {
-        let decided = &self.files[past.file].operations[past.at];
+        let change = &self.files[past.file];
+        let decided = &change.operations[past.at];
         let now = decided.presence;
-        if now == Presence::Neither && past.presence != now {
+        let only_marks = change.stage.only_marks(decided.mark, past.mark);
+        if now == Presence::Neither && past.presence != now && !only_marks {
             return Err(Unable::Changed(decided.obstacle()));
         }
-        let is_flip = now != past.presence && past.presence != Presence::Neither;
+        let is_flip = now != past.presence && past.presence != Presence::Neither && !only_marks;
         Ok(Step {
             mark: past.mark,
             is_flip,

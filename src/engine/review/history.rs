@@ -307,6 +307,7 @@ impl Review {
                 continue;
             };
             let is_flip = match &past.applied {
+                _ if self.stage.only_marks(self.marks[hunk], past.mark) => false,
                 Applied::All => self.fact(hunk) != Fact::In,
                 Applied::None => self.fact(hunk) != Fact::Out,
                 Applied::Some(wanted) => {

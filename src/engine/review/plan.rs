@@ -187,12 +187,12 @@ impl Review {
     }
 
     /// Plans to unapply every hunk that is wholly or partly in the target, as one plan; if they were
-    /// written before, to make every hunk pending. Also returns the hunks with which that cannot be
+    /// written before, to make every hunk pending, and to put back what the user took out. Also returns the hunks with which that cannot be
     /// done, each with the reason.
     pub fn plan_none(&self) -> (Plan, Vec<(usize, Refusal)>) {
         self.plan_each(Command::Unapply, |hunk| match self.stage {
             Stage::Proposed => self.fact(hunk) != Fact::Out,
-            Stage::Written => self.marks[hunk] != Mark::Pending || self.fact(hunk) == Fact::Out,
+            Stage::Written => self.marks[hunk] != Mark::Pending,
         })
     }
 

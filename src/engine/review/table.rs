@@ -47,6 +47,12 @@ impl Stage {
             Stage::Written => mark != Mark::Rejected,
         }
     }
+
+    /// Returns whether a decision between these two marks wrote nothing, so that undoing it must not
+    /// either: what is otherwise in the target by then, others have done.
+    pub(crate) fn only_marks(self, one: Mark, other: Mark) -> bool {
+        self == Stage::Written && one != other && ![one, other].contains(&Mark::Rejected)
+    }
 }
 
 /// A command of the user on one hunk.
@@ -59,7 +65,7 @@ pub enum Command {
     /// Accept the hunk; if it is marked applied, make it pending and leave the target alone.
     Toggle,
     /// Take the change out of the target; if it was written before the review, make it pending, and
-    /// put it back if it was taken out.
+    /// put it back if it is not in the target, unless the user has kept it.
     Unapply,
 }
 
@@ -111,6 +117,12 @@ pub enum Refusal {
     /// The hunk to unapply is not in the target.
     #[error("its change is not in the file, so there is nothing to take out")]
     NotIn,
+    /// The hunk to keep was written before the review, and is not in the target any more.
+    #[error("it is not in the file any more")]
+    Gone,
+    /// Only some of the lines of the hunk to keep are in the target any more.
+    #[error("only a part of it is in the file now")]
+    Partly,
     /// The hunk has no place in the target.
     #[error(transparent)]
     NotPlaced(#[from] NotPlaced),
@@ -134,7 +146,8 @@ pub enum Refusal {
 ///
 /// # Errors
 ///
-/// [`Refusal::NotIn`] if there is nothing to unapply.
+/// [`Refusal::NotIn`] if there is nothing to unapply, [`Refusal::Gone`] or [`Refusal::Partly`] if what
+/// was written is not there to be kept.
 pub fn step(stage: Stage, mark: Mark, fact: Fact, command: Command) -> Result<Step, Refusal> {
     match stage {
         Stage::Proposed => step_before(mark, fact, command),
@@ -180,26 +193,29 @@ fn step_before(mark: Mark, fact: Fact, command: Command) -> Result<Step, Refusal
     }
 }
 
-/// Returns what `command` does to a hunk that was written before the review.
+/// Returns what `command` does to a hunk that was written before the review. Keeping writes nothing but
+/// what the user has taken out: others may have withdrawn the rest, or moved it elsewhere.
 fn step_after(mark: Mark, fact: Fact, command: Command) -> Result<Step, Refusal> {
     use Command::*;
     use Fact::*;
     use Mark::*;
     match (mark, fact, command) {
-        // Some of its lines that are in the target are kept as they are.
-        (Applied, In | Mixed, Accept) => to(Applied, false, Note::Unchanged),
+        (Applied, In, Accept) => to(Applied, false, Note::Unchanged),
         (Applied, In | Mixed, Toggle | Unapply) => to(Pending, false, Note::Marked),
-        (Pending | Rejected, In | Mixed, Accept | Toggle) => to(Applied, false, Note::Marked),
+        (Pending | Rejected, In, Accept | Toggle) => to(Applied, false, Note::Marked),
         (Pending | Applied | Rejected, In | Mixed, Reject) => to(Rejected, true, Note::Edited),
         (Pending, In | Mixed, Unapply) => to(Pending, false, Note::Unchanged),
         (Rejected, In | Mixed, Unapply) => to(Pending, false, Note::Marked),
 
-        (Pending | Applied | Rejected, Out, Accept) => to(Applied, true, Note::Edited),
-        (Pending | Rejected, Out, Toggle) => to(Applied, true, Note::Edited),
-        (Applied, Out, Toggle) => to(Pending, true, Note::Edited),
+        (Pending | Applied | Rejected, Mixed, Accept) => Err(Refusal::Partly),
+        (Pending | Rejected, Mixed, Toggle) => Err(Refusal::Partly),
+
+        (Pending | Applied, Out, Accept) | (Pending, Out, Toggle) => Err(Refusal::Gone),
+        (Rejected, Out, Accept | Toggle) => to(Applied, true, Note::Edited),
         (Pending | Applied, Out, Reject) => to(Rejected, false, Note::AlreadyOut),
         (Rejected, Out, Reject) => to(Rejected, false, Note::Unchanged),
-        (Pending | Applied | Rejected, Out, Unapply) => to(Pending, true, Note::Edited),
+        (Applied, Out, Toggle | Unapply) => to(Pending, false, Note::AlreadyOut),
+        (Pending | Rejected, Out, Unapply) => to(Pending, true, Note::Edited),
     }
 }
 

@@ -5,6 +5,7 @@ use agent_q_diff_engine::review::Fact::{self, In, Mixed, Out};
 use agent_q_diff_engine::review::Mark::{self, Applied, Pending, Rejected};
 use agent_q_diff_engine::review::Note::{self, AlreadyOut, Edited, Marked, Unchanged};
 use agent_q_diff_engine::review::OnDisk;
+use agent_q_diff_engine::review::Refusal::{self, Gone, Partly};
 use agent_q_diff_engine::review::Whereabouts::{Changed, File, Nowhere, Target, Unknown, Unsaved};
 
 use super::{FIRST_IN, OUT, TWO_IN};
@@ -13,46 +14,47 @@ use crate::common::desk::Desk;
 /// The second hunk's part that is left when its first line was taken out.
 const SECOND_PART: &str = "A\n1\n2\n3\n4\n5\n6\n7\nb\n8\nC\n";
 
-type Row = (Mark, Fact, Command, (Mark, Fact, Note));
+type Row = (Mark, Fact, Command, Result<(Mark, Fact, Note), Refusal>);
 
-/// Every mark, fact and command; then the new mark and fact, and the note for the user.
+/// Every mark, fact and command; then the new mark and fact, and the note for the user, or why the
+/// command is refused.
 const TABLE: [Row; 36] = [
-    (Pending, In, Accept, (Applied, In, Marked)),
-    (Pending, In, Reject, (Rejected, Out, Edited)),
-    (Pending, In, Toggle, (Applied, In, Marked)),
-    (Pending, In, Unapply, (Pending, In, Unchanged)),
-    (Applied, In, Accept, (Applied, In, Unchanged)),
-    (Applied, In, Reject, (Rejected, Out, Edited)),
-    (Applied, In, Toggle, (Pending, In, Marked)),
-    (Applied, In, Unapply, (Pending, In, Marked)),
-    (Rejected, In, Accept, (Applied, In, Marked)),
-    (Rejected, In, Reject, (Rejected, Out, Edited)),
-    (Rejected, In, Toggle, (Applied, In, Marked)),
-    (Rejected, In, Unapply, (Pending, In, Marked)),
-    (Pending, Mixed, Accept, (Applied, Mixed, Marked)),
-    (Pending, Mixed, Reject, (Rejected, Out, Edited)),
-    (Pending, Mixed, Toggle, (Applied, Mixed, Marked)),
-    (Pending, Mixed, Unapply, (Pending, Mixed, Unchanged)),
-    (Applied, Mixed, Accept, (Applied, Mixed, Unchanged)),
-    (Applied, Mixed, Reject, (Rejected, Out, Edited)),
-    (Applied, Mixed, Toggle, (Pending, Mixed, Marked)),
-    (Applied, Mixed, Unapply, (Pending, Mixed, Marked)),
-    (Rejected, Mixed, Accept, (Applied, Mixed, Marked)),
-    (Rejected, Mixed, Reject, (Rejected, Out, Edited)),
-    (Rejected, Mixed, Toggle, (Applied, Mixed, Marked)),
-    (Rejected, Mixed, Unapply, (Pending, Mixed, Marked)),
-    (Pending, Out, Accept, (Applied, In, Edited)),
-    (Pending, Out, Reject, (Rejected, Out, AlreadyOut)),
-    (Pending, Out, Toggle, (Applied, In, Edited)),
-    (Pending, Out, Unapply, (Pending, In, Edited)),
-    (Applied, Out, Accept, (Applied, In, Edited)),
-    (Applied, Out, Reject, (Rejected, Out, AlreadyOut)),
-    (Applied, Out, Toggle, (Pending, In, Edited)),
-    (Applied, Out, Unapply, (Pending, In, Edited)),
-    (Rejected, Out, Accept, (Applied, In, Edited)),
-    (Rejected, Out, Reject, (Rejected, Out, Unchanged)),
-    (Rejected, Out, Toggle, (Applied, In, Edited)),
-    (Rejected, Out, Unapply, (Pending, In, Edited)),
+    (Pending, In, Accept, Ok((Applied, In, Marked))),
+    (Pending, In, Reject, Ok((Rejected, Out, Edited))),
+    (Pending, In, Toggle, Ok((Applied, In, Marked))),
+    (Pending, In, Unapply, Ok((Pending, In, Unchanged))),
+    (Applied, In, Accept, Ok((Applied, In, Unchanged))),
+    (Applied, In, Reject, Ok((Rejected, Out, Edited))),
+    (Applied, In, Toggle, Ok((Pending, In, Marked))),
+    (Applied, In, Unapply, Ok((Pending, In, Marked))),
+    (Rejected, In, Accept, Ok((Applied, In, Marked))),
+    (Rejected, In, Reject, Ok((Rejected, Out, Edited))),
+    (Rejected, In, Toggle, Ok((Applied, In, Marked))),
+    (Rejected, In, Unapply, Ok((Pending, In, Marked))),
+    (Pending, Mixed, Accept, Err(Partly)),
+    (Pending, Mixed, Reject, Ok((Rejected, Out, Edited))),
+    (Pending, Mixed, Toggle, Err(Partly)),
+    (Pending, Mixed, Unapply, Ok((Pending, Mixed, Unchanged))),
+    (Applied, Mixed, Accept, Err(Partly)),
+    (Applied, Mixed, Reject, Ok((Rejected, Out, Edited))),
+    (Applied, Mixed, Toggle, Ok((Pending, Mixed, Marked))),
+    (Applied, Mixed, Unapply, Ok((Pending, Mixed, Marked))),
+    (Rejected, Mixed, Accept, Err(Partly)),
+    (Rejected, Mixed, Reject, Ok((Rejected, Out, Edited))),
+    (Rejected, Mixed, Toggle, Err(Partly)),
+    (Rejected, Mixed, Unapply, Ok((Pending, Mixed, Marked))),
+    (Pending, Out, Accept, Err(Gone)),
+    (Pending, Out, Reject, Ok((Rejected, Out, AlreadyOut))),
+    (Pending, Out, Toggle, Err(Gone)),
+    (Pending, Out, Unapply, Ok((Pending, In, Edited))),
+    (Applied, Out, Accept, Err(Gone)),
+    (Applied, Out, Reject, Ok((Rejected, Out, AlreadyOut))),
+    (Applied, Out, Toggle, Ok((Pending, Out, AlreadyOut))),
+    (Applied, Out, Unapply, Ok((Pending, Out, AlreadyOut))),
+    (Rejected, Out, Accept, Ok((Applied, In, Edited))),
+    (Rejected, Out, Reject, Ok((Rejected, Out, Unchanged))),
+    (Rejected, Out, Toggle, Ok((Applied, In, Edited))),
+    (Rejected, Out, Unapply, Ok((Pending, In, Edited))),
 ];
 
 /// A review of two hunks that are written.
@@ -77,13 +79,15 @@ fn every_step_leaves_mark_fact_and_target_as_the_table_says() {
     let keys: std::collections::HashSet<_> =
         TABLE.iter().map(|row| (row.0, row.1, row.2)).collect();
     assert_eq!(keys.len(), 3 * 3 * 4);
-    for (mark, fact, command, (new_mark, new_fact, note)) in TABLE {
+    for (mark, fact, command, expected) in TABLE {
         let case = format!("{mark:?} {fact:?} {command:?}");
         let mut desk = desk();
         desk.becomes(with_second(fact));
         assert_eq!(desk.review.fact(1), fact, "{case}");
         desk.review.set_mark(1, mark);
-        assert_eq!(desk.act(1, command).ok(), Some(note), "{case}");
+        let note = expected.clone().map(|(_, _, note)| note);
+        assert_eq!(desk.act(1, command), note, "{case}");
+        let (new_mark, new_fact, _) = expected.unwrap_or((mark, fact, Unchanged));
         let second = (desk.review.mark(1), desk.review.fact(1));
         assert_eq!(second, (new_mark, new_fact), "{case}");
         assert_eq!(desk.text(), with_second(new_fact), "{case}");
@@ -102,6 +106,88 @@ fn what_was_reviewed_is_what_is_kept_and_nothing_that_others_wrote() {
     desk.act(1, Reject).unwrap();
     assert_eq!(desk.text(), FIRST_IN.replace("4\n", "4\ntyped\n"));
     assert_eq!(desk.review.reviewed(), FIRST_IN.as_bytes());
+}
+
+#[test]
+fn undoing_or_redoing_a_keep_writes_nothing_that_others_have_withdrawn() {
+    let mut desk = desk();
+    desk.act(0, Accept).unwrap();
+    desk.becomes(OUT);
+    for mark in [Pending, Applied] {
+        let plan = match mark {
+            Pending => desk.review.plan_undo(),
+            _ => desk.review.plan_redo(),
+        };
+        desk.carry_out(&plan.unwrap());
+        assert_eq!((desk.review.mark(0), desk.text()), (mark, OUT.to_owned()));
+    }
+    // What the user put back is a decision on the lines.
+    desk.act(0, Toggle).unwrap();
+    desk.act(0, Unapply).unwrap();
+    for text in [OUT, FIRST_IN] {
+        let plan = match text {
+            OUT => desk.review.plan_undo(),
+            _ => desk.review.plan_redo(),
+        };
+        desk.carry_out(&plan.unwrap());
+        assert_eq!(desk.text(), text);
+    }
+}
+
+/// Returns whether keeping some hunks in any way wrote something.
+fn is_written_by_keeping(desk: &mut Desk) -> bool {
+    let before = desk.text();
+    let (plan, _) = desk.review.plan_all();
+    desk.carry_out(&plan);
+    for hunk in 0..2 {
+        let _ = desk.act(hunk, Accept);
+        let _ = desk.act(hunk, Toggle);
+    }
+    desk.text() != before
+}
+
+#[test]
+fn keeping_writes_nothing_that_others_have_withdrawn() {
+    for target in [OUT, FIRST_IN, SECOND_PART, TWO_IN] {
+        for mark in [Pending, Applied] {
+            let mut desk = desk();
+            desk.becomes(target);
+            desk.review.set_mark(0, mark);
+            desk.review.set_mark(1, mark);
+            assert!(!is_written_by_keeping(&mut desk), "{target:?} {mark:?}");
+        }
+    }
+}
+
+#[test]
+fn keeping_all_leaves_out_what_is_not_in_the_file() {
+    for (fact, why) in [(Out, Gone), (Mixed, Partly)] {
+        let mut desk = desk();
+        desk.becomes(with_second(fact));
+        let (plan, refused) = desk.review.plan_all();
+        assert_eq!(refused, [(1, why)]);
+        desk.carry_out(&plan);
+        assert_eq!(
+            [desk.review.mark(0), desk.review.mark(1)],
+            [Applied, Pending]
+        );
+        assert_eq!(desk.text(), with_second(fact));
+        assert_eq!(desk.review.reviewed(), FIRST_IN.as_bytes());
+    }
+}
+
+#[test]
+fn making_all_pending_puts_back_only_what_the_user_took_out() {
+    let mut desk = desk();
+    desk.act(0, Accept).unwrap();
+    desk.becomes(OUT);
+    let (plan, refused) = desk.review.plan_none();
+    assert!(plan.edits.is_empty() && refused.is_empty());
+    desk.carry_out(&plan);
+    assert_eq!([desk.review.mark(0), desk.review.mark(1)], [Pending; 2]);
+    // One that is pending is put back by its own key.
+    assert_eq!(desk.act(0, Unapply), Ok(Edited));
+    assert_eq!(desk.text(), FIRST_IN);
 }
 
 #[test]
