@@ -32,7 +32,7 @@
   (edited-function nil :documentation "Called after each edit by somebody else.")
   (is-edited nil :documentation "Non-nil if the review has edited the target.")
   (has-text t :documentation "Non-nil if there are hunks for its text.")
-  (operations nil :documentation "What else happens to the file; see agent-q-diff-change.el.")
+  (operations nil :documentation "What else happens to the file; see agent-q-diff-operation.el.")
   (presences nil :documentation "(t . LIST): for each operation, whether it was found done; or nil.")
   (old-path nil :documentation "Absolute name before; nil if the file is new.")
   (new-path nil :documentation "Absolute name after; nil if the file is deleted.")

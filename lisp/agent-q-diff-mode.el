@@ -31,6 +31,7 @@
 (require 'agent-q-diff-in-file)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
+(require 'agent-q-diff-current)
 
 ;;; Help and menus
 

@@ -22,6 +22,7 @@
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
+(require 'agent-q-diff-current)
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-commands)

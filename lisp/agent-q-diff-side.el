@@ -25,6 +25,7 @@
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-fontify)
 (require 'agent-q-diff-display)
+(require 'agent-q-diff-current)
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-lifecycle)
 

@@ -199,14 +199,14 @@ A text can name the function `aqd-fontify-trap-mode'."
       ;; What the name alone loads, Emacs has from now on.
       (dolist (text '("x\n" "#!/bin/sh\nx\n" "#!/usr/bin/perl\nx\n" "#!/usr/bin/python\nx\n"))
         (with-current-buffer
-            (agent-q-diff-visit--detached (expand-file-name name "/nowhere/") text)
+            (agent-q-diff-visit-detached (expand-file-name name "/nowhere/") text)
           (font-lock-ensure)
           (kill-buffer)))
       (dolist (text aqd-fontify-naming-texts)
         (should-not (aqd-fontify-calls
                      (lambda ()
                        (with-current-buffer
-                           (agent-q-diff-visit--detached (expand-file-name name "/nowhere/")
+                           (agent-q-diff-visit-detached (expand-file-name name "/nowhere/")
                                                         text)
                          (font-lock-ensure)
                          (should (equal text (buffer-string)))

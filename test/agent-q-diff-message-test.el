@@ -739,7 +739,7 @@ Could not be applied: hunk 1 (its lines have been changed since, at line 5).
                  '(("p\N{CYRILLIC SMALL LETTER A}y\tx" "p\N{CYRILLIC SMALL LETTER A}y\tx")
                    ("a\u202eb\u3164" "a<U+202E>b<U+3164>")
                    ("a\nb\fc" "a<U+000A>b<U+000C>c")))
-    (should (equal shown (agent-q-diff-message--visible text)))))
+    (should (equal shown (agent-q-diff-message-facts-visible text)))))
 
 (ert-deftest aqd-message-of-any-length-is-bounded-and-says-what-is-missing ()
   (let* ((original (aqd-numbered 3000))

@@ -586,7 +586,7 @@ Return (HEADER DISK TEXT)."
         (rename-file file aqd-file)))))
 
 (ert-deftest aqd-visit-detached-has-the-mode-of-its-file-but-no-file ()
-  (let ((buffer (agent-q-diff-visit--detached "/nowhere/a.el" "(foo)\n")))
+  (let ((buffer (agent-q-diff-visit-detached "/nowhere/a.el" "(foo)\n")))
     (unwind-protect
         (with-current-buffer buffer
           (should (eq major-mode 'emacs-lisp-mode))
