@@ -77,37 +77,7 @@
 (require 'agent-q-diff-api)
 (require 'agent-q-diff-tools)
 (require 'agent-q-diff-own-agent)
-
-(cl-defstruct (agent-q-diff-own-tool-edit (:constructor agent-q-diff-own-tool--edit-make)
-                                          (:copier nil))
-  "An edit that an agent's own tool is about to make."
-  (call nil :documentation "The `agent-q-diff-call' of the tool.")
-  (files nil :documentation "Its files, or nil if Emacs has to apply a patch.")
-  (diff nil :documentation "The patch, or nil if it is the text of one file.")
-  (is-shell nil :documentation "Non-nil if it is in a shell command, whose directory the agent chose.")
-  (is-fixed nil :documentation "Non-nil if the tool can write nothing else.")
-  (description nil :documentation "What the agent says about it, a string or nil.")
-  (notes nil :documentation "What the user is told first, a list of strings.")
-  (result nil :documentation "The result of its review, or nil if there was none.")
-  (by nil :documentation "Why there was no review: `policy', `session', `after', `none', or nil.")
-  (is-after nil :documentation "Non-nil if it is reviewed after it is made, if possible.")
-  (why-before nil :documentation "Why that is not possible, a list with a note for the user, or nil.")
-  (watched nil :documentation "What `agent-q-diff-reviewed-watch' returned when it was decided."))
-
-(cl-defstruct (agent-q-diff-own-tool-file (:constructor agent-q-diff-own-tool--file-make)
-                                          (:copier nil))
-  "A file that an agent's own tool is about to edit, and what was decided."
-  (path nil :documentation "The file as the agent named it.")
-  (name nil :documentation "Its absolute name.")
-  (to nil :documentation "Its new absolute name, or nil.")
-  (original nil :documentation "Its text before, or nil if it is new.")
-  (modified nil :documentation "The text that the tool would leave, or nil if it would delete it.")
-  (encoding-before nil :documentation "How it is encoded, a string, or nil if that is not known.")
-  (encoding nil :documentation "How it is to be encoded, a string.")
-  (is-crlf nil :documentation "Non-nil if the lines in the file end with CRLF.")
-  (check nil :documentation "Function that signals an error if the file must not be written.")
-  (text nil :documentation "The text that it is to have, or nil if there is to be no file.")
-  (is-renamed nil :documentation "Non-nil if it is to get its new name."))
+(require 'agent-q-diff-own-tool-edit)
 
 ;;;; One edit of a file after the other
 
@@ -128,86 +98,6 @@ Its argument is non-nil if the call has waited."
                (agent-q-diff-visit-truename (agent-q-diff-visit-name (gethash "path" file))))
              files)
      function)))
-
-;;;; What is requested
-
-(defun agent-q-diff-own-tool--edit-of (arguments needed)
-  "Return the edit in ARGUMENTS, a hash table, or signal an error about them.
-NEEDED are the keys, besides those of each request, that it must have."
-  (dolist (key (append needed '("call" "tool" "session" "description" "original")))
-    (let ((value (gethash key arguments)))
-      (unless (or (stringp value)
-                  (and (null value) (member key '("session" "description" "original"))))
-        (signal 'agent-q-diff-bad-arguments (list (format "%s must be a string" key))))))
-  (let ((call (agent-q-diff-call-with 'tool (gethash "tool" arguments)
-                                      'id (gethash "call" arguments)
-                                      'session (gethash "session" arguments)))
-        (diff (gethash "diff" arguments)))
-    (agent-q-diff-own-tool--edit-make
-     :call call :diff diff
-     :files (mapcar #'agent-q-diff-own-tool--file-of
-                    (if diff (gethash "files" arguments) (list arguments)))
-     :is-shell (eq t (gethash "shell" arguments))
-     :is-fixed (eq :false (gethash "rewritable" arguments))
-     :is-after (agent-q-diff-own-agent-after-p call (gethash "mode" arguments))
-     :description (gethash "description" arguments)
-     :notes (and (eq t (gethash "planning" arguments))
-                 (list (format "%s is in plan mode: even what you accept is not written"
-                               (agent-q-diff-own-agent-name call)))))))
-
-(defun agent-q-diff-own-tool--file-of (arguments)
-  "Return the file in ARGUMENTS, a hash table.
-It is to be as the tool would leave it."
-  (let ((path (gethash "path" arguments))
-        (modified (gethash "modified" arguments))
-        (to (gethash "to" arguments)))
-    (agent-q-diff-own-tool--file-make
-     :path path :name path :to to
-     :original (gethash "original" arguments) :modified modified
-     :encoding-before (gethash "encoding_before" arguments)
-     :encoding (gethash "encoding" arguments) :is-crlf (eq t (gethash "crlf" arguments))
-     :text modified :is-renamed (and to t))))
-
-(defun agent-q-diff-own-tool--tool (edit)
-  "Return the name of the tool that is about to make EDIT."
-  (agent-q-diff-call-tool (agent-q-diff-own-tool-edit-call edit)))
-
-(defun agent-q-diff-own-tool--path (edit)
-  "Return the agent's name for the first file of EDIT."
-  (agent-q-diff-own-tool-file-path (car (agent-q-diff-own-tool-edit-files edit))))
-
-(defun agent-q-diff-own-tool--what (edit)
-  "Return words for the files of EDIT: the name of the only one, or their number."
-  (let ((files (agent-q-diff-own-tool-edit-files edit)))
-    (if (= 1 (length files))
-        (agent-q-diff-own-tool--path edit)
-      (format "%d files" (length files)))))
-
-(defun agent-q-diff-own-tool--changed (edit)
-  "Return the files of EDIT that its tool would change."
-  (seq-filter (lambda (file)
-                (or (agent-q-diff-own-tool-file-to file)
-                    (not (equal (agent-q-diff-own-tool-file-original file)
-                                (agent-q-diff-own-tool-file-modified file)))))
-              (agent-q-diff-own-tool-edit-files edit)))
-
-(defun agent-q-diff-own-tool--names (edit)
-  "Return the absolute names of the files that the tool of EDIT would change."
-  (mapcar #'agent-q-diff-own-tool-file-name (agent-q-diff-own-tool--changed edit)))
-
-(defun agent-q-diff-own-tool--note (edit notes)
-  "Add to EDIT notes for the user on its files, after NOTES of the guard."
-  (let ((call (agent-q-diff-own-tool-edit-call edit)))
-    (cl-callf append (agent-q-diff-own-tool-edit-notes edit)
-      notes
-      (mapcan (lambda (file)
-                (let ((name (agent-q-diff-own-tool-file-name file))
-                      (original (agent-q-diff-own-tool-file-original file)))
-                  (append (agent-q-diff-own-agent-later-notes call name original)
-                          (agent-q-diff-own-agent-coding-notes
-                           name original (agent-q-diff-own-tool-file-modified file)
-                           (agent-q-diff-own-tool-file-encoding file)))))
-              (agent-q-diff-own-tool-edit-files edit)))))
 
 ;;;; Who decides, and who writes
 
@@ -230,7 +120,7 @@ reviewed after that, it gets a note for the user that says why."
     (cond
      ((memq 'denied allowances) 'denied)
      ((and (agent-q-diff-own-tool-edit-files edit)
-           (null (agent-q-diff-own-tool--changed edit)))
+           (null (agent-q-diff-own-tool-edit-changed edit)))
       'none)
      ;; Whatever is allowed is allowed in a project, and which one is not known.
      ((agent-q-diff-own-tool-edit-is-shell edit) nil)
@@ -251,7 +141,7 @@ reviewed after that, it gets a note for the user that says why."
     ;; A tool that can write only what it was called with does that.
     (_ (seq-some (apply-partially #'agent-q-diff-own-tool--why-not-pending
                                   (agent-q-diff-own-tool-edit-call edit))
-                 (agent-q-diff-own-tool--changed edit)))))
+                 (agent-q-diff-own-tool-edit-changed edit)))))
 
 (defun agent-q-diff-own-tool--why-not-pending (call file)
   "Return why FILE would not be pending after its edit by CALL, a clause, or nil."
@@ -309,10 +199,10 @@ none.  If the file is not for agents, signal an error.
 
 The verdict is \"allow\", \"change\" or \"deny\".  With \"change\", the
 alist has text, which the tool is to leave."
-  (let* ((edit (agent-q-diff-own-tool--edit-of arguments '("path" "modified" "encoding")))
+  (let* ((edit (agent-q-diff-own-tool-edit-of arguments '("path" "modified" "encoding")))
          (agent-q-diff-call (agent-q-diff-own-tool-edit-call edit))
          (root (agent-q-diff-guard-root))
-         (tool (agent-q-diff-own-tool--tool edit))
+         (tool (agent-q-diff-own-tool-edit-tool edit))
          (file (car (agent-q-diff-own-tool-edit-files edit)))
          (path (agent-q-diff-own-tool-file-path file))
          (modified (agent-q-diff-own-tool-file-modified file))
@@ -326,7 +216,7 @@ alist has text, which the tool is to leave."
     (setf (agent-q-diff-own-tool-file-name file) name
           (agent-q-diff-own-tool-file-check file) (agent-q-diff-request-check request))
     (agent-q-diff-pending-note-choice root (agent-q-diff-call-agent agent-q-diff-call))
-    (agent-q-diff-own-tool--note edit (agent-q-diff-request-notes request))
+    (agent-q-diff-own-tool-edit-note edit (agent-q-diff-request-notes request))
     (let ((by (agent-q-diff-own-tool--allowance edit (list request)))
           (why (agent-q-diff-own-tool--why-emacs edit)))
       (cond
@@ -419,7 +309,7 @@ each file in ARGUMENTS: there (whether there is to be such a file), renamed
 \(whether it is to get its new name), and text, if it is to be another than
 before."
   (let* ((default-directory (agent-q-diff-guard-root))
-         (edit (agent-q-diff-own-tool--edit-of arguments '("diff")))
+         (edit (agent-q-diff-own-tool-edit-of arguments '("diff")))
          (agent-q-diff-call (agent-q-diff-own-tool-edit-call edit)))
     (agent-q-diff-pending-note-choice default-directory
                                       (agent-q-diff-call-agent agent-q-diff-call))
@@ -471,13 +361,13 @@ them.  If one is not for agents, signal an error.  The project is
                                         :to (agent-q-diff-own-tool-file-to file)))
                                 files)
                       (agent-q-diff-input-of-diff (agent-q-diff-own-tool-edit-diff edit))))
-         (requests (agent-q-diff-tools-requests (agent-q-diff-own-tool--tool edit) proposals
+         (requests (agent-q-diff-tools-requests (agent-q-diff-own-tool-edit-tool edit) proposals
                                                 default-directory
                                                 (agent-q-diff-own-tool--proposal edit))))
     (pcase-let ((`(,checked . ,notes) (agent-q-diff-tools-targets proposals requests)))
       (unless files
         (mapc #'agent-q-diff-own-tool--check-there checked))
-      (agent-q-diff-own-tool--note edit notes)
+      (agent-q-diff-own-tool-edit-note edit notes)
       (cl-mapc (lambda (file proposal)
                  (setf (agent-q-diff-own-tool-file-check file) (plist-get proposal :check)))
                files checked)
@@ -515,7 +405,7 @@ ANSWER is as for `agent-q-diff-own-tool-decide-patch'."
                (agent-q-diff-own-tool--file-proposal
                 file (agent-q-diff-own-tool-file-modified file)
                 (agent-q-diff-own-tool-file-to file)))
-             (agent-q-diff-own-tool--changed edit))
+             (agent-q-diff-own-tool-edit-changed edit))
      "" (lambda (result) (agent-q-diff-own-tool--answer-decided edit result answer))
      :notes (append (agent-q-diff-own-tool-edit-notes edit)
                     (agent-q-diff-own-tool-edit-why-before edit)
@@ -579,16 +469,16 @@ ANSWER is as for `agent-q-diff-own-tool-decide'."
         (is-decided (agent-q-diff-own-tool--decided-p result)))
     (when is-decided
       (cl-mapc #'agent-q-diff-own-tool--note-decision
-               (agent-q-diff-own-tool--changed edit)
+               (agent-q-diff-own-tool-edit-changed edit)
                (or (plist-get result :files) (list result))))
     (cond
      ((not is-decided)
       (agent-q-diff-own-tool--watch edit)
       (funcall answer
-               (agent-q-diff-message-of-not-run result (agent-q-diff-own-tool--what edit)
-                                                (agent-q-diff-own-tool--tool edit))
+               (agent-q-diff-message-of-not-run result (agent-q-diff-own-tool-edit-what edit)
+                                                (agent-q-diff-own-tool-edit-tool edit))
                t agent-q-diff-own-tool--denied))
-     ((seq-every-p #'agent-q-diff-own-tool--stays-p files)
+     ((seq-every-p #'agent-q-diff-own-tool-file-stays-p files)
       (funcall answer (agent-q-diff-own-tool--message edit result 'saved)
                nil agent-q-diff-own-tool--denied))
      ((agent-q-diff-own-tool--deny-elsewhere edit answer))
@@ -609,7 +499,7 @@ ANSWER is as for `agent-q-diff-own-tool-decide'."
      (t
       (setf (agent-q-diff-own-tool-edit-result edit) result)
       (agent-q-diff-own-tool--remember edit)
-      (funcall answer "" nil (agent-q-diff-own-tool--verdict edit))))))
+      (funcall answer "" nil (agent-q-diff-own-tool-edit-verdict edit))))))
 
 (defun agent-q-diff-own-tool--note-decision (file result)
   "Record in FILE the decision on it; RESULT is the file's result."
@@ -628,53 +518,10 @@ ANSWER is as for `agent-q-diff-own-tool-decide'."
              ((null modified) (if (is-in 'delete) nil original))
              (t (or (plist-get result :content) original)))))))
 
-(defun agent-q-diff-own-tool--stays-p (file)
-  "Return non-nil if FILE is to stay as it is by the decision."
-  (and (not (agent-q-diff-own-tool-file-is-renamed file))
-       (equal (agent-q-diff-own-tool-file-text file)
-              (agent-q-diff-own-tool-file-original file))))
-
-(defun agent-q-diff-own-tool--whole-p (file)
-  "Return non-nil if all that was proposed for FILE was accepted."
-  (and (equal (agent-q-diff-own-tool-file-text file)
-              (agent-q-diff-own-tool-file-modified file))
-       (eq (null (agent-q-diff-own-tool-file-to file))
-           (null (agent-q-diff-own-tool-file-is-renamed file)))))
-
-(defun agent-q-diff-own-tool--verdict (edit)
-  "Return the verdict for the program about EDIT, of which something was accepted."
-  (let ((files (agent-q-diff-own-tool-edit-files edit)))
-    (cond
-     ((seq-every-p #'agent-q-diff-own-tool--whole-p files)
-      '((verdict . "allow")))
-     ((agent-q-diff-own-tool-edit-diff edit)
-      `((verdict . "change")
-        (files . ,(vconcat (mapcar #'agent-q-diff-own-tool--file-verdict files)))))
-     (t
-      `((verdict . "change") (text . ,(agent-q-diff-own-tool-file-text (car files))))))))
-
-(defun agent-q-diff-own-tool--file-verdict (file)
-  "Return the verdict for the program about FILE of a patch, an alist."
-  (let ((text (agent-q-diff-own-tool-file-text file)))
-    `((there . ,(if text t :false))
-      (renamed . ,(if (agent-q-diff-own-tool-file-is-renamed file) t :false))
-      ,@(and text
-             (not (equal text (agent-q-diff-own-tool-file-original file)))
-             `((text . ,text))))))
-
-(defun agent-q-diff-own-tool--refused (edit)
-  "Return the first file of EDIT that must not be written any more, or nil.
-The value is (FILE . WHY)."
-  (seq-some (lambda (file)
-              (when-let ((why (agent-q-diff-own-agent-refused
-                               (agent-q-diff-own-tool-file-check file))))
-                (cons file why)))
-            (agent-q-diff-own-tool-edit-files edit)))
-
 (defun agent-q-diff-own-tool--deny-elsewhere (edit answer)
   "If a file of EDIT must not be written any more, answer that; return non-nil.
 ANSWER is as for `agent-q-diff-own-tool-decide'."
-  (when-let ((refused (agent-q-diff-own-tool--refused edit)))
+  (when-let ((refused (agent-q-diff-own-tool-edit-refused edit)))
     (let ((why (if (agent-q-diff-own-tool-edit-diff edit)
                    (format "%s: %s" (agent-q-diff-own-tool-file-path (car refused))
                            (cdr refused))
@@ -689,10 +536,10 @@ The user is told WHY-FOR-USER.  ANSWER is as for
   (agent-q-diff-own-tool-not-run edit why-for-user)
   (funcall answer
            (format "Error: %s was not run: %s. None of it is in %s. Ask the user how to proceed."
-                   (agent-q-diff-own-tool--tool edit) why
+                   (agent-q-diff-own-tool-edit-tool edit) why
                    (if (agent-q-diff-own-tool-edit-diff edit)
                        "the files"
-                     (agent-q-diff-visible-name (agent-q-diff-own-tool--path edit))))
+                     (agent-q-diff-visible-name (agent-q-diff-own-tool-edit-path edit))))
            t agent-q-diff-own-tool--denied))
 
 (defun agent-q-diff-own-tool--as-written (result is-saved)
@@ -711,17 +558,17 @@ It is as if they were in the files; IS-SAVED is as for
   (agent-q-diff-message-of-result (agent-q-diff-own-tool--as-written result is-saved)
                                   (if (agent-q-diff-own-tool-edit-diff edit)
                                       (plist-get result :path)
-                                    (agent-q-diff-own-tool--path edit))))
+                                    (agent-q-diff-own-tool-edit-path edit))))
 
 ;;;; Until the tool has run
 
 (defun agent-q-diff-own-tool--watch (edit)
   "Alarm the user if EDIT is made although nothing was decided."
   (agent-q-diff-own-agent-watch
-   (agent-q-diff-own-tool-edit-call edit) (agent-q-diff-own-tool--names edit)
+   (agent-q-diff-own-tool-edit-call edit) (agent-q-diff-own-tool-edit-names edit)
    ;; Nothing was decided, so compare with what the tool would leave.
    (lambda ()
-     (seq-every-p #'agent-q-diff-own-tool--as-decided-p
+     (seq-every-p #'agent-q-diff-own-tool-file-as-decided-p
                   (agent-q-diff-own-tool-edit-files edit)))))
 
 (defun agent-q-diff-own-tool--remember (edit)
@@ -741,7 +588,7 @@ It is as if they were in the files; IS-SAVED is as for
      (lambda (why)
        (cond
         ((null why)
-         (let ((names (agent-q-diff-own-tool--names edit)))
+         (let ((names (agent-q-diff-own-tool-edit-names edit)))
            (dolist (name names)
              (agent-q-diff-own-agent-log call name "run after all" nil))
            (message "%s" (agent-q-diff-visible
@@ -753,11 +600,11 @@ It is as if they were in the files; IS-SAVED is as for
 
 (defun agent-q-diff-own-tool--untouched-p (edit)
   "Return non-nil if all files of EDIT are as they were before the user decided."
-  (let ((files (agent-q-diff-own-tool--changed edit)))
+  (let ((files (agent-q-diff-own-tool-edit-changed edit)))
     (agent-q-diff-file-uncached
       (and files
-           (not (agent-q-diff-own-tool--refused edit))
-           (seq-every-p #'agent-q-diff-own-tool--as-before-p files)))))
+           (not (agent-q-diff-own-tool-edit-refused edit))
+           (seq-every-p #'agent-q-diff-own-tool-file-as-before-p files)))))
 
 (defun agent-q-diff-own-tool-not-run (edit &optional why)
   "Tell the user that EDIT was not made after all, because of WHY, a string.
@@ -765,87 +612,9 @@ If WHY is nil, a file was changed meanwhile.  If there was no review, the
 user is not told."
   (unless (agent-q-diff-own-tool-edit-by edit)
     (agent-q-diff-own-agent-say-not-run
-     (agent-q-diff-own-tool-edit-call edit) (agent-q-diff-own-tool--names edit)
+     (agent-q-diff-own-tool-edit-call edit) (agent-q-diff-own-tool-edit-names edit)
      (or why (format "%s was changed while you decided"
                      (if (agent-q-diff-own-tool-edit-diff edit) "a file" "it"))))))
-
-;;;; What is on disk
-
-(defun agent-q-diff-own-tool--file-name-decided (file)
-  "Return the absolute name that FILE is to have."
-  (if (agent-q-diff-own-tool-file-is-renamed file)
-      (agent-q-diff-own-tool-file-to file)
-    (agent-q-diff-own-tool-file-name file)))
-
-(defun agent-q-diff-own-tool--other-there-p (file)
-  "Return non-nil if there is a file by the other name of FILE."
-  (when-let ((other (if (agent-q-diff-own-tool-file-is-renamed file)
-                        (agent-q-diff-own-tool-file-name file)
-                      (agent-q-diff-own-tool-file-to file))))
-    (file-exists-p other)))
-
-(defun agent-q-diff-own-tool--in-file (file text)
-  "Return TEXT of FILE with the line ends that it has there."
-  (if (agent-q-diff-own-tool-file-is-crlf file)
-      (string-replace "\n" "\r\n" text)
-    text))
-
-(defun agent-q-diff-own-tool--bytes (file text)
-  "Return TEXT of FILE as the bytes that it has there."
-  (encode-coding-string
-   (agent-q-diff-own-tool--in-file file text)
-   (pcase (or (and (equal text (agent-q-diff-own-tool-file-original file))
-                   (agent-q-diff-own-tool-file-encoding-before file))
-              (agent-q-diff-own-tool-file-encoding file))
-     ("utf-8 with BOM" 'utf-8-with-signature-unix)
-     ("utf-16le" 'utf-16le-with-signature-unix)
-     (_ 'utf-8-unix))))
-
-(defun agent-q-diff-own-tool--has-p (file name text)
-  "Return non-nil if FILE, which is called NAME now, has TEXT.
-If TEXT is nil, return non-nil if there is no such file."
-  (if text
-      (and (agent-q-diff-file-regular-p name)
-           (agent-q-diff-file-has-bytes-p name (agent-q-diff-own-tool--bytes file text)))
-    (not (file-exists-p name))))
-
-(defun agent-q-diff-own-tool--as-decided-p (file)
-  "Return non-nil if FILE on disk is what was decided."
-  (and (not (agent-q-diff-own-tool--other-there-p file))
-       (agent-q-diff-own-tool--has-p file (agent-q-diff-own-tool--file-name-decided file)
-                                     (agent-q-diff-own-tool-file-text file))))
-
-(defun agent-q-diff-own-tool--as-before-p (file)
-  "Return non-nil if FILE on disk is as it was before the user decided.
-If it is not known how it was encoded, its text counts."
-  (let ((name (agent-q-diff-own-tool-file-name file))
-        (to (agent-q-diff-own-tool-file-to file))
-        (original (agent-q-diff-own-tool-file-original file)))
-    (and (not (and to (file-exists-p to)))
-         (if (or (null original) (agent-q-diff-own-tool-file-encoding-before file))
-             (agent-q-diff-own-tool--has-p file name original)
-           (equal (agent-q-diff-own-tool--in-file file original)
-                  (agent-q-diff-own-tool--read file name))))))
-
-(defun agent-q-diff-own-tool--read (file name)
-  "Return the text of FILE, which is called NAME now, as it is on disk, or nil."
-  (let ((coding-system-for-read (if (equal "utf-16le" (agent-q-diff-own-tool-file-encoding file))
-                                    'utf-16le-with-signature-unix
-                                  'utf-8-auto-unix)))
-    (when (agent-q-diff-file-regular-p name)
-      (with-temp-buffer
-        (insert-file-contents name)
-        (buffer-string)))))
-
-(defun agent-q-diff-own-tool--follow (file)
-  "Let a buffer without unsaved edits that visits FILE follow it, and its new name."
-  (when-let ((buffer (find-buffer-visiting (agent-q-diff-own-tool-file-name file))))
-    (unless (agent-q-diff-disk-unsaved-p buffer)
-      (when (agent-q-diff-own-tool-file-is-renamed file)
-        (with-current-buffer buffer
-          (set-visited-file-name (agent-q-diff-own-tool-file-to file) t t)
-          (set-buffer-modified-p nil)))
-      (agent-q-diff-disk-sync buffer))))
 
 ;;;; Writing in place of the tool
 
@@ -856,19 +625,19 @@ WHY is as from `agent-q-diff-own-tool--why-emacs', ANSWER as for
   (let* ((is-patch (agent-q-diff-own-tool-edit-diff edit))
          (message
           (format "%s was not run%s.\n%s"
-                  (if is-patch "The patch" (agent-q-diff-own-tool--tool edit))
+                  (if is-patch "The patch" (agent-q-diff-own-tool-edit-tool edit))
                   (cond
                    ((not (< 0 (or (plist-get result :in-file) 0))) "")
                    ((eq why 'unsaved)
                     (format ": the user has unsaved edits in %s, so Emacs wrote what the user \
 accepted%s"
-                            (if is-patch "a file" (agent-q-diff-own-tool--path edit))
+                            (if is-patch "a file" (agent-q-diff-own-tool-edit-path edit))
                             (if is-patch ", in all files at once" "")))
                    (is-patch ": Emacs wrote what the user accepted, in all files at once")
                    (t ": it cannot write a part of an edit, so Emacs wrote what the user accepted"))
                   (if is-patch
                       (plist-get result :message)
-                    (agent-q-diff-message-of-result result (agent-q-diff-own-tool--path edit))))))
+                    (agent-q-diff-message-of-result result (agent-q-diff-own-tool-edit-path edit))))))
     (if (and is-patch (memq (plist-get result :error) agent-q-diff-own-tool--mistakes))
         (funcall answer (agent-q-diff-own-tool--with-advice message)
                  nil agent-q-diff-own-tool--denied)
@@ -892,13 +661,13 @@ decided."
           (agent-q-diff-reviewed-note-decided (agent-q-diff-own-tool-edit-watched edit))
           (agent-q-diff-own-tool--say-written edit "Emacs"))
         (format "%s was not run, since it cannot write what the user decided; Emacs wrote it%s.\n%s"
-                (agent-q-diff-own-tool--tool edit)
+                (agent-q-diff-own-tool-edit-tool edit)
                 (if is-patch ", in all files at once" "")
                 (agent-q-diff-own-tool--message edit (agent-q-diff-own-tool-edit-result edit)
                                                 is-saved)))
     (error
      (agent-q-diff-own-agent-say-not-run
-      (agent-q-diff-own-tool-edit-call edit) (agent-q-diff-own-tool--names edit)
+      (agent-q-diff-own-tool-edit-call edit) (agent-q-diff-own-tool-edit-names edit)
       (agent-q-diff-error-text err))
      (signal (car err) (cdr err)))))
 
@@ -930,18 +699,18 @@ Return non-nil if it is saved."
 Return non-nil if all are saved."
   (when-let ((changed (agent-q-diff-file-uncached
                         (seq-find (lambda (file)
-                                    (not (agent-q-diff-own-tool--as-before-p file)))
+                                    (not (agent-q-diff-own-tool-file-as-before-p file)))
                                   (agent-q-diff-own-tool-edit-files edit)))))
     (agent-q-diff-own-tool--refuse-changed changed))
   (let ((made (agent-q-diff-own-tool--make edit)))
     (unless (eq 'accepted (plist-get made :status))
       (agent-q-diff-file-refuse "%s was not run, and Emacs could not write what the user accepted: %s"
-                                (agent-q-diff-own-tool--tool edit) (plist-get made :reason)))
+                                (agent-q-diff-own-tool-edit-tool edit) (plist-get made :reason)))
     (plist-get made :saved)))
 
 (defun agent-q-diff-own-tool--make (edit)
   "Carry out the decision on EDIT, a patch, completely or not; return the result."
-  (let* ((agent-q-diff-call (agent-q-diff-call-with 'tool (agent-q-diff-own-tool--tool edit)))
+  (let* ((agent-q-diff-call (agent-q-diff-call-with 'tool (agent-q-diff-own-tool-edit-tool edit)))
          (agent-q-diff-display 'announce)
          ;; All of it was decided.
          (agent-q-diff-policy-rules nil)
@@ -968,7 +737,7 @@ Return non-nil if all are saved."
              file (agent-q-diff-own-tool-file-text file)
              (and (agent-q-diff-own-tool-file-is-renamed file)
                   (agent-q-diff-own-tool-file-to file))))
-          (seq-remove #'agent-q-diff-own-tool--stays-p
+          (seq-remove #'agent-q-diff-own-tool-file-stays-p
                       (agent-q-diff-own-tool-edit-files edit))))
 
 ;;;; After the tool has run
@@ -985,7 +754,7 @@ to say."
           (agent-q-diff-disk-sync buffer))
         "This edit was not decided in Emacs: agent-q-diff does not know of it. Tell the user.")
     (agent-q-diff-file-uncached
-      (if-let ((refused (agent-q-diff-own-tool--refused edit)))
+      (if-let ((refused (agent-q-diff-own-tool-edit-refused edit)))
           (agent-q-diff-own-tool--alarm-elsewhere
            (agent-q-diff-own-tool-edit-call edit)
            (agent-q-diff-own-tool-file-path (car refused)) (cdr refused))
@@ -1029,23 +798,23 @@ Until then, the display said that it was not yet written."
                        total)
              (agent-q-diff-visible
               (if (agent-q-diff-own-tool-edit-diff edit)
-                  (agent-q-diff-own-tool--what edit)
-                (file-name-nondirectory (car (agent-q-diff-own-tool--names edit)))))
+                  (agent-q-diff-own-tool-edit-what edit)
+                (file-name-nondirectory (car (agent-q-diff-own-tool-edit-names edit)))))
              (plist-get result :in-file) total by)))
 
 (defun agent-q-diff-own-tool--compare (edit arguments)
   "Do what `agent-q-diff-own-tool-check' does with EDIT, whose files may be read.
 ARGUMENTS is that function's."
   (let* ((call (agent-q-diff-own-tool-edit-call edit))
-         (names (agent-q-diff-own-tool--names edit))
+         (names (agent-q-diff-own-tool-edit-names edit))
          (is-patch (agent-q-diff-own-tool-edit-diff edit))
          (by (agent-q-diff-own-tool-edit-by edit))
          (result (agent-q-diff-own-tool-edit-result edit))
          (texts (mapcar (lambda (file)
-                          (agent-q-diff-own-tool--follow file)
-                          (let* ((name (agent-q-diff-own-tool--file-name-decided file))
+                          (agent-q-diff-own-tool-file-follow file)
+                          (let* ((name (agent-q-diff-own-tool-file-name-decided file))
                                  (text (if is-patch
-                                           (agent-q-diff-own-tool--read file name)
+                                           (agent-q-diff-own-tool-file-read file name)
                                          (gethash "text" arguments))))
                             (agent-q-diff-own-agent-note-left name text)
                             (cons file text)))
@@ -1053,8 +822,8 @@ ARGUMENTS is that function's."
          (differing (seq-remove
                      (pcase-lambda (`(,file . ,text))
                        (if is-patch
-                           (agent-q-diff-own-tool--as-decided-p file)
-                         (and (equal text (agent-q-diff-own-tool--in-file
+                           (agent-q-diff-own-tool-file-as-decided-p file)
+                         (and (equal text (agent-q-diff-own-tool-file-in-file
                                            file (agent-q-diff-own-tool-file-text file)))
                               (equal (gethash "encoding" arguments)
                                      (agent-q-diff-own-tool-file-encoding file)))))
@@ -1083,7 +852,7 @@ ARGUMENTS is that function's."
        (by (agent-q-diff-own-tool--say-allowed
             call
             (if is-patch
-                (agent-q-diff-own-tool--what edit)
+                (agent-q-diff-own-tool-edit-what edit)
               (agent-q-diff-visible (abbreviate-file-name (car names))))
             by names))
        ((null differing)
@@ -1099,30 +868,30 @@ ARGUMENTS is that function's."
 DIFFERING are those of its files that are not as its tool was to leave them.
 Return the message for the agent."
   (let ((call (agent-q-diff-own-tool-edit-call edit))
-        (files (agent-q-diff-own-tool--changed edit)))
+        (files (agent-q-diff-own-tool-edit-changed edit)))
     (dolist (file files)
       (agent-q-diff-own-agent-log call (agent-q-diff-own-tool-file-name file)
                                   "to be reviewed" nil))
     ;; What the user saves from now on is not the agent's.
     (agent-q-diff-pending-mode)
     (agent-q-diff-own-agent-count-soon
-     (agent-q-diff-own-tool--file-name-decided (car files)))
+     (agent-q-diff-own-tool-file-name-decided (car files)))
     (message "%s edited %s, to be reviewed" (agent-q-diff-own-agent-name call)
-             (agent-q-diff-visible (agent-q-diff-own-tool--what edit)))
+             (agent-q-diff-visible (agent-q-diff-own-tool-edit-what edit)))
     (agent-q-diff-own-tool--with-warnings
      edit
      (agent-q-diff-message-of-unreviewed
-      (mapcar #'agent-q-diff-own-tool-file-path files) (agent-q-diff-own-tool--tool edit)
+      (mapcar #'agent-q-diff-own-tool-file-path files) (agent-q-diff-own-tool-edit-tool edit)
       (mapcar #'agent-q-diff-own-tool-file-path differing)))))
 
 (defun agent-q-diff-own-tool--decided-state (file)
   "Return (NAME . (MODE . BYTES)), what was decided about FILE.
 See `agent-q-diff-reviewed-note-decided'."
-  (let ((name (agent-q-diff-own-tool--file-name-decided file))
+  (let ((name (agent-q-diff-own-tool-file-name-decided file))
         (text (agent-q-diff-own-tool-file-text file)))
     (cons name (if text
                    (cons (agent-q-diff-file-git-mode name)
-                         (agent-q-diff-own-tool--bytes file text))
+                         (agent-q-diff-own-tool-file-bytes file text))
                  (cons 0 "")))))
 
 (defun agent-q-diff-own-tool--difference (file text written)
@@ -1130,7 +899,7 @@ See `agent-q-diff-reviewed-note-decided'."
 The value is as from `agent-q-diff-own-agent-difference'; WRITTEN is what the
 tool says that it has written, or nil.  A file that exists although none was
 to be, or is missing, was not merely reformatted."
-  (if (agent-q-diff-own-tool--other-there-p file)
+  (if (agent-q-diff-own-tool-file-other-there-p file)
       'wrong
     (agent-q-diff-own-agent-difference
      :text text :written written
@@ -1142,7 +911,7 @@ to be, or is missing, was not merely reformatted."
   "Return MESSAGE, for the agent, with what the files of EDIT contradict."
   (dolist (file (agent-q-diff-own-tool-edit-files edit) message)
     (setq message (agent-q-diff-own-agent-with-warning
-                   message (agent-q-diff-own-tool--file-name-decided file)
+                   message (agent-q-diff-own-tool-file-name-decided file)
                    (agent-q-diff-own-tool-file-original file)
                    (agent-q-diff-own-tool-file-text file)
                    (agent-q-diff-own-tool-file-encoding file)))))
@@ -1175,7 +944,7 @@ for each what is known about it; see `agent-q-diff-own-agent-difference'."
                      (agent-q-diff-own-agent-tell-difference
                       kind (agent-q-diff-own-tool-edit-call edit)
                       (if is-patch
-                          (agent-q-diff-own-tool--file-name-decided file)
+                          (agent-q-diff-own-tool-file-name-decided file)
                         (agent-q-diff-own-tool-file-path file))
                       (agent-q-diff-own-tool-file-text file) text message)))
              differing kinds)
