@@ -41,7 +41,7 @@
             first-hunks follow free fresh groups hash
             header-lines hunk hunk-key hunk-lines hunk-with-id is-coarse is-idle
             join join-decisions keep-staged let-pass line-counts live-lines
-            mark-reviewed marks matches merge messages moved n-decisions n-reviews
+            mark-reviewed marks merge messages moved n-decisions n-reviews
             n-suspects new-project news next-pending note-heard note-hunks
             note-staged noted-hunks observe passing pending pending-since
             pending-since-turn pick pick-rows plan plan-all plan-back plan-text
@@ -318,12 +318,6 @@ says why a hunk cannot be changed now."
   (agent-q-diff-engine--planned (agent-q-diff-module-plan-back review is-redo)))
 
 ;;;; Exact replacement
-
-(defun agent-q-diff-engine--matches (text old)
-  "Return the lines of TEXT, from 0, on which a match of OLD begins.
-There is an entry for each match, and matches may overlap.  Signal
-`agent-q-diff-empty-search' if OLD is empty."
-  (agent-q-diff-engine-call #'agent-q-diff-module-matches text old))
 
 (defun agent-q-diff-engine--check-spans (text spans old)
   "Signal `agent-q-diff-no-match' unless OLD is in each of SPANS of TEXT.

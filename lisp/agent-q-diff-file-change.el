@@ -182,10 +182,10 @@ such file, or `unreadable'."
 The value is a list of (MARK WHERE), as `agent-q-diff-module-report' has them.
 It is nil if all is saved, and also if `agent-q-diff-save' is `never', since the
 user knows then, or if there is too much to compare."
-  (when (and (not (eq agent-q-diff-save 'never))
+  (when (and (agent-q-diff-file-change-unsaved-p change)
+             (not (eq agent-q-diff-save 'never))
              (agent-q-diff-file-change-engine change)
              (agent-q-diff-file-change-has-text change)
-             (agent-q-diff-file-change-unsaved-p change)
              (< (buffer-size (agent-q-diff-file-change-buffer change))
                 agent-q-diff-file-change--max-compared))
     (mapcar (pcase-lambda (`(,hunk ,where . ,_))

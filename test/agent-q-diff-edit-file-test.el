@@ -138,19 +138,27 @@
 
 ;;;; Document 003: test coverage
 
+(defun aqd-edit-file-matches (text old)
+  "Return the lines of TEXT on which a match of OLD begins, as replacing it says."
+  (condition-case err
+      (mapcar (pcase-lambda (`(,start . ,_)) (cl-count ?\n (substring text 0 start)))
+              (car (agent-q-diff-engine-replace text old (concat old "x"))))
+    (agent-q-diff-no-match nil)
+    ((agent-q-diff-several-matches agent-q-diff-overlapping-matches) (nth 2 err))))
+
 (ert-deftest count-substring-basic ()
-  (should (equal (agent-q-diff-engine--matches "a b a" "a") '(0 0)))
-  (should (equal (agent-q-diff-engine--matches "a b a" "x") nil)))
+  (should (equal (aqd-edit-file-matches "a b a" "a") '(0 0)))
+  (should (equal (aqd-edit-file-matches "a b a" "x") nil)))
 
 (ert-deftest count-substring-whitespace-sensitive ()
-  (should (= 1 (length (agent-q-diff-engine--matches "foo bar foo  bar" "foo bar")))))
+  (should (= 1 (length (aqd-edit-file-matches "foo bar foo  bar" "foo bar")))))
 
 (ert-deftest count-substring-multiline ()
-  (should (equal (agent-q-diff-engine--matches "x\na\nb\na\nb\n" "a\nb") '(1 3))))
+  (should (equal (aqd-edit-file-matches "x\na\nb\na\nb\n" "a\nb") '(1 3))))
 
 (ert-deftest count-substring-overlapping ()
   "Overlaps count: a unique string must occur nowhere else at all."
-  (should (= 2 (length (agent-q-diff-engine--matches "aaa" "aa")))))
+  (should (= 2 (length (aqd-edit-file-matches "aaa" "aa")))))
 
 ;;;; Document 002: test cases
 
@@ -479,7 +487,7 @@ full review.  But a batch Emacs has no user to decide")))))
 (defun aqd-edit-file-special-unique-p (string)
   "Return non-nil if STRING is unique in the text in which tests search it."
   (let ((text (concat "head\n{{" string "}}\ntail\n")))
-    (= 1 (length (agent-q-diff-engine--matches text string)))))
+    (= 1 (length (aqd-edit-file-matches text string)))))
 
 (defun aqd-edit-file-special-check (before old new after visit)
   "Check that the bytes BEFORE become AFTER when OLD becomes NEW.

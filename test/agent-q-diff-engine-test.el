@@ -210,7 +210,7 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-plan-back agent-q-diff-module-n-decisions
     agent-q-diff-module-join-decisions agent-q-diff-module-commit
     agent-q-diff-module-reject-all agent-q-diff-module-decision
-    agent-q-diff-module-matches agent-q-diff-module-replace
+    agent-q-diff-module-replace
     agent-q-diff-module-typed-lines agent-q-diff-module-groups
     agent-q-diff-module-line-counts agent-q-diff-module-drawn
     agent-q-diff-module-hunk-key agent-q-diff-module-find-keys

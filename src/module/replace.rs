@@ -9,23 +9,7 @@ use agent_q_diff_engine::tool::diff_lines::{
 use agent_q_diff_engine::tool::replacement::{self, Match, ReplaceError, Scope};
 use emacs::{Env, Result, Value, defun};
 
-use crate::lisp::{
-    Signal, answer, catching_panics, list, list_of, pairs, signal_data, symbol, text,
-};
-
-/// Return the line, from 0, on which each match of OLD in TEXT begins, as a list.
-///
-/// Overlapping matches all count.
-#[defun]
-fn matches<'e>(env: &'e Env, text: Vec<u8>, old: Vec<u8>) -> Result<Value<'e>> {
-    catching_panics(env, || {
-        if old.is_empty() {
-            return answer(env, Err(ReplaceError::Empty));
-        }
-        let found = replacement::matches(&text, &old);
-        list(env, found.into_iter().map(|place| place.line).collect())
-    })
-}
+use crate::lisp::{Signal, catching_panics, list, list_of, pairs, signal_data, symbol, text};
 
 /// Return (SPANS LINES NEW HASHES . TYPED), the replacement of OLD by NEW in TEXT.
 ///
