@@ -88,8 +88,8 @@ format for `format-spec'."
 
 (defun agent-q-diff-commands--follow (change index hunk command)
   "Follow file INDEX of CHANGE, for COMMAND on HUNK.
-If HUNK, which was written before its review, is not in the file any more, signal
-an error unless the user can have seen that: COMMAND might write it again."
+If HUNK, which was written before its review, is not in the file any more,
+signal an error unless the user can have seen that: COMMAND might write it again."
   (cl-flet ((is-out ()
               (null (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change hunk)))))
     (let ((may-write (and (agent-q-diff-change-written change)

@@ -363,9 +363,9 @@ If IS-ELSEWHERE is non-nil, it is on FILE, but for who wrote HUNK."
 
 (defun agent-q-diff-waiting--lose (file reason how hunk)
   "Make a comment for its agent of a rejection whose hunk is not there any more.
-HUNK of this buffer changes the same lines of FILE, an index, or is nil.  REASON
-is that of the rejection, or nil.  HOW is `gone', `moved' if HUNK is the only one
-that makes the same change, or `unsure'."
+HUNK of this buffer changes the same lines of FILE, an index, or is nil.
+REASON is that of the rejection, or nil.  HOW is `gone', `moved' if HUNK is the
+only one that makes the same change, or `unsure'."
   (agent-q-diff-waiting--comment
    file
    (concat (pcase-exhaustive how
