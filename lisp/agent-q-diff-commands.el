@@ -88,8 +88,8 @@ format for `format-spec'."
 
 (defun agent-q-diff-commands--follow (change index hunk command)
   "Follow file INDEX of CHANGE, for COMMAND on HUNK.
-If HUNK, which was written before its review, is not in the file any more,
-signal an error unless the user can have seen that: COMMAND might write it again."
+If HUNK, which was written before its review, is not in the file any more, then
+signal an error unless the user can have seen that: COMMAND might write it."
   (cl-flet ((is-out ()
               (null (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change hunk)))))
     (let ((may-write (and (agent-q-diff-change-written change)
@@ -197,19 +197,24 @@ For a conflict, it names the key that merges."
   "Return a message that a command failed since HUNK is not in its file."
   (let* ((change agent-q-diff-buffer-change)
          (state (agent-q-diff-change-hunk change hunk))
-         (name (agent-q-diff-buffer-hunk-words hunk 'first)))
+         (name (agent-q-diff-buffer-hunk-words hunk 'first))
+         ;; The file itself may have what the user took out and has not saved.
+         (place (if (agent-q-diff-file-change-unsaved-p (agent-q-diff-change-file-of change hunk))
+                    "buffer"
+                  "file")))
     (cond
      ((not (agent-q-diff-buffer-written-p))
       (format "%s is not in the %s%s" name (agent-q-diff-buffer-target-word)
               (agent-q-diff-commands--undo-words)))
      ((agent-q-diff-engine-hunk-fact state)
-      (concat name (substitute-command-keys " is only partly in the file now; \
-\\<agent-q-diff-mode-map>\\[agent-q-diff-split-hunk] splits it")))
+      (format (substitute-command-keys "%s is only partly in the %s now; \
+\\<agent-q-diff-mode-map>\\[agent-q-diff-split-hunk] splits it")
+              name place))
      (t (pcase-let ((`(,since . ,again)
                      (if (agent-q-diff-change-operation-of change hunk)
-                         '(" has been undone since" . "does it again")
-                       '(" is not in the file any more" . "puts it back"))))
-          (concat name since
+                         '("has been undone since" . "does it again")
+                       (cons (format "is not in the %s any more" place) "puts it back"))))
+          (concat name " " since
                   (unless (eq 'applied (agent-q-diff-engine-hunk-mark state))
                     (substitute-command-keys
                      (format "; \\<agent-q-diff-mode-map>\\[agent-q-diff-unapply-hunk] %s"
@@ -724,9 +729,9 @@ pending, just finish.  BY-KEY is non-nil if a person called this."
 (defun agent-q-diff-unapply-all ()
   "Take all hunks that are in the target out of it again.
 If they were written before the review, make all pending instead, and put back
-what was taken out.  This is one undo step of the target.  Hunks whose lines others have changed
-since stay in it; a message shows which, and why.  Return them as a list of
-\(HUNK . REASON)."
+what was taken out.  This is one undo step of the target.  Hunks whose lines
+others have changed since stay in it; a message shows which, and why.  Return
+them as a list of \(HUNK . REASON)."
   (interactive)
   (let* ((change (agent-q-diff-signs-follow))
          (n (agent-q-diff-change-in-target change))

@@ -171,15 +171,6 @@ What is rejected, or will be, has a reason instead."
 
 (add-hook 'agent-q-diff-commands-instead-functions #'agent-q-diff-comments--instead)
 
-(defun agent-q-diff-comments--settle (&rest _)
-  "Show comments as they are if the last decision has made reasons of them, or not."
-  (when-let ((written (and agent-q-diff-buffer-change
-                           (agent-q-diff-change-written agent-q-diff-buffer-change))))
-    (when (eq t (agent-q-diff-written-comments written))
-      (agent-q-diff-round-settle agent-q-diff-buffer-change))))
-
-(add-hook 'agent-q-diff-progress-functions #'agent-q-diff-comments--settle)
-
 (defun agent-q-diff-comments--where (path lines)
   "Return words for LINES, (SIDE START N), of PATH; nil is all of it."
   (concat (pcase lines

@@ -254,9 +254,16 @@ those of the next review.  Signal an error if that cannot be stored."
 (defvar-local agent-q-diff-waiting--unstored nil
   "Why what is noted of the hunks of this buffer could not be stored last, or nil.")
 
-(defun agent-q-diff-waiting--note-after-command (&rest _)
-  "Record what the last command has noted; say it once if that cannot be stored.
-Other hunks have new keys once one is kept, maybe from another buffer."
+(defun agent-q-diff-waiting--note-progress (&rest _)
+  "Record what waits by the keys that hunks have now, and show comments anew.
+The keys are others once a hunk is kept, maybe from another buffer, and comments
+are where a decision has made reasons of them, or not.  What cannot be stored is
+said after the next command here, whose own message stands then."
+  (unless (agent-q-diff-buffer-ended-p)
+    (ignore-errors (agent-q-diff-waiting-note))))
+
+(defun agent-q-diff-waiting--note-after-command ()
+  "Record what the last command has noted; say it once if that cannot be stored."
   (unless (agent-q-diff-buffer-ended-p)
     (let ((why (condition-case err
                    (ignore (agent-q-diff-waiting-note))
@@ -270,10 +277,12 @@ Other hunks have new keys once one is kept, maybe from another buffer."
 (defun agent-q-diff-waiting-restore ()
   "Have those hunks of this buffer wait of which that is recorded.
 What was a part of a hunk is split off again.  Say so of lines that were written
-anew since.  In a review of what differs from a commit, and in one before the
-write, do nothing."
+anew since.  Follow what is decided from then on.  In a review of what differs
+from a commit, nothing waits; in one before the write, do nothing."
   (when-let* ((change agent-q-diff-buffer-change)
               (written (agent-q-diff-change-written change)))
+    (add-hook 'post-command-hook #'agent-q-diff-waiting--note-after-command nil t)
+    (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-waiting--note-progress nil t)
     (unless (agent-q-diff-written-since written)
       (let ((noted (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks
                                              (agent-q-diff-written-root written))))
@@ -293,9 +302,6 @@ write, do nothing."
         (when (and (agent-q-diff-written-waiting written)
                    (null agent-q-diff-waiting--timer))
           (agent-q-diff-waiting--look-later (current-buffer)))
-        (add-hook 'post-command-hook #'agent-q-diff-waiting--note-after-command nil t)
-        (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-waiting--note-after-command
-                  nil t)
         ;; Without anything to show, what is on the screen stays as it is.
         (when noted
           (agent-q-diff-signs-show-all)

@@ -486,7 +486,10 @@ another git has locked the index (index.lock)"
           (search-forward "three\n")
           (replace-match "line 3\n"))
         ;; The file has it all the time.
-        (should (string-match-p "\\`Hunk 1 put back, and kept; 1 of 2 decided, 1 pending\\'"
+        (should (equal "Hunk 1 is not in the buffer any more; u puts it back"
+                       (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+        (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
+        (should (string-match-p "\\`Hunk 1 kept; 1 of 2 decided, 1 pending\\'"
                                 (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
         (should (string-match-p "\\`Hunk 2 kept; nothing is pending"
                                 (aqd-pending-do #'agent-q-diff-accept-hunk 1)))
