@@ -56,19 +56,18 @@ they are decided as a whole."
 (defun agent-q-diff-changes--file (root texts file)
   "Return the change of FILE, an `agent-q-diff-pending-file'.
 It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending-look'."
-  (let* ((path (agent-q-diff-file-named (agent-q-diff-pending-file-path file) root))
-         (from (agent-q-diff-pending-file-from file))
-         (mode (agent-q-diff-pending-file-mode file))
-         (new-mode (agent-q-diff-pending-file-new-mode file))
-         (bytes (agent-q-diff-pending-bytes texts (agent-q-diff-pending-file-text file)))
-         (new-bytes (agent-q-diff-pending-bytes texts
-                                                 (agent-q-diff-pending-file-new-text file)))
-         (is-link (memq agent-q-diff-reviewed-link (list mode new-mode)))
-         (lines (and (not is-link)
-                     (/= 0 new-mode)
-                     (not (equal bytes new-bytes))
-                     (agent-q-diff-changes--lines path bytes new-bytes)))
-         (change (or lines (agent-q-diff-file-change-without-text path))))
+  (pcase-let* ((path (agent-q-diff-file-named (agent-q-diff-pending-file-path file) root))
+               (from (car (agent-q-diff-pending-file-from file)))
+               (`(,mode . ,text) (agent-q-diff-pending-file-reviewed file))
+               (`(,new-mode . ,new-text) (agent-q-diff-pending-file-working file))
+               (bytes (agent-q-diff-pending-bytes texts text))
+               (new-bytes (agent-q-diff-pending-bytes texts new-text))
+               (is-link (memq agent-q-diff-reviewed-link (list mode new-mode)))
+               (lines (and (not is-link)
+                           (/= 0 new-mode)
+                           (not (equal bytes new-bytes))
+                           (agent-q-diff-changes--lines path bytes new-bytes)))
+               (change (or lines (agent-q-diff-file-change-without-text path))))
     (setf (agent-q-diff-file-change-old-path change) (cond
                                                       (from (agent-q-diff-file-named from root))
                                                       ((/= 0 mode) path))
@@ -130,7 +129,7 @@ in `agent-q-diff-written'."
 (defun agent-q-diff-changes--reviewed-now (root texts file)
   "Return what is reviewed of FILE now as text, or nil if it is no text.
 ROOT, TEXTS and FILE are as for `agent-q-diff-changes--file'."
-  (let ((bytes (agent-q-diff-pending-bytes texts (agent-q-diff-pending-file-now-text file))))
+  (let ((bytes (agent-q-diff-pending-bytes texts (cdr (agent-q-diff-pending-file-now file)))))
     (and (agent-q-diff-pending-text-p bytes)
          (agent-q-diff-pending-decoded
           bytes (agent-q-diff-file-named (agent-q-diff-pending-file-path file) root)))))
@@ -192,7 +191,7 @@ That is `user' or `agent'.  If nobody knows, and something is pending or not
 by that, ask; otherwise return nil."
   (when-let ((moved (agent-q-diff-engine-call #'agent-q-diff-module-moved
                                               directory agent-q-diff-changes--n-named)))
-    (pcase-let ((`(,n ,subjects ,paths) moved))
+    (pcase-let ((`[,n ,subjects ,paths] moved))
       (if (y-or-n-p
            (format (ngettext "Commit %2$s has changes of %3$s that you have not reviewed.  \
 Is it yours (y: they count as reviewed; n: they stay pending)? "

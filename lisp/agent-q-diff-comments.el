@@ -69,7 +69,7 @@
                     :state (if (agent-q-diff-comment-is-unsure one)
                                'place-unsure
                              (agent-q-diff-comment-state one))
-                    :replies (agent-q-diff-comment-replies one)))))
+                    :replies (agent-q-diff-comment-answers one)))))
              comments)))))
 
 (add-hook 'agent-q-diff-annotations-functions #'agent-q-diff-comments--annotations t)
@@ -313,7 +313,7 @@ Signal an error if its lines cannot be commented on."
                    (agent-q-diff-engine-text (agent-q-diff-comment-text one))
                    (mapconcat (pcase-lambda (`(,who . ,text))
                                 (format "  %s: %s" who (agent-q-diff-engine-text text)))
-                              (agent-q-diff-comment-replies one) ""))))
+                              (agent-q-diff-comment-answers one) ""))))
    (agent-q-diff-engine-call #'agent-q-diff-module-comments default-directory nil)))
 
 (defun agent-q-diff-comments--listed ()
@@ -330,7 +330,7 @@ Signal an error if its lines cannot be commented on."
                (format "%s: %s" (agent-q-diff-visible who)
                        (agent-q-diff-visible (agent-q-diff-engine-text text))))
              (cons (cons "You" (agent-q-diff-comment-text one))
-                   (agent-q-diff-comment-replies one))
+                   (agent-q-diff-comment-answers one))
              "\n"))
 
 (defun agent-q-diff-comments-visit ()

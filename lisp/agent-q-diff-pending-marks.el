@@ -33,12 +33,12 @@ runs of lines, each (LINE N KIND IS-FIRST).  N lines from LINE on, counted from
 0, are `added' or `changed'; or lines above LINE are `removed', and N is 0.
 IS-FIRST is non-nil for the first run of a hunk.  If FILE is decided as a whole,
 there is one run without lines, of KIND nil; if it is no text file now, none."
-  (let ((mode (agent-q-diff-pending-file-new-mode file)))
+  (pcase-let ((`(,mode . ,new-text) (agent-q-diff-pending-file-working file)))
     (unless (memq mode (list 0 agent-q-diff-reviewed-link))
       (or (agent-q-diff-pending-compare
            (agent-q-diff-file-named (agent-q-diff-pending-file-path file) root)
-           (agent-q-diff-pending-bytes texts (agent-q-diff-pending-file-text file))
-           (agent-q-diff-pending-bytes texts (agent-q-diff-pending-file-new-text file))
+           (agent-q-diff-pending-bytes texts (cdr (agent-q-diff-pending-file-reviewed file)))
+           (agent-q-diff-pending-bytes texts new-text)
            (lambda (engine)
              (mapcan #'agent-q-diff-pending-marks--runs-of
                      (agent-q-diff-module-shown-lines
@@ -86,7 +86,7 @@ TICK is that of the buffer; see `agent-q-diff-base-tick'.")
   "Return non-nil if the text of this buffer is that of FILE at the last look.
 TEXTS is the folder of its text."
   (equal (agent-q-diff-pending-decoded
-          (agent-q-diff-pending-bytes texts (agent-q-diff-pending-file-new-text file))
+          (agent-q-diff-pending-bytes texts (cdr (agent-q-diff-pending-file-working file)))
           buffer-file-name)
          (agent-q-diff-base-widened
            (buffer-substring-no-properties (point-min) (point-max)))))
@@ -306,7 +306,7 @@ where PROJECT is.  Return nil if there is none, or if PROJECT is nil."
   "Return where the hunks of FILE begin, markers, and visit it.
 They are in the order of the text if IS-FORWARD is non-nil, else in reverse.
 FILE is of PROJECT, which is at ROOT.  If it has no text to go to, return nil."
-  (unless (memq (agent-q-diff-pending-file-new-mode file) (list 0 agent-q-diff-reviewed-link))
+  (unless (memq (car (agent-q-diff-pending-file-working file)) (list 0 agent-q-diff-reviewed-link))
     (with-current-buffer (agent-q-diff-pending-marks--visit
                           (agent-q-diff-file-named (agent-q-diff-pending-file-path file) root))
       (agent-q-diff-pending-marks--update

@@ -103,20 +103,19 @@ What cannot be recorded does not pass then."
   "A file in `agent-q-diff-module-pending', or `agent-q-diff-module-pending-since'.
 TURNS, which is nil there, is (AUTHORS . LINES) with the numbers of turns; in
 the slots of these names, their agents have names."
-  path mode text new-mode new-text authors lines
-  now-mode now-text from from-text turns)
+  path reviewed working authors lines now from turns)
 
 (cl-defstruct (agent-q-diff-turn (:type vector) (:constructor nil) (:copier nil))
   "A turn, as in `agent-q-diff-module-turns'.
 Those in `agent-q-diff-module-pending' end with IS-OVER."
-  id agent title time is-over n-kept n-taken-out paths session)
+  id time head agent session title pid is-over n-kept n-taken-out paths)
 
 (defun agent-q-diff-pending-paths (files)
   "Return the paths of FILES, a list of `agent-q-diff-pending-file'.
 Those that files had before they were renamed are among them."
   (mapcan (lambda (file)
             (remq nil (list (agent-q-diff-pending-file-path file)
-                            (agent-q-diff-pending-file-from file))))
+                            (car (agent-q-diff-pending-file-from file)))))
           files))
 
 (defun agent-q-diff-pending-look (directory &optional by turn)
@@ -149,10 +148,10 @@ TURN is the number of a turn, FILES are those in which its agent has written."
     (dolist (file files)
       (setf (agent-q-diff-pending-file-turns file)
             (cons (agent-q-diff-pending-file-authors file)
-                  (mapcar (lambda (lines) (append lines nil))
+                  (mapcar (pcase-lambda (`([,start ,end] . ,authors)) (list start end authors))
                           (agent-q-diff-pending-file-lines file))))
       (cl-callf agent-q-diff-pending--names (agent-q-diff-pending-file-authors file) turns)
-      (cl-callf2 mapcar (pcase-lambda (`[,start ,end ,authors])
+      (cl-callf2 mapcar (pcase-lambda (`([,start ,end] . ,authors))
                           (list start end (agent-q-diff-pending--names authors turns)))
                  (agent-q-diff-pending-file-lines file)))
     (list (file-name-as-directory root) texts files left-out)))
@@ -217,10 +216,8 @@ Return nil if it was not looked at."
   "Return the number of hunks that FILE has in a review; at least 1.
 FILE is an `agent-q-diff-pending-file'.  ROOT and TEXTS are as from
 `agent-q-diff-pending-look'.  What is decided as a whole is one hunk."
-  (let ((mode (agent-q-diff-pending-file-mode file))
-        (new-mode (agent-q-diff-pending-file-new-mode file))
-        (text (agent-q-diff-pending-file-text file))
-        (new-text (agent-q-diff-pending-file-new-text file)))
+  (pcase-let ((`(,mode . ,text) (agent-q-diff-pending-file-reviewed file))
+              (`(,new-mode . ,new-text) (agent-q-diff-pending-file-working file)))
     (if (or (= 0 new-mode)
             (memq agent-q-diff-reviewed-link (list mode new-mode)))
         1

@@ -40,7 +40,13 @@ their sessions."))
 
 (cl-defstruct (agent-q-diff-comment (:type vector) (:constructor nil) (:copier nil))
   "A comment, as in `agent-q-diff-module-comments'."
-  id path side line n kind text state replies lines is-unsure was to)
+  id time path place kind text state replies to side line n was is-unsure lines)
+
+(defun agent-q-diff-comment-answers (one)
+  "Return what was answered to ONE, a list of (WHO . TEXT).
+ONE is an `agent-q-diff-comment'."
+  (mapcar (pcase-lambda (`[,_ ,who ,text]) (cons who text))
+          (agent-q-diff-comment-replies one)))
 
 (cl-defstruct (agent-q-diff-queued (:type vector) (:constructor nil) (:copier nil))
   "A message to agents, as in `agent-q-diff-module-messages'."
@@ -53,8 +59,8 @@ FILES are a list of `agent-q-diff-pending-file'."
    :root root
    :texts (mapcar (lambda (file)
                     (cons (agent-q-diff-pending-file-path file)
-                          (cons (agent-q-diff-pending-file-text file)
-                                (agent-q-diff-pending-file-new-text file))))
+                          (cons (cdr (agent-q-diff-pending-file-reviewed file))
+                                (cdr (agent-q-diff-pending-file-working file)))))
                   files)))
 
 (defun agent-q-diff-round-of (change)
@@ -198,7 +204,7 @@ among them."
 
 (defun agent-q-diff-round--answer-words (one)
   "Return a sentence with ONE, an `agent-q-diff-comment', and its last answer."
-  (pcase-let ((`(,who . ,text) (car (last (agent-q-diff-comment-replies one))))
+  (pcase-let ((`(,who . ,text) (car (last (agent-q-diff-comment-answers one))))
               (short (lambda (text)
                        (agent-q-diff-visible (replace-regexp-in-string "[ \t\n]+" " " text)
                                              200))))

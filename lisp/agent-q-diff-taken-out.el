@@ -29,7 +29,7 @@
 
 (cl-defstruct (agent-q-diff-taken-out-entry (:type vector) (:constructor nil) (:copier nil))
   "An entry of `agent-q-diff-module-taken-out'."
-  time path mode text left-mode left-text n-lines line)
+  path time had left n-lines line)
 
 (defvar-local agent-q-diff-taken-out--texts nil
   "The folder with the texts of this list.")
@@ -71,7 +71,7 @@ It can if all TURNS that began until then and wrote the file were of one agent."
   (let ((n (agent-q-diff-taken-out-entry-n-lines entry)))
     (cond
      (n (format (ngettext "-%d line" "-%d lines" n) n))
-     ((= agent-q-diff-reviewed-link (agent-q-diff-taken-out-entry-mode entry)) "link")
+     ((= agent-q-diff-reviewed-link (car (agent-q-diff-taken-out-entry-had entry))) "link")
      (t "binary"))))
 
 (defun agent-q-diff-taken-out--rows ()
@@ -99,16 +99,18 @@ It can if all TURNS that began until then and wrote the file were of one agent."
 
 (defun agent-q-diff-taken-out--had (entry)
   "Return (MODE . BYTES), what the file of ENTRY held."
-  (cons (agent-q-diff-taken-out-entry-mode entry)
-        (agent-q-diff-pending-bytes agent-q-diff-taken-out--texts
-                                    (agent-q-diff-taken-out-entry-text entry))))
+  (agent-q-diff-taken-out--state (agent-q-diff-taken-out-entry-had entry)))
+
+(defun agent-q-diff-taken-out--state (version)
+  "Return (MODE . BYTES) for VERSION, a (MODE . TEXT)."
+  (cons (car version)
+        (agent-q-diff-pending-bytes agent-q-diff-taken-out--texts (cdr version))))
 
 (defun agent-q-diff-taken-out--left (entry)
   "Return (MODE . BYTES), what the file of ENTRY held after that.
 Return nil if that is not known."
-  (when-let ((mode (agent-q-diff-taken-out-entry-left-mode entry)))
-    (cons mode (agent-q-diff-pending-bytes agent-q-diff-taken-out--texts
-                                           (agent-q-diff-taken-out-entry-left-text entry)))))
+  (when-let ((left (agent-q-diff-taken-out-entry-left entry)))
+    (agent-q-diff-taken-out--state left)))
 
 (defun agent-q-diff-taken-out--check-text (entry &rest states)
   "Signal an error unless ENTRY and STATES, each (MODE . BYTES), are text."
@@ -121,7 +123,7 @@ Return nil if that is not known."
                 (agent-q-diff-taken-out--name entry)
                 (agent-q-diff-visible
                  (abbreviate-file-name
-                  (expand-file-name (agent-q-diff-taken-out-entry-text entry)
+                  (expand-file-name (cdr (agent-q-diff-taken-out-entry-had entry))
                                     agent-q-diff-taken-out--texts))))))
 
 ;;; The difference

@@ -152,7 +152,7 @@ They are those of the project at ROOT."
 
 (defun agent-q-diff-told--untold-messages (root)
   "Return the messages in the project at ROOT that some agent was not told."
-  (seq-remove (lambda (message) (eq t (agent-q-diff-queued-to message)))
+  (seq-filter #'agent-q-diff-queued-to
               (agent-q-diff-engine-call #'agent-q-diff-module-messages root)))
 
 (defun agent-q-diff-told--note-told (root messages)

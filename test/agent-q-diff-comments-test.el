@@ -255,7 +255,7 @@
     (goto-char (point-min))
     (aqd-said (agent-q-diff-comments-close))
     ;; Nothing is left to be told.
-    (should (equal '(t) (mapcar (lambda (message) (aref message 2))
+    (should (equal '(nil) (mapcar #'agent-q-diff-queued-to
                                 (agent-q-diff-module-messages default-directory))))
     (should-error (agent-q-diff-comments-close) :type 'user-error)
     (kill-buffer)))

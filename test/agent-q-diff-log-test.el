@@ -95,7 +95,7 @@ The project's file has the lines 1 to 30."
       (should (= n (length values)))
       (should (= n (length (agent-q-diff-log-entries 100)))))
     (should (equal (plist-get (car (last (agent-q-diff-log-entries 100))) :path)
-                   "\\xff\\x80 raw"))))
+                   "\\377\\200 raw"))))
 
 (ert-deftest aqd-log-never-signals-and-complains-once ()
   (aqd-with-log-file

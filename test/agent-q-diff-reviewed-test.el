@@ -96,7 +96,7 @@ It is a FIFO, and a link to /dev/zero.  An agent has written f.txt there."
   (aqd-with-repository
     (aqd-pending-put "f.txt" aqd-pending-written)
     (pcase-let* ((`(,_ ,texts ,files) (agent-q-diff-pending-look aqd-pending-root))
-                 (name (agent-q-diff-pending-file-text (car files))))
+                 (name (cdr (agent-q-diff-pending-file-reviewed (car files)))))
       (should (equal aqd-pending-text (agent-q-diff-pending-bytes texts name)))
       (aqd-put-bytes (upcase aqd-pending-text) (expand-file-name name texts))
       (should (string-match-p "is damaged"

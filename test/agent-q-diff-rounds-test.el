@@ -29,7 +29,7 @@
   (let ((waiting (agent-q-diff-module-messages default-directory)))
     (agent-q-diff-module-told default-directory
                               (mapcar (lambda (message) (aref message 0)) waiting) nil)
-    (and (seq-remove (lambda (message) (eq t (aref message 2))) waiting) t)))
+    (and (seq-filter #'agent-q-diff-queued-to waiting) t)))
 
 (defmacro aqd-rounds-play (&rest body)
   "Run BODY in the review of what is pending, finish it, and return what it says."
@@ -338,7 +338,7 @@ saved yet)\n"
   (aqd-with-repository
     (aqd-rounds-write '((3 . "three") (4 . "four") (27 . "x")))
     (let ((tally (lambda ()
-                   (seq-subseq (car (agent-q-diff-module-turns default-directory)) 5 7)))
+                   (seq-subseq (car (agent-q-diff-module-turns default-directory)) 8 10)))
           (transient-mark-mode t))
       (aqd-rounds-play
         (goto-char (point-min))
@@ -383,7 +383,7 @@ them:\n\n- [1] f.txt, line 27: why?\n\n" message))
 
 (defun aqd-rounds-waits-p ()
   "Return non-nil if a message waits."
-  (seq-some (lambda (message) (not (eq t (aref message 2))))
+  (seq-some #'agent-q-diff-queued-to
             (agent-q-diff-module-messages default-directory)))
 
 (ert-deftest aqd-rounds-bytes-and-names-that-are-no-text-silence-nothing ()
@@ -501,7 +501,8 @@ them:\n\n- [1] f.txt, line 27: why?\n\n" message))
       (should (equal "Error: comment 1 is for Codex, which wrote these lines; it stays open"
                      (aqd-rounds-call-as agent "resolve_comment" :id "1" :answer "done"))))
     (should (aqd-rounds-waits-p))
-    (should (eq 'open (aref (car (agent-q-diff-module-comments default-directory nil)) 7)))
+    (should (eq 'open (agent-q-diff-comment-state
+                       (car (agent-q-diff-module-comments default-directory nil)))))
     (should (string-match-p "why\\?\\(?:.\\|\n\\)*\\+three"
                             (aqd-rounds-call-as "codex-mcp-client" "review_comments")))
     (should-not (aqd-rounds-waits-p))
@@ -813,7 +814,7 @@ UNDONE is a list of lists of changed lines; the file had LINES before."
                    (aqd-rounds-call "review_comments")))
     (let ((one (car (agent-q-diff-module-comments default-directory nil))))
       (should (eq 'handled (agent-q-diff-comment-state one)))
-      (should (equal '(("Codex" . "It is shorter.")) (agent-q-diff-comment-replies one))))
+      (should (equal '(("Codex" . "It is shorter.")) (agent-q-diff-comment-answers one))))
     (aqd-rounds-play
       (should (string-search "# Note: 0 new hunks, 1 comment handled." (buffer-string))))))
 

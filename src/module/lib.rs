@@ -18,6 +18,7 @@ mod review;
 mod round;
 mod session;
 mod talk;
+mod values;
 mod written;
 
 use std::panic;

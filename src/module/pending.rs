@@ -1,7 +1,7 @@
 //! What is pending in a project, and recording what was reviewed.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -10,12 +10,14 @@ use std::path::PathBuf;
 use agent_q_diff_engine::merge;
 use agent_q_diff_reviewed::authors::{Author, Authors};
 use agent_q_diff_reviewed::{
-    Digest, HunkNote, LeftOut, Look, Moves, Pending, Project, ProjectError, Since, Turn, Version,
-    folder_of, projects_folder, read_text, recorded_root as root_of,
+    Digest, LeftOut, Look, Moves, Pending, Project, ProjectError, Since, Version, folder_of,
+    projects_folder, read_text, recorded_root as root_of,
 };
-use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
+use emacs::{Env, IntoLisp, Result, Value, defun};
+use serde::Serialize;
 
-use crate::lisp::{Signal, answer, catching_panics, elements, list, said, signal, text, vector};
+use crate::lisp::{Signal, answer, catching_panics, list, signal, text};
+use crate::values::{Bytes, lisp, rust};
 
 impl Signal for ProjectError {
     fn symbol(&self) -> &'static str {
@@ -148,26 +150,28 @@ fn begin_project(env: &Env, folder: Value) -> Result<()> {
 /// Return what is pending in the project of FOLDER: [ROOT TEXTS FILES LEFT-OUT TURNS].
 ///
 /// ROOT is the top of its working tree, and TEXTS the folder of the texts
-/// that were reviewed.  FILES is a list of [PATH MODE TEXT NEW-MODE NEW-TEXT
-/// AUTHORS LINES NOW-MODE NOW-TEXT FROM FROM-TEXT nil], where PATH is relative to
-/// ROOT.  MODE is what was reviewed, as git writes it, or 0 for nothing; TEXT
-/// is the name of the text in TEXTS, or nil.  NEW-MODE and NEW-TEXT are what is
-/// there now.
+/// that were reviewed.  FILES is a list of [PATH REVIEWED WORKING AUTHORS LINES
+/// NOW FROM nil], where PATH is relative to ROOT.  REVIEWED is what was reviewed,
+/// and WORKING what is there now, each a (MODE . TEXT): MODE is as git writes it,
+/// or 0 for nothing, and TEXT is the name of the text in TEXTS, or nil.
 ///
-/// A file that was renamed has what was reviewed of FROM, its old path, as MODE
-/// and TEXT, with the lines that the user has saved since; NOW-MODE and
-/// NOW-TEXT are what was reviewed of PATH, and FROM-TEXT what was of FROM.  In
-/// other files, all four are nil.
+/// A file that was renamed has what was reviewed of its old path as REVIEWED, with
+/// the lines that the user has saved since; NOW is what was reviewed of PATH, and
+/// FROM is (OLD-PATH . REVIEWED), what was of the old one.  In other files, both
+/// are nil.
 ///
 /// AUTHORS is a list of those who wrote it: the number of an agent's turn,
 /// `user' in Emacs, `outside' for another program outside any turn, or
 /// `unknown' for what was there at the first look.  If they wrote different
-/// lines, LINES is a list of [START END AUTHORS]: the lines of NEW-TEXT that
+/// lines, LINES is a list of ([START END] . AUTHORS): the lines of WORKING that
 /// differ, from 0, without the one at END; START is END where lines were only
 /// removed.
 ///
-/// TURNS is a list of [ID AGENT TITLE TIME IS-OVER], the latest turns of
-/// agents, the latest last.  TIME is when it began, in seconds since 1970.
+/// TURNS is a list of [ID TIME HEAD AGENT SESSION TITLE PID IS-OVER], the latest
+/// turns of agents, the latest last.  TIME is when it began, in seconds since 1970,
+/// and HEAD was the commit then, or is nil.  SESSION is the agent's name for its
+/// session, or empty if not the agent has said that the turn begins.  PID is its
+/// process, or nil.
 ///
 /// LEFT-OUT is a list of (PATH . N), what was not looked at: a file that is
 /// larger than 8 MiB, on disk or in a commit, or a folder with N files that git does not know, or, if N
@@ -199,26 +203,28 @@ fn found<'e>(env: &'e Env, project: &mut Project, moves: Option<Moves>) -> Resul
     let is_gone = |at: usize| renames.iter().any(|rename| rename.from == at);
     let files = look.pending.iter().enumerate();
     let files = files.filter(|(at, _)| !is_gone(*at)).map(|(at, pending)| {
-        let lines = lines(env, &answer(env, project.authors_of(pending))?)?;
-        let Some(rename) = renames.iter().find(|rename| rename.to == at) else {
-            return vector(env, file(env, pending, lines, None, None)?);
-        };
-        let shown = Pending {
-            reviewed: rename.reviewed,
-            ..pending.clone()
-        };
-        let from = Some(&look.pending[rename.from]);
-        vector(env, file(env, &shown, lines, Some(pending.reviewed), from)?)
+        let from = renames.iter().find(|rename| rename.to == at);
+        Ok(File {
+            reviewed: from.map_or(pending.reviewed, |rename| rename.reviewed),
+            lines: answer(env, project.authors_of(pending))?,
+            now: from.map(|_| pending.reviewed),
+            from: from.map(|rename| {
+                let from = &look.pending[rename.from];
+                (Bytes(&from.path), from.reviewed)
+            }),
+            ..File::new(pending)
+        })
     });
     let files = files.collect::<Result<Vec<_>>>()?;
-    let found = [
-        text(env, project.root().as_os_str().as_bytes())?,
-        text(env, project.texts().as_os_str().as_bytes())?,
-        list(env, files)?,
-        not_looked_at(env, &look)?,
-        turns(env, answer(env, project.turns())?)?,
-    ];
-    vector(env, found)
+    let turns = answer(env, project.turns())?.clone();
+    let (root, texts) = places(project);
+    lisp(env, &(root, texts, files, not_looked_at(&look), turns))
+}
+
+/// Returns the folders of `project` and of its texts, for Lisp.
+fn places(project: &Project) -> (Bytes<Vec<u8>>, Bytes<Vec<u8>>) {
+    let bytes = |folder: PathBuf| Bytes(folder.into_os_string().into_vec());
+    (bytes(project.root().to_owned()), bytes(project.texts()))
 }
 
 /// Record that the user was shown what `agent-q-diff-module-pending' said of the record of FOLDER.
@@ -231,66 +237,70 @@ fn note_heard(env: &Env, folder: Value) -> Result<()> {
     })
 }
 
-/// Returns `pending`, whose lines are by `lines`, for Lisp; `now` is what was reviewed of it if that is
-/// something else, and `from` the file that it was before it was renamed.
-fn file<'e>(
-    env: &'e Env,
-    pending: &Pending,
-    lines: Value<'e>,
+/// A file that is pending, for Lisp.
+#[derive(Serialize)]
+struct File<'a> {
+    path: Bytes<&'a Vec<u8>>,
+    reviewed: Version,
+    working: Version,
+    authors: &'a [Author],
+    lines: Vec<(Range<usize>, Authors)>,
     now: Option<Version>,
-    from: Option<&Pending>,
-) -> Result<[Value<'e>; 12]> {
-    let [old, new] = [pending.reviewed, pending.working];
-    let nil = env.intern("nil")?;
-    let (now_mode, now_text) = match now {
-        None => (nil, nil),
-        Some(now) => (now.mode().into_lisp(env)?, name(env, now)?),
-    };
-    let (from_path, from_text) = match from {
-        None => (nil, nil),
-        Some(from) => (text(env, &from.path)?, name(env, from.reviewed)?),
-    };
-    Ok([
-        text(env, &pending.path)?,
-        old.mode().into_lisp(env)?,
-        name(env, old)?,
-        new.mode().into_lisp(env)?,
-        name(env, new)?,
-        authors(env, &pending.written.authors)?,
-        lines,
-        now_mode,
-        now_text,
-        from_path,
-        from_text,
-        nil,
-    ])
+    from: Option<(Bytes<&'a Vec<u8>>, Version)>,
+    turns: (),
 }
 
-/// Returns what `look` has not looked at, and what it says of the record, for Lisp.
-fn not_looked_at<'e>(env: &'e Env, look: &Look) -> Result<Value<'e>> {
-    let nil = env.intern("nil")?;
-    let not_text = look.not_text.iter();
-    let not_text = not_text.map(|path| env.cons(text(env, path)?, nil));
+impl<'a> File<'a> {
+    fn new(pending: &'a Pending) -> File<'a> {
+        File {
+            path: Bytes(&pending.path),
+            reviewed: pending.reviewed,
+            working: pending.working,
+            authors: &pending.written.authors,
+            lines: Vec::new(),
+            now: None,
+            from: None,
+            turns: (),
+        }
+    }
+}
+
+/// What was not looked at, for Lisp: a path and why, or a sentence about the record.
+#[derive(Serialize)]
+enum Left<'a> {
+    Out((Bytes<&'a Vec<u8>>, Why<'a>)),
+    Note(&'a str),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Why<'a> {
+    Size(usize),
+    Unknown,
+    NoText(()),
+    Refused(&'a str),
+}
+
+/// Returns what `look` has not looked at, and what it says of the record.
+fn not_looked_at(look: &Look) -> Vec<Left<'_>> {
+    let no_text = look.not_text.iter().map(|path| (path, Why::NoText(())));
     let refused = look.refused.iter();
-    let refused = refused.map(|(path, why)| env.cons(text(env, path)?, text(env, why.as_bytes())?));
-    let notes = look.notes.iter().map(|note| text(env, note.as_bytes()));
-    let others = not_text.chain(refused).chain(notes);
-    left_out(env, &look.left_out, &look.unknown, others)
+    let refused = refused.map(|(path, why)| (path, Why::Refused(why)));
+    let others = no_text
+        .chain(refused)
+        .map(|(path, why)| Left::Out((Bytes(path), why)));
+    let notes = look.notes.iter().map(|note| Left::Note(note));
+    let mut all = left_out(&look.left_out, &look.unknown);
+    all.extend(others.chain(notes));
+    all
 }
 
-/// Returns `left_out`, the files `unknown`, and `others` for Lisp.
-fn left_out<'e>(
-    env: &'e Env,
-    left_out: &[LeftOut],
-    unknown: &[Vec<u8>],
-    others: impl Iterator<Item = Result<Value<'e>>>,
-) -> Result<Value<'e>> {
-    let left_out = left_out.iter();
-    let left_out = left_out.map(|(path, n)| env.cons(text(env, path)?, *n));
-    let word = env.intern("unknown")?;
-    let unknown = unknown.iter().map(|path| env.cons(text(env, path)?, word));
-    let all = left_out.chain(unknown).chain(others);
-    list(env, all.collect::<Result<Vec<_>>>()?)
+fn left_out<'a>(left_out: &'a [LeftOut], unknown: &'a [Vec<u8>]) -> Vec<Left<'a>> {
+    let left_out = left_out.iter().map(|(path, n)| (path, Why::Size(*n)));
+    let unknown = unknown.iter().map(|path| (path, Why::Unknown));
+    let all = left_out.chain(unknown);
+    all.map(|(path, why)| Left::Out((Bytes(path), why)))
+        .collect()
 }
 
 /// Return what differs in the project of FOLDER from REVISION: [ROOT TEXTS FILES LEFT-OUT NAME].
@@ -300,8 +310,8 @@ fn left_out<'e>(
 /// of its message.
 ///
 /// The others are as from `agent-q-diff-module-pending', which is to be called
-/// before this, but that MODE and TEXT in FILES are what the commit has, and
-/// NOW-MODE and NOW-TEXT what is reviewed.
+/// before this, but that REVIEWED in FILES is what the commit has, and NOW what is
+/// reviewed.
 #[defun]
 fn pending_since<'e>(
     env: &'e Env,
@@ -324,57 +334,22 @@ pub(crate) fn since_for_lisp<'e>(
     since: &Since,
 ) -> Result<Value<'e>> {
     let changed = since.changed.iter().zip(&since.reviewed);
-    let files = changed.map(|(pending, reviewed)| {
-        let lines = env.intern("nil")?;
-        vector(env, file(env, pending, lines, Some(*reviewed), None)?)
+    let files = changed.map(|(pending, reviewed)| File {
+        now: Some(*reviewed),
+        ..File::new(pending)
     });
-    let found = [
-        text(env, project.root().as_os_str().as_bytes())?,
-        text(env, project.texts().as_os_str().as_bytes())?,
-        list(env, files.collect::<Result<Vec<_>>>()?)?,
-        left_out(env, &since.left_out, &since.unknown, std::iter::empty())?,
-        text(env, since.name.as_bytes())?,
-    ];
-    vector(env, found)
-}
-
-/// Returns `authors` for Lisp.
-fn authors<'e>(env: &'e Env, authors: &[Author]) -> Result<Value<'e>> {
-    let authors = authors.iter().map(|author| match author {
-        Author::Turn(id) => id.into_lisp(env),
-        Author::User => env.intern("user"),
-        Author::Outside => env.intern("outside"),
-        Author::Unknown => env.intern("unknown"),
-    });
-    list(env, authors.collect::<Result<Vec<_>>>()?)
-}
-
-/// Returns `lines`, and who wrote them, for Lisp.
-fn lines<'e>(env: &'e Env, lines: &[(Range<usize>, Authors)]) -> Result<Value<'e>> {
-    let lines = lines.iter().map(|(range, who)| {
-        let [start, end] = [range.start, range.end].map(|line| line.into_lisp(env));
-        vector(env, [start?, end?, authors(env, who)?])
-    });
-    list(env, lines.collect::<Result<Vec<_>>>()?)
-}
-
-/// Returns `turns` for Lisp.
-fn turns<'e>(env: &'e Env, turns: &VecDeque<Turn>) -> Result<Value<'e>> {
-    let turns = turns
-        .iter()
-        .map(|turn| vector(env, turn_members(env, turn)?));
-    list(env, turns.collect::<Result<Vec<_>>>()?)
-}
-
-/// Returns the members of `turn` for Lisp: id, agent, title, time, and whether it is over.
-pub fn turn_members<'e>(env: &'e Env, turn: &Turn) -> Result<[Value<'e>; 5]> {
-    Ok([
-        turn.id.into_lisp(env)?,
-        text(env, turn.agent.as_bytes())?,
-        text(env, turn.title.as_bytes())?,
-        turn.time.into_lisp(env)?,
-        turn.is_over.into_lisp(env)?,
-    ])
+    let (root, texts) = places(project);
+    let left_out = left_out(&since.left_out, &since.unknown);
+    lisp(
+        env,
+        &(
+            root,
+            texts,
+            files.collect::<Vec<_>>(),
+            left_out,
+            &since.name,
+        ),
+    )
 }
 
 /// Record that AGENT begins a turn in SESSION, with TITLE, in the project of FOLDER.
@@ -422,7 +397,7 @@ fn at_work(env: &Env, folder: Value) -> Result<Option<String>> {
 ///
 /// They are those that HEAD did not have when `agent-q-diff-module-pending' was
 /// called last, and that may be the user's.  If something is pending or not by
-/// that, the value is (N SUBJECTS PATHS): their number, the first lines of the
+/// that, the value is [N SUBJECTS PATHS]: their number, the first lines of the
 /// latest, at most N-MOST, and the paths of the files of which less is pending
 /// if the user made them.
 #[defun]
@@ -431,27 +406,12 @@ fn moved<'e>(env: &'e Env, folder: Value<'e>, n_most: usize) -> Result<Value<'e>
         let question = with_project(env, folder, true, |project| {
             answer(env, project.question(n_most))
         });
-        match question? {
-            None => env.intern("nil"),
-            Some(question) => {
-                let paths = question.paths.iter().map(|path| text(env, path));
-                let paths: Vec<Value> = paths.collect::<Result<_>>()?;
-                env.list((
-                    question.n_commits,
-                    list(env, question.subjects)?,
-                    list(env, paths)?,
-                ))
-            }
-        }
+        let question = question?.map(|found| {
+            let paths = found.paths.iter().map(Bytes).collect::<Vec<_>>();
+            lisp(env, &(found.n_commits, &found.subjects, paths))
+        });
+        question.transpose()?.into_lisp(env)
     })
-}
-
-/// Returns the name of the text of `version` for Lisp, or nil if it is nothing.
-pub(crate) fn name(env: &Env, version: Version) -> Result<Value<'_>> {
-    match version.digest() {
-        Some(digest) => digest.to_string().into_lisp(env),
-        None => env.intern("nil"),
-    }
 }
 
 /// Record that the user has just staged something in the project of FOLDER.
@@ -515,11 +475,9 @@ fn let_pass<'e>(
     protected: Value<'e>,
 ) -> Result<()> {
     catching_panics(env, || {
-        let protected = if protected == env.intern("t")? {
-            None
-        } else {
-            let patterns = elements(protected)?.into_iter();
-            Some(patterns.map(Value::into_rust).collect::<Result<_>>()?)
+        let protected: Option<Vec<String>> = match protected == env.intern("t")? {
+            true => None,
+            false => rust(protected)?,
         };
         with_project(env, folder, false, |project| {
             answer(env, project.let_pass(&agent, protected))
@@ -544,9 +502,7 @@ fn passing<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
 #[defun]
 fn mark_reviewed(env: &Env, folder: Value, paths: Value) -> Result<()> {
     catching_panics(env, || {
-        let paths = elements(paths)?.into_iter();
-        let paths = paths.map(|path| path.clone_string_contents());
-        let paths = paths.collect::<std::result::Result<Vec<_>, _>>()?;
+        let paths: Vec<Vec<u8>> = rust(paths)?;
         with_project(env, folder, false, |project| {
             answer(env, project.mark_reviewed(&paths))
         })
@@ -565,22 +521,7 @@ fn mark_reviewed(env: &Env, folder: Value, paths: Value) -> Result<()> {
 #[defun]
 fn note_hunks(env: &Env, folder: Value, files: Value) -> Result<()> {
     catching_panics(env, || {
-        let files = elements(files)?.into_iter().map(|file| {
-            let path = file.car::<Value>()?.clone_string_contents()?;
-            let notes = elements(file.cdr()?)?.into_iter().map(|note| {
-                let note: Vector = note.into_rust()?;
-                Ok(HunkNote {
-                    hunk: note.get(0)?,
-                    comment: match note.get::<Value>(1)? {
-                        comment if comment.is_not_nil() => said(comment)?,
-                        _ => String::new(),
-                    },
-                    is_waiting: note.get::<Value>(2)?.is_not_nil(),
-                })
-            });
-            Ok((path, notes.collect::<Result<_>>()?))
-        });
-        let files = files.collect::<Result<Vec<_>>>()?;
+        let files = rust(files)?;
         with_project(env, folder, false, |project| {
             answer(env, project.note_hunks(files))
         })
@@ -594,77 +535,47 @@ fn note_hunks(env: &Env, folder: Value, files: Value) -> Result<()> {
 fn noted_hunks<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
         with_project(env, folder, false, |project| {
-            let files = answer(env, project.noted())?.iter().map(|(path, notes)| {
-                let notes = notes.iter().map(|note| {
-                    let comment = Some(note.comment.as_str()).filter(|text| !text.is_empty());
-                    let note = [
-                        text(env, note.hunk.as_bytes())?,
-                        match comment {
-                            Some(comment) => text(env, comment.as_bytes())?,
-                            None => env.intern("nil")?,
-                        },
-                        note.is_waiting.into_lisp(env)?,
-                    ];
-                    vector(env, note)
-                });
-                env.cons(
-                    text(env, path)?,
-                    list(env, notes.collect::<Result<Vec<_>>>()?)?,
-                )
-            });
-            list(env, files.collect::<Result<Vec<_>>>()?)
+            let files = answer(env, project.noted())?.iter();
+            let files = files.map(|(path, notes)| (Bytes(path), notes));
+            lisp(env, &files.collect::<Vec<_>>())
         })
     })
 }
 
 // What was taken out.
 
+/// The lines that were taken out, for Lisp, if they are text.
+#[derive(Serialize)]
+struct TakenLines<'a> {
+    n: Option<usize>,
+    first: Option<Bytes<&'a Vec<u8>>>,
+}
+
 /// Return what was taken out in the project that FOLDER is in: [ROOT TEXTS ENTRIES].
 ///
 /// ROOT and TEXTS are as from `agent-q-diff-module-pending'.  ENTRIES is a list
-/// of [TIME PATH MODE TEXT LEFT-MODE LEFT-TEXT N-LINES LINE], the latest first.
-/// TIME is in seconds since 1970.  The file PATH held TEXT, with MODE, and
-/// after that LEFT-TEXT, with LEFT-MODE, which is nil if that is not known.
+/// of [PATH TIME HAD LEFT N-LINES LINE], the latest first.  TIME is in seconds
+/// since 1970.  The file PATH held HAD, a (MODE . TEXT), and after that LEFT, which
+/// is nil if that is not known.
 /// N-LINES is the number of lines that were taken out and LINE the first of
 /// them, or both are nil if it is not text.
 #[defun]
 fn taken_out<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
-        with_project(env, folder, true, |project| taken_out_of(env, project))
+        with_project(env, folder, true, |project| {
+            let taken_out = answer(env, project.taken_out())?;
+            let entries = taken_out.iter().map(|(one, lines)| {
+                let lines = lines.as_ref();
+                let lines = TakenLines {
+                    n: lines.map(|(n, _)| *n),
+                    first: lines.map(|(_, first)| Bytes(first)),
+                };
+                (one, lines)
+            });
+            let (root, texts) = places(project);
+            lisp(env, &(root, texts, entries.collect::<Vec<_>>()))
+        })
     })
-}
-
-fn taken_out_of<'e>(env: &'e Env, project: &mut Project) -> Result<Value<'e>> {
-    let taken_out = answer(env, project.taken_out())?;
-    let entries = taken_out.iter().map(|(one, lines)| {
-        let nil = env.intern("nil")?;
-        let (left_mode, left_text) = match one.left {
-            None => (nil, nil),
-            Some(left) => (left.mode().into_lisp(env)?, name(env, left)?),
-        };
-        let (n_lines, line) = match lines {
-            None => (nil, nil),
-            Some((n, first)) => (n.into_lisp(env)?, text(env, first)?),
-        };
-        let entry = [
-            one.time.into_lisp(env)?,
-            text(env, &one.path)?,
-            one.had.mode().into_lisp(env)?,
-            name(env, one.had)?,
-            left_mode,
-            left_text,
-            n_lines,
-            line,
-        ];
-        vector(env, entry)
-    });
-    let entries = entries.collect::<Result<Vec<_>>>()?;
-    let found = [
-        text(env, project.root().as_os_str().as_bytes())?,
-        text(env, project.texts().as_os_str().as_bytes())?,
-        list(env, entries)?,
-    ];
-    vector(env, found)
 }
 
 /// Return LIVE with the changes from ORIGINAL to MODIFIED.

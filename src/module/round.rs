@@ -8,9 +8,10 @@ use agent_q_diff_reviewed::round::{Likeness, Round, Writers};
 use agent_q_diff_reviewed::rounds::{KeysByPath, Rejected};
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
-use crate::lisp::{answer, catching_panics, elements, list_of, said, text};
+use crate::lisp::{answer, catching_panics, elements, said, text};
 use crate::pending::with_project_of;
 use crate::session::{Session, ongoing, written};
+use crate::values::{Bytes, lisp};
 
 /// Reads (AUTHORS . LINES), who wrote a file, as in `agent-q-diff-module-pending`, or nil.
 pub(crate) fn writers(value: Value) -> Result<Writers> {
@@ -121,12 +122,11 @@ fn finish_round<'e>(
         }
         let ongoing = ongoing(env, session)?;
         let (change, round) = (&ongoing.change, &mut written.borrow_mut().round);
-        let named =
-            |one: &Rejected| env.cons(text(env, &one.path)?, text(env, one.hunk.as_bytes())?);
+        let named = |one: &Rejected| (Bytes(one.path.clone()), one.hunk.clone());
         let again = round.again(change, &[Mark::Pending, Mark::Applied]);
-        let again = list_of(env, again.iter().map(named))?;
+        let again: Vec<_> = again.iter().map(named).collect();
         let now = round.rejected_now(change).into_iter();
-        let now = list_of(env, now.map(|(hunk, one)| env.cons(hunk, named(one)?)))?;
-        env.cons(now, again)
+        let now: Vec<_> = now.map(|(hunk, one)| (hunk, named(one))).collect();
+        lisp(env, &(now, again))
     })
 }

@@ -12,11 +12,13 @@ use agent_q_diff_reviewed::{
     Decided, Digest, Held, Note, Project, ProjectError, Version, now, tree_root,
 };
 use emacs::{Env, IntoLisp, Result, Value, Vector, defun};
+use serde::de::IgnoredAny;
 
 use crate::lisp::{answer, catching_panics, elements, list, said, text, vector};
-use crate::pending::{name, path_of, projects, try_with_project, with_project, with_project_of};
+use crate::pending::{path_of, projects, try_with_project, with_project, with_project_of};
 use crate::round::{comments, writers};
 use crate::session::{Session, ongoing, written};
+use crate::values::{lisp, rust};
 
 /// What is known of a change that was written before its review, beyond its hunks.
 pub(crate) struct Written {
@@ -71,7 +73,7 @@ impl Written {
                 path: known.path.clone(),
                 from: known.from.as_ref().map(|(from, _)| from.clone()),
                 operations: operations.collect::<Result<_>>()?,
-                writers: writers(file.into_rust::<Vector>()?.get(11)?)?,
+                writers: writers(file.into_rust::<Vector>()?.get(7)?)?,
             });
             files.push(known);
         }
@@ -102,24 +104,26 @@ impl Written {
 impl WrittenFile {
     /// Reads an `agent-q-diff-pending-file`; `now` is what is reviewed of it now as text, or nil.
     fn read(file: Value, now: Option<Value>) -> Result<WrittenFile> {
-        let file: Vector = file.into_rust()?;
-        let stored = |mode: usize, name: usize| version(file.get(mode)?, file.get(name)?);
-        let (is_known, from): (Value, Value) = (file.get(7)?, file.get(9)?);
+        type Stored = (Vec<u8>, Version);
+        let (path, old, new, _, _, known, from, _): (
+            _,
+            _,
+            _,
+            IgnoredAny,
+            IgnoredAny,
+            Option<Version>,
+            Option<Stored>,
+            IgnoredAny,
+        ) = rust(file)?;
+        let text = now.filter(|now| now.is_not_nil()).map(bytes_of);
+        let text = text.transpose()?.unwrap_or_default();
+        let now = known.map(|known| (known, text));
         Ok(WrittenFile {
-            path: bytes_of(file.get(0)?)?,
-            old: stored(1, 2)?,
-            new: stored(3, 4)?,
-            now: match is_known.is_not_nil() {
-                false => None,
-                true => {
-                    let text = now.filter(|now| now.is_not_nil()).map(bytes_of);
-                    Some((stored(7, 8)?, text.transpose()?.unwrap_or_default()))
-                }
-            },
-            from: match from.is_not_nil() {
-                false => None,
-                true => Some((bytes_of(from)?, stored(1, 10)?)),
-            },
+            path,
+            old,
+            new,
+            now,
+            from,
         })
     }
 
@@ -204,15 +208,6 @@ impl WrittenFile {
 fn with_mode(mode: u32, digest: Option<Digest>) -> Version {
     let version = digest.and_then(|digest| Version::with_mode(mode, digest));
     version.unwrap_or(Version::Absent)
-}
-
-/// Reads a mode, and the name of a text or nil.
-fn version(mode: Value, name: Value) -> Result<Version> {
-    let name: Option<String> = name.into_rust()?;
-    Ok(with_mode(
-        mode.into_rust()?,
-        name.as_deref().and_then(Digest::parse),
-    ))
 }
 
 fn bytes_of(text: Value) -> Result<Vec<u8>> {
@@ -323,12 +318,11 @@ fn prepared_value<'e>(
     (had, on_disk): (Version, Option<Version>),
     time: Option<u64>,
 ) -> Result<Value<'e>> {
-    let version = |version: Version| env.cons(version.mode(), name(env, version)?);
     let file = [
         root,
         text(env, path)?,
-        version(had)?,
-        on_disk.map(version).transpose()?.into_lisp(env)?,
+        lisp(env, &had)?,
+        lisp(env, &on_disk)?,
         time.is_some().into_lisp(env)?,
     ];
     vector(env, file)
@@ -416,16 +410,14 @@ impl<'e> CarriedOut<'e> {
 
 /// Reads FILES; see [`record`].
 fn files_now(files: Value) -> Result<Vec<Changed>> {
-    let stored = |pair: Value| version(pair.car()?, pair.cdr()?);
     let files = elements(files)?.into_iter().map(|file| {
         let file: Vector = file.into_rust()?;
         let before: Vector = file.get(0)?;
-        let on_disk = Some(before.get::<Value>(3)?).filter(|value| value.is_not_nil());
         Ok(Changed {
             root: path_of(before.get(0)?)?,
             path: bytes_of(before.get(1)?)?,
-            had: stored(before.get(2)?)?,
-            on_disk: on_disk.map(stored).transpose()?,
+            had: rust(before.get(2)?)?,
+            on_disk: rust(before.get(3)?)?,
             is_taken_out: before.get::<Value>(4)?.is_not_nil(),
             now: bytes_of(file.get(1)?)?,
             holds: held(file.get(2)?)?,

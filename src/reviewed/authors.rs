@@ -42,9 +42,16 @@ impl Author {
     }
 }
 
+/// As its word, or, for Lisp, as the number of its turn or a symbol.
 impl Serialize for Author {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&self.word())
+        match self {
+            _ if to.is_human_readable() => to.serialize_str(&self.word()),
+            Author::Turn(id) => to.serialize_u64(*id),
+            Author::Outside => to.serialize_unit_variant("Author", 1, "outside"),
+            Author::Unknown => to.serialize_unit_variant("Author", 2, "unknown"),
+            Author::User => to.serialize_unit_variant("Author", 3, "user"),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
-//! Paths of files of a project, which are bytes, and their form in a line of JSON.
+//! Paths of files of a project, which are bytes, and their form in a line of JSON; Lisp gets the bytes.
 
-use serde::{Deserializer, Serializer};
+use serde::{Deserialize, Deserializer, Serializer};
 
 use crate::version::Word;
 
@@ -68,6 +68,9 @@ pub fn escaped(path: &[u8]) -> String {
 
 /// Writes `path` as a string, with `%XX` for each byte that is not part of a character, and for `%`.
 pub fn serialize<S: Serializer>(path: &[u8], to: S) -> Result<S::Ok, S::Error> {
+    if !to.is_human_readable() {
+        return to.serialize_bytes(path);
+    }
     match std::str::from_utf8(path) {
         Ok(text) if !text.contains('%') => return to.serialize_str(text),
         _ => {}
@@ -83,6 +86,9 @@ pub fn serialize<S: Serializer>(path: &[u8], to: S) -> Result<S::Ok, S::Error> {
 
 /// Reads what [`serialize`] writes.
 pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Path, D::Error> {
+    if !from.is_human_readable() {
+        return Path::deserialize(from);
+    }
     from.deserialize_str(Word(unescaped))
 }
 

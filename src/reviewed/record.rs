@@ -63,8 +63,8 @@ pub struct TakenOut {
 pub struct HunkNote {
     /// Its [`Key`](agent_q_diff_engine::key::Key).
     pub hunk: String,
-    /// Why; empty if that was not said.
-    pub comment: String,
+    /// Why.
+    pub comment: Option<String>,
     /// False where a version before has noted only a comment on the hunk, which becomes one on its lines.
     pub is_waiting: bool,
 }
@@ -233,12 +233,12 @@ pub(crate) mod tests {
                 vec![
                     HunkNote {
                         hunk: "a1".to_owned(),
-                        comment: "why\n not \u{e9}?".to_owned(),
+                        comment: Some("why\n not \u{e9}?".to_owned()),
                         is_waiting: false,
                     },
                     HunkNote {
                         hunk: "b2".to_owned(),
-                        comment: String::new(),
+                        comment: None,
                         is_waiting: true,
                     },
                 ],

@@ -848,7 +848,7 @@ mod tests {
             let written = open().change(|ledger, _| {
                 let one = HunkNote {
                     hunk: "a".to_owned(),
-                    comment: "why?".to_owned(),
+                    comment: Some("why?".to_owned()),
                     is_waiting: true,
                 };
                 ledger.note_hunks(b"f", vec![one; n_notes]);

@@ -162,14 +162,23 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
+/// As its `Display`, or, for Lisp, as the pair of its mode and its digest.
 impl Serialize for Version {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if !to.is_human_readable() {
+            return (self.mode(), self.digest()).serialize(to);
+        }
         to.collect_str(self)
     }
 }
 
 impl<'de> Deserialize<'de> for Version {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Version, D::Error> {
+        if !from.is_human_readable() {
+            let (mode, digest) = <(u32, Option<Digest>)>::deserialize(from)?;
+            let version = digest.map_or(Some(Version::Absent), |it| Version::with_mode(mode, it));
+            return version.ok_or_else(|| Error::custom("git has no such mode"));
+        }
         from.deserialize_str(Word(Version::parse))
     }
 }

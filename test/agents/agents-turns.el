@@ -55,9 +55,9 @@
 (defun agents-turns--recorded ()
   "Return the recorded turns as lists (AGENT TITLE IS-OVER)."
   (e2e-eval `(mapcar (lambda (turn)
-                       (list (substring-no-properties (aref turn 1))
-                             (substring-no-properties (aref turn 2))
-                             (aref turn 4)))
+                       (list (substring-no-properties (agent-q-diff-turn-agent turn))
+                             (substring-no-properties (agent-q-diff-turn-title turn))
+                             (agent-q-diff-turn-is-over turn)))
                      (agent-q-diff-module-turns ,(e2e-path "project")))))
 
 (defun agents-turns--told ()
@@ -180,8 +180,8 @@ SPAWN are the calls that begin a subagent that is told TASK."
   (e2e-wait-for (seq-every-p #'caddr (agents-turns--recorded)))
   (should (equal '("a.txt")
                  (e2e-eval `(mapcar #'substring-no-properties
-                                    (aref (car (agent-q-diff-module-turns ,(e2e-path "project")))
-                                          7))))))
+                                    (agent-q-diff-turn-paths
+                                     (car (agent-q-diff-module-turns ,(e2e-path "project")))))))))
 
 (provide 'agents-turns)
 ;;; agents-turns.el ends here

@@ -21,7 +21,7 @@ pub const MOVED: &str = "agent-q-diff ledger 2: a newer version has it in the fi
 /// of them stand for, so many at a time.
 ///
 /// `%` and a letter is a word, by its number from 0: a string `s`, a text `t`, a number `n`, an optional word
-/// `c` or number `m`, authors `a`, or a flag `f`. `%*` is what stands for more words, and `%+` are those after
+/// `c`, number `m` or text `o`, authors `a`, or a flag `f`. `%*` is what stands for more words, and `%+` are those after
 /// the addresses of a message.
 #[rustfmt::skip]
 const LINES: [(&str, usize, &str, usize, &str); 37] = [
@@ -34,7 +34,7 @@ const LINES: [(&str, usize, &str, usize, &str); 37] = [
     ("turn-over", 1, r#"{"turn-over":%n0}"#, 0, ""),
     ("taken-out", 3, r#"{"taken-out":{"time":%n0,"had":%s1,"path":%s2,"left":null}}"#, 0, ""),
     ("left", 2, r#"{"left":[%s1,%s0]}"#, 0, ""),
-    ("noted", 1, r#"{"noted":[%s0,[%*]]}"#, 3, r#"{"hunk":%t0,"is-waiting":%f1,"comment":%t2}"#),
+    ("noted", 1, r#"{"noted":[%s0,[%*]]}"#, 3, r#"{"hunk":%t0,"is-waiting":%f1,"comment":%o2}"#),
     ("unstaged", 1, r#"{"staged":[%s0,null]}"#, 0, ""),
     ("staged", 3, r#"{"staged":[%s2,{"object":%s0,"version":%s1}]}"#, 0, ""),
     ("keeps-staged", 1, r#"{"keeps-staged":%f0}"#, 0, ""),
@@ -128,14 +128,14 @@ fn filled(form: &str, words: &[&str], more: [&str; 2]) -> Option<String> {
 fn value(letter: &str, word: &str) -> Option<String> {
     let quoted = |text: &str| serde_json::to_string(text).ok();
     match (letter, word) {
-        ("c" | "m", "-") => Some("null".to_owned()),
+        ("c" | "m", "-") | ("o", ".") => Some("null".to_owned()),
         ("s" | "c", _) => quoted(word),
         ("n" | "m", _) => Some(word.parse::<u64>().ok()?.to_string()),
         ("a", _) => serde_json::to_string(&parse_authors(word)?).ok(),
         ("f", "yes" | "told" | "waits") => Some("true".to_owned()),
         ("f", "no" | "-") => Some("false".to_owned()),
         ("t", ".") => quoted(""),
-        ("t", _) => quoted(&String::from_utf8(unescaped(word)?).ok()?),
+        ("t" | "o", _) => quoted(&String::from_utf8(unescaped(word)?).ok()?),
         _ => None,
     }
 }
