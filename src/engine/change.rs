@@ -526,39 +526,22 @@ impl Change {
         Ok(ChangePlan::of_file(file, operations, Some(plan)))
     }
 
-    /// Plans to accept everything that is pending in `files`, without the entries of files for which
-    /// `is_left_out` holds. Also returns what cannot be accepted.
-    pub fn plan_accept_except(
+    /// Plans `command`, accepting or rejecting, on everything that is pending in `files`, without the
+    /// entries for which `is_left_out` holds. Also returns those on which it is not possible.
+    pub fn plan_pending(
         &self,
         files: impl IntoIterator<Item = usize>,
+        command: Command,
         is_left_out: impl Fn(usize, Entry) -> bool,
     ) -> (ChangePlan, Refused) {
         self.plan_files(
             files,
-            Command::Accept,
-            |file, at, decided| {
-                decided.mark == Mark::Pending && !is_left_out(file, Entry::Operation(at))
-            },
-            |file, review| review.plan_all_except(|hunk| is_left_out(file, Entry::Hunk(hunk))),
-        )
-    }
-
-    /// Plans to reject everything that is pending in `files`, without the entries of files for which
-    /// `is_left_out` holds; nothing changes in any file unless it was written before. Also returns what
-    /// cannot be taken out.
-    pub fn plan_reject_except(
-        &self,
-        files: impl IntoIterator<Item = usize>,
-        is_left_out: impl Fn(usize, Entry) -> bool,
-    ) -> (ChangePlan, Refused) {
-        self.plan_files(
-            files,
-            Command::Reject,
+            command,
             |file, at, decided| {
                 decided.mark == Mark::Pending && !is_left_out(file, Entry::Operation(at))
             },
             |file, review| {
-                review.plan_rejection_except(|hunk| is_left_out(file, Entry::Hunk(hunk)))
+                review.plan_pending(command, |hunk| is_left_out(file, Entry::Hunk(hunk)))
             },
         )
     }
@@ -709,7 +692,7 @@ impl Change {
 
     /// Rejects every entry of `files` that is not marked applied.
     pub fn reject_all(&mut self, files: Range<usize>) {
-        let (plan, _) = self.plan_reject_except(files.clone(), |_, _| false);
+        let (plan, _) = self.plan_pending(files.clone(), Command::Reject, |_, _| false);
         self.commit(&plan);
         // One that was rejected already may have failed to be accepted since then.
         for file in files {

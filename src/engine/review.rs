@@ -423,23 +423,6 @@ impl Review {
         Ok(self.proposal.merge(hunk)?)
     }
 
-    /// Rejects every hunk that is not marked applied.
-    pub fn reject_all(&mut self) {
-        let with = |wanted: fn(&Mark) -> bool| -> Vec<usize> {
-            let all = (0..).zip(&self.marks);
-            all.filter(|(_, mark)| wanted(mark))
-                .map(|(hunk, _)| hunk)
-                .collect()
-        };
-        let pending = with(|mark| *mark == Mark::Pending);
-        // A hunk that was rejected already may have failed to be accepted since then.
-        let declined = with(|mark| *mark != Mark::Applied);
-        self.remember(pending.into_iter(), Role::Decision);
-        for hunk in declined {
-            self.set_mark(hunk, Mark::Rejected);
-        }
-    }
-
     /// Records what `plan` does, after its edits have been made.
     pub fn commit(&mut self, plan: &Plan) {
         let steps = plan.steps.iter();

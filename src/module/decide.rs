@@ -392,10 +392,7 @@ fn plan_all<'e>(
         let is_left_out = |file, entry| left_out.contains(&(file, entry));
         let (plan, refused) = match command_named(env, command)? {
             Command::Unapply => ongoing.change.plan_unapply(files),
-            Command::Reject => ongoing.change.plan_reject_except(files, is_left_out),
-            Command::Accept | Command::Toggle => {
-                ongoing.change.plan_accept_except(files, is_left_out)
-            }
+            command => ongoing.change.plan_pending(files, command, is_left_out),
         };
         keep(env, &mut ongoing, plan, refused, None)
     })

@@ -41,41 +41,6 @@ pub fn carried(base: &[u8], onto: &[u8], from: &[u8]) -> Vec<u8> {
     joined(parts.into_iter().map(|(_, lines)| lines))
 }
 
-/// Returns `onto` with all changes from `base` to `from`, or `None` if `onto` has changed the same lines,
-/// or lines right beside them, in another way. Takes the time of two comparisons.
-pub fn applied(base: &[u8], onto: &[u8], from: &[u8]) -> Option<Vec<u8>> {
-    let [base, onto, from] = [base, onto, from].map(|bytes| Text::new(bytes.to_vec()));
-    let theirs = edits(&base, &onto);
-    let mut text = Vec::new();
-    let mut n_done = 0;
-    for edit in edits(&base, &from) {
-        let first = theirs.partition_point(|other| other.before.end < edit.before.start);
-        let new = from.lines_bytes(edit.after.clone());
-        match &theirs[first..] {
-            [other, ..] if other.before.start <= edit.before.end => {
-                let is_same =
-                    other.before == edit.before && onto.lines_bytes(other.after.clone()) == new;
-                if !is_same {
-                    return None;
-                }
-            }
-            _ => {
-                // By how far their edits above have moved the lines.
-                let (old, now) = match &theirs[..first] {
-                    [.., last] => (last.before.end, last.after.end),
-                    [] => (0, 0),
-                };
-                let [start, end] = [edit.before.start, edit.before.end].map(|at| at - old + now);
-                text.extend_from_slice(onto.lines_bytes(n_done..start));
-                text.extend_from_slice(new);
-                n_done = end;
-            }
-        }
-    }
-    text.extend_from_slice(onto.lines_bytes(n_done..onto.len()));
-    Some(text)
-}
-
 /// Returns the lines that two texts have in common.
 pub fn common(one: &[u8], other: &[u8]) -> Vec<u8> {
     let [one, other] = [one, other].map(|bytes| Text::new(bytes.to_vec()));
@@ -138,7 +103,7 @@ pub(crate) fn joined<'a>(parts: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{applied, carried};
+    use super::carried;
 
     #[track_caller]
     fn check(base: &str, onto: &str, from: &str, expected: &str) {
@@ -172,41 +137,5 @@ mod tests {
     fn lines_that_both_added_stand_once() {
         check("a\n", "a\nx\nmine\n", "a\nmine\n", "a\nx\nmine\n");
         check("a\n", "a\nmine\n", "a\nmine\n", "a\nmine\n");
-    }
-
-    #[track_caller]
-    fn check_applied(base: &str, onto: &str, from: &str, expected: Option<&str>) {
-        let applied = applied(base.as_bytes(), onto.as_bytes(), from.as_bytes());
-        let applied = applied.map(|bytes| String::from_utf8(bytes).expect("text"));
-        assert_eq!(applied.as_deref(), expected);
-    }
-
-    #[test]
-    fn a_change_is_applied_where_the_lines_around_it_moved() {
-        check_applied(
-            "a\nb\nc\n",
-            "x\ny\na\nb\nc\n",
-            "a\nb\nC\n",
-            Some("x\ny\na\nb\nC\n"),
-        );
-        check_applied("a\nb\nc\nd\n", "b\nc\nd\n", "a\nb\nd\n", Some("b\nd\n"));
-    }
-
-    #[test]
-    fn a_change_that_is_there_already_is_not_applied_twice() {
-        check_applied(
-            "a\nb\nc\n",
-            "a\nx\nb\nc\n",
-            "a\nx\nb\nC\n",
-            Some("a\nx\nb\nC\n"),
-        );
-    }
-
-    #[test]
-    fn a_change_is_not_applied_where_other_lines_are_beside_it() {
-        check_applied("a\nb\nc\n", "a\nx\nc\n", "a\ny\nc\n", None);
-        check_applied("a\nb\nc\n", "a\nb\nx\nc\n", "a\nb\ny\nc\n", None);
-        check_applied("a\nb\nc\n", "A\nb\nc\n", "a\nB\nc\n", None);
-        check_applied("a\nb\nc\n", "", "a\nb\nmore\nc\n", None);
     }
 }

@@ -1,6 +1,7 @@
 //! What the index gets when a decision of the user's is staged.
 
-use crate::carry::applied;
+use agent_q_diff_engine::merge::merge;
+
 use crate::files::Committed;
 
 /// Returns what the index gets of a path where it has `indexed`, by a decision that made `after` of
@@ -47,8 +48,11 @@ pub fn staged(
     } else if indexed.bytes == before.bytes {
         after.bytes.clone()
     } else if is_text(&[before, after, indexed]) {
-        applied(&before.bytes, &indexed.bytes, &after.bytes)
-            .ok_or("the index has other lines there than those that you have reviewed")?
+        let merged = merge(&before.bytes, &indexed.bytes, &after.bytes);
+        if !merged.is_clean {
+            return Err("the index has other lines there than those that you have reviewed");
+        }
+        merged.bytes
     } else {
         return Err("the index has another version of it");
     };
@@ -59,4 +63,51 @@ pub fn staged(
 fn is_text(all: &[&Committed]) -> bool {
     all.iter()
         .all(|one| one.mode & 0o170_000 == 0o100_000 && !one.bytes.contains(&0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_applied(base: &str, onto: &str, from: &str, expected: Option<&str>) {
+        let [base, onto, from] = [base, onto, from].map(|text| Committed {
+            mode: 0o100_644,
+            bytes: text.as_bytes().to_vec(),
+        });
+        let staged = staged(&base, &from, &onto).map(|staged| staged.unwrap_or(onto).bytes);
+        let applied = staged
+            .map(|bytes| String::from_utf8(bytes).expect("text"))
+            .ok();
+        assert_eq!(applied.as_deref(), expected);
+    }
+
+    #[test]
+    fn a_change_is_applied_where_the_lines_around_it_moved() {
+        check_applied(
+            "a\nb\nc\n",
+            "x\ny\na\nb\nc\n",
+            "a\nb\nC\n",
+            Some("x\ny\na\nb\nC\n"),
+        );
+        check_applied("a\nb\nc\nd\n", "b\nc\nd\n", "a\nb\nd\n", Some("b\nd\n"));
+    }
+
+    #[test]
+    fn a_change_that_is_there_already_is_not_applied_twice() {
+        check_applied(
+            "a\nb\nc\n",
+            "a\nx\nb\nc\n",
+            "a\nx\nb\nC\n",
+            Some("a\nx\nb\nC\n"),
+        );
+    }
+
+    #[test]
+    fn a_change_is_not_applied_where_other_lines_are_beside_it() {
+        check_applied("a\nb\nc\n", "a\nx\nc\n", "a\ny\nc\n", None);
+        check_applied("a\nb\nc\n", "a\nb\nx\nc\n", "a\nb\ny\nc\n", None);
+        check_applied("a\nb\nc\n", "A\nb\nc\n", "a\nB\nc\n", None);
+        check_applied("a\nb\nc\n", "", "a\nb\nmore\nc\n", None);
+    }
 }

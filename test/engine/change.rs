@@ -310,11 +310,27 @@ impl Table {
         let one = || file..file + 1;
         let all = || 0..self.proposed.len();
         let plan = match dice.roll(16) {
-            0 => self.change.plan_accept_except(all(), |_, _| false).0,
-            1 => self.change.plan_reject_except(all(), |_, _| false).0,
+            0 => {
+                self.change
+                    .plan_pending(all(), Command::Accept, |_, _| false)
+                    .0
+            }
+            1 => {
+                self.change
+                    .plan_pending(all(), Command::Reject, |_, _| false)
+                    .0
+            }
             2 => self.change.plan_unapply(all()).0,
-            3 => self.change.plan_accept_except(one(), |_, _| false).0,
-            4 => self.change.plan_reject_except(one(), |_, _| false).0,
+            3 => {
+                self.change
+                    .plan_pending(one(), Command::Accept, |_, _| false)
+                    .0
+            }
+            4 => {
+                self.change
+                    .plan_pending(one(), Command::Reject, |_, _| false)
+                    .0
+            }
             5 => self.change.plan_unapply(one()).0,
             6 | 7 => match self.change.plan_undo() {
                 Ok(plan) => plan,
@@ -368,7 +384,10 @@ fn undone_to_the_beginning_everything_is_as_it_was() {
         for _ in 0..20 {
             match dice.roll(4) {
                 0 => {
-                    let plan = table.change.plan_accept_except(0..4, |_, _| false).0;
+                    let plan = table
+                        .change
+                        .plan_pending(0..4, Command::Accept, |_, _| false)
+                        .0;
                     table.carry_out(&plan, usize::MAX);
                 }
                 1 => {
@@ -532,7 +551,9 @@ fn lines_are_not_put_into_another_file_of_that_name() {
         .observe_obstacle(0, 0, "it is there".to_owned());
     let changed = Unable::Changed("it is there".to_owned());
     assert_eq!(table.change.plan(0, LINES, Accept), Err(changed.clone()));
-    let (plan, refused) = table.change.plan_accept_except(0..1, |_, _| false);
+    let (plan, refused) = table
+        .change
+        .plan_pending(0..1, Command::Accept, |_, _| false);
     assert!(plan.parts.is_empty());
     assert_eq!(refused, [(0, LINES, changed)]);
     let snapshot = table.change.snapshot(0).unwrap();
@@ -557,7 +578,9 @@ fn a_file_that_others_changed_is_left_alone_and_can_be_rejected() {
     for command in [Accept, Unapply, Toggle] {
         assert_eq!(table.change.plan(0, FILE, command), Err(changed.clone()));
     }
-    let (plan, refused) = table.change.plan_accept_except(0..1, |_, _| false);
+    let (plan, refused) = table
+        .change
+        .plan_pending(0..1, Command::Accept, |_, _| false);
     assert!(plan.parts.is_empty());
     assert_eq!(refused, [(0, FILE, changed)]);
     let plan = table.change.plan(0, FILE, Reject).unwrap();
@@ -589,7 +612,7 @@ fn keeping_what_was_written_before_does_nothing_that_others_have_undone() {
     for command in [Accept, Toggle] {
         assert_eq!(change.plan(0, FILE, command), Err(undone.clone()));
     }
-    let (plan, refused) = change.plan_accept_except(0..1, |_, _| false);
+    let (plan, refused) = change.plan_pending(0..1, Accept, |_, _| false);
     assert!(plan.parts.is_empty());
     assert_eq!(refused, [(0, FILE, undone)]);
     // Nor does undoing a keep.
@@ -657,6 +680,11 @@ fn what_could_not_be_done_is_not_called_rejected() {
     table.change.fail(0, LINES);
     assert_eq!(decisions(&table.change), [Decision::NotApplied; 2]);
     table.act(LINES, Reject).unwrap();
+    assert_eq!(decisions(&table.change), [Decision::Rejected; 2]);
+    // Rejecting everything rejects one that was rejected before and then failed, too.
+    table.change.fail(0, LINES);
+    assert_eq!(decisions(&table.change), [Decision::NotApplied; 2]);
+    table.change.reject_all(0..1);
     assert_eq!(decisions(&table.change), [Decision::Rejected; 2]);
 
     let delete = Operation::Delete {

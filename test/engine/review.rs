@@ -27,7 +27,7 @@ fn desk() -> Desk {
 }
 
 fn accept_all(desk: &mut Desk) -> (Plan, Vec<(usize, Refusal)>) {
-    let (plan, refused) = desk.review.plan_all();
+    let (plan, refused) = desk.plan_all();
     desk.carry_out(&plan);
     (plan, refused)
 }
@@ -76,7 +76,8 @@ fn check_decision(desk: &Desk, by_marks: Decision, by_facts: Decision) {
 fn nothing_applied_is_a_rejection() {
     let mut desk = desk();
     check_decision(&desk, Decision::Rejected, Decision::Rejected);
-    desk.review.reject_all();
+    let (plan, _) = desk.review.plan_pending(Reject, |_| false);
+    desk.review.commit(&plan);
     check_decision(&desk, Decision::Rejected, Decision::Rejected);
 }
 
@@ -125,18 +126,6 @@ fn a_failed_accept_that_is_rejected_afterwards_is_a_rejection() {
     desk.act(1, Reject).unwrap();
     check_decision(&desk, Decision::NotApplied, Decision::NotApplied);
     desk.act(0, Reject).unwrap();
-    check_decision(&desk, Decision::Rejected, Decision::Rejected);
-}
-
-#[test]
-fn reject_all_rejects_a_failed_hunk_that_was_rejected_before() {
-    let mut desk = desk();
-    desk.act(0, Reject).unwrap();
-    desk.becomes(LOST);
-    desk.act(0, Accept).unwrap_err();
-    desk.review.fail(0);
-    check_decision(&desk, Decision::NotApplied, Decision::NotApplied);
-    desk.review.reject_all();
     check_decision(&desk, Decision::Rejected, Decision::Rejected);
 }
 

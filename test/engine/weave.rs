@@ -112,7 +112,7 @@ fn a_hunk_is_applied_as_a_whole_or_not_at_all() {
 fn accepting_all_leaves_out_the_hunks_that_are_not_whole() {
     let mut desk = desk("a b c d e 1 2 3 4 5 6 7 z", "A b c d E 1 2 3 4 5 6 7 Z");
     edit(&mut desk, 4, 1, "mine");
-    let (plan, refused) = desk.review.plan_all();
+    let (plan, refused) = desk.plan_all();
     assert_eq!(refused, [(0, ChangedByUser { line: 4 }.into())]);
     desk.carry_out(&plan);
     check_target(&desk, "a b c d mine 1 2 3 4 5 6 7 Z");
@@ -329,7 +329,7 @@ fn after_typing_or_another_decision_no_flip_is_redone() {
 fn a_redo_that_turns_out_to_be_the_undo_of_an_earlier_flip_is_that() {
     let mut desk = desk(TWO_HUNKS[0], TWO_HUNKS[1]);
     edit(&mut desk, 12, 0, "mine");
-    let (plan, _) = desk.review.plan_all();
+    let (plan, _) = desk.plan_all();
     desk.carry_out(&plan);
     desk.act(1, Unapply).unwrap();
     undo_line(&mut desk, 11, "E");

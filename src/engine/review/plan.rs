@@ -160,30 +160,15 @@ impl Review {
         })
     }
 
-    /// Plans to accept every pending hunk, as one plan; rejected hunks are not affected. Also
-    /// returns the hunks that cannot be accepted, each with the reason.
-    pub fn plan_all(&self) -> (Plan, Vec<(usize, Refusal)>) {
-        self.plan_all_except(|_| false)
-    }
-
-    /// Plans what [`Review::plan_all`] does, without the hunks for which `is_left_out` holds.
-    pub(crate) fn plan_all_except(
+    /// Plans `command`, accepting or rejecting, on every pending hunk for which `is_left_out` does not
+    /// hold, as one plan. Also returns the hunks on which it is not possible, each with the reason.
+    pub fn plan_pending(
         &self,
+        command: Command,
         is_left_out: impl Fn(usize) -> bool,
     ) -> (Plan, Vec<(usize, Refusal)>) {
         let is_meant = |hunk| self.marks[hunk] == Mark::Pending && !is_left_out(hunk);
-        self.plan_each(Command::Accept, is_meant)
-    }
-
-    /// Plans to reject every pending hunk; the target does not change unless they were written before.
-    /// Also returns the hunks that cannot be taken out, each with the reason. Those for which
-    /// `is_left_out` holds are not affected.
-    pub(crate) fn plan_rejection_except(
-        &self,
-        is_left_out: impl Fn(usize) -> bool,
-    ) -> (Plan, Vec<(usize, Refusal)>) {
-        let is_meant = |hunk| self.marks[hunk] == Mark::Pending && !is_left_out(hunk);
-        self.plan_each(Command::Reject, is_meant)
+        self.plan_each(command, is_meant)
     }
 
     /// Plans to unapply every hunk that is wholly or partly in the target, as one plan; if they were

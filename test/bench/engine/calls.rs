@@ -123,7 +123,16 @@ const CALLS: &[Call] = &[
     ("all hunks planned", || {
         timed(
             || review_of(apart()),
-            |review| (review.plan_all().0.edits.len(), review),
+            |review| {
+                (
+                    review
+                        .plan_pending(Command::Accept, |_| false)
+                        .0
+                        .edits
+                        .len(),
+                    review,
+                )
+            },
         )
     }),
     ("decisions joined", || {
@@ -134,7 +143,7 @@ const CALLS: &[Call] = &[
                     let plan = review.plan(hunk, Command::Reject);
                     review.commit(&plan.expect("a plan"));
                 }
-                let all = review.plan_all().0;
+                let all = review.plan_pending(Command::Accept, |_| false).0;
                 review.commit(&all);
                 review
             },

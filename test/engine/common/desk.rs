@@ -63,6 +63,11 @@ pub struct Desk {
 }
 
 impl Desk {
+    /// Plans to accept every pending hunk.
+    pub fn plan_all(&self) -> (Plan, Vec<(usize, Refusal)>) {
+        self.review.plan_pending(Command::Accept, |_| false)
+    }
+
     /// Opens a review of two texts, with the original as target.
     pub fn of_texts(original: &str, modified: &str) -> Desk {
         let (original, modified) = (original.as_bytes(), modified.as_bytes());

@@ -19,7 +19,7 @@ fn the_stated_line_alone_does_not_decide_between_equal_places() {
         check_refused(&mut desk, hunk, NotPlaced::Ambiguous { candidates });
         assert_eq!(offered(&desk, hunk)[0], stated);
     }
-    let (plan, refused) = desk.review.plan_all();
+    let (plan, refused) = desk.plan_all();
     assert_eq!((plan.edits.len(), refused.len()), (0, 2));
 }
 
@@ -290,5 +290,5 @@ fn two_hunks_that_fit_one_unexpected_place_are_both_refused() {
     let mut desk = Desk::of_diff(diff, &text("x a b"));
     check_refused(&mut desk, 0, NotPlaced::Overlaps { other: 1 });
     check_refused(&mut desk, 1, NotPlaced::Overlaps { other: 0 });
-    assert_eq!(desk.review.plan_all().0.edits, []);
+    assert_eq!(desk.plan_all().0.edits, []);
 }

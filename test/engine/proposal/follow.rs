@@ -33,7 +33,7 @@ fn a_newline_is_not_taken_from_a_line_that_is_no_longer_the_last() {
     let mut desk = Desk::of_texts("1\n2\n3\na\n", "1\n2\n3\na");
     desk.becomes("1\n2\n3\na\nb\n");
     assert_eq!(refusal(&mut desk, 0, Accept), FlipError::Glued.into());
-    let (plan, refused) = desk.review.plan_all();
+    let (plan, refused) = desk.plan_all();
     assert_eq!(plan.edits, []);
     assert_eq!(refused, [(0, FlipError::Glued.into())]);
 }
@@ -43,7 +43,7 @@ fn accept_all_leaves_out_what_would_glue_lines_and_no_more() {
     let original = "A\n1\n2\n3\n4\n5\n6\n7\nz\n";
     let mut desk = Desk::of_texts(original, &format!("B{}", &original[1..original.len() - 1]));
     desk.becomes(&format!("{original}more\n"));
-    let (plan, refused) = desk.review.plan_all();
+    let (plan, refused) = desk.plan_all();
     assert_eq!(refused, [(1, FlipError::Glued.into())]);
     desk.carry_out(&plan);
     assert_eq!(desk.text(), format!("B{}more\n", &original[1..]));

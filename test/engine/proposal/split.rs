@@ -282,7 +282,7 @@ fn whatever_is_split_the_parts_together_are_the_proposal() {
         let hunks = proposal.hunks_in(0..proposal.n_hunks(), HeadingRule::Default);
         let original = Text::new(pair.original.clone());
         assert_eq!(patched(&original, &hunks), pair.modified);
-        let (plan, _) = desk.review.plan_all();
+        let (plan, _) = desk.plan_all();
         desk.carry_out(&plan);
         // Backward, since a missing newline must not end up in the middle of the text.
         for hunk in (0..desk.review.proposal().n_hunks()).rev() {

@@ -65,7 +65,8 @@ fn accepting_and_rejecting_all_is_one_decision() {
         ([Pending, Pending], OUT.to_owned())
     );
     desk.act(0, Accept).unwrap();
-    desk.review.reject_all();
+    let (plan, _) = desk.review.plan_pending(Reject, |_| false);
+    desk.review.commit(&plan);
     undo(&mut desk).unwrap();
     assert_eq!(marks(&desk), [Applied, Pending]);
     desk.act(1, Accept).unwrap();

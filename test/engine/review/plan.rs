@@ -95,10 +95,11 @@ fn taking_all_out_leaves_only_what_others_have_changed() {
 }
 
 #[test]
-fn reject_all_leaves_the_applied_and_the_target() {
+fn rejecting_what_is_pending_leaves_the_applied_and_the_target() {
     let mut desk = desk();
     desk.act(0, Accept).unwrap();
-    desk.review.reject_all();
+    let (plan, _) = desk.review.plan_pending(Reject, |_| false);
+    desk.review.commit(&plan);
     assert_eq!(marks(&desk), [Applied, Rejected]);
     assert_eq!(desk.text(), FIRST_IN);
 }

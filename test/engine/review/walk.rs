@@ -55,7 +55,7 @@ fn walk(desk: &mut Desk, naive: &Naive, mut chosen: Vec<bool>, head: &[u8], dice
                 desk.carry_out(&plan);
             }
             0 => {
-                let (plan, refused) = desk.review.plan_all();
+                let (plan, refused) = desk.plan_all();
                 assert_eq!(refused, []);
                 for (hunk, is_in) in chosen.iter_mut().enumerate() {
                     *is_in |= desk.review.mark(hunk) == Mark::Pending;

@@ -137,7 +137,7 @@ fn undoing_or_redoing_a_keep_writes_nothing_that_others_have_withdrawn() {
 /// Returns whether keeping some hunks in any way wrote something.
 fn is_written_by_keeping(desk: &mut Desk) -> bool {
     let before = desk.text();
-    let (plan, _) = desk.review.plan_all();
+    let (plan, _) = desk.plan_all();
     desk.carry_out(&plan);
     for hunk in 0..2 {
         let _ = desk.act(hunk, Accept);
@@ -164,7 +164,7 @@ fn keeping_all_leaves_out_what_is_not_in_the_file() {
     for (fact, why) in [(Out, Gone), (Mixed, Partly)] {
         let mut desk = desk();
         desk.becomes(with_second(fact));
-        let (plan, refused) = desk.review.plan_all();
+        let (plan, refused) = desk.plan_all();
         assert_eq!(refused, [(1, why)]);
         desk.carry_out(&plan);
         assert_eq!(
@@ -206,7 +206,7 @@ fn undo_puts_back_what_was_rejected_and_unkeeps_what_was_kept() {
 #[test]
 fn all_can_be_kept_or_be_pending_again() {
     let mut desk = desk();
-    let (plan, refused) = desk.review.plan_all();
+    let (plan, refused) = desk.plan_all();
     assert!(plan.edits.is_empty() && refused.is_empty());
     desk.carry_out(&plan);
     assert_eq!(desk.review.reviewed(), TWO_IN.as_bytes());

@@ -229,7 +229,7 @@ impl Walk<'_> {
     }
 
     fn accept_all(&mut self) {
-        let (plan, refused) = self.desk.review.plan_all();
+        let (plan, refused) = self.desk.plan_all();
         for (hunk, mark) in self.marks.iter().enumerate() {
             let step = step(
                 Stage::Proposed,
@@ -416,9 +416,14 @@ impl Walk<'_> {
     }
 
     fn reject_all(&mut self) {
-        self.desk.review.reject_all();
-        for mark in self.marks.iter_mut().filter(|mark| **mark != Mark::Applied) {
-            *mark = Mark::Rejected;
+        let (plan, _) = self.desk.review.plan_pending(Command::Reject, |_| false);
+        self.desk.review.commit(&plan);
+        for (hunk, mark) in self.marks.iter_mut().enumerate() {
+            if *mark != Mark::Applied {
+                // One that was rejected before may have failed to be accepted since.
+                self.desk.review.set_mark(hunk, Mark::Rejected);
+                *mark = Mark::Rejected;
+            }
         }
     }
 }

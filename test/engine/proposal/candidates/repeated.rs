@@ -285,7 +285,7 @@ fn other_tools_put_some_of_them_into_wrong_places() {
         }
         let proposal = Proposal::from_diff(&case.diff()).expect("a diff");
         let mut desk = Desk::open(proposal, case.live_text().as_bytes());
-        let (plan, refused) = desk.review.plan_all();
+        let (plan, refused) = desk.plan_all();
         desk.carry_out(&plan);
         let outcome = match refused.is_empty() {
             true if desk.text() == case.done_text() => Outcome::Right,

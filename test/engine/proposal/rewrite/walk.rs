@@ -241,7 +241,7 @@ impl Walk<'_> {
     }
 
     fn accept_all(&mut self) {
-        let (plan, refused) = self.desk.review.plan_all();
+        let (plan, refused) = self.desk.plan_all();
         for (hunk, refusal) in refused {
             let is_glued = refusal == Refusal::Flip(FlipError::Glued);
             assert!(is_glued || !self.is_sure(hunk), "{refusal:?}");

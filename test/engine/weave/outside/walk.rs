@@ -423,7 +423,7 @@ impl Walk<'_> {
     }
 
     fn accept_all(&mut self) {
-        let (plan, refused) = self.desk.review.plan_all();
+        let (plan, refused) = self.desk.plan_all();
         for (hunk, refusal) in refused {
             assert!(!self.oracle.can_flip(hunk), "{refusal:?}");
         }
