@@ -281,7 +281,7 @@ then has TEXT."
         (e2e-see "^Up to date; .* the file had changed on disk"
                  "^\\[PENDING, but not in the file\\] @@ -12,7")
         (e2e-keys "q")
-        (e2e-see "^f.txt: 0 kept, 0 taken out, 3 still pending")
+        (e2e-see "^f.txt: 0 kept, 0 taken out, 2 still pending, 1 not in the file any more")
         (after-review "^ [^ ]+: hunk 1/1 ")
         (e2e-keys "a")
         (e2e-see "^Hunk 1 kept; nothing is pending")
