@@ -18,7 +18,6 @@
 (require 'subr-x)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
-(require 'agent-q-diff-message)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-target)
@@ -409,15 +408,6 @@ the project at ROOT."
               (title (agent-q-diff-turn-title turn)))
     (and (not (string-empty-p title)) title)))
 
-(defun agent-q-diff-changes--with-comments (root result)
-  "Return RESULT with the comments on lines in the project at ROOT in its message."
-  (if-let ((comments (and (plist-get result :message)
-                          (agent-q-diff-told-take-comments root))))
-      (plist-put (copy-sequence result)
-                 :message (agent-q-diff-message-of-result
-                           result (plist-get result :path) comments))
-    result))
-
 (defun agent-q-diff-changes--start (root texts files since notes callback waiter)
   "Begin a review of FILES in the project at ROOT, and return it.
 TEXTS and SINCE are as for `agent-q-diff-changes--change', NOTES sentences for
@@ -427,9 +417,9 @@ the user, and CALLBACK and WAITER as for `agent-q-diff-changes-begin'."
                   (agent-q-diff-pending-count-soon root)
                   (when callback
                     (funcall callback
-                             (if (agent-q-diff-change-waits-p waiter)
-                                 (agent-q-diff-changes--with-comments root result)
-                               result)))))
+                             (agent-q-diff-result-with-message
+                              result (and (agent-q-diff-change-waits-p waiter)
+                                          (agent-q-diff-told-take-comments root)))))))
          (review (agent-q-diff-api-start
                   root ended nil nil nil "" #'agent-q-diff-mode notes
                   (lambda ()

@@ -137,7 +137,8 @@ FILE is the index of a file.  LINES are (SIDE START N), or nil for all of it."
   "If COMMAND is `comment', `ask' or `say', carry it out; return non-nil if so.
 TEXT and HUNK are those of `say'.  This is for
 `agent-q-diff-commands-instead-functions'."
-  (when (and (agent-q-diff-comments--round)
+  (when (and (memq command '(say comment ask))
+             (agent-q-diff-comments--round)
              (not (agent-q-diff-buffer-ended-p)))
     (pcase command
       ('say (agent-q-diff-comments--say hunk text))

@@ -92,13 +92,18 @@ count."
     (_ 'cancelled)))
 
 (defun agent-q-diff-result-of (review)
-  "Return the result of REVIEW, a plist; see `agent-q-diff-review'."
-  (agent-q-diff-result--with-message
-   (pcase-let ((`(,symbol ,message) (agent-q-diff-session-error review)))
-     (if (eq 'error (agent-q-diff-session-outcome review))
-         (list :status 'error :decision nil :path (agent-q-diff-session-path review)
-               :error symbol :reason message)
-       (agent-q-diff-result--of-begun review)))))
+  "Return the result of REVIEW, a plist; see `agent-q-diff-review'.
+It has a message unless what was reviewed had been written before: then agents
+are told of the round, and who waits for the result has that made."
+  (let ((result (pcase-let ((`(,symbol ,message) (agent-q-diff-session-error review)))
+                  (if (eq 'error (agent-q-diff-session-outcome review))
+                      (list :status 'error :decision nil :path (agent-q-diff-session-path review)
+                            :error symbol :reason message)
+                    (agent-q-diff-result--of-begun review)))))
+    (if (when-let ((change (agent-q-diff-session-change review)))
+          (agent-q-diff-change-written change))
+        result
+      (agent-q-diff-result-with-message result))))
 
 (defun agent-q-diff-result--of-begun (review)
   "Return the result of REVIEW, which was shown, without its message.
@@ -291,11 +296,12 @@ hunks, of the first N-NOW with their present lines.  IS-LOST is as for
                     (agent-q-diff-result--given
                      :decided-by (and (agent-q-diff-change-rule change hunk) 'policy)))))
 
-(defun agent-q-diff-result--with-message (result)
-  "Return RESULT with the message for the agent added."
+(defun agent-q-diff-result-with-message (result &optional entries)
+  "Return RESULT with the message for the agent added.
+ENTRIES are as for `agent-q-diff-message-of-result'."
   (append result
           (list :message (agent-q-diff-message-of-result
-                          result (plist-get result :path)))))
+                          result (plist-get result :path) entries))))
 
 (defun agent-q-diff-result--content (file side is-any-in)
   "Return a plist with the text of the target of FILE, and whether it is saved.
