@@ -355,9 +355,13 @@ A reason that the user has given since takes its place."
 (defun agent-q-diff-round-settle (change)
   "Make comments on their lines of reasons in CHANGE that are none any more.
 Show what has changed of comments."
-  (let ((written (agent-q-diff-change-written change)))
-    (pcase-dolist (`(,hunk . ,text) (copy-sequence (agent-q-diff-change-comments change)))
-      (unless (agent-q-diff-round-rejected-p change hunk)
+  (let* ((written (agent-q-diff-change-written change))
+         (reasons (copy-sequence (agent-q-diff-change-comments change)))
+         ;; There may be thousands, and this is done after each command.
+         (marks (and reasons (vconcat (agent-q-diff-change-marks change)))))
+    (pcase-dolist (`(,hunk . ,text) reasons)
+      (unless (or (eq 'rejected (aref marks hunk))
+                  (agent-q-diff-round-rejected-p change hunk))
         (when (eq t (agent-q-diff-written-comments written))
           (agent-q-diff-round-look-for-comments change))
         (agent-q-diff-round-say change hunk text)
