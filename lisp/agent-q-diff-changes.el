@@ -386,6 +386,12 @@ hunks, in that review or an earlier one, is in the new one as well."
                 (agent-q-diff-waiting-note))
               (let ((agent-q-diff-round-is-replacing t))
                 (agent-q-diff-end open)))
+            ;; Otherwise, not all that is pending is shown.
+            (when-let ((ended (and (null only)
+                                   (agent-q-diff-waiting-end-of root files left-out))))
+              (cl-callf append notes ended)
+              (unless files
+                (agent-q-diff-told-queue-now root)))
             (when files
               (prog1 (agent-q-diff-changes--start
                       root texts files since notes callback waiter)
@@ -534,6 +540,8 @@ this buffer is meant, also one that was left out.  The files do not change."
                             (and (memq (cdr one) '(nil 1 unknown))
                                  (list only))))))
     (agent-q-diff-engine-call #'agent-q-diff-module-mark-reviewed directory paths)
+    ;; That decides what waits there.
+    (agent-q-diff-engine-call #'agent-q-diff-module-note-hunks directory (mapcar #'list paths))
     (agent-q-diff-pending-mode)
     (agent-q-diff-pending-note root texts (seq-difference files meant #'eq))
     (agent-q-diff-pending-count-soon root)

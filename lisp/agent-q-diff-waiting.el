@@ -20,6 +20,7 @@
 (require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
+(require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-decide)
 (require 'agent-q-diff-session)
@@ -27,6 +28,8 @@
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-commands)
+(require 'agent-q-diff-result)
+(require 'agent-q-diff-pending)
 (require 'agent-q-diff-rounds)
 (require 'agent-q-diff-told)
 
@@ -154,11 +157,21 @@ Return non-nil if any was added."
                                      (agent-q-diff-change-engine change))
                     ids)))
 
+(defun agent-q-diff-waiting--away-p (change hunk)
+  "Return non-nil if the file of HUNK of CHANGE was deleted or renamed since.
+The next review finds out which."
+  (let ((path (agent-q-diff-file-change-path (agent-q-diff-change-file-of change hunk))))
+    (not (or (file-exists-p path) (file-symlink-p path)))))
+
 (defun agent-q-diff-waiting--reject (change hunks)
   "Reject HUNKS of CHANGE; return words about each that cannot be, and why.
 If that is because an agent has written its lines anew, it is told."
   (mapcar (pcase-lambda (`(,hunk . ,why))
-            (unless (agent-q-diff-change-shared-p change hunk)
+            (when (and (eq 'changed
+                           (plist-get (seq-find (lambda (one) (eql hunk (plist-get one :index)))
+                                                (agent-q-diff-result-hunks change))
+                                      :where))
+                       (not (agent-q-diff-waiting--away-p change hunk)))
               (agent-q-diff-waiting--lose
                (agent-q-diff-change-file-index change hunk)
                (alist-get hunk (agent-q-diff-change-comments change)) 'gone hunk)
@@ -173,7 +186,7 @@ If that is because an agent has written its lines anew, it is told."
 (defun agent-q-diff-waiting--carry-out ()
   "Take out the hunks of this buffer whose rejection waits.
 Those that are not as they were, since the agent has written their lines again,
-stay pending."
+stay pending.  Those whose file is not there wait for the next review."
   (let* ((change (agent-q-diff-signs-follow))
          (written (agent-q-diff-waiting--written))
          (waiting (reverse (agent-q-diff-written-waiting written)))
@@ -200,7 +213,13 @@ stay pending."
                                   hunks))))
            (cl-incf n-done (- (length hunks) (length refused)))
            (setq failed (append (reverse refused) failed))))))
-    (setf (agent-q-diff-written-waiting written) nil)
+    (setf (agent-q-diff-written-waiting written)
+          (seq-filter (lambda (id)
+                        (when-let ((hunk (car (agent-q-diff-waiting--hunks change (list id)))))
+                          (and (null (agent-q-diff-engine-hunk-mark
+                                      (agent-q-diff-change-hunk change hunk)))
+                               (agent-q-diff-waiting--away-p change hunk))))
+                      waiting))
     (agent-q-diff-buffer-write-states)
     (agent-q-diff-signs-show-all)
     (agent-q-diff-waiting--note-after-command)
@@ -226,7 +245,8 @@ stay pending."
   "Return which pending hunks of this buffer wait, and why they are rejected.
 It has the form that `agent-q-diff-module-note-hunks' takes, with all files."
   (let* ((change agent-q-diff-buffer-change)
-         (files (mapcar #'list (agent-q-diff-round-paths change))))
+         (files (mapcar #'list (seq-union (agent-q-diff-round-paths change)
+                                          (mapcar #'car agent-q-diff-waiting--noted)))))
     (dolist (hunk (sort (agent-q-diff-waiting--hunks
                          change (agent-q-diff-written-waiting (agent-q-diff-waiting--written)))
                         #'>))
@@ -291,14 +311,21 @@ from a commit, nothing waits; in one before the write, do nothing."
           (agent-q-diff-round-say change nil (aref whole 1))
           (agent-q-diff-engine-call #'agent-q-diff-module-note-hunks
                                     (agent-q-diff-written-root written) '((""))))
-        (setq agent-q-diff-waiting--noted
-              (and noted
-                   (cl-loop for path in (agent-q-diff-round-paths change)
-                            collect (or (assoc path noted) (list path)))))
-        ;; Splitting a hunk moves those below it.
-        (cl-loop for (_ . notes) in (reverse agent-q-diff-waiting--noted)
-                 for file downfrom (1- (length agent-q-diff-waiting--noted))
-                 when notes do (agent-q-diff-waiting--restore-file written file notes))
+        (when noted
+          (let ((names (agent-q-diff-waiting--names change)))
+            (setq agent-q-diff-waiting--noted
+                  (append (mapcar (lambda (path) (or (assoc path noted) (list path)))
+                                  (agent-q-diff-round-paths change))
+                          (cl-loop for (_ from) in names
+                                   for notes = (and (not (assoc from names)) (assoc from noted))
+                                   when notes collect notes)))
+            ;; Splitting a hunk moves those below it.
+            (cl-loop for of in (reverse names)
+                     for file downfrom (1- (length names))
+                     for notes = (seq-mapcat (lambda (name)
+                                               (cdr (assoc name agent-q-diff-waiting--noted)))
+                                             (if (assoc (cadr of) names) (list (car of)) of))
+                     when notes do (agent-q-diff-waiting--restore-file written file notes))))
         (when (and (agent-q-diff-written-waiting written)
                    (null agent-q-diff-waiting--timer))
           (agent-q-diff-waiting--look-later (current-buffer)))
@@ -307,6 +334,16 @@ from a commit, nothing waits; in one before the write, do nothing."
           (agent-q-diff-signs-show-all)
           (agent-q-diff-waiting--note-after-command)
           (agent-q-diff-progress-refresh))))))
+
+(defun agent-q-diff-waiting--names (change)
+  "Return for each file of CHANGE its path, and that before it was renamed, a list.
+They are relative to its project."
+  (seq-mapn (lambda (file path)
+              (let ((from (when-let ((from (agent-q-diff-file-change-old-path file)))
+                            (file-relative-name
+                             from (agent-q-diff-round-root (agent-q-diff-round-of change))))))
+                (if (member from (list nil path)) (list path) (list path from))))
+            (agent-q-diff-change-files change) (agent-q-diff-round-paths change)))
 
 (defun agent-q-diff-waiting--restore-file (written file notes)
   "Put NOTES on the hunks of FILE, an index, in this buffer.
@@ -367,30 +404,82 @@ If IS-ELSEWHERE is non-nil, it is on FILE, but for who wrote HUNK."
        (agent-q-diff-round-to-of change (nth file (agent-q-diff-change-files change)))))
     (setf (agent-q-diff-written-comments (agent-q-diff-waiting--written)) t)))
 
+(defconst agent-q-diff-waiting--lost
+  '((gone "I rejected what you wrote here before"
+          "was written anew, and is pending; the agent is told")
+    (moved "I rejected this change before, maybe in another place"
+           "may be in another place now, and is pending; the agent is told")
+    (unsure "I rejected one of several equal changes, and it is not sure which"
+            "may be any of several equal ones, and is pending; the agent is told")
+    (out "I rejected an earlier change in this file"
+         "is gone already: somebody took it out, or kept it, meanwhile"))
+  "What is said if a rejected hunk is lost: (HOW TO-AGENT TO-USER).")
+
+(defun agent-q-diff-waiting--lost-note (path reason how)
+  "Return a sentence for the user: a rejection in PATH for REASON is lost, and HOW."
+  (format "In %s, a hunk that you rejected%s %s%s."
+          (agent-q-diff-visible path)
+          (if reason (format " and commented with \"%s\"" (agent-q-diff-visible reason)) "")
+          (nth 2 (assq how agent-q-diff-waiting--lost))
+          (if (and reason (eq how 'out)) "; the agent is told why you rejected it" "")))
+
+(defun agent-q-diff-waiting--lost-comment (reason how)
+  "Return a comment for an agent: a rejection for REASON is lost, and HOW."
+  (concat (nth 1 (assq how agent-q-diff-waiting--lost)) (and reason (concat ": " reason))))
+
 (defun agent-q-diff-waiting--lose (file reason how hunk)
-  "Make a comment for its agent of a rejection whose hunk is not there any more.
+  "Tell the user of a rejection whose hunk is not there any more, and its agent.
 HUNK of this buffer changes the same lines of FILE, an index, or is nil.
 REASON is that of the rejection, or nil.  HOW is `gone', `moved' if HUNK is the
 only one that makes the same change, or `unsure'."
-  (agent-q-diff-waiting--comment
-   file
-   (concat (pcase-exhaustive how
-             ('gone "I rejected what you wrote here before")
-             ('moved "I rejected this change before, maybe in another place")
-             ('unsure "I rejected one of several equal changes, and it is not sure which"))
-           (and reason (concat ": " reason)))
-   hunk (eq how 'unsure))
-  (agent-q-diff-display-add-note
-   (format "In %s, a hunk that you rejected%s %s; the agent is told."
-           (agent-q-diff-visible
-            (agent-q-diff-round-path
-             agent-q-diff-buffer-change
-             (car (agent-q-diff-change-hunks-of agent-q-diff-buffer-change file))))
-           (if reason (format " and commented with \"%s\"" (agent-q-diff-visible reason)) "")
-           (pcase-exhaustive how
-             ('gone "was written anew, and is pending")
-             ('moved "may be in another place now, and is pending")
-             ('unsure "may be any of several equal ones, and is pending")))))
+  (let ((how (if (and (eq how 'gone) (null hunk)) 'out how)))
+    ;; Of a change that is not there, only the reason helps.
+    (when (or reason (not (eq how 'out)))
+      (agent-q-diff-waiting--comment
+       file (agent-q-diff-waiting--lost-comment reason how) hunk (eq how 'unsure)))
+    (agent-q-diff-display-add-note
+     (agent-q-diff-waiting--lost-note
+      (agent-q-diff-round-path
+       agent-q-diff-buffer-change
+       (car (agent-q-diff-change-hunks-of agent-q-diff-buffer-change file)))
+      reason how))))
+
+;;;; Files of which nothing is pending any more
+
+(defun agent-q-diff-waiting-end-of (root files left-out)
+  "Let nothing wait in the project at ROOT in files with nothing pending.
+FILES is a list of `agent-q-diff-pending-file', all that are pending, and
+LEFT-OUT as from `agent-q-diff-pending-look'.  What was said of hunks there
+becomes a comment on the file.  Return sentences about that for the user."
+  (let* ((known (append (mapcar #'agent-q-diff-pending-file-path files)
+                        (mapcar #'agent-q-diff-pending-file-from files)
+                        (mapcar #'car-safe left-out)
+                        ;; Versions before had the comment on all of it there.
+                        '("")))
+         (noted (seq-remove
+                 (lambda (one)
+                   (or (member (car one) known)
+                       (seq-some (lambda (out)
+                                   (and (consp out)
+                                        (string-prefix-p (file-name-as-directory (car out))
+                                                         (car one))))
+                                 left-out)))
+                 (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks root)))
+         (said nil))
+    (pcase-dolist (`(,path . ,notes) noted)
+      (seq-doseq (note notes)
+        (pcase-let ((`[,_ ,reason ,is-waiting] note))
+          (when reason
+            (agent-q-diff-engine-call
+             #'agent-q-diff-module-comment root path nil 'comment
+             (if is-waiting (agent-q-diff-waiting--lost-comment reason 'out) reason)
+             nil))
+          (when is-waiting
+            (push (agent-q-diff-waiting--lost-note path reason 'out) said)))))
+    (when noted
+      (agent-q-diff-engine-call #'agent-q-diff-module-note-hunks root
+                                (mapcar (lambda (one) (list (car one))) noted)))
+    (nreverse said)))
 
 (provide 'agent-q-diff-waiting)
 ;;; agent-q-diff-waiting.el ends here

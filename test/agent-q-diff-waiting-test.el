@@ -240,6 +240,116 @@ name\n"
                            (agent-q-diff-told-message default-directory)))
     (should (= 1 (length (agent-q-diff-module-comments default-directory nil))))))
 
+;; Only the reason still helps the agent.
+(ert-deftest aqd-waiting-what-its-agent-has-taken-out-itself-is-said-to-be-gone ()
+  (dolist (reason '(nil "bad name"))
+    (aqd-waiting-while-at-work nil '((3 . "three") (27 . "x"))
+      (aqd-with-pending
+        (when reason
+          (agent-q-diff-comment-hunk reason 0))
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (run-hooks 'post-command-hook))
+      (aqd-pending-put "f.txt" (aqd-numbered 30 '((27 . "x"))))
+      (aqd-with-pending
+        (should (string-search
+                 (format "# Note: In f.txt, a hunk that you rejected%s is gone already: somebody \
+took it out, or kept it, meanwhile%s.\n"
+                         (if reason " and commented with \"bad name\"" "")
+                         (if reason "; the agent is told why you rejected it" ""))
+                 (buffer-string)))
+        (should-not (string-search "PENDING" (format "%s" (aqd-waiting-states))))
+        (agent-q-diff-module-end-turns default-directory)
+        (aqd-said (agent-q-diff-finish nil t)))
+      (let ((message (agent-q-diff-told-message default-directory)))
+        (if reason
+            (should (string-search "- [2] f.txt: I rejected an earlier change in this file: bad name\n"
+                                   message))
+          (should-not message))))))
+
+(ert-deftest aqd-waiting-what-fails-for-another-reason-is-not-said-to-be-written-anew ()
+  (aqd-waiting-while-at-work nil '((3 . "three") (27 . "x"))
+    (aqd-with-pending
+      (agent-q-diff-comment-hunk "bad name" 0)
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (cl-letf (((symbol-function 'agent-q-diff-decide-these)
+                 (lambda (&rest _) (error "The disk is full"))))
+        (should (string-search "not taken out: hunk 1: The disk is full" (aqd-waiting-ends))))
+      (should-not (string-search "written anew" (buffer-string)))
+      ;; It is pending, and the reason a comment on it.
+      (should (equal "bad name"
+                     (agent-q-diff-change-users-comment agent-q-diff-buffer-change 0))))))
+
+;; Without a review, too, when nothing is pending any more.
+(ert-deftest aqd-waiting-the-reason-outlives-what-is-pending-of-its-file ()
+  (dolist (other '(nil "g.txt"))
+    (aqd-waiting-while-at-work nil '((3 . "three"))
+      (when other
+        (aqd-pending-put other "new\n"))
+      (aqd-with-pending
+        (agent-q-diff-comment-hunk "bad name" 0)
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (run-hooks 'post-command-hook)
+        (aqd-said (agent-q-diff-finish nil t)))
+      (aqd-pending-put "f.txt" (aqd-numbered 30))
+      (let* ((review nil)
+             (said (aqd-said (setq review (agent-q-diff-review-changes)))))
+        (should (string-search
+                 "In f.txt, a hunk that you rejected and commented with \"bad name\" is gone already: \
+somebody took it out, or kept it, meanwhile; the agent is told why you rejected it."
+                 (if other
+                     (with-current-buffer (agent-q-diff-session-buffer review)
+                       (buffer-string))
+                   said)))
+        (when other
+          (with-current-buffer (agent-q-diff-session-buffer review)
+            (aqd-said (agent-q-diff-finish nil t)))))
+      (should (string-search "- [2] f.txt: I rejected an earlier change in this file: bad name\n"
+                             (agent-q-diff-told-message default-directory)))
+      ;; Once.
+      (should-not (agent-q-diff-module-noted-hunks default-directory)))))
+
+(ert-deftest aqd-waiting-a-file-that-a-look-leaves-out-keeps-what-waits ()
+  (aqd-waiting-while-at-work nil '((3 . "three"))
+    (aqd-with-pending
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (run-hooks 'post-command-hook)
+      (aqd-said (agent-q-diff-finish nil t)))
+    (agent-q-diff-module-begin-turn default-directory "Claude Code" "t" "")
+    (aqd-pending-put "g.txt" "new\n")
+    (save-current-buffer
+      (let ((review (agent-q-diff-review-changes
+                     nil (agent-q-diff-turn-id
+                          (car (last (agent-q-diff-module-turns default-directory)))))))
+        (with-current-buffer (agent-q-diff-session-buffer review)
+          (should (string-search "g.txt" (buffer-string)))
+          (should-not (string-search "f.txt" (buffer-string)))
+          (aqd-said (agent-q-diff-finish nil t)))))
+    (aqd-with-pending
+      (should (equal "[PENDING, will be taken out]" (car (aqd-waiting-states)))))))
+
+(ert-deftest aqd-waiting-a-file-is-renamed-and-its-hunk-waits-on ()
+  (dolist (is-open '(nil t))
+    (aqd-waiting-while-at-work nil '((3 . "three") (27 . "x"))
+      (aqd-with-pending
+        (agent-q-diff-comment-hunk "bad name" 0)
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (run-hooks 'post-command-hook)
+        (when is-open
+          (rename-file "f.txt" "g.txt")
+          (should (string-search "0 hunks were taken out" (aqd-waiting-ends)))
+          (run-hooks 'post-command-hook))
+        (aqd-said (agent-q-diff-finish nil t)))
+      (unless is-open
+        (rename-file "f.txt" "g.txt"))
+      (aqd-with-pending
+        (should (equal '("[PENDING, will be taken out, commented]") (aqd-waiting-states)))
+        (should (string-match-p "1 hunk was taken out" (aqd-waiting-ends)))
+        (aqd-said (agent-q-diff-finish nil t)))
+      (should (equal (aqd-numbered 30 '((27 . "x"))) (aqd-pending-has "g.txt")))
+      (should (string-search "- g.txt, line 3. The user says: bad name\n"
+                             (agent-q-diff-told-message default-directory)))
+      (should-not (agent-q-diff-module-noted-hunks default-directory)))))
+
 ;; What the bytes are is not in the diff.
 (ert-deftest aqd-waiting-other-bytes-are-another-change ()
   (pcase-dolist (`(,before ,now) '(("a\0b" "a\0d") (nil "a\0d")))

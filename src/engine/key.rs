@@ -90,6 +90,20 @@ impl FromStr for Key {
     }
 }
 
+impl Key {
+    /// Tells whether this entry has come in the place of `gone`: one of its kind, or bytes of lines.
+    fn is_instead(&self, gone: &Key) -> bool {
+        let Key::Whole(now) = self else {
+            return false;
+        };
+        let wanted = match gone {
+            Key::Whole(gone) => gone,
+            Key::Lines(_) => "binary",
+        };
+        now.split(' ').next() == wanted.split(' ').next()
+    }
+}
+
 fn known_before(text: &str) -> Option<Lines> {
     Some(Lines {
         change: u128::from_str_radix(text.get(..32)?, 16).ok()?,
@@ -165,7 +179,8 @@ impl<'a> Keys<'a> {
     pub fn find(&self, wanted: &Key) -> Found {
         let (Key::Lines(wanted), Some(hunks)) = (wanted, &self.hunks) else {
             let at = self.all.iter().position(|key| key == wanted);
-            return at.map_or(Found::Gone(None), |at| Found::Sure(at, None));
+            let instead = || self.all.iter().position(|key| key.is_instead(wanted));
+            return at.map_or_else(|| Found::Gone(instead()), |at| Found::Sure(at, None));
         };
         let equal = (0..).zip(&hunks.keys);
         let equal: Vec<(usize, &Lines)> = equal

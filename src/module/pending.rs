@@ -516,7 +516,8 @@ fn mark_reviewed(env: &Env, folder: Value, paths: Value) -> Result<()> {
 /// FILES is a list of (PATH . NOTES), where PATH is relative to the top of the
 /// working tree.  NOTES is a list of [HUNK REASON IS-WAITING], all of that file, in the
 /// order of the hunks, which are to be taken out when no agent is at work any more.
-/// HUNK is its key, and REASON why it is rejected, or nil.  IS-WAITING is nil only in
+/// HUNK is its key, empty once nothing of the file was pending, and REASON why it is
+/// rejected, or nil.  IS-WAITING is nil only in
 /// what older versions have recorded: then REASON is a comment on the hunk.
 #[defun]
 fn note_hunks(env: &Env, folder: Value, files: Value) -> Result<()> {

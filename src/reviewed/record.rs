@@ -61,7 +61,7 @@ pub struct TakenOut {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HunkNote {
-    /// Its [`Key`](agent_q_diff_engine::key::Key).
+    /// Its [`Key`](agent_q_diff_engine::key::Key); empty once nothing of the file was pending.
     pub hunk: String,
     /// Why.
     pub comment: Option<String>,

@@ -175,7 +175,7 @@ fn operations_are_known_by_their_kind_and_values() {
         of(vec![Operation::Rename, mode(0o100_755)]).1,
         Found::Sure(1, None)
     );
-    assert_eq!(of(vec![mode(0o100_600)]).1, Found::Gone(None));
+    assert_eq!(of(vec![mode(0o100_600)]).1, Found::Gone(Some(0)));
     let delete = |text: &str| Operation::Delete { text: text.into() };
     assert_ne!(of(vec![delete("a")]).0, of(vec![delete("b")]).0);
     let link = |new: Option<&str>| Operation::Link {

@@ -11,7 +11,7 @@ use crate::authors::{Author, Authors, LineAuthors, Written};
 use crate::carry::{carried, common};
 use crate::commits::followed;
 use crate::path::Path;
-use crate::record::{Record, Seen, Staged};
+use crate::record::{HunkNote, Record, Seen, Staged};
 use crate::version::Version;
 use crate::world::{Step, World, text_of, transposed};
 
@@ -118,21 +118,25 @@ impl Ledger {
             let is_followed = by_head.contains(&path);
             pending.extend(self.look_at(world, &path, (is_dirty, is_followed), moves, &writers)?);
         }
-        self.forget_notes(&pending);
+        self.forget_hunks(world, &pending);
         Ok(pending)
     }
 
-    /// Forgets what was noted of hunks of files of which nothing is pending any more: if the same lines come
-    /// back, they are others.
-    fn forget_notes(&mut self, pending: &[Pending]) {
+    /// Forgets which hunks notes are on, of files of which nothing is pending any more: if the same lines come
+    /// back, they are others. What was said of them stays, to be told.
+    fn forget_hunks<W: World>(&mut self, world: &W, pending: &[Pending]) {
+        let is_out = |path: &Path| self.left_out.contains(path) || world.is_left_out(path);
         let is_pending = |path: &Path| pending.iter().any(|one| one.path == *path);
-        let noted = self.noted.keys();
-        let gone: Vec<Path> = noted
-            .filter(|path| !path.is_empty() && !is_pending(path))
-            .cloned()
+        let noted = self.noted.iter().filter(|(path, notes)| {
+            let is_known = notes.iter().any(|note| !note.hunk.is_empty());
+            is_known && !path.is_empty() && !is_pending(path) && !is_out(path)
+        });
+        let gone: Vec<(Path, Vec<HunkNote>)> = noted
+            .map(|(path, notes)| (path.clone(), notes.clone()))
             .collect();
-        for path in gone {
-            self.note(Record::Noted(path, Vec::new()));
+        for (path, mut notes) in gone {
+            notes.iter_mut().for_each(|note| note.hunk.clear());
+            self.note(Record::Noted(path, notes));
         }
     }
 
