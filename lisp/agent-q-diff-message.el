@@ -483,10 +483,11 @@ the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff-taken-out
    (cl-loop for (kind heading _ counted) in agent-q-diff-message--round-sections
             for those = (agent-q-diff-message--of-kind entries kind)
             when those
-            append (list (list heading)
-                         (mapcar (lambda (entry)
-                                   (agent-q-diff-message--entry-line entry counted))
-                                 those)))
+            ;; The heading is not shown without any of them.
+            collect (cons (concat heading "\n")
+                          (mapcar (lambda (entry)
+                                    (agent-q-diff-message--entry-line entry counted))
+                                  those)))
    (and (seq-some (lambda (entry) (plist-get entry :id)) entries)
         (list (list agent-q-diff-message--how-to-answer)))))
 

@@ -298,7 +298,8 @@ That is one for `agent-q-diff-message-of-round'."
   (let ((path (agent-q-diff-comment-path one)))
     (list :kind (agent-q-diff-comment-kind one) :id (agent-q-diff-comment-id one)
           :path (and (not (string-empty-p path)) path)
-          :line (1+ (or (agent-q-diff-comment-line one) (agent-q-diff-comment-was one)))
+          :line (and (not (string-empty-p path))
+                     (1+ (or (agent-q-diff-comment-line one) (agent-q-diff-comment-was one))))
           :lines-words (agent-q-diff-told--comment-place one)
           :said (agent-q-diff-round-plain (agent-q-diff-comment-text one))
           :quoted (and (agent-q-diff-comment-side one) (agent-q-diff-comment-lines one)))))
@@ -360,8 +361,8 @@ Return words about when it is told."
 (defun agent-q-diff-told-open-text (&optional path from)
   "Return what is open in the project of `default-directory', for its agent.
 What was not told yet is told by that.  With PATH, the name of a file, return
-only what is said about that file, also what was told before; with FROM, only
-from that line on, counted from 1."
+only what is said about that file, or about all files, also what was told
+before; with FROM, only about that file from that line on, counted from 1."
   (condition-case nil
       (if path
           (agent-q-diff-told--open-text-of path (or from 1))
@@ -369,37 +370,68 @@ from that line on, counted from 1."
     (agent-q-diff-no-repository agent-q-diff-told--nothing)))
 
 (defun agent-q-diff-told--open-text-of (path from)
-  "Return what was told about the file PATH and is not handled, from line FROM on."
+  "Return what was told about the file PATH and is not handled, from line FROM on.
+From line 1 on, that has what was said about all files, too.  Say which other
+files there are."
   (let* ((root default-directory)
          (path (file-relative-name
                 (agent-q-diff-visit-name (agent-q-diff-file-named path root))
                 (car (agent-q-diff-pending-look root))))
+         (agent (agent-q-diff-call-agent agent-q-diff-call))
+         (messages (agent-q-diff-told--untold-messages root))
          ;; What is said in an open review is told when that is finished.
-         (told (seq-mapcat #'agent-q-diff-queued-comments
-                           (agent-q-diff-told--untold-messages root)))
-         (is-its (lambda (its-path one)
-                   (and (equal path its-path)
-                        (agent-q-diff-told--for-agent-p
-                         (agent-q-diff-call-agent agent-q-diff-call)
-                         (agent-q-diff-told--to one)))))
-         (entries
-          (append
-           (agent-q-diff-told--rejections
-            root (seq-filter (lambda (one)
-                               (and (agent-q-diff-rejected-is-told one)
-                                    (funcall is-its (agent-q-diff-rejected-path one) one)))
-                             (agent-q-diff-engine-call #'agent-q-diff-module-rejected root)))
-           (mapcar #'agent-q-diff-told--comment
-                   (seq-filter (lambda (one)
-                                 (and (funcall is-its (agent-q-diff-comment-path one) one)
+         (told (seq-mapcat #'agent-q-diff-queued-comments messages))
+         (is-its (lambda (one)
+                   (agent-q-diff-told--for-agent-p agent (agent-q-diff-told--to one))))
+         (comments (seq-filter (lambda (one)
+                                 (and (funcall is-its one)
                                       (or (eq 'sent (agent-q-diff-comment-state one))
                                           (memql (agent-q-diff-comment-id one) told))))
-                               (agent-q-diff-told--in-state root '(open sent))))))
-         (entries (seq-filter (lambda (entry) (<= from (plist-get entry :line))) entries)))
+                               (agent-q-diff-told--in-state root '(open sent))))
+         (rejected (seq-filter (lambda (one)
+                                 (and (agent-q-diff-rejected-is-told one)
+                                      (equal path (agent-q-diff-rejected-path one))
+                                      (funcall is-its one)))
+                               (agent-q-diff-engine-call #'agent-q-diff-module-rejected root)))
+         (entries (seq-filter
+                   (lambda (entry)
+                     (<= from (or (plist-get entry :line) 1)))
+                   (append
+                    (agent-q-diff-told--rejections root rejected)
+                    (mapcar #'agent-q-diff-told--comment
+                            (seq-filter (lambda (one)
+                                          (member (agent-q-diff-comment-path one) (list path "")))
+                                        comments)))))
+         (name (concat (agent-q-diff-visible-name path)
+                       (if (= 1 from) "" (format " from line %d on" from))))
+         (elsewhere (agent-q-diff-told--elsewhere
+                     (seq-difference (mapcar #'agent-q-diff-comment-path comments)
+                                     (list path ""))
+                     (seq-some (lambda (message)
+                                 (seq-some (apply-partially #'agent-q-diff-told--is-of agent)
+                                           (agent-q-diff-queued-to message)))
+                               messages))))
     (if entries
         (agent-q-diff-message-of-round
-         (format "What the user says about %s:" (agent-q-diff-visible-name path)) entries)
-      agent-q-diff-told--nothing)))
+         (string-join (append elsewhere (list (format "What the user says about %s:" name))) " ")
+         entries)
+      (string-join (cons (format "The user has said nothing about %s that is not handled." name)
+                         elsewhere)
+                   " "))))
+
+(defun agent-q-diff-told--elsewhere (paths is-untold)
+  "Return sentences about where else comments are: on PATHS, which may be equal.
+IS-UNTOLD is non-nil if a message waits."
+  (let* ((paths (seq-uniq (sort (copy-sequence paths) #'string<)))
+         (more (nthcdr 10 paths)))
+    (append
+     (and paths
+          (list (format "Comments on other files are not handled, either; call review_comments with \
+one of these paths: %s%s."
+                        (mapconcat #'agent-q-diff-visible-name (seq-take paths 10) ", ")
+                        (if more (format " and %d more" (length more)) ""))))
+     (and is-untold
+          '("Call review_comments without a path to read what you were not told yet.")))))
 
 (defun agent-q-diff-told--words (name)
   "Return the words of NAME, an agent's, in lower case.

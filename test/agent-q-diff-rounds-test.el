@@ -460,7 +460,8 @@ them:\n\n- [1] f.txt, line 27: why?\n\n" message))
       (with-current-buffer (find-file-noselect "f.txt")
         (aqd-said (agent-q-diff-comment-file "shorter")))
       (should-not (string-match-p "\\+x\\|why\\|shorter" (aqd-rounds-message)))
-      (should (equal "The user has said nothing that is not handled."
+      (should (equal "The user has said nothing about f.txt that is not handled. Call review_comments \
+without a path to read what you were not told yet."
                      (aqd-rounds-call "review_comments" 'path "f.txt"))))
     (should (string-match-p "shorter\\(.\\|\n\\)*why\\(.\\|\n\\)*\\+x" (aqd-rounds-message)))))
 
@@ -506,7 +507,7 @@ them:\n\n- [1] f.txt, line 27: why?\n\n" message))
     (should (string-match-p "why\\?\\(?:.\\|\n\\)*\\+three"
                             (aqd-rounds-call-as "codex-mcp-client" "review_comments")))
     (should-not (aqd-rounds-waits-p))
-    (should (equal "The user has said nothing that is not handled."
+    (should (equal "The user has said nothing about f.txt that is not handled."
                    (aqd-rounds-call-as "cursor" "review_comments" :path "f.txt")))
     (should (string-search "Comment 1 is handled"
                            (aqd-rounds-call-as "codex-mcp-client" "resolve_comment"
@@ -558,6 +559,29 @@ them:\n\n- [1] f.txt, line 27: why?\n\n" message))
                    (mapcar (lambda (message) (vconcat (aref message 2)))
                            (agent-q-diff-module-messages default-directory))))
     (should (aqd-rounds-waits-p))))
+
+(ert-deftest aqd-rounds-what-is-said-about-a-file-is-said-to-be-not-all ()
+  (aqd-with-repository
+    (aqd-rounds-write '((3 . "three") (27 . "x")))
+    (aqd-rounds-play
+      (agent-q-diff-comment-hunk "why?" 1)
+      (agent-q-diff-comment "shorter"))
+    (cl-flet ((of (&rest arguments)
+                (apply #'aqd-rounds-call "review_comments" arguments)))
+      ;; What is on all of it is in what is said about any file.
+      (let ((text (of 'path "g.txt")))
+        (should (string-prefix-p "Comments on other files are not handled, either; call \
+review_comments with one of these paths: f.txt. Call review_comments without a path to read what you \
+were not told yet. What the user says about g.txt:\n\nThe user's comments; do what they say:\n\n\
+- [2] all of it: shorter\n"
+                                 text))
+        (should-not (string-search "why?" text)))
+      (aqd-rounds-read)
+      (let ((text (of 'path "f.txt")))
+        (should (string-prefix-p "What the user says about f.txt:\n" text))
+        (should (string-search "- [1] f.txt, line 27: why?\n- [2] all of it: shorter\n" text)))
+      (should (equal "The user has said nothing about f.txt from line 28 on that is not handled."
+                     (of 'path "f.txt" 'from 28))))))
 
 ;;;; What is too long, and what reads like somebody else
 
@@ -620,6 +644,16 @@ them:\n\n- [1] f.txt, line 27: why?\n\n" message))
                       (setq from (and (string-match "from \\([0-9]+\\) if it is this file" page)
                                       (string-to-number (match-string 1 page)))))))
         (should (= 300 seen))))))
+
+(ert-deftest aqd-rounds-what-has-no-room-leaves-no-heading ()
+  (let* ((text (agent-q-diff-message-of-round
+                "First."
+                (cons (list :kind 'comment :id 1 :said (make-string 5500 ?x))
+                      (mapcar (lambda (id) (list :kind 'question :id id :said (make-string 5500 ?y)))
+                              '(2 3))))))
+    (should (string-search "xxx" text))
+    (should (string-search "not in this one: 2 questions." text))
+    (should-not (string-search "The user's questions" text))))
 
 (ert-deftest aqd-rounds-text-of-files-is-data ()
   (aqd-with-repository
@@ -799,7 +833,8 @@ UNDONE is a list of lists of changed lines; the file had LINES before."
       (should (string-search "- [1] f.txt, line 27: why?\n" again)))
     (should-not (string-search "line 3\n" (aqd-rounds-call "review_comments"
                                                            'path "f.txt" 'from 4)))
-    (should (equal "The user has said nothing that is not handled."
+    (should (equal "The user has said nothing about g.txt that is not handled. Comments on other \
+files are not handled, either; call review_comments with one of these paths: f.txt."
                    (aqd-rounds-call "review_comments" 'path (aqd-pending-name "g.txt"))))
     (dolist (id '("7" "one" ""))
       (should (string-prefix-p "Error" (aqd-rounds-call "resolve_comment"
