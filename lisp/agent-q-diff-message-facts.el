@@ -154,23 +154,52 @@ For Agent-Q it has the numbers that document 004 requires."
 
 ;;;; Which hunks
 
+(defconst agent-q-diff-message-facts--max-numbers 50
+  "Most numbers and ranges of numbers of a list of hunks.")
+
+(defun agent-q-diff-message-facts--runs (numbers)
+  "Return sorted NUMBERS as a list of (FIRST . LAST).
+Only four or more that follow each other are one of these."
+  (let ((runs nil))
+    (while numbers
+      (let ((last numbers))
+        (while (eql (cadr last) (1+ (car last)))
+          (pop last))
+        (if (<= 3 (- (car last) (car numbers)))
+            (progn (push (cons (car numbers) (car last)) runs)
+                   (setq numbers (cdr last)))
+          (push (cons (car numbers) (car numbers)) runs)
+          (pop numbers))))
+    (nreverse runs)))
+
 (defun agent-q-diff-message-facts--numbers (hunks)
   "Return the numbers of HUNKS, results of single hunks, as a string.
 Of many, only how many more there are is said in the end."
-  (let* ((more (- (length hunks) 100))
-         (numbers (mapcar (lambda (hunk) (number-to-string (1+ (plist-get hunk :index))))
-                          (seq-take hunks 100)))
-         (numbers (if (< 0 more) (append numbers (list (format "%d more" more))) numbers)))
+  (let* ((runs (agent-q-diff-message-facts--runs
+                (sort (mapcar (lambda (hunk) (1+ (plist-get hunk :index))) hunks) #'<)))
+         (more (apply #'+ (mapcar (pcase-lambda (`(,first . ,last)) (- last first -1))
+                                  (nthcdr agent-q-diff-message-facts--max-numbers runs))))
+         (numbers (append
+                   (mapcar (pcase-lambda (`(,first . ,last))
+                             (if (= first last) (number-to-string first)
+                               (format "%d–%d" first last)))
+                           (seq-take runs agent-q-diff-message-facts--max-numbers))
+                   (and (< 0 more) (list (format "%d more" more))))))
     (if (cdr numbers)
         (concat (string-join (butlast numbers) ", ") " and " (car (last numbers)))
       (car numbers))))
 
-(defun agent-q-diff-message-facts--part (format hunks)
+(defun agent-q-diff-message-facts--part (format hunks &optional listed sentence)
   "Return FORMAT about HUNKS, or nil if there are none.
-FORMAT ends in \"hunk%s.\", which gets their numbers."
+FORMAT ends in \"hunk%s.\", which gets their numbers.  If these are several,
+those of LISTED, in the line above, return SENTENCE.  The value is a line for
+`agent-q-diff-message-compose': what the user says has room first."
   (and hunks
-       (format format (concat (if (cdr hunks) "s " " ")
-                              (agent-q-diff-message-facts--numbers hunks)))))
+       (list 2 '("%d list of hunks" . "%d lists of hunks")
+             (if (and (cdr hunks) (length= listed (length hunks)) (null (seq-difference hunks listed)))
+                 sentence
+               (format format (concat (if (cdr hunks) "s " " ")
+                                      (agent-q-diff-message-facts--numbers hunks)))))))
 
 (defun agent-q-diff-message-facts--undecided-p (hunk)
   "Return non-nil if HUNK, a hunk's result, is undecided and not in the file.
@@ -207,15 +236,19 @@ One that could not be applied where it belongs does not count."
                  (agent-q-diff-message-facts--part
                   "The user rejected hunk%s."
                   (and (plist-get result :decision)
-                       (seq-filter #'agent-q-diff-message-facts--rejected-p (append in out))))
+                       (seq-filter #'agent-q-diff-message-facts--rejected-p (append in out)))
+                  out "The user rejected all of these.")
                  (agent-q-diff-message-facts--part
                   "The user has not decided about hunk%s."
                   (and (plist-get result :decision)
-                       (seq-filter #'agent-q-diff-message-facts--undecided-p out)))
+                       (seq-filter #'agent-q-diff-message-facts--undecided-p out))
+                  out "The user has not decided about any of these.")
                  (agent-q-diff-message-facts--part
                   (format "Was in %s, but its lines have been changed there since: hunk%%s."
                           place)
-                  (seq-filter (lambda (hunk) (plist-get hunk :lost)) out))))
+                  (seq-filter (lambda (hunk) (plist-get hunk :lost)) out)
+                  out (format "These were in %s, but their lines have been changed there since."
+                              place))))
      (agent-q-diff-message-facts--not-applied
       (seq-filter (lambda (hunk) (plist-get hunk :reason)) out)))))
 
@@ -231,8 +264,9 @@ only the numbers."
                        "Could not be applied where it belongs: hunk%s." hunks)))
     (append
      (mapcar (lambda (hunk)
-               (format "Could not be applied: hunk %d (%s)." (1+ (plist-get hunk :index))
-                       (plist-get hunk :reason)))
+               (agent-q-diff-message-facts--remark
+                (format "Could not be applied: hunk %d (%s)." (1+ (plist-get hunk :index))
+                        (plist-get hunk :reason))))
              (seq-take hunks agent-q-diff-message-facts--max-reasons))
      (remq nil (list (agent-q-diff-message-facts--part
                       "Could not be applied either: hunk%s."
@@ -380,13 +414,23 @@ Lines are numbered as by the tools with which agents read files."
   (append
    (when-let ((comment (plist-get result :comment)))
      (list (agent-q-diff-message-facts--said (format "The user says: %s" comment))))
-   (cl-loop for hunk in (plist-get result :hunks)
-            for comment = (plist-get hunk :comment)
-            when comment
-            collect (agent-q-diff-message-facts--said
-                     (format "The user says of hunk %d%s: %s" (1+ (plist-get hunk :index))
-                             (if (eq 'rejected (plist-get hunk :state)) ", which is rejected" "")
-                             comment)))))
+   ;; The same words on several hunks are said once.
+   (mapcar (pcase-lambda (`((,comment . ,is-rejected) . ,hunks))
+             (agent-q-diff-message-facts--said
+              (format "The user says of hunk%s %s%s: %s"
+                      (if (cdr hunks) "s" "")
+                      (agent-q-diff-message-facts--numbers hunks)
+                      (cond ((not is-rejected) "")
+                            ((cdr hunks) ", which are rejected")
+                            (t ", which is rejected"))
+                      comment)))
+           (seq-sort-by
+            (lambda (group) (plist-get (cadr group) :index)) #'<
+            (seq-group-by (lambda (hunk)
+                            (cons (plist-get hunk :comment)
+                                  (agent-q-diff-message-facts--rejected-p hunk)))
+                          (seq-filter (lambda (hunk) (plist-get hunk :comment))
+                                      (plist-get result :hunks)))))))
 
 (defun agent-q-diff-message-facts--by-rules (result)
   "Return a list with a line on what rules decided of RESULT, or nil."

@@ -582,6 +582,60 @@ The user has not decided about hunk 3.
 "
                              (aqd-message-to-agent-q-about original modified "a r q"))))))
 
+(defun aqd-message-of-hunks (n function)
+  "Return the message about N hunks, of each as the plist that FUNCTION returns.
+Only the first one is in the file."
+  (agent-q-diff-message-of-result
+   (list :status 'rejected :decision "rejected" :total n :in-file 1 :saved t
+         :rejected (1- n)
+         :hunks (mapcar (lambda (index)
+                          (append (funcall function index)
+                                  (list :index index :in-file (= 0 index)
+                                        :state (if (= 0 index) 'applied 'rejected))))
+                        (number-sequence 0 (1- n))))
+   "target.txt"))
+
+(ert-deftest aqd-message-of-many-hunks-has-each-list-once-and-in-short ()
+  (let ((message (aqd-message-of-hunks 291 #'ignore)))
+    (should (string-search "
+In the file: hunk 1.
+Not in the file: hunks 2–291.
+The user rejected all of these."
+                           message)))
+  (let ((hunks (mapcar (lambda (n) (list :index (1- n))) '(9 1 2 3 4 6 7 8))))
+    (should (equal "1–4 and 6–9" (agent-q-diff-message-facts--numbers hunks)))
+    (should (equal "1, 2, 3 and 6–9" (agent-q-diff-message-facts--numbers
+                                      (seq-remove (lambda (hunk) (= 3 (plist-get hunk :index)))
+                                                  hunks)))))
+  ;; Even if none follow each other.
+  (let ((text (agent-q-diff-message-facts--numbers
+               (mapcar (lambda (n) (list :index (* 2 n))) (number-sequence 0 299)))))
+    (should (string-suffix-p "97, 99 and 250 more" text))
+    (should (length< text 300))))
+
+(ert-deftest aqd-message-of-three-hundred-rejections-has-the-reasons-first ()
+  ;; What is the same is said once.
+  (let ((message (aqd-message-of-hunks
+                  300 (lambda (index)
+                        (and (< 0 index)
+                             (list :comment (if (= 7 index) "a typo" "the wrong module")))))))
+    (should (string-search "\nThe user says of hunks 2–7 and 9–300, which are rejected: the wrong module
+The user says of hunk 8, which is rejected: a typo"
+                           message))
+    (should-not (string-search "not in this one" message)))
+  (let* ((message (aqd-message-of-hunks
+                   300 (lambda (index)
+                         (list :comment (format "reason %d, %s" index (make-string 300 ?x))))))
+         (n (aqd-message-n "The user says of hunk" message)))
+    (should (<= (length message) 8000))
+    (should (< 18 n))
+    (should (string-search (format "not in this one: %d things that the user says" (- 300 n))
+                           message))))
+
+(defun aqd-message-n (regexp text)
+  "Return the number of matches of REGEXP in TEXT."
+  (1- (length (split-string text regexp))))
+
 (ert-deftest aqd-message-tells-what-is-in-the-file ()
   (let ((original (aqd-numbered 40))
         (modified (aqd-numbered 40 '((5 . "five") (20 . "twenty") (35 . "x")))))
