@@ -833,6 +833,9 @@ The value is a list of (INDEX . nil)."
 (defconst agent-q-diff-visible--max-length 500
   "Number of characters of a string that are shown by default.")
 
+(defconst agent-q-diff-visible--n-last 300
+  "Number of these that are its last ones; names of files have fewer.")
+
 (defun agent-q-diff-visible-sign (char)
   "Return the ASCII string that is shown instead of CHAR."
   (if (> char #x10ffff)
@@ -846,17 +849,22 @@ spaces, controls, line breaks and, if the engine is loaded, letters that
 look like others are shown by their numbers, like <U+202E>, except those in
 the list KEEP.  If `letters' is in it, letters that only look like others stay,
 too.  If TEXT has more than LIMIT characters, only their number is shown of the
-rest."
-  (let* ((limit (or limit agent-q-diff-visible--max-length))
-         (more (- (length text) limit))
-         (start (substring-no-properties text 0 (and (> more 0) limit)))
-         (shown (if (string-match-p "[^ -~]" start)
-                    (agent-q-diff-visible--with-signs (string-to-multibyte start) keep)
-                  start)))
-    (if (> more 0)
-        (concat shown (propertize (format "… and %d more characters" more)
-                                  'face 'warning))
-      shown)))
+rest.  Without LIMIT, a text with more than 500 is cut in the middle, so that
+the name of a file with a long path stays."
+  (let* ((shown (lambda (start end)
+                  (let ((text (substring-no-properties text start end)))
+                    (if (string-match-p "[^ -~]" text)
+                        (agent-q-diff-visible--with-signs (string-to-multibyte text) keep)
+                      text))))
+         (n-shown (or limit agent-q-diff-visible--max-length))
+         (more (- (length text) n-shown)))
+    (cond
+     ((<= more 0) (funcall shown 0 nil))
+     (limit (concat (funcall shown 0 limit)
+                    (propertize (format "… and %d more characters" more) 'face 'warning)))
+     (t (concat (funcall shown 0 (- n-shown agent-q-diff-visible--n-last))
+                (propertize (format "…(%d more characters)…" more) 'face 'warning)
+                (funcall shown (- agent-q-diff-visible--n-last) nil))))))
 
 (defun agent-q-diff-visible--with-signs (text keep)
   "Return TEXT with signs for misleading characters that are not in KEEP.

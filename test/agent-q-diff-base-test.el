@@ -239,6 +239,15 @@ Return what changed for the user, and how many other windows show it."
 
 (ert-deftest aqd-visible-cuts-what-is-long-and-keeps-what-may-stay ()
   (should (equal (agent-q-diff-visible "abcdef" 4) "abcd… and 2 more characters"))
+  ;; Of a long path, the name of the file stays.
+  (let ((path (concat (mapconcat (lambda (n) (format "folder %d/" n)) (number-sequence 1 100) "")
+                      (make-string 250 ?n) "\u202e.el")))
+    (dolist (shown (list (agent-q-diff-visible path)
+                         (string-trim (agent-q-diff-visible-name path) "\"" "\"")))
+      (should (string-prefix-p "folder 1/folder 2/" shown))
+      (should (string-match-p "…([0-9]+ more characters)…" shown))
+      (should (string-suffix-p (concat "/" (make-string 250 ?n) "<U+202E>.el") shown))
+      (should (length< shown 550))))
   (should (equal (agent-q-diff-visible "a\tb\nc" nil '(?\t)) "a\tb<U+000A>c")))
 
 ;;;; Paths that mislead
