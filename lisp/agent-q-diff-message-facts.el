@@ -244,10 +244,10 @@ One that could not be applied where it belongs does not count."
                        (seq-filter #'agent-q-diff-message-facts--undecided-p out))
                   out "The user has not decided about any of these.")
                  (agent-q-diff-message-facts--part
-                  (format "Was in %s, but its lines have been changed there since: hunk%%s."
+                  (format "Was in %s, but was changed there since: hunk%%s."
                           place)
                   (seq-filter (lambda (hunk) (plist-get hunk :lost)) out)
-                  out (format "These were in %s, but their lines have been changed there since."
+                  out (format "These were in %s, but were changed there since."
                               place))))
      (agent-q-diff-message-facts--not-applied
       (seq-filter (lambda (hunk) (plist-get hunk :reason)) out)))))
@@ -319,7 +319,7 @@ must not be mistaken for one that the user applied."
     ('nil nil)
     (`(,line) (format "Hunk %d may belong at line %d, but that is not certain."
                       (1+ (plist-get hunk :index)) (1+ line)))
-    (places (format "The lines of hunk %d are at several places: lines %s%s. \
+    (places (format "The lines of hunk %d occur in several places: lines %s%s. \
 Send it with more context, or keep the \"index\" line of git diff."
                     (1+ (plist-get hunk :index))
                     (mapconcat (lambda (line) (number-to-string (1+ line)))
@@ -437,7 +437,7 @@ Lines are numbered as by the tools with which agents read files."
   (when-let ((hunks (seq-filter (lambda (hunk) (plist-get hunk :decided-by))
                                 (plist-get result :hunks))))
     (let ((n (length hunks)))
-      (list (format "Decided by the user's rules, without a look at it: %s."
+      (list (format "Decided by the user's rules, unseen by the user: %s."
                     (if (or (plist-get result :files)
                             (seq-some (lambda (hunk) (plist-get hunk :part)) hunks))
                         (format (ngettext "%d hunk" "%d hunks" n) n)

@@ -390,7 +390,7 @@ No file has what the user had accepted by then.  RESULT is that of the review."
   (agent-q-diff-message--all
    (list (list (agent-q-diff-message-of-error
                 what (list (plist-get result :error) (plist-get result :reason))))
-         (cons (format "%s was not run, and none of it is in %s." tool
+         (cons (format "%s was not run, and none of the change is in %s." tool
                        (if (plist-get result :files) "the files" "the file"))
                (if (plist-get result :files)
                    (agent-q-diff-message-files-comments result)
@@ -406,7 +406,8 @@ No file has what the user had accepted by then.  RESULT is that of the review."
     (rejected (unknown) "undone (in Emacs only; what the file has of it is not known)"
               "undone (in Emacs only; what the files have of them is not known)")
     (rejected (file) "undone (but in the files again)")
-    (nil (file unsaved unknown changed) "undecided (still in the files)")
+    (nil (file unsaved unknown) "undecided (still in the files)")
+    (nil (changed) "undecided (changed in the files since)")
     (nil (nil buffer) "undecided (not in the files any more)"))
   "What is said of how many hunks: (MARK WHERES WORDS WORDS-FOR-MANY).")
 
@@ -444,9 +445,16 @@ answer; if you have no such tool, answer in your reply."
 
 (defun agent-q-diff-message--how-to-read (line)
   "Return a sentence for agents about what a message lacks, from LINE on."
-  (format "Call the tool review_comments with a path%s to read what the user says about that file; \
+  (format "%sCall the tool review_comments with the path of a file to read all that the user says about it; \
 the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff-taken-out."
-          (if-let ((from (nth 3 line))) (format ", and with from %d if it is this file," from) "")))
+          (pcase line
+            (`(,_ ,_ ,_ ,(and from (pred integerp)) ,path)
+             (format "To read on, call the tool review_comments with %s and from %d. "
+                     ;; There is room for no more.
+                     (if (length< path 100) (concat "path " (agent-q-diff-visible-name path))
+                       "the path of the same file")
+                     from))
+            (_ ""))))
 
 (defun agent-q-diff-message--entry-place (entry)
   "Return words for the lines of ENTRY, as for `agent-q-diff-message-of-round'."
@@ -471,7 +479,8 @@ the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff-taken-out
                       (concat (if is-rejected ". The user says: " ": ")
                               (string-replace "\n" "\n  " said))
                     ""))
-          (plist-get entry :line))))
+          (plist-get entry :line)
+          (plist-get entry :path))))
 
 (defun agent-q-diff-message--of-kind (entries kind)
   "Return those of ENTRIES that are of KIND."

@@ -316,7 +316,7 @@ That is one for `agent-q-diff-message-of-round'."
       ((guard line)
        (concat (agent-q-diff-round-lines-words 'new line n)
                (if (agent-q-diff-comment-is-unsure one) ", place unsure" "")))
-      (_ (format "%s then, not there any more"
+      (_ (format "%s at the time, no longer there"
                  (agent-q-diff-round-lines-words 'new was n))))))
 
 (defun agent-q-diff-told--open-p (root)
@@ -355,7 +355,7 @@ Return words about when it is told."
 
 ;;;; What agents ask for, and answer
 
-(defconst agent-q-diff-told--nothing "The user has said nothing that is not handled."
+(defconst agent-q-diff-told--nothing "Nothing that the user has said is still open."
   "What agents are told if there is nothing to be told.")
 
 (defun agent-q-diff-told-open-text (&optional path from)
@@ -415,7 +415,7 @@ files there are."
         (agent-q-diff-message-of-round
          (string-join (append elsewhere (list (format "What the user says about %s:" name))) " ")
          entries)
-      (string-join (cons (format "The user has said nothing about %s that is not handled." name)
+      (string-join (cons (format "Nothing that the user has said about %s is still open." name)
                          elsewhere)
                    " "))))
 
@@ -426,8 +426,8 @@ IS-UNTOLD is non-nil if a message waits."
          (more (nthcdr 10 paths)))
     (append
      (and paths
-          (list (format "Comments on other files are not handled, either; call review_comments with \
-one of these paths: %s%s."
+          (list (format "Comments on other files are open; call review_comments with one of these \
+paths: %s%s."
                         (mapconcat #'agent-q-diff-visible-name (seq-take paths 10) ", ")
                         (if more (format " and %d more" (length more)) ""))))
      (and is-untold
@@ -504,11 +504,12 @@ It is one in the project of `default-directory'."
       (agent-q-diff-round-show-comments default-directory))
     (cond
      ((and sent (< room 1000))
-      (concat text "\n\nComments that you were told before are not handled: call it again."))
+      (concat text "\n\nComments that you were told before are still open: call \
+review_comments again to read them."))
      (sent
       (let ((agent-q-diff-message-max-length (- room 2)))
         (concat text (if untold "\n\n" "")
-                (agent-q-diff-message-of-round "Told before, and not handled yet:"
+                (agent-q-diff-message-of-round "Told before, and still open:"
                                                (mapcar #'agent-q-diff-told--comment sent)))))
      (untold text)
      (t agent-q-diff-told--nothing))))

@@ -164,7 +164,7 @@
         (should-not (agent-q-diff-change-comments agent-q-diff-buffer-change))
         (aqd-said (agent-q-diff-finish nil t))))
     (let ((told (agent-q-diff-told-message default-directory)))
-      (dolist (text '("1] f.txt, line 3 then, not there any more: line" "2] f.txt, lines 3 to 5 then"
+      (dolist (text '("1] f.txt, line 3 at the time, no longer there: line" "2] f.txt, lines 3 to 5 at the time"
                       "3] f.txt: file"))
         (should (string-search text told))))))
 

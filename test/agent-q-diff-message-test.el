@@ -194,7 +194,7 @@ None of it is in the text.")))
     (let ((default-directory (file-name-directory aqd-file))
           (agent-q-diff-project-root (file-name-directory aqd-file)))
       (should (string-search
-               "The lines of hunk 1 are at several places: lines 2, 5, 8, 11. \
+               "The lines of hunk 1 occur in several places: lines 2, 5, 8, 11. \
 Send it with more context, or keep the \"index\" line of git diff."
                (aqd-play "a n a q y"
                          (lambda ()
@@ -631,6 +631,11 @@ The user says of hunk 8, which is rejected: a typo"
     (should (< 18 n))
     (should (string-search (format "not in this one: %d things that the user says" (- 300 n))
                            message))))
+
+(ert-deftest aqd-message-counts-say-of-changed-lines-that-they-are ()
+  (should (equal "1 hunk undecided (still in the files), 2 hunks undecided (changed in the files since)"
+                 (agent-q-diff-message-counts
+                  '((:where file) (:where changed) (:where changed))))))
 
 (defun aqd-message-n (regexp text)
   "Return the number of matches of REGEXP in TEXT."

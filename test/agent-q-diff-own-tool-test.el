@@ -178,7 +178,7 @@
     (should (equal aqd-original-of-two (aqd-disk)))
     (should (string-match-p
              "\\`Error: there is no decision about .*/target.txt: .*\n
-Edit was not run, and none of it is in the file\\.\\'"
+Edit was not run, and none of the change is in the file\\.\\'"
              (aqd-own-tool-answer 'message)))))
 
 (ert-deftest aqd-own-tool-a-new-file-is-decided-too ()
@@ -1149,7 +1149,7 @@ FILES is what the program says about them, by default
     (should (nth 1 (aqd-own-tool-patch-answer)))
     (should (string-match-p
              "\\`Error: there is no decision about 4 files: .*\n
-apply_patch was not run, and none of it is in the files\\.\\'"
+apply_patch was not run, and none of the change is in the files\\.\\'"
              (aqd-own-tool-patch-message)))))
 
 (ert-deftest aqd-own-tool-patch-cancelling-names-the-only-file ()
@@ -1169,7 +1169,7 @@ apply_patch was not run, and none of it is in the files\\.\\'"
             (agent-q-diff-comment-hunk comment))))
       (agent-q-diff-cancel review))
     (should (string-suffix-p "
-apply_patch was not run, and none of it is in the files.
+apply_patch was not run, and none of the change is in the files.
 The user says of gone.txt: needed
 The user says of hunk 1 of old.txt: keep it" (aqd-own-tool-patch-message)))))
 
@@ -1523,8 +1523,8 @@ A hook has begun its record, and nobody has looked at it in this Emacs."
         (should (agent-q-diff-session-outcome (apply #'aqd-own-tool-decide texts)))
         (should (equal "allow" (aqd-own-tool-answer 'verdict)))
         (aqd-pending-put "f.txt" blank)
-        (should (string-match-p "\\`✓ Accepted: .*\\(?:.\\|\n\\)*Decided by the user's rules, without a \
-look at it: hunk 1\\."
+        (should (string-match-p "\\`✓ Accepted: .*\\(?:.\\|\n\\)*Decided by the user's rules, unseen \
+by the user: hunk 1\\."
                                 (apply #'aqd-own-tool-check "text" blank texts))))
       (should-not (aqd-pending-files)))
     (aqd-own-tool-in-repository

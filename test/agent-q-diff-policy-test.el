@@ -86,7 +86,7 @@ undoes that\\.$"
         (agent-q-diff-end review))
       (should (equal '(policy nil) (mapcar (lambda (hunk) (plist-get hunk :decided-by))
                                            (plist-get result :hunks))))
-      (should (string-search "Decided by the user's rules, without a look at it: hunk 1."
+      (should (string-search "Decided by the user's rules, unseen by the user: hunk 1."
                              (plist-get result :message))))
     (should (equal '("policy" nil)
                    (mapcar (lambda (hunk) (plist-get hunk :decided-by))
@@ -117,7 +117,7 @@ your rules (\\*\\.lock); u"
         (agent-q-diff-end review))
       (should-not (aqd-pending-has "a.lock"))
       (should (string-match-p "run the package manager" (plist-get result :message)))
-      (should (string-search "Decided by the user's rules, without a look at it: 2 hunks."
+      (should (string-search "Decided by the user's rules, unseen by the user: 2 hunks."
                              (plist-get result :message))))
     (should (equal '("f.txt") (aqd-pending-files)))))
 
@@ -234,7 +234,7 @@ your rules (\\*\\.lock); u"
                                                   (lambda (it) (setq result it))))))))
         (should (equal said shown))
         (should (eq status (plist-get result :status)))
-        (should (string-search "Decided by the user's rules, without a look at it: hunk 1."
+        (should (string-search "Decided by the user's rules, unseen by the user: hunk 1."
                                (plist-get result :message)))
         (when (eq status 'rejected)
           (should (string-search "not now" (plist-get result :message))))

@@ -460,7 +460,7 @@ them:\n\n- [1] f.txt, line 27: why?\n\n" message))
       (with-current-buffer (find-file-noselect "f.txt")
         (aqd-said (agent-q-diff-comment-file "shorter")))
       (should-not (string-match-p "\\+x\\|why\\|shorter" (aqd-rounds-message)))
-      (should (equal "The user has said nothing about f.txt that is not handled. Call review_comments \
+      (should (equal "Nothing that the user has said about f.txt is still open. Call review_comments \
 without a path to read what you were not told yet."
                      (aqd-rounds-call "review_comments" 'path "f.txt"))))
     (should (string-match-p "shorter\\(.\\|\n\\)*why\\(.\\|\n\\)*\\+x" (aqd-rounds-message)))))
@@ -472,7 +472,7 @@ without a path to read what you were not told yet."
     (aqd-rounds-write '((3 . "three")))
     (aqd-rounds-play (aqd-pending-do #'agent-q-diff-reject-hunk 0))
     (let ((agent-q-diff-call (agent-q-diff-call-with 'agent "claude-code")))
-      (should (equal "The user has said nothing that is not handled."
+      (should (equal "Nothing that the user has said is still open."
                      (agent-q-diff-tools-call "review_comments" nil))))
     (should (aqd-rounds-waits-p))
     (should (string-search "+three" (aqd-rounds-call "review_comments")))
@@ -497,7 +497,7 @@ without a path to read what you were not told yet."
       (agent-q-diff-comment-hunk "why?" 1))
     ;; It need not have written here before, nor say who it is.
     (dolist (agent '("gemini-cli-mcp-client" "cursor" nil))
-      (should (equal "The user has said nothing that is not handled."
+      (should (equal "Nothing that the user has said is still open."
                      (aqd-rounds-call-as agent "review_comments")))
       (should (equal "Error: comment 1 is for Codex, which wrote these lines; it stays open"
                      (aqd-rounds-call-as agent "resolve_comment" :id "1" :answer "done"))))
@@ -507,7 +507,7 @@ without a path to read what you were not told yet."
     (should (string-match-p "why\\?\\(?:.\\|\n\\)*\\+three"
                             (aqd-rounds-call-as "codex-mcp-client" "review_comments")))
     (should-not (aqd-rounds-waits-p))
-    (should (equal "The user has said nothing about f.txt that is not handled."
+    (should (equal "Nothing that the user has said about f.txt is still open."
                    (aqd-rounds-call-as "cursor" "review_comments" :path "f.txt")))
     (should (string-search "Comment 1 is handled"
                            (aqd-rounds-call-as "codex-mcp-client" "resolve_comment"
@@ -538,7 +538,7 @@ without a path to read what you were not told yet."
         (should-not (string-search "+three" claude))))
     ;; What one was told, the other is not.
     (should (string-search "+three" (aqd-rounds-call-as "codex" "review_comments")))
-    (should (equal "The user has said nothing that is not handled."
+    (should (equal "Nothing that the user has said is still open."
                    (aqd-rounds-call-as "codex" "review_comments")))
     (agent-q-diff-told-queue-again default-directory)
     (should (string-search "+y" (aqd-rounds-call-as "claude-code" "review_comments")))
@@ -570,8 +570,8 @@ without a path to read what you were not told yet."
                 (apply #'aqd-rounds-call "review_comments" arguments)))
       ;; What is on all of it is in what is said about any file.
       (let ((text (of 'path "g.txt")))
-        (should (string-prefix-p "Comments on other files are not handled, either; call \
-review_comments with one of these paths: f.txt. Call review_comments without a path to read what you \
+        (should (string-prefix-p "Comments on other files are open; call review_comments with \
+one of these paths: f.txt. Call review_comments without a path to read what you \
 were not told yet. What the user says about g.txt:\n\nThe user's comments; do what they say:\n\n\
 - [2] all of it: shorter\n"
                                  text))
@@ -580,7 +580,7 @@ were not told yet. What the user says about g.txt:\n\nThe user's comments; do wh
       (let ((text (of 'path "f.txt")))
         (should (string-prefix-p "What the user says about f.txt:\n" text))
         (should (string-search "- [1] f.txt, line 27: why?\n- [2] all of it: shorter\n" text)))
-      (should (equal "The user has said nothing about f.txt from line 28 on that is not handled."
+      (should (equal "Nothing that the user has said about f.txt from line 28 on is still open."
                      (of 'path "f.txt" 'from 28))))))
 
 ;;;; What is too long, and what reads like somebody else
@@ -641,7 +641,7 @@ were not told yet. What the user says about g.txt:\n\nThe user's comments; do wh
                       (should (<= (length page) 8000))
                       (cl-incf n-pages)
                       (cl-incf seen (aqd-rounds-n "The user says: reason" page))
-                      (setq from (and (string-match "from \\([0-9]+\\) if it is this file" page)
+                      (setq from (and (string-match "with path big\\.c and from \\([0-9]+\\)\\." page)
                                       (string-to-number (match-string 1 page)))))))
         (should (= 300 seen))))))
 
@@ -810,7 +810,7 @@ UNDONE is a list of lists of changed lines; the file had LINES before."
 
 (ert-deftest aqd-rounds-an-agent-reads-what-is-open-and-answers ()
   (aqd-with-repository
-    (should (equal "The user has said nothing that is not handled."
+    (should (equal "Nothing that the user has said is still open."
                    (aqd-rounds-call "review_comments")))
     (aqd-rounds-write '((3 . "three") (27 . "x")))
     (aqd-rounds-play
@@ -823,7 +823,7 @@ UNDONE is a list of lists of changed lines; the file had LINES before."
     ;; Now it was told, but has not answered.
     (should-not (aqd-rounds-read))
     (let ((again (aqd-rounds-call "review_comments")))
-      (should (string-prefix-p "Told before, and not handled yet:\n\nThe user's comments" again))
+      (should (string-prefix-p "Told before, and still open:\n\nThe user's comments" again))
       (should (string-search "- [1] f.txt, line 27: why?\n" again))
       (should-not (string-search "three" again)))
     ;; About a file, it can read all again.
@@ -833,8 +833,8 @@ UNDONE is a list of lists of changed lines; the file had LINES before."
       (should (string-search "- [1] f.txt, line 27: why?\n" again)))
     (should-not (string-search "line 3\n" (aqd-rounds-call "review_comments"
                                                            'path "f.txt" 'from 4)))
-    (should (equal "The user has said nothing about g.txt that is not handled. Comments on other \
-files are not handled, either; call review_comments with one of these paths: f.txt."
+    (should (equal "Nothing that the user has said about g.txt is still open. Comments on other \
+files are open; call review_comments with one of these paths: f.txt."
                    (aqd-rounds-call "review_comments" 'path (aqd-pending-name "g.txt"))))
     (dolist (id '("7" "one" ""))
       (should (string-prefix-p "Error" (aqd-rounds-call "resolve_comment"
@@ -845,7 +845,7 @@ files are not handled, either; call review_comments with one of these paths: f.t
         (should (equal "Comment 1 is handled, and the user is shown your answer."
                        (aqd-rounds-call "resolve_comment" 'id "1" 'answer "It is shorter."))))
       (should (equal (list default-directory) changed)))
-    (should (equal "The user has said nothing that is not handled."
+    (should (equal "Nothing that the user has said is still open."
                    (aqd-rounds-call "review_comments")))
     (let ((one (car (agent-q-diff-module-comments default-directory nil))))
       (should (eq 'handled (agent-q-diff-comment-state one)))
@@ -856,7 +856,7 @@ files are not handled, either; call review_comments with one of these paths: f.t
 (ert-deftest aqd-rounds-without-a-project-nothing-is-open ()
   (aqd-with-git-folder
     (let ((default-directory aqd-pending-root))
-      (should (equal "The user has said nothing that is not handled."
+      (should (equal "Nothing that the user has said is still open."
                      (aqd-rounds-call "review_comments")))
       (should (string-prefix-p "Error" (aqd-rounds-call "resolve_comment"
                                                         'id "1" 'answer "?"))))))
