@@ -612,6 +612,14 @@ does for all, the remark is just WORD."
             (format (ngettext "%d file" "%d files" (length files)) (length files))
             (agent-q-diff-message-files--each result))))
 
+(defun agent-q-diff-message-files-in-sentence (result)
+  "Return a sentence about how much of RESULT is in which of its files."
+  (let ((in (plist-get result :in-file)))
+    (if (= 0 in)
+        (format "None of it is in the files: %s." (agent-q-diff-message-files--each result))
+      (format "%s of it is in %s" (if (< in (plist-get result :total)) "Part" "All")
+              (agent-q-diff-message-files-sentence result)))))
+
 (defun agent-q-diff-message-files--long-p (result)
   "Return non-nil if the comments on hunks of RESULT are too long for a sentence."
   (< 2000 (apply #'+ (mapcar (lambda (hunk) (length (plist-get hunk :comment)))
@@ -687,12 +695,10 @@ If IS-STATED is non-nil, without those that the sentence about its files has."
              result (format (ngettext "the change to %d file" "the changes to %d files" n) n))
             (agent-q-diff-message-facts-left-open result)
             (cond
-             ((< 0 (plist-get result :in-file))
-              (concat "In the files: " (agent-q-diff-message-files-sentence result)))
-             ((or (< 0 (or (plist-get result :pending) 0))
+             ((or (< 0 (plist-get result :in-file))
+                  (< 0 (or (plist-get result :pending) 0))
                   (seq-some (lambda (hunk) (plist-get hunk :comment)) (plist-get result :hunks)))
-              (format "None of it is in the files: %s."
-                      (agent-q-diff-message-files--each result)))
+              (agent-q-diff-message-files-in-sentence result))
              (t "None of it is in the files.")))))
 
 (defun agent-q-diff-message-files--as-one (file result)

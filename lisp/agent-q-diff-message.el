@@ -298,7 +298,7 @@ its message stays as documented."
          (= 0 (plist-get result :in-file)))
     nil)
    ((plist-get result :files)
-    (list (concat "In the files: " (agent-q-diff-message-files-sentence result))))
+    (list (agent-q-diff-message-files-in-sentence result)))
    (t
     (append (list (agent-q-diff-message-facts-in-sentence result))
             (when (< 0 (plist-get result :in-file) (plist-get result :total))
@@ -427,7 +427,7 @@ They are results of single hunks, written before their review."
 
 (defconst agent-q-diff-message--round-sections
   '((rejected
-     "The user rejected these changes, and they were undone in the files. \
+     "The user rejected these changes, and they were undone in the files%s. \
 Do not make them again unless the user asks for it:"
      "The changes that were rejected:" ("%d rejection" . "%d rejections"))
     (comment
@@ -436,7 +436,8 @@ Do not make them again unless the user asks for it:"
     (question
      "The user's questions; answer them, and change nothing for them:"
      "The lines that the questions are on:" ("%d question" . "%d questions")))
-  "What is said of entries of each kind: (KIND HEADING HEADING-OF-LINES COUNTED).")
+  "What is said of entries of each kind: (KIND HEADING HEADING-OF-LINES COUNTED).
+HEADING has a place for an exception.")
 
 (defconst agent-q-diff-message--how-to-answer
   "When you have handled a comment or a question, call the tool resolve_comment with its id and your \
@@ -462,19 +463,21 @@ the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff-taken-out
           (if-let ((path (plist-get entry :path))) (agent-q-diff-visible-name path) "all of it")
           (if-let ((lines (plist-get entry :lines-words))) (concat ", " lines) "")))
 
+(defun agent-q-diff-message--entry-exception (entry)
+  "Return words, in parentheses, if the change of ENTRY is not undone in its file."
+  (pcase-exhaustive (plist-get entry :where)
+    ((or 'nil 'buffer 'changed) nil)
+    ('unsaved " (only in Emacs so far: the file still has the change, since it is not saved yet)")
+    ('unknown " (only in Emacs so far; what the file has of the change is not known)")
+    ('file " (but the file has it again now)")))
+
 (defun agent-q-diff-message--entry-line (entry counted)
   "Return ENTRY as a line for `agent-q-diff-message-compose', of the kind COUNTED."
   (let* ((said (plist-get entry :said))
          (is-rejected (eq 'rejected (plist-get entry :kind))))
     (list (if said 1 2) counted
           (concat "- " (agent-q-diff-message--entry-place entry)
-                  (pcase-exhaustive (plist-get entry :where)
-                    ((or 'nil 'buffer 'changed) "")
-                    ('unsaved
-                     " (only in Emacs so far: the file still has the change, since it is not saved yet)")
-                    ('unknown
-                     " (only in Emacs so far; what the file has of the change is not known)")
-                    ('file " (but the file has it again now)"))
+                  (agent-q-diff-message--entry-exception entry)
                   (if said
                       (concat (if is-rejected ". The user says: " ": ")
                               (string-replace "\n" "\n  " said))
@@ -493,7 +496,11 @@ the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff-taken-out
             for those = (agent-q-diff-message--of-kind entries kind)
             when those
             ;; The heading is not shown without any of them.
-            collect (cons (concat heading "\n")
+            collect (cons (concat (format heading
+                                          (if (seq-some #'agent-q-diff-message--entry-exception those)
+                                              ", except where noted"
+                                            ""))
+                                  "\n")
                           (mapcar (lambda (entry)
                                     (agent-q-diff-message--entry-line entry counted))
                                   those)))

@@ -281,7 +281,10 @@ The lines that the comments are on:
       (should (string-search
                "- f.txt, line 3 (only in Emacs so far: the file still has the change, since it is not \
 saved yet)\n"
-               (aqd-rounds-message))))))
+               (aqd-rounds-message)))
+      (should (string-prefix-p "The user rejected these changes, and they were undone in the files, \
+except where noted. Do not"
+                               (aqd-rounds-message))))))
 
 (defconst aqd-rounds-not-saved
   " (only in Emacs so far: the file still has the change, since it is not saved yet)\n"

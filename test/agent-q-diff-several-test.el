@@ -782,7 +782,7 @@ link does not link to run.sh."
         (agent-q-diff-reject-all))
       (should (string-prefix-p
                "✗ Rejected: the user declined the changes to 2 files. \
-In the files: 1 of 2 files: a.txt 0 of 3 hunks, old.txt 1 of 1 hunk.\n"
+Part of it is in 1 of 2 files: a.txt 0 of 3 hunks, old.txt 1 of 1 hunk.\n"
                (aqd-several-answer :message))))))
 
 (ert-deftest aqd-several-what-others-did-already-is-seen ()
@@ -953,7 +953,7 @@ The user has not decided about hunk 3."
     (agent-q-diff-accept review 0)
     (agent-q-diff-cancel review)
     (should (eq 'cancelled (aqd-several-answer :status)))
-    (should (string-search "In the files: 1 of 6 files: a.txt 1 of 3 hunks, "
+    (should (string-search "Part of it is in 1 of 6 files: a.txt 1 of 3 hunks, "
                            (aqd-several-answer :message)))))
 
 (ert-deftest aqd-several-the-outcome-names-every-file ()
