@@ -196,7 +196,9 @@ those of LISTED, in the line above, return SENTENCE.  The value is a line for
 `agent-q-diff-message-compose': what the user says has room first."
   (and hunks
        (list 2 '("%d list of hunks" . "%d lists of hunks")
-             (if (and (cdr hunks) (length= listed (length hunks)) (null (seq-difference hunks listed)))
+             (if (and (cdr hunks)
+                      (length= listed (length hunks))
+                      (null (seq-difference hunks listed)))
                  sentence
                (format format (concat (if (cdr hunks) "s " " ")
                                       (agent-q-diff-message-facts--numbers hunks)))))))

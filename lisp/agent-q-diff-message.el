@@ -446,8 +446,8 @@ answer; if you have no such tool, answer in your reply."
 
 (defun agent-q-diff-message--how-to-read (line)
   "Return a sentence for agents about what a message lacks, from LINE on."
-  (format "%sCall the tool review_comments with the path of a file to read all that the user says about it; \
-the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff-taken-out."
+  (format "%sCall the tool review_comments with the path of a file to read all that the user says \
+about it; the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff-taken-out."
           (pcase line
             (`(,_ ,_ ,_ ,(and from (pred integerp)) ,path)
              (format "To read on, call the tool review_comments with %s and from %d. "
@@ -494,13 +494,10 @@ the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff-taken-out
   (append
    (cl-loop for (kind heading _ counted) in agent-q-diff-message--round-sections
             for those = (agent-q-diff-message--of-kind entries kind)
-            when those
+            for exceptions = (seq-some #'agent-q-diff-message--entry-exception those)
             ;; The heading is not shown without any of them.
-            collect (cons (concat (format heading
-                                          (if (seq-some #'agent-q-diff-message--entry-exception those)
-                                              ", except where noted"
-                                            ""))
-                                  "\n")
+            when those
+            collect (cons (concat (format heading (if exceptions ", except where noted" "")) "\n")
                           (mapcar (lambda (entry)
                                     (agent-q-diff-message--entry-line entry counted))
                                   those)))
