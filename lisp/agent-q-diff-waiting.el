@@ -166,22 +166,24 @@ The next review finds out which."
 (defun agent-q-diff-waiting--reject (change hunks)
   "Reject HUNKS of CHANGE; return words about each that cannot be, and why.
 If that is because an agent has written its lines anew, it is told."
-  (mapcar (pcase-lambda (`(,hunk . ,why))
-            (when (and (eq 'changed
-                           (plist-get (seq-find (lambda (one) (eql hunk (plist-get one :index)))
-                                                (agent-q-diff-result-hunks change))
-                                      :where))
-                       (not (agent-q-diff-waiting--away-p change hunk)))
-              (agent-q-diff-waiting--lose
-               (agent-q-diff-change-file-index change hunk)
-               (alist-get hunk (agent-q-diff-change-comments change)) 'gone hunk)
-              (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil))
-            (format "%s: %s" (agent-q-diff-buffer-hunk-words hunk) why))
-          (condition-case err
-              (agent-q-diff-decide-these change 'reject hunks)
-            (error (mapcar (lambda (hunk)
-                             (cons hunk (agent-q-diff-error-text err)))
-                           hunks)))))
+  (let* ((failed (condition-case err
+                     (agent-q-diff-decide-these change 'reject hunks)
+                   (error (mapcar (lambda (hunk)
+                                    (cons hunk (agent-q-diff-error-text err)))
+                                  hunks))))
+         (changed (and failed
+                       (cl-loop for one in (agent-q-diff-result-hunks change)
+                                when (eq 'changed (plist-get one :where))
+                                collect (plist-get one :index)))))
+    (mapcar (pcase-lambda (`(,hunk . ,why))
+              (when (and (memql hunk changed)
+                         (not (agent-q-diff-waiting--away-p change hunk)))
+                (agent-q-diff-waiting--lose
+                 (agent-q-diff-change-file-index change hunk)
+                 (alist-get hunk (agent-q-diff-change-comments change)) 'gone hunk)
+                (setf (alist-get hunk (agent-q-diff-change-comments change) nil t) nil))
+              (format "%s: %s" (agent-q-diff-buffer-hunk-words hunk) why))
+            failed)))
 
 (defun agent-q-diff-waiting--carry-out ()
   "Take out the hunks of this buffer whose rejection waits.
