@@ -378,7 +378,9 @@ hunks, in that review or an earlier one, is in the new one as well."
                        (agent-q-diff-change-written (agent-q-diff-session-change open)))))
             (setq notes (list "a program waits for this review; what is new comes after it"))
             (when callback
-              (add-function :after (agent-q-diff-session-callback open) callback))
+              (add-function :after (agent-q-diff-session-callback open)
+                            (lambda (result)
+                              (funcall callback (agent-q-diff-result-with-message result)))))
             open)
            (t
             (when open
