@@ -158,7 +158,7 @@ If it does not, its buffer does not have the target's text."
 (defun agent-q-diff-file-change-on-disk (change)
   "Return what the file of CHANGE has on disk.
 That is t if it has the text of its target, its text, nil if there is no
-such file, or `unreadable'."
+such file, `buffer' if only a buffer that is not saved has it, or `unreadable'."
   (let* ((path (agent-q-diff-file-change-path change))
          (buffer (agent-q-diff-file-change-buffer change)))
     ;; The host of a remote file may be gone, and the caller needs a result.
@@ -166,7 +166,8 @@ such file, or `unreadable'."
         (let ((buffer (if (buffer-live-p buffer) buffer (and path (find-buffer-visiting path)))))
           (cond
            ((or (null path) (agent-q-diff-file-change-is-detached change)) t)
-           ((not (and (file-regular-p path) (not (file-symlink-p path)))) nil)
+           ((not (and (file-regular-p path) (not (file-symlink-p path))))
+            (and buffer (agent-q-diff-disk-unsaved-p buffer) 'buffer))
            ((if buffer
                 (agent-q-diff-disk-unsaved-p buffer)
               (not (agent-q-diff-file-change-engine change)))

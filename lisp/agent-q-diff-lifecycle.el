@@ -507,25 +507,21 @@ answer whatever they do."
                     (agent-q-diff-change-written (agent-q-diff-session-change review))))))
     (and (< 0 n) n)))
 
-(defun agent-q-diff-lifecycle--n-away (state wheres hunks)
-  "Return how many of HUNKS, results, have STATE and are in none of their files.
-WHERES are the values of their :where that say so."
+(defun agent-q-diff-lifecycle--n-where (state wheres hunks)
+  "Return how many of HUNKS, results, have STATE and are where one of WHERES says.
+These are values of :where, as in a result."
   (seq-count (lambda (hunk)
                (and (eq state (plist-get hunk :state))
-                    (memq (plist-get hunk :where) wheres)
-                    (not (eq t (plist-get hunk :hooked)))))
+                    (memq (plist-get hunk :where) wheres)))
              hunks))
 
 (defun agent-q-diff-lifecycle--reviewed-text (review)
   "Return what became of the hunks of REVIEW, which were written before it."
   (let* ((result (agent-q-diff-session-result review))
          (hunks (plist-get result :hunks))
-         (n-again (seq-count (lambda (hunk)
-                               (and (eq 'rejected (plist-get hunk :state))
-                                    (plist-get hunk :in-file)))
-                             hunks))
-         (n-since (agent-q-diff-lifecycle--n-away 'applied '(nil changed) hunks))
-         (n-gone (agent-q-diff-lifecycle--n-away nil '(nil) hunks))
+         (n-again (agent-q-diff-lifecycle--n-where 'rejected '(file) hunks))
+         (n-since (agent-q-diff-lifecycle--n-where 'applied '(nil changed) hunks))
+         (n-gone (agent-q-diff-lifecycle--n-where nil '(nil buffer) hunks))
          (pending (- (plist-get result :total) (plist-get result :applied)
                      (plist-get result :rejected) n-gone)))
     (string-join

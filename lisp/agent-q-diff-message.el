@@ -400,14 +400,22 @@ No file has what the user had accepted by then.  RESULT is that of the review."
 ;;; A review of what was written already
 
 (defconst agent-q-diff-message--counted
-  '((applied t "kept")
-    (rejected (nil buffer changed) "undone")
+  '((applied (file unsaved) "kept")
+    (applied (buffer) "kept (in Emacs only, not saved yet)")
+    (applied (changed) "kept (but changed in the files since)")
+    (applied (nil) "kept (but not in the files any more)")
+    (applied (unknown) "kept (what the file has of it is not known)"
+             "kept (what the files have of them is not known)")
+    (rejected (nil buffer) "undone")
+    (rejected (changed) "undone (and changed in the files since)")
     (rejected (unsaved) "undone (in Emacs only, not saved yet)")
-    (rejected (unknown) "undone (in Emacs only; what the file has of it is not known)"
-              "undone (in Emacs only; what the files have of them is not known)")
+    (rejected (unknown) "undone (in Emacs; what the file has of it is not known)"
+              "undone (in Emacs; what the files have of them is not known)")
     (rejected (file) "undone (but in the files again)")
-    (nil (file unsaved unknown) "undecided (still in the files)")
+    (nil (file unsaved) "undecided (still in the files)")
     (nil (changed) "undecided (changed in the files since)")
+    (nil (unknown) "undecided (what the file has of it is not known)"
+         "undecided (what the files have of them is not known)")
     (nil (nil buffer) "undecided (not in the files any more)"))
   "What is said of how many hunks: (MARK WHERES WORDS WORDS-FOR-MANY).")
 
@@ -418,7 +426,7 @@ They are results of single hunks, written before their review."
    (cl-loop for (mark wheres words many) in agent-q-diff-message--counted
             for n = (seq-count (lambda (hunk)
                                  (and (eq mark (plist-get hunk :state))
-                                      (or (eq t wheres) (memq (plist-get hunk :where) wheres))))
+                                      (memq (plist-get hunk :where) wheres)))
                                hunks)
             when (< 0 n)
             collect (format (ngettext "%d hunk %s" "%d hunks %s" n)
@@ -466,9 +474,10 @@ about it; the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff
 (defun agent-q-diff-message--entry-exception (entry)
   "Return words, in parentheses, if the change of ENTRY is not undone in its file."
   (pcase-exhaustive (plist-get entry :where)
-    ((or 'nil 'buffer 'changed) nil)
+    ((or 'nil 'buffer) nil)
+    ('changed " (others have changed these lines since)")
     ('unsaved " (only in Emacs so far: the file still has the change, since it is not saved yet)")
-    ('unknown " (only in Emacs so far; what the file has of the change is not known)")
+    ('unknown " (in Emacs; what the file has of the change is not known)")
     ('file " (but the file has it again now)")))
 
 (defun agent-q-diff-message--entry-line (entry counted)

@@ -86,6 +86,77 @@ The lines that the comments are on:
     (should (equal "new.txt: 0 kept, 0 taken out, 1 still pending" (aqd-rounds-play)))
     (should-not (aqd-rounds-read))))
 
+(defun aqd-rounds-first ()
+  "Return the first paragraph of the message that waits, or was told last."
+  (when-let ((text (agent-q-diff-told-message default-directory)))
+    (string-remove-prefix (format "The user has reviewed in Emacs what was written into %s: "
+                                  default-directory)
+                          (car (split-string text "\n")))))
+
+(ert-deftest aqd-rounds-what-is-said-of-kept-and-pending-hunks-is-in-the-file ()
+  (pcase-dolist
+      (`(,change ,kept-said ,kept-told ,left-said ,left-told)
+       `((ignore "2 kept, 0 taken out" "2 hunks kept"
+                 "0 kept, 0 taken out, 2 still pending" "2 hunks undecided (still in the files)")
+         (,(lambda () (delete-file "f.txt"))
+          "2 kept (2 changed since), 0 taken out, not saved"
+          "2 hunks kept (but not in the files any more)"
+          "0 kept, 0 taken out, 2 not in the file any more, not saved"
+          "2 hunks undecided (not in the files any more)")
+         (,(lambda ()
+             (delete-file "f.txt")
+             (with-current-buffer (get-file-buffer "f.txt") (set-buffer-modified-p t)))
+          "2 kept, 0 taken out, not saved" "2 hunks kept (in Emacs only, not saved yet)"
+          "0 kept, 0 taken out, 2 not in the file any more, not saved"
+          "2 hunks undecided (not in the files any more)")
+         (,(lambda () (aqd-pending-put "f.txt" (aqd-numbered 30 '((27 . "x")))))
+          "2 kept (1 changed since), 0 taken out"
+          "1 hunk kept, 1 hunk kept (but not in the files any more)"
+          "0 kept, 0 taken out, 1 still pending, 1 not in the file any more"
+          "1 hunk undecided (still in the files), 1 hunk undecided (not in the files any more)")
+         ;; As a hook does when the user saves.
+         (,(lambda ()
+             (with-current-buffer (get-file-buffer "f.txt")
+               (add-hook 'before-save-hook
+                         (lambda ()
+                           (goto-char (point-min))
+                           (when (search-forward "three" nil t)
+                             (replace-match "THREE" t)))
+                         nil t)
+               (goto-char (point-max))
+               (insert "mine\n")
+               (save-buffer)))
+          "2 kept (1 changed since), 0 taken out"
+          "1 hunk kept, 1 hunk kept (but changed in the files since)"
+          "0 kept, 0 taken out, 2 still pending"
+          "1 hunk undecided (still in the files), 1 hunk undecided (changed in the files since)")))
+    (dolist (is-kept '(t nil))
+      (aqd-with-repository
+        (aqd-rounds-write '((3 . "three") (27 . "x")))
+        (find-file-noselect "f.txt")
+        (let ((said (aqd-rounds-play
+                      (when is-kept
+                        (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+                        (aqd-pending-do #'agent-q-diff-accept-hunk 1))
+                      (agent-q-diff-comment "well")
+                      (funcall change))))
+          (should (equal (format "do it · f.txt: %s, your next prompt tells Codex"
+                                 (if is-kept kept-said left-said))
+                         said))
+          (should (equal (concat (if is-kept kept-told left-told) ".") (aqd-rounds-first))))))))
+
+(ert-deftest aqd-rounds-what-is-written-over-a-rejected-hunk-is-said ()
+  (aqd-with-repository
+    (aqd-rounds-write '((3 . "three") (27 . "x")))
+    (aqd-rounds-play
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (aqd-pending-put "f.txt" (aqd-numbered 30 '((2 . "TWO") (3 . "three") (27 . "x")))))
+    (should (equal "1 hunk undone (and changed in the files since), \
+1 hunk undecided (still in the files)."
+                   (aqd-rounds-first)))
+    (should (string-search "\n- f.txt, line 3 (others have changed these lines since)\n"
+                           (aqd-rounds-message)))))
+
 (ert-deftest aqd-rounds-raw-bytes-are-told-as-numbers ()
   (aqd-with-repository
     (let ((odd (string-to-multibyte "a\200b"))

@@ -200,6 +200,12 @@ impl Proposal {
         self.lines_of(hunk).is_out()
     }
 
+    /// Returns whether hunk `hunk` adds lines, and does not only remove some.
+    pub(crate) fn adds_lines(&self, hunk: usize) -> bool {
+        let mut edits = self.edits(hunk).into_iter();
+        edits.any(|edit| !edit.after.is_empty())
+    }
+
     /// Returns how many outer context lines on each side were ignored to find hunk `hunk`.
     pub fn fuzz(&self, hunk: usize) -> usize {
         self.bare.as_ref().map_or(0, |bare| bare.hunk(hunk).fuzz)
@@ -231,14 +237,16 @@ impl Proposal {
     /// Returns whether the change of hunk `hunk` was in the target, but others have changed its
     /// lines since, or it is unknown where they are.
     pub fn is_lost(&self, hunk: usize) -> bool {
-        let obstacle = self.obstacle(hunk);
-        let is_changed = |obstacle: &Obstacle| {
-            matches!(
-                obstacle,
-                Obstacle::NotPlaced(_) | Obstacle::Flip(FlipError::ChangedByUser { .. })
-            )
-        };
-        !self.is_out(hunk) && obstacle.as_ref().is_some_and(is_changed)
+        !self.is_out(hunk) && self.is_changed(hunk)
+    }
+
+    /// Returns whether others have changed the lines that hunk `hunk` has in the target, be it in or out, or
+    /// it is unknown where they are.
+    pub(crate) fn is_changed(&self, hunk: usize) -> bool {
+        matches!(
+            self.obstacle(hunk),
+            Some(Obstacle::NotPlaced(_) | Obstacle::Flip(FlipError::ChangedByUser { .. }))
+        )
     }
 
     /// Returns whether somebody else changed a line next to a change of hunk `hunk`.

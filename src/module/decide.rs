@@ -608,9 +608,9 @@ fn place(env: &Env, position: Position) -> Result<Value<'_>> {
 /// saved; `unsaved' the file only, for the same reason; nil nowhere.  `changed' if
 /// others have changed its lines in the target, and `unknown' if they have on
 /// disk, or it is unsure where its lines are there.  DISK is what the file has:
-/// t for the target's text, another text, nil if there is no such file, or
-/// `unreadable'.  For
-/// the first N-NOW hunks, NOW is (LINE . TEXT): the line of
+/// t for the target's text, another text, nil if there is no such file, `buffer' if
+/// only a buffer has it, or `unreadable'.  A hunk that only removes lines is in a file
+/// that is not there.  For the first N-NOW hunks, NOW is (LINE . TEXT): the line of
 /// the target, from 0, at which the hunk with its context begins, and the
 /// current lines there.  For the others, or if that is unknown, NOW is nil.
 /// IS-LISP is as for `agent-q-diff-module-print'.
@@ -625,15 +625,16 @@ fn report<'e>(
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
         let disk_text;
+        let is_in_buffer = disk == env.intern("buffer")?;
         let disk = if disk == env.intern("t")? {
             OnDisk::Target
         } else if disk == env.intern("unreadable")? {
             OnDisk::Unreadable
-        } else if disk.is_not_nil() {
+        } else if disk.is_not_nil() && !is_in_buffer {
             disk_text = disk.clone_string_contents()?;
             OnDisk::Other(&disk_text)
         } else {
-            OnDisk::Missing
+            OnDisk::Missing { is_in_buffer }
         };
         let file = file_of(session);
         let ongoing = ongoing(env, session)?;

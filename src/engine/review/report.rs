@@ -11,8 +11,11 @@ pub enum OnDisk<'t> {
     Target,
     /// Another text, such as that from before edits which are not saved.
     Other(&'t [u8]),
-    /// There is no such file.
-    Missing,
+    /// There is no such file. A buffer may have the target, which is not saved then.
+    Missing {
+        /// Whether it has.
+        is_in_buffer: bool,
+    },
     /// It cannot be read.
     Unreadable,
 }
@@ -28,7 +31,7 @@ pub enum Whereabouts {
     Unsaved,
     /// Nowhere.
     Nowhere,
-    /// It was in the target, and others have changed its lines since.
+    /// It was in the target, or was rejected, and others have changed its lines there since.
     Changed,
     /// Others have changed its lines on disk, it is unsure where they are there, or nobody can read that.
     Unknown,
@@ -66,18 +69,27 @@ impl Review {
     }
 
     /// Returns where the change of hunk `hunk` is, whose file has `disk`, which `there` has followed if it is
-    /// another text.
+    /// another text. A missing file has no lines: one that only removes lines is still made there.
     fn whereabouts(&self, hunk: usize, disk: OnDisk<'_>, there: Option<&Review>) -> Whereabouts {
         let has = |review: &Review| {
-            let is_lost = review.proposal.is_lost(hunk);
-            (!is_lost).then(|| review.fact(hunk) != Fact::Out)
+            let is_out = review.fact(hunk) == Fact::Out;
+            // What was put back may have been changed as well, and then have the change again.
+            let is_whole = (is_out && self.marks[hunk] != Mark::Rejected)
+                || !review.proposal.is_changed(hunk);
+            is_whole.then_some(!is_out)
         };
         let here = has(self);
         let on_disk = match disk {
             OnDisk::Target => Some(here == Some(true)),
             OnDisk::Other(_) => there.and_then(has),
-            OnDisk::Missing => Some(false),
+            OnDisk::Missing { .. } => Some(!self.proposal.adds_lines(hunk)),
             OnDisk::Unreadable => None,
+        };
+        let here = match disk {
+            OnDisk::Missing {
+                is_in_buffer: false,
+            } => on_disk,
+            _ => here,
         };
         match (here, on_disk) {
             (_, None) => Whereabouts::Unknown,

@@ -329,7 +329,9 @@ fn the_report_says_by_the_weave_where_each_change_is() {
     };
     let with = |text: &str| report(&desk, OnDisk::Other(text.as_bytes()));
     assert_eq!(report(&desk, OnDisk::Target), [Nowhere, File]);
-    assert_eq!(report(&desk, OnDisk::Missing), [Nowhere, Target]);
+    let missing = |is_in_buffer| OnDisk::Missing { is_in_buffer };
+    assert_eq!(report(&desk, missing(true)), [Nowhere, Target]);
+    assert_eq!(report(&desk, missing(false)), [Nowhere, Nowhere]);
     assert_eq!(report(&desk, OnDisk::Unreadable), [Unknown, Unknown]);
     assert_eq!(with(&text), [Nowhere, File]);
     assert_eq!(with(modified), [Unsaved, File]);
@@ -342,6 +344,8 @@ fn the_report_says_by_the_weave_where_each_change_is() {
     assert_eq!(with(&copied), [Nowhere, File]);
     let others = modified.replace('L', "L, and more");
     assert_eq!(with(&others), [Unsaved, Unknown]);
+    // Where a hunk was taken out, others have written.
+    assert_eq!(with(&text.replace("b\n", "z\n")), [Unknown, File]);
     // The review itself still follows its target.
     assert_eq!(desk.text(), text);
     desk.becomes(&text.replace('L', "L, and more"));
@@ -350,4 +354,12 @@ fn the_report_says_by_the_weave_where_each_change_is() {
         report(&desk, OnDisk::Other(original.as_bytes())),
         [Nowhere, Changed]
     );
+    // A file that is not there has no lines.
+    let removed = original.replace("b\n", "").replace("l\n", "");
+    let mut desk = Desk::of_texts(original, &removed);
+    desk.review.begin_written();
+    desk.becomes(&removed);
+    desk.act(0, Reject).unwrap();
+    assert_eq!(report(&desk, missing(true)), [Unsaved, File]);
+    assert_eq!(report(&desk, missing(false)), [File, File]);
 }
