@@ -168,9 +168,9 @@ such file, `buffer' if only a buffer that is not saved has it, or `unreadable'."
            ((or (null path) (agent-q-diff-file-change-is-detached change)) t)
            ((not (and (file-regular-p path) (not (file-symlink-p path))))
             (and buffer (agent-q-diff-disk-unsaved-p buffer) 'buffer))
-           ((if buffer
-                (agent-q-diff-disk-unsaved-p buffer)
-              (not (agent-q-diff-file-change-engine change)))
+           ;; After the end of its review, the engine follows no buffer.
+           ((or (not (agent-q-diff-file-change-engine change))
+                (and buffer (agent-q-diff-disk-unsaved-p buffer)))
             (car (agent-q-diff-coding-decode-bytes path (agent-q-diff-file-bytes path))))
            (t t)))
       ((error quit) 'unreadable))))

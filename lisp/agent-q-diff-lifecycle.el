@@ -519,7 +519,7 @@ These are values of :where, as in a result."
   "Return what became of the hunks of REVIEW, which were written before it."
   (let* ((result (agent-q-diff-session-result review))
          (hunks (plist-get result :hunks))
-         (n-again (agent-q-diff-lifecycle--n-where 'rejected '(file) hunks))
+         (n-again (agent-q-diff-lifecycle--n-where 'rejected '(file buffer) hunks))
          (n-since (agent-q-diff-lifecycle--n-where 'applied '(nil changed) hunks))
          (n-gone (agent-q-diff-lifecycle--n-where nil '(nil buffer) hunks))
          (pending (- (plist-get result :total) (plist-get result :applied)

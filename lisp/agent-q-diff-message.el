@@ -406,7 +406,8 @@ No file has what the user had accepted by then.  RESULT is that of the review."
     (applied (nil) "kept (but not in the files any more)")
     (applied (unknown) "kept (what the file has of it is not known)"
              "kept (what the files have of them is not known)")
-    (rejected (nil buffer) "undone")
+    (rejected (nil) "undone")
+    (rejected (buffer) "undone (but in Emacs again, not saved yet)")
     (rejected (changed) "undone (and changed in the files since)")
     (rejected (unsaved) "undone (in Emacs only, not saved yet)")
     (rejected (unknown) "undone (in Emacs; what the file has of it is not known)"
@@ -474,7 +475,8 @@ about it; the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff
 (defun agent-q-diff-message--entry-exception (entry)
   "Return words, in parentheses, if the change of ENTRY is not undone in its file."
   (pcase-exhaustive (plist-get entry :where)
-    ((or 'nil 'buffer) nil)
+    ('nil nil)
+    ('buffer " (but Emacs has it again, not saved yet)")
     ('changed " (others have changed these lines since)")
     ('unsaved " (only in Emacs so far: the file still has the change, since it is not saved yet)")
     ('unknown " (in Emacs; what the file has of the change is not known)")

@@ -221,11 +221,16 @@ If IS-LOST is non-nil, the file is gone, so that no hunk is in it."
            append (cddr (agent-q-diff-result--hunks
                          change index (agent-q-diff-file-change-is-lost file) 0))))
 
+(defun agent-q-diff-result-known-p (file)
+  "Return non-nil if it is known which hunks FILE has.
+FILE is an `agent-q-diff-file-change', whose review may have ended."
+  (or (agent-q-diff-file-change-engine file)
+      (agent-q-diff-file-change-kept-engine file)))
+
 (defun agent-q-diff-result-where (file id)
   "Return where the hunk with ID of FILE is, after the end of its review.
 The value is as in a result.  FILE is an `agent-q-diff-file-change'."
-  (if-let ((engine (or (agent-q-diff-file-change-engine file)
-                       (agent-q-diff-file-change-kept-engine file)))
+  (if-let ((engine (agent-q-diff-result-known-p file))
            (path (agent-q-diff-file-change-path file)))
       (pcase (seq-find (lambda (entry) (= id (agent-q-diff-engine-hunk-id (car entry))))
                        (cddr (agent-q-diff-engine-report

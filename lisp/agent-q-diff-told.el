@@ -182,34 +182,36 @@ TOLD are the first ones, those that TEXT has room for."
 
 (defvar agent-q-diff-told--left (make-hash-table :test #'equal)
   "Table from (ROOT . KEY), of rejections, to (FILE ID . WHERE).
-These are of hunks that were not gone everywhere when the review ended.  FILE
-is the `agent-q-diff-file-change', ID the engine's, nil for an operation, and
-KEY as from `agent-q-diff-told--key'.")
+FILE is the `agent-q-diff-file-change', ID the engine's, nil for an operation,
+and KEY as from `agent-q-diff-told--key'.  WHERE is where it was when its review
+ended.")
 
 (defun agent-q-diff-told--note-left (change round hunks rejected)
-  "Remember which rejected ones of HUNKS are somewhere all the same.
+  "Remember where the rejected ones of HUNKS are, to see that again later.
 HUNKS are as in the result of CHANGE, of ROUND, and REJECTED is as from
 `agent-q-diff-module-finish-round'."
+  (maphash (pcase-lambda (key `(,file ,_ . ,where))
+             (unless (or where (agent-q-diff-result-known-p file))
+               (remhash key agent-q-diff-told--left)))
+           agent-q-diff-told--left)
   (dolist (hunk hunks)
     (when-let* ((index (and (eq 'rejected (plist-get hunk :state)) (plist-get hunk :index)))
                 (key (cdr (assq index rejected))))
-      (let ((key (cons (agent-q-diff-round-root round) key))
-            (where (plist-get hunk :where)))
-        (if (null where)
-            (remhash key agent-q-diff-told--left)
-          (puthash key
-                   `(,(agent-q-diff-change-file-of change index)
-                     ,(and (null (plist-get hunk :operation))
-                           (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change index)))
-                     . ,where)
-                   agent-q-diff-told--left))))))
+      (puthash (cons (agent-q-diff-round-root round) key)
+               `(,(agent-q-diff-change-file-of change index)
+                 ,(and (null (plist-get hunk :operation))
+                       (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change index)))
+                 . ,(plist-get hunk :where))
+               agent-q-diff-told--left))))
 
 (defun agent-q-diff-told--where (root one)
   "Return where the change of ONE, in the project at ROOT, is now.
 ONE is an `agent-q-diff-rejected', and the value as in a result."
   (pcase (gethash (cons root (agent-q-diff-told--key one)) agent-q-diff-told--left)
     (`(,_ nil . ,where) where)
-    (`(,file ,id . ,_) (agent-q-diff-result-where file id))))
+    ((and `(,file ,id . ,where)
+          (guard (or where (agent-q-diff-result-known-p file))))
+     (agent-q-diff-result-where file id))))
 
 (defun agent-q-diff-told--texts (root agents counts again)
   "Return (TO TEXT . IDS) of each message about what waits in the project at ROOT.

@@ -157,6 +157,52 @@ The lines that the comments are on:
     (should (string-search "\n- f.txt, line 3 (others have changed these lines since)\n"
                            (aqd-rounds-message)))))
 
+(defun aqd-rounds-lines (told)
+  "Return the lines of TOLD, a message, that are about hunks."
+  (seq-filter (apply-partially #'string-prefix-p "- ") (split-string told "\n")))
+
+(ert-deftest aqd-rounds-what-is-said-of-rejected-hunks-is-so-when-it-is-told ()
+  (aqd-with-repository
+    (agent-q-diff-pending-mode 1)
+    (aqd-rounds-write '((3 . "three") (15 . "y") (27 . "x")))
+    (aqd-rounds-play
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (aqd-pending-do #'agent-q-diff-reject-hunk 2))
+    (should (equal '("- f.txt, line 3" "- f.txt, line 27")
+                   (aqd-rounds-lines (aqd-rounds-message))))
+    ;; Since the end of the review, the user has put it back, and taken it out again.
+    (pcase-dolist (`(,from ,to ,said ,heading)
+                   '(("line 3\n" "three\n" " (but the file has it again now)"
+                      ", except where noted")
+                     ("three\n" "line 3\n" "" "")))
+      (with-current-buffer (find-file-noselect "f.txt")
+        (goto-char (point-min))
+        (search-forward from)
+        (replace-match to)
+        (save-buffer))
+      (should (equal (list (concat "- f.txt, line 3" said) "- f.txt, line 27")
+                     (aqd-rounds-lines (aqd-rounds-message))))
+      (should (string-prefix-p (format "The user rejected these changes, and they were undone in \
+the files%s. "
+                                       heading)
+                               (aqd-rounds-message))))))
+
+(ert-deftest aqd-rounds-what-the-buffer-has-again-is-said ()
+  (aqd-with-repository
+    (aqd-rounds-write '((3 . "three") (27 . "x")))
+    (should (string-prefix-p "do it · f.txt: 0 kept, 1 taken out (1 written again), 1 still pending, \
+not saved"
+                             (aqd-rounds-play
+                               (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+                               (with-current-buffer (find-file-noselect "f.txt")
+                                 (let ((last-command nil)) (undo))))))
+    (should (equal "1 hunk undone (but in Emacs again, not saved yet), \
+1 hunk undecided (still in the files)."
+                   (aqd-rounds-first)))
+    (should (equal '("- f.txt, line 3 (but Emacs has it again, not saved yet)")
+                   (aqd-rounds-lines (aqd-rounds-message))))
+    (with-current-buffer (find-file-noselect "f.txt") (set-buffer-modified-p nil))))
+
 (ert-deftest aqd-rounds-raw-bytes-are-told-as-numbers ()
   (aqd-with-repository
     (let ((odd (string-to-multibyte "a\200b"))
