@@ -96,13 +96,17 @@ for who will read it, or nil if there is nothing to be told."
   (agent-q-diff-told--note-left change round hunks rejected)
   (agent-q-diff-told--queue-texts (agent-q-diff-round-root round)
                                   (agent-q-diff-change-agents change)
-                                  (agent-q-diff-message-counts hunks)
+                                  (mapcar (lambda (hunk)
+                                            (cons (agent-q-diff-round-to
+                                                   change (plist-get hunk :index))
+                                                  hunk))
+                                          hunks)
                                   again))
 
-(defun agent-q-diff-told--queue-texts (root agents &optional counts again)
+(defun agent-q-diff-told--queue-texts (root agents &optional hunks again)
   "Queue what is to be told in the project at ROOT, for those who wrote it.
 What nobody is known to have written is for AGENTS, names, and for those who
-were to read that until now.  COUNTS and AGAIN are as for
+were to read that until now.  HUNKS and AGAIN are as for
 `agent-q-diff-told--texts'.  Return words for who will read it, or nil if there
 is nothing to be told."
   (let* ((unread (seq-remove #'agent-q-diff-queued-is-told
@@ -111,7 +115,7 @@ is nothing to be told."
                   (append agents
                           (seq-remove (lambda (to) (string-search "\n" to))
                                       (seq-mapcat #'agent-q-diff-queued-to unread)))))
-         (texts (agent-q-diff-told--texts root (or agents '("")) counts again))
+         (texts (agent-q-diff-told--texts root (or agents '("")) hunks again))
          (ids (mapcar (pcase-lambda (`(,to ,text . ,ids))
                         (agent-q-diff-engine-call #'agent-q-diff-module-queue-message
                                                   root to text ids))
@@ -213,12 +217,12 @@ ONE is an `agent-q-diff-rejected', and the value as in a result."
           (guard (or where (agent-q-diff-result-known-p file))))
      (agent-q-diff-result-where file id))))
 
-(defun agent-q-diff-told--texts (root agents counts again)
+(defun agent-q-diff-told--texts (root agents hunks again)
   "Return (TO TEXT . IDS) of each message about what waits in the project at ROOT.
 TO are addresses, and IDS those of the comments in it.  What nobody is known to
 have written is for AGENTS; if only one message is for others, it is in that.
-COUNTS is a clause about the review, or nil; AGAIN is as from
-`agent-q-diff-module-finish-round'."
+HUNKS are (TO . HUNK) for each hunk of a review that has ended, as in its result,
+and who wrote it; AGAIN is as from `agent-q-diff-module-finish-round'."
   (let* ((rejected (seq-remove
                     (lambda (one)
                       (or (agent-q-diff-rejected-is-told one)
@@ -238,14 +242,28 @@ COUNTS is a clause about the review, or nil; AGAIN is as from
               (open (seq-filter is-in open)))
          `(,(or to agents)
            ,(agent-q-diff-message-of-round
-             (format (if counts
-                         "The user has reviewed in Emacs what was written into %s: %s."
-                       "This is what the user says in Emacs about %s.")
-                     (agent-q-diff-visible-name root) counts)
+             (agent-q-diff-told--first root to is-one hunks)
              (append (agent-q-diff-told--rejections root (seq-filter is-in rejected))
                      (mapcar #'agent-q-diff-told--comment open)))
            . ,(mapcar #'agent-q-diff-comment-id open))))
      (if (and is-one known) known (append known (and (memq nil all) '(nil)))))))
+
+(defun agent-q-diff-told--first (root to is-one hunks)
+  "Return the first sentence of the message for TO about the project at ROOT.
+It counts those of HUNKS that TO wrote; if IS-ONE is non-nil, there is no other
+message, and what nobody is known to have written counts, too.  TO and HUNKS are
+as for `agent-q-diff-told--texts'."
+  (let ((its (seq-filter (pcase-lambda (`(,writers . ,_))
+                           (or (seq-intersection writers to)
+                               (and (or is-one (null to)) (null writers))
+                               (and is-one (null to))))
+                         hunks)))
+    (if (null its)
+        (format "This is what the user says in Emacs about %s." (agent-q-diff-visible-name root))
+      (format "The user has reviewed in Emacs what %s into %s: %s."
+              (if (length= its (length hunks)) "was written" "you wrote")
+              (agent-q-diff-visible-name root)
+              (agent-q-diff-message-counts (mapcar #'cdr its))))))
 
 (defun agent-q-diff-told--to (one)
   "Return the addresses of who wrote the lines of ONE, sorted; nil if nobody knows.

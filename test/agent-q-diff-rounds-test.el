@@ -652,6 +652,14 @@ without a path to read what you were not told yet."
                                                  (string< (car one) (car other))))))
       (let ((codex (cdr (assoc '("Codex\none") told)))
             (claude (cdr (assoc '("Claude Code\ntwo") told))))
+        ;; Each is told only of what it wrote.
+        (let ((first (lambda (text)
+                       (string-remove-prefix (format "The user has reviewed in Emacs what you \
+wrote into %s: " default-directory)
+                                             (car (split-string text "\n"))))))
+          (should (equal "1 hunk undone." (funcall first codex)))
+          (should (equal "1 hunk undone, 1 hunk undecided (still in the files)."
+                         (funcall first claude))))
         (should (string-search "+three" codex))
         (should-not (string-match-p "[+]y\\|shorter" codex))
         (should (string-match-p "shorter\\(?:.\\|\n\\)*[+]y" claude))
