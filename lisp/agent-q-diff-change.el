@@ -98,11 +98,25 @@ records what is decided, are as for `agent-q-diff-module-begin-written'."
   (agent-q-diff-engine-call #'agent-q-diff-module-begin-written
                             (agent-q-diff-change-engine change)
                             (vector (agent-q-diff-written-root written) files nows
-                                    (mapcar (lambda (file)
-                                              (mapcar #'agent-q-diff-operation-words
-                                                      (agent-q-diff-file-change-decided-operations
-                                                       file)))
+                                    (mapcar (apply-partially
+                                             #'agent-q-diff-change--operations-told
+                                             (agent-q-diff-written-root written))
                                             (agent-q-diff-change-files change)))))
+
+(defun agent-q-diff-change--operations-told (root file)
+  "Return what each operation of FILE that is decided by itself does, for agents.
+FILE is in the project at ROOT."
+  (mapcar (lambda (operation)
+            (concat (agent-q-diff-operation-words operation)
+                    (if (eq 'rename (car operation))
+                        (concat " "
+                                (mapconcat (lambda (path)
+                                             (agent-q-diff-visible (file-relative-name path root)))
+                                           (list (agent-q-diff-file-change-old-path file)
+                                                 (agent-q-diff-file-change-new-path file))
+                                           " → "))
+                      "")))
+          (agent-q-diff-file-change-decided-operations file)))
 
 (defun agent-q-diff-change-close (change)
   "Free the memory of CHANGE, and close its targets unless somebody needs them."

@@ -467,10 +467,12 @@ about it; the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff
             (_ ""))))
 
 (defun agent-q-diff-message--entry-place (entry)
-  "Return words for the lines of ENTRY, as for `agent-q-diff-message-of-round'."
+  "Return words for what ENTRY, as for `agent-q-diff-message-of-round', is about."
   (concat (if-let ((id (plist-get entry :id))) (format "[%d] " id) "")
           (if-let ((path (plist-get entry :path))) (agent-q-diff-visible-name path) "all of it")
-          (if-let ((lines (plist-get entry :lines-words))) (concat ", " lines) "")))
+          (if-let ((words (or (plist-get entry :lines-words) (plist-get entry :operation))))
+              (concat ", " words)
+            "")))
 
 (defun agent-q-diff-message--entry-exception (entry)
   "Return words, in parentheses, if the change of ENTRY is not undone in its file."
@@ -488,7 +490,8 @@ about it; the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff
          (is-rejected (eq 'rejected (plist-get entry :kind))))
     (list (if said 1 2) counted
           (concat "- " (agent-q-diff-message--entry-place entry)
-                  (agent-q-diff-message--entry-exception entry)
+                  (or (agent-q-diff-message--entry-exception entry)
+                      (and (plist-get entry :operation) " (undone)"))
                   (if said
                       (concat (if is-rejected ". The user says: " ": ")
                               (string-replace "\n" "\n  " said))
@@ -543,8 +546,9 @@ about it; the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff
   "Return the message of ENTRIES after FIRST, a sentence.
 An entry is a plist: :kind is `rejected', `comment' or `question', :path the
 file or nil for all of them, :line its line, from 1, :lines-words words for its
-lines or nil, :id the number of a comment, :said what the user says or nil,
-:where as in a result, and :quoted its lines or nil."
+lines or nil, :operation what it does if that is none to lines, :id the number
+of a comment, :said what the user says or nil, :where as in a result, and
+:quoted its lines or nil."
   (agent-q-diff-message--all (list (list first)) nil entries))
 
 (provide 'agent-q-diff-message)

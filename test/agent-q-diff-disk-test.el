@@ -464,7 +464,7 @@ about each by the bytes."
                (if (and told (string-match (concat "\\([0-9]+\\) hunks? " regexp) told))
                    (string-to-number (match-string 1 told))
                  0))))
-      (unless (string-search "- target.txt\n" (or told ""))
+      (unless (string-search "- target.txt, \"" (or told ""))
         (should (= n-gone (funcall n "undone[,.]")))
         (should (= n-there (+ (funcall n "undone (in Emacs only") (funcall n "undone (but"))))
         (when told

@@ -203,6 +203,38 @@ not saved"
                    (aqd-rounds-lines (aqd-rounds-message))))
     (with-current-buffer (find-file-noselect "f.txt") (set-buffer-modified-p nil))))
 
+(ert-deftest aqd-rounds-what-became-of-a-rejected-operation-is-told ()
+  (pcase-dolist
+      (`(,hunks ,again ,counts . ,lines)
+       `(((0) nil "1 hunk undone, 2 hunks undecided (still in the files)."
+          "- f.txt, \"rename f.txt → g.txt\" (undone)")
+         ;; The hunk is in the file that has its old name again.
+         ((2 0) nil "2 hunks undone, 1 hunk undecided (still in the files)."
+          "- f.txt, \"rename f.txt → g.txt\" (undone)" "- f.txt, line 3")
+         ((1) nil "1 hunk undone, 2 hunks undecided (still in the files)."
+          "- g.txt, \"mode 644 → 755\" (undone)")
+         ((0) ,(lambda () (rename-file "f.txt" "g.txt"))
+          "1 hunk undone (but in the files again), "
+          "- g.txt, \"rename f.txt → g.txt\" (but the file has it again now)")))
+    (aqd-with-repository
+      (set-file-modes "f.txt" #o644)
+      (agent-q-diff-mark-reviewed)
+      (agent-q-diff-module-begin-turn default-directory "Codex" "s" "do it")
+      (rename-file "f.txt" "g.txt")
+      (aqd-pending-put "g.txt" (aqd-numbered 30 '((3 . "three"))))
+      (set-file-modes "g.txt" #o755)
+      (agent-q-diff-module-end-turns default-directory)
+      (aqd-rounds-play
+        (dolist (hunk hunks)
+          (aqd-pending-do #'agent-q-diff-reject-hunk hunk))
+        (when again (funcall again)))
+      (should (string-prefix-p counts (aqd-rounds-first)))
+      (should (equal lines (aqd-rounds-lines (aqd-rounds-message))))
+      ;; By a path, an agent finds it as well.
+      (aqd-rounds-read)
+      (should (equal (seq-filter (apply-partially #'string-prefix-p "- f.txt") lines)
+                     (aqd-rounds-lines (aqd-rounds-call "review_comments" 'path "f.txt")))))))
+
 (ert-deftest aqd-rounds-raw-bytes-are-told-as-numbers ()
   (aqd-with-repository
     (let ((odd (string-to-multibyte "a\200b"))

@@ -348,8 +348,8 @@ impl Round {
         self.decided = noted.decided;
     }
 
-    /// Returns what is to be recorded at the end of the review: the reasons for its rejections, and their keys,
-    /// which may have changed since, and what of it is still pending, if the user has finished it and `is_shown` says so.
+    /// Returns what is to be recorded at the end of the review: the reasons for its rejections, their keys and
+    /// their paths, which may have changed since, and what of it is still pending, if the user has finished it and `is_shown` says so.
     /// `comments` are as for [`Round::note`]; if `is_told`, an agent reads them in another way.
     pub fn end(
         &mut self,
@@ -360,18 +360,25 @@ impl Round {
     ) -> Vec<Note> {
         let mut notes = Vec::new();
         let mut keys = HashMap::new();
+        let paths = (0..self.files.len()).map(|file| self.path(change, file).clone());
+        let paths: Vec<Path> = paths.collect();
         for (id, decided) in &mut self.decided {
             let (Some(one), Some(number)) = (&mut decided.rejected, change.number_with_id(*id))
             else {
                 continue;
             };
+            let Ok((file, _)) = change.entry(number) else {
+                continue;
+            };
             let reason = comments.get(&number).cloned().unwrap_or_default();
             let key = key_of(&mut keys, change, number);
-            if key != one.hunk {
+            let is_moved = key != one.hunk || paths[file] != one.path;
+            if is_moved {
                 notes.push(forgotten(one));
             }
-            if is_told || reason != one.reason || key != one.hunk {
+            if is_told || reason != one.reason || is_moved {
                 (one.reason, one.is_told, one.hunk) = (reason, is_told, key);
+                one.path.clone_from(&paths[file]);
                 notes.push(Note::Rejected(one.clone(), decided.turns.clone()));
             }
         }

@@ -74,8 +74,8 @@ impl Review {
         let has = |review: &Review| {
             let is_out = review.fact(hunk) == Fact::Out;
             // What was put back may have been changed as well, and then have the change again.
-            let is_whole = (is_out && self.marks[hunk] != Mark::Rejected)
-                || !review.proposal.is_changed(hunk);
+            let is_whole =
+                (is_out && self.marks[hunk] != Mark::Rejected) || !review.proposal.is_changed(hunk);
             is_whole.then_some(!is_out)
         };
         let here = has(self);
