@@ -235,6 +235,39 @@ not saved"
       (should (equal (seq-filter (apply-partially #'string-prefix-p "- f.txt") lines)
                      (aqd-rounds-lines (aqd-rounds-call "review_comments" 'path "f.txt")))))))
 
+(defun aqd-rounds-in-another-emacs (&rest commands)
+  "Review what is pending in another Emacs, and call each of COMMANDS at hunk 0."
+  (let ((directory default-directory)
+        (default-directory (file-name-directory (directory-file-name aqd-lisp-directory))))
+    (with-temp-buffer
+      (should
+       (eq 0 (call-process
+              (expand-file-name invocation-name invocation-directory) nil t nil
+              "-Q" "--batch" "-L" "lisp" "-L" "test" "-l" "agent-q-diff-git-help"
+              "--eval"
+              (format "%S" `(let ((aqd-pending-root ,directory)
+                                  (default-directory ,directory)
+                                  (agent-q-diff-display 'announce))
+                              (aqd-with-pending
+                                (dolist (command ',commands)
+                                  (aqd-pending-do command 0))
+                                (agent-q-diff-finish nil t))))))))))
+
+(ert-deftest aqd-rounds-what-another-emacs-rejected-and-this-one-keeps-is-not-rejected ()
+  (aqd-with-repository
+    (aqd-rounds-write '((3 . "three") (27 . "x")))
+    (aqd-rounds-play
+      (aqd-rounds-in-another-emacs #'agent-q-diff-reject-hunk)
+      (should (equal '("- f.txt, line 3") (aqd-rounds-lines (aqd-rounds-message))))
+      (should (string-search "u puts it back" (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+      (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+      (should (string-search "three" (aqd-pending-has "f.txt")))
+      (should-not (agent-q-diff-module-rejected default-directory))
+      (agent-q-diff-comment "well"))
+    (should (equal "1 hunk kept, 1 hunk undecided (still in the files)." (aqd-rounds-first)))
+    (should (equal '("- [1] all of it: well") (aqd-rounds-lines (aqd-rounds-message))))))
+
 (ert-deftest aqd-rounds-raw-bytes-are-told-as-numbers ()
   (aqd-with-repository
     (let ((odd (string-to-multibyte "a\200b"))

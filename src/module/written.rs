@@ -527,28 +527,41 @@ pub(crate) fn record_decision(
     let hooked = carried_out.files.iter().filter_map(Changed::hooked);
     let hooked: Vec<_> = hooked.collect();
     let mut notes = notes_of(carried_out.files);
-    let ongoing = ongoing(env, session)?;
-    let written = ongoing.written.clone();
-    let mut decisions = Vec::new();
-    let mut noted = None;
-    if let Some(written) = &written {
-        let parts = plan.parts.iter().filter(|part| is_decided(part));
-        let mut written = written.borrow_mut();
-        let (comments, said) = (&carried_out.comments, &carried_out.said);
-        noted = Some(written.round.note(&ongoing.change, comments, said, now()));
-        decisions.extend(parts.map(|part| {
-            let decisions = written.decisions(&ongoing.change, part.file);
-            (part.file, decisions)
-        }));
-    }
-    // Lisp is called only while no review is borrowed.
-    drop(ongoing);
     let failed = |why: String| {
         Ok(Outcome {
             failed: Some(why),
             ..Outcome::default()
         })
     };
+    // Lisp is called only while no review is borrowed.
+    let written = ongoing(env, session)?.written.clone();
+    let mut elsewhere = Vec::new();
+    if let Some(written) = &written {
+        let root = written.borrow().root.clone();
+        let rejected = try_with_project(env, root, |project| {
+            let all = project.rejected()?;
+            Ok(written.borrow().round.elsewhere(all))
+        })?;
+        match rejected.and_then(|rejected| rejected) {
+            Ok(rejected) => elsewhere = rejected,
+            Err(error) => return failed(error.to_string()),
+        }
+    }
+    let ongoing = ongoing(env, session)?;
+    let mut decisions = Vec::new();
+    let mut noted = None;
+    if let Some(written) = &written {
+        let parts = plan.parts.iter().filter(|part| is_decided(part));
+        let mut written = written.borrow_mut();
+        let (comments, said) = (&carried_out.comments, &carried_out.said);
+        let round = &mut written.round;
+        noted = Some(round.note(&ongoing.change, &elsewhere, comments, said, now()));
+        decisions.extend(parts.map(|part| {
+            let decisions = written.decisions(&ongoing.change, part.file);
+            (part.file, decisions)
+        }));
+    }
+    drop(ongoing);
     if let (Some(written), Some(noted)) = (&written, &mut noted) {
         let here = notes.entry(written.borrow().root.clone()).or_default();
         for (file, decisions) in decisions {

@@ -142,6 +142,12 @@ impl Writers {
     }
 }
 
+impl RoundFile {
+    fn has_path(&self, path: &Path) -> bool {
+        self.path == *path || self.from.as_ref() == Some(path)
+    }
+}
+
 impl Round {
     /// Returns one that begins, with `files`, those of its change in their order. `rejected` is what was
     /// rejected in the project, the latest last.
@@ -149,12 +155,7 @@ impl Round {
         files: Vec<RoundFile>,
         rejected: impl DoubleEndedIterator<Item = &'r Rejected>,
     ) -> Round {
-        let is_here = |one: &&Rejected| {
-            let mut paths = files
-                .iter()
-                .flat_map(|file| [Some(&file.path), file.from.as_ref()]);
-            paths.any(|path| path == Some(&one.path))
-        };
+        let is_here = |one: &&Rejected| files.iter().any(|file| file.has_path(&one.path));
         let before = rejected.rev().filter(is_here).cloned().collect();
         Round {
             files,
@@ -223,10 +224,12 @@ impl Round {
     /// Returns what is to be recorded of the hunks of `change` that are decided otherwise than before, at
     /// `time`, in seconds since 1970. `comments` are the user's comments on hunks, and `said`, by ids of hunks,
     /// those on exactly their lines, with their numbers. When such a hunk is rejected, that is the reason, unless
-    /// another one was given, and the comment is closed until that is undone.
+    /// another one was given, and the comment is closed until that is undone. What is kept
+    /// of `elsewhere`, as from [`Round::elsewhere`], is not rejected any more.
     pub fn note(
         &mut self,
         change: &Change,
+        elsewhere: &[Rejected],
         comments: &BTreeMap<usize, String>,
         said: &BTreeMap<usize, (u64, String)>,
         time: u64,
@@ -263,6 +266,7 @@ impl Round {
             false
         });
         let mut keys = HashMap::new();
+        let mut found = HashMap::new();
         for number in 0..change.n_entries() {
             let Ok((file, entry)) = change.entry(number) else {
                 continue;
@@ -307,6 +311,10 @@ impl Round {
                 decided.rejected = Some(one);
             } else {
                 noted.notes.extend(earlier.as_ref().map(forgotten));
+                let all = || find_all(elsewhere, change, file, self.path(change, file));
+                let here = found.entry(file).or_insert_with(all).iter();
+                let here = here.filter(|(its, _)| *its == number);
+                noted.notes.extend(here.map(|(_, one)| forgotten(one)));
             }
             count(&decided, 1);
             noted.decided.insert(id, decided);
@@ -315,6 +323,20 @@ impl Round {
         let counts = counts.map(|(turn, [n_kept, n_out])| Note::Counted(turn, n_kept, n_out));
         noted.notes.extend(counts);
         noted
+    }
+
+    /// Returns those of `rejected`, what is rejected in the project now, that were neither known when this
+    /// review began nor rejected in it: another Emacs has rejected them meanwhile.
+    pub fn elsewhere<'r>(&self, rejected: impl Iterator<Item = &'r Rejected>) -> Vec<Rejected> {
+        let here = self
+            .decided
+            .values()
+            .filter_map(|one| one.rejected.as_ref());
+        let known = self.before.iter().chain(here);
+        let known: BTreeSet<_> = known.map(|one| (&*one.path, &*one.hunk)).collect();
+        let is_here = |one: &Rejected| self.files.iter().any(|file| file.has_path(&one.path));
+        let is_new = |one: &&Rejected| is_here(one) && !known.contains(&(&*one.path, &*one.hunk));
+        rejected.filter(is_new).cloned().collect()
     }
 
     /// Returns what is remembered of a hunk that is rejected, but for its key, the time and the reason.
@@ -469,6 +491,30 @@ fn is_now(comment: u64, state: State) -> Note {
 
 fn forgotten(one: &Rejected) -> Note {
     Note::Said(RoundRecord::Unrejected(one.path.clone(), one.hunk.clone()))
+}
+
+/// Returns those of `rejected` that are hunks of file `file` of `change`, whose path is `path`, with their
+/// numbers.
+fn find_all<'r>(
+    rejected: &'r [Rejected],
+    change: &Change,
+    file: usize,
+    path: &Path,
+) -> Vec<(usize, &'r Rejected)> {
+    let here: Vec<_> = rejected.iter().filter(|one| one.path == *path).collect();
+    if here.is_empty() {
+        return Vec::new();
+    }
+    let keys = Keys::of(&change.files()[file]);
+    let first = change.entries_of(file).start;
+    let found = here.into_iter().filter_map(|one| {
+        let Ok(key) = one.hunk.parse::<Key>();
+        match keys.find(&key) {
+            Found::Sure(hunk, None) => Some((first + hunk, one)),
+            _ => None,
+        }
+    });
+    found.collect()
 }
 
 /// Returns which of `before`, with their numbers, `entry` of file `file` is like, in another place.
