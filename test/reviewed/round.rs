@@ -43,7 +43,7 @@ fn what_is_rejected_is_remembered_with_its_reason_until_that_is_undone() {
             change.set_mark(0, Entry::Hunk(hunk), mark);
         }
         let comments = BTreeMap::from([(0, reason.to_owned())]);
-        let noted = round.note(&change, &comments, &BTreeMap::new(), 7);
+        let noted = round.note(&change, &[], &comments, &BTreeMap::new(), 7);
         project.record(&noted.notes).unwrap();
         let comments = noted.comments.clone();
         round.take_over(noted);
@@ -80,7 +80,7 @@ fn a_hunk_that_comes_again_has_its_reason_again_and_is_forgotten_once_it_is_kept
     let (mut change_then, mut round) = change(&mut project);
     change_then.set_mark(0, Entry::Hunk(0), Mark::Rejected);
     let comments = BTreeMap::from([(0, "why".to_owned())]);
-    let noted = round.note(&change_then, &comments, &BTreeMap::new(), 7);
+    let noted = round.note(&change_then, &[], &comments, &BTreeMap::new(), 7);
     project.record(&noted.notes).unwrap();
     // Of this review, nothing was rejected before.
     assert_eq!(round.earlier(&change_then, 0), None);
@@ -92,17 +92,46 @@ fn a_hunk_that_comes_again_has_its_reason_again_and_is_forgotten_once_it_is_kept
     assert_eq!(earlier, Some(("why".to_owned(), Likeness::Same)));
     assert_eq!(round.earlier(&change, 1), None);
     change.set_mark(0, Entry::Hunk(0), Mark::Rejected);
-    let noted = round.note(&change, &BTreeMap::new(), &BTreeMap::new(), 8);
+    let noted = round.note(&change, &[], &BTreeMap::new(), &BTreeMap::new(), 8);
     let why = || Some("why".to_owned());
     assert_eq!(noted.comments, [(0, None, why())]);
     project.record(&noted.notes).unwrap();
     round.take_over(noted);
     assert_eq!(project.rejected().unwrap().next().unwrap().reason, "why");
     change.set_mark(0, Entry::Hunk(0), Mark::Applied);
-    let noted = round.note(&change, &BTreeMap::new(), &BTreeMap::new(), 9);
+    let noted = round.note(&change, &[], &BTreeMap::new(), &BTreeMap::new(), 9);
     assert_eq!(noted.comments, [(0, why(), None)]);
     project.record(&noted.notes).unwrap();
     assert_eq!(project.rejected().unwrap().count(), 0);
+}
+
+#[test]
+fn what_another_emacs_has_rejected_since_is_forgotten_once_it_is_kept() {
+    let folder = repository();
+    let mut project = Project::open(folder.path()).unwrap();
+    let (mut change_here, mut here) = change(&mut project);
+    let (mut change_there, mut there) = change(&mut project);
+    for hunk in [0, 1] {
+        change_there.set_mark(0, Entry::Hunk(hunk), Mark::Rejected);
+    }
+    let noted = there.note(&change_there, &[], &BTreeMap::new(), &BTreeMap::new(), 7);
+    project.record(&noted.notes).unwrap();
+    there.take_over(noted);
+    // What this review has rejected is none of it.
+    assert_eq!(there.elsewhere(project.rejected().unwrap()), []);
+    let elsewhere = here.elsewhere(project.rejected().unwrap());
+    assert_eq!(elsewhere.len(), 2);
+    change_here.set_mark(0, Entry::Hunk(0), Mark::Applied);
+    let noted = here.note(
+        &change_here,
+        &elsewhere,
+        &BTreeMap::new(),
+        &BTreeMap::new(),
+        8,
+    );
+    project.record(&noted.notes).unwrap();
+    let left: Vec<_> = project.rejected().unwrap().map(|one| one.line).collect();
+    assert_eq!(left, [10]);
 }
 
 #[test]
