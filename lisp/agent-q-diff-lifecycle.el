@@ -508,8 +508,8 @@ answer whatever they do."
     (and (< 0 n) n)))
 
 (defun agent-q-diff-lifecycle--n-where (state wheres hunks)
-  "Return how many of HUNKS, results, have STATE and are where one of WHERES says.
-These are values of :where, as in a result."
+  "Return how many of HUNKS, results, have STATE and one of WHERES.
+These are values of :state and :where, as in a result."
   (seq-count (lambda (hunk)
                (and (eq state (plist-get hunk :state))
                     (memq (plist-get hunk :where) wheres)))

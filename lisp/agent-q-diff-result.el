@@ -227,23 +227,20 @@ FILE is an `agent-q-diff-file-change', whose review may have ended."
   (or (agent-q-diff-file-change-engine file)
       (agent-q-diff-file-change-kept-engine file)))
 
-(defun agent-q-diff-result-where (file id)
-  "Return where the hunk with ID of FILE is, after the end of its review.
-The value is as in a result.  FILE is an `agent-q-diff-file-change'."
-  (if-let ((engine (agent-q-diff-result-known-p file))
-           (path (agent-q-diff-file-change-path file)))
-      (pcase (seq-find (lambda (entry) (= id (agent-q-diff-engine-hunk-id (car entry))))
-                       (cddr (agent-q-diff-engine-report
-                              engine 0 0 path (agent-q-diff-file-change-on-disk file))))
-        ('nil 'unknown)
-        (`(,_ ,where . ,_)
-         ;; Once it is saved, what the file has was put there since.
-         (if (and (eq where 'unsaved)
-                  (when-let ((buffer (find-buffer-visiting path)))
-                    (not (agent-q-diff-disk-unsaved-p buffer))))
-             'file
-           where)))
-    'unknown))
+(defun agent-q-diff-result-wheres (file)
+  "Return an alist from ids of hunks of FILE to where they are.
+These are as in a result, also after the end of its review.  FILE is an
+`agent-q-diff-file-change'."
+  (when-let* ((engine (agent-q-diff-result-known-p file))
+              (path (agent-q-diff-file-change-path file)))
+    (let* ((buffer (find-buffer-visiting path))
+           ;; Once it is saved, what the file has was put there since.
+           (is-saved (and buffer (not (agent-q-diff-disk-unsaved-p buffer)))))
+      (mapcar (pcase-lambda (`(,hunk ,where . ,_))
+                (cons (agent-q-diff-engine-hunk-id hunk)
+                      (if (and is-saved (eq where 'unsaved)) 'file where)))
+              (cddr (agent-q-diff-engine-report
+                     engine 0 0 path (agent-q-diff-file-change-on-disk file)))))))
 
 (defun agent-q-diff-result--hunks (change index is-lost n-now)
   "Return (IN-TARGET SIDE . HUNKS) for file INDEX of CHANGE.

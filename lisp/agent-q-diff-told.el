@@ -208,21 +208,28 @@ HUNKS are as in the result of CHANGE, of ROUND, and REJECTED is as from
                  . ,(plist-get hunk :where))
                agent-q-diff-told--left))))
 
-(defun agent-q-diff-told--where (root one)
+(defun agent-q-diff-told--where (root one known)
   "Return where the change of ONE, in the project at ROOT, is now.
-ONE is an `agent-q-diff-rejected', and the value as in a result."
+ONE is an `agent-q-diff-rejected', and the value as in a result.  KNOWN is a
+table from files to tables from ids of hunks to that, which is filled."
   (pcase (gethash (cons root (agent-q-diff-told--key one)) agent-q-diff-told--left)
     (`(,_ nil . ,where) where)
     ((and `(,file ,id . ,where)
           (guard (or where (agent-q-diff-result-known-p file))))
-     (agent-q-diff-result-where file id))))
+     (let ((wheres (gethash file known)))
+       (unless wheres
+         (setq wheres (make-hash-table))
+         (pcase-dolist (`(,id . ,where) (agent-q-diff-result-wheres file))
+           (puthash id where wheres))
+         (puthash file wheres known))
+       (gethash id wheres 'unknown)))))
 
 (defun agent-q-diff-told--texts (root agents hunks again)
   "Return (TO TEXT . IDS) of each message about what waits in the project at ROOT.
 TO are addresses, and IDS those of the comments in it.  What nobody is known to
 have written is for AGENTS; if only one message is for others, it is in that.
-HUNKS are (TO . HUNK) for each hunk of a review that has ended, as in its result,
-and who wrote it; AGAIN is as from `agent-q-diff-module-finish-round'."
+HUNKS are (TO . HUNK) for each hunk of a review that has ended: who wrote it,
+and what its result has of it.  AGAIN is as from `agent-q-diff-module-finish-round'."
   (let* ((rejected (seq-remove
                     (lambda (one)
                       (or (agent-q-diff-rejected-is-told one)
@@ -281,26 +288,28 @@ ONE is an `agent-q-diff-rejected' or an `agent-q-diff-comment'."
 (defun agent-q-diff-told--rejections (root rejected)
   "Return REJECTED in the project at ROOT, by path and line, as entries.
 They are for `agent-q-diff-message-of-round'."
-  (mapcar
-   (lambda (one)
-     (let ((line (agent-q-diff-rejected-line one))
-           (reason (agent-q-diff-rejected-reason one)))
-       `(:kind rejected :path ,(agent-q-diff-rejected-path one)
-         :line ,(max 1 line)
-         :where ,(agent-q-diff-told--where root one)
-         :said ,(and (not (string-empty-p reason)) reason)
-         ,@(if (< 0 line)
-               (list :lines-words (format "line %d" line)
-                     :quoted (agent-q-diff-rejected-lines one))
-             (list :operation (agent-q-diff-visible-name
-                               (agent-q-diff-round-plain (agent-q-diff-rejected-lines one))))))))
+  (cl-loop
+   with known = (make-hash-table :test #'eq)
+   for one in
    (sort (copy-sequence rejected)
          (lambda (one other)
            (let ((path (agent-q-diff-rejected-path one))
                  (other-path (agent-q-diff-rejected-path other)))
              (if (equal path other-path)
                  (< (agent-q-diff-rejected-line one) (agent-q-diff-rejected-line other))
-               (string< path other-path)))))))
+               (string< path other-path)))))
+   for line = (agent-q-diff-rejected-line one)
+   for reason = (agent-q-diff-rejected-reason one)
+   collect
+   `(:kind rejected :path ,(agent-q-diff-rejected-path one)
+     :line ,(max 1 line)
+     :where ,(agent-q-diff-told--where root one known)
+     :said ,(and (not (string-empty-p reason)) reason)
+     ,@(if (< 0 line)
+           (list :lines-words (format "line %d" line)
+                 :quoted (agent-q-diff-rejected-lines one))
+         (list :operation (agent-q-diff-visible-name
+                           (agent-q-diff-round-plain (agent-q-diff-rejected-lines one))))))))
 
 (defun agent-q-diff-told--in-state (root states)
   "Return the comments of the project at ROOT whose state is one of STATES."
