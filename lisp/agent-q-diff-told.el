@@ -229,7 +229,8 @@ table from files to tables from ids of hunks to that, which is filled."
 TO are addresses, and IDS those of the comments in it.  What nobody is known to
 have written is for AGENTS; if only one message is for others, it is in that.
 HUNKS are (TO . HUNK) for each hunk of a review that has ended: who wrote it,
-and what its result has of it.  AGAIN is as from `agent-q-diff-module-finish-round'."
+and what its result has of it.  AGAIN is as from
+`agent-q-diff-module-finish-round'."
   (let* ((rejected (seq-remove
                     (lambda (one)
                       (or (agent-q-diff-rejected-is-told one)
