@@ -453,8 +453,7 @@ only one that makes the same change, or `unsure'."
 FILES is a list of `agent-q-diff-pending-file', all that are pending, and
 LEFT-OUT as from `agent-q-diff-pending-look'.  What was said of hunks there
 becomes a comment on the file.  Return sentences about that for the user."
-  (let* ((known (append (mapcar #'agent-q-diff-pending-file-path files)
-                        (mapcar #'agent-q-diff-pending-file-from files)
+  (let* ((known (append (agent-q-diff-pending-paths files)
                         (mapcar #'car-safe left-out)
                         ;; Versions before had the comment on all of it there.
                         '("")))
