@@ -79,7 +79,7 @@
 
 In the file: hunk 2.
 Not in the file: hunks 1 and 3.
-The user rejected hunks 1 and 3.
+The user rejected all of these.
 
 The lines as they now are:
 ```
