@@ -528,12 +528,15 @@ Return nil if it changes no lines, or is not in this buffer yet."
   (pcase (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk)
     ('nil (car (agent-q-diff-module-shown-lines
                 (agent-q-diff-change-engine agent-q-diff-buffer-change) hunk (1+ hunk))))
-    (`(delete ,bytes)
-     (pcase-let* ((`(,lines . ,is-open) (agent-q-diff-section--removed bytes))
-                  (n (length lines)))
-       (agent-q-diff-engine-lines-create
-        :old 0 :n-old n :new 0 :n-new 0
-        :kinds (concat (make-string n ?r) (and is-open "n")))))))
+    (operation
+     (pcase-let* ((`(,before . ,after) (agent-q-diff-operation-contents operation))
+                  (`(,old . ,is-old-open) (agent-q-diff-section--lines-of before))
+                  (`(,new . ,is-new-open) (agent-q-diff-section--lines-of after)))
+       (when (or before after)
+         (agent-q-diff-engine-lines-create
+          :old 0 :n-old (length old) :new 0 :n-new (length new)
+          :kinds (concat (make-string (length old) ?r) (and is-old-open "n")
+                         (make-string (length new) ?a) (and is-new-open "n"))))))))
 
 (defun agent-q-diff-buffer-keep-lines ()
   "Find out about the lines of all hunks of this buffer, whose review ends."
@@ -690,7 +693,8 @@ POSITIONS were `agent-q-diff-buffer-positions' then; COUNTS are as from
 
 (defun agent-q-diff-buffer-line-counts ()
   "Return (ADDED . REMOVED), numbers of lines, for each file of this review.
-The value is a vector.  The lines of a file that is to be deleted count."
+The value is a vector.  The lines of a file that is to be deleted, or becomes a
+link, or was one, count."
   (if (or (eq agent-q-diff-buffer-positions (car agent-q-diff-buffer--line-counts))
           (agent-q-diff-buffer-ended-p))
       (cadr agent-q-diff-buffer--line-counts)
@@ -698,7 +702,9 @@ The value is a vector.  The lines of a file that is to be deleted count."
            (counts (vconcat
                     (cl-mapcar
                      (pcase-lambda (file `(,added . ,removed))
-                       (cons added (+ removed (agent-q-diff-buffer--n-deleted file))))
+                       (pcase-let ((`(,more-removed . ,more-added)
+                                    (agent-q-diff-buffer--n-lines-of-operations file)))
+                         (cons (+ added more-added) (+ removed more-removed))))
                      (agent-q-diff-change-files change)
                      (agent-q-diff-module-line-counts (agent-q-diff-change-engine change))))))
       (setq agent-q-diff-buffer--line-counts
@@ -712,14 +718,15 @@ The value is a vector.  The lines of a file that is to be deleted count."
     (agent-q-diff-buffer-line-counts))
   (or (cddr agent-q-diff-buffer--line-counts) ""))
 
-(defun agent-q-diff-buffer--n-deleted (file)
-  "Return the number of lines of FILE if it is to be deleted, else 0."
-  (cl-loop for operation in (agent-q-diff-file-change-operations file)
-           sum (pcase operation
-                 (`(delete ,bytes)
-                  (+ (seq-count (apply-partially #'eq ?\n) bytes)
-                     (if (member (substring bytes (max 0 (1- (length bytes)))) '("\n" "")) 0 1)))
-                 (_ 0))))
+(defun agent-q-diff-buffer--n-lines-of-operations (file)
+  "Return (REMOVED . ADDED), how many lines the operations of FILE have."
+  (cl-flet ((n (bytes)
+              (if bytes (agent-q-diff-operation-n-lines bytes) 0)))
+    (cl-loop for operation in (agent-q-diff-file-change-operations file)
+             for (before . after) = (agent-q-diff-operation-contents operation)
+             sum (n before) into removed
+             sum (n after) into added
+             finally return (cons removed added))))
 
 (defun agent-q-diff-buffer-lines-words (counts)
   "Return words for COUNTS, a list of (ADDED . REMOVED): \"+12 -3\" for all."
@@ -802,18 +809,18 @@ APPLIED, REJECTED and PENDING are numbers of hunks."
     (insert (propertize (format "@@ %s @@" (agent-q-diff-operation-words operation))
                         'font-lock-face 'diff-hunk-header)
             "\n")
-    (pcase operation
-      (`(delete ,bytes)
-       (pcase-let ((`(,lines . ,is-open) (agent-q-diff-section--removed bytes)))
-         (dolist (line lines)
-           (insert "-" line "\n"))
-         (when is-open
-           (insert "\\ No newline at end of file\n")))))))
+    (pcase-let ((`(,before . ,after) (agent-q-diff-operation-contents operation)))
+      (pcase-dolist (`(,sign . ,bytes) (list (cons "-" before) (cons "+" after)))
+        (pcase-let ((`(,lines . ,is-open) (agent-q-diff-section--lines-of bytes)))
+          (dolist (line lines)
+            (insert sign line "\n"))
+          (when is-open
+            (insert "\\ No newline at end of file\n")))))))
 
-(defun agent-q-diff-section--removed (bytes)
-  "Return (LINES . IS-OPEN), to show BYTES, the content of a file to be deleted.
+(defun agent-q-diff-section--lines-of (bytes)
+  "Return (LINES . IS-OPEN), to show BYTES, the content of a file, or nil.
 IS-OPEN is non-nil if the last line has no newline."
-  (let ((text (decode-coding-string bytes 'undecided)))
+  (let ((text (decode-coding-string (or bytes "") 'undecided)))
     (cond
      ((string-empty-p text) nil)
      ((string-search "\0" text) '(("… (not a text)")))

@@ -52,6 +52,13 @@ they are decided as a whole."
           (agent-q-diff-pending-decoded new-bytes path)
           nil 'is-written))))
 
+(defun agent-q-diff-changes--state (mode bytes)
+  "Return what a path is that has MODE, as git writes it, and BYTES.
+That is (link TARGET) or (file PERMISSIONS BYTES)."
+  (if (= mode agent-q-diff-reviewed-link)
+      (list 'link (decode-coding-string bytes 'utf-8))
+    (list 'file (logand mode #o777) bytes)))
+
 (defun agent-q-diff-changes--file (root texts file)
   "Return the change of FILE, an `agent-q-diff-pending-file'.
 It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending-look'."
@@ -81,6 +88,10 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending-look'."
                        bytes)))
           (agent-q-diff-file-change-operations change)
           (cond
+           ((and is-link (/= 0 mode) (/= 0 new-mode) (/= mode new-mode))
+            (list (list 'kind
+                        (agent-q-diff-changes--state mode bytes)
+                        (agent-q-diff-changes--state new-mode new-bytes))))
            (is-link
             (list (list 'link
                         (and (= mode agent-q-diff-reviewed-link)

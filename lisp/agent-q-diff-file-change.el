@@ -121,7 +121,7 @@ not.  That there is a file at all means something, too, however blank it is."
               (memq (agent-q-diff-file-change--mode buffer (car names))
                     (append '(nil) agent-q-diff-file-change--plain-modes
                             agent-q-diff-white-space-free))
-              (not (seq-intersection '(create delete link)
+              (not (seq-intersection '(create delete kind link)
                                      (mapcar #'car (agent-q-diff-file-change-operations
                                                     change))))))))
 

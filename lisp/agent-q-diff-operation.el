@@ -66,6 +66,11 @@ that it is neither as before nor as proposed, the string says how."
          (agent-q-diff-operation--either
           (and (agent-q-diff-file-regular-p new) (agent-q-diff-file-bytes new))
           before after "the file has been changed since"))
+        (`(kind ,before ,after)
+         (pcase (agent-q-diff-operation--state new)
+           ((pred (agent-q-diff-operation--state-p after)) t)
+           ((pred (agent-q-diff-operation--state-p before)) nil)
+           (_ "the file has been changed since")))
         (`(link ,before ,after)
          (let ((path (or new old)))
            (agent-q-diff-operation--either
@@ -165,6 +170,10 @@ FILE, OPERATION, IS-IN and the value are that function's."
              (agent-q-diff-operation--set-bytes file new
                                                 (if is-in before after)
                                                 (if is-in after before)))
+            (`(kind ,before ,after)
+             (agent-q-diff-operation--become file new
+                                             (if is-in before after)
+                                             (if is-in after before)))
             (`(link ,before ,after)
              (agent-q-diff-operation--link file (or new old)
                                            (if is-in before after)
@@ -502,6 +511,60 @@ to the line of the point of OLD."
   (lambda ()
     (agent-q-diff-operation--set-bytes file path after before)))
 
+(defun agent-q-diff-operation--state (path)
+  "Return what is at PATH: (link TARGET), (file PERMISSIONS BYTES) or nil."
+  (if-let ((target (file-symlink-p path)))
+      (list 'link target)
+    (and (agent-q-diff-file-regular-p path)
+         (list 'file (file-modes path) (agent-q-diff-file-bytes path)))))
+
+(defun agent-q-diff-operation--state-p (wanted state)
+  "Return non-nil if STATE, of a path, is WANTED; both are as in an operation.
+Of the permissions, only whether a file can be executed counts."
+  (pcase (list wanted state)
+    (`((link ,target) (link ,now)) (equal target now))
+    (`((file ,mode ,bytes) (file ,mode-now ,bytes-now))
+     (and (equal bytes bytes-now)
+          (eq (zerop (logand mode agent-q-diff-operation--execute))
+              (zerop (logand mode-now agent-q-diff-operation--execute)))))))
+
+(defun agent-q-diff-operation--become (file path before after)
+  "Let PATH, the name of FILE, be AFTER, not BEFORE: a file or a symbolic link.
+These are as in an operation."
+  (let ((now (agent-q-diff-operation--state path)))
+    (unless (agent-q-diff-operation--state-p before now)
+      (agent-q-diff-file-refuse "%s has been changed since" path))
+    (when-let ((buffer (get-file-buffer path)))
+      (when (buffer-modified-p buffer)
+        (agent-q-diff-file-refuse "%s has unsaved edits" path)))
+    (agent-q-diff-operation--put path after)
+    (agent-q-diff-operation--complete
+     (lambda ()
+       (agent-q-diff-target-rename (agent-q-diff-file-change-target file) path)
+       (when-let ((buffer (get-file-buffer path)))
+         (agent-q-diff-disk-sync buffer)))
+     (lambda ()
+       (agent-q-diff-operation--put path now)))
+    (lambda ()
+      (agent-q-diff-operation--become file path after now))))
+
+(defun agent-q-diff-operation--put (path state)
+  "Let PATH be STATE, as in an operation, whatever it is now."
+  (pcase-exhaustive state
+    (`(link ,target) (make-symbolic-link target path t))
+    (`(file ,mode ,bytes)
+     (let ((target (file-symlink-p path)))
+       (when target
+         (delete-file path))
+       (agent-q-diff-operation--complete
+        (lambda ()
+          (agent-q-diff-file-write-bytes path bytes)
+          (unless (zerop (logand mode agent-q-diff-operation--execute))
+            (set-file-modes path (agent-q-diff-file-executable-modes (file-modes path)))))
+        (lambda ()
+          (when target
+            (make-symbolic-link target path t))))))))
+
 (defun agent-q-diff-operation--link (file path before after)
   "Let the symbolic link PATH, the name of FILE, lead to AFTER, not to BEFORE.
 Either is nil if there is no such link."
@@ -533,6 +596,7 @@ Either is nil if there is no such link."
     (`(link nil ,_) "new link")
     (`(link ,_ nil) "deleted")
     (`(link . ,_) "link")
+    (`(kind . ,_) "replaced")
     (`(mode . ,_) (if (agent-q-diff-file-change-has-text file) "modified" "mode"))
     (_ "modified")))
 
@@ -548,7 +612,7 @@ Either is nil if there is no such link."
     (`(create ,mode . ,_) (if (zerop (logand mode agent-q-diff-operation--execute))
                          "new file"
                        "new file, executable"))
-    (`(delete ,text) (let ((n (agent-q-diff-operation--n-lines text)))
+    (`(delete ,text) (let ((n (agent-q-diff-operation-n-lines text)))
                        (format (ngettext "delete, %d line" "delete, %d lines" n) n)))
     ('(rename) "rename")
     (`(mode ,before ,after) (format "mode %o → %o" (logand before #o7777)
@@ -556,10 +620,34 @@ Either is nil if there is no such link."
     (`(binary ,before ,after) (format "other bytes, %s → %s"
                                       (file-size-human-readable (length before))
                                       (file-size-human-readable (length after))))
+    (`(kind ,before ,after) (format "%s → %s" (agent-q-diff-operation--state-words before)
+                                    (agent-q-diff-operation--state-words after)))
     (`(link nil ,after) (format "new link to %s" (agent-q-diff-visible after)))
     (`(link ,before nil) (format "delete the link to %s" (agent-q-diff-visible before)))
     (`(link ,before ,after) (format "link to %s → %s" (agent-q-diff-visible before)
                                     (agent-q-diff-visible after)))))
+
+(defun agent-q-diff-operation--state-words (state)
+  "Return words for STATE, what a path is, as in an operation."
+  (pcase-exhaustive state
+    (`(link ,target) (format "link to %s" (agent-q-diff-visible target)))
+    (`(file ,mode ,bytes)
+     (let ((n (agent-q-diff-operation-n-lines bytes)))
+       (format (ngettext "%s, %d line" "%s, %d lines" n)
+               (if (zerop (logand mode agent-q-diff-operation--execute))
+                   "file"
+                 "executable file")
+               n)))))
+
+(defun agent-q-diff-operation-contents (operation)
+  "Return (BEFORE . AFTER), bytes that are shown as lines of OPERATION.
+They are the content of the file before and after it, nil where it is not shown."
+  (pcase operation
+    (`(delete ,bytes) (list bytes))
+    (`(kind ,before ,after)
+     (cl-flet ((bytes (state)
+                 (pcase state (`(file ,_ ,bytes) bytes))))
+       (cons (bytes before) (bytes after))))))
 
 (defun agent-q-diff-operation-noun (operation)
   "Return OPERATION as a noun, which can be followed by the file's name."
@@ -569,6 +657,7 @@ Either is nil if there is no such link."
     ('(rename) "the renaming")
     (`(mode ,_ ,_) "the mode")
     (`(binary ,_ ,_) "the bytes")
+    (`(kind ,_ ,_) "the replacement")
     (`(link ,_ ,_) "the link")))
 
 (defun agent-q-diff-operation-done-p (file operation fact)
@@ -596,10 +685,12 @@ IS-DONE is non-nil if it has been done."
                  "made executable"
                (format "given mode %o" (logand after #o7777)))))
     (`(binary ,_ ,_) (if is-done "given other bytes" "not given other bytes"))
+    (`(kind ,_ ,after) (format (if is-done "now is a %s" "is no %s")
+                               (agent-q-diff-operation--state-words after)))
     (`(link ,_ ,after) (format (if is-done "now links to %s" "does not link to %s")
                                (agent-q-diff-visible after)))))
 
-(defun agent-q-diff-operation--n-lines (text)
+(defun agent-q-diff-operation-n-lines (text)
   "Return the number of lines of TEXT; the last one may lack its newline."
   (+ (cl-count ?\n text)
      (if (or (string-empty-p text) (string-suffix-p "\n" text)) 0 1)))

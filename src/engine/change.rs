@@ -59,6 +59,13 @@ pub enum Operation {
     },
     /// The content of a binary file changes.
     Binary,
+    /// A file becomes a symbolic link, or a link a file. What each is and holds tells it from others.
+    Kind {
+        /// It before.
+        old: Vec<u8>,
+        /// It after.
+        new: Vec<u8>,
+    },
 }
 
 impl Operation {
@@ -72,6 +79,7 @@ impl Operation {
             Operation::Delete { .. }
             | Operation::Mode { .. }
             | Operation::Link { .. }
+            | Operation::Kind { .. }
             | Operation::Binary => "the file has been changed since",
         }
     }

@@ -171,7 +171,8 @@ fn free(session: &mut Session) -> Result<()> {
 /// An element of FILES is (REVIEW . OPERATIONS).  REVIEW is that of the
 /// file's text, not decided yet, or nil; it becomes a part of the change.
 /// OPERATIONS are other changes to the file, a list of (create MODE),
-/// (delete TEXT), (rename), (mode OLD NEW), (link OLD NEW) or (binary).
+/// (delete TEXT), (rename), (mode OLD NEW), (link OLD NEW), (kind OLD NEW) or (binary).
+/// OLD and NEW of the kind are (link TARGET) or (file MODE BYTES).
 ///
 /// The hunks of all files are numbered from 0.  In each file, the operations
 /// come before the hunks of its text.
@@ -256,8 +257,22 @@ fn operation(env: &Env, form: Value<'_>) -> Result<Operation> {
             old: name(1)?,
             new: name(2)?,
         },
+        3 if named("kind")? => Operation::Kind {
+            old: state(parts[1])?,
+            new: state(parts[2])?,
+        },
         _ => return signal(env, "agent-q-diff-error", "no such operation"),
     })
+}
+
+/// Returns what tells the state `(link TARGET)` or `(file MODE BYTES)` of a path from others.
+fn state(value: Value<'_>) -> Result<Vec<u8>> {
+    let parts = elements(value)?;
+    let (kind, content) = match parts[..] {
+        [_, mode, bytes] => (format!("file {:o} ", mode.into_rust::<i64>()?), bytes),
+        _ => ("link ".to_owned(), parts[1]),
+    };
+    Ok([kind.into_bytes(), content.into_rust()?].concat())
 }
 
 /// Returns the change of `session`, in which a run of edits may not have ended.

@@ -129,12 +129,16 @@ impl WrittenFile {
 
     /// Returns what is reviewed of it: what the change begins with, and what is kept of that.
     fn decided(&self, change: &FileChange, moment: Moment) -> Reviewed {
-        use Operation::{Binary, Create, Link, Rename};
+        use Operation::{Binary, Create, Kind, Link, Rename};
         let (mut has_mode, mut has_bytes) = (false, false);
         for (operation, mark) in operations(change) {
             let is_kept = moment == Moment::Now && mark == Mark::Applied;
             has_mode |= is_kept && !matches!(operation, Binary | Rename);
-            has_bytes |= is_kept && matches!(operation, Binary | Create { .. } | Link { .. });
+            has_bytes |= is_kept
+                && matches!(
+                    operation,
+                    Binary | Create { .. } | Kind { .. } | Link { .. }
+                );
         }
         let Some(review) = change.review() else {
             let [mode, bytes] = [has_mode, has_bytes].map(|is_new| match is_new {

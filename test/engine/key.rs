@@ -182,8 +182,14 @@ fn operations_are_known_by_their_kind_and_values() {
         old: None,
         new: new.map(Into::into),
     };
+    let kind = |old: &str| Operation::Kind {
+        old: old.into(),
+        new: "file 644 a".into(),
+    };
+    assert_ne!(of(vec![kind("link a")]).0, of(vec![kind("link b")]).0);
     let all = [
         delete("a"),
+        kind("link a"),
         Operation::Rename,
         Operation::Binary,
         link(None),

@@ -1,0 +1,140 @@
+;;; agent-q-diff-kinds-test.el --- Every kind of file becomes every other  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What an agent made of a path, whatever that was and is, is kept so that it is not
+;; asked again, or taken out so that the path is exactly as it was.
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-git-help)
+
+(defconst aqd-kinds-lines (aqd-numbered 12 nil)
+  "Lines of a file.")
+
+(defconst aqd-kinds-edited (aqd-numbered 12 '((5 . "five é")))
+  "The lines with an edit.")
+
+(defconst aqd-kinds-states
+  (cl-flet ((file (text &optional mode)
+              (list 'file (or mode #o644) (encode-coding-string text 'utf-8-unix))))
+    `((absent . nil)
+      (text . ,(file aqd-kinds-lines))
+      (edited . ,(file aqd-kinds-edited))
+      (executable . ,(file aqd-kinds-lines #o755))
+      (edited-and-executable . ,(file aqd-kinds-edited #o755))
+      (empty . ,(file ""))
+      (open . ,(file "one line without an end"))
+      (binary . (file #o644 ,(unibyte-string 0 1 2 255 0 10 0)))
+      (link . (link "f.txt"))
+      (dead-link . (link "nowhere"))))
+  "Alist of what a path can be: nil, (file MODE BYTES) or (link TARGET).")
+
+(defconst aqd-kinds-path "x"
+  "The path that becomes all of this.")
+
+(defun aqd-kinds-put (state)
+  "Let the path be STATE, whatever it was."
+  (let ((path (aqd-pending-name aqd-kinds-path)))
+    (when (or (file-symlink-p path) (file-exists-p path))
+      (delete-file path))
+    (pcase state
+      (`(file ,mode ,bytes)
+       (aqd-put-bytes bytes path)
+       (set-file-modes path mode))
+      (`(link ,target) (make-symbolic-link target path)))))
+
+(defun aqd-kinds-now ()
+  "Return what the path is."
+  (let ((path (aqd-pending-name aqd-kinds-path)))
+    (cond
+     ((file-symlink-p path) (list 'link (file-symlink-p path)))
+     ((file-exists-p path) (list 'file (file-modes path) (aqd-bytes-of path))))))
+
+(defun aqd-kinds-decide (key before after)
+  "Decide by KEY, for all that AFTER differs from BEFORE; both are of the path.
+BEFORE was reviewed.  Return what the path is then, and whether that is pending."
+  (aqd-kinds-put before)
+  (aqd-said (agent-q-diff-mark-reviewed))
+  (aqd-kinds-put after)
+  (aqd-with-pending
+    (if (eq key #'agent-q-diff-reject-all)
+        (aqd-said (agent-q-diff-reject-all t))
+      (dotimes (hunk (length agent-q-diff-buffer-positions))
+        (aqd-pending-do key hunk))))
+  (list (aqd-kinds-now) (and (aqd-pending-files) t)))
+
+(defmacro aqd-kinds-table (key wanted)
+  "Decide every change of the path by KEY; it is to be WANTED then, and reviewed.
+WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
+  `(let ((is-visited nil))
+     (pcase-dolist (`(,from . ,before) aqd-kinds-states)
+       (pcase-dolist (`(,to . ,after) aqd-kinds-states)
+         (unless (equal before after)
+           (setq is-visited (not is-visited))
+           (ert-info ((format "%s becomes %s" from to))
+             (aqd-kinds-put before)
+             (let ((buffer (and is-visited before
+                                (find-file-noselect (aqd-pending-name aqd-kinds-path) t))))
+               (should (equal (list ,wanted nil) (aqd-kinds-decide ,key before after)))
+               (when buffer
+                 (should-not (buffer-modified-p buffer))
+                 (kill-buffer buffer)))))))))
+
+(ert-deftest aqd-kinds-what-is-kept-is-not-asked-again ()
+  (aqd-with-repository
+    (aqd-kinds-table #'agent-q-diff-accept-hunk after)))
+
+(ert-deftest aqd-kinds-what-is-taken-out-is-as-it-was ()
+  (aqd-with-repository
+    (aqd-kinds-table #'agent-q-diff-reject-hunk before)))
+
+(ert-deftest aqd-kinds-all-is-taken-out-by-one-key ()
+  (aqd-with-plain-project
+    (aqd-kinds-table #'agent-q-diff-reject-all before)))
+
+;;;; A link and a file
+
+(ert-deftest aqd-kinds-what-a-link-became-is-shown-told-and-undone ()
+  (aqd-with-repository
+    (make-symbolic-link "f.txt" (aqd-pending-name "x"))
+    (aqd-pending-git "add" ".")
+    (aqd-said (agent-q-diff-mark-reviewed))
+    (agent-q-diff-module-begin-turn default-directory "Codex" "s" "do it")
+    (delete-file "x")
+    (aqd-pending-put "x" "one\ntwo")
+    (agent-q-diff-module-end-turns default-directory)
+    (aqd-with-pending
+      (should (string-search "@@ link to f.txt → file, 2 lines @@\n+one\n+two\n\\ No newline"
+                             (buffer-string)))
+      (should (string-match-p "\\`The replacement of x kept;"
+                              (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+      (agent-q-diff-undo)
+      (should (equal '(nil) (agent-q-diff-change-marks agent-q-diff-buffer-change)))
+      (should (string-match-p "\\`The replacement of x taken out;"
+                              (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
+      (should (equal "f.txt" (file-symlink-p "x")))
+      (agent-q-diff-undo)
+      (should-not (file-symlink-p "x"))
+      (should (equal "one\ntwo" (aqd-pending-has "x")))
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+    (should (string-search "- x, \"link to f.txt → file, 2 lines\" (undone)"
+                           (agent-q-diff-told-message default-directory)))))
+
+(ert-deftest aqd-kinds-a-file-that-others-have-written-since-stays ()
+  (aqd-with-repository
+    (aqd-kinds-decide #'ignore '(file #o644 "a\n") '(link "f.txt"))
+    (aqd-with-pending
+      (delete-file "x")
+      (aqd-pending-put "x" "b\n")
+      (should (string-search "the file has been changed since"
+                             (aqd-pending-do #'agent-q-diff-reject-hunk 0))))
+    (should (equal "b\n" (aqd-pending-has "x")))))
+
+(provide 'agent-q-diff-kinds-test)
+;;; agent-q-diff-kinds-test.el ends here
