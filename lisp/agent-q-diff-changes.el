@@ -40,17 +40,23 @@
 ;;;; A change that was written already
 
 (defun agent-q-diff-changes--lines (path bytes new-bytes)
-  "Return the change of the lines of the file PATH from BYTES to NEW-BYTES.
-If they are no text, or cannot be shown as lines that differ, return nil: then
-they are decided as a whole."
-  (and (agent-q-diff-pending-text-p bytes)
-       (agent-q-diff-pending-text-p new-bytes)
-       (ignore-error (agent-q-diff-identical agent-q-diff-bad-target)
-         (agent-q-diff-file-change-open-later
-          path
-          (agent-q-diff-pending-decoded bytes path)
-          (agent-q-diff-pending-decoded new-bytes path)
-          nil 'is-written))))
+  "Return (CHANGE . CODINGS) of the file PATH, which has NEW-BYTES, not BYTES.
+CHANGE is that of its lines, or nil if they are as they were.  CODINGS are (OLD
+NEW) if the coding system, a byte order mark or the line ends differ as well, or
+else nil.  If the bytes are no text, or it cannot be told apart what became of
+the lines and of their ends, return nil: then they are decided as a whole."
+  (pcase (and (agent-q-diff-pending-text-p bytes)
+              (agent-q-diff-pending-text-p new-bytes)
+              (ignore-error agent-q-diff-bad-target
+                (agent-q-diff-coding-decode-both path bytes new-bytes)))
+    (`(,text ,new-text . ,codings)
+     (let* ((is-same (apply #'agent-q-diff-coding-same-p codings))
+            (change (and (not (equal text new-text))
+                         (ignore-error (agent-q-diff-identical agent-q-diff-bad-target)
+                           (agent-q-diff-file-change-open-later
+                            path text new-text nil (cadr codings))))))
+       (and (or change (and (equal text new-text) (not is-same)))
+            (cons change (and (not is-same) codings)))))))
 
 (defun agent-q-diff-changes--state (mode bytes)
   "Return what a path is that has MODE, as git writes it, and BYTES.
@@ -69,10 +75,10 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending-look'."
                (bytes (agent-q-diff-pending-bytes texts text))
                (new-bytes (agent-q-diff-pending-bytes texts new-text))
                (is-link (memq agent-q-diff-reviewed-link (list mode new-mode)))
-               (lines (and (not is-link)
-                           (/= 0 new-mode)
-                           (not (equal bytes new-bytes))
-                           (agent-q-diff-changes--lines path bytes new-bytes)))
+               (`(,lines . ,reading) (and (not is-link)
+                                          (/= 0 new-mode)
+                                          (not (equal bytes new-bytes))
+                                          (agent-q-diff-changes--lines path bytes new-bytes)))
                (change (or lines (agent-q-diff-file-change-without-text path))))
     (setf (agent-q-diff-file-change-old-path change) (cond
                                                       (from (agent-q-diff-file-named from root))
@@ -105,7 +111,9 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending-look'."
                (and from '((rename)))
                (and (/= mode new-mode)
                     (list (list 'mode (logand mode #o777) (logand new-mode #o777))))
+               (and reading (list (cons 'reading reading)))
                (and (null lines)
+                    (null reading)
                     (not (equal bytes new-bytes))
                     (list (list 'binary bytes new-bytes)))))))
     change))

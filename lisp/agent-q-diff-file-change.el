@@ -257,12 +257,11 @@ PATH cannot be a target."
 original for a new file"
      path)))
 
-(defun agent-q-diff-file-change--open-now (path original modified check &optional is-written)
+(defun agent-q-diff-file-change--open-now (path original modified check)
   "Return what `agent-q-diff-file-change-open' does, and visit PATH.
-ORIGINAL, MODIFIED and CHECK are as for that function, and IS-WRITTEN as for
-`agent-q-diff-file-change-open-later'."
+ORIGINAL, MODIFIED and CHECK are as for that function."
   (agent-q-diff-file-change--open-target
-   (agent-q-diff-target-create :path path :check check) original modified is-written))
+   (agent-q-diff-target-create :path path :check check) original modified))
 
 (defun agent-q-diff-file-change--open-target (target original modified &optional is-written)
   "Return a new change of TARGET from ORIGINAL to MODIFIED.
@@ -276,12 +275,13 @@ IS-WRITTEN is as for `agent-q-diff-file-change-open-later'."
        (agent-q-diff-file-change--visit change))
      (agent-q-diff-file-change--load change original modified is-written))))
 
-(defun agent-q-diff-file-change-open-later (path original modified &optional check is-written)
+(defun agent-q-diff-file-change-open-later (path original modified &optional check written)
   "Return what `agent-q-diff-file-change-open' does, but visit PATH later.
 If it is not certain which text PATH has, visit it now.  That is ORIGINAL, or
-if IS-WRITTEN is non-nil, MODIFIED, since the change was made before.  ORIGINAL,
-MODIFIED and CHECK are as for that function."
-  (let ((target (agent-q-diff-target-create :path path :check check))
+if WRITTEN is non-nil, MODIFIED, since the change was made before.  WRITTEN is
+the coding system of the file then, as far as its text does not tell that.
+ORIGINAL, MODIFIED and CHECK are as for that function."
+  (let ((target (agent-q-diff-target-create :path path :check check :coding written))
         (engine nil))
     (cond
      ((and
@@ -292,16 +292,16 @@ MODIFIED and CHECK are as for that function."
         target (lambda (name)
                  (agent-q-diff-coding-check-surrogates modified original)
                  (setq engine (agent-q-diff-engine-review original modified))
-                 (when is-written
+                 (when written
                    (agent-q-diff-file-change--begin-written engine modified))
                  (agent-q-diff-file-change--has-original-p engine name))))
       (agent-q-diff-file-change--create
        ;; What its buffer will show when it is visited.
-       :original (if is-written modified original)
+       :original (if written modified original)
        :modified modified :target target :engine engine))
      (t (when engine
           (agent-q-diff-module-free engine))
-        (agent-q-diff-file-change--open-now path original modified check is-written)))))
+        (agent-q-diff-file-change--open-target target original modified (and written t))))))
 
 (defun agent-q-diff-file-change--begin-written (engine modified)
   "Tell ENGINE that its change to MODIFIED was made before the review."

@@ -66,6 +66,8 @@ that it is neither as before nor as proposed, the string says how."
          (agent-q-diff-operation--either
           (and (agent-q-diff-file-regular-p new) (agent-q-diff-file-bytes new))
           before after "the file has been changed since"))
+        (`(reading ,before ,after)
+         (agent-q-diff-operation--read-as-p new before after))
         (`(kind ,before ,after)
          (pcase (agent-q-diff-operation--state new)
            ((pred (agent-q-diff-operation--state-p after)) t)
@@ -170,6 +172,10 @@ FILE, OPERATION, IS-IN and the value are that function's."
              (agent-q-diff-operation--set-bytes file new
                                                 (if is-in before after)
                                                 (if is-in after before)))
+            (`(reading ,before ,after)
+             (agent-q-diff-operation--recode file new
+                                             (if is-in before after)
+                                             (if is-in after before)))
             (`(kind ,before ,after)
              (agent-q-diff-operation--become file new
                                              (if is-in before after)
@@ -511,6 +517,37 @@ to the line of the point of OLD."
   (lambda ()
     (agent-q-diff-operation--set-bytes file path after before)))
 
+(defun agent-q-diff-operation--read-as-p (path before after)
+  "Return whether the file PATH is in the coding system AFTER, not in BEFORE.
+The value is as from `agent-q-diff-operation-presence'."
+  (pcase (and (agent-q-diff-file-regular-p path)
+              (agent-q-diff-coding-which path (agent-q-diff-file-bytes path) (list after before)))
+    ('nil "the file has been changed since")
+    (coding (eq coding after))))
+
+(defun agent-q-diff-operation--recode (file path before after)
+  "Let PATH, the name of FILE, be in the coding system AFTER, not in BEFORE."
+  (let* ((buffer (find-buffer-visiting path))
+         (bytes (and (agent-q-diff-file-regular-p path) (agent-q-diff-file-bytes path))))
+    (unless (and bytes
+                 (eq before (agent-q-diff-coding-which path bytes (list before after))))
+      (agent-q-diff-file-refuse "%s has been changed since" path))
+    (when (and buffer (buffer-modified-p buffer))
+      (agent-q-diff-file-refuse "%s has unsaved edits" path))
+    (agent-q-diff-operation--write-recoded
+     file path (agent-q-diff-coding-encode (decode-coding-string bytes before) after) after)
+    (lambda ()
+      (agent-q-diff-operation--write-recoded file path bytes before))))
+
+(defun agent-q-diff-operation--write-recoded (file path bytes coding)
+  "Write BYTES, which are in CODING, into PATH, the name of FILE.
+Its buffer, which has the same text, is saved in CODING from then on."
+  (agent-q-diff-file-write-bytes path bytes)
+  (when-let ((buffer (find-buffer-visiting path)))
+    (with-current-buffer buffer
+      (set-buffer-file-coding-system coding t t)))
+  (agent-q-diff-operation--note-disk file))
+
 (defun agent-q-diff-operation--state (path)
   "Return what is at PATH: (link TARGET), (file PERMISSIONS BYTES) or nil."
   (if-let ((target (file-symlink-p path)))
@@ -620,6 +657,7 @@ Either is nil if there is no such link."
     (`(binary ,before ,after) (format "other bytes, %s → %s"
                                       (file-size-human-readable (length before))
                                       (file-size-human-readable (length after))))
+    (`(reading ,before ,after) (agent-q-diff-coding-change-words before after))
     (`(kind ,before ,after) (format "%s → %s" (agent-q-diff-operation--state-words before)
                                     (agent-q-diff-operation--state-words after)))
     (`(link nil ,after) (format "new link to %s" (agent-q-diff-visible after)))
@@ -657,6 +695,7 @@ They are the content of the file before and after it, nil where it is not shown.
     ('(rename) "the renaming")
     (`(mode ,_ ,_) "the mode")
     (`(binary ,_ ,_) "the bytes")
+    (`(reading ,_ ,_) "the encoding")
     (`(kind ,_ ,_) "the replacement")
     (`(link ,_ ,_) "the link")))
 
@@ -685,6 +724,9 @@ IS-DONE is non-nil if it has been done."
                  "made executable"
                (format "given mode %o" (logand after #o7777)))))
     (`(binary ,_ ,_) (if is-done "given other bytes" "not given other bytes"))
+    (`(reading ,before ,after)
+     (format (if is-done "written anew (%s)" "not written anew (%s)")
+             (agent-q-diff-coding-change-words before after)))
     (`(kind ,_ ,after) (format (if is-done "now is a %s" "is no %s")
                                (agent-q-diff-operation--state-words after)))
     (`(link ,_ ,after) (format (if is-done "now links to %s" "does not link to %s")

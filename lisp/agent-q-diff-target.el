@@ -287,6 +287,7 @@ value are as for `agent-q-diff-apply--carry-out'."
   (truename nil :documentation "The file's `file-truename' when it was first visited.")
   (buffer nil :documentation "The buffer, or nil until it is needed.")
   (put-off nil :documentation "Attributes of the file when visiting it was put off, or nil.")
+  (coding nil :documentation "Its coding system, as far as its text does not tell that, or nil.")
   (lost nil :documentation "`deleted' or `moved' if that befell the file while no buffer visited it.")
   (is-new nil :documentation "Non-nil if the buffer was created for the review.")
   (is-detached nil :documentation "Non-nil if the target is a text, or a name, not a file.")
@@ -336,7 +337,17 @@ A buffer without unsaved edits follows its file."
               (agent-q-diff-target-put-off target) nil
               (agent-q-diff-target-is-new target) is-new)
         (agent-q-diff-target-sync target)
+        (agent-q-diff-target--complete-coding target)
         buffer))))
+
+(defun agent-q-diff-target--complete-coding (target)
+  "Have the buffer of TARGET saved in its coding system where its text tells none."
+  (when-let ((coding (agent-q-diff-target-coding target)))
+    (with-current-buffer (agent-q-diff-target-buffer target)
+      (setq buffer-file-coding-system
+            (agent-q-diff-coding-completed (agent-q-diff-text-in (current-buffer))
+                                           (or buffer-file-coding-system 'undecided)
+                                           coding)))))
 
 (defun agent-q-diff-target--lost-now (target)
   "Return `deleted' or `moved' if the name of TARGET has lost its file, or nil."

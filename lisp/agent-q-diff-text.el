@@ -293,6 +293,107 @@ See `agent-q-diff-coding-decode'."
      (agent-q-diff-coding-stated name))
    bytes))
 
+(defun agent-q-diff-coding-decode-both (name bytes new-bytes)
+  "Return (TEXT NEW-TEXT CODING NEW-CODING) for BYTES and NEW-BYTES.
+The file NAME had the former and has the latter.  What a text does not tell of
+its coding system, it has from the other.  If NEW-BYTES have mixed line ends, CR
+is part of both texts; if only BYTES have, and NEW-BYTES have CR, the value is
+nil, since no buffer shows both alike."
+  (pcase-let* ((`(,text . ,coding) (agent-q-diff-coding-decode-bytes name bytes))
+               (`(,new-text . ,new-coding) (agent-q-diff-coding-decode-bytes name new-bytes)))
+    (cl-flet ((has-cr (text coding)
+                (and (not (eq 0 (coding-system-eol-type coding)))
+                     (string-search "\n" text)))
+              (is-mixed (text coding)
+                (and (eq 0 (coding-system-eol-type coding))
+                     (string-search "\r\n" text))))
+      (unless (and (is-mixed text coding) (has-cr new-text new-coding))
+        (when (and (is-mixed new-text new-coding) (has-cr text coding))
+          (setq coding (coding-system-change-eol-conversion coding 'unix)
+                text (agent-q-diff-coding--decode-as-buffer bytes coding)))
+        (let ((completed (agent-q-diff-coding-completed text coding new-coding)))
+          (list text new-text
+                (agent-q-diff-coding--plain completed)
+                (agent-q-diff-coding--plain
+                 (agent-q-diff-coding-completed new-text new-coding completed))))))))
+
+(defun agent-q-diff-coding-completed (text coding other)
+  "Return CODING, that of TEXT, with what TEXT does not tell from OTHER.
+An empty text tells nothing; one of ASCII characters does not tell which coding
+system it is of those that have these, and one line not how lines end."
+  (if (string-empty-p text)
+      other
+    (let ((coding (if (and (not (string-match-p "[^[:ascii:]]" text))
+                           (coding-system-get coding :ascii-compatible-p)
+                           (coding-system-get other :ascii-compatible-p))
+                      (coding-system-change-text-conversion coding other)
+                    coding))
+          (eol (coding-system-eol-type other)))
+      (if (and (integerp eol)
+               (not (string-search "\n" text)))
+          (coding-system-change-eol-conversion coding eol)
+        coding))))
+
+(defun agent-q-diff-coding--plain (coding)
+  "Return CODING, or UTF-8 with its line ends if it would be detected."
+  (if (memq (coding-system-base coding) '(undecided prefer-utf-8))
+      (coding-system-change-text-conversion coding 'utf-8)
+    coding))
+
+(defun agent-q-diff-coding-completed (text coding other)
+  "Return CODING, in which TEXT was decoded, with what TEXT does not tell from OTHER.
+An empty text tells nothing; one of ASCII characters does not tell which coding
+system it is of those that have these, and one line not how lines end."
+  (if (string-empty-p text)
+      other
+    (let ((coding (if (and (not (string-match-p "[^[:ascii:]]" text))
+                           (coding-system-get coding :ascii-compatible-p)
+                           (coding-system-get other :ascii-compatible-p))
+                      (coding-system-change-text-conversion coding other)
+                    coding))
+          (eol (coding-system-eol-type other)))
+      (if (and (integerp eol)
+               (not (string-search "\n" text)))
+          (coding-system-change-eol-conversion coding eol)
+        coding))))
+
+(defun agent-q-diff-coding-which (name bytes codings)
+  "Return the first of CODINGS in which BYTES of the file NAME can be, or nil.
+That is what they tell of their coding system, byte order mark and line ends; of
+what they do not tell, any is right."
+  (pcase (ignore-error agent-q-diff-bad-target
+           (agent-q-diff-coding-decode-bytes name bytes))
+    (`(,text . ,coding)
+     (seq-find (lambda (one)
+                 (agent-q-diff-coding-same-p
+                  one (agent-q-diff-coding-completed text coding one)))
+               codings))))
+
+(defun agent-q-diff-coding-change-words (before after)
+  "Return how a file changes whose coding system was BEFORE and is AFTER, in words."
+  (cl-flet ((eol (coding)
+              (pcase (coding-system-eol-type coding) (1 "CRLF") (2 "CR") (_ "LF")))
+            (has-mark (coding)
+              (string-match-p "with-signature" (symbol-name (coding-system-base coding))))
+            (base (coding)
+              (string-remove-suffix "-with-signature"
+                                    (symbol-name (coding-system-base coding)))))
+    (string-join
+     (delq nil
+           (list (unless (equal (eol before) (eol after))
+                   (format "line ends %s → %s" (eol before) (eol after)))
+                 (unless (eq (null (has-mark before)) (null (has-mark after)))
+                   (if (has-mark after) "a byte order mark" "no byte order mark"))
+                 (unless (equal (base before) (base after))
+                   (format "coding %s → %s" (base before) (base after)))))
+     ", ")))
+
+(defun agent-q-diff-coding-same-p (one other)
+  "Return non-nil if the coding systems ONE and OTHER read and write the same."
+  (and (eq (coding-system-base (agent-q-diff-coding--plain one))
+           (coding-system-base (agent-q-diff-coding--plain other)))
+       (equal (coding-system-eol-type one) (coding-system-eol-type other))))
+
 (defun agent-q-diff-coding--decode-by (name bytes codings)
   "Return (TEXT . CODING) for BYTES of the file NAME, or refuse it.
 CODINGS are the coding systems to try, best first."

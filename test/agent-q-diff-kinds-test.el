@@ -21,13 +21,19 @@
   "The lines with an edit.")
 
 (defconst aqd-kinds-states
-  (cl-flet ((file (text &optional mode)
-              (list 'file (or mode #o644) (encode-coding-string text 'utf-8-unix))))
+  (cl-flet ((file (text &optional mode coding)
+              (list 'file (or mode #o644) (encode-coding-string text (or coding 'utf-8-unix)))))
     `((absent . nil)
       (text . ,(file aqd-kinds-lines))
       (edited . ,(file aqd-kinds-edited))
       (executable . ,(file aqd-kinds-lines #o755))
       (edited-and-executable . ,(file aqd-kinds-edited #o755))
+      (crlf . ,(file aqd-kinds-lines nil 'utf-8-dos))
+      (edited-and-crlf . ,(file aqd-kinds-edited nil 'utf-8-dos))
+      (mixed . ,(file (concat (string-replace "\n" "\r\n" aqd-kinds-lines) "last\n")))
+      (marked . ,(file aqd-kinds-lines nil 'utf-8-with-signature-unix))
+      (edited-and-marked . ,(file aqd-kinds-edited nil 'utf-8-with-signature-unix))
+      (latin-1 . ,(file aqd-kinds-edited nil 'iso-8859-1-unix))
       (empty . ,(file ""))
       (open . ,(file "one line without an end"))
       (binary . (file #o644 ,(unibyte-string 0 1 2 255 0 10 0)))
@@ -97,6 +103,71 @@ WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
 (ert-deftest aqd-kinds-all-is-taken-out-by-one-key ()
   (aqd-with-plain-project
     (aqd-kinds-table #'agent-q-diff-reject-all before)))
+
+;;;; Lines and how they are written
+
+(defun aqd-kinds-bytes (text coding)
+  "Return what the path is if it is a file with TEXT in CODING."
+  (list 'file #o644 (encode-coding-string text coding)))
+
+(ert-deftest aqd-kinds-lines-and-their-ends-are-decided-one-by-one ()
+  (aqd-with-repository
+    (pcase-dolist (`(,old ,new) '((utf-8-unix utf-8-dos)
+                                  (utf-8-dos utf-8-unix)
+                                  (utf-8-unix utf-8-with-signature-dos)
+                                  (iso-8859-1-unix utf-8-unix)))
+      (let ((lines (aqd-numbered 12 '((9 . "ü")))))
+        (dolist (keys '((accept reject) (reject accept)))
+          (pcase-let ((`(,first ,second) (mapcar (lambda (key)
+                                                   (intern (format "agent-q-diff-%s-hunk" key)))
+                                                 keys)))
+            (ert-info ((format "%s to %s, %s" old new keys))
+              (aqd-kinds-put (aqd-kinds-bytes lines old))
+              (aqd-said (agent-q-diff-mark-reviewed))
+              (aqd-kinds-put (aqd-kinds-bytes (string-replace "line 3" "three" lines) new))
+              ;; One is decided, and the other pending.
+              (aqd-with-pending
+                (should (= 2 (length agent-q-diff-buffer-positions)))
+                (aqd-pending-do first 0))
+              (aqd-with-pending
+                (should (= 1 (length agent-q-diff-buffer-positions)))
+                (aqd-pending-do second 0))
+              (should-not (aqd-pending-files))
+              (should (equal (if (eq 'accept (car keys))
+                                 (aqd-kinds-bytes lines new)
+                               (aqd-kinds-bytes (string-replace "line 3" "three" lines) old))
+                             (aqd-kinds-now))))))))))
+
+(ert-deftest aqd-kinds-other-line-ends-are-shown-told-and-undone ()
+  (aqd-with-repository
+    (agent-q-diff-module-begin-turn default-directory "Codex" "s" "do it")
+    (aqd-put-bytes (encode-coding-string aqd-pending-text 'utf-8-dos) (aqd-pending-name "f.txt"))
+    (agent-q-diff-module-end-turns default-directory)
+    (aqd-with-pending
+      (should (string-search "@@ line ends LF → CRLF @@\n" (buffer-string)))
+      (should (string-match-p "\\`The encoding of f.txt taken out;"
+                              (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
+      (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
+      (agent-q-diff-undo)
+      (should (string-prefix-p "line 1\r\n" (aqd-pending-has "f.txt")))
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+    (should (string-search "- f.txt, \"line ends LF → CRLF\" (undone)"
+                           (agent-q-diff-told-message default-directory)))))
+
+(ert-deftest aqd-kinds-a-buffer-with-unsaved-edits-is-not-written-anew ()
+  (aqd-with-repository
+    (let ((buffer (find-file-noselect (aqd-pending-name "f.txt"))))
+      (aqd-put-bytes (encode-coding-string aqd-pending-text 'utf-8-dos) (aqd-pending-name "f.txt"))
+      (aqd-with-pending
+        (with-current-buffer buffer
+          (revert-buffer t t)
+          (goto-char (point-max))
+          (insert "mine\n"))
+        (should (string-search "has unsaved edits"
+                               (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
+        (with-current-buffer buffer
+          (should (string-suffix-p "mine\n" (buffer-string)))
+          (set-buffer-modified-p nil))))))
 
 ;;;; A link and a file
 

@@ -59,6 +59,13 @@ pub enum Operation {
     },
     /// The content of a binary file changes.
     Binary,
+    /// The file is read in another way: its coding, byte order mark or line ends change. Its lines are hunks.
+    Reading {
+        /// The coding before, as the editor names it.
+        old: Vec<u8>,
+        /// The coding after.
+        new: Vec<u8>,
+    },
     /// A file becomes a symbolic link, or a link a file. What each is and holds tells it from others.
     Kind {
         /// It before.
@@ -80,6 +87,7 @@ impl Operation {
             | Operation::Mode { .. }
             | Operation::Link { .. }
             | Operation::Kind { .. }
+            | Operation::Reading { .. }
             | Operation::Binary => "the file has been changed since",
         }
     }

@@ -532,6 +532,9 @@ fn words(operation: &Operation, known: Option<u64>) -> String {
         Operation::Mode { old, new } => format!("mode {old:o} {new:o}"),
         Operation::Link { old, new } => format!("link {:x} {:x}", link(old), link(new)),
         Operation::Binary => format!("binary{known}"),
+        Operation::Reading { old, new } => {
+            format!("reading {:x} {:x}", content(old), content(new))
+        }
         Operation::Kind { old, new } => format!("kind {:x} {:x}", content(old), content(new)),
     }
 }

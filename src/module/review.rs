@@ -193,6 +193,7 @@ fn operation_value<'e>(env: &'e Env, operation: &Operation) -> Result<Value<'e>>
         }
         Operation::Link { old, new } => env.list((env.intern("link")?, name(old)?, name(new)?)),
         Operation::Binary => env.list((env.intern("binary")?,)),
+        Operation::Reading { .. } => env.list((env.intern("reading")?,)),
         Operation::Kind { .. } => env.list((env.intern("kind")?,)),
     }
 }

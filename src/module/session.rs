@@ -171,7 +171,8 @@ fn free(session: &mut Session) -> Result<()> {
 /// An element of FILES is (REVIEW . OPERATIONS).  REVIEW is that of the
 /// file's text, not decided yet, or nil; it becomes a part of the change.
 /// OPERATIONS are other changes to the file, a list of (create MODE),
-/// (delete TEXT), (rename), (mode OLD NEW), (link OLD NEW), (kind OLD NEW) or (binary).
+/// (delete TEXT), (rename), (mode OLD NEW), (link OLD NEW), (reading OLD NEW), (kind OLD NEW)
+/// or (binary).  OLD and NEW of the reading are names of coding systems.
 /// OLD and NEW of the kind are (link TARGET) or (file MODE BYTES).
 ///
 /// The hunks of all files are numbered from 0.  In each file, the operations
@@ -257,12 +258,20 @@ fn operation(env: &Env, form: Value<'_>) -> Result<Operation> {
             old: name(1)?,
             new: name(2)?,
         },
+        3 if named("reading")? => Operation::Reading {
+            old: symbol_name(env, parts[1])?,
+            new: symbol_name(env, parts[2])?,
+        },
         3 if named("kind")? => Operation::Kind {
             old: state(parts[1])?,
             new: state(parts[2])?,
         },
         _ => return signal(env, "agent-q-diff-error", "no such operation"),
     })
+}
+
+fn symbol_name(env: &Env, symbol: Value<'_>) -> Result<Vec<u8>> {
+    env.call("symbol-name", (symbol,))?.into_rust()
 }
 
 /// Returns what tells the state `(link TARGET)` or `(file MODE BYTES)` of a path from others.

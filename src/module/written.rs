@@ -47,8 +47,13 @@ struct WrittenFile {
 #[derive(Clone, PartialEq)]
 enum Reviewed {
     Stored(Version),
-    /// A mode, and a text as a buffer has it, which is to be encoded.
-    Text(u32, Vec<u8>),
+    /// A text as a buffer has it, which is to be encoded.
+    Text {
+        mode: u32,
+        text: Vec<u8>,
+        /// The name of its coding, if it is not the one of its buffer.
+        coding: Option<Vec<u8>>,
+    },
 }
 
 /// Which decisions count.
@@ -129,16 +134,15 @@ impl WrittenFile {
 
     /// Returns what is reviewed of it: what the change begins with, and what is kept of that.
     fn decided(&self, change: &FileChange, moment: Moment) -> Reviewed {
-        use Operation::{Binary, Create, Kind, Link, Rename};
-        let (mut has_mode, mut has_bytes) = (false, false);
+        use Operation::{Binary, Mode, Reading, Rename};
+        let (mut has_mode, mut has_bytes, mut coding) = (false, false, None);
         for (operation, mark) in operations(change) {
             let is_kept = moment == Moment::Now && mark == Mark::Applied;
-            has_mode |= is_kept && !matches!(operation, Binary | Rename);
-            has_bytes |= is_kept
-                && matches!(
-                    operation,
-                    Binary | Create { .. } | Kind { .. } | Link { .. }
-                );
+            has_mode |= is_kept && !matches!(operation, Binary | Reading { .. } | Rename);
+            if let Reading { old, new } = operation {
+                coding = Some(if is_kept { new.clone() } else { old.clone() });
+            }
+            has_bytes |= is_kept && !matches!(operation, Mode { .. } | Rename);
         }
         let Some(review) = change.review() else {
             let [mode, bytes] = [has_mode, has_bytes].map(|is_new| match is_new {
@@ -155,7 +159,14 @@ impl WrittenFile {
         let is_implied = operations(change).next().is_none() && change.operations().len() > 0;
         let is_new = has_mode || is_implied && !text.is_empty();
         let version = if is_new { self.new } else { self.old };
-        Reviewed::Text(version.mode(), text)
+        if !has_bytes && text == review.proposal().original() {
+            return Reviewed::Stored(with_mode(version.mode(), self.old.digest()));
+        }
+        Reviewed::Text {
+            mode: version.mode(),
+            text,
+            coding,
+        }
     }
 
     /// Returns what is reviewed under its new and its old name: `now` was under the new one.
@@ -204,7 +215,11 @@ impl WrittenFile {
             (None, Version::Absent) => self.new.mode(),
             (None, now) => now.mode(),
         };
-        Reviewed::Text(mode, after)
+        Reviewed::Text {
+            mode,
+            text: after,
+            coding: None,
+        }
     }
 }
 
@@ -663,18 +678,19 @@ impl Written {
 }
 
 impl Reviewed {
-    /// Returns it as bytes, in `coding` if there is one, and else in UTF-8.
-    fn held(self, env: &Env, coding: Option<Value>) -> Result<Held> {
-        Ok(match self {
-            Reviewed::Stored(version) => Held::Stored(version),
-            Reviewed::Text(mode, text) => Held::Bytes(
-                mode,
-                match coding {
-                    None => text,
-                    Some(coding) => encoded(env, &text, coding)?,
-                },
-            ),
-        })
+    /// Returns it as bytes, in its own coding, or in `buffers`, that of its buffer, or else in UTF-8.
+    fn held(self, env: &Env, buffers: Option<Value>) -> Result<Held> {
+        let (mode, text, coding) = match self {
+            Reviewed::Stored(version) => return Ok(Held::Stored(version)),
+            Reviewed::Text { mode, text, coding } => (mode, text, coding),
+        };
+        let own = coding.map(|coding| env.intern(&String::from_utf8_lossy(&coding)));
+        let bytes = match own.transpose()?.or(buffers) {
+            // A byte order mark would make a text of none.
+            Some(coding) if !text.is_empty() => encoded(env, &text, coding)?,
+            _ => text,
+        };
+        Ok(Held::Bytes(mode, bytes))
     }
 }
 
