@@ -65,6 +65,15 @@ That is (link TARGET) or (file PERMISSIONS BYTES)."
       (list 'link (decode-coding-string bytes 'utf-8))
     (list 'file (logand mode #o777) bytes)))
 
+(defun agent-q-diff-changes--directories (path root)
+  "Return the directories in ROOT that PATH is in, innermost first.
+As with git, those that are empty without a new file are taken out with it."
+  (cl-loop for directory = (file-name-directory path)
+           then (file-name-directory (directory-file-name directory))
+           while (and (length> directory (length root))
+                      (string-prefix-p root directory))
+           collect directory))
+
 (defun agent-q-diff-changes--file (root texts file)
   "Return the change of FILE, an `agent-q-diff-pending-file'.
 It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending-look'."
@@ -85,6 +94,8 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending-look'."
                                                       ((/= 0 mode) path))
           (agent-q-diff-file-change-new-path change) (and (/= 0 new-mode) path)
           (agent-q-diff-file-change-is-created change) (= 0 mode)
+          (agent-q-diff-file-change-missing change)
+          (and (= 0 mode) (agent-q-diff-changes--directories path root))
           (agent-q-diff-file-change-deleted change)
           (and (= 0 new-mode)
                (let ((modes (logand #o666 (default-file-modes))))

@@ -213,7 +213,7 @@ says why.  If a hook changed a text on saving, record that; the next
      (mapcan (lambda (part)
                (agent-q-diff-decide--steps
                 (nth (agent-q-diff-engine-part-file part) files) part note))
-             (if (cdr parts) (agent-q-diff-decide--in-order parts) parts)))
+             (if (cdr parts) (agent-q-diff-decide--in-order files parts) parts)))
     (let* ((written (and (not is-unrecorded) (agent-q-diff-change-written change)))
            (why (agent-q-diff-decide--commit
                  change engine
@@ -361,15 +361,26 @@ decision has undone that again."
      (format "The decision is recorded, but %s"
              (mapconcat #'agent-q-diff-visible why "; ")))))
 
-(defun agent-q-diff-decide--in-order (parts)
-  "Return PARTS of a plan in the order in which they are to be carried out.
-Undoing goes from the last file to the first: one file may have made way for
-another."
-  (if (seq-some (lambda (part)
-                  (rassq nil (agent-q-diff-engine-part-operations part)))
-                parts)
-      (reverse parts)
-    parts))
+(defun agent-q-diff-decide--in-order (files parts)
+  "Return PARTS of a plan for FILES in the order in which they are carried out.
+What leaves no file comes first: a folder may take its place, or it be in one
+that a file replaces.  Undoing goes from the last file to the first: one file
+may have made way for another."
+  (let ((in-order (if (seq-some (lambda (part)
+                                  (rassq nil (agent-q-diff-engine-part-operations part)))
+                                parts)
+                      (reverse parts)
+                    parts)))
+    (cl-flet ((leaves-none-p (part)
+                (let ((operations (agent-q-diff-file-change-operations
+                                   (nth (agent-q-diff-engine-part-file part) files))))
+                  (seq-some (pcase-lambda (`(,at . ,is-in))
+                              (pcase (nth at operations)
+                                ((or `(create . ,_) `(link nil ,_)) (not is-in))
+                                ((or `(delete ,_) `(link ,_ nil)) is-in)))
+                            (agent-q-diff-engine-part-operations part)))))
+      (append (seq-filter #'leaves-none-p in-order)
+              (seq-remove #'leaves-none-p in-order)))))
 
 (defun agent-q-diff-decide--check-apart (files parts)
   "Signal an error if two of FILES are now the same file, and PARTS edit it.

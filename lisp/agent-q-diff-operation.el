@@ -76,8 +76,11 @@ that it is neither as before nor as proposed, the string says how."
         (`(link ,before ,after)
          (let ((path (or new old)))
            (agent-q-diff-operation--either
-            (if (agent-q-diff-operation-exists-p path)
-                (or (file-symlink-p path) 'no-link))
+            (or (file-symlink-p path)
+                (and (file-exists-p path)
+                     ;; A folder may have taken its place.
+                     (or after (not (file-directory-p path)))
+                     'no-link))
             before after "the link has been changed since")))))))
 
 (defun agent-q-diff-operation--either (now before after otherwise)
@@ -92,7 +95,10 @@ that it is neither as before nor as proposed, the string says how."
 The value is as from `agent-q-diff-operation-presence'."
   (let ((buffer (find-buffer-visiting path)))
     (cond
-     ((not (agent-q-diff-operation-exists-p path)) t)
+     ((or (not (agent-q-diff-operation-exists-p path))
+          ;; A folder has taken its place.
+          (and (file-directory-p path) (not (file-symlink-p path))))
+      t)
      ((and buffer (buffer-modified-p buffer)) "its buffer has unsaved edits")
      ((and (agent-q-diff-file-regular-p path)
            (agent-q-diff-file-has-bytes-p path text))
@@ -293,7 +299,9 @@ If others deleted it, make a plain file with TEXT, as the proposal says."
                (or (agent-q-diff-file-change-deleted file)
                    (cons (logand (default-file-modes) #o666) text))))
     (when (agent-q-diff-operation-exists-p path)
-      (agent-q-diff-file-refuse "%s exists already" path))
+      (if (and (file-directory-p path) (not (file-symlink-p path)))
+          (agent-q-diff-file-refuse "%s is a folder now; take out what is in it first" path)
+        (agent-q-diff-file-refuse "%s exists already" path)))
     (agent-q-diff-operation--in-directories
      path
      (lambda (missing)
@@ -572,14 +580,17 @@ These are as in an operation."
     (unless (agent-q-diff-operation--state-p before now)
       (agent-q-diff-file-refuse "%s has been changed since" path))
     (when-let ((buffer (get-file-buffer path)))
-      (when (buffer-modified-p buffer)
+      ;; Edits of a file that is a link now are not of what the link leads to.
+      (when (and (buffer-modified-p buffer)
+                 (eq 'file (car now)))
         (agent-q-diff-file-refuse "%s has unsaved edits" path)))
     (agent-q-diff-operation--put path after)
     (agent-q-diff-operation--complete
      (lambda ()
        (agent-q-diff-target-rename (agent-q-diff-file-change-target file) path)
        (when-let ((buffer (get-file-buffer path)))
-         (agent-q-diff-disk-sync buffer)))
+         (unless (buffer-modified-p buffer)
+           (agent-q-diff-disk-sync buffer))))
      (lambda ()
        (agent-q-diff-operation--put path now)))
     (lambda ()

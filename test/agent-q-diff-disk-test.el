@@ -481,7 +481,7 @@ about each by the bytes."
              (deleted "1 hunk undone" original)
              (directory nil directory)
              ;; That there is no file is another hunk, of the next review.
-             (link "1 hunk undone" deleted)
+             (link "1 hunk undone" original)
              (fifo nil fifo))
     (opening (modified)
              (same nil both)
@@ -490,7 +490,7 @@ about each by the bytes."
              (again nil both)
              (deleted "1 hunk undone" original)
              (directory nil directory)
-             (link "1 hunk undone" deleted)
+             (link "1 hunk undone" original)
              (fifo nil fifo))
     (key (none clean)
          (same "2 hunks undone" original)

@@ -41,15 +41,25 @@
       (dead-link . (link "nowhere"))))
   "Alist of what a path can be: nil, (file MODE BYTES) or (link TARGET).")
 
+(defconst aqd-kinds-folder '(folder "a\n" "b\n")
+  "A folder that the path can be, too, with the files 0 and 1, which have this.")
+
 (defconst aqd-kinds-path "x"
   "The path that becomes all of this.")
 
 (defun aqd-kinds-put (state)
   "Let the path be STATE, whatever it was."
   (let ((path (aqd-pending-name aqd-kinds-path)))
-    (when (or (file-symlink-p path) (file-exists-p path))
-      (delete-file path))
+    (cond
+     ((and (file-directory-p path) (not (file-symlink-p path)))
+      (delete-directory path t))
+     ((or (file-symlink-p path) (file-exists-p path))
+      (delete-file path)))
     (pcase state
+      (`(folder . ,contents)
+       (seq-do-indexed (lambda (bytes n)
+                         (aqd-pending-put (format "%s/%d" aqd-kinds-path n) bytes))
+                       contents))
       (`(file ,mode ,bytes)
        (aqd-put-bytes bytes path)
        (set-file-modes path mode))
@@ -60,6 +70,8 @@
   (let ((path (aqd-pending-name aqd-kinds-path)))
     (cond
      ((file-symlink-p path) (list 'link (file-symlink-p path)))
+     ((file-directory-p path)
+      (cons 'folder (mapcar #'aqd-bytes-of (directory-files path t "\\`[0-9]"))))
      ((file-exists-p path) (list 'file (file-modes path) (aqd-bytes-of path))))))
 
 (defun aqd-kinds-decide (key before after)
@@ -103,6 +115,35 @@ WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
 (ert-deftest aqd-kinds-all-is-taken-out-by-one-key ()
   (aqd-with-plain-project
     (aqd-kinds-table #'agent-q-diff-reject-all before)))
+
+;;;; A folder and what was there before
+
+(ert-deftest aqd-kinds-a-folder-takes-the-place-of-anything-and-goes-again ()
+  (aqd-with-repository
+    (pcase-dolist (`(,name . ,state) aqd-kinds-states)
+      (ert-info ((format "%s becomes a folder" name))
+        (should (equal (list aqd-kinds-folder nil)
+                       (aqd-kinds-decide #'agent-q-diff-accept-hunk state aqd-kinds-folder)))
+        (should (equal (list state nil)
+                       (aqd-kinds-decide #'agent-q-diff-reject-all state aqd-kinds-folder))))
+      (unless (eq 'link (car state))
+        (ert-info ((format "a folder becomes %s" name))
+          (should (equal (list state nil)
+                         (aqd-kinds-decide #'agent-q-diff-accept-hunk aqd-kinds-folder state)))
+          (should (equal (list aqd-kinds-folder nil)
+                         (aqd-kinds-decide #'agent-q-diff-reject-all aqd-kinds-folder state))))))))
+
+(ert-deftest aqd-kinds-a-file-comes-back-once-the-folder-is-empty ()
+  (aqd-with-repository
+    (aqd-kinds-decide #'ignore '(file #o644 "x\n") aqd-kinds-folder)
+    (aqd-with-pending
+      (should (string-search "is a folder now; take out what is in it first"
+                             (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
+      (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+      (aqd-pending-do #'agent-q-diff-reject-hunk 2)
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+    (should (equal '(file #o644 "x\n") (aqd-kinds-now)))
+    (should-not (aqd-pending-files))))
 
 ;;;; Lines and how they are written
 
