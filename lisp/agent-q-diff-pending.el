@@ -186,8 +186,10 @@ NAME is their digest.  If it is that of other bytes, signal an error."
   (car (agent-q-diff-coding-decode-bytes path bytes)))
 
 (defun agent-q-diff-pending-text-p (bytes)
-  "Return non-nil if BYTES are text, which can be decided by the hunk."
-  (not (string-search "\0" bytes)))
+  "Return non-nil if BYTES are text, which can be decided by the hunk.
+Text of UTF-16 says so by its first two bytes."
+  (or (string-match-p "\\`\\(?:\377\376\\|\376\377\\)" bytes)
+      (not (string-search "\0" bytes))))
 
 ;;;; Projects that are looked at
 

@@ -341,7 +341,7 @@ A buffer without unsaved edits follows its file."
         buffer))))
 
 (defun agent-q-diff-target--complete-coding (target)
-  "Have the buffer of TARGET saved in its coding system where its text tells none."
+  "Let the buffer of TARGET be saved in its coding system if the text has none."
   (when-let ((coding (agent-q-diff-target-coding target)))
     (with-current-buffer (agent-q-diff-target-buffer target)
       (setq buffer-file-coding-system

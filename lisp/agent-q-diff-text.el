@@ -77,9 +77,15 @@ are not UTF-8.  Such bytes that the file already has stay."
 send the whole character"
          (aref new at))))))
 
+(defun agent-q-diff-coding--bytes-of (text coding)
+  "Return TEXT encoded in CODING; an empty one has no byte order mark."
+  (if (string-empty-p text)
+      ""
+    (encode-coding-string text coding)))
+
 (defun agent-q-diff-coding-encode (text coding)
   "Return TEXT as bytes in CODING, or refuse it if they do not decode to TEXT."
-  (let ((bytes (encode-coding-string text coding)))
+  (let ((bytes (agent-q-diff-coding--bytes-of text coding)))
     (unless (or (agent-q-diff-coding-plain-p coding)
                 (equal text (decode-coding-string bytes coding)))
       (agent-q-diff-file-refuse
@@ -340,37 +346,23 @@ system it is of those that have these, and one line not how lines end."
       (coding-system-change-text-conversion coding 'utf-8)
     coding))
 
-(defun agent-q-diff-coding-completed (text coding other)
-  "Return CODING, in which TEXT was decoded, with what TEXT does not tell from OTHER.
-An empty text tells nothing; one of ASCII characters does not tell which coding
-system it is of those that have these, and one line not how lines end."
-  (if (string-empty-p text)
-      other
-    (let ((coding (if (and (not (string-match-p "[^[:ascii:]]" text))
-                           (coding-system-get coding :ascii-compatible-p)
-                           (coding-system-get other :ascii-compatible-p))
-                      (coding-system-change-text-conversion coding other)
-                    coding))
-          (eol (coding-system-eol-type other)))
-      (if (and (integerp eol)
-               (not (string-search "\n" text)))
-          (coding-system-change-eol-conversion coding eol)
-        coding))))
-
 (defun agent-q-diff-coding-which (name bytes codings)
   "Return the first of CODINGS in which BYTES of the file NAME can be, or nil.
-That is what they tell of their coding system, byte order mark and line ends; of
-what they do not tell, any is right."
+They tell their coding system, byte order mark and line ends; what they do not
+tell can be any.  If they are in none of CODINGS, CR may be part of lines."
   (pcase (ignore-error agent-q-diff-bad-target
            (agent-q-diff-coding-decode-bytes name bytes))
     (`(,text . ,coding)
-     (seq-find (lambda (one)
-                 (agent-q-diff-coding-same-p
-                  one (agent-q-diff-coding-completed text coding one)))
-               codings))))
+     (cl-flet ((find (coding)
+                 (seq-find (lambda (one)
+                             (agent-q-diff-coding-same-p
+                              one (agent-q-diff-coding-completed text coding one)))
+                           codings)))
+       (or (find coding)
+           (find (coding-system-change-eol-conversion coding 'unix)))))))
 
 (defun agent-q-diff-coding-change-words (before after)
-  "Return how a file changes whose coding system was BEFORE and is AFTER, in words."
+  "Return words for the change of a file from the coding system BEFORE to AFTER."
   (cl-flet ((eol (coding)
               (pcase (coding-system-eol-type coding) (1 "CRLF") (2 "CR") (_ "LF")))
             (has-mark (coding)
@@ -521,7 +513,7 @@ converted, which is many times faster."
   "Return the text of the current buffer encoded in CODING.
 Its property `charset', which can decide between encodings, is respected."
   (agent-q-diff-base-widened
-    (encode-coding-string (buffer-string) coding)))
+    (agent-q-diff-coding--bytes-of (buffer-string) coding)))
 
 (defun agent-q-diff-coding-choose (from to &rest _)
   "Return the coding system for the text between FROM and TO.

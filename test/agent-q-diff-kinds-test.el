@@ -34,6 +34,8 @@
       (marked . ,(file aqd-kinds-lines nil 'utf-8-with-signature-unix))
       (edited-and-marked . ,(file aqd-kinds-edited nil 'utf-8-with-signature-unix))
       (latin-1 . ,(file aqd-kinds-edited nil 'iso-8859-1-unix))
+      (utf-16 . ,(file aqd-kinds-lines nil 'utf-16le-with-signature-dos))
+      (edited-utf-16 . ,(file aqd-kinds-edited nil 'utf-16be-with-signature-unix))
       (empty . ,(file ""))
       (open . ,(file "one line without an end"))
       (binary . (file #o644 ,(unibyte-string 0 1 2 255 0 10 0)))
