@@ -375,6 +375,9 @@ fn carry_out(change: &mut Change, names: &[Names], tree: &mut Tree, plan: &Chang
                     tree.extend(after.as_ref().map(|target| (path.clone(), link(target))));
                 }
                 Operation::Binary => panic!("git's binary patches are refused"),
+                Operation::Kind { .. } | Operation::Reading { .. } => {
+                    panic!("git has two patches for a kind, and lines for a reading")
+                }
             }
         }
     }
