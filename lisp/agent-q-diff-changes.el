@@ -45,10 +45,7 @@ CHANGE is that of its lines, or nil if they are as they were.  CODINGS are (OLD
 NEW) if the coding system, a byte order mark or the line ends differ as well, or
 else nil.  If the bytes are no text, or it cannot be told apart what became of
 the lines and of their ends, return nil: then they are decided as a whole."
-  (pcase (and (agent-q-diff-pending-text-p bytes)
-              (agent-q-diff-pending-text-p new-bytes)
-              (ignore-error agent-q-diff-bad-target
-                (agent-q-diff-coding-decode-both path bytes new-bytes)))
+  (pcase (agent-q-diff-pending-decoded-both path bytes new-bytes)
     (`(,text ,new-text . ,codings)
      (let* ((is-same (apply #'agent-q-diff-coding-same-p codings))
             (change (and (not (equal text new-text))

@@ -39,7 +39,7 @@ there is one run without lines, of KIND nil; if it is no text file now, none."
            (agent-q-diff-file-named (agent-q-diff-pending-file-path file) root)
            (agent-q-diff-pending-bytes texts (cdr (agent-q-diff-pending-file-reviewed file)))
            (agent-q-diff-pending-bytes texts new-text)
-           (lambda (engine)
+           (lambda (engine _)
              (mapcan #'agent-q-diff-pending-marks--runs-of
                      (agent-q-diff-module-shown-lines
                       engine 0 (car (agent-q-diff-module-tally engine))))))

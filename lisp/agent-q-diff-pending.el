@@ -191,6 +191,16 @@ Text of UTF-16 says so by its first two bytes."
   (or (string-match-p "\\`\\(?:\377\376\\|\376\377\\)" bytes)
       (not (string-search "\0" bytes))))
 
+;; A review, the numbers of hunks and the marks in files begin with this alike.
+(defun agent-q-diff-pending-decoded-both (path bytes new-bytes)
+  "Return (TEXT NEW-TEXT CODING NEW-CODING) of the file PATH.
+It has NEW-BYTES, not BYTES; see `agent-q-diff-coding-decode-both'.  Return nil
+if it is decided as a whole."
+  (and (agent-q-diff-pending-text-p bytes)
+       (agent-q-diff-pending-text-p new-bytes)
+       (ignore-error agent-q-diff-bad-target
+         (agent-q-diff-coding-decode-both path bytes new-bytes))))
+
 ;;;; Projects that are looked at
 
 (cl-defstruct (agent-q-diff-pending-project (:constructor agent-q-diff-pending--project)
@@ -236,25 +246,25 @@ FILE is an `agent-q-diff-pending-file'.  ROOT and TEXTS are as from
   "Return the number of hunks from BYTES to NEW-BYTES of the file PATH."
   (or (agent-q-diff-pending-compare
        path bytes new-bytes
-       (lambda (engine)
-         (length (agent-q-diff-module-marks engine))))
+       (lambda (engine codings)
+         ;; How the lines are encoded is a hunk of its own.
+         (+ (length (agent-q-diff-module-marks engine))
+            (if (apply #'agent-q-diff-coding-same-p codings) 0 1))))
       1))
 
 (defun agent-q-diff-pending-compare (path bytes new-bytes use)
   "Compare BYTES of the file PATH with NEW-BYTES, and call USE with a review.
-It is one of the engine, and is freed after that.  Return the value of USE, or
-nil without calling it if the bytes are not text, or differ only in how it is
-encoded."
-  (and (agent-q-diff-pending-text-p bytes)
-       (agent-q-diff-pending-text-p new-bytes)
-       (agent-q-diff-base-collecting-once
-         (ignore-error agent-q-diff-identical
-           (let ((engine (agent-q-diff-engine-review
-                          (agent-q-diff-pending-decoded bytes path)
-                          (agent-q-diff-pending-decoded new-bytes path))))
-             (unwind-protect
-                 (funcall use engine)
-               (agent-q-diff-module-free engine)))))))
+It is one of the engine, and is freed after that.  The second argument of USE is
+a list of both coding systems.  Return the value of USE, or nil without calling
+it if the bytes are not text, or differ only in how it is encoded."
+  (agent-q-diff-base-collecting-once
+    (pcase (agent-q-diff-pending-decoded-both path bytes new-bytes)
+      (`(,text ,new-text . ,codings)
+       (ignore-error agent-q-diff-identical
+         (let ((engine (agent-q-diff-engine-review text new-text)))
+           (unwind-protect
+               (funcall use engine codings)
+             (agent-q-diff-module-free engine))))))))
 
 (defun agent-q-diff-pending--count-hunks (root)
   "Count the hunks that are pending in the project at ROOT, until there is input.

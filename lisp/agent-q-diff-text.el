@@ -327,8 +327,11 @@ nil, since no buffer shows both alike."
   "Return CODING, that of TEXT, with what TEXT does not tell from OTHER.
 An empty text tells nothing; one of ASCII characters does not tell which coding
 system it is of those that have these, and one line not how lines end."
-  (if (string-empty-p text)
-      other
+  (cond
+   ((string-empty-p text) other)
+   ;; Then it need not be searched.
+   ((agent-q-diff-coding-same-p coding other) coding)
+   (t
     (let ((coding (if (and (not (string-match-p "[^[:ascii:]]" text))
                            (coding-system-get coding :ascii-compatible-p)
                            (coding-system-get other :ascii-compatible-p))
@@ -338,7 +341,7 @@ system it is of those that have these, and one line not how lines end."
       (if (and (integerp eol)
                (not (string-search "\n" text)))
           (coding-system-change-eol-conversion coding eol)
-        coding))))
+        coding)))))
 
 (defun agent-q-diff-coding--plain (coding)
   "Return CODING, or UTF-8 with its line ends if it would be detected."

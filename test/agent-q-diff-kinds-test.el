@@ -169,6 +169,9 @@ WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
               (aqd-said (agent-q-diff-mark-reviewed))
               (aqd-kinds-put (aqd-kinds-bytes (string-replace "line 3" "three" lines) new))
               ;; One is decided, and the other pending.
+              (should (= 2 (pcase-let ((`(,root ,texts ,files)
+                                        (agent-q-diff-pending-look default-directory)))
+                             (agent-q-diff-pending-n-hunks root texts (car files)))))
               (aqd-with-pending
                 (should (= 2 (length agent-q-diff-buffer-positions)))
                 (aqd-pending-do first 0))
