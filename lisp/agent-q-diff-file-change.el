@@ -38,7 +38,7 @@
   (new-path nil :documentation "Absolute name after; nil if the file is deleted.")
   (missing nil :documentation "Directories made for its present name, innermost first.")
   (is-created nil :documentation "Non-nil if a command of the review has created it.")
-  (deleted nil :documentation "What the deleted file was, (MODES . BYTES), or nil.")
+  (deleted nil :documentation "The state of what was deleted, or nil; see `agent-q-diff-operation--states'.")
   (done nil :documentation "In a detached change, the operations that are done.")
   (annotations nil :documentation "Notes that came with the proposal, a list of (LINE . TEXT).
 LINE counts from 0 in the text as it should be; nil is the whole file.")

@@ -42,11 +42,9 @@ that it is neither as before nor as proposed, the string says how."
     (let ((old (agent-q-diff-file-change-old-path file))
           (new (agent-q-diff-file-change-new-path file)))
       (pcase-exhaustive operation
-        (`(create . ,_) (and (agent-q-diff-operation-exists-p new)
-                           (if (agent-q-diff-file-change-is-created file)
-                               t
-                             "there is another file of that name")))
-        (`(delete ,text) (agent-q-diff-operation--deleted old text))
+        (`(create ,_) (and (agent-q-diff-operation-exists-p new)
+                           (or (agent-q-diff-file-change-is-created file)
+                               "there is another file of that name")))
         ('(rename)
          (pcase (list (agent-q-diff-operation-exists-p old)
                       (agent-q-diff-operation-exists-p new))
@@ -59,51 +57,14 @@ that it is neither as before nor as proposed, the string says how."
         (`(mode ,before ,after)
          (let ((mode (agent-q-diff-operation--mode (agent-q-diff-file-change-path file)
                                                    before after)))
-           (agent-q-diff-operation--either
-            mode before after
-            (if mode "its mode has been changed since" "the file does not exist any more"))))
-        (`(binary ,before ,after)
-         (agent-q-diff-operation--either
-          (and (agent-q-diff-file-regular-p new) (agent-q-diff-file-bytes new))
-          before after "the file has been changed since"))
+           (cond
+            ((null mode) "the file does not exist any more")
+            ((equal mode after) t)
+            ((equal mode before) nil)
+            (t "its mode has been changed since"))))
         (`(reading ,before ,after)
          (agent-q-diff-operation--read-as-p new before after))
-        (`(kind ,before ,after)
-         (pcase (agent-q-diff-operation--state new)
-           ((pred (agent-q-diff-operation--state-p after)) t)
-           ((pred (agent-q-diff-operation--state-p before)) nil)
-           (_ "the file has been changed since")))
-        (`(link ,before ,after)
-         (let ((path (or new old)))
-           (agent-q-diff-operation--either
-            (or (file-symlink-p path)
-                (and (file-exists-p path)
-                     ;; A folder may have taken its place.
-                     (or after (not (file-directory-p path)))
-                     'no-link))
-            before after "the link has been changed since")))))))
-
-(defun agent-q-diff-operation--either (now before after otherwise)
-  "Return t if NOW is AFTER, nil if it is BEFORE, and else the string OTHERWISE."
-  (cond
-   ((equal now after) t)
-   ((equal now before) nil)
-   (t otherwise)))
-
-(defun agent-q-diff-operation--deleted (path text)
-  "Return whether the file PATH, which has TEXT, was deleted.
-The value is as from `agent-q-diff-operation-presence'."
-  (let ((buffer (find-buffer-visiting path)))
-    (cond
-     ((or (not (agent-q-diff-operation-exists-p path))
-          ;; A folder has taken its place.
-          (and (file-directory-p path) (not (file-symlink-p path))))
-      t)
-     ((and buffer (buffer-modified-p buffer)) "its buffer has unsaved edits")
-     ((and (agent-q-diff-file-regular-p path)
-           (agent-q-diff-file-has-bytes-p path text))
-      nil)
-     (t "the file has been changed since"))))
+        (_ (agent-q-diff-operation--has-become (or new old) operation))))))
 
 (defconst agent-q-diff-operation--execute #o111
   "The bits of a mode that let a file be executed.")
@@ -122,6 +83,73 @@ other bits of the file count as equal."
                         (list after before))
               mode))
       (logand mode #o7777))))
+
+(defun agent-q-diff-operation-new-state (state)
+  "Return STATE, as in an operation, with the modes that a new file gets by it."
+  (pcase state
+    (`(file ,mode ,bytes)
+     (let ((modes (logand #o666 (default-file-modes))))
+       (list 'file
+             (if (zerop (logand mode agent-q-diff-operation--execute))
+                 modes
+               (agent-q-diff-file-executable-modes modes))
+             bytes)))
+    (_ state)))
+
+(defun agent-q-diff-operation--states (operation)
+  "Return (BEFORE . AFTER), what a path is by OPERATION.
+Either is a state: nil for nothing, (link TARGET), or (file MODES BYTES).  MODES
+are those that the file gets if it is new; nil means the default ones."
+  (pcase-exhaustive operation
+    (`(create ,mode . ,bytes)
+     (cons nil (agent-q-diff-operation-new-state (list 'file mode (or (car bytes) "")))))
+    (`(delete ,bytes) (list (list 'file nil bytes)))
+    (`(binary ,before ,after) (list (list 'file nil before) 'file nil after))
+    (`(kind ,before ,after) (cons (agent-q-diff-operation-new-state before)
+                                  (agent-q-diff-operation-new-state after)))
+    (`(link ,before ,after) (cons (and before (list 'link before))
+                                  (and after (list 'link after))))))
+
+(defun agent-q-diff-operation--state (path)
+  "Return the state that PATH is in, as in `agent-q-diff-operation--states'.
+It is also (folder) or (special)."
+  (cond
+   ((file-symlink-p path) (list 'link (file-symlink-p path)))
+   ((file-directory-p path) (list 'folder))
+   ((agent-q-diff-file-regular-p path)
+    (list 'file (file-modes path) (agent-q-diff-file-bytes path)))
+   ((file-exists-p path) (list 'special))))
+
+(defun agent-q-diff-operation--in-state-p (path state other)
+  "Return non-nil if PATH is in STATE; see `agent-q-diff-operation--states'.
+OTHER is the state that it has before or after that.  If there is something in
+both, it counts, too, whether a file can be executed."
+  (pcase-exhaustive state
+    ('nil (not (agent-q-diff-operation-exists-p path)))
+    (`(link ,target) (equal target (file-symlink-p path)))
+    (`(file ,modes ,bytes)
+     (and (not (file-symlink-p path))
+          (agent-q-diff-file-regular-p path)
+          (or (null modes)
+              (null other)
+              (eq (zerop (logand modes agent-q-diff-operation--execute))
+                  (zerop (logand (file-modes path) agent-q-diff-operation--execute))))
+          (agent-q-diff-file-has-bytes-p path bytes)))))
+
+(defun agent-q-diff-operation--has-become (path operation)
+  "Return whether OPERATION of PATH has been done.
+The value is as from `agent-q-diff-operation-presence'."
+  (pcase-let* ((`(,before . ,after) (agent-q-diff-operation--states operation))
+               (buffer (and (null after) (find-buffer-visiting path))))
+    (cond
+     ((agent-q-diff-operation--in-state-p path after before) t)
+     ;; A folder has taken its place.
+     ((and (null after) (equal '(folder) (agent-q-diff-operation--state path))) t)
+     ((and buffer (buffer-modified-p buffer) (not (file-symlink-p path)))
+      "its buffer has unsaved edits")
+     ((agent-q-diff-operation--in-state-p path before after) nil)
+     ((null before) "there is another file of that name")
+     (t "the file has been changed since"))))
 
 ;;;; Doing it
 
@@ -159,14 +187,6 @@ FILE, OPERATION, IS-IN and the value are that function's."
           (new (agent-q-diff-file-change-new-path file)))
       (prog1
           (pcase-exhaustive operation
-            (`(create ,mode . ,bytes)
-             (if is-in
-                 (agent-q-diff-operation--create file new mode (car bytes))
-               (agent-q-diff-operation--remove-created file new mode (car bytes))))
-            (`(delete ,text)
-             (if is-in
-                 (agent-q-diff-operation--delete file old text)
-               (agent-q-diff-operation--bring-back file old text)))
             ('(rename)
              (if is-in
                  (agent-q-diff-operation--rename file old new)
@@ -174,22 +194,20 @@ FILE, OPERATION, IS-IN and the value are that function's."
             (`(mode ,before ,after)
              (agent-q-diff-operation--set-mode file (if is-in after before)
                                                (logxor before after)))
-            (`(binary ,before ,after)
-             (agent-q-diff-operation--set-bytes file new
-                                                (if is-in before after)
-                                                (if is-in after before)))
             (`(reading ,before ,after)
              (agent-q-diff-operation--recode file new
                                              (if is-in before after)
                                              (if is-in after before)))
-            (`(kind ,before ,after)
-             (agent-q-diff-operation--become file new
-                                             (if is-in before after)
-                                             (if is-in after before)))
-            (`(link ,before ,after)
-             (agent-q-diff-operation--link file (or new old)
-                                           (if is-in before after)
-                                           (if is-in after before))))
+            (_
+             (pcase-let ((`(,before . ,after) (agent-q-diff-operation--states operation)))
+               (agent-q-diff-operation--become
+                file (or new old)
+                (if is-in before after)
+                (cond
+                 (is-in after)
+                 ;; It may have been in more than the proposal says, such as its mode.
+                 ((null after) (or (agent-q-diff-file-change-deleted file) before))
+                 (t before))))))
         (setf (agent-q-diff-file-change-is-edited file) t)))))
 
 (defun agent-q-diff-operation--check-disk (file)
@@ -242,81 +260,6 @@ does not return, they are removed again."
       (with-current-buffer buffer
         (set-visited-file-modtime (if (file-exists-p buffer-file-name) nil -1))
         (agent-q-diff-disk-note)))))
-
-(defun agent-q-diff-operation--create (file path mode &optional bytes)
-  "Create PATH, the name of FILE, with MODE and BYTES, by default empty."
-  (when (agent-q-diff-operation-exists-p path)
-    (agent-q-diff-file-refuse "%s exists already" path))
-  (agent-q-diff-operation--in-directories
-   path
-   (lambda (missing)
-     (agent-q-diff-file-write-bytes path (or bytes ""))
-     (agent-q-diff-operation--complete
-      (lambda ()
-        (unless (zerop (logand mode agent-q-diff-operation--execute))
-          (set-file-modes path (agent-q-diff-file-executable-modes (file-modes path))))
-        (agent-q-diff-operation--note-disk file))
-      (lambda ()
-        (delete-file path)))
-     (setf (agent-q-diff-file-change-missing file) missing
-           (agent-q-diff-file-change-is-created file) t)
-     (lambda ()
-       (delete-file path)
-       (agent-q-diff-file-remove-directories missing)
-       (setf (agent-q-diff-file-change-is-created file) nil)
-       (agent-q-diff-operation--note-disk file)))))
-
-(defun agent-q-diff-operation--remove-created (file path mode &optional bytes)
-  "Delete PATH, which was created for FILE with MODE, if it still has BYTES.
-By default that is none."
-  (unless (and (agent-q-diff-file-regular-p path)
-               (agent-q-diff-file-has-bytes-p path (or bytes "")))
-    (agent-q-diff-file-refuse "others have written into %s, so it stays" path))
-  (delete-file path)
-  (agent-q-diff-file-remove-directories (agent-q-diff-file-change-missing file))
-  (setf (agent-q-diff-file-change-is-created file) nil)
-  (agent-q-diff-operation--note-disk file)
-  (lambda ()
-    (agent-q-diff-operation--create file path mode bytes)))
-
-(defun agent-q-diff-operation--delete (file path text)
-  "Delete PATH, the name of FILE, and keep its content to undo that.
-TEXT is its content according to the proposal."
-  (let ((buffer (find-buffer-visiting path)))
-    (when (and buffer (buffer-modified-p buffer))
-      (agent-q-diff-file-refuse "%s has unsaved edits" path)))
-  (agent-q-diff-file-check-regular path)
-  (setf (agent-q-diff-file-change-deleted file)
-        (cons (file-modes path) (agent-q-diff-file-bytes path)))
-  (delete-file path t)
-  (lambda ()
-    (agent-q-diff-operation--bring-back file path text)))
-
-(defun agent-q-diff-operation--bring-back (file path text)
-  "Restore PATH, the name of FILE, which was deleted.
-If others deleted it, make a plain file with TEXT, as the proposal says."
-  (pcase-let ((`(,modes . ,bytes)
-               (or (agent-q-diff-file-change-deleted file)
-                   (cons (logand (default-file-modes) #o666) text))))
-    (when (agent-q-diff-operation-exists-p path)
-      (if (and (file-directory-p path) (not (file-symlink-p path)))
-          (agent-q-diff-file-refuse "%s is a folder now; take out what is in it first" path)
-        (agent-q-diff-file-refuse "%s exists already" path)))
-    (agent-q-diff-operation--in-directories
-     path
-     (lambda (missing)
-       (let ((buffer (find-buffer-visiting path)))
-         (agent-q-diff-file-write-bytes path bytes)
-         (agent-q-diff-operation--complete
-          (lambda ()
-            (set-file-modes path modes)
-            (when (and buffer (not (buffer-modified-p buffer)))
-              (agent-q-diff-disk-sync buffer)))
-          (lambda ()
-            (delete-file path)))
-         (lambda ()
-           (delete-file path)
-           (agent-q-diff-file-remove-directories missing)))))))
 
 ;;;; Renaming
 
@@ -511,20 +454,6 @@ to the line of the point of OLD."
       (set-file-modes path before)
       (agent-q-diff-operation--note-disk file))))
 
-(defun agent-q-diff-operation--set-bytes (file path before after)
-  "Give PATH, the name of FILE, the bytes AFTER instead of BEFORE."
-  (unless (and (agent-q-diff-file-regular-p path)
-               (agent-q-diff-file-has-bytes-p path before))
-    (agent-q-diff-file-refuse "%s has been changed since" path))
-  (let ((buffer (find-buffer-visiting path)))
-    (when (and buffer (buffer-modified-p buffer))
-      (agent-q-diff-file-refuse "%s has unsaved edits" path))
-    (agent-q-diff-file-write-bytes path after)
-    (when buffer
-      (agent-q-diff-disk-sync buffer)))
-  (lambda ()
-    (agent-q-diff-operation--set-bytes file path after before)))
-
 (defun agent-q-diff-operation--read-as-p (path before after)
   "Return whether the file PATH is in the coding system AFTER, not in BEFORE.
 The value is as from `agent-q-diff-operation-presence'."
@@ -556,82 +485,75 @@ Its buffer, which has the same text, is saved in CODING from then on."
       (set-buffer-file-coding-system coding t t)))
   (agent-q-diff-operation--note-disk file))
 
-(defun agent-q-diff-operation--state (path)
-  "Return what is at PATH: (link TARGET), (file PERMISSIONS BYTES) or nil."
-  (if-let ((target (file-symlink-p path)))
-      (list 'link target)
-    (and (agent-q-diff-file-regular-p path)
-         (list 'file (file-modes path) (agent-q-diff-file-bytes path)))))
-
-(defun agent-q-diff-operation--state-p (wanted state)
-  "Return non-nil if STATE, of a path, is WANTED; both are as in an operation.
-Of the permissions, only whether a file can be executed counts."
-  (pcase (list wanted state)
-    (`((link ,target) (link ,now)) (equal target now))
-    (`((file ,mode ,bytes) (file ,mode-now ,bytes-now))
-     (and (equal bytes bytes-now)
-          (eq (zerop (logand mode agent-q-diff-operation--execute))
-              (zerop (logand mode-now agent-q-diff-operation--execute)))))))
-
 (defun agent-q-diff-operation--become (file path before after)
-  "Let PATH, the name of FILE, be AFTER, not BEFORE: a file or a symbolic link.
-These are as in an operation."
-  (let ((now (agent-q-diff-operation--state path)))
-    (unless (agent-q-diff-operation--state-p before now)
-      (agent-q-diff-file-refuse "%s has been changed since" path))
-    (when-let ((buffer (get-file-buffer path)))
-      ;; Edits of a file that is a link now are not of what the link leads to.
-      (when (and (buffer-modified-p buffer)
-                 (eq 'file (car now)))
-        (agent-q-diff-file-refuse "%s has unsaved edits" path)))
-    (agent-q-diff-operation--put path after)
-    (agent-q-diff-operation--complete
-     (lambda ()
-       (agent-q-diff-target-rename (agent-q-diff-file-change-target file) path)
-       (when-let ((buffer (get-file-buffer path)))
-         (unless (buffer-modified-p buffer)
-           (agent-q-diff-disk-sync buffer))))
-     (lambda ()
-       (agent-q-diff-operation--put path now)))
+  "Let PATH, the name of FILE, be in the state AFTER, not in BEFORE.
+See `agent-q-diff-operation--states'."
+  (agent-q-diff-operation--check-state file path before after)
+  (let ((now (if (and before after (null (nth 1 before)))
+                 before
+               (agent-q-diff-operation--state path))))
+    (if after
+        (agent-q-diff-operation--in-directories
+         path
+         (lambda (missing)
+           (agent-q-diff-operation--complete
+            (lambda ()
+              (agent-q-diff-operation--put path after)
+              (agent-q-diff-operation--note-become file path))
+            (lambda ()
+              (unless (equal now (agent-q-diff-operation--state path))
+                (agent-q-diff-operation--put path now))))
+           (unless now
+             (setf (agent-q-diff-file-change-missing file) missing))))
+      (delete-file path (not (agent-q-diff-file-change-is-created file)))
+      (setf (agent-q-diff-file-change-deleted file) now)
+      (agent-q-diff-file-remove-directories (agent-q-diff-file-change-missing file))
+      (agent-q-diff-operation--note-become file path))
+    (unless (agent-q-diff-file-change-old-path file)
+      (setf (agent-q-diff-file-change-is-created file) (and after t)))
     (lambda ()
       (agent-q-diff-operation--become file path after now))))
 
-(defun agent-q-diff-operation--put (path state)
-  "Let PATH be STATE, as in an operation, whatever it is now."
-  (pcase-exhaustive state
-    (`(link ,target) (make-symbolic-link target path t))
-    (`(file ,mode ,bytes)
-     (let ((target (file-symlink-p path)))
-       (when target
-         (delete-file path))
-       (agent-q-diff-operation--complete
-        (lambda ()
-          (agent-q-diff-file-write-bytes path bytes)
-          (unless (zerop (logand mode agent-q-diff-operation--execute))
-            (set-file-modes path (agent-q-diff-file-executable-modes (file-modes path)))))
-        (lambda ()
-          (when target
-            (make-symbolic-link target path t))))))))
+(defun agent-q-diff-operation--check-state (file path state other)
+  "Refuse to let PATH, the name of FILE, be OTHER unless it is in STATE.
+Both are states as in `agent-q-diff-operation--states'."
+  (unless (agent-q-diff-operation--in-state-p path state other)
+    (agent-q-diff-file-refuse
+     (cond
+      (state (if (and (eq 'file (car state)) (agent-q-diff-file-change-is-created file))
+                 "others have written into %s, so it stays"
+               "%s has been changed since"))
+      ((equal '(folder) (agent-q-diff-operation--state path))
+       "%s is a folder now; take out what is in it first")
+      (t "%s exists already"))
+     path))
+  ;; Edits of what a link leads to are not of the link.
+  (let ((buffer (and (eq 'file (car state))
+                     (not (agent-q-diff-file-change-is-created file))
+                     (find-buffer-visiting path))))
+    (when (and buffer (buffer-modified-p buffer))
+      (agent-q-diff-file-refuse "%s has unsaved edits" path))))
 
-(defun agent-q-diff-operation--link (file path before after)
-  "Let the symbolic link PATH, the name of FILE, lead to AFTER, not to BEFORE.
-Either is nil if there is no such link."
-  (let ((now (and (agent-q-diff-operation-exists-p path)
-                  (or (file-symlink-p path) 'no-link))))
-    (unless (equal now before)
-      (agent-q-diff-file-refuse "%s has been changed since" path)))
-  (if after
-      (agent-q-diff-operation--in-directories
-       path
-       (lambda (missing)
-         (make-symbolic-link after path t)
-         (when missing
-           (setf (agent-q-diff-file-change-missing file) missing))))
-    (delete-file path)
-    (agent-q-diff-file-remove-directories (agent-q-diff-file-change-missing file)))
+(defun agent-q-diff-operation--note-become (file path)
+  "Let what Emacs knows of PATH, the name of FILE, follow what it is now."
   (agent-q-diff-target-rename (agent-q-diff-file-change-target file) path)
-  (lambda ()
-    (agent-q-diff-operation--link file path after before)))
+  (if (buffer-live-p (agent-q-diff-file-change-buffer file))
+      (agent-q-diff-operation--note-disk file)
+    (when-let ((buffer (find-buffer-visiting path)))
+      (unless (buffer-modified-p buffer)
+        (agent-q-diff-disk-sync buffer)))))
+
+(defun agent-q-diff-operation--put (path state)
+  "Let PATH be in STATE, whatever it is now; it is no folder."
+  (pcase-exhaustive state
+    ('nil (delete-file path))
+    (`(link ,target) (make-symbolic-link target path t))
+    (`(file ,modes ,bytes)
+     (when (file-symlink-p path)
+       (delete-file path))
+     (agent-q-diff-file-write-bytes path bytes)
+     (when modes
+       (set-file-modes path modes)))))
 
 ;;;; Words
 
@@ -693,6 +615,10 @@ Either is nil if there is no such link."
 They are the content of the file before and after it, nil where it is not shown."
   (pcase operation
     (`(delete ,bytes) (list bytes))
+    ;; Text whose lines and line ends cannot be told apart.
+    ((and `(binary ,before ,after)
+          (guard (not (string-search "\0" (concat before after)))))
+     (cons before after))
     (`(kind ,before ,after)
      (cl-flet ((bytes (state)
                  (pcase state (`(file ,_ ,bytes) bytes))))
