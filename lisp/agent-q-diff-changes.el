@@ -86,6 +86,9 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending-look'."
                                           (not (equal bytes new-bytes))
                                           (agent-q-diff-changes--lines path bytes new-bytes)))
                (change (or lines (agent-q-diff-file-change-without-text path))))
+    ;; A link may have taken the place of the folder that it was in.
+    (when (= 0 new-mode)
+      (setf (agent-q-diff-target-truename (agent-q-diff-file-change-target change)) path))
     (setf (agent-q-diff-file-change-old-path change) (cond
                                                       (from (agent-q-diff-file-named from root))
                                                       ((/= 0 mode) path))
@@ -95,11 +98,7 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending-look'."
           (and (= 0 mode) (agent-q-diff-changes--directories path root))
           (agent-q-diff-file-change-deleted change)
           (and (= 0 new-mode)
-               (let ((modes (logand #o666 (default-file-modes))))
-                 (cons (if (= 0 (logand #o111 mode))
-                           modes
-                         (agent-q-diff-file-executable-modes modes))
-                       bytes)))
+               (agent-q-diff-operation-new-state (agent-q-diff-changes--state mode bytes)))
           (agent-q-diff-file-change-operations change)
           (cond
            ((and is-link (/= 0 mode) (/= 0 new-mode) (/= mode new-mode))

@@ -268,13 +268,16 @@ taken out could not be brought back."
     (cond
      ((or (null files) (agent-q-diff-change-is-detached change)) nil)
      (written
-      (let ((root (agent-q-diff-written-root written)))
+      (let ((root (agent-q-diff-written-root written))
+            (gone (cl-loop for (file . part) in files
+                           when (agent-q-diff-decide--leaves-none-p file part)
+                           collect (agent-q-diff-file-change-path file))))
         (pcase-dolist (`(,file . ,_) files)
           ;; One of them is its name now.
           (dolist (name (delete-dups (list (agent-q-diff-file-change-old-path file)
                                            (agent-q-diff-file-change-new-path file))))
             (when name
-              (agent-q-diff-guard-check-inside name root))))
+              (agent-q-diff-guard-check-inside name root gone))))
         (cl-mapcar (pcase-lambda (`(,file . ,_) prepared) (list file root prepared))
                    files
                    (agent-q-diff-reviewed-prepare
@@ -372,15 +375,18 @@ may have made way for another."
                       (reverse parts)
                     parts)))
     (cl-flet ((leaves-none-p (part)
-                (let ((operations (agent-q-diff-file-change-operations
-                                   (nth (agent-q-diff-engine-part-file part) files))))
-                  (seq-some (pcase-lambda (`(,at . ,is-in))
-                              (pcase (nth at operations)
-                                ((or `(create . ,_) `(link nil ,_)) (not is-in))
-                                ((or `(delete ,_) `(link ,_ nil)) is-in)))
-                            (agent-q-diff-engine-part-operations part)))))
+                (agent-q-diff-decide--leaves-none-p
+                 (nth (agent-q-diff-engine-part-file part) files) part)))
       (append (seq-filter #'leaves-none-p in-order)
               (seq-remove #'leaves-none-p in-order)))))
+
+(defun agent-q-diff-decide--leaves-none-p (file part)
+  "Return non-nil if nothing is left of FILE by PART of a plan."
+  (seq-some (pcase-lambda (`(,at . ,is-in))
+              (pcase (nth at (agent-q-diff-file-change-operations file))
+                ((or `(create . ,_) `(link nil ,_)) (not is-in))
+                ((or `(delete ,_) `(link ,_ nil)) is-in)))
+            (agent-q-diff-engine-part-operations part)))
 
 (defun agent-q-diff-decide--check-apart (files parts)
   "Signal an error if two of FILES are now the same file, and PARTS edit it.

@@ -828,12 +828,13 @@ a link meanwhile, or a link by another one."
 
 ;;;; What the user decides about files of a project
 
-(defun agent-q-diff-guard-check-inside (name root)
+(defun agent-q-diff-guard-check-inside (name root &optional gone)
   "Refuse the file NAME unless it is one of the project at ROOT, by all folders.
 Call this just before NAME is written by a decision on what was written
 already.  Both are absolute, and ROOT ends with a slash and is resolved.  A
 folder that is a link leads elsewhere, also if that is in the project: what is
-recorded of NAME is not of the file there."
+recorded of NAME is not of the file there.  GONE are names of links that the
+same decision takes out before that."
   (let ((parts (and (string-prefix-p root name)
                     (split-string (substring name (length root)) "/")))
         (here (directory-file-name root)))
@@ -844,7 +845,8 @@ recorded of NAME is not of the file there."
       (agent-q-diff-file-refuse "%s is no file of the project, so it is not written" name))
     (dolist (part (butlast parts))
       (setq here (concat (file-name-as-directory here) part))
-      (when (file-symlink-p here)
+      (when (and (file-symlink-p here)
+                 (not (member here gone)))
         (agent-q-diff-file-refuse
          "%s is not written, since a folder on the way is a link now: %s"
          name here)))))

@@ -78,16 +78,29 @@
 
 (defun aqd-kinds-decide (key before after)
   "Decide by KEY, for all that AFTER differs from BEFORE; both are of the path.
-BEFORE was reviewed.  Return what the path is then, and whether that is pending."
+BEFORE was reviewed.  What is taken out one by one comes back by undoing, and is
+taken out once more.  Return what the path is then, and whether that is pending."
   (aqd-kinds-put before)
   (aqd-said (agent-q-diff-mark-reviewed))
   (aqd-kinds-put after)
   (aqd-with-pending
     (if (eq key #'agent-q-diff-reject-all)
         (aqd-said (agent-q-diff-reject-all t))
-      (dotimes (hunk (length agent-q-diff-buffer-positions))
-        (aqd-pending-do key hunk))))
+      (aqd-kinds--decide-each key)
+      (when (eq key #'agent-q-diff-reject-hunk)
+        (dotimes (_ (length agent-q-diff-buffer-positions))
+          (aqd-said (agent-q-diff-undo)))
+        (should (equal after (aqd-kinds-now)))
+        (should-not (remq nil (agent-q-diff-change-marks agent-q-diff-buffer-change)))
+        (aqd-kinds--decide-each key))))
   (list (aqd-kinds-now) (and (aqd-pending-files) t)))
+
+(defun aqd-kinds--decide-each (key)
+  "Decide each hunk by KEY; what others have to make way for is decided last."
+  (dotimes (_ 2)
+    (dotimes (hunk (length agent-q-diff-buffer-positions))
+      (unless (nth hunk (agent-q-diff-change-marks agent-q-diff-buffer-change))
+        (aqd-pending-do key hunk)))))
 
 (defmacro aqd-kinds-table (key wanted)
   "Decide every change of the path by KEY; it is to be WANTED then, and reviewed.
@@ -127,13 +140,32 @@ WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
         (should (equal (list aqd-kinds-folder nil)
                        (aqd-kinds-decide #'agent-q-diff-accept-hunk state aqd-kinds-folder)))
         (should (equal (list state nil)
-                       (aqd-kinds-decide #'agent-q-diff-reject-all state aqd-kinds-folder))))
-      (unless (eq 'link (car state))
-        (ert-info ((format "a folder becomes %s" name))
-          (should (equal (list state nil)
-                         (aqd-kinds-decide #'agent-q-diff-accept-hunk aqd-kinds-folder state)))
-          (should (equal (list aqd-kinds-folder nil)
-                         (aqd-kinds-decide #'agent-q-diff-reject-all aqd-kinds-folder state))))))))
+                       (aqd-kinds-decide #'agent-q-diff-reject-all state aqd-kinds-folder)))
+        (should (equal (list state nil)
+                       (aqd-kinds-decide #'agent-q-diff-reject-hunk state aqd-kinds-folder))))
+      (ert-info ((format "a folder becomes %s" name))
+        (should (equal (list state nil)
+                       (aqd-kinds-decide #'agent-q-diff-accept-hunk aqd-kinds-folder state)))
+        (should (equal (list aqd-kinds-folder nil)
+                       (aqd-kinds-decide #'agent-q-diff-reject-all aqd-kinds-folder state)))
+        (should (equal (list aqd-kinds-folder nil)
+                       (aqd-kinds-decide #'agent-q-diff-reject-hunk aqd-kinds-folder state)))))))
+
+(ert-deftest aqd-kinds-a-folder-comes-back-once-the-link-in-its-place-is-gone ()
+  (aqd-with-repository
+    (aqd-kinds-decide #'ignore aqd-kinds-folder '(link "f.txt"))
+    (aqd-with-pending
+      (let ((link (seq-position (append (agent-q-diff-change-files agent-q-diff-buffer-change) nil)
+                                "x" (lambda (file name)
+                                      (equal name (file-name-nondirectory
+                                                   (agent-q-diff-file-change-path file)))))))
+        (should (string-search "since a folder on the way is a link now: "
+                               (aqd-pending-do #'agent-q-diff-reject-hunk (if (= 0 link) 1 0))))
+        (should (equal '(link "f.txt") (aqd-kinds-now)))
+        (aqd-pending-do #'agent-q-diff-reject-hunk link)
+        (aqd-kinds--decide-each #'agent-q-diff-reject-hunk)))
+    (should (equal aqd-kinds-folder (aqd-kinds-now)))
+    (should-not (aqd-pending-files))))
 
 (ert-deftest aqd-kinds-a-file-comes-back-once-the-folder-is-empty ()
   (aqd-with-repository
@@ -199,6 +231,15 @@ WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
       (aqd-pending-do #'agent-q-diff-reject-hunk 0))
     (should (string-search "- f.txt, \"line ends LF → CRLF\" (undone)"
                            (agent-q-diff-told-message default-directory)))))
+
+(ert-deftest aqd-kinds-lines-that-cannot-be-told-from-their-ends-are-shown-as-a-whole ()
+  (aqd-with-repository
+    (aqd-kinds-put '(file #o644 "one\r\ntwo\n"))
+    (aqd-said (agent-q-diff-mark-reviewed))
+    (aqd-kinds-put '(file #o644 "one\r\nthree\r\n"))
+    (aqd-with-pending
+      (should (string-search "@@ other bytes, 9 → 12 @@\n-one\r\n-two\n+one\n+three\n"
+                             (buffer-string))))))
 
 (ert-deftest aqd-kinds-a-buffer-with-unsaved-edits-is-not-written-anew ()
   (aqd-with-repository
