@@ -684,8 +684,10 @@ FILES is a list with a property list for each file:
 :delete    non-nil if it is to be deleted
 :to        its new name
 :mode      its new mode, a number such as #o755; :old-mode, the one before
-:link      its new target, if it is to be a symbolic link
-:old-link  its present target, if it is a symbolic link
+:link      its new target, if it is to be a symbolic link; if it is a file,
+           give :original as well
+:old-link  its present target, if it is a symbolic link; if it is to be a
+           file, give its :content
 :check     a function that is called before the file is changed, and signals
            an error if it must not be
 :annotations
@@ -709,7 +711,7 @@ and :overwritten there is :files, a list with a property list for each file:
 :old-path    its name before, or nil if it is new
 :new-path    its name after, or nil if it is to be deleted
 :kind        \"modified\", \"new file\", \"deleted\", \"renamed\", \"mode\",
-             \"link\" or \"new link\"
+             \"link\", \"new link\" or \"replaced\"
 :total       the number of its hunks; with :applied, :rejected, :pending and
              :in-file
 :content, :saved, :altered, :overwritten
@@ -717,10 +719,10 @@ and :overwritten there is :files, a list with a property list for each file:
 :hunks       its elements of :hunks
 
 Any other change to a file, for example its deletion, is a hunk as well.  Its
-:operation is `create', `delete', `rename', `mode' or `link', its :header
-describes it in words, and its :fate says what became of it.  A new file with
-lines is created when one of them is accepted; then :fate is a property of the
-file."
+:operation is `create', `delete', `rename', `mode', `link', or `kind' if a file
+becomes a link or a link a file.  Its :header describes it in words, and its
+:fate says what became of it.  A new file with lines is created when one of them
+is accepted; then :fate is a property of the file."
   (agent-q-diff-api-start
    default-directory callback agent nil nil description mode notes
    (lambda ()

@@ -59,10 +59,13 @@
                            '(:modified :content :update :diff :delete :link))))
     (unless path
       (agent-q-diff-input--refuse "a file needs a :path"))
-    (when (cdr given)
+    (when (and (cdr given)
+               ;; A file becomes a link, or a link a file.
+               (not (agent-q-diff-input--kind-p proposal)))
       (agent-q-diff-input--refuse "%s: give only one of %s" path
                                  (mapconcat #'agent-q-diff-input--word given ", ")))
     (unless (or (plist-get proposal :delete)
+                (agent-q-diff-input--kind-p proposal)
                 (eq (null (plist-get proposal :original))
                     (null (plist-get proposal :modified))))
       (agent-q-diff-input--refuse
@@ -83,6 +86,11 @@
      (if (plist-get proposal :delete)
          ""
        (or (plist-get proposal :modified) (plist-get proposal :content))))))
+
+(defun agent-q-diff-input--kind-p (proposal)
+  "Return non-nil if a file is to be a link by PROPOSAL, or a link a file."
+  (or (and (plist-get proposal :link) (plist-get proposal :original))
+      (and (plist-get proposal :old-link) (plist-get proposal :content))))
 
 (defun agent-q-diff-input-check-annotations (annotations path modified)
   "Signal an error unless ANNOTATIONS are ones of the file PATH.
@@ -122,10 +130,12 @@ Either is nil if it does not exist on that side."
          (is-there (or (agent-q-diff-operation-exists-p path)
                        (when-let ((buffer (find-buffer-visiting path)))
                          ;; The buffer of a deleted file has only its old text.
-                         (not (eq 'deleted (agent-q-diff-disk-state buffer)))))))
+                         (and (< 0 (buffer-size buffer))
+                              (not (eq 'deleted (agent-q-diff-disk-state buffer))))))))
     (cond
      (to (cons path (agent-q-diff-visit-name to)))
      ((plist-get proposal :delete) (cons path nil))
+     ((agent-q-diff-input--kind-p proposal) (cons path path))
      ((plist-get proposal :link) (cons (and (plist-get proposal :old-link) path) path))
      ((plist-get proposal :old-link) (cons path nil))
      (t (cons (and is-there path) path)))))
@@ -133,11 +143,15 @@ Either is nil if it does not exist on that side."
 (defun agent-q-diff-input--operations (proposal old new)
   "Return the operations of PROPOSAL on the file with the names OLD and NEW."
   (let ((mode (agent-q-diff-input--mode proposal old)))
-    (when (and old (or (plist-get proposal :to) mode))
+    (when (and old
+               (or (plist-get proposal :to) mode)
+               (not (agent-q-diff-input--kind-p proposal)))
       (agent-q-diff-file-check-regular old)
       (unless (or (agent-q-diff-operation-exists-p old) (agent-q-diff-operation-exists-p new))
         (agent-q-diff-file-refuse "%s does not exist" old)))
     (cond
+     ((agent-q-diff-input--kind-p proposal)
+      (list (agent-q-diff-input--kind-operation proposal old mode)))
      ((and (null new) (file-symlink-p old) (not (plist-get proposal :old-link)))
       (list (list 'link (file-symlink-p old) nil)))
      ((or (plist-get proposal :link) (plist-get proposal :old-link))
@@ -154,6 +168,24 @@ Either is nil if it does not exist on that side."
      (t (delq nil
               (list (and (not (equal old new)) (list 'rename))
                     (and mode (agent-q-diff-input--mode-operation proposal old mode))))))))
+
+(defun agent-q-diff-input--kind-operation (proposal path mode)
+  "Return the operation of PROPOSAL, by which PATH is to be a link, or no longer.
+MODE is that of the file that a link becomes, or nil."
+  (if-let ((target (plist-get proposal :link)))
+      (progn
+        (agent-q-diff-file-check-regular path)
+        (list 'kind
+              (list 'file
+                    (or (file-modes path) #o644)
+                    (if (file-exists-p path)
+                        (agent-q-diff-input--deleted-bytes proposal path)
+                      (encode-coding-string (plist-get proposal :original) 'utf-8-emacs-unix)))
+              (list 'link target)))
+    (list 'kind
+          (list 'link (plist-get proposal :old-link))
+          (list 'file (or mode #o644)
+                (encode-coding-string (plist-get proposal :content) 'utf-8-emacs-unix)))))
 
 (defun agent-q-diff-input--mode-operation (proposal old mode)
   "Return the operation by which PROPOSAL gives MODE to the file OLD, or nil."
@@ -199,6 +231,7 @@ OLD is the file's present name, or nil if it is new; CHECK is as for
   (let* ((path (agent-q-diff-input--present-name proposal old))
          (content (plist-get proposal :content)))
     (cond
+     ((agent-q-diff-input--kind-p proposal) nil)
      ((plist-get proposal :diff)
       (agent-q-diff-file-change-open-patch path (plist-get proposal :diff) check 'can-wait))
      ((plist-get proposal :modified)
@@ -768,6 +801,10 @@ PATH and CHOOSE are as for `agent-q-diff-input-of-diff'."
     (`(create ,mode) (and (/= 0 (logand mode #o111)) (list :mode (logand mode #o777))))
     (`(delete ,text) (list :delete t :original text))
     (`(mode ,old ,new) (list :old-mode (logand old #o777) :mode (logand new #o777)))
+    (`(kind (file ,_ ,text) (link ,target)) (list :original text :link target))
+    (`(kind (link ,target) (file ,mode ,text))
+     (append (list :old-link target :content text)
+             (and (/= 0 (logand mode #o111)) (list :mode (logand mode #o777)))))
     (`(link ,old ,new) (append (and old (list :old-link old)) (and new (list :link new))))))
 
 (defun agent-q-diff-input-only-text (proposals)

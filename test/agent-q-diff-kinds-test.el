@@ -294,5 +294,40 @@ WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
                              (aqd-pending-do #'agent-q-diff-reject-hunk 0))))
     (should (equal "b\n" (aqd-pending-has "x")))))
 
+;;;; Before it is written
+
+(defun aqd-kinds-diff (before after)
+  "Return git's diff of the path from BEFORE to AFTER; it is BEFORE afterwards."
+  (aqd-kinds-put before)
+  (aqd-pending-git "add" "-A")
+  (aqd-pending-git "commit" "-q" "--allow-empty" "-m" "before")
+  (aqd-kinds-put after)
+  (aqd-pending-git "add" "-A")
+  (prog1 (aqd-pending-git "diff" "--cached" "--no-renames")
+    (aqd-pending-git "reset" "-q" "--hard")))
+
+(ert-deftest aqd-kinds-a-diff-of-git-makes-each-of-another ()
+  (aqd-with-repository
+    (let ((states (append (seq-filter (pcase-lambda (`(,name . ,_))
+                                        (memq name '(absent edited executable empty link)))
+                                      aqd-kinds-states)
+                          (list (cons 'folder aqd-kinds-folder)))))
+      (pcase-dolist (`(,from . ,before) states)
+        (pcase-dolist (`(,to . ,after) states)
+          (unless (or (eq from to)
+                      ;; While it is there, nothing else can be proposed for its name.
+                      (eq 'folder from)
+                      (and (eq 'link from) (eq 'folder to)))
+            (ert-info ((format "%s becomes %s" from to))
+              (let ((review (agent-q-diff-review-diff (aqd-kinds-diff before after)
+                                                      aqd-pending-root #'ignore)))
+                (aqd-in-diff review
+                  (aqd-kinds--decide-each #'agent-q-diff-accept-hunk)
+                  (should (equal after (aqd-kinds-now)))
+                  (dotimes (_ (length agent-q-diff-buffer-positions))
+                    (aqd-said (agent-q-diff-undo))))
+                (aqd-said (agent-q-diff-cancel review))
+                (should (equal before (aqd-kinds-now)))))))))))
+
 (provide 'agent-q-diff-kinds-test)
 ;;; agent-q-diff-kinds-test.el ends here

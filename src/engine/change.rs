@@ -66,13 +66,42 @@ pub enum Operation {
         /// The coding after.
         new: Vec<u8>,
     },
-    /// A file becomes a symbolic link, or a link a file. What each is and holds tells it from others.
+    /// A file becomes a symbolic link, or a link a file.
     Kind {
         /// It before.
-        old: Vec<u8>,
+        old: Node,
         /// It after.
-        new: Vec<u8>,
+        new: Node,
     },
+}
+
+/// What a path is, as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Node {
+    /// A symbolic link.
+    Link {
+        /// Where it leads.
+        target: Vec<u8>,
+    },
+    /// A file.
+    File {
+        /// The permission bits; of a diff, as git writes them.
+        mode: u32,
+        /// Its bytes.
+        content: Vec<u8>,
+    },
+}
+
+impl Node {
+    /// Returns what tells it from others.
+    pub(crate) fn words(&self) -> Vec<u8> {
+        match self {
+            Node::Link { target } => [b"link ", &target[..]].concat(),
+            Node::File { mode, content } => {
+                [format!("file {mode:o} ").as_bytes(), content].concat()
+            }
+        }
+    }
 }
 
 impl Operation {

@@ -535,7 +535,10 @@ fn words(operation: &Operation, known: Option<u64>) -> String {
         Operation::Reading { old, new } => {
             format!("reading {:x} {:x}", content(old), content(new))
         }
-        Operation::Kind { old, new } => format!("kind {:x} {:x}", content(old), content(new)),
+        Operation::Kind { old, new } => {
+            let [old, new] = [old, new].map(|node| content(&node.words()));
+            format!("kind {old:x} {new:x}")
+        }
     }
 }
 

@@ -3,7 +3,9 @@
 use std::convert::Infallible;
 use std::path::Path;
 
-use agent_q_diff_engine::change::{self, Described, Doubt, Entry, Operation, Reading, Unable};
+use agent_q_diff_engine::change::{
+    self, Described, Doubt, Entry, Node, Operation, Reading, Unable,
+};
 use agent_q_diff_engine::diff::{Budget, HeadingRule};
 use agent_q_diff_engine::key::{self, Found, Key, Keys, Part};
 use agent_q_diff_engine::patch::codex::{self, Action, FilePatch};
@@ -194,7 +196,23 @@ fn operation_value<'e>(env: &'e Env, operation: &Operation) -> Result<Value<'e>>
         Operation::Link { old, new } => env.list((env.intern("link")?, name(old)?, name(new)?)),
         Operation::Binary => env.list((env.intern("binary")?,)),
         Operation::Reading { .. } => env.list((env.intern("reading")?,)),
-        Operation::Kind { .. } => env.list((env.intern("kind")?,)),
+        Operation::Kind { old, new } => env.list((
+            env.intern("kind")?,
+            node_value(env, old)?,
+            node_value(env, new)?,
+        )),
+    }
+}
+
+/// Returns (link TARGET) or (file MODE TEXT).
+fn node_value<'e>(env: &'e Env, node: &Node) -> Result<Value<'e>> {
+    match node {
+        Node::Link { target } => env.list((env.intern("link")?, self::text(env, target)?)),
+        Node::File { mode, content } => env.list((
+            env.intern("file")?,
+            i64::from(*mode),
+            self::text(env, content)?,
+        )),
     }
 }
 

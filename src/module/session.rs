@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use agent_q_diff_engine::change::{Change, ChangePlan, Entry, FileChange, Operation, Unable};
+use agent_q_diff_engine::change::{Change, ChangePlan, Entry, FileChange, Node, Operation, Unable};
 use agent_q_diff_engine::key::{self, Key, Keys};
 use agent_q_diff_engine::proposal::{Seen, Side};
 use agent_q_diff_engine::review::{Refusal, Review};
@@ -263,8 +263,8 @@ fn operation(env: &Env, form: Value<'_>) -> Result<Operation> {
             new: symbol_name(env, parts[2])?,
         },
         3 if named("kind")? => Operation::Kind {
-            old: state(parts[1])?,
-            new: state(parts[2])?,
+            old: node(parts[1])?,
+            new: node(parts[2])?,
         },
         _ => return signal(env, "agent-q-diff-error", "no such operation"),
     })
@@ -274,14 +274,18 @@ fn symbol_name(env: &Env, symbol: Value<'_>) -> Result<Vec<u8>> {
     env.call("symbol-name", (symbol,))?.into_rust()
 }
 
-/// Returns what tells the state `(link TARGET)` or `(file MODE BYTES)` of a path from others.
-fn state(value: Value<'_>) -> Result<Vec<u8>> {
+/// Reads (link TARGET) or (file MODE BYTES).
+fn node(value: Value<'_>) -> Result<Node> {
     let parts = elements(value)?;
-    let (kind, content) = match parts[..] {
-        [_, mode, bytes] => (format!("file {:o} ", mode.into_rust::<i64>()?), bytes),
-        _ => ("link ".to_owned(), parts[1]),
-    };
-    Ok([kind.into_bytes(), content.into_rust()?].concat())
+    Ok(match parts[..] {
+        [_, mode, bytes] => Node::File {
+            mode: u32::try_from(mode.into_rust::<i64>()?)?,
+            content: bytes.into_rust()?,
+        },
+        _ => Node::Link {
+            target: parts[1].into_rust()?,
+        },
+    })
 }
 
 /// Returns the change of `session`, in which a run of edits may not have ended.

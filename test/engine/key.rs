@@ -1,6 +1,6 @@
 use std::time::Instant;
 
-use agent_q_diff_engine::change::{FileChange, Operation};
+use agent_q_diff_engine::change::{FileChange, Node, Operation};
 use agent_q_diff_engine::key::{Found, Key, Keys, Part};
 use agent_q_diff_engine::proposal::Proposal;
 use agent_q_diff_engine::review::{Mark, Review};
@@ -182,14 +182,19 @@ fn operations_are_known_by_their_kind_and_values() {
         old: None,
         new: new.map(Into::into),
     };
-    let kind = |old: &str| Operation::Kind {
-        old: old.into(),
-        new: "file 644 a".into(),
+    let kind = |target: &str| Operation::Kind {
+        old: Node::Link {
+            target: target.into(),
+        },
+        new: Node::File {
+            mode: 0o644,
+            content: b"a".to_vec(),
+        },
     };
-    assert_ne!(of(vec![kind("link a")]).0, of(vec![kind("link b")]).0);
+    assert_ne!(of(vec![kind("a")]).0, of(vec![kind("b")]).0);
     let all = [
         delete("a"),
-        kind("link a"),
+        kind("a"),
         Operation::Rename,
         Operation::Binary,
         link(None),

@@ -6,7 +6,7 @@ use crate::patch::hunk::{LineKind, unquoted};
 use crate::patch::parse::{FileDiff, GitHeader, ParseError, Stamp, parse};
 use crate::proposal::Side;
 
-use super::Operation;
+use super::{Node, Operation};
 
 /// Why a diff cannot be a change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -290,11 +290,76 @@ pub struct Described<'a> {
 
 /// Reads a unified diff of one or more files, as `git diff` or `diff -u` write it.
 ///
+/// What becomes a link, or was one, is a deletion and a creation to git. Here it is one file.
+///
 /// # Errors
 ///
 /// [`GitError`] names the line or the file that cannot be reviewed.
 pub fn describe(diff: &[u8]) -> Result<Vec<Described<'_>>, GitError> {
-    parse(diff)?.into_iter().map(described).collect()
+    let mut files: Vec<Described<'_>> = Vec::new();
+    for file in parse(diff)? {
+        let file = described(file)?;
+        match files.last().and_then(|last| replaced(last, &file)) {
+            Some(both) => *files.last_mut().expect("there is one") = both,
+            None => files.push(file),
+        }
+    }
+    Ok(files)
+}
+
+/// Returns the change of a file that `old` deletes and `new` creates as another kind; `None` if it is none.
+fn replaced<'a>(old: &Described<'a>, new: &Described<'a>) -> Option<Described<'a>> {
+    let node = |operation: &Operation| match operation {
+        Operation::Delete { text } => Some(Node::File {
+            mode: PLAIN_MODE,
+            content: text.clone(),
+        }),
+        Operation::Create { mode } => Some(Node::File {
+            mode: *mode,
+            content: new
+                .text
+                .as_ref()
+                .map_or_else(Vec::new, |text| side(text, LineKind::Removed)),
+        }),
+        Operation::Link {
+            old: Some(target),
+            new: None,
+        }
+        | Operation::Link {
+            old: None,
+            new: Some(target),
+        } => Some(Node::Link {
+            target: target.clone(),
+        }),
+        _ => None,
+    };
+    let [Some(before), Some(after)] = [old, new].map(|file| node(file.operations.first()?)) else {
+        return None;
+    };
+    let is_other = matches!(
+        (&before, &after),
+        (Node::Link { .. }, Node::File { .. }) | (Node::File { .. }, Node::Link { .. })
+    );
+    let mut readings = old.readings.clone();
+    readings.retain_mut(|reading| {
+        reading.new_path.is_none() && {
+            reading.new_path.clone_from(&reading.old_path);
+            new.readings.iter().any(|other| {
+                other.old_path.is_none()
+                    && (&other.new_path, other.n_stripped)
+                        == (&reading.new_path, reading.n_stripped)
+            })
+        }
+    });
+    (is_other && !readings.is_empty()).then(|| Described {
+        readings,
+        is_git: old.is_git,
+        operations: vec![Operation::Kind {
+            old: before,
+            new: after,
+        }],
+        text: None,
+    })
 }
 
 fn described(file: FileDiff<'_>) -> Result<Described<'_>, GitError> {

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::{env, fs, io::Write};
 
 use agent_q_diff_engine::change::{
-    Change, ChangePlan, Described, Doubt, Entry, FileChange, GitError, Operation, describe,
+    Change, ChangePlan, Described, Doubt, Entry, FileChange, GitError, Node, Operation, describe,
 };
 use agent_q_diff_engine::patch::parse::ParseError;
 use agent_q_diff_engine::proposal::{Proposal, Side};
@@ -172,18 +172,28 @@ type Tree = BTreeMap<Vec<u8>, (u32, Vec<u8>)>;
 struct Section<'a> {
     header: Vec<&'a [u8]>,
     hunks: Vec<Vec<&'a [u8]>>,
+    /// The lines of git's second part about it, by which it becomes something else.
+    rest: Vec<&'a [u8]>,
 }
 
 /// Cuts `diff`, which git wrote, into sections. Lines of hunks never begin like a header.
 fn sections(diff: &[u8]) -> Vec<Section<'_>> {
     let mut sections: Vec<Section> = Vec::new();
     for line in diff.split_inclusive(|&byte| byte == b'\n') {
-        if line.starts_with(b"diff --git ") {
-            let (header, hunks) = (vec![line], Vec::new());
-            sections.push(Section { header, hunks });
+        let is_first = line.starts_with(b"diff --git ");
+        if is_first && sections.last().is_none_or(|last| last.header[0] != line) {
+            sections.push(Section {
+                header: vec![line],
+                hunks: Vec::new(),
+                rest: Vec::new(),
+            });
             continue;
         }
         let section = sections.last_mut().unwrap();
+        if is_first || !section.rest.is_empty() {
+            section.rest.push(line);
+            continue;
+        }
         if line.starts_with(b"@@ ") {
             section.hunks.push(vec![line]);
         } else if let Some(hunk) = section.hunks.last_mut() {
@@ -211,11 +221,15 @@ impl Section<'_> {
     }
 
     fn text(&self) -> Vec<u8> {
-        [self.header.concat(), self.hunks.concat().concat()].concat()
+        let hunks = self.hunks.concat();
+        [self.header.concat(), hunks.concat(), self.rest.concat()].concat()
     }
 
     /// Returns a diff of only what is chosen here, for `git apply`; `None` if that is nothing.
     fn only(&self, operations: &[Operation], is_in: impl Fn(Entry) -> bool) -> Option<Vec<u8>> {
+        if let [Operation::Kind { .. }] = operations {
+            return is_in(Entry::Operation(0)).then(|| self.text());
+        }
         let has = |wanted: fn(&Operation) -> bool| {
             let at = operations.iter().position(wanted)?;
             Some(is_in(Entry::Operation(at)))
@@ -375,9 +389,17 @@ fn carry_out(change: &mut Change, names: &[Names], tree: &mut Tree, plan: &Chang
                     tree.extend(after.as_ref().map(|target| (path.clone(), link(target))));
                 }
                 Operation::Binary => panic!("git's binary patches are refused"),
-                Operation::Kind { .. } | Operation::Reading { .. } => {
-                    panic!("git has two patches for a kind, and lines for a reading")
+                Operation::Kind { old, new } => {
+                    let file = tree.get_mut(&path).unwrap();
+                    let of = |node: &Node| match node {
+                        Node::Link { target } => (0o120_000, target.clone()),
+                        Node::File { mode, content } => (*mode, content.clone()),
+                    };
+                    let (before, after) = if puts_in { (old, new) } else { (new, old) };
+                    assert_eq!(file.1, of(before).1);
+                    *file = of(after);
                 }
+                Operation::Reading { .. } => panic!("git has lines for a reading"),
             }
         }
     }
@@ -861,4 +883,53 @@ fn names_without_prefixes_are_kept_as_they_are() {
         files[0].operations[..],
         [Operation::Create { mode: 0o100_644 }]
     ));
+}
+
+#[test]
+fn what_becomes_a_link_or_was_one_is_one_file() {
+    let deleted = |mode: &str, line: &str| {
+        format!(
+            "diff --git a/x b/x\ndeleted file mode {mode}\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-{line}"
+        )
+    };
+    let made = |mode: &str, line: &str| {
+        format!(
+            "diff --git a/x b/x\nnew file mode {mode}\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+{line}"
+        )
+    };
+    let link = Node::Link {
+        target: b"y".to_vec(),
+    };
+    let file = |mode| Node::File {
+        mode,
+        content: b"one\n".to_vec(),
+    };
+    let open = "y\n\\ No newline at end of file\n";
+    let cases = [
+        (
+            deleted("120000", open),
+            made("100755", "one\n"),
+            [link.clone(), file(0o100_755)],
+        ),
+        (
+            deleted("100644", "one\n"),
+            made("120000", open),
+            [file(0o100_644), link],
+        ),
+    ];
+    for (before, after, [old, new]) in cases {
+        let diff = before + &after;
+        let [found] = &describe(diff.as_bytes()).unwrap()[..] else {
+            panic!("one file: {diff}");
+        };
+        assert_eq!(found.operations, [Operation::Kind { old, new }]);
+        assert!(found.text.is_none());
+        let names = [&found.readings[0].old_path, &found.readings[0].new_path];
+        assert_eq!(names, [&Some(b"x".to_vec()); 2]);
+    }
+    let other = deleted("100644", "one\n")
+        + &made("120000", open)
+            .replace("b/x", "b/z")
+            .replace("a/x", "a/z");
+    assert_eq!(describe(other.as_bytes()).unwrap().len(), 2);
 }
