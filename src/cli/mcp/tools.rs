@@ -297,8 +297,8 @@ fn result_schema() -> JsonObject {
             "path": string("The file's absolute name now"),
             "old_path": string("Its name before, if it was renamed"),
             "kind": string(
-                "What was proposed: modified, new file, deleted, renamed, mode, link, new link; \
-                 missing if only lines of one file",
+                "What was proposed: modified, new file, deleted, renamed, mode, link, new link, \
+                 replaced; missing if only lines of one file",
             ),
             "saved": boolean("Whether what is in the file is saved on disk"),
             "hunks": array("The hunks; missing if the review has more than 200", &hunk),
