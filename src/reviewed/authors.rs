@@ -65,7 +65,7 @@ impl<'de> Deserialize<'de> for Author {
 pub type Authors = Vec<Author>;
 
 /// Returns the authors of both.
-fn union(one: &[Author], other: &[Author]) -> Authors {
+pub(crate) fn union(one: &[Author], other: &[Author]) -> Authors {
     let mut all = [one, other].concat();
     all.sort();
     all.dedup();

@@ -44,8 +44,8 @@ pub struct Look {
     pub unknown: Vec<Vec<u8>>,
     /// The paths that differ and can be none of files, and those at which is something else than a file.
     pub refused: Vec<Refused>,
-    /// What the user should know of the record itself, sentences without their last period; see
-    /// `Project::note_heard`.
+    /// What the user should know of the record itself, see `Project::note_heard`, and of what git runs by
+    /// itself: sentences without their last period.
     pub notes: Vec<String>,
 }
 
@@ -86,6 +86,7 @@ pub(crate) fn look_with_git(
         tips?.into_iter().partition(|tip| is_elsewhere(git, tip));
     let large = left_out.iter().filter(|(_, n)| *n == 1);
     let large: Vec<Vec<u8>> = large.map(|(path, _)| path.clone()).collect();
+    let programs = git.programs();
     let (pending, unknown, too_large, by_others) = store.change(|ledger, store| {
         if let Some(base) = ledger.base()
             && Some(base) != head.as_deref()
@@ -113,6 +114,7 @@ pub(crate) fn look_with_git(
         let index = disk.index(git, ledger, in_index)?;
         ledger.follow_index(&mut disk, index, false)?;
         let pending = ledger.look(&mut disk, moves)?;
+        ledger.follow_programs(&programs, false);
         let large = large
             .into_iter()
             .filter(|path| in_head.get(path) == Some(&None));

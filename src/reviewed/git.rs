@@ -22,6 +22,7 @@ use crate::path::is_editors_own;
 
 mod commits;
 mod index;
+mod programs;
 
 pub use commits::{Commit, Tip};
 
@@ -82,6 +83,8 @@ pub struct Git {
     has_modes: bool,
     /// Whether only some of the files are checked out.
     is_sparse: bool,
+    /// The settings of the repository's own that may have git run something, and where its hooks are.
+    settings: programs::Settings,
 }
 
 /// What git says of the working tree.
@@ -137,14 +140,7 @@ impl Git {
     ///
     /// [`GitError`], also if git refuses a repository that another user owns.
     pub fn find(folder: &Path) -> Result<Option<Git>, GitError> {
-        let mut git = Git {
-            root: folder.to_owned(),
-            folder: PathBuf::new(),
-            common: PathBuf::new(),
-            safe: Vec::new(),
-            has_modes: true,
-            is_sparse: false,
-        };
+        let mut git = Git::unknown(folder);
         let both = ["rev-parse", "--show-toplevel", "--absolute-git-dir"];
         let both = match git.run(&both, b"") {
             Ok(both) => both,
@@ -175,22 +171,37 @@ impl Git {
         Ok(Some(git))
     }
 
+    /// Returns the working tree that `folder` is in before anything is known of it.
+    fn unknown(folder: &Path) -> Git {
+        Git {
+            root: folder.to_owned(),
+            folder: PathBuf::new(),
+            common: PathBuf::new(),
+            safe: Vec::new(),
+            has_modes: true,
+            is_sparse: false,
+            settings: programs::Settings::default(),
+        }
+    }
+
     /// Sees to it that nothing is run that the repository's configuration names now; it can change.
     pub fn make_safe(&mut self) {
         let mut options: Vec<(OsString, &'static str)> = vec![
             ("core.fsmonitor".into(), "false"),
             ("core.hooksPath".into(), "/dev/null"),
         ];
-        let names = r"^(filter\..*\.|core\.(filemode|sparsecheckout)$)";
-        let arguments = ["config", "-z", "--show-scope", "--get-regexp", names];
-        // It fails if there is none.
+        let arguments = ["config", "-z", "--show-scope", "--list"];
+        // Where it fails, git does nothing else, either.
         let found = self.run(&arguments, b"").unwrap_or_default();
         let mut words = found.split(|&byte| byte == 0);
         (self.has_modes, self.is_sparse) = (true, false);
+        self.settings = programs::Settings::default();
         while let (Some(scope), Some(entry)) = (words.next(), words.next()) {
             let mut parts = entry.splitn(2, |&byte| byte == b'\n');
             let name = parts.next().unwrap_or_default();
-            let is_on = parts.next().is_none_or(is_true);
+            let value = parts.next();
+            let is_on = value.is_none_or(is_true);
+            self.settings.add(scope, name, value);
             match name {
                 b"core.filemode" => self.has_modes = is_on,
                 b"core.sparsecheckout" => self.is_sparse = is_on,
@@ -219,18 +230,29 @@ impl Git {
                 command.env_remove(variable);
             }
         }
-        // Not by options, where a name cannot have `=`.
-        command.env("GIT_CONFIG_COUNT", self.safe.len().to_string());
-        for (n, (name, value)) in self.safe.iter().enumerate() {
-            command.env(format!("GIT_CONFIG_KEY_{n}"), name);
-            command.env(format!("GIT_CONFIG_VALUE_{n}"), value);
-        }
         command
+            .envs(self.variables())
             .arg("--no-optional-locks")
             .args(arguments)
             .current_dir(&self.root)
             .envs(SAFE);
         command
+    }
+
+    /// Returns the variables by which git runs nothing that the repository's configuration names.
+    fn variables(&self) -> impl Iterator<Item = (String, OsString)> {
+        // Not by options, where a name cannot have `=`.
+        let count = self.safe.len().to_string();
+        let pairs = self.safe.iter().enumerate().flat_map(|(n, (name, value))| {
+            let (key, value) = (name.clone(), OsString::from(value));
+            [
+                (format!("GIT_CONFIG_KEY_{n}"), key),
+                (format!("GIT_CONFIG_VALUE_{n}"), value),
+            ]
+        });
+        [("GIT_CONFIG_COUNT".to_owned(), count.into())]
+            .into_iter()
+            .chain(pairs)
     }
 
     /// Runs git with `input`, and returns its output.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::authors::{Author, Authors};
 use crate::path::{Path, escaped};
+use crate::programs::{Known, Programs};
 use crate::record::{HunkNote, Record, Seen, Staged, TakenOut, Turn};
 use crate::rounds::{RoundRecord, Rounds};
 use crate::version::{Digest, Version};
@@ -47,6 +48,8 @@ pub struct Ledger {
     tips: VecDeque<String>,
     /// The commits of the repository that the user did not make; the latest last.
     others: VecDeque<String>,
+    /// What git runs by itself, as the user knows it; `None` until the first look.
+    programs: Option<Known>,
     rounds: Rounds,
     /// The agents whose edits pass before they are reviewed, with the patterns of files for which that does
     /// not hold.
@@ -148,6 +151,7 @@ impl Ledger {
             }
             Record::Tip(commit) => remember(&mut self.tips, commit),
             Record::OthersCommit(commit) => remember(&mut self.others, commit),
+            Record::Programs(known) => self.programs = Some(known),
             Record::Round(record) => self.rounds.replay(record),
             Record::Passes(agent, Some(protected)) => {
                 self.passes.insert(agent, protected);
@@ -216,6 +220,7 @@ impl Ledger {
         all.extend(in_head.map(|path| Record::InHead(path.clone(), true)));
         all.extend(self.tips.iter().cloned().map(Record::Tip));
         all.extend(self.others.iter().cloned().map(Record::OthersCommit));
+        all.extend(self.programs.clone().map(Record::Programs));
         all.extend(self.rounds.all_records().into_iter().map(Record::Round));
         let passes = self.passes.iter();
         all.extend(
@@ -325,6 +330,28 @@ impl Ledger {
                 self.note(Record::OthersCommit(commit));
             }
         }
+    }
+
+    /// Records that git now runs `now` by itself, which the user knows at the first look, and if `is_known`.
+    pub fn follow_programs(&mut self, now: &Programs, is_known: bool) {
+        let followed = match &self.programs {
+            Some(known) if !is_known => known.followed(now, &self.writers()),
+            _ => Known::all(now.clone()),
+        };
+        if self.programs.as_ref() != Some(&followed) {
+            self.note(Record::Programs(followed));
+        }
+    }
+
+    /// Returns what of the programs that git runs by itself the user does not know, as sentences without
+    /// their last period.
+    pub fn unknown_programs(&self) -> Vec<String> {
+        let agent_of = |id| {
+            let turn = self.turns.iter().find(|turn| turn.id == id);
+            turn.map_or("An agent".to_owned(), |turn| turn.agent.clone())
+        };
+        let known = self.programs.as_ref();
+        known.map_or(Vec::new(), |known| known.sentences(agent_of))
     }
 
     /// Returns what the user is to read about the ledger itself.

@@ -36,6 +36,8 @@ pub mod commits;
 
 pub mod rounds;
 
+mod programs;
+
 mod record;
 
 mod ledger;
@@ -76,6 +78,7 @@ pub use error::ProjectError;
 pub use git::GitError;
 pub use ledger::{Ledger, Moves, Pending};
 pub use plain::projects_folder;
+pub use programs::{Known, Programs};
 pub use project::{Lines, Placed, Project, Question, Since};
 pub use record::{HunkNote, Record, Seen, Staged, TakenOut, Turn};
 pub use renames::Rename;

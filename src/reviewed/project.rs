@@ -639,6 +639,24 @@ impl Project {
         })
     }
 
+    /// Records that the user knows what git runs by itself. Returns how much of that was not known.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn know_programs(&mut self) -> Result<usize, ProjectError> {
+        self.tree.make_safe();
+        let Some(git) = self.tree.git() else {
+            return Ok(0);
+        };
+        let programs = git.programs();
+        self.store.change(|ledger, _| {
+            let n_unknown = ledger.unknown_programs().len();
+            ledger.follow_programs(&programs, true);
+            Ok(n_unknown)
+        })
+    }
+
     /// Records that `notes` are all that the user has noted of pending hunks of each path.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::authors::Written;
 use crate::path::{self, Path};
+use crate::programs::Known;
 use crate::rounds::RoundRecord;
 use crate::version::{Digest, Version};
 
@@ -113,6 +114,8 @@ pub enum Record {
     Tip(String),
     /// A commit that somebody else than the user made.
     OthersCommit(String),
+    /// What git runs by itself, as the user knows it.
+    Programs(Known),
     /// What the user or an agent has said.
     Round(RoundRecord),
     /// The edits of an agent pass before they are reviewed, except of files that these patterns match;
@@ -260,6 +263,10 @@ pub(crate) mod tests {
             Record::InHead(b"gone".to_vec(), false),
             Record::Tip("0123abc".to_owned()),
             Record::OthersCommit("0123abc".to_owned()),
+            Record::Programs(Known::default().followed(
+                &[("a hook".to_owned(), Digest::of(b"text"))].into(),
+                &[Author::Turn(3)],
+            )),
         ];
         all.extend(rounds::tests::records().into_iter().map(Record::Round));
         all.extend([

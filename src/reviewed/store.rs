@@ -447,7 +447,8 @@ impl Store {
         Ok(())
     }
 
-    /// Returns what the user should know of the log, sentences without their last period.
+    /// Returns what the user should know of the log, and what others have written that git runs by itself:
+    /// sentences without their last period.
     pub fn notes(&self) -> Vec<String> {
         let ignored = self.ignored.iter().filter_map(|(line, record)| {
             let (path, why) = record.flaw()?;
@@ -456,7 +457,9 @@ impl Store {
                 self.record().display()
             ))
         });
-        self.ledger.said().iter().cloned().chain(ignored).collect()
+        let programs = self.ledger.unknown_programs().into_iter();
+        let said = self.ledger.said().iter().cloned();
+        programs.chain(said).chain(ignored).collect()
     }
 
     fn begin_anew(&mut self) {

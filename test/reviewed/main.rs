@@ -10,6 +10,7 @@ mod disk;
 mod foreign;
 mod model;
 mod plain;
+mod programs;
 mod round;
 mod rules;
 mod stage;

