@@ -509,6 +509,31 @@ fn mark_reviewed(env: &Env, folder: Value, paths: Value) -> Result<()> {
     })
 }
 
+/// Record that the user knows what git runs by itself in the project at FOLDER.
+///
+/// That are hooks, and settings of the repository's own.  Return the number of
+/// sentences that `agent-q-diff-module-pending' had about those that were not known.
+#[defun]
+fn know_programs(env: &Env, folder: Value) -> Result<usize> {
+    catching_panics(env, || {
+        with_project(env, folder, false, |project| {
+            answer(env, project.know_programs())
+        })
+    })
+}
+
+/// Return variables by which git in FOLDER runs nothing that its repository's configuration names.
+///
+/// They are a list of strings for `process-environment'.
+#[defun]
+fn safe_environment<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let variables = agent_q_diff_reviewed::safe_environment(&path_of(folder)?);
+        let variables = variables.iter().map(|one| text(env, one.as_bytes()));
+        list(env, variables.collect::<Result<Vec<_>>>()?)
+    })
+}
+
 // Rejections that wait.
 
 /// Record which pending hunks of files in the project at FOLDER the user has rejected.

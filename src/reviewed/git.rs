@@ -762,6 +762,20 @@ fn own_folder(top: &Path) -> Option<PathBuf> {
     fs::canonicalize(own).ok()
 }
 
+/// Returns variables, each with its value, by which a git that is run in `folder` runs nothing that the
+/// repository's configuration names, and does not write the index by itself.
+pub fn safe_environment(folder: &Path) -> Vec<OsString> {
+    let mut git = Git::unknown(folder);
+    git.make_safe();
+    let name_and_value = |(name, value): (String, OsString)| {
+        let mut variable = OsString::from(name + "=");
+        variable.push(value);
+        variable
+    };
+    let all = git.variables().map(name_and_value);
+    all.chain(["GIT_OPTIONAL_LOCKS=0".into()]).collect()
+}
+
 /// Returns whether there is a record of the working tree at `top`.
 pub fn has_record(top: &Path) -> bool {
     own_folder(top).is_some_and(|own| file::has_record(&own.join("agent-q-diff")))

@@ -75,7 +75,7 @@ pub use authors::Written;
 pub use decided::{Decided, Held, Note};
 pub use disk::{LeftOut, Look, Refused};
 pub use error::ProjectError;
-pub use git::GitError;
+pub use git::{GitError, safe_environment};
 pub use ledger::{Ledger, Moves, Pending};
 pub use plain::projects_folder;
 pub use programs::{Known, Programs};
