@@ -14,6 +14,7 @@
 ;;; Code:
 
 (require 'agent-q-diff-base)
+(require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-disk)
@@ -199,6 +200,41 @@ In a new file under review they wait, since it must stay empty until the end."
       (with-current-buffer buffer
         (agent-q-diff-visit--run-held)))))
 
+;;;; What version control runs
+;;
+;; Whoever writes .git/config says what git runs when it only looks at a file: a
+;; monitor of files, a filter, a hook.  Emacs's own vc runs git when a file is
+;; visited or saved.
+
+(defun agent-q-diff-visit--git-environment ()
+  "Return variables by which git runs nothing that the repository here names.
+They are for `process-environment'; where there is no repository, nil."
+  (and (not (file-remote-p default-directory))
+       (memq 'Git vc-handled-backends)
+       (locate-dominating-file default-directory ".git")
+       (agent-q-diff-engine-call #'agent-q-diff-module-safe-environment
+                                 (expand-file-name default-directory))))
+
+(defun agent-q-diff-visit-with-safe-git (function)
+  "Return the value of FUNCTION; what vc runs meanwhile runs nothing else.
+Of other programs, such as those that hooks of the user's run, that does not
+hold: they may depend on it."
+  (let* ((environment 'unknown)
+         (safe (lambda (function)
+                 (lambda (&rest arguments)
+                   (when (eq environment 'unknown)
+                     (setq environment (ignore-error agent-q-diff-error
+                                         (agent-q-diff-visit--git-environment))))
+                   (let ((process-environment (append environment process-environment)))
+                     (apply function arguments))))))
+    (cl-letf (((symbol-function 'vc-refresh-state)
+               (funcall safe (symbol-function 'vc-refresh-state)))
+              ((symbol-function 'vc-before-save)
+               (funcall safe (symbol-function 'vc-before-save)))
+              ((symbol-function 'vc-after-save)
+               (funcall safe (symbol-function 'vc-after-save))))
+      (funcall function))))
+
 ;;;; Visiting without asking
 
 (defvar major-mode-remap-alist)
@@ -267,7 +303,8 @@ BUFFER visits PATH; IS-NEW is non-nil if no buffer visited it before."
             (agent-q-diff-disk-check-visits buffer path)
             (cons buffer nil))
         (agent-q-diff-visit--check-kind path)
-        (let ((new (agent-q-diff-visit--find path)))
+        (let ((new (agent-q-diff-visit-with-safe-git
+                    (lambda () (agent-q-diff-visit--find path)))))
           (agent-q-diff-visit--shorten-companions new)
           (cons new t))))))
 
