@@ -902,13 +902,11 @@ file, are inserted at once; see `agent-q-diff-buffer-rest'."
          (lines (aref (agent-q-diff-buffer-line-counts) index))
          (marks (seq-subseq agent-q-diff-buffer-marks first end))
          (applied (seq-count (apply-partially #'eq 'applied) marks))
-         (rejected (seq-count (apply-partially #'eq 'rejected) marks))
-         (writers (car (agent-q-diff-change-authors change file))))
+         (rejected (seq-count (apply-partially #'eq 'rejected) marks)))
     (string-join
      (delq nil
-           (list
-            (and (not (equal '(0 . 0) lines)) (agent-q-diff-buffer-lines-words (list lines)))
-            (cond
+           `(,(and (not (equal '(0 . 0) lines)) (agent-q-diff-buffer-lines-words (list lines)))
+            ,(cond
              ((= applied total) (if (agent-q-diff-buffer-written-p) "kept" "accepted"))
              ((= rejected total) (agent-q-diff-buffer-mark-word 'rejected))
              ((= 0 applied rejected)
@@ -918,10 +916,8 @@ file, are inserted at once; see `agent-q-diff-buffer-rest'."
                          (and (< (+ applied rejected) total)
                               (list (format "%d pending" (- total applied rejected)))))
                  ", ")))
-            ;; If several wrote it, each hunk says whose it is.
-            (unless (or (null writers) (cdr writers) (equal writers '(unknown)))
-              (agent-q-diff-change-author-words writers))
-            (and (agent-q-diff-file-change-unsaved-p file) "unsaved edits")))
+            ,@(agent-q-diff-change-file-words change file)
+            ,(and (agent-q-diff-file-change-unsaved-p file) "unsaved edits")))
      " · ")))
 
 (defun agent-q-diff-buffer-narrowest ()

@@ -43,6 +43,7 @@ or `somebody', if no turn of an agent is known.  LINES are as there, or nil if
 each line is by all of them.")
   (turns-by nil :documentation "As `written-by'; agents are the numbers of their turns.")
   (title nil :documentation "What its agent was asked to do, or nil.")
+  (protected nil :documentation "Alist from absolute names of protected files to why they are.")
   (round nil :documentation "`agent-q-diff-round', what is known beyond the hunks, or nil.")
   (news nil :documentation "Sentences on what is new in it, a list.")
   (comments t :documentation "Alist from ids of hunks, or nil for all, to their comments, or t.
@@ -265,6 +266,21 @@ HUNK is an `agent-q-diff-engine-hunk'."
   "Return non-nil if HUNK of CHANGE has lines of the user's and of others."
   (let ((authors (agent-q-diff-change-hunk-authors change hunk)))
     (and (cdr authors) (memq 'user authors))))
+
+(defun agent-q-diff-change-file-words (change file)
+  "Return words for the heading of FILE of CHANGE: that it is protected, who wrote it.
+If several wrote it, each hunk says whose it is."
+  (let ((writers (car (agent-q-diff-change-authors change file)))
+        (protected (and-let* ((written (agent-q-diff-change-written change)))
+                     (agent-q-diff-written-protected written))))
+    (delq nil
+          (list
+           (and protected
+                (or (assoc (agent-q-diff-file-change-new-path file) protected)
+                    (assoc (agent-q-diff-file-change-old-path file) protected))
+                "PROTECTED")
+           (unless (or (cdr writers) (equal writers '(unknown)))
+             (agent-q-diff-change-author-words writers))))))
 
 (defun agent-q-diff-change-author-words (who)
   "Return words for WHO, a list of authors as for `agent-q-diff-written', or nil."

@@ -125,10 +125,10 @@ It is made already.  ROOT and TEXTS are as from `agent-q-diff-pending-look'."
                     (list (list 'binary bytes new-bytes)))))))
     change))
 
-(defun agent-q-diff-changes--change (root texts files since)
+(defun agent-q-diff-changes--change (root texts files since protected)
   "Return a change of FILES, which is made already; what is decided is recorded.
-ROOT, TEXTS and FILES are as from `agent-q-diff-pending-look', and SINCE is as
-in `agent-q-diff-written'."
+ROOT, TEXTS and FILES are as from `agent-q-diff-pending-look', and SINCE and
+PROTECTED are as in `agent-q-diff-written'."
   (let ((changes nil)
         (is-done nil))
     (unwind-protect
@@ -139,7 +139,7 @@ in `agent-q-diff-written'."
           (setq changes (nreverse changes))
           (let ((change (agent-q-diff-change-join changes)))
             (agent-q-diff-change-begin-written
-             change (agent-q-diff-changes--written root since files) files
+             change (agent-q-diff-changes--written root since files protected) files
              (and since
                   (mapcar (apply-partially #'agent-q-diff-changes--reviewed-now root texts)
                           files)))
@@ -159,9 +159,9 @@ ROOT, TEXTS and FILE are as for `agent-q-diff-changes--file'."
          (agent-q-diff-pending-decoded
           bytes (agent-q-diff-file-named (agent-q-diff-pending-file-path file) root)))))
 
-(defun agent-q-diff-changes--written (root since files)
+(defun agent-q-diff-changes--written (root since files protected)
   "Return the `agent-q-diff-written' of FILES in the project at ROOT.
-FILES are a list of `agent-q-diff-pending-file', and SINCE is that slot."
+FILES are a list of `agent-q-diff-pending-file'; SINCE and PROTECTED are slots."
   (cl-flet ((by (who)
               (mapcar (lambda (file)
                         (cons (agent-q-diff-file-named (agent-q-diff-pending-file-path file) root)
@@ -175,6 +175,7 @@ FILES are a list of `agent-q-diff-pending-file', and SINCE is that slot."
                              (agent-q-diff-pending-file-lines file))))
      :turns-by (by #'agent-q-diff-pending-file-turns)
      :title (agent-q-diff-changes--title root files)
+     :protected protected
      :round (agent-q-diff-round-begin root files))))
 
 ;;;; Commands
@@ -229,10 +230,31 @@ Are they yours (y: the changes count as reviewed; n: they stay pending)? "
           'user
         'agent))))
 
+(defun agent-q-diff-changes-alarm (left-out)
+  "Return what LEFT-OUT, as from `agent-q-diff-pending-look', has to say first, or nil.
+That are sentences about the record, and about what others have written that
+git runs by itself."
+  (when-let ((sentences (seq-filter #'stringp left-out)))
+    (propertize (mapconcat (lambda (sentence)
+                             (agent-q-diff-visible sentence most-positive-fixnum))
+                           sentences ".  ")
+                'agent-q-diff-alarm t)))
+
+(defun agent-q-diff-changes-nothing-words (root notes &optional what)
+  "Return what is said of the project at ROOT if nothing is pending there.
+NOTES are as from `agent-q-diff-changes-begin'.  WHAT follows \"Nothing\", and is
+by default \"is pending\"."
+  (let* ((alarm (and notes (get-text-property 0 'agent-q-diff-alarm (car notes))
+                     (car notes)))
+         (nothing (format (if alarm "nothing else %s in %s" "Nothing %s in %s")
+                          (or what "is pending")
+                          (agent-q-diff-visible (abbreviate-file-name root)))))
+    (string-join (if alarm (cl-list* alarm nothing (cdr notes)) (cons nothing notes))
+                 "; ")))
+
 (defun agent-q-diff-changes--left-out-note (left-out)
   "Return sentences about LEFT-OUT, which was not looked at, or nil."
-  (let ((about-record (seq-filter #'stringp left-out))
-        (paths (seq-remove #'stringp left-out))
+  (let ((paths (seq-remove #'stringp left-out))
         (counted nil))
     (pcase-dolist (`(,kind . ,format)
                    '((nil . "%d files that are no text, such as %s")
@@ -255,12 +277,32 @@ Are they yours (y: the changes count as reviewed; n: they stay pending)? "
                                            (agent-q-diff-visible path) n))
                                  paths)
                          (nreverse counted))))
-      (and left-out
-           (string-join
-            (append (mapcar #'agent-q-diff-visible about-record)
-                    (and named
-                         (list (format "Not looked at: %s" (string-join named ", ")))))
-            ".  ")))))
+      (and named
+           (format "Not looked at: %s" (string-join named ", "))))))
+
+(defconst agent-q-diff-changes--n-protected 5
+  "Number of protected files that notes name.")
+
+(defun agent-q-diff-changes--protected (root files)
+  "Return which of FILES are protected, as the slot of `agent-q-diff-written'.
+They are a list of `agent-q-diff-pending-file' in the project at ROOT."
+  (agent-q-diff-guard-protected
+   (mapcar (lambda (path) (agent-q-diff-file-named path root))
+           (agent-q-diff-pending-paths files))
+   root))
+
+(defun agent-q-diff-changes--protected-notes (root protected)
+  "Return notes on the files in PROTECTED, with names below ROOT."
+  (let ((n-more (- (length protected) agent-q-diff-changes--n-protected)))
+    (append
+     (mapcar (pcase-lambda (`(,name . ,why))
+               (format "%s: PROTECTED: %s" (string-remove-prefix root name) why))
+             (seq-take protected agent-q-diff-changes--n-protected))
+     (and (> n-more 0)
+          (list (format (ngettext "%d more file is PROTECTED, as its heading says"
+                                  "%d more files are PROTECTED, as their headings say"
+                                  n-more)
+                        n-more))))))
 
 (defun agent-q-diff-changes--authors-note (root files)
   "Return a sentence about who wrote what is pending in FILES, or nil.
@@ -388,7 +430,8 @@ hunks, in that review or an earlier one, is in the new one as well."
                     (agent-q-diff-pending-look-and-note directory by only)
                   (agent-q-diff-pending-look-and-note directory by)
                   (agent-q-diff-changes--look-since directory only)))
-               (notes (delq nil (list (agent-q-diff-changes--left-out-note left-out)
+               (notes (delq nil (list (agent-q-diff-changes-alarm left-out)
+                                      (agent-q-diff-changes--left-out-note left-out)
                                       (if since
                                           (and files
                                                (format "Everything since %s, yours included."
@@ -454,10 +497,12 @@ the user, and CALLBACK and WAITER as for `agent-q-diff-changes-begin'."
                              (agent-q-diff-result-with-message
                               result (and (agent-q-diff-change-waits-p waiter)
                                           (agent-q-diff-told-take-comments root)))))))
+         (protected (agent-q-diff-changes--protected root files))
+         (notes (append (agent-q-diff-changes--protected-notes root protected) notes))
          (review (agent-q-diff-api-start
                   root ended nil nil nil "" #'agent-q-diff-mode notes
                   (lambda ()
-                    (agent-q-diff-changes--change root texts files since)))))
+                    (agent-q-diff-changes--change root texts files since protected)))))
     (unless (agent-q-diff-session-outcome review)
       (setf (agent-q-diff-written-waiter
              (agent-q-diff-change-written (agent-q-diff-session-change review)))
@@ -516,14 +561,10 @@ it."
                      (signal (car err) (cdr err)))))))
     (cond
      ((null review)
-      (message "%s" (string-join
-                     (cons (format "Nothing %s in %s"
-                                   (if (agent-q-diff-changes--since-p only)
-                                       (agent-q-diff-changes--unchanged-words only)
-                                     "is pending")
-                                   (agent-q-diff-visible (abbreviate-file-name root)))
-                           notes)
-                     "; ")))
+      (message "%s" (agent-q-diff-changes-nothing-words
+                     root notes
+                     (and (agent-q-diff-changes--since-p only)
+                          (agent-q-diff-changes--unchanged-words only)))))
      ((agent-q-diff-session-outcome review)
       (message "%s" (agent-q-diff-visible
                      (plist-get (agent-q-diff-session-result review) :reason))))
@@ -550,7 +591,7 @@ are carried out then."
 ;;;###autoload
 (defun agent-q-diff-mark-reviewed (&optional file)
   "Record that the project of the current buffer was reviewed as it is.
-If FILE is non-nil, interactively with a prefix argument, only the file of
+What was written in .git that git runs by itself is known after that.  If FILE is non-nil, interactively with a prefix argument, only the file of
 this buffer is meant, also one that was left out.  The files do not change."
   (interactive "P")
   (pcase-let* ((directory (agent-q-diff-changes--directory nil))
@@ -573,11 +614,18 @@ this buffer is meant, also one that was left out.  The files do not change."
     (agent-q-diff-pending-mode)
     (agent-q-diff-pending-note root texts (seq-difference files meant #'eq))
     (agent-q-diff-pending-count-soon root)
-    (if (null paths)
-        (message "Nothing was pending")
-      (let ((n (max 1 (length meant))))
-        (message (ngettext "%d file is reviewed as it is" "%d files are reviewed as they are" n)
-                 n)))))
+    (let* ((is-known (and (null file)
+                          (< 0 (agent-q-diff-engine-call #'agent-q-diff-module-know-programs
+                                                         directory))))
+           (n (max 1 (length meant)))
+           (files (and paths
+                       (format (ngettext "%d file is reviewed as it is"
+                                         "%d files are reviewed as they are" n)
+                               n))))
+      (message "%s" (or (if is-known
+                            (concat files (and files "; ") "what was written for git to run is known")
+                          files)
+                        "Nothing was pending")))))
 
 (provide 'agent-q-diff-changes)
 ;;; agent-q-diff-changes.el ends here

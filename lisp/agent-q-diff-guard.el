@@ -638,7 +638,20 @@ trees in a bare repository."
                        directories)))
   (seq-some #'agent-q-diff-guard--git-directory-p directories))
 
+(defvar agent-q-diff-guard--known-links nil
+  "Table from directories to the links in them, or nil to look each time.")
+
 (defun agent-q-diff-guard--links (directory)
+  "Return the names of the symbolic links in DIRECTORY, if that exists."
+  (if (null agent-q-diff-guard--known-links)
+      (agent-q-diff-guard--links-now directory)
+    (let ((links (gethash directory agent-q-diff-guard--known-links 'unknown)))
+      (if (eq links 'unknown)
+          (puthash directory (agent-q-diff-guard--links-now directory)
+                   agent-q-diff-guard--known-links)
+        links))))
+
+(defun agent-q-diff-guard--links-now (directory)
   "Return the names of the symbolic links in DIRECTORY, if that exists."
   (ignore-error file-missing
     (if (file-remote-p directory)
@@ -827,6 +840,18 @@ a link meanwhile, or a link by another one."
       name)))
 
 ;;;; What the user decides about files of a project
+
+(defun agent-q-diff-guard-protected (names root)
+  "Return which files with NAMES, absolute ones in the project at ROOT, are protected.
+The value is an alist from such names to why that is, a clause; they are
+written already, so none is refused."
+  (let ((agent-q-diff-guard--known-links (make-hash-table :test #'equal))
+        (file-name-handler-alist nil))
+    (cl-loop for name in names
+             for protection = (ignore-errors
+                                (agent-q-diff-guard--protection name root "" nil))
+             when protection
+             collect (cons name (cdr protection)))))
 
 (defun agent-q-diff-guard-check-inside (name root &optional gone)
   "Refuse the file NAME unless it is one of the project at ROOT, by all folders.

@@ -589,12 +589,12 @@ Answer CLIENT at once, or if IS-WAITING is non-nil, when it ends."
      ((and review is-waiting) (agent-q-diff-server--follow client review))
      (t (agent-q-diff-server--answer
          client
-         (string-join (cons (if review
-                                (format "%s open for review in Emacs"
+         (if review
+             (string-join (cons (format "%s open for review in Emacs"
                                         (agent-q-diff-changes-review-words review))
-                              (format "Nothing is pending in %s" (abbreviate-file-name root)))
-                            notes)
-                      "; ")
+                                notes)
+                          "; ")
+           (agent-q-diff-changes-nothing-words root notes))
          nil)))))
 
 (defun agent-q-diff-server--turn-ended (client can-go-on)

@@ -58,19 +58,23 @@ it is to be told is queued by then.  Return the review for which it waits, or
 nil."
   (let ((default-directory directory))
     (condition-case err
-        (pcase-let ((`(,root ,_ ,files ,_) (agent-q-diff-pending-look-and-note directory)))
+        (pcase-let* ((`(,root ,_ ,files ,left-out)
+                      (agent-q-diff-pending-look-and-note directory))
+                     (alarm (agent-q-diff-changes-alarm left-out)))
           (agent-q-diff-pending-mode)
           (agent-q-diff-pending-count-soon root)
           (cond
            ((null files)
             (funcall answer "")
+            (when alarm
+              (message "%s" alarm))
             nil)
            (agent-q-diff-stop-waits
             (agent-q-diff-turns--wait root answer))
            (t
             (funcall answer "")
             (pcase agent-q-diff-when-turn-ends
-              ('announce (agent-q-diff-turns--announce agent files))
+              ('announce (agent-q-diff-turns--announce agent files alarm))
               ('review (agent-q-diff-turns--review-soon root)))
             nil)))
       ;; What is in no project has nothing to review.
@@ -84,12 +88,13 @@ nil."
                 (agent-q-diff-visible (agent-q-diff-error-text err)))
        nil))))
 
-(defun agent-q-diff-turns--announce (agent files)
-  "Say that AGENT has ended its turn, and that FILES are pending."
+(defun agent-q-diff-turns--announce (agent files alarm)
+  "Say that AGENT has ended its turn, that FILES are pending, and ALARM, if non-nil."
   (let ((n (length files)))
-    (message "%s has ended: %s to review; M-x agent-q-diff-review-changes"
+    (message "%s has ended: %s to review; M-x agent-q-diff-review-changes%s"
              (agent-q-diff-visible agent)
-             (format (ngettext "%d file" "%d files" n) n))))
+             (format (ngettext "%d file" "%d files" n) n)
+             (if alarm (concat ".  " alarm) ""))))
 
 (defun agent-q-diff-turns--review-soon (root)
   "Open the review of what is pending in the project at ROOT when Emacs is idle."
