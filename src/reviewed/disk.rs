@@ -674,7 +674,7 @@ impl World for Disk<'_> {
             return Ok(Vec::new());
         };
         let mut changed = git.changed(old, new)?;
-        changed.retain(|path| path::flaw(path).is_none() && !self.large.contains(path));
+        changed.retain(|path| !self.large.contains(path));
         Ok(changed)
     }
 

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use crate::file::{self, Links};
 use crate::files::{self, Committed, MAX_SIZE};
-use crate::path::is_editors_own;
+use crate::path::{flaw, is_editors_own};
 
 mod commits;
 mod index;
@@ -501,7 +501,8 @@ impl Git {
         fs::symlink_metadata(self.root.join(OsStr::from_bytes(path))).is_ok()
     }
 
-    /// Returns the paths that differ between two commits; `None` is one without files.
+    /// Returns the paths that differ between two commits; `None` is one without files. Those that no file of
+    /// a project can have, as a commit that was made by hand may, are not among them.
     ///
     /// # Errors
     ///
@@ -525,9 +526,8 @@ impl Git {
             new,
         ];
         let answer = self.run(&arguments, b"")?;
-        let paths = answer
-            .split(|&byte| byte == 0)
-            .filter(|path| !path.is_empty());
+        let paths = answer.split(|&byte| byte == 0);
+        let paths = paths.filter(|path| flaw(path).is_none());
         Ok(paths.map(<[u8]>::to_vec).collect())
     }
 

@@ -530,6 +530,54 @@ fn what_looks_like_gits_own_folder_is_not_looked_at_and_named() {
     }
 }
 
+#[test]
+fn no_commit_leads_out_of_the_project() {
+    let names = [
+        "..",
+        ".git",
+        ".GIT",
+        ".git ",
+        ".git.",
+        "git~1",
+        ".g\u{200c}it",
+        ".git::$x",
+    ];
+    for name in names {
+        let folder = repository();
+        let folder = folder.path();
+        let outside = folder.parent().unwrap().join("x");
+        let blob = git(folder, &["rev-parse", "HEAD:f"]);
+        let entry = format!("100644 blob {}", blob.trim());
+        // A rename from there, and one to there.
+        let tree = mktree(folder, &format!("{entry}\tx"));
+        let tree = mktree(folder, &format!("040000 tree {tree}\t{name}"));
+        let commit = git(folder, &["commit-tree", "-p", "HEAD", "-m", "trap", &tree]);
+        git(folder, &["update-ref", "HEAD", commit.trim()]);
+        fs::rename(folder.join("f"), folder.join("g")).unwrap();
+        let bad = format!("{name}/x");
+        for moves in [Moves::Unknown, Moves::Agent, Moves::User] {
+            let mut project = Project::open(folder).unwrap();
+            let found = project.look(moves).unwrap();
+            let renames = project.renames(&found.pending).unwrap();
+            let paths = renames.iter().flat_map(|one| [one.from, one.to]);
+            let paths = paths.map(|at| &found.pending[at].path);
+            let paths = paths.chain(found.pending.iter().map(|one| &one.path));
+            assert!(
+                paths.clone().all(|path| path == b"f" || path == b"g"),
+                "{name}"
+            );
+            assert!(
+                found
+                    .refused
+                    .iter()
+                    .any(|(path, _)| *path == bad.as_bytes()),
+                "{name}"
+            );
+        }
+        assert!(!outside.exists(), "{name}");
+    }
+}
+
 fn mktree(folder: &Path, entry: &str) -> String {
     let script = format!("printf '%s\\n' '{entry}' | git mktree");
     let made = Command::new("sh")
