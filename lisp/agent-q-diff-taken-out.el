@@ -240,8 +240,8 @@ what it had, each (MODE . BYTES)."
                           (agent-q-diff-pending-decoded (cdr state) path))
                         (list left now had)))
                (merged (agent-q-diff-engine-text
-                        (agent-q-diff-engine-call #'agent-q-diff-module-union
-                                                   left now-text had)))
+                        (cdr (agent-q-diff-engine-call #'agent-q-diff-module-merge-texts
+                                                       left now-text had t))))
                (agent-q-diff-call (agent-q-diff-call-with 'is-by-user t)))
     (when (equal merged now-text)
       (user-error "%s has these lines already" (agent-q-diff-taken-out--name entry)))

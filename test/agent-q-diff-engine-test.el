@@ -188,7 +188,7 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-standing agent-q-diff-module-report
     agent-q-diff-module-hunk-with-id agent-q-diff-module-blank-hunks
     agent-q-diff-module-suspects agent-q-diff-module-n-suspects
-    agent-q-diff-module-plan-all agent-q-diff-module-union
+    agent-q-diff-module-plan-all agent-q-diff-module-merge-texts
     agent-q-diff-module-begin-written agent-q-diff-module-prepare
     agent-q-diff-module-pending agent-q-diff-module-moved
     agent-q-diff-module-mark-reviewed agent-q-diff-module-record

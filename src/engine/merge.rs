@@ -1,10 +1,10 @@
-//! Merges three texts into one: the original with the user's changes and the proposal's.
+//! Merges three texts into one: a base, and two texts that were made of it.
 //!
 //! The algorithm is that of GNU diff3 ("A Formal Investigation of Diff3", Khanna, Kunal and Pierce
-//! 2007): both texts are compared with the original, and edits of the two sides that overlap or
-//! touch form one region. If only one side changed a region, or both changed it in the same way,
-//! the merge takes that change. Otherwise all three versions go between conflict markers, in the
-//! format of `git merge-file --diff3`, which Emacs's `smerge-mode` understands.
+//! 2007): both texts are compared with the base, and edits of the two sides that overlap or touch
+//! form one region. If only one side changed a region, or both changed it in the same way, that
+//! change is the result. Otherwise the region is a conflict, which is a value: what is printed of
+//! it is up to the caller, see [`Merge`].
 //!
 //! Takes the time of two comparisons, each within a third of the budget, plus O(bytes).
 
@@ -13,91 +13,136 @@ use std::ops::Range;
 use crate::diff::{self, Budget, Comparison, Edit};
 use crate::text::{Text, is_unterminated};
 
-/// The result of a merge.
+/// A stretch of merged lines. Each text is the lines of its stretches in their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Merged {
-    /// The text; with conflict markers unless `is_clean`.
-    pub bytes: Vec<u8>,
-    /// Whether there is no conflict.
-    pub is_clean: bool,
+pub enum Region {
+    /// Lines that at most one side has changed, or both in the same way, as they should be.
+    Resolved(Vec<u8>),
+    /// What each text has where both sides have changed the base, and not in the same way.
+    Conflict {
+        /// The lines of the base.
+        base: Vec<u8>,
+        /// Those of one side.
+        ours: Vec<u8>,
+        /// Those of the other.
+        theirs: Vec<u8>,
+    },
+}
+
+/// The result of a merge: a list of regions, and three ways to print it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merge {
+    /// The regions in the order of the text. No two resolved ones are beside each other, and none is empty.
+    pub regions: Vec<Region>,
     /// Whether a budget did not suffice for a comparison. Conflicts may then be larger than necessary, but
     /// whatever was merged without a conflict is still right.
     pub is_coarse: bool,
 }
 
-/// Merges the changes from `original` to `live` with those from `original` to `modified`; see
-/// [`merge_within`].
+/// Merges the changes from `base` to `ours` with those from `base` to `theirs`; see [`merge_within`].
 ///
 /// ```
 /// use agent_q_diff_engine::merge::merge;
 /// let merged = merge(b"a\nb\nc\n", b"A\nb\nc\n", b"a\nb\nC\n");
-/// assert!(merged.is_clean);
-/// assert_eq!(merged.bytes, b"A\nb\nC\n");
+/// assert_eq!(merged.clean(), Some(b"A\nb\nC\n".to_vec()));
 /// ```
-pub fn merge(original: &[u8], live: &[u8], modified: &[u8]) -> Merged {
-    merge_within(original, live, modified, Budget::default())
+pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Merge {
+    merge_within(base, ours, theirs, Budget::default())
 }
 
-/// Merges the changes from `original` to `live` with those from `original` to `modified`, as finely
-/// as `budget` allows. The same texts and budget always give the same result.
-///
-/// Conflict markers call `live` "ours" and `modified` "theirs". Each marker is on a line of its
-/// own: if the line before it has no newline, it gets one.
-pub fn merge_within(original: &[u8], live: &[u8], modified: &[u8], budget: Budget) -> Merged {
-    merge_with(original, live, modified, budget, Conflicts::Marked)
-}
-
-/// Merges as [`merge`] does; where both changed the same lines, the lines of `live` stand there and
-/// below them those of `modified`, unless they are there already, without markers. So no line that
-/// either of them has added is missing.
-///
-/// ```
-/// use agent_q_diff_engine::merge::union;
-/// assert_eq!(union(b"a\nb\n", b"a\nmine\n", b"A\nb\n"), b"a\nmine\nA\nb\n");
-/// ```
-pub fn union(original: &[u8], live: &[u8], modified: &[u8]) -> Vec<u8> {
-    merge_with(original, live, modified, Budget::default(), Conflicts::Both).bytes
-}
-
-/// What a merge has where both changed the same lines.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Conflicts {
-    /// All three versions, between markers.
-    Marked,
-    /// The lines of both, one below the other.
-    Both,
-}
-
-fn merge_with(
-    original: &[u8],
-    live: &[u8],
-    modified: &[u8],
-    budget: Budget,
-    conflicts: Conflicts,
-) -> Merged {
-    let [original, live, modified] =
-        [original, live, modified].map(|bytes| Text::new(bytes.to_vec()));
+/// Merges the changes from `base` to `ours` with those from `base` to `theirs`, as finely as `budget`
+/// allows. The same texts and budget always give the same result; with the sides swapped, it is the
+/// same with the sides of each conflict swapped.
+pub fn merge_within(base: &[u8], ours: &[u8], theirs: &[u8], budget: Budget) -> Merge {
+    let [base, ours, theirs] = [base, ours, theirs].map(|bytes| Text::new(bytes.to_vec()));
     // The last third of the time goes into splitting the texts and assembling the result.
     let each = Budget(budget.0 / 3);
-    let ours = diff::edits_within(&original, &live, each);
-    let theirs = diff::edits_within(&original, &modified, each);
-    let is_coarse = ours.is_coarse || theirs.is_coarse;
+    let to_ours = diff::edits_within(&base, &ours, each);
+    let to_theirs = diff::edits_within(&base, &theirs, each);
     let mut merging = Merging {
-        original: &original,
-        ours: Side::new(&live, &ours),
-        theirs: Side::new(&modified, &theirs),
-        conflicts,
-        merged: Merged {
-            bytes: Vec::new(),
-            is_clean: true,
-            is_coarse,
-        },
+        base: &base,
+        ours: Side::new(&ours, &to_ours),
+        theirs: Side::new(&theirs, &to_theirs),
+        regions: Vec::new(),
     };
     merging.run();
-    merging.merged
+    Merge {
+        regions: merging.regions,
+        is_coarse: to_ours.is_coarse || to_theirs.is_coarse,
+    }
 }
 
-/// One side's changes to the original.
+impl Merge {
+    /// Returns how many conflicts there are.
+    pub fn n_conflicts(&self) -> usize {
+        let is_conflict = |region: &&Region| matches!(region, Region::Conflict { .. });
+        self.regions.iter().filter(is_conflict).count()
+    }
+
+    /// Returns the text, or `None` if there is a conflict.
+    pub fn clean(&self) -> Option<Vec<u8>> {
+        (self.n_conflicts() == 0).then(|| self.marked())
+    }
+
+    /// Returns the text; all three versions of a conflict stand between markers, in the format of
+    /// `git merge-file --diff3`, which Emacs's `smerge-mode` understands.
+    ///
+    /// Each marker is on a line of its own: if the line before it has no newline, it gets one.
+    pub fn marked(&self) -> Vec<u8> {
+        self.printed(|text, base, ours, theirs| {
+            for (marker, lines) in [
+                ("<<<<<<< ours\n", ours),
+                ("||||||| original\n", base),
+                ("=======\n", theirs),
+                (">>>>>>> theirs\n", &[][..]),
+            ] {
+                // GNU diff3 would put the marker at the end of that line, where nobody would find it.
+                terminate(text);
+                text.extend_from_slice(marker.as_bytes());
+                text.extend_from_slice(lines);
+            }
+        })
+    }
+
+    /// Returns the text; of a conflict, it has the lines of our side and below them those of the other
+    /// one, unless they are there already. So no line that either of them has added is missing.
+    ///
+    /// ```
+    /// use agent_q_diff_engine::merge::merge;
+    /// assert_eq!(merge(b"a\nb\n", b"a\nmine\n", b"A\nb\n").union(), b"a\nmine\nA\nb\n");
+    /// ```
+    pub fn union(&self) -> Vec<u8> {
+        self.printed(|text, _, ours, theirs| {
+            text.extend_from_slice(ours);
+            if !has_lines(ours, theirs) {
+                terminate(text);
+                text.extend_from_slice(theirs);
+            }
+        })
+    }
+
+    /// Returns the text; `print` appends each conflict to it, of which it gets the lines of the base, ours
+    /// and theirs.
+    fn printed(&self, print: impl Fn(&mut Vec<u8>, &[u8], &[u8], &[u8])) -> Vec<u8> {
+        let mut text = Vec::new();
+        for region in &self.regions {
+            match region {
+                Region::Resolved(lines) => text.extend_from_slice(lines),
+                Region::Conflict { base, ours, theirs } => print(&mut text, base, ours, theirs),
+            }
+        }
+        text
+    }
+}
+
+/// Gives the last line of `text` a newline if it has none.
+fn terminate(text: &mut Vec<u8>) {
+    if !text.is_empty() && is_unterminated(text) {
+        text.push(b'\n');
+    }
+}
+
+/// One side's changes to the base.
 struct Side<'a> {
     text: &'a Text,
     edits: &'a [Edit],
@@ -119,7 +164,7 @@ impl<'a> Side<'a> {
         self.edits.get(self.n_merged)
     }
 
-    /// If the next edit begins at or before line `end` of the original, takes it into the region
+    /// If the next edit begins at or before line `end` of the base, takes it into the region
     /// that ends there, and returns where the region then ends.
     fn next_up_to(&mut self, end: usize) -> Option<usize> {
         let edit = self.next().filter(|edit| edit.before.start <= end)?;
@@ -127,7 +172,7 @@ impl<'a> Side<'a> {
         Some(end.max(edit.before.end))
     }
 
-    /// Returns this side's lines for `region` of the original, which contains exactly its edits
+    /// Returns this side's lines for `region` of the base, which contains exactly its edits
     /// from index `first` up to the next one to merge.
     fn lines(&self, region: &Range<usize>, first: usize) -> &'a [u8] {
         let line = |edits: &[Edit], line: usize| {
@@ -143,11 +188,10 @@ impl<'a> Side<'a> {
 }
 
 struct Merging<'a> {
-    original: &'a Text,
+    base: &'a Text,
     ours: Side<'a>,
     theirs: Side<'a>,
-    conflicts: Conflicts,
-    merged: Merged,
+    regions: Vec<Region>,
 }
 
 impl Merging<'_> {
@@ -158,15 +202,15 @@ impl Merging<'_> {
             let Some(region) = self.next_region() else {
                 break;
             };
-            self.push(self.original.lines_bytes(done..region.start));
+            self.push(self.base.lines_bytes(done..region.start));
             done = region.end;
             self.push_region(&region, ours, theirs);
         }
-        self.push(self.original.lines_bytes(done..self.original.len()));
+        self.push(self.base.lines_bytes(done..self.base.len()));
     }
 
-    /// Returns the next region of the original: the lines of the next edit of either side, and of
-    /// all edits that overlap or touch the region as it grows.
+    /// Returns the next region of the base: the lines of the next edit of either side, and of all
+    /// edits that overlap or touch the region as it grows.
     fn next_region(&mut self) -> Option<Range<usize>> {
         let next = [self.ours.next(), self.theirs.next()];
         let starts = next.into_iter().flatten().map(|edit| edit.before.start);
@@ -181,49 +225,30 @@ impl Merging<'_> {
         Some(start..end)
     }
 
-    /// Appends the merge of `region` of the original, in which each side's edits begin with the
-    /// given index.
+    /// Appends the merge of `region` of the base, in which each side's edits begin with the given
+    /// index.
     fn push_region(&mut self, region: &Range<usize>, first_ours: usize, first_theirs: usize) {
-        let original = self.original.lines_bytes(region.clone());
+        let base = self.base.lines_bytes(region.clone());
         let ours = self.ours.lines(region, first_ours);
         let theirs = self.theirs.lines(region, first_theirs);
         match () {
-            () if ours == theirs || theirs == original => self.push(ours),
-            () if ours == original => self.push(theirs),
-            () => self.push_conflict(original, ours, theirs),
+            () if ours == theirs || theirs == base => self.push(ours),
+            () if ours == base => self.push(theirs),
+            () => self.regions.push(Region::Conflict {
+                base: base.to_vec(),
+                ours: ours.to_vec(),
+                theirs: theirs.to_vec(),
+            }),
         }
     }
 
-    fn push_conflict(&mut self, original: &[u8], ours: &[u8], theirs: &[u8]) {
-        self.merged.is_clean = false;
-        if self.conflicts == Conflicts::Both {
-            self.push(ours);
-            if !has_lines(ours, theirs) {
-                self.push_marker("");
-                self.push(theirs);
-            }
-            return;
-        }
-        self.push_marker("<<<<<<< ours\n");
-        self.push(ours);
-        self.push_marker("||||||| original\n");
-        self.push(original);
-        self.push_marker("=======\n");
-        self.push(theirs);
-        self.push_marker(">>>>>>> theirs\n");
-    }
-
-    /// Appends `marker` on a line of its own.
-    fn push_marker(&mut self, marker: &str) {
-        // GNU diff3 would put the marker at the end of that line, where nobody would find it.
-        if !self.merged.bytes.is_empty() && is_unterminated(&self.merged.bytes) {
-            self.push(b"\n");
-        }
-        self.push(marker.as_bytes());
-    }
-
+    /// Appends `lines`, which are resolved.
     fn push(&mut self, lines: &[u8]) {
-        self.merged.bytes.extend_from_slice(lines);
+        match self.regions.last_mut() {
+            _ if lines.is_empty() => {}
+            Some(Region::Resolved(text)) => text.extend_from_slice(lines),
+            _ => self.regions.push(Region::Resolved(lines.to_vec())),
+        }
     }
 }
 
@@ -240,16 +265,16 @@ mod tests {
     #[test]
     fn lines_changed_twice_stand_between_markers_with_the_original_among_them() {
         let merged = merge(b"a\nb\nc\n", b"a\nmine\nc\n", b"a\ntheirs\nc\n");
-        assert!(!merged.is_clean);
+        assert_eq!(merged.clean(), None);
         let expected =
             "a\n<<<<<<< ours\nmine\n||||||| original\nb\n=======\ntheirs\n>>>>>>> theirs\nc\n";
-        assert_eq!(String::from_utf8_lossy(&merged.bytes), expected);
+        assert_eq!(String::from_utf8_lossy(&merged.marked()), expected);
     }
 
     #[test]
     fn a_last_line_without_newline_leaves_every_marker_on_a_line_of_its_own() {
         let merged = merge(b"a", b"b", b"c");
-        let text = String::from_utf8_lossy(&merged.bytes).into_owned();
+        let text = String::from_utf8_lossy(&merged.marked()).into_owned();
         let expected = "<<<<<<< ours\nb\n||||||| original\na\n=======\nc\n>>>>>>> theirs";
         assert_eq!(text.trim_end(), expected);
     }
@@ -257,7 +282,7 @@ mod tests {
     #[test]
     fn a_union_has_the_lines_of_both_and_those_of_both_once() {
         let check = |live: &str, modified: &str, expected: &str| {
-            let bytes = union(b"a\nb\nc\n", live.as_bytes(), modified.as_bytes());
+            let bytes = merge(b"a\nb\nc\n", live.as_bytes(), modified.as_bytes()).union();
             assert_eq!(String::from_utf8_lossy(&bytes), expected);
         };
         check("a\nmine\nc\n", "a\nx\nc\n", "a\nmine\nx\nc\n");
@@ -269,17 +294,23 @@ mod tests {
 
     #[test]
     fn edits_that_touch_are_a_conflict_as_in_git() {
-        assert!(!merge(b"a\nb\n", b"A\nb\n", b"a\nB\n").is_clean);
-        assert!(!merge(b"a\nb\n", b"a\nx\nb\n", b"A\nb\n").is_clean);
-        assert!(!merge(b"a\nb\n", b"a\nx\nb\n", b"a\ny\nb\n").is_clean);
-        assert!(merge(b"a\nb\nc\n", b"A\nb\nc\n", b"a\nb\nC\n").is_clean);
+        assert_eq!(merge(b"a\nb\n", b"A\nb\n", b"a\nB\n").n_conflicts(), 1);
+        assert_eq!(merge(b"a\nb\n", b"a\nx\nb\n", b"A\nb\n").n_conflicts(), 1);
+        assert_eq!(
+            merge(b"a\nb\n", b"a\nx\nb\n", b"a\ny\nb\n").n_conflicts(),
+            1
+        );
+        assert_eq!(
+            merge(b"a\nb\nc\n", b"A\nb\nc\n", b"a\nb\nC\n").n_conflicts(),
+            0
+        );
     }
 
     #[test]
     fn without_a_budget_a_merge_says_that_it_is_coarse() {
         let (original, live) = (b"a\nb\nc\nb\na\n", b"c\nb\nb\na\nc\n");
         let coarse = merge_within(original, live, b"a\nb\nc\nb\nb\n", Budget(0));
-        assert!(coarse.is_coarse && !coarse.is_clean);
+        assert!(coarse.is_coarse && coarse.n_conflicts() > 0);
         assert!(!merge(original, live, b"a\nb\nc\nb\nb\n").is_coarse);
     }
 }

@@ -17,7 +17,7 @@ mod table;
 
 use std::ops::Range;
 
-use crate::merge::Merged;
+use crate::merge::Merge;
 use crate::proposal::{Proposal, Seen, Side};
 use crate::text::Text;
 
@@ -418,7 +418,7 @@ impl Review {
     /// # Errors
     ///
     /// [`Refusal`] says why there is nothing to merge with.
-    pub fn merge(&self, hunk: usize) -> Result<Merged, Refusal> {
+    pub fn merge(&self, hunk: usize) -> Result<Merge, Refusal> {
         self.check_hunk(hunk)?;
         Ok(self.proposal.merge(hunk)?)
     }

@@ -604,18 +604,26 @@ fn taken_out<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-/// Return LIVE with the changes from ORIGINAL to MODIFIED.
+/// Return (N-CONFLICTS . TEXT): OURS with the changes from BASE to THEIRS.
 ///
-/// Where LIVE has changed the same lines, it has both, those of MODIFIED below
-/// its own.
+/// N-CONFLICTS is in how many places both have changed the same lines.  There,
+/// TEXT has all three versions between the markers of a conflict; if HAS-BOTH
+/// is non-nil, the lines of OURS and below them those of THEIRS.
 #[defun]
-fn union<'e>(
+fn merge_texts<'e>(
     env: &'e Env,
-    original: Vec<u8>,
-    live: Vec<u8>,
-    modified: Vec<u8>,
+    base: Vec<u8>,
+    ours: Vec<u8>,
+    theirs: Vec<u8>,
+    has_both: Option<Value<'e>>,
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
-        text(env, &merge::union(&original, &live, &modified))
+        let merged = merge::merge(&base, &ours, &theirs);
+        let printed = if has_both.is_some() {
+            merged.union()
+        } else {
+            merged.marked()
+        };
+        env.cons(merged.n_conflicts(), text(env, &printed)?)
     })
 }

@@ -461,8 +461,8 @@ fn merge<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'
     with_hunk(env, session, hunk, |review, hunk| {
         let merged = review.merge(hunk);
         let merged = answer(env, merged)?;
-        let rest = env.cons(merged.is_coarse, text(env, &merged.bytes)?)?;
-        env.cons(merged.is_clean, rest)
+        let rest = env.cons(merged.is_coarse, text(env, &merged.marked())?)?;
+        env.cons(merged.n_conflicts() == 0, rest)
     })
 }
 

@@ -48,11 +48,9 @@ pub fn staged(
     } else if indexed.bytes == before.bytes {
         after.bytes.clone()
     } else if is_text(&[before, after, indexed]) {
-        let merged = merge(&before.bytes, &indexed.bytes, &after.bytes);
-        if !merged.is_clean {
-            return Err("the index has other lines there than those that you have reviewed");
-        }
-        merged.bytes
+        merge(&before.bytes, &indexed.bytes, &after.bytes)
+            .clean()
+            .ok_or("the index has other lines there than those that you have reviewed")?
     } else {
         return Err("the index has another version of it");
     };

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use crate::diff::{self, Budget, Edit, Group};
-use crate::merge::{self, Merged};
+use crate::merge::{self, Merge};
 use crate::patch::locate;
 use crate::text::{Text, is_unterminated};
 use crate::weave::{Atom, FlipError, LineEdit, Stretch, Weave};
@@ -147,7 +147,7 @@ impl Proposal {
     /// # Errors
     ///
     /// If the place of the hunk is not known.
-    pub(crate) fn merge(&self, hunk: usize) -> Result<Merged, Obstacle> {
+    pub(crate) fn merge(&self, hunk: usize) -> Result<Merge, Obstacle> {
         let group = self.placed_group(hunk);
         let live = self.stretch(hunk)?.live;
         let original = self.weave.original().lines_bytes(group.before);

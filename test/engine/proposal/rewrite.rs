@@ -28,7 +28,10 @@ impl Desk {
 
     fn merged(&self, hunk: usize) -> (bool, String) {
         let merged = self.review.merge(hunk).expect("a place");
-        (merged.is_clean, String::from_utf8(merged.bytes).unwrap())
+        (
+            merged.n_conflicts() == 0,
+            String::from_utf8(merged.marked()).unwrap(),
+        )
     }
 }
 

@@ -325,11 +325,11 @@ impl Walk<'_> {
             .chain(text(below))
             .collect();
         if block.touch == Untouched && live == block.live {
-            assert!(merged.is_clean);
-            assert_eq!(merged.bytes, block.new.concat());
+            assert_eq!(merged.n_conflicts(), 0);
+            assert_eq!(merged.marked(), block.new.concat());
         }
         let text = match self.dice.roll(3) {
-            0 if merged.is_clean => merged.bytes,
+            0 if merged.n_conflicts() == 0 => merged.marked(),
             1 => live.concat(),
             _ => self.user_text(hunk),
         };
