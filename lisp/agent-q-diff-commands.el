@@ -157,8 +157,15 @@ The user is told that once."
                        (seq-filter #'agent-q-diff-target-has-followed
                                    (mapcar #'agent-q-diff-file-change-target
                                            (agent-q-diff-change-files change))))))
-    (mapc #'agent-q-diff-target-told-followed followed)
-    (if followed "; the file had changed on disk, and its buffer was updated" "")))
+    (pcase (car (mapcar #'agent-q-diff-target-told-followed followed))
+      ('nil "")
+      ('0 "; your unsaved edits were merged with the file")
+      ((and (pred integerp) n)
+       (format (ngettext "; of your unsaved edits, %d is in conflict with the file, marked there"
+                         "; of your unsaved edits, %d are in conflict with the file, marked there"
+                         n)
+               n))
+      (_ "; the file had changed on disk, and its buffer was updated"))))
 
 (defun agent-q-diff-commands--unsaved-words (file note &optional change hunk)
   "Return words to append if what was decided is not in the file yet.

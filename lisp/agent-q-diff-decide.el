@@ -204,9 +204,13 @@ says why.  If a hook changed a text on saving, record that; the next
          (parts (agent-q-diff-engine-planned-parts planned))
          (edited nil)
          (note (lambda (file tick) (push (cons file tick) edited)))
-         (watched nil))
+         (watched nil)
+         (targets nil))
     (when (cdr files)
       (agent-q-diff-decide--check-apart files parts))
+    (when (agent-q-diff-change-written change)
+      (setq targets (agent-q-diff-decide--targets change planned))
+      (mapc #'agent-q-diff-target-check-mergeable targets))
     (unless is-unrecorded
       (setq watched (agent-q-diff-decide--prepare change parts)))
     (agent-q-diff-transaction-run
@@ -220,7 +224,9 @@ says why.  If a hook changed a text on saving, record that; the next
                  (and (or written watched)
                       (agent-q-diff-decide--carried-out change planned watched)))))
       (unwind-protect
-          (agent-q-diff-decide--note-edited change parts edited)
+          (progn
+            (agent-q-diff-decide--note-edited change parts edited)
+            (mapc #'agent-q-diff-target-merge targets))
         (when (and why written)
           (let ((inhibit-quit t))
             (agent-q-diff-decide--back change is-undo 'is-unrecorded))
@@ -231,6 +237,16 @@ says why.  If a hook changed a text on saving, record that; the next
         (agent-q-diff-decide--take-over-comments change)
         (agent-q-diff-decide--warn-unstaged change))
        (watched (agent-q-diff-reviewed-tell-noted watched))))))
+
+(defun agent-q-diff-decide--targets (change planned)
+  "Return the targets of the files of CHANGE that PLANNED decides about."
+  (mapcar (lambda (index)
+            (agent-q-diff-file-change-target (nth index (agent-q-diff-change-files change))))
+          (seq-uniq
+           (append (mapcar #'agent-q-diff-engine-part-file
+                           (agent-q-diff-engine-planned-parts planned))
+                   (mapcar (apply-partially #'agent-q-diff-change-file-index change)
+                           (agent-q-diff-engine-planned-hunks planned))))))
 
 (defun agent-q-diff-decide--note-edited (change parts edited)
   "Record what became of the files of CHANGE by PARTS of a plan, carried out.

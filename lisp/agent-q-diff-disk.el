@@ -10,6 +10,10 @@
 ;; remembers what the file was when buffer and file last agreed, reports how
 ;; they differ now, and lets a buffer without unsaved edits follow its file.
 ;; It refuses to edit a buffer whose file others edit or have changed.
+;;
+;; If a buffer has unsaved edits, what is decided about its file is carried out
+;; in a copy, a buffer that has just what the file has.  The user's buffer then
+;; gets a merge of both.
 
 ;;; Code:
 
@@ -17,6 +21,10 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-text)
+
+(declare-function smerge-mode "smerge-mode" (&optional arg))
+(defvar vc-handled-backends)
+(defvar global-auto-revert-ignore-buffer)
 
 ;;;; What is known of the file
 
@@ -45,6 +53,13 @@ non-nil, another program may have written the file since without any change
 of ATTRIBUTES; see `agent-q-diff-disk--recent-p'.  For IS-MISREAD see
 `agent-q-diff-disk--misread-p'.")
 (put 'agent-q-diff-disk--agreed 'permanent-local t)
+
+(defvar-local agent-q-diff-disk--base nil
+  "What this buffer last read from its file or saved, while it has unsaved edits.
+The value is nil if that is not known, else (TEXT CODING MODTIME . MERGED).
+MODTIME is as from `visited-file-modtime'; the value counts while the buffer has
+just that.  MERGED is nil, or what was merged last, (BASE OURS RESULT).")
+(put 'agent-q-diff-disk--base 'permanent-local t)
 
 (defun agent-q-diff-disk-note (&optional how attributes)
   "Note that the current buffer and its file agree.
@@ -116,7 +131,8 @@ buffer may visit that file."
                                (or (equal name visited)
                                    (equal number (buffer-local-value 'buffer-file-number buffer))
                                    ;; Only then is it worth abbreviating.
-                                   (and (string-suffix-p last-part truename)
+                                   (and truename
+                                        (string-suffix-p last-part truename)
                                         (equal (abbreviate-file-name name) truename)))))
          (find-buffer-visiting name))))
 
@@ -171,8 +187,8 @@ The value is nil if it has not changed, else one of these symbols:
              that its text is not what an agent has read.
 
 Bytes decide, not times: a file that was merely touched has not changed.
-If BUFFER has unsaved edits, the bytes cannot be compared any more, and
-`changed' is the safe answer."
+If BUFFER has unsaved edits, and it is not known from what text it was made,
+the bytes cannot be compared any more, and `changed' is the safe answer."
   (condition-case nil
       (agent-q-diff-file-uncached
         (with-current-buffer buffer
@@ -199,6 +215,11 @@ If BUFFER has unsaved edits, the bytes cannot be compared any more, and
              (t 'changed)))))
     (file-error 'unreadable)))
 
+(defun agent-q-diff-disk-behind-p (buffer)
+  "Return non-nil if the file of BUFFER was written, and BUFFER has unsaved edits."
+  (and (buffer-modified-p buffer)
+       (eq 'changed (agent-q-diff-disk-state buffer))))
+
 (defun agent-q-diff-disk--agrees-again-p ()
   "Return non-nil if the current buffer agrees with its file, and note that.
 The user may have reverted or saved it, or the file was only touched."
@@ -215,6 +236,12 @@ The user may have reverted or saved it, or the file was only touched."
            (agent-q-diff-disk--same-line-ends-p))
       (set-visited-file-modtime (nth 1 attributes))
       (agent-q-diff-disk-note 'read attributes)
+      t)
+     ((and (buffer-modified-p)
+           (agent-q-diff-disk--has-base-p))
+      (set-visited-file-modtime (nth 1 attributes))
+      (agent-q-diff-disk-note nil attributes)
+      (setf (nth 2 agent-q-diff-disk--base) (visited-file-modtime))
       t))))
 
 (defun agent-q-diff-disk-in-file-p (buffer)
@@ -262,6 +289,11 @@ It still is, unless the file has changed since."
 
 ;;;; Following the file
 
+(defvar-local agent-q-diff-disk-copied nil
+  "The buffer of whose file this buffer has the text, or nil.
+That buffer has unsaved edits.  Emacs takes this one for no buffer of the file,
+since it visits it under a name that is spelled in another way.")
+
 (defun agent-q-diff-disk-sync (buffer)
   "Let BUFFER follow its file if that has changed and BUFFER has no unsaved edits.
 Return `followed' if it did, and nil if there was no need, or if its bytes
@@ -272,7 +304,9 @@ and must not be saved over it."
     (let ((state (agent-q-diff-disk-state buffer)))
       (if (and (memq state '(changed misread)) (not (buffer-modified-p buffer)))
           (with-current-buffer buffer
-            (agent-q-diff-disk--revert (eq state 'misread))
+            (if agent-q-diff-disk-copied
+                (agent-q-diff-disk--insert-changes buffer-file-name)
+              (agent-q-diff-disk--revert (eq state 'misread)))
             (cond
              ((agent-q-diff-disk-state buffer) state)
              ((eq state 'changed) 'followed)))
@@ -317,22 +351,9 @@ Point, markers and overlays stay on their lines.  The hooks of
 (defun agent-q-diff-disk--insert-changes (file &rest _)
   "Replace the lines of the current buffer that differ from FILE.
 This is a value for `revert-buffer-insert-file-contents-function'."
-  (agent-q-diff-file-check-regular file)
-  (pcase-let* ((attributes (agent-q-diff-disk-attributes (file-truename file)))
-               (is-multibyte enable-multibyte-characters)
-               (explicit (if is-multibyte
-                             (car buffer-file-coding-system-explicit)
-                           ;; Its text is bytes, and must stay bytes.
-                           (or buffer-file-coding-system 'no-conversion)))
-               (`(,text . ,coding)
-                (with-temp-buffer
-                  (set-buffer-multibyte is-multibyte)
-                  (let ((coding-system-for-read explicit)
-                        (format-alist nil))
-                    (insert-file-contents file)
-                    (cons (buffer-string) last-coding-system-used))))
-               (modtime (visited-file-modtime))
-               (is-done nil))
+  (pcase-let ((`(,text ,coding ,attributes) (agent-q-diff-disk--read file))
+              (modtime (visited-file-modtime))
+              (is-done nil))
     ;; Otherwise the first edit would ask whether to edit a changed file.  And
     ;; undo would mark the old text as unmodified if the file still had the
     ;; time that is recorded with the first edit.
@@ -344,7 +365,7 @@ This is a value for `revert-buffer-insert-file-contents-function'."
           (atomic-change-group
             (agent-q-diff-base-widened
               (agent-q-diff-disk--edit-to (substring-no-properties text)))
-            (setq buffer-file-coding-system (if is-multibyte coding explicit)
+            (setq buffer-file-coding-system coding
                   is-done t)))
       (unless is-done
         (set-visited-file-modtime modtime)
@@ -353,6 +374,25 @@ This is a value for `revert-buffer-insert-file-contents-function'."
     (set-buffer-modified-p nil)
     (set-buffer-auto-saved)
     (agent-q-diff-disk-note 'read attributes)))
+
+(defun agent-q-diff-disk--read (file)
+  "Return (TEXT CODING ATTRIBUTES) of FILE as the current buffer would show it.
+TEXT may have the property `charset'.  ATTRIBUTES are from before it was read."
+  (agent-q-diff-file-check-regular file)
+  (let* ((attributes (agent-q-diff-disk-attributes (file-truename file)))
+         (is-multibyte enable-multibyte-characters)
+         (explicit (if is-multibyte
+                       (car buffer-file-coding-system-explicit)
+                     ;; Its text is bytes, and must stay bytes.
+                     (or buffer-file-coding-system 'no-conversion))))
+    (with-temp-buffer
+      (set-buffer-multibyte is-multibyte)
+      (let ((coding-system-for-read explicit)
+            (format-alist nil))
+        (insert-file-contents file)
+        (list (buffer-string)
+              (if is-multibyte last-coding-system-used explicit)
+              attributes)))))
 
 (defun agent-q-diff-disk--edit-to (text)
   "Replace the lines of the current buffer that differ from TEXT."
@@ -367,11 +407,189 @@ This is a value for `revert-buffer-insert-file-contents-function'."
              (agent-q-diff-engine-part-offsets part))
           (agent-q-diff-module-free engine))))))
 
+;;;; A copy of what the file has
+
+(defvar-local agent-q-diff-disk--copies nil
+  "Buffers that were made by `agent-q-diff-disk-copy' of the file of this buffer.")
+(put 'agent-q-diff-disk--copies 'permanent-local t)
+
+(defun agent-q-diff-disk-copy (buffer)
+  "Return a new buffer with what the file of BUFFER has, which is not its text."
+  (let* ((file (buffer-file-name buffer))
+         (directory (file-name-directory file))
+         (copy (generate-new-buffer (format " *%s on disk*" (buffer-name buffer)))))
+    (condition-case err
+        (with-current-buffer copy
+          (buffer-enable-undo)
+          (set-buffer-multibyte (buffer-local-value 'enable-multibyte-characters buffer))
+          (setq buffer-file-name (concat directory "./" (file-name-nondirectory file))
+                default-directory directory
+                buffer-backed-up (buffer-local-value 'buffer-backed-up buffer)
+                buffer-file-coding-system (buffer-local-value 'buffer-file-coding-system buffer)
+                buffer-file-coding-system-explicit
+                (buffer-local-value 'buffer-file-coding-system-explicit buffer)
+                ;; For its colors, and for what white space means.
+                major-mode (buffer-local-value 'major-mode buffer)
+                agent-q-diff-disk-copied buffer)
+          (setq-local create-lockfiles nil
+                      vc-handled-backends nil
+                      global-auto-revert-ignore-buffer t)
+          (agent-q-diff-disk--insert-changes buffer-file-name)
+          (setq buffer-undo-list nil))
+      (error
+       (agent-q-diff-disk-drop-copy copy)
+       (signal (car err) (cdr err))))
+    (with-current-buffer buffer
+      (setq agent-q-diff-disk--copies
+            (cons copy (seq-filter #'buffer-live-p agent-q-diff-disk--copies))))
+    copy))
+
+(defun agent-q-diff-disk-hide-copy (copy)
+  "Have Emacs take COPY for no buffer of its file, after it was saved."
+  (with-current-buffer copy
+    (setq buffer-file-number nil
+          buffer-file-truename nil)))
+
+(defun agent-q-diff-disk-drop-copy (copy)
+  "Kill COPY, which is from `agent-q-diff-disk-copy'."
+  (with-current-buffer copy
+    (set-buffer-modified-p nil)
+    (setq buffer-file-name nil))
+  (kill-buffer copy))
+
+(defun agent-q-diff-disk-has-copy-p (buffer)
+  "Return non-nil if what is decided about the file of BUFFER is done in a copy."
+  (seq-some #'buffer-live-p (buffer-local-value 'agent-q-diff-disk--copies buffer)))
+
+(defun agent-q-diff-disk-copy-needed-p (copy file)
+  "Return non-nil if the buffer of which COPY is one visits FILE and is not saved."
+  (let ((buffer (buffer-local-value 'agent-q-diff-disk-copied copy)))
+    (and (buffer-live-p buffer)
+         (buffer-modified-p buffer)
+         (eq buffer (find-buffer-visiting file)))))
+
+;;;; Unsaved edits and the file, merged
+
+(defun agent-q-diff-disk-note-base ()
+  "Keep the text of the current buffer, before its first unsaved edit."
+  (agent-q-diff-disk--set-base (agent-q-diff-text-in (current-buffer))))
+
+(defun agent-q-diff-disk--set-base (text &rest merged)
+  "Note that the current buffer was made from TEXT.
+MERGED is as in `agent-q-diff-disk--base'."
+  (setq agent-q-diff-disk--base
+        `(,text ,buffer-file-coding-system ,(visited-file-modtime) . ,merged)))
+
+(defun agent-q-diff-disk-drop-base ()
+  "Forget what `agent-q-diff-disk-note-base' kept: the buffer is saved."
+  (setq agent-q-diff-disk--base nil))
+
+(defun agent-q-diff-disk--base-known-p ()
+  "Return non-nil if it is known from what text the current buffer was made."
+  (and agent-q-diff-disk--base
+       (time-equal-p (nth 2 agent-q-diff-disk--base) (visited-file-modtime))))
+
+(defun agent-q-diff-disk--has-base-p ()
+  "Return non-nil if the file has the text from which the current buffer was made."
+  (and (agent-q-diff-disk--base-known-p)
+       (pcase-let ((`(,text ,coding . ,_) (agent-q-diff-disk--read buffer-file-name)))
+         (and (equal text (car agent-q-diff-disk--base))
+              (agent-q-diff-coding-same-p coding (nth 1 agent-q-diff-disk--base))))))
+
+(defun agent-q-diff-disk--undone ()
+  "Return the text before the first unsaved edit by the undo list, or nil.
+It is nil if that list does not reach back to it, or was not only typing."
+  (let ((changes nil)
+        (list (and (listp buffer-undo-list) buffer-undo-list)))
+    (while (and list (not (eq t (car-safe (car list)))))
+      (pcase (pop list)
+        ((and `(,(or (pred integerp) (pred stringp)) . ,_) change) (push change changes))
+        ;; A function was called, so it is not known what it did.
+        (`(apply . ,_) (setq list nil))))
+    (when (and list
+               (time-equal-p (cdar list) (visited-file-modtime)))
+      (let ((text (agent-q-diff-text-in (current-buffer)))
+            (is-multibyte enable-multibyte-characters))
+        (with-temp-buffer
+          (set-buffer-multibyte is-multibyte)
+          (insert text)
+          (setq buffer-undo-list t)
+          (ignore-errors
+            (primitive-undo 1 (nreverse changes))
+            (buffer-string)))))))
+
+(defun agent-q-diff-disk--merge-texts (base ours theirs)
+  "Return (N-CONFLICTS . TEXT), the merge of OURS and THEIRS, made from BASE."
+  (pcase-let ((`(,n . ,text) (agent-q-diff-engine-call #'agent-q-diff-module-merge-texts
+                                                       base ours theirs nil)))
+    (cons n (agent-q-diff-engine-text text))))
+
+(defun agent-q-diff-disk--merged (text)
+  "Return (BASE OURS N-CONFLICTS . RESULT), the current buffer merged with TEXT.
+If what was merged last has not been edited since, that merge is made anew."
+  (pcase-let ((`(,base ,_ ,_ . ,merged) agent-q-diff-disk--base)
+              (live (agent-q-diff-text-in (current-buffer))))
+    (pcase merged
+      (`(,first-base ,ours ,(pred (equal live)))
+       `(,first-base ,ours . ,(agent-q-diff-disk--merge-texts first-base ours text)))
+      (_ `(,base ,live . ,(agent-q-diff-disk--merge-texts base live text))))))
+
+(defun agent-q-diff-disk-check-mergeable (buffer)
+  "Signal an error if BUFFER is behind its file, and nothing is known to merge by.
+See `agent-q-diff-disk-behind-p'."
+  (with-current-buffer buffer
+    (when (agent-q-diff-disk-behind-p buffer)
+      (unless (agent-q-diff-disk--base-known-p)
+        (agent-q-diff-disk--set-base
+         (or (agent-q-diff-disk--undone)
+             (agent-q-diff-file-refuse "%s" (agent-q-diff-disk-message buffer 'changed))))))))
+
+(defun agent-q-diff-disk-merge (buffer)
+  "Merge the unsaved edits of BUFFER with what was written into its file.
+Return the number of conflicts, which are marked there, or nil if there was
+nothing to merge.  That is one undo step; BUFFER stays unsaved, and point,
+markers and overlays stay on their lines.  If it is not known from what text it
+was made, signal an error."
+  (agent-q-diff-file-uncached
+    (with-current-buffer buffer
+      (agent-q-diff-disk-check-mergeable buffer)
+      (when (agent-q-diff-disk-behind-p buffer)
+        (pcase-let* ((`(,text ,coding ,attributes) (agent-q-diff-disk--read buffer-file-name))
+                     (text (substring-no-properties text))
+                     (`(,base ,ours ,n . ,result) (agent-q-diff-disk--merged text))
+                     (inhibit-read-only t))
+          (undo-boundary)
+          (save-excursion
+            (atomic-change-group
+              (agent-q-diff-base-widened
+                (agent-q-diff-disk--edit-to result))))
+          (undo-boundary)
+          (agent-q-diff-disk--take-coding coding)
+          (set-visited-file-modtime (nth 1 attributes))
+          (agent-q-diff-disk-note nil attributes)
+          (agent-q-diff-disk--set-base text base ours result)
+          (when (< 0 n)
+            (smerge-mode))
+          n)))))
+
+(defun agent-q-diff-disk--take-coding (coding)
+  "Have the current buffer saved in CODING, which its file has now.
+If the user has chosen another one since it was read, that stays."
+  (when (and enable-multibyte-characters
+             (eq buffer-file-coding-system (nth 1 agent-q-diff-disk--base)))
+    (let ((ends (coding-system-eol-type coding)))
+      (setq buffer-file-coding-system
+            (cond
+             ((not (eq 'undecided (coding-system-type coding))) coding)
+             ((and (integerp ends) buffer-file-coding-system)
+              (coding-system-change-eol-conversion buffer-file-coding-system ends))
+             (t buffer-file-coding-system))))))
+
 ;;;; Messages
 
 (defconst agent-q-diff-disk--messages
   '((changed . "%s was written since its buffer was read, and the buffer has unsaved edits; \
-M-x revert-buffer there drops them, saving there keeps them")
+M-x ediff-current-file there shows both")
     (stuck . "%s was written since its buffer was read, and the buffer cannot follow it; \
 M-x revert-buffer there says why")
     (deleted . "%s was deleted on disk; save or kill its buffer first")
@@ -393,7 +611,7 @@ STATE is what `agent-q-diff-disk-sync' returned."
                                     'stuck
                                   state)
                                 agent-q-diff-disk--messages)))
-    (format format (buffer-file-name buffer))))
+    (format format (expand-file-name (buffer-file-name buffer)))))
 
 ;;;; Checks before edits
 

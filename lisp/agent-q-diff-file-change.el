@@ -358,6 +358,7 @@ kept, or if the file can no longer be a target."
                           :path (agent-q-diff-target-path target)
                           :check (agent-q-diff-target-check target)
                           :put-off (agent-q-diff-target-put-off target)
+                          :coding (agent-q-diff-target-coding target)
                           :is-created (agent-q-diff-target-is-created target)
                           :missing (agent-q-diff-target-missing target)
                           :truename (cond

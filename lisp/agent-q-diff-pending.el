@@ -425,6 +425,8 @@ TEXTS is the folder of their texts."
 (defconst agent-q-diff-pending--hooks
   '((before-save-hook . agent-q-diff-reviewed-before-save)
     (after-save-hook . agent-q-diff-reviewed-after-save)
+    (first-change-hook . agent-q-diff-reviewed-before-edit)
+    (after-revert-hook . agent-q-diff-disk-drop-base)
     (agent-q-diff-reviewed-noted-functions . agent-q-diff-pending-count-soon)
     (find-file-hook . agent-q-diff-pending--look-here)
     (after-revert-hook . agent-q-diff-pending--look-here))

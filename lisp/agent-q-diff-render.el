@@ -115,6 +115,15 @@ IS-WRITTEN is non-nil if its changes were written before the review."
      "The file had changed on disk; its buffer, which had no unsaved edits, was updated.")
    (when-let ((message (agent-q-diff-target-disk-message target)))
      (format "No hunk can be accepted yet: %s." message))
+   (when-let ((buffer (agent-q-diff-target-is-copy target)))
+     (condition-case err
+         (progn
+           (agent-q-diff-disk-check-mergeable buffer)
+           (format "%s has unsaved edits, which are not shown here; the first key that decides \
+merges them with the file, and they stay unsaved."
+                   (buffer-name buffer)))
+       (agent-q-diff-error
+        (format "No hunk can be decided yet: %s." (agent-q-diff-error-text err)))))
    (when (agent-q-diff-disk-unsaved-p (agent-q-diff-target-buffer target))
      (format "The file has unsaved edits in %s; %s" (agent-q-diff-target-buffer target)
              (cond

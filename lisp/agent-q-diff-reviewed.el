@@ -98,9 +98,11 @@ In a repository, the first decision begins a record."
 
 (defun agent-q-diff-reviewed-unsaved (path)
   "Return (MODE . BYTES), what the file PATH would hold if its buffer were saved.
-MODE is as git writes it.  Return nil if no buffer has unsaved edits of it."
+MODE is as git writes it.  Return nil if no buffer has unsaved edits of it, or
+if what is decided about it is written without these."
   (when-let ((buffer (find-buffer-visiting path)))
     (and (not (file-symlink-p path))
+         (not (agent-q-diff-disk-has-copy-p buffer))
          (agent-q-diff-disk-unsaved-p buffer)
          (cons (agent-q-diff-file-git-mode path) (agent-q-diff-reviewed--buffer-bytes buffer)))))
 
@@ -159,8 +161,16 @@ If that is not known, it is a string that says why.  PREPARED is as from
   "Say that what was saved is not reviewed; WHY is the reason."
   (message "What you saved is pending, since that could not be noted: %s" why))
 
+(defun agent-q-diff-reviewed-before-edit ()
+  "Keep the text of this buffer, which gets its first unsaved edit, to merge by.
+That is only done in a project that was looked at."
+  (with-current-buffer (or (buffer-base-buffer) (current-buffer))
+    (when (and buffer-file-name (agent-q-diff-reviewed-root))
+      (agent-q-diff-disk-note-base))))
+
 (defun agent-q-diff-reviewed-after-save ()
   "Record what the user has changed in the file of this buffer as reviewed."
+  (agent-q-diff-disk-drop-base)
   (pcase (prog1 agent-q-diff-reviewed--before
            (setq agent-q-diff-reviewed--before nil))
     ((and (pred stringp) why)

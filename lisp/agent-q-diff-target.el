@@ -293,7 +293,8 @@ value are as for `agent-q-diff-apply--carry-out'."
   (is-detached nil :documentation "Non-nil if the target is a text, or a name, not a file.")
   (is-created nil :documentation "Non-nil if the review created the file.")
   (missing nil :documentation "Directories created with the file, innermost first.")
-  (has-followed nil :documentation "Non-nil if the buffer has followed its file, and nobody was told.")
+  (has-followed nil :documentation "Non-nil if the buffer has followed its file, and nobody was told.
+It is a number if unsaved edits were merged with the file: that of conflicts.")
   (disk-state nil :documentation "What `agent-q-diff-disk-sync' returned last, or nil.")
   (disk nil :documentation "List of the attributes of the file when the review began, or nil.")
   (hash nil :documentation "Hash of the file's bytes when the review began, for the log, or nil.")
@@ -320,12 +321,17 @@ A buffer without unsaved edits follows its file."
       (agent-q-diff-file-clean-up)
       (unless (agent-q-diff-target-truename target)
         (setf (agent-q-diff-target-truename target) (file-truename path)))
-      (pcase-let ((`(,buffer . ,is-new) (agent-q-diff-visit path)))
+      (pcase-let ((`(,buffer . ,is-new) (agent-q-diff-visit path))
+                  (old (agent-q-diff-target-buffer target)))
         (agent-q-diff-disk-watch buffer is-new)
+        (when (agent-q-diff-target-is-copy target)
+          (agent-q-diff-disk-drop-copy old))
+        (when (agent-q-diff-target--wants-copy-p target buffer)
+          (setq buffer (agent-q-diff-disk-copy buffer)))
         (setf (agent-q-diff-target-lost target)
               ;; Visiting it was put off, or it is visited again after its buffer was killed.
               (and (or (agent-q-diff-target-put-off target)
-                       (and (agent-q-diff-target-buffer target)
+                       (and old
                             (or (car (agent-q-diff-target-disk target))
                                 (agent-q-diff-target-is-created target))))
                    (agent-q-diff-target--lost-now target))
@@ -339,6 +345,25 @@ A buffer without unsaved edits follows its file."
         (agent-q-diff-target-sync target)
         (agent-q-diff-target--complete-coding target)
         buffer))))
+
+(defun agent-q-diff-target-is-copy (target)
+  "Return non-nil if the buffer of TARGET is a copy of what its file has.
+See `agent-q-diff-disk-copy'."
+  (let ((buffer (agent-q-diff-target-buffer target)))
+    (and (buffer-live-p buffer)
+         (buffer-local-value 'agent-q-diff-disk-copied buffer))))
+
+(defun agent-q-diff-target--wants-copy-p (target buffer)
+  "Return non-nil if the change of TARGET is in its file, but not in BUFFER.
+BUFFER visits that file, and has unsaved edits."
+  (and (agent-q-diff-target-coding target)
+       (agent-q-diff-disk-behind-p buffer)))
+
+(defun agent-q-diff-target-visitor (target)
+  "Return the user's buffer that visits the file of TARGET, or nil."
+  (or (agent-q-diff-target-is-copy target)
+      (agent-q-diff-target-buffer target)
+      (find-buffer-visiting (agent-q-diff-target-path target))))
 
 (defun agent-q-diff-target--complete-coding (target)
   "Let the buffer of TARGET be saved in its coding system if the text has none."
@@ -402,10 +427,14 @@ Then the file has the text that it had."
   (let ((buffer (agent-q-diff-target-buffer target))
         (path (agent-q-diff-target-path target)))
     (and (buffer-live-p buffer)
-         (or (agent-q-diff-target-is-detached target)
-             (and (buffer-file-name buffer)
+         (cond
+          ((agent-q-diff-target-is-detached target))
+          ((agent-q-diff-target-is-copy target)
+           (agent-q-diff-disk-copy-needed-p buffer path))
+          (t (and (buffer-file-name buffer)
                   (or (equal (buffer-file-name buffer) path)
-                      (eq buffer (find-buffer-visiting path))))))))
+                      (eq buffer (find-buffer-visiting path)))
+                  (not (agent-q-diff-target--wants-copy-p target buffer))))))))
 
 (defun agent-q-diff-target-close (target is-edited)
   "Close the buffer of TARGET unless somebody needs it.
@@ -420,6 +449,9 @@ then stays, so that the edits can be undone."
      ((agent-q-diff-target-is-detached target)
       (when buffer
         (kill-buffer buffer)))
+     ((agent-q-diff-target-is-copy target)
+      (agent-q-diff-visit-keep (agent-q-diff-target-is-copy target))
+      (agent-q-diff-disk-drop-copy buffer))
      ((not (agent-q-diff-target-is-new target)))
      ((or is-gone (not is-edited))
       (agent-q-diff-visit-close buffer is-edited))
@@ -518,9 +550,10 @@ It signals an error if the file must not be written after all."
 
 (defun agent-q-diff-target-saves-p (target)
   "Return non-nil if an edit of TARGET by the review is to be saved."
-  (pcase-exhaustive (if (agent-q-diff-target-is-detached target)
-                        'never
-                      agent-q-diff-save)
+  (pcase-exhaustive (cond
+                     ((agent-q-diff-target-is-detached target) 'never)
+                     ((agent-q-diff-target-is-copy target) 'always)
+                     (t agent-q-diff-save))
     ('always t)
     ('if-clean (not (agent-q-diff-disk-unsaved-p (agent-q-diff-target-buffer target))))
     ('never nil)))
@@ -532,6 +565,7 @@ buffer's tick from before saving.  Record in TARGET whether this created
 its file and directories."
   (agent-q-diff-file-uncached
     (agent-q-diff-target-check-write target)
+    (agent-q-diff-target--check-may-save target)
     (let* ((path (agent-q-diff-target-path target))
            (is-saving (agent-q-diff-target-saves-p target))
            (was-missing (and is-saving (not (file-exists-p path))))
@@ -542,9 +576,42 @@ its file and directories."
       (prog1 (agent-q-diff-apply-edits (agent-q-diff-target-buffer target)
                                        edits is-saving offsets
                                        (agent-q-diff-target--save-check target))
+        (when (agent-q-diff-target-is-copy target)
+          (agent-q-diff-disk-hide-copy (agent-q-diff-target-buffer target)))
         (when (and was-missing (file-exists-p path))
           (setf (agent-q-diff-target-is-created target) t
                 (agent-q-diff-target-missing target) missing))))))
+
+;;;; Unsaved edits
+
+(defun agent-q-diff-target--check-may-save (target)
+  "Signal an error if TARGET is a copy and the user saves every file.
+The user's buffer has both texts then, so that it can be saved."
+  (when (and (agent-q-diff-target-is-copy target)
+             (eq agent-q-diff-save 'never))
+    (agent-q-diff-target-merge target)
+    (agent-q-diff-file-refuse
+     "agent-q-diff-save is `never', and %s has unsaved edits; \
+what was written is in there now, so save it first"
+     (buffer-name (agent-q-diff-target-is-copy target)))))
+
+(defun agent-q-diff-target-check-mergeable (target)
+  "Signal an error if unsaved edits of the file of TARGET cannot be merged with it."
+  (when-let ((buffer (agent-q-diff-target-visitor target)))
+    (agent-q-diff-disk-check-mergeable buffer)))
+
+(defun agent-q-diff-target-merge (target)
+  "Merge unsaved edits of the file of TARGET with what the file has now.
+Record that the user has to be told of it.  An error is shown: what was decided
+is done."
+  (when-let ((buffer (agent-q-diff-target-visitor target)))
+    (condition-case err
+        (when-let ((n (agent-q-diff-disk-merge buffer)))
+          (setf (agent-q-diff-target-has-followed target) n))
+      (error
+       (agent-q-diff-base-warn (format "The unsaved edits in %s are not merged with the file: %s"
+                                       (agent-q-diff-visible (buffer-name buffer))
+                                       (agent-q-diff-error-text err)))))))
 
 (provide 'agent-q-diff-target)
 ;;; agent-q-diff-target.el ends here

@@ -298,19 +298,7 @@ hunk 1: it is not in the file any more; s splits it, r rejects"
       (delete-file "n.txt")
       (should (string-match-p
                "\\`Failed to keep the hunk: .*/n\\.txt was deleted or renamed after"
-               (aqd-pending-do #'agent-q-diff-accept-hunk 0)))))
-  ;; The file has the lines, and the buffer of the user's does not.
-  (aqd-with-repository
-    (with-current-buffer (find-file-noselect "f.txt")
-      (goto-char (point-max))
-      (insert "mine\n"))
-    (aqd-pending-put "f.txt" aqd-pending-written)
-    (aqd-with-pending
-      (should (string-match-p
-               "\\`Failed to keep the hunk: .* was written since its buffer was read"
-               (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
-      (should (string-match-p "\\`Not finished: hunk 1: .* was written since its buffer was read"
-                              (aqd-said (agent-q-diff-accept-all)))))))
+               (aqd-pending-do #'agent-q-diff-accept-hunk 0))))))
 
 (provide 'agent-q-diff-decide-test)
 ;;; agent-q-diff-decide-test.el ends here

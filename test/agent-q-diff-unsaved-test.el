@@ -1,0 +1,277 @@
+;;; agent-q-diff-unsaved-test.el --- Tests of unsaved edits of a file that is written  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The agent-q-diff authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Tests of what agent-q-diff-disk.el and agent-q-diff-target.el do with a
+;; buffer with unsaved edits whose file an agent's shell writes.  What is decided
+;; then is done on disk, and the buffer gets a merge of both texts.
+
+;;; Code:
+
+(require 'agent-q-diff-test-help)
+(require 'agent-q-diff-git-help)
+
+(defvar aqd-unsaved-buffer nil
+  "The buffer that visits the test's file f.txt.")
+
+(defconst aqd-unsaved-written (aqd-numbered 30 '((3 . "three") (27 . "x")))
+  "What an agent has made of `aqd-pending-text'.")
+
+(defmacro aqd-with-unsaved (edit written &rest body)
+  "Run BODY in a review of WRITTEN in f.txt, of which a buffer has unsaved edits.
+EDIT, a form, makes them, with point at the beginning of the buffer.  It is
+evaluated after the first look at the project, and before WRITTEN is written."
+  (declare (indent 2) (debug t))
+  `(aqd-with-repository
+     (agent-q-diff-review-changes)
+     (let ((aqd-unsaved-buffer (find-file-noselect "f.txt")))
+       (unwind-protect
+           (progn
+             (with-current-buffer aqd-unsaved-buffer
+               (buffer-enable-undo)
+               (goto-char (point-min))
+               ,edit
+               (undo-boundary))
+             (aqd-pending-put "f.txt" ,written)
+             (aqd-with-pending ,@body))
+         (when (buffer-live-p aqd-unsaved-buffer)
+           (with-current-buffer aqd-unsaved-buffer
+             (set-buffer-modified-p nil)))))))
+
+(defun aqd-unsaved-text ()
+  "Return the text of the buffer with unsaved edits."
+  (agent-q-diff-text-in aqd-unsaved-buffer))
+
+(defun aqd-unsaved-check (disk buffer)
+  "Check that f.txt has DISK, and its buffer BUFFER, unsaved but up to date."
+  (should (equal disk (aqd-pending-has "f.txt")))
+  (should (equal buffer (aqd-unsaved-text)))
+  (should (buffer-modified-p aqd-unsaved-buffer))
+  (should (verify-visited-file-modtime aqd-unsaved-buffer)))
+
+;;;; Keys
+
+(ert-deftest aqd-unsaved-opening-a-review-changes-nothing-and-says-what-will-be ()
+  (aqd-with-unsaved (insert "mine\n") aqd-unsaved-written
+    (should (string-search "f.txt has unsaved edits, which are not shown here"
+                           (buffer-string)))
+    (should-not (string-search "No hunk can be accepted" (buffer-string)))
+    (should (equal aqd-unsaved-written (aqd-pending-has "f.txt")))
+    (should (equal (concat "mine\n" aqd-pending-text) (aqd-unsaved-text)))
+    (should-not (verify-visited-file-modtime aqd-unsaved-buffer))
+    (should (eq aqd-unsaved-buffer (find-buffer-visiting "f.txt")))))
+
+(ert-deftest aqd-unsaved-keeping-merges-and-rejecting-writes-the-file ()
+  (aqd-with-unsaved (insert "mine\n") aqd-unsaved-written
+    (should (string-prefix-p "Hunk 1 kept; your unsaved edits were merged with the file"
+                             (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+    (aqd-unsaved-check aqd-unsaved-written (concat "mine\n" aqd-unsaved-written))
+    (should (string-prefix-p "Hunk 2 taken out; your unsaved edits were merged with the file"
+                             (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
+    (let ((disk (aqd-numbered 30 '((3 . "three")))))
+      (aqd-unsaved-check disk (concat "mine\n" disk)))
+    (should (equal '("[KEPT]" "[TAKEN OUT]") (mapcar #'cdr (aqd-pending-signs))))
+    (should (eq aqd-unsaved-buffer (find-file-noselect "f.txt")))))
+
+(ert-deftest aqd-unsaved-undoing-a-decision-writes-the-file-and-merges-again ()
+  (aqd-with-unsaved (insert "mine\n") aqd-unsaved-written
+    (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+    (aqd-unsaved-check (aqd-numbered 30 '((27 . "x")))
+                       (concat "mine\n" (aqd-numbered 30 '((27 . "x")))))
+    (aqd-said (agent-q-diff-undo))
+    (aqd-unsaved-check aqd-unsaved-written (concat "mine\n" aqd-unsaved-written))
+    (aqd-said (agent-q-diff-redo))
+    (aqd-unsaved-check (aqd-numbered 30 '((27 . "x")))
+                       (concat "mine\n" (aqd-numbered 30 '((27 . "x")))))
+    (aqd-said (agent-q-diff-reject-all))
+    (aqd-unsaved-check aqd-pending-text (concat "mine\n" aqd-pending-text))))
+
+(ert-deftest aqd-unsaved-a-line-that-both-changed-is-a-conflict-until-one-is-gone ()
+  (aqd-with-unsaved (progn
+                      (forward-line 2)
+                      (delete-region (point) (line-end-position))
+                      (insert "my third"))
+      aqd-unsaved-written
+    (should (string-match-p "of your unsaved edits, 1 is in conflict with the file, marked there"
+                            (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+    (let ((line (nth 2 (split-string aqd-pending-text "\n")))
+          (ours (string-replace "\nthree\n" "\nmy third\n" aqd-unsaved-written)))
+      (aqd-unsaved-check
+       aqd-unsaved-written
+       (string-replace
+        "\nthree\n"
+        (concat "\n<<<<<<< ours\nmy third\n||||||| original\n" line
+                "\n=======\nthree\n>>>>>>> theirs\n")
+        aqd-unsaved-written))
+      (should (buffer-local-value 'smerge-mode aqd-unsaved-buffer))
+      (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (aqd-unsaved-check (string-replace "\nthree\n" (concat "\n" line "\n") aqd-unsaved-written)
+                         ours))))
+
+(ert-deftest aqd-unsaved-the-same-lines-of-both-stand-once ()
+  (aqd-with-unsaved (progn (erase-buffer) (insert aqd-unsaved-written)) aqd-unsaved-written
+    (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+    (aqd-unsaved-check aqd-unsaved-written aqd-unsaved-written)))
+
+(ert-deftest aqd-unsaved-what-is-typed-during-the-review-stays ()
+  (aqd-with-unsaved (insert "mine\n") aqd-unsaved-written
+    (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+    (with-current-buffer aqd-unsaved-buffer
+      (goto-char (point-max))
+      (insert "more\n"))
+    (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+    (let ((disk (aqd-numbered 30 '((3 . "three")))))
+      (aqd-unsaved-check disk (concat "mine\n" disk "more\n")))))
+
+(ert-deftest aqd-unsaved-edits-that-began-during-the-review-are-merged-as-well ()
+  (aqd-with-repository
+    (agent-q-diff-review-changes)
+    (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three"))))
+    (let ((aqd-unsaved-buffer (find-file-noselect "f.txt")))
+      (aqd-with-pending
+        (with-current-buffer aqd-unsaved-buffer
+          (goto-char (point-min))
+          (insert "mine\n"))
+        (aqd-pending-put "f.txt" aqd-unsaved-written)
+        (should (string-match-p "\\`Hunk 1 taken out"
+                                (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
+        (let ((disk (aqd-numbered 30 '((27 . "x")))))
+          (aqd-unsaved-check disk (concat "mine\n" disk))))
+      (with-current-buffer aqd-unsaved-buffer
+        (set-buffer-modified-p nil)))))
+
+;;;; The buffer
+
+(ert-deftest aqd-unsaved-point-markers-and-undo-stay ()
+  (aqd-with-unsaved (insert "mine\n") aqd-unsaved-written
+    (let (marker overlay)
+      (with-current-buffer aqd-unsaved-buffer
+        (search-forward "line 9")
+        (setq marker (copy-marker (line-beginning-position))
+              overlay (make-overlay (line-beginning-position) (point)))
+        (goto-char (point-min))
+        (search-forward "line 12")
+        (setq buffer-read-only t)
+        (narrow-to-region (line-beginning-position) (point-max)))
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+      (aqd-unsaved-check aqd-unsaved-written (concat "mine\n" aqd-unsaved-written))
+      (with-current-buffer aqd-unsaved-buffer
+        (should buffer-read-only)
+        (should (buffer-narrowed-p))
+        (should (looking-back "^line 12" nil))
+        (setq buffer-read-only nil)
+        (widen)
+        (goto-char marker)
+        (should (looking-at "line 9$"))
+        (goto-char (overlay-start overlay))
+        (should (looking-at "line 9$"))
+        ;; The merge is one step, and no step says that the buffer is saved.
+        (let ((last-command nil))
+          (undo-boundary)
+          (undo)
+          (should (equal (concat "mine\n" aqd-pending-text) (buffer-string)))
+          (should (buffer-modified-p))
+          (setq last-command 'undo)
+          (undo-more 1)
+          (should (equal aqd-pending-text (buffer-string)))
+          (should (buffer-modified-p)))))))
+
+(ert-deftest aqd-unsaved-saving-asks-nothing-and-makes-the-users-lines-reviewed ()
+  (aqd-with-unsaved (insert "mine\n") aqd-unsaved-written
+    (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+    (with-current-buffer aqd-unsaved-buffer
+      (cl-letf (((symbol-function 'ask-user-about-supersession-threat)
+                 (lambda (&rest _) (error "Asked")))
+                ((symbol-function 'yes-or-no-p) (lambda (&rest _) (error "Asked"))))
+        (save-buffer)))
+    (should (equal (concat "mine\n" (aqd-numbered 30 '((27 . "x")))) (aqd-pending-has "f.txt")))
+    (aqd-said (agent-q-diff-refresh))
+    (should (string-match-p "\\`Hunk 2 taken out;" (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
+    (should (equal (concat "mine\n" aqd-pending-text) (aqd-pending-has "f.txt")))
+    (should-not (buffer-modified-p aqd-unsaved-buffer))
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-unsaved-reverting-gives-up-the-users-edits-only ()
+  (aqd-with-unsaved (insert "mine\n") aqd-unsaved-written
+    (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+    (with-current-buffer aqd-unsaved-buffer
+      (revert-buffer t t))
+    (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+    (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))
+    (should (equal (aqd-pending-has "f.txt") (aqd-unsaved-text)))
+    (should-not (buffer-modified-p aqd-unsaved-buffer))))
+
+(ert-deftest aqd-unsaved-typing-in-an-indirect-buffer-counts ()
+  (aqd-with-unsaved (with-current-buffer (make-indirect-buffer (current-buffer) "indirect")
+                      (goto-char (point-min))
+                      (insert "mine\n"))
+      aqd-unsaved-written
+    (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+    (let ((disk (aqd-numbered 30 '((27 . "x")))))
+      (aqd-unsaved-check disk (concat "mine\n" disk)))
+    (kill-buffer "indirect")))
+
+;;;; What the buffer was made from
+
+(ert-deftest aqd-unsaved-without-a-look-the-undo-list-says-it ()
+  (aqd-with-repository
+    (let ((aqd-unsaved-buffer (find-file-noselect "f.txt")))
+      (agent-q-diff-pending-mode -1)
+      (with-current-buffer aqd-unsaved-buffer
+        (buffer-enable-undo)
+        (goto-char (point-max))
+        (insert "mine\n")
+        (undo-boundary)
+        (goto-char (point-min))
+        (delete-region (point) (line-beginning-position 2))
+        (undo-boundary))
+      (aqd-pending-put "f.txt" aqd-unsaved-written)
+      (aqd-with-pending
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (let ((disk (aqd-numbered 30 '((27 . "x")))))
+          (aqd-unsaved-check disk (concat (string-remove-prefix "line 1\n" disk) "mine\n"))))
+      (with-current-buffer aqd-unsaved-buffer
+        (set-buffer-modified-p nil)))))
+
+(ert-deftest aqd-unsaved-where-nothing-says-it-nothing-is-written ()
+  (aqd-with-repository
+    (let ((aqd-unsaved-buffer (find-file-noselect "f.txt")))
+      (agent-q-diff-pending-mode -1)
+      (with-current-buffer aqd-unsaved-buffer
+        (buffer-disable-undo)
+        (goto-char (point-min))
+        (insert "mine\n"))
+      (aqd-pending-put "f.txt" aqd-unsaved-written)
+      (aqd-with-pending
+        (should (string-search "No hunk can be decided yet" (buffer-string)))
+        (dolist (key '(agent-q-diff-accept-hunk agent-q-diff-reject-hunk))
+          (should (string-match-p
+                   "f\\.txt was written since .*; M-x ediff-current-file there shows both"
+                   (aqd-pending-do key 0)))
+          (should (equal aqd-unsaved-written (aqd-pending-has "f.txt")))
+          (should (equal (concat "mine\n" aqd-pending-text) (aqd-unsaved-text)))))
+      (with-current-buffer aqd-unsaved-buffer
+        (set-buffer-modified-p nil)))))
+
+;;;; Whether it is saved
+
+(ert-deftest aqd-unsaved-no-way-of-saving-writes-the-users-edits ()
+  (dolist (save '(if-clean always))
+    (let ((agent-q-diff-save save))
+      (aqd-with-unsaved (insert "mine\n") aqd-unsaved-written
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (let ((disk (aqd-numbered 30 '((27 . "x")))))
+          (aqd-unsaved-check disk (concat "mine\n" disk))))))
+  (let ((agent-q-diff-save 'never))
+    (aqd-with-unsaved (insert "mine\n") aqd-unsaved-written
+      (should (string-match-p "agent-q-diff-save is `never', and f.txt has unsaved edits"
+                              (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
+      (aqd-unsaved-check aqd-unsaved-written (concat "mine\n" aqd-unsaved-written)))))
+
+(provide 'agent-q-diff-unsaved-test)
+;;; agent-q-diff-unsaved-test.el ends here
