@@ -33,6 +33,7 @@
   (root nil :documentation "The root of the project of the files.")
   (since nil :documentation "The commit that the change is from, its short name and first line.
 If it is from what was reviewed, this is nil.")
+  (turn nil :documentation "The number of the turn of which alone it is, or nil.")
   (waiting nil :documentation "Ids of the hunks that are taken out when the agent has ended.")
   (waiter nil :documentation "The process of the client that waits for the review's end.
 It is t for any other program that does, and nil if none does.")

@@ -24,6 +24,8 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
+(require 'agent-q-diff-outcome)
+(require 'agent-q-diff-commands)
 (require 'agent-q-diff-policy)
 (require 'agent-q-diff-api)
 (require 'agent-q-diff-waiting)
@@ -464,8 +466,8 @@ hunks, in that review or an earlier one, is in the new one as well."
               (unless files
                 (agent-q-diff-told-queue-now root)))
             (when files
-              (prog1 (agent-q-diff-changes--start
-                      root texts files since notes callback waiter)
+              (prog1 (agent-q-diff-changes--start root texts files since notes callback waiter
+                                                  (and (numberp only) only))
                 (when (seq-some #'stringp left-out)
                   (agent-q-diff-engine-call #'agent-q-diff-module-note-heard root))))))
           notes)))
@@ -485,10 +487,11 @@ the project at ROOT."
               (title (agent-q-diff-turn-title turn)))
     (and (not (string-empty-p title)) title)))
 
-(defun agent-q-diff-changes--start (root texts files since notes callback waiter)
+(defun agent-q-diff-changes--start (root texts files since notes callback waiter turn)
   "Begin a review of FILES in the project at ROOT, and return it.
 TEXTS and SINCE are as for `agent-q-diff-changes--change', NOTES sentences for
-the user, and CALLBACK and WAITER as for `agent-q-diff-changes-begin'."
+the user, and CALLBACK and WAITER as for `agent-q-diff-changes-begin'.  TURN is
+the number of the turn of which alone FILES are, or nil."
   (let* ((default-directory root)
          (ended (lambda (result)
                   (agent-q-diff-pending-count-soon root)
@@ -504,9 +507,9 @@ the user, and CALLBACK and WAITER as for `agent-q-diff-changes-begin'."
                   (lambda ()
                     (agent-q-diff-changes--change root texts files since protected)))))
     (unless (agent-q-diff-session-outcome review)
-      (setf (agent-q-diff-written-waiter
-             (agent-q-diff-change-written (agent-q-diff-session-change review)))
-            waiter)
+      (let ((written (agent-q-diff-change-written (agent-q-diff-session-change review))))
+        (setf (agent-q-diff-written-waiter written) waiter
+              (agent-q-diff-written-turn written) turn))
       (with-current-buffer (agent-q-diff-session-buffer review)
         (agent-q-diff-waiting-restore))
       (agent-q-diff-policy-apply review #'agent-q-diff-round-commented-p))
@@ -573,6 +576,63 @@ it."
       (setq next-error-last-buffer (agent-q-diff-session-buffer review))
       (agent-q-diff-reviews-introduce review)))
     review))
+
+(defun agent-q-diff-changes--shows-p (change texts pending)
+  "Return non-nil if CHANGE shows all that is pending of the file PENDING.
+Without the hunks of CHANGE that are not decided, the file would then be as it was
+reviewed.  TEXTS is as from `agent-q-diff-pending-look'."
+  (let* ((root (agent-q-diff-written-root (agent-q-diff-change-written change)))
+         (path (agent-q-diff-file-named (agent-q-diff-pending-file-path pending) root))
+         (file (seq-find (lambda (file)
+                           (equal path (agent-q-diff-file-change-path file)))
+                         (agent-q-diff-change-files change)))
+         (buffer (and file (agent-q-diff-file-change-buffer file))))
+    (cond
+     ((null file) nil)
+     ((or (not (agent-q-diff-file-change-has-text file))
+          ;; It has not been visited, and has not changed.
+          (not (buffer-live-p buffer))
+          ;; Nothing was written into the file since, but by keys.
+          (agent-q-diff-file-change-unsaved-p file)))
+     (t (equal (agent-q-diff-pending-decoded
+                (agent-q-diff-pending-bytes texts
+                                            (cdr (agent-q-diff-pending-file-reviewed pending)))
+                path)
+               (agent-q-diff-outcome-after
+                (agent-q-diff-text-in buffer)
+                (agent-q-diff-engine-plan-all
+                 (agent-q-diff-change-engine change) 'reject
+                 (seq-position (agent-q-diff-change-files change) file #'eq))))))))
+
+(defun agent-q-diff-changes--refresh (command &rest _)
+  "Begin the review of this buffer anew if more is pending than it shows.
+Return non-nil if so.  COMMAND is as for `agent-q-diff-commands-instead-functions'."
+  (when-let* ((written (and (eq command 'refresh)
+                            (agent-q-diff-buffer-written-p)
+                            (agent-q-diff-change-written agent-q-diff-buffer-change)))
+              (root (agent-q-diff-written-root written)))
+    (unless (or (agent-q-diff-written-since written)
+                (agent-q-diff-written-turn written)
+                (agent-q-diff-change-waits-p (agent-q-diff-written-waiter written)))
+      (let ((change (agent-q-diff-signs-follow))
+            (path (agent-q-diff-file-change-path (agent-q-diff-buffer-file))))
+        (pcase-let ((`(,_ ,texts ,files) (agent-q-diff-pending-look root)))
+          (unless (seq-every-p (apply-partially #'agent-q-diff-changes--shows-p change texts)
+                               files)
+            (agent-q-diff-changes--begin-at root path)
+            t))))))
+
+(defun agent-q-diff-changes--begin-at (root path)
+  "Review what is pending in the project at ROOT, and go to the file PATH."
+  (let* ((change (agent-q-diff-session-change (agent-q-diff-review-changes root)))
+         (index (seq-position (agent-q-diff-change-files change) path
+                              (lambda (file path)
+                                (equal path (agent-q-diff-file-change-path file))))))
+    (when index
+      (agent-q-diff-buffer-goto-hunk
+       (aref (agent-q-diff-change-first-hunks change) index)))))
+
+(add-hook 'agent-q-diff-commands-instead-functions #'agent-q-diff-changes--refresh)
 
 ;;;###autoload
 (defun agent-q-diff-end-turns ()

@@ -310,10 +310,10 @@ They are of CHANGE, which has followed its files."
 (defvar agent-q-diff-commands-instead-functions nil
   "Abnormal hook of functions that carry out a command in another way.
 Each is called with `reject', `reject-all', `toggle', `unapply', `comment',
-`ask', or `say' with a comment and a hunk, by index, or nil for all, and returns
-non-nil if it has done that: in a buffer whose text is not a diff, there is
-nothing to decide; while an agent works, a rejection waits; and what was written
-already is commented on by the line.")
+`ask', `refresh', or `say' with a comment and a hunk, by index, or nil for all,
+and returns non-nil if it has done that: in a buffer whose text is not a diff,
+there is nothing to decide; while an agent works, a rejection waits; and what was
+written already is commented on by the line, and may have become more.")
 
 (defun agent-q-diff-commands--instead-p (command &rest arguments)
   "Return non-nil if COMMAND with ARGUMENTS was carried out in another way.
@@ -954,17 +954,18 @@ This is for a review of what was written already; see also the option
 
 (defun agent-q-diff-refresh ()
   "Look at the file again, and show the state of every hunk.
-This also happens automatically after edits in Emacs, and before every
-command that needs the file."
+This also happens after edits in Emacs, and before every command that needs it.
+If more was written since a review of what is pending began, show that, too."
   (interactive)
   (when (agent-q-diff-buffer-ended-p)
     (user-error "The review has ended; M-x agent-q-diff-look-again shows it again"))
-  (agent-q-diff-buffer-distrust-states)
-  (let ((change (agent-q-diff-signs-follow)))
-    (agent-q-diff-signs-show-all)
-    (message "Up to date%s%s"
-             (agent-q-diff-commands-counts-words change)
-             (agent-q-diff-commands--followed-words change))))
+  (unless (agent-q-diff-commands--instead-p 'refresh)
+    (agent-q-diff-buffer-distrust-states)
+    (let ((change (agent-q-diff-signs-follow)))
+      (agent-q-diff-signs-show-all)
+      (message "Up to date%s%s"
+               (agent-q-diff-commands-counts-words change)
+               (agent-q-diff-commands--followed-words change)))))
 
 (defun agent-q-diff-select-line ()
   "Select the line at point; if lines are selected, add the next one.

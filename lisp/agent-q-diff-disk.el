@@ -17,6 +17,8 @@
 
 ;;; Code:
 
+(require 'cl-lib)
+(require 'seq)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-file)
@@ -396,16 +398,19 @@ TEXT may have the property `charset'.  ATTRIBUTES are from before it was read."
 
 (defun agent-q-diff-disk--edit-to (text)
   "Replace the lines of the current buffer that differ from TEXT."
-  (let ((live (agent-q-diff-text-in (current-buffer))))
-    (unless (equal live text)
-      (let* ((engine (agent-q-diff-engine-review live text))
-             (part (car (agent-q-diff-engine-planned-parts
-                         (agent-q-diff-engine-plan-all engine 'accept)))))
-        (unwind-protect
-            (agent-q-diff-text-replace-lines
-             (agent-q-diff-engine-part-edits part)
-             (agent-q-diff-engine-part-offsets part))
-          (agent-q-diff-module-free engine))))))
+  (when-let ((part (agent-q-diff-disk--edits (agent-q-diff-text-in (current-buffer)) text)))
+    (agent-q-diff-text-replace-lines (agent-q-diff-engine-part-edits part)
+                                     (agent-q-diff-engine-part-offsets part))))
+
+(defun agent-q-diff-disk--edits (from to)
+  "Return the `agent-q-diff-engine-part' with the edits of the text FROM to TO.
+If these are the same, return nil."
+  (unless (equal from to)
+    (let ((engine (agent-q-diff-engine-review from to)))
+      (unwind-protect
+          (car (agent-q-diff-engine-planned-parts
+                (agent-q-diff-engine-plan-all engine 'accept)))
+        (agent-q-diff-module-free engine)))))
 
 ;;;; A copy of what the file has
 
@@ -467,6 +472,24 @@ TEXT may have the property `charset'.  ATTRIBUTES are from before it was read."
     (and (buffer-live-p buffer)
          (buffer-modified-p buffer)
          (eq buffer (find-buffer-visiting file)))))
+
+(defun agent-q-diff-disk-place (buffer position)
+  "Return (BUFFER . POSITION) at which the user is shown POSITION of BUFFER.
+If BUFFER is a copy, that is in the user's own buffer."
+  (let ((user (buffer-local-value 'agent-q-diff-disk-copied buffer)))
+    (if (not (buffer-live-p user))
+        (cons buffer position)
+      (let* ((line (with-current-buffer buffer
+                     (1- (line-number-at-pos position t))))
+             (part (agent-q-diff-disk--edits (agent-q-diff-text-in buffer)
+                                             (agent-q-diff-text-in user)))
+             (edits (and part (agent-q-diff-engine-part-edits part))))
+        (cons user
+              (agent-q-diff-text-position
+               user
+               (cl-loop for (at n text) in edits
+                        when (<= (+ at n) line) sum (- (cl-count ?\n text) n) into shift
+                        finally return (+ line (or shift 0)))))))))
 
 ;;;; Unsaved edits and the file, merged
 

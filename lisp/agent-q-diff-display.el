@@ -24,6 +24,7 @@
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
+(require 'agent-q-diff-disk)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-fontify)
 
@@ -651,9 +652,10 @@ window did not show BUFFER before.")
   "Show POSITION of the buffer TARGET in WINDOW, and return that window.
 If WINDOW is nil, use one that is not selected; if there is none, return
 nil.  It is restored when the reviews of TARGET have ended."
-  (let* ((before (get-buffer-window-list target 'never t))
-         (is-ours (agent-q-diff-visit-ours-p target))
-         (window (or window (display-buffer target '(nil (inhibit-same-window . t))))))
+  (pcase-let* ((`(,target . ,position) (agent-q-diff-disk-place target position))
+               (before (get-buffer-window-list target 'never t))
+               (is-ours (agent-q-diff-visit-ours-p target))
+               (window (or window (display-buffer target '(nil (inhibit-same-window . t))))))
     (when window
       (unless (seq-find (lambda (moved) (and (eq window (car moved)) (eq target (cadr moved))))
                         agent-q-diff-places--moved)
@@ -696,7 +698,8 @@ file for which another review is open."
 
 (defun agent-q-diff-places--targets (review)
   "Return the buffers of the files of REVIEW."
-  (delq nil (mapcar #'agent-q-diff-file-change-buffer
+  (delq nil (mapcar (lambda (file)
+                      (agent-q-diff-target-visitor (agent-q-diff-file-change-target file)))
                     (agent-q-diff-change-files (agent-q-diff-session-change review)))))
 
 ;;; The places of an ambiguous hunk

@@ -30,6 +30,7 @@
   (told nil :documentation "The target's tick up to which edits were reported.")
   (listener nil :documentation "Function to which edits of the target are reported.")
   (edited-function nil :documentation "Called after each edit by somebody else.")
+  (watched nil :documentation "(BUFFER . FUNCTION): FUNCTION is called after BUFFER is saved or reverted.")
   (is-edited nil :documentation "Non-nil if the review has edited the target.")
   (has-text t :documentation "Non-nil if there are hunks for its text.")
   (operations nil :documentation "What else happens to the file; see agent-q-diff-operation.el.")
@@ -737,14 +738,36 @@ BUFFER, every line number in the diff is certain."
                                                        n-chars text is-undo))))
       (setf (agent-q-diff-file-change-listener change) listener)
       (agent-q-diff-outside-listen (agent-q-diff-file-change-buffer change)
-                                   listener))))
+                                   listener)
+      (agent-q-diff-file-change--watch change listener))))
+
+(defun agent-q-diff-file-change--watch (change listener)
+  "Have CHANGE learn when the user's buffer of its target is saved or reverted.
+LISTENER is bound as `agent-q-diff-outside-speaker' while CHANGE saves it."
+  (let ((buffer (agent-q-diff-target-visitor (agent-q-diff-file-change-target change)))
+        (function (lambda ()
+                    (unless (eq listener agent-q-diff-outside-speaker)
+                      (agent-q-diff-file-change--tell-edited change)))))
+    (setf (agent-q-diff-file-change-watched change) (cons buffer function))
+    (with-current-buffer buffer
+      (add-hook 'after-save-hook function nil t)
+      (add-hook 'after-revert-hook function nil t))))
+
+(defun agent-q-diff-file-change--tell-edited (change)
+  "Say that the target of CHANGE may be another one now, if somebody wants to know."
+  (when (agent-q-diff-file-change-edited-function change)
+    (funcall (agent-q-diff-file-change-edited-function change))))
 
 (defun agent-q-diff-file-change--cease (change)
   "Stop reporting edits of its target to CHANGE."
   (when (agent-q-diff-file-change-listener change)
     (agent-q-diff-outside-cease (agent-q-diff-file-change-buffer change)
                                 (agent-q-diff-file-change-listener change))
-    (setf (agent-q-diff-file-change-listener change) nil)))
+    (setf (agent-q-diff-file-change-listener change) nil)
+    (pcase-let ((`(,buffer . ,function) (agent-q-diff-file-change-watched change)))
+      (agent-q-diff-base-with-live buffer
+        (remove-hook 'after-save-hook function t)
+        (remove-hook 'after-revert-hook function t)))))
 
 (defun agent-q-diff-file-change--learn (change was now n-before n-behind n-chars text is-undo)
   "Report to the engine of CHANGE an edit that somebody else made.
@@ -759,8 +782,7 @@ differs, although nobody has rewritten the lines between them."
               (agent-q-diff-file-change-engine change)
               n-before n-behind n-chars text is-undo))
     (setf (agent-q-diff-file-change-told change) now))
-  (when (agent-q-diff-file-change-edited-function change)
-    (funcall (agent-q-diff-file-change-edited-function change))))
+  (agent-q-diff-file-change--tell-edited change))
 
 (provide 'agent-q-diff-file-change)
 ;;; agent-q-diff-file-change.el ends here

@@ -25,6 +25,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
+(require 'agent-q-diff-disk)
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-session)
@@ -219,10 +220,15 @@ In a review of one file's text, move to the Nth previous hunk."
           (signal 'agent-q-diff-not-found '("this hunk does not change lines")))
         (unless (agent-q-diff-engine-hunk-offset hunk)
           (signal 'agent-q-diff-not-found (list (agent-q-diff-engine-hunk-reason hunk))))
-        (let ((buffer (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file)))
-              (line (agent-q-diff-engine-hunk-line hunk)))
-          (agent-q-diff-places-show-position buffer (agent-q-diff-text-position buffer line))
-          (message "Line %d of %s" (1+ line) (agent-q-diff-visible (buffer-name buffer)))))
+        (pcase-let* ((target (agent-q-diff-file-change-buffer (agent-q-diff-buffer-file)))
+                     (`(,buffer . ,position)
+                      (agent-q-diff-disk-place
+                       target (agent-q-diff-text-position
+                               target (agent-q-diff-engine-hunk-line hunk)))))
+          (agent-q-diff-places-show-position buffer position)
+          (message "Line %d of %s"
+                   (with-current-buffer buffer (line-number-at-pos position t))
+                   (agent-q-diff-visible (buffer-name buffer)))))
     (user-error (signal (car err) (cdr err)))
     (error (message "No place to show: %s" (agent-q-diff-error-text err)))))
 
@@ -422,7 +428,7 @@ In that one the user may be typing."
 This runs after every command, so it must not signal an error."
   (let* ((file (and agent-q-diff-buffer-change (agent-q-diff-buffer-file)))
          (target (and file
-                      (agent-q-diff-target-buffer (agent-q-diff-file-change-target file))))
+                      (agent-q-diff-target-visitor (agent-q-diff-file-change-target file))))
          (now (and (buffer-live-p target)
                    (or agent-q-diff-follow-mode
                        (and agent-q-diff-follow (agent-q-diff-navigation--window-of target)))
@@ -458,9 +464,16 @@ Before point is first moved in the target, its position becomes the mark."
                (changed (agent-q-diff-engine-hunk-line
                          (agent-q-diff-change-hunk change hunk)))
                (beg (agent-q-diff-text-position target line))
-               (position (agent-q-diff-text-position target (or changed line))))
+               (end (+ beg (length text)))
+               (`(,user . ,position)
+                (agent-q-diff-disk-place target
+                                         (agent-q-diff-text-position target (or changed line)))))
+    (unless (eq user target)
+      (setq beg (cdr (agent-q-diff-disk-place target beg))
+            end (cdr (agent-q-diff-disk-place target end))
+            target user))
     (setq agent-q-diff-navigation--overlay
-          (make-overlay beg (+ beg (length text)) target))
+          (make-overlay beg end target))
     (overlay-put agent-q-diff-navigation--overlay 'face 'agent-q-diff-place)
     (let ((window (agent-q-diff-navigation--window-of target)))
       (when (and window (not agent-q-diff-navigation--has-moved))

@@ -215,10 +215,10 @@ Return nil if the file cannot be read."
                     (agent-q-diff-file-change-target
                      (nth index (agent-q-diff-change-files change))))))
     (if is-all
-        (agent-q-diff-outcome--after text (car (agent-q-diff-decide-plan-all change index)))
+        (agent-q-diff-outcome-after text (car (agent-q-diff-decide-plan-all change index)))
       text)))
 
-(defun agent-q-diff-outcome--after (text planned)
+(defun agent-q-diff-outcome-after (text planned)
   "Return TEXT after PLANNED, a plan for this file alone."
   (if-let ((part (car (agent-q-diff-engine-planned-parts planned))))
       (with-temp-buffer
@@ -230,7 +230,7 @@ Return nil if the file cannot be read."
 (defun agent-q-diff-outcome--with-all (change file)
   "Return the text of FILE of CHANGE, which is visited, with all pending hunks.
 Hunks that cannot be saved in its coding system count as well."
-  (agent-q-diff-outcome--after
+  (agent-q-diff-outcome-after
    (agent-q-diff-text-in (agent-q-diff-file-change-buffer file))
    (agent-q-diff-engine-plan-all (agent-q-diff-change-engine change) 'accept
                                  (seq-position (agent-q-diff-change-files change) file #'eq))))

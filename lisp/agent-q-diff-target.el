@@ -360,10 +360,9 @@ BUFFER visits that file, and has unsaved edits."
        (agent-q-diff-disk-behind-p buffer)))
 
 (defun agent-q-diff-target-visitor (target)
-  "Return the user's buffer that visits the file of TARGET, or nil."
+  "Return the buffer that shows TARGET to the user, or nil."
   (or (agent-q-diff-target-is-copy target)
-      (agent-q-diff-target-buffer target)
-      (find-buffer-visiting (agent-q-diff-target-path target))))
+      (agent-q-diff-target-buffer target)))
 
 (defun agent-q-diff-target--complete-coding (target)
   "Let the buffer of TARGET be saved in its coding system if the text has none."
@@ -595,16 +594,21 @@ The user's buffer has both texts then, so that it can be saved."
 what was written is in there now, so save it first"
      (buffer-name (agent-q-diff-target-is-copy target)))))
 
+(defun agent-q-diff-target--visiting (target)
+  "Return the user's buffer that visits the file of TARGET, or nil."
+  (or (agent-q-diff-target-visitor target)
+      (find-buffer-visiting (agent-q-diff-target-path target))))
+
 (defun agent-q-diff-target-check-mergeable (target)
-  "Signal an error if unsaved edits of the file of TARGET cannot be merged with it."
-  (when-let ((buffer (agent-q-diff-target-visitor target)))
+  "Signal an error if TARGET has unsaved edits that cannot be merged with its file."
+  (when-let ((buffer (agent-q-diff-target--visiting target)))
     (agent-q-diff-disk-check-mergeable buffer)))
 
 (defun agent-q-diff-target-merge (target)
   "Merge unsaved edits of the file of TARGET with what the file has now.
 Record that the user has to be told of it.  An error is shown: what was decided
 is done."
-  (when-let ((buffer (agent-q-diff-target-visitor target)))
+  (when-let ((buffer (agent-q-diff-target--visiting target)))
     (condition-case err
         (when-let ((n (agent-q-diff-disk-merge buffer)))
           (setf (agent-q-diff-target-has-followed target) n))

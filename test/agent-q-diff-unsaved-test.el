@@ -216,6 +216,60 @@ evaluated after the first look at the project, and before WRITTEN is written."
       (aqd-unsaved-check disk (concat "mine\n" disk)))
     (kill-buffer "indirect")))
 
+;;;; What is shown
+
+(ert-deftest aqd-unsaved-the-place-of-a-hunk-is-shown-in-the-users-buffer ()
+  (aqd-with-unsaved (insert "mine\nmore\n") (string-replace "line 5\n" "" aqd-unsaved-written)
+    (agent-q-diff-buffer-goto-hunk 1)
+    (should (equal "Line 29 of f.txt" (aqd-said (agent-q-diff-preview-hunk))))
+    (with-current-buffer aqd-unsaved-buffer
+      (goto-char (window-point (get-buffer-window)))
+      (should (looking-at "line 27$")))))
+
+(ert-deftest aqd-unsaved-signs-follow-when-the-buffer-is-saved-or-reverted ()
+  (dolist (how (list (lambda () (save-buffer))
+                     (lambda () (revert-buffer t t t))))
+    (aqd-with-unsaved (progn (forward-line 2) (insert "mine\n")) aqd-unsaved-written
+      (aqd-pending-do #'agent-q-diff-accept-hunk 1)
+      (let ((agent-q-diff-refresh-delay 0)
+            (agent-q-diff-signs-is-drawn t)
+            (diff (current-buffer)))
+        (agent-q-diff-signs-stop-refreshing)
+        (with-current-buffer aqd-unsaved-buffer
+          (cl-letf (((symbol-function 'yes-or-no-p) (lambda (&rest _) t)))
+            (smerge-mode -1)
+            (funcall how)))
+        (should agent-q-diff-signs--refresh-timer)
+        (setq agent-q-diff-signs-is-drawn t)
+        (agent-q-diff-signs--refresh diff)
+        (should-not (agent-q-diff-target-is-copy
+                     (agent-q-diff-file-change-target (agent-q-diff-buffer-file 0))))
+        (should (equal (agent-q-diff-file-change-tick (agent-q-diff-buffer-file 0))
+                       (agent-q-diff-base-tick aqd-unsaved-buffer)))))))
+
+(ert-deftest aqd-unsaved-looking-again-takes-in-what-was-written-meanwhile ()
+  (aqd-with-repository
+    (agent-q-diff-review-changes)
+    (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three"))))
+    (let ((diff (agent-q-diff-session-buffer (agent-q-diff-review-changes))))
+      (set-buffer diff)
+      (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+      (should (string-prefix-p "Up to date" (aqd-said (agent-q-diff-refresh))))
+      (should (equal '("[KEPT]") (mapcar #'cdr (aqd-pending-signs))))
+      ;; More in the same file, then in another.
+      (aqd-pending-put "f.txt" aqd-unsaved-written)
+      (agent-q-diff-refresh)
+      (set-buffer (window-buffer))
+      (should (agent-q-diff-buffer-written-p))
+      (should (= 1 (length agent-q-diff-buffer-positions)))
+      (should (string-search "\n+x\n" (buffer-string)))
+      (aqd-pending-put "new.txt" "1\n")
+      (agent-q-diff-refresh)
+      (set-buffer (window-buffer))
+      (should (= 2 (length agent-q-diff-buffer-positions)))
+      (should (string-prefix-p "Up to date" (aqd-said (agent-q-diff-refresh))))
+      (agent-q-diff-finish))))
+
 ;;;; What the buffer was made from
 
 (ert-deftest aqd-unsaved-without-a-look-the-undo-list-says-it ()
