@@ -232,55 +232,84 @@ Are they yours (y: the changes count as reviewed; n: they stay pending)? "
           'user
         'agent))))
 
+(defun agent-q-diff-changes--sentences (&rest sentences)
+  "Return SENTENCES as one string, or nil if all of them are nil."
+  (when-let ((given (remq nil sentences)))
+    (string-join given ".  ")))
+
 (defun agent-q-diff-changes-alarm (left-out)
   "Return what LEFT-OUT, as from `agent-q-diff-pending-look', has to say first, or nil.
 That are sentences about the record, and about what others have written that
 git runs by itself."
-  (when-let ((sentences (seq-filter #'stringp left-out)))
-    (propertize (mapconcat (lambda (sentence)
-                             (agent-q-diff-visible sentence most-positive-fixnum))
-                           sentences ".  ")
-                'agent-q-diff-alarm t)))
+  (apply #'agent-q-diff-changes--sentences
+         (mapcar (lambda (sentence)
+                   (agent-q-diff-visible sentence most-positive-fixnum))
+                 (seq-filter #'stringp left-out))))
 
-(defun agent-q-diff-changes-nothing-words (root notes &optional what)
-  "Return what is said of the project at ROOT if nothing is pending there.
-NOTES are as from `agent-q-diff-changes-begin'.  WHAT follows \"Nothing\", and is
-by default \"is pending\"."
-  (let* ((alarm (and notes (get-text-property 0 'agent-q-diff-alarm (car notes))
-                     (car notes)))
-         (nothing (format (if alarm "nothing else %s in %s" "Nothing %s in %s")
-                          (or what "is pending")
-                          (agent-q-diff-visible (abbreviate-file-name root)))))
-    (string-join (if alarm (cl-list* alarm nothing (cdr notes)) (cons nothing notes))
-                 "; ")))
+(defconst agent-q-diff-changes--n-left-out 3
+  "Number of paths that are each named where they are left out for one reason.")
+
+(defun agent-q-diff-changes--why-words (why)
+  "Return words for WHY a path is left out, as in `agent-q-diff-module-pending'."
+  (pcase-exhaustive why
+    ('[repository] "a repository of its own")
+    ('[large] "over 8 MB")
+    (`[many ,n] (format "%d new files" n))
+    ('[no-text] "no text")
+    ('[unknown] "what it held before is not known")
+    (`[other ,clause] (agent-q-diff-visible clause))))
+
+(defun agent-q-diff-changes--left-out-words (left-out)
+  "Return words for LEFT-OUT, paths that are left out for one reason.
+If there are many, name the first."
+  (let ((n-more (1- (length left-out)))
+        (name (agent-q-diff-visible (caar left-out)))
+        (words (agent-q-diff-changes--why-words (cdar left-out))))
+    (if (< n-more agent-q-diff-changes--n-left-out)
+        (mapconcat (pcase-lambda (`(,path . ,_))
+                     (format "%s (%s)" (agent-q-diff-visible path) words))
+                   left-out ", ")
+      (format "%s and %d more (%s)" name n-more words))))
+
+(defun agent-q-diff-changes--submodule-words (path submodule)
+  "Return words for what has changed about SUBMODULE, which is at PATH.
+It is as in `agent-q-diff-module-pending'."
+  (pcase-let* ((`[,committed ,checked-out ,is-changed ,failed] submodule)
+               (changes (and is-changed "has changes of its own"))
+               (commits (cond
+                         ((equal committed checked-out) nil)
+                         ((null checked-out) (format "is gone, at commit %.7s before" committed))
+                         ((null committed) (format "is new, at commit %.7s" checked-out))
+                         (t (format "is at another commit (%.7s -> %.7s)"
+                                    committed checked-out)))))
+    (concat "Submodule " (agent-q-diff-visible path) " "
+            (if failed
+                (concat "cannot be looked at: " (agent-q-diff-visible failed))
+              (string-join (remq nil (list changes commits)) " and ")))))
+
+(defun agent-q-diff-changes--submodules (left-out)
+  "Return (PATH . SUBMODULE) of those in LEFT-OUT, which was not looked at."
+  (cl-loop for (path . why) in (seq-remove #'stringp left-out)
+           when (eq 'submodule (aref why 0))
+           collect (cons path (aref why 1))))
+
+(defun agent-q-diff-changes--submodules-note (left-out)
+  "Return a sentence about the submodules in LEFT-OUT, or nil."
+  (when-let ((submodules (agent-q-diff-changes--submodules left-out)))
+    (concat (mapconcat (pcase-lambda (`(,path . ,submodule))
+                         (agent-q-diff-changes--submodule-words path submodule))
+                       submodules "; ")
+            "; M-x agent-q-diff-review-submodule")))
 
 (defun agent-q-diff-changes--left-out-note (left-out)
   "Return sentences about LEFT-OUT, which was not looked at, or nil."
-  (let ((paths (seq-remove #'stringp left-out))
-        (counted nil))
-    (pcase-dolist (`(,kind . ,format)
-                   '((nil . "%d files that are no text, such as %s")
-                     (unknown . "%d files of which is not known what they held, such as %s")))
-      (let ((files (seq-filter (lambda (one)
-                                 (eq kind (cdr one)))
-                               paths)))
-        (when (cdddr files)
-          (setq paths (seq-difference paths files #'eq))
-          (push (format format (length files) (agent-q-diff-visible (caar files)))
-                counted))))
-    (let ((named (append (mapcar (pcase-lambda (`(,path . ,n))
-                                   (format (pcase n
-                                             ('nil "%s (no text)")
-                                             ('unknown "%s (what it held before is not known)")
-                                             (0 "%s (a repository of its own)")
-                                             (1 "%s (over 8 MB)")
-                                             ((pred stringp) "%s (%s)")
-                                             (_ "%s (%d new files)"))
-                                           (agent-q-diff-visible path) n))
-                                 paths)
-                         (nreverse counted))))
-      (and named
-           (format "Not looked at: %s" (string-join named ", "))))))
+  (let* ((others (seq-remove (lambda (one)
+                               (or (stringp one) (eq 'submodule (aref (cdr one) 0))))
+                             left-out))
+         (named (mapconcat (lambda (group) (agent-q-diff-changes--left-out-words (cdr group)))
+                           (seq-group-by #'cdr others) ", ")))
+    (agent-q-diff-changes--sentences (agent-q-diff-changes--submodules-note left-out)
+                                     (and others (concat "Not looked at: " named)))))
 
 (defconst agent-q-diff-changes--n-protected 5
   "Number of protected files that notes name.")
@@ -397,13 +426,18 @@ It is a turn, or since which commit; the value is as the argument ONLY of
 It is as for `agent-q-diff-review-changes'."
   (not (or (null only) (numberp only))))
 
-(defun agent-q-diff-changes--unchanged-words (since)
-  "Return words that follow \"Nothing\" if all is as it was SINCE.
-That is as ONLY for `agent-q-diff-review-changes'."
-  (pcase since
-    (`(turn . ,_) "of this turn is left")
-    (`(parting . ,branch) (format "has changed since %s was left" (agent-q-diff-visible branch)))
-    (_ (format "has changed since %s" (agent-q-diff-visible since)))))
+(defun agent-q-diff-changes--nothing-words (root note only)
+  "Return words where nothing is to be reviewed of ONLY in the project at ROOT.
+ONLY is as for `agent-q-diff-review-changes'.  NOTE, about what was not looked
+at, is said first; it can be nil."
+  (concat note (if note "; nothing else " "Nothing ")
+          (pcase only
+            ((or 'nil (pred numberp)) "is pending")
+            (`(turn . ,_) "of this turn is left")
+            (`(parting . ,branch)
+             (format "has changed since %s was left" (agent-q-diff-visible branch)))
+            (_ (format "has changed since %s" (agent-q-diff-visible only))))
+          " in " (agent-q-diff-visible (abbreviate-file-name root))))
 
 (defun agent-q-diff-changes-open-review (root &optional since)
   "Return the open review of what is pending in the project at ROOT, or nil.
@@ -421,8 +455,8 @@ BY is who has moved its HEAD, as for `agent-q-diff-module-pending'.  CALLBACK
 is called with the result when the review ends, and WAITER, as in
 `agent-q-diff-written', waits for that.  ONLY is as for
 `agent-q-diff-review-changes'.
-Return (ROOT REVIEW NOTES); REVIEW is nil if nothing is pending.  NOTES are
-sentences for the user.
+Return (ROOT REVIEW NOTES); REVIEW is nil if nothing is pending, which the first
+of NOTES says then.  They are sentences for the user.
 
 If there is a review already that nobody waits for, the new one takes its
 place, so that what was written since is in it.  What the user had noted of
@@ -432,13 +466,18 @@ hunks, in that review or an earlier one, is in the new one as well."
                     (agent-q-diff-pending-look-and-note directory by only)
                   (agent-q-diff-pending-look-and-note directory by)
                   (agent-q-diff-changes--look-since directory only)))
-               (notes (delq nil (list (agent-q-diff-changes-alarm left-out)
-                                      (agent-q-diff-changes--left-out-note left-out)
-                                      (if since
-                                          (and files
-                                               (format "Everything since %s, yours included."
-                                                       (agent-q-diff-visible since)))
-                                        (agent-q-diff-changes--authors-note root files)))))
+               (alarm (agent-q-diff-changes-alarm left-out))
+               (left-out-note (agent-q-diff-changes--left-out-note left-out))
+               (notes (if (null files)
+                          (list (agent-q-diff-changes--nothing-words
+                                 root (agent-q-diff-changes--sentences alarm left-out-note) only))
+                        (remq nil
+                              (list alarm
+                                    left-out-note
+                                    (if since
+                                        (format "Everything since %s, yours included."
+                                                (agent-q-diff-visible since))
+                                      (agent-q-diff-changes--authors-note root files))))))
                (open (agent-q-diff-changes-open-review root since)))
     (agent-q-diff-pending-mode)
     (agent-q-diff-pending-count-soon root)
@@ -555,7 +594,7 @@ it."
                (by (agent-q-diff-changes--who-moved directory))
                (agent-q-diff-call (agent-q-diff-call-with 'is-by-user t))
                (is-by-key (called-interactively-p 'any))
-               (`(,root ,review ,notes)
+               (`(,_ ,review ,notes)
                 (condition-case err
                     (agent-q-diff-changes-begin directory by nil nil only)
                   (agent-q-diff-error
@@ -564,10 +603,7 @@ it."
                      (signal (car err) (cdr err)))))))
     (cond
      ((null review)
-      (message "%s" (agent-q-diff-changes-nothing-words
-                     root notes
-                     (and (agent-q-diff-changes--since-p only)
-                          (agent-q-diff-changes--unchanged-words only)))))
+      (message "%s" (string-join notes "; ")))
      ((agent-q-diff-session-outcome review)
       (message "%s" (agent-q-diff-visible
                      (plist-get (agent-q-diff-session-result review) :reason))))
@@ -635,6 +671,36 @@ Return non-nil if so.  COMMAND is as for `agent-q-diff-commands-instead-function
 (add-hook 'agent-q-diff-commands-instead-functions #'agent-q-diff-changes--refresh)
 
 ;;;###autoload
+(defun agent-q-diff-review-submodule (submodule)
+  "Review what has changed in SUBMODULE, the directory of a submodule.
+That is a project of its own: what is pending in it is reviewed, or, if it is at
+another commit than the project around it has, all that differs from that
+commit.  Interactively, it is a submodule of the current project which has
+changes; ask for it if there are several."
+  (interactive
+   (pcase-let* ((`(,root ,_ ,_ ,left-out)
+                 (agent-q-diff-pending-look (agent-q-diff-changes--directory nil)))
+                (paths (mapcar #'car (agent-q-diff-changes--submodules left-out))))
+     (list (file-name-as-directory
+            (agent-q-diff-file-named
+             (pcase paths
+               ('nil (user-error "No submodule has changes in %s"
+                                 (agent-q-diff-visible (abbreviate-file-name root))))
+               (`(,path) path)
+               (_ (completing-read "Review which submodule: " paths nil t)))
+             root)))))
+  (pcase-let* ((name (directory-file-name submodule))
+               (`(,root ,_ ,_ ,left-out)
+                (agent-q-diff-pending-look (file-name-directory name)))
+               (found (cdr (assoc (file-relative-name name root)
+                                  (agent-q-diff-changes--submodules left-out))))
+               (`[,committed ,checked-out ,_ ,_] (or found [nil nil nil nil])))
+    (unless (file-directory-p submodule)
+      (user-error "Submodule %s is gone" (agent-q-diff-visible (abbreviate-file-name name))))
+    (agent-q-diff-review-changes submodule
+                                 (and (not (equal committed checked-out)) committed))))
+
+;;;###autoload
 (defun agent-q-diff-end-turns ()
   "Record that no agent is at work in the project of the current buffer any more.
 An agent that was interrupted does not say so.  Rejections that wait for its end
@@ -666,7 +732,7 @@ this buffer is meant, also one that was left out.  The files do not change."
                         files))
                (paths (or (agent-q-diff-pending-paths meant)
                           (and-let* ((one (and only (assoc only left-out))))
-                            (and (memq (cdr one) '(nil 1 unknown))
+                            (and (memq (aref (cdr one) 0) '(large no-text unknown))
                                  (list only))))))
     (agent-q-diff-engine-call #'agent-q-diff-module-mark-reviewed directory paths)
     ;; That decides what waits there.

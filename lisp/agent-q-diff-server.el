@@ -578,7 +578,7 @@ Answer CLIENT at once, or if IS-WAITING is non-nil, when it ends."
                           (agent-q-diff-server--structured result))))
                ;; The review does not end with the connection: it is the user's.
                (agent-q-diff-call (agent-q-diff-call-with 'caller nil))
-               (`(,root ,review ,notes)
+               (`(,_ ,review ,notes)
                 (if is-waiting
                     (agent-q-diff-changes-begin default-directory nil answer client)
                   (agent-q-diff-changes-begin default-directory nil))))
@@ -589,12 +589,12 @@ Answer CLIENT at once, or if IS-WAITING is non-nil, when it ends."
      ((and review is-waiting) (agent-q-diff-server--follow client review))
      (t (agent-q-diff-server--answer
          client
-         (if review
-             (string-join (cons (format "%s open for review in Emacs"
+         (string-join (if review
+                          (cons (format "%s open for review in Emacs"
                                         (agent-q-diff-changes-review-words review))
                                 notes)
-                          "; ")
-           (agent-q-diff-changes-nothing-words root notes))
+                        notes)
+                      "; ")
          nil)))))
 
 (defun agent-q-diff-server--turn-ended (client can-go-on)

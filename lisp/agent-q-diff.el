@@ -96,6 +96,8 @@
   "Review DIFF, a unified diff of one or more files, and return the review." t)
 (autoload 'agent-q-diff-review-changes "agent-q-diff-changes"
   "Review what was written into the project of DIRECTORY and not reviewed yet." t)
+(autoload 'agent-q-diff-review-submodule "agent-q-diff-changes"
+  "Review what has changed in SUBMODULE, the directory of a submodule." t)
 (autoload 'agent-q-diff-turns "agent-q-diff-turns"
   "Show what agents did, turn by turn, in the project of the current buffer." t)
 (autoload 'agent-q-diff-comments "agent-q-diff-comments"
@@ -156,6 +158,7 @@
 (defvar agent-q-diff-prefix-map
   (let ((map (make-sparse-keymap)))
     (define-key map "c" #'agent-q-diff-review-changes)
+    (define-key map "s" #'agent-q-diff-review-submodule)
     (define-key map "m" #'agent-q-diff-mark-reviewed)
     (define-key map "e" #'agent-q-diff-end-turns)
     (define-key map "u" #'agent-q-diff-next-unreviewed)

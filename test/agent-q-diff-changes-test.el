@@ -42,10 +42,7 @@
       (dotimes (_ 2)
         (should (equal nothing (aqd-said (agent-q-diff-review-changes)))))
       ;; Also in the answer to a program.
-      (should (equal nothing
-                     (agent-q-diff-changes-nothing-words
-                      aqd-pending-root (nth 2 (agent-q-diff-changes-begin
-                                               aqd-pending-root nil)))))
+      (should (equal (list nothing) (nth 2 (agent-q-diff-changes-begin aqd-pending-root nil))))
       (should (equal aqd-changes-hook-words
                      (aqd-said (agent-q-diff-turns-ended aqd-pending-root "Codex" #'ignore))))
       (aqd-pending-put "f.txt" aqd-pending-written)

@@ -400,7 +400,7 @@ another git has locked the index (index.lock)"
 (ert-deftest aqd-pending-what-is-too-much-is-named ()
   (aqd-with-repository
     (aqd-put-bytes (make-string (1+ (* 8 1024 1024)) ?x) (aqd-pending-name "big"))
-    (should (string-suffix-p "; Not looked at: big (over 8 MB)"
+    (should (string-prefix-p "Not looked at: big (over 8 MB); nothing else is pending in "
                              (aqd-said (agent-q-diff-review-changes))))
     (aqd-pending-put "f.txt" aqd-pending-written)
     (aqd-with-pending
@@ -1724,24 +1724,92 @@ edits, already visits %s; save it under another name or kill it first"
 
 (ert-deftest aqd-pending-what-is-no-text-is-named-or-counted ()
   (should (equal "Not looked at: a (no text), b (over 8 MB)"
-                 (agent-q-diff-changes--left-out-note '(("a") ("b" . 1)))))
-  (should (equal "Not looked at: b (a repository of its own), 4 files that are no text, such as a"
+                 (agent-q-diff-changes--left-out-note '(("a" . [no-text]) ("b" . [large])))))
+  (should (equal "Not looked at: b (a repository of its own), a and 3 more (no text)"
                  (agent-q-diff-changes--left-out-note
-                  '(("b" . 0) ("a") ("c") ("d") ("e")))))
-  (should (equal "Not looked at: b (what it held before is not known)"
-                 (agent-q-diff-changes--left-out-note '(("b" . unknown)))))
-  (should (equal "Not looked at: 4 files of which is not known what they held, such as a"
+                  '(("b" . [repository]) ("a" . [no-text]) ("c" . [no-text])
+                    ("d" . [no-text]) ("e" . [no-text])))))
+  (should (equal "The record.  Not looked at: b (what it held before is not known), c (9 new files)"
                  (agent-q-diff-changes--left-out-note
-                  (mapcar (lambda (name)
-                            (cons name 'unknown))
-                          '("a" "b" "c" "d"))))))
+                  '("The record" ("b" . [unknown]) ("c" . [many 9]))))))
+
+(defun aqd-pending-add-submodule (name)
+  "Add the submodule NAME, with a file f.txt, to the project, and commit it."
+  (let ((other (make-temp-file "aqd" t)))
+    (unwind-protect
+        (progn
+          (let ((aqd-pending-root (file-name-as-directory other)))
+            (aqd-pending-git "init" "-q")
+            (aqd-put-bytes aqd-pending-text (expand-file-name "f.txt" other))
+            (aqd-pending-git "add" ".")
+            (aqd-pending-git "commit" "-qm" "first"))
+          (aqd-pending-git "-c" "protocol.file.allow=always" "submodule" "-q" "add" other name)
+          (aqd-pending-git "commit" "-qm" "a submodule"))
+      (delete-directory other t))))
+
+(defun aqd-pending-review-submodule ()
+  "Begin the review of a submodule from a buffer of the project, and return it."
+  (with-temp-buffer
+    (setq default-directory aqd-pending-root)
+    (save-window-excursion
+      (call-interactively #'agent-q-diff-review-submodule))))
+
+(ert-deftest aqd-pending-a-submodule-with-changes-is-said-first-and-reviewed-by-one-command ()
+  (aqd-with-repository
+    (aqd-pending-add-submodule "lib")
+    (aqd-pending-begin t)
+    (should-error (aqd-pending-review-submodule) :type 'user-error)
+    (aqd-pending-put "lib/f.txt" aqd-pending-written)
+    (let ((note "Submodule lib has changes of its own; M-x agent-q-diff-review-submodule"))
+      (should (string-prefix-p (concat note "; nothing else is pending in ")
+                               (aqd-said (agent-q-diff-review-changes))))
+      (aqd-pending-put "f.txt" aqd-pending-written)
+      (aqd-with-pending
+        (goto-char (point-min))
+        (should (looking-at (concat "# Note: " note "$")))))
+    (let ((review (aqd-pending-review-submodule)))
+      (with-current-buffer (agent-q-diff-session-buffer review)
+        (should (= 2 (length agent-q-diff-buffer-marks)))
+        (agent-q-diff-accept-all))
+      (unless (agent-q-diff-session-outcome review)
+        (agent-q-diff-end review)))
+    (should-error (aqd-pending-review-submodule) :type 'user-error)))
+
+(ert-deftest aqd-pending-a-submodule-at-another-commit-is-said-and-all-since-it-is-shown ()
+  (aqd-with-repository
+    (aqd-pending-add-submodule "lib")
+    (aqd-pending-add-submodule "other")
+    (aqd-pending-begin t)
+    (aqd-pending-put "lib/f.txt" aqd-pending-written)
+    (let ((aqd-pending-root (aqd-pending-name "lib/")))
+      (aqd-pending-git "commit" "-qam" "an agent's"))
+    (should (string-match-p
+             "\\`Submodule lib is at another commit ([0-9a-f]\\{7\\} -> [0-9a-f]\\{7\\}); M-x"
+             (aqd-said (agent-q-diff-review-changes))))
+    (let ((review (aqd-pending-review-submodule)))
+      (with-current-buffer (agent-q-diff-session-buffer review)
+        (should (= 2 (length agent-q-diff-buffer-marks))))
+      (agent-q-diff-end review))
+    ;; Of several, one is chosen.
+    (aqd-pending-put "other/f.txt" aqd-pending-written)
+    (let ((review (cl-letf (((symbol-function 'completing-read)
+                             (lambda (_ names &rest _)
+                               (should (equal '("lib" "other") names))
+                               "other")))
+                    (aqd-pending-review-submodule))))
+      (should (equal (aqd-pending-name "other/") (agent-q-diff-session-directory review)))
+      (agent-q-diff-end review))
+    (delete-directory "lib" t)
+    (should (string-match-p "\\`Submodule lib is gone, at commit [0-9a-f]\\{7\\} before; "
+                            (aqd-said (agent-q-diff-review-changes))))
+    (should-error (agent-q-diff-review-submodule (aqd-pending-name "lib/")) :type 'user-error)))
 
 (ert-deftest aqd-pending-a-file-that-was-left-out-is-marked-reviewed-in-its-buffer ()
   (aqd-with-plain-project
     (aqd-put-bytes "a\0b\n" (aqd-pending-name "w.txt"))
     (aqd-pending-files)
     (aqd-pending-put "w.txt" "new\n")
-    (should (string-suffix-p "; Not looked at: w.txt (what it held before is not known)"
+    (should (string-prefix-p "Not looked at: w.txt (what it held before is not known); nothing else"
                              (aqd-said (agent-q-diff-review-changes))))
     (with-current-buffer (find-file-noselect (aqd-pending-name "w.txt"))
       (should (equal "1 file is reviewed as it is" (aqd-said (agent-q-diff-mark-reviewed t)))))

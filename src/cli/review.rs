@@ -83,7 +83,10 @@ fn mark_reviewed(project: &mut Project, only: Option<&Path>) -> Result<String, P
             .map(|path| path.as_os_str().as_bytes().to_vec());
         paths.retain(|path| only.as_ref().is_ok_and(|only| path == only));
         if paths.is_empty() {
-            paths.extend(only.ok().filter(|only| look.is_left_out(only)));
+            let is_only = |path: &Vec<u8>| only.as_ref().is_ok_and(|only| path == only);
+            let left_out = look.left_out.into_iter();
+            let left_out = left_out.filter(|(path, why)| why.is_of_file() && is_only(path));
+            paths.extend(left_out.map(|(path, _)| path));
         }
     }
     project.mark_reviewed(&paths)?;

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use agent_q_diff_engine::merge;
 use agent_q_diff_reviewed::authors::{Author, Authors};
 use agent_q_diff_reviewed::{
-    Digest, LeftOut, Look, Moves, Pending, Project, ProjectError, Since, Version, folder_of,
+    Digest, LeftOut, Moves, Pending, Project, ProjectError, Since, Version, Why, folder_of,
     projects_folder, read_text, recorded_root as root_of,
 };
 use emacs::{Env, IntoLisp, Result, Value, defun};
@@ -173,13 +173,15 @@ fn begin_project(env: &Env, folder: Value) -> Result<()> {
 /// session, or empty if not the agent has said that the turn begins.  PID is its
 /// process, or nil.
 ///
-/// LEFT-OUT is a list of (PATH . N), what was not looked at: a file that is
-/// larger than 8 MiB, on disk or in a commit, or a folder with N files that git does not know, or, if N
-/// is nil, a file that is no text in a project without git, or, if N is
-/// `unknown', a file that was left out before, and could be looked at now.  If
-/// N is a string, it is a clause that says why the path is not looked at.  A
-/// member that is a string is a sentence about the record itself, without its
-/// last period.
+/// LEFT-OUT is a list of (PATH . WHY), what was not looked at.  WHY is one of
+/// [submodule [COMMITTED CHECKED-OUT IS-CHANGED FAILED]], a submodule with changes
+/// of its own, or at another commit, or of which FAILED, a clause, says why that is
+/// not known; [repository], a repository or a project of its own; [large], a file
+/// of more than 8 MiB, on disk or in a commit; [many N], a folder with N files that
+/// git does not know; [no-text], a file that is no text in a project without git;
+/// [unknown], a file that was left out before, and could be looked at now;
+/// [other CLAUSE].  A member that is a string is a sentence about the record
+/// itself, without its last period.
 ///
 /// BY is who has made the commits that HEAD has got since the last call: `user',
 /// `agent', or nil if nobody was asked; `agent-q-diff-module-moved' says whether
@@ -218,7 +220,8 @@ fn found<'e>(env: &'e Env, project: &mut Project, moves: Option<Moves>) -> Resul
     let files = files.collect::<Result<Vec<_>>>()?;
     let turns = answer(env, project.turns())?.clone();
     let (root, texts) = places(project);
-    lisp(env, &(root, texts, files, not_looked_at(&look), turns))
+    let left_out = not_looked_at(&look.left_out, &look.notes);
+    lisp(env, &(root, texts, files, left_out, turns))
 }
 
 /// Returns the folders of `project` and of its texts, for Lisp.
@@ -268,38 +271,16 @@ impl<'a> File<'a> {
 /// What was not looked at, for Lisp: a path and why, or a sentence about the record.
 #[derive(Serialize)]
 enum Left<'a> {
-    Out((Bytes<&'a Vec<u8>>, Why<'a>)),
+    Out((Bytes<&'a Vec<u8>>, &'a Why)),
     Note(&'a str),
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "kebab-case")]
-enum Why<'a> {
-    Size(usize),
-    Unknown,
-    NoText(()),
-    Refused(&'a str),
-}
-
-/// Returns what `look` has not looked at, and what it says of the record.
-fn not_looked_at(look: &Look) -> Vec<Left<'_>> {
-    let no_text = look.not_text.iter().map(|path| (path, Why::NoText(())));
-    let refused = look.refused.iter();
-    let refused = refused.map(|(path, why)| (path, Why::Refused(why)));
-    let others = no_text
-        .chain(refused)
-        .map(|(path, why)| Left::Out((Bytes(path), why)));
-    let notes = look.notes.iter().map(|note| Left::Note(note));
-    let mut all = left_out(&look.left_out, &look.unknown);
-    all.extend(others.chain(notes));
-    all
-}
-
-fn left_out<'a>(left_out: &'a [LeftOut], unknown: &'a [Vec<u8>]) -> Vec<Left<'a>> {
-    let left_out = left_out.iter().map(|(path, n)| (path, Why::Size(*n)));
-    let unknown = unknown.iter().map(|path| (path, Why::Unknown));
-    let all = left_out.chain(unknown);
-    all.map(|(path, why)| Left::Out((Bytes(path), why)))
+/// Returns `left_out` and what is said of the record, for Lisp.
+fn not_looked_at<'a>(left_out: &'a [LeftOut], notes: &'a [String]) -> Vec<Left<'a>> {
+    let left_out = left_out.iter();
+    let left_out = left_out.map(|(path, why)| Left::Out((Bytes(path), why)));
+    left_out
+        .chain(notes.iter().map(|note| Left::Note(note)))
         .collect()
 }
 
@@ -339,7 +320,7 @@ pub(crate) fn since_for_lisp<'e>(
         ..File::new(pending)
     });
     let (root, texts) = places(project);
-    let left_out = left_out(&since.left_out, &since.unknown);
+    let left_out = not_looked_at(&since.left_out, &[]);
     lisp(
         env,
         &(

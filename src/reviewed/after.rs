@@ -46,11 +46,12 @@ impl Project {
         let Some(path) = self.relative(path) else {
             return refuse("it is not in the project");
         };
-        let is_in_left_out = look.left_out.iter().any(|(folder, _)| {
+        let is_left_out = look.left_out.iter().any(|(folder, _)| {
             let rest = path.strip_prefix(&folder[..]);
-            rest.is_some_and(|rest| folder.ends_with(b"/") || rest.starts_with(b"/"))
+            let is_in = |rest: &[u8]| folder.ends_with(b"/") || rest.starts_with(b"/");
+            rest.is_some_and(|rest| rest.is_empty() || is_in(rest))
         });
-        if is_in_left_out || look.is_left_out(&path) || is_editors_own(&path) {
+        if is_left_out || is_editors_own(&path) {
             return refuse("it is not looked at for what is pending");
         }
         if text.is_some_and(|text| text.len() as u64 > MAX_SIZE) {

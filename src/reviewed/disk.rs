@@ -1,15 +1,17 @@
 //! The files of a project as a look reads them, and what they are compared with.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::thread;
 
 use crate::error::ProjectError;
 use crate::files::{self, Committed, MAX_SIZE};
-use crate::git::{self, Entries, Git, Tip};
+use crate::git::{self, Entries, Git, Status, Tip};
 use crate::ledger::{Ledger, Moves, Pending};
+use crate::left_out::{self, LeftOut, Submodule, Why};
 use crate::moved::Moved;
-use crate::path;
+use crate::path::{self, Path};
 use crate::plain::{Files, Plain, is_outside};
 use crate::record::{Staged, Turn};
 use crate::store::{Store, StoreError};
@@ -21,42 +23,19 @@ use crate::world::{Step, World};
 /// program installed, such as `node_modules`.
 const MAX_NEW: usize = 1000;
 
-/// What is not looked at: the path of a file or of a folder, and how many files that are; 0 is a folder
-/// that is a repository of its own.
-pub type LeftOut = (Vec<u8>, usize);
-
-/// A path that is not looked at, and why, a clause.
-pub type Refused = (Vec<u8>, String);
+/// Most submodules that are looked at at a time.
+const N_AT_ONCE: usize = 8;
 
 /// What a look has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
     /// What is pending, by path.
     pub pending: Vec<Pending>,
-    /// What was not looked at: files that are larger than 8 MiB, on disk or in a commit, each with 1, and folders at the top
-    /// with more than 1,000 files that git does not know, with their number; repositories in it that are
-    /// new or at another commit, each with 0.
+    /// What was not looked at, by path.
     pub left_out: Vec<LeftOut>,
-    /// Without git, the files that were not looked at because they are no text, nor known.
-    pub not_text: Vec<Vec<u8>>,
-    /// The files that could be looked at now, and were left out before: what they held is not known; see
-    /// [`Ledger::left_out`].
-    pub unknown: Vec<Vec<u8>>,
-    /// The paths that differ and can be none of files, and those at which is something else than a file.
-    pub refused: Vec<Refused>,
     /// What the user should know of the record itself, see `Project::note_heard`, and of what git runs by
     /// itself: sentences without their last period.
     pub notes: Vec<String>,
-}
-
-impl Look {
-    /// Returns whether the file `path` is among what was not looked at.
-    pub fn is_left_out(&self, path: &[u8]) -> bool {
-        let mut left_out = self.left_out.iter().filter(|(_, n)| *n == 1);
-        let refused = self.refused.iter().map(|(path, _)| path);
-        let mut others = self.not_text.iter().chain(&self.unknown).chain(refused);
-        left_out.any(|(other, _)| other == path) || others.any(|other| other == path)
-    }
 }
 
 /// Looks at a project with git; see [`crate::Project::look`]. If `is_said`, the user has said who moved HEAD.
@@ -77,15 +56,14 @@ pub(crate) fn look_with_git(
         head,
         dirty,
         mut left_out,
-        refused,
         not_looked_at,
         in_head,
         in_index,
     } = found?;
     let (away, here): (Vec<Tip>, Vec<Tip>) =
         tips?.into_iter().partition(|tip| is_elsewhere(git, tip));
-    let large = left_out.iter().filter(|(_, n)| *n == 1);
-    let large: Vec<Vec<u8>> = large.map(|(path, _)| path.clone()).collect();
+    let large = left_out.iter().filter(|(_, why)| *why == Why::Large);
+    let large: Vec<Path> = large.map(|(path, _)| path.clone()).collect();
     let programs = git.programs();
     let (pending, unknown, too_large, by_others) = store.change(|ledger, store| {
         if let Some(base) = ledger.base()
@@ -138,14 +116,11 @@ pub(crate) fn look_with_git(
         !matches!(moves, Moves::User | Moves::NotNew) || in_head.contains_key(path)
     };
     let too_large = too_large.into_iter().filter(is_open);
-    left_out.extend(too_large.map(|path| (path, 1)));
-    left_out.sort();
+    left_out.extend(too_large.map(|path| (path, Why::Large)));
+    left_out.extend(unknown.into_iter().map(|path| (path, Why::Unknown)));
     Ok(Look {
         pending,
-        left_out,
-        not_text: Vec::new(),
-        unknown,
-        refused,
+        left_out: left_out::sorted(left_out),
         notes: store.notes(),
     })
 }
@@ -184,7 +159,7 @@ fn commits_of_turn(
 fn note_tips(
     git: &Git,
     ledger: &mut Ledger,
-    folder: &Path,
+    folder: &std::path::Path,
     (away, here): (Vec<Tip>, Vec<Tip>),
     head: Option<String>,
 ) {
@@ -209,7 +184,7 @@ pub(crate) struct Elsewhere {
 
 impl Elsewhere {
     /// Reads it; `ledger`, in `folder`, is that of the working tree of `git`. What cannot be read says nothing.
-    pub(crate) fn read(git: &Git, ledger: &Ledger, folder: &Path) -> Elsewhere {
+    pub(crate) fn read(git: &Git, ledger: &Ledger, folder: &std::path::Path) -> Elsewhere {
         let stores = git.data_folders().into_iter();
         let stores = stores.filter(|other| other != folder);
         let stores: Vec<Store> = stores.filter_map(|other| Store::open(other).ok()).collect();
@@ -244,22 +219,24 @@ pub(crate) fn look_without_git(
     moves: Moves,
 ) -> Result<Look, ProjectError> {
     let files = plain.files(MAX_SIZE)?;
-    let large = files.large.iter().map(|path| (path.clone(), 1));
-    let projects = files.projects.iter().map(|path| (path.clone(), 0));
-    let mut left_out: Vec<LeftOut> = large.chain(projects).collect();
-    left_out.sort();
+    let with = |paths: &[Path], why: Why| -> Vec<LeftOut> {
+        let paths = paths.iter().cloned();
+        paths.map(|path| (path, why.clone())).collect()
+    };
+    let mut left_out = with(&files.large, Why::Large);
+    left_out.extend(with(&files.projects, Why::Repository));
     let mut look = store.change(|ledger, store| {
         let large = files.large.clone();
         let (mut disk, not_text) = Disk::without_git(tree, store, ledger, files)?;
         let pending = ledger.look(&mut disk, moves)?;
         let unknown = disk.leave_out(ledger, [large, not_text.clone()].concat())?;
         ledger.end_turns(|turn| !turn.is_alive());
+        left_out.extend(with(&not_text, Why::NoText));
+        left_out.extend(with(&unknown, Why::Unknown));
+        left_out.append(&mut disk.refused);
         Ok::<_, ProjectError>(Look {
             pending,
-            left_out,
-            not_text,
-            unknown,
-            refused: disk.refused,
+            left_out: left_out::sorted(left_out),
             notes: Vec::new(),
         })
     })?;
@@ -275,8 +252,6 @@ pub(crate) struct Bounded {
     pub dirty: Vec<Vec<u8>>,
     /// As [`Look::left_out`].
     pub left_out: Vec<LeftOut>,
-    /// As [`Look::refused`].
-    pub refused: Vec<Refused>,
     /// All paths that are not looked at.
     pub not_looked_at: HashSet<Vec<u8>>,
     /// As [`git::Status::in_head`].
@@ -288,6 +263,7 @@ pub(crate) struct Bounded {
 /// Asks git what differs from HEAD, and returns what of it is looked at.
 pub(crate) fn bounded(git: &Git) -> Result<Bounded, ProjectError> {
     let status = git.status()?;
+    let mut left_out = submodules(git, &status);
     let top = |path: &[u8]| {
         path.iter()
             .position(|&byte| byte == b'/')
@@ -302,40 +278,113 @@ pub(crate) fn bounded(git: &Git) -> Result<Bounded, ProjectError> {
     n_new.retain(|_, n| *n > MAX_NEW);
     let is_left_out = |path: &[u8]| top(path).is_some_and(|top| n_new.contains_key(&top));
     let mut not_looked_at: HashSet<Vec<u8>> = status.outside.into_iter().collect();
-    let mut left_out: Vec<LeftOut> = Vec::new();
-    let mut refused = Vec::new();
     let mut looked = Vec::new();
     let known = [&status.in_head, &status.in_index];
     let large = git.large(known.into_iter().flatten(), MAX_SIZE)?;
     for (path, is_new) in status.changed {
         if let Some(why) = refusal(&git.root, &path) {
-            refused.push((path.clone(), why));
+            left_out.push((path.clone(), Why::Other(why)));
             not_looked_at.insert(path);
         } else if is_new && is_left_out(&path) {
             not_looked_at.insert(path);
         } else if files::size(&git.root, &path) > MAX_SIZE || large.contains(&path) {
-            left_out.push((path.clone(), 1));
+            left_out.push((path.clone(), Why::Large));
             not_looked_at.insert(path);
         } else {
             looked.push(path);
         }
     }
-    left_out.extend(n_new);
-    left_out.extend(status.repositories.into_iter().map(|path| (path, 0)));
-    left_out.sort();
+    left_out.extend(n_new.into_iter().map(|(path, n)| (path, Why::Many(n))));
+    let repositories = status.repositories.into_iter();
+    left_out.extend(repositories.map(|path| (path, Why::Repository)));
     Ok(Bounded {
         head: status.head,
         dirty: looked,
-        left_out,
-        refused,
+        left_out: left_out::sorted(left_out),
         not_looked_at,
         in_head: status.in_head,
         in_index: status.in_index,
     })
 }
 
+/// Returns the submodules of `git` that have changes.
+fn submodules(git: &Git, status: &Status) -> Vec<LeftOut> {
+    let all: Vec<(&Path, &Option<String>)> = status.submodules.iter().collect();
+    let mut left_out = Vec::new();
+    for some in all.chunks(N_AT_ONCE) {
+        left_out.extend(thread::scope(|scope| {
+            let look = |(path, commit): &(&Path, &Option<String>)| {
+                let (path, commit) = ((*path).clone(), (*commit).clone());
+                scope.spawn(move || Some((path.clone(), submodule(git, status, &path, commit)?)))
+            };
+            let looks: Vec<_> = some.iter().map(look).collect();
+            let found = looks.into_iter();
+            let found = found.filter_map(|look| look.join().expect("it does not panic"));
+            found.collect::<Vec<_>>()
+        }));
+    }
+    left_out
+}
+
+/// Returns what has changed about the submodule `path`, with `commit` in the index; `None` if nothing has.
+fn submodule(git: &Git, status: &Status, path: &[u8], commit: Option<String>) -> Option<Why> {
+    let folder = git.root.join(OsStr::from_bytes(path));
+    let committed = match status.in_head.get(path) {
+        Some(entry) => entry.as_ref().map(|(_, commit)| commit.clone()),
+        None => commit.clone(),
+    };
+    let mut found = Submodule {
+        committed,
+        checked_out: commit,
+        is_changed: false,
+        failed: None,
+    };
+    if files::is_there(&git.root, path) {
+        found.failed = Some("it is no folder any more".to_owned());
+    } else if !folder.exists() {
+        found.checked_out = None;
+    } else if folder.join(".git").exists() {
+        match pending_in(&folder) {
+            Ok((head, is_changed)) => (found.checked_out, found.is_changed) = (head, is_changed),
+            Err(error) => found.failed = Some(error.to_string()),
+        }
+    }
+    let is_as_committed = found.committed == found.checked_out;
+    (!is_as_committed || found.is_changed || found.failed.is_some())
+        .then_some(Why::Submodule(found))
+}
+
+/// Returns the commit that is checked out in the repository `folder`, and whether something is pending in it.
+/// Nothing is recorded.
+fn pending_in(folder: &std::path::Path) -> Result<(Option<String>, bool), ProjectError> {
+    let is_top = |git: &Git| folder.canonicalize().is_ok_and(|folder| folder == git.root);
+    let git = Git::find(folder)?.filter(is_top);
+    let git = git.ok_or_else(|| ProjectError::NoRepository(folder.to_owned()))?;
+    if let Some(what) = git::in_progress(&git.data_folder()) {
+        return Err(ProjectError::InProgress(what));
+    }
+    let found = bounded(&git)?;
+    let head = found.head.clone();
+    let is_changed = !found.dirty.is_empty() || !found.left_out.is_empty();
+    if !git::has_record(&git.root) || !found.left_out.is_empty() {
+        return Ok((head, is_changed));
+    }
+    let store = Store::open(git.data_folder())?;
+    let mut ledger = store.ledger().clone();
+    if let Some(base) = ledger.base()
+        && !git.has_commit(base)?
+    {
+        return Ok((head, is_changed));
+    }
+    let tree = Tree::Git(git.clone());
+    let bounds = (found.head, found.dirty, found.not_looked_at);
+    let mut disk = Disk::bounded(&tree, &store, bounds);
+    disk.read_committed(&git, ledger.base(), ledger.has_base(), &found.in_head)?;
+    Ok((head, !ledger.look(&mut disk, Moves::Unknown)?.is_empty()))
+}
+
 /// Returns why the file `path` below `root` is not looked at, whatever it holds; `None` if it is.
-fn refusal(root: &Path, path: &[u8]) -> Option<String> {
+fn refusal(root: &std::path::Path, path: &[u8]) -> Option<String> {
     match path::flaw(path) {
         Some(why) => Some(format!("its path {why}")),
         None if files::is_special(root, path) => {
@@ -366,8 +415,8 @@ pub(crate) struct Disk<'a> {
     pub(crate) elsewhere: Vec<Store>,
     /// Those that are too large in one of the commits between which HEAD has moved.
     large: HashSet<Vec<u8>>,
-    /// As [`Look::refused`].
-    refused: Vec<Refused>,
+    /// Known paths that a project without git has no files at, and why.
+    refused: Vec<LeftOut>,
 }
 
 impl<'a> Disk<'a> {
@@ -422,7 +471,7 @@ impl<'a> Disk<'a> {
                 disk.left_out.insert(path.clone());
             } else if let Some(why) = refusal(tree.root(), path) {
                 disk.left_out.insert(path.clone());
-                disk.refused.push((path.clone(), why));
+                disk.refused.push((path.clone(), Why::Other(why)));
             } else if !disk.left_out.contains(path) && !disk.working.contains_key(path) {
                 disk.working
                     .insert(path.clone(), stored(store, &tree.working(path)?)?);

@@ -4,7 +4,7 @@
 //! write that file. So hooks and the monitor of its files are off, and so are the filters that it
 //! defines; those of the user's own configuration are run, as git itself would.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read, Write};
@@ -95,8 +95,10 @@ pub struct Status {
     /// The paths that may differ from HEAD, in the index or in the working tree, each with whether git
     /// does not know it. They are sorted.
     pub changed: Vec<(Vec<u8>, bool)>,
-    /// The folders that are repositories of their own, and new or at another commit.
+    /// The folders that are repositories of their own, and that git does not know.
     pub repositories: Vec<Vec<u8>>,
+    /// The submodules that are there, or that may differ from HEAD, each with its commit in the index.
+    pub submodules: BTreeMap<Vec<u8>, Option<String>>,
     /// The paths that a sparse checkout leaves out.
     pub outside: Vec<Vec<u8>>,
     /// What the paths that git lists are in HEAD.
@@ -395,7 +397,7 @@ impl Git {
         ];
         // Both read the whole index, so they run at the same time.
         let (answer, listed) = thread::scope(|scope| {
-            let listing = scope.spawn(|| self.run(&["ls-files", "-v", "-z"], b""));
+            let listing = scope.spawn(|| self.run(&["ls-files", "-v", "-s", "-z"], b""));
             let answer = self.run(&arguments, b"");
             (answer, listing.join().expect("it does not panic"))
         });
@@ -436,12 +438,17 @@ impl Git {
                 status.in_head.insert(path.to_vec(), head);
             }
             let is_submodule = !is_new && words[2].starts_with(b"S");
+            if is_submodule {
+                let index = status.in_index.get(path).or(status.in_head.get(path));
+                let commit = index.cloned().flatten().map(|(_, commit)| commit);
+                status.submodules.insert(path.to_vec(), commit);
+            }
             if entry[0] == b'u' {
                 let path = String::from_utf8_lossy(path).into_owned();
                 return Err(GitError::Conflicts(path));
-            } else if path.ends_with(b"/") || is_submodule {
+            } else if path.ends_with(b"/") {
                 status.repositories.push(path.to_vec());
-            } else if !(is_new && is_editors_own(path)) {
+            } else if !is_submodule && !(is_new && is_editors_own(path)) {
                 status.changed.push((path.to_vec(), is_new));
             }
         }
@@ -451,15 +458,25 @@ impl Git {
         Ok(status)
     }
 
-    /// Returns what differs from `head` of the files at which git was told not to look, and what a sparse
-    /// checkout leaves out.
+    /// Returns what differs from `head` of the files at which git was told not to look, what a sparse
+    /// checkout leaves out, and which submodules are checked out. `listed` is what `ls-files -v -s` prints.
     fn hidden(&self, listed: &[u8], head: Option<&str>) -> Result<Status, GitError> {
         let mut status = Status::default();
         let mut hidden = Vec::new();
         for entry in listed.split(|&byte| byte == 0) {
-            let [tag, b' ', path @ ..] = entry else {
+            // As `H 100644 OBJECT 0<tab>PATH`.
+            let ([tag, b' ', ..], Some(tab)) = (entry, memchr::memchr(b'\t', entry)) else {
                 continue;
             };
+            let path = &entry[tab + 1..];
+            if entry[2..].starts_with(b"160000 ") {
+                if self.is_there(&[path, b"/.git"].concat()) {
+                    let commit = entry[2..tab].split(|&byte| byte == b' ').nth(1);
+                    let commit = commit.map(|name| String::from_utf8_lossy(name).into_owned());
+                    status.submodules.insert(path.to_vec(), commit);
+                }
+                continue;
+            }
             let is_skipped = tag.eq_ignore_ascii_case(&b'S');
             if is_skipped && self.is_sparse && !self.is_there(path) {
                 status.outside.push(path.to_vec());

@@ -26,6 +26,8 @@ pub mod file;
 
 mod files;
 
+pub mod left_out;
+
 pub mod authors;
 
 pub mod carry;
@@ -73,10 +75,11 @@ pub mod history;
 pub use after::folder_of;
 pub use authors::Written;
 pub use decided::{Decided, Held, Note};
-pub use disk::{LeftOut, Look, Refused};
+pub use disk::Look;
 pub use error::ProjectError;
 pub use git::{GitError, safe_environment};
 pub use ledger::{Ledger, Moves, Pending};
+pub use left_out::{LeftOut, Submodule, Why};
 pub use plain::projects_folder;
 pub use programs::{Known, Programs};
 pub use project::{Lines, Placed, Project, Question, Since};

@@ -10,13 +10,13 @@ use agent_q_diff_engine::text::Text;
 
 use crate::authors::{Authors, Written};
 use crate::disk::{
-    Bounded, Disk, Elsewhere, LeftOut, Look, bounded, is_binary, look_with_git, look_without_git,
-    stored,
+    Bounded, Disk, Elsewhere, Look, bounded, is_binary, look_with_git, look_without_git, stored,
 };
 use crate::error::ProjectError;
 use crate::files::{self, Committed, MAX_SIZE};
 use crate::git::{self, Entries, Git, GitError, Indexed};
 use crate::ledger::{Ledger, Moves, Pending};
+use crate::left_out::{self, LeftOut, Why};
 use crate::moved::Moved;
 use crate::path;
 use crate::plain::{Plain, projects_folder};
@@ -58,10 +58,8 @@ pub struct Since {
     pub changed: Vec<Pending>,
     /// What was reviewed of these paths, in their order.
     pub reviewed: Vec<Version>,
-    /// As [`Look::left_out`].
+    /// As [`Look::left_out`]; what a file held is not unknown if the commit has it.
     pub left_out: Vec<LeftOut>,
-    /// As [`Look::unknown`], without those that the commit has.
-    pub unknown: Vec<Vec<u8>>,
 }
 
 /// The files of a project, and what was reviewed of them.
@@ -262,22 +260,20 @@ impl Project {
         let entries = git.entries_of(&commit, &names, &Entries::new())?;
         let large = git.large(&entries, MAX_SIZE)?;
         paths.retain(|path| !large.contains(path));
-        left_out.extend(large.into_iter().map(|path| (path, 1)));
-        left_out.sort();
+        left_out.extend(large.into_iter().map(|path| (path, Why::Large)));
         let names: Vec<&[u8]> = paths.iter().map(Vec::as_slice).collect();
         let committed = git.committed(&commit, &names, &Entries::new())?;
         let found = (head, dirty, not_looked_at);
         let mut disk = Disk::bounded(&self.tree, &self.store, found);
         let mut changed = Vec::new();
         let mut reviewed = Vec::new();
-        let mut unknown = Vec::new();
         for (path, committed) in paths.iter().zip(committed) {
             let working = self.tree.working(path)?;
             if working == committed {
                 continue;
             }
             if committed.mode == 0 && self.store.ledger().left_out().contains(path) {
-                unknown.push(path.clone());
+                left_out.push((path.clone(), Why::Unknown));
                 continue;
             }
             let before = self.store.ledger().reviewed(&mut disk, path)?;
@@ -300,8 +296,7 @@ impl Project {
             name,
             changed,
             reviewed,
-            left_out,
-            unknown,
+            left_out: left_out::sorted(left_out),
         })
     }
 

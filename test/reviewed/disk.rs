@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent_q_diff_reviewed::authors::authors_word;
-use agent_q_diff_reviewed::{Held, Moves, Note, Project, Version};
+use agent_q_diff_reviewed::{Held, Moves, Note, Project, Version, Why};
 use tempfile::TempDir;
 
 /// Runs git in `folder` with settings of its own.
@@ -149,7 +149,10 @@ fn what_is_too_much_is_left_out_and_named() {
     assert_eq!(paths.collect::<Vec<_>>(), [b"some/new"]);
     assert_eq!(
         look.left_out,
-        [(b"big".to_vec(), 1), (b"node_modules".to_vec(), 1001)]
+        [
+            (b"big".to_vec(), Why::Large),
+            (b"node_modules".to_vec(), Why::Many(1001))
+        ]
     );
 }
 

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use agent_q_diff_reviewed::rounds::Kind;
-use agent_q_diff_reviewed::{Held, Look, Moves, Note, Project, Version};
+use agent_q_diff_reviewed::{Held, Look, Moves, Note, Project, Version, Why};
 use tempfile::TempDir;
 
 use crate::disk::{NOTHING, git, held, pending, repository, saved};
@@ -135,8 +135,8 @@ fn what_is_no_file_any_more_is_named_and_its_record_stays() {
         put(kind, &f);
         let found = look(folder.path()).unwrap();
         assert_eq!(found.pending, [], "{kind}");
-        let why = "it is neither a file nor a link nor a folder".to_owned();
-        assert_eq!(found.refused, [(b"f".to_vec(), why)], "{kind}");
+        let why = Why::Other("it is neither a file nor a link nor a folder".to_owned());
+        assert_eq!(found.left_out, [(b"f".to_vec(), why)], "{kind}");
         fs::remove_file(&f).unwrap();
         fs::write(&f, "a\nB\nc\n").unwrap();
         assert_eq!(pending(folder.path(), Moves::Agent), [PENDING]);
@@ -507,9 +507,9 @@ fn what_looks_like_gits_own_folder_is_not_looked_at_and_named() {
     let found = look(folder).unwrap();
     let paths: Vec<_> = found.pending.iter().map(|one| &one.path[..]).collect();
     assert_eq!(paths, [b"sub/x"]);
-    let why = "its path is in a folder of git's own".to_owned();
+    let why = Why::Other("its path is in a folder of git's own".to_owned());
     let refused = [b".GIT/x".to_vec(), b"git~1/x".to_vec()].map(|path| (path, why.clone()));
-    assert_eq!(found.refused, refused);
+    assert_eq!(found.left_out, refused);
     // Also where a commit has it.
     let blob = git(folder, &["hash-object", "-w", "sub/x"]);
     let entry = format!("100644 blob {}\tx", blob.trim());

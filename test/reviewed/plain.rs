@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use agent_q_diff_reviewed::{Moves, Note, Project, ProjectError, projects_folder};
+use agent_q_diff_reviewed::{Moves, Note, Project, ProjectError, Why, projects_folder};
 use tempfile::TempDir;
 
 use crate::disk::{NOTHING, git, held, passes_with, pending_of, saved};
@@ -66,14 +66,12 @@ impl Notes {
         pending_of(&mut self.open(), moves)
     }
 
-    /// Returns what is not looked at, as `PATH: NUMBER`, and then what is no text.
+    /// Returns what is not looked at, as `PATH: WHY`.
     fn left_out(&self) -> Vec<String> {
         let look = self.open().look(Moves::Unknown).unwrap();
         let left_out = look.left_out.iter();
-        let left_out = left_out.map(|(path, n)| format!("{}: {n}", path.escape_ascii()));
-        let not_text = look.not_text.iter();
-        let not_text = not_text.map(|path| path.escape_ascii().to_string());
-        left_out.chain(not_text).collect()
+        let left_out = left_out.map(|(path, why)| format!("{}: {why:?}", path.escape_ascii()));
+        left_out.collect()
     }
 }
 
@@ -248,7 +246,7 @@ fn what_is_large_or_no_text_is_left_out_and_named() {
     git(&notes.path("repository"), &["init", "-q"]);
     notes.write("project/f", "x\n");
     Project::begin(&notes.path("project"), &notes.projects()).expect("it is in one that has begun");
-    let named = ["big: 1", "repository: 0", "image"];
+    let named = ["big: Large", "image: NoText", "repository: Repository"];
     assert_eq!(notes.left_out(), named);
     assert_eq!(notes.pending(), ["project/f: - -> x\\n"]);
     // What was text is shown when it is no more.
@@ -259,8 +257,10 @@ fn what_is_large_or_no_text_is_left_out_and_named() {
 
 /// Returns what is pending, and what is not looked at since what it held is not known.
 fn pending_and_unknown(notes: &Notes) -> (Vec<String>, Vec<Vec<u8>>) {
-    let unknown = notes.open().look(Moves::Unknown).unwrap().unknown;
-    (notes.pending(), unknown)
+    let left_out = notes.open().look(Moves::Unknown).unwrap().left_out;
+    let unknown = left_out.into_iter();
+    let unknown = unknown.filter(|(_, why)| *why == Why::Unknown);
+    (notes.pending(), unknown.map(|(path, _)| path).collect())
 }
 
 fn unknown(path: &str) -> (Vec<String>, Vec<Vec<u8>>) {
@@ -280,9 +280,8 @@ fn what_was_left_out_at_the_beginning_is_not_new_when_it_is_small_and_text() {
         notes.write(name, "a\n");
         assert_eq!(pending_and_unknown(&notes), unknown(name));
         assert_eq!(notes.look(Moves::Agent), [""; 0]);
-        assert!(notes.left_out().is_empty());
-        let shown = notes.open().look(Moves::User).unwrap();
-        assert!(shown.is_left_out(name.as_bytes()) && !shown.is_left_out(b"f"));
+        assert_eq!(notes.left_out(), [format!("{name}: Unknown")]);
+        assert!(Why::Unknown.is_of_file());
         // The user has it reviewed as it is.
         let path = name.as_bytes().to_vec();
         notes.open().mark_reviewed(&[path]).unwrap();
@@ -296,9 +295,9 @@ fn what_was_left_out_at_the_beginning_is_not_new_when_it_is_small_and_text() {
 fn what_came_later_and_was_left_out_is_not_new_when_it_is_text_until_the_user_saves_it() {
     let notes = Notes::begun();
     notes.write("w", "a\0");
-    assert_eq!(notes.left_out(), ["w"]);
+    assert_eq!(notes.left_out(), ["w: NoText"]);
     notes.write("w", vec![b'x'; (8 << 20) + 1]);
-    assert_eq!(notes.left_out(), ["w: 1"]);
+    assert_eq!(notes.left_out(), ["w: Large"]);
     notes.write("w", "a\n");
     assert_eq!(pending_and_unknown(&notes), unknown("w"));
     notes.write("w", "a\nmine\n");
@@ -333,7 +332,7 @@ fn what_was_left_out_and_is_deleted_is_new_when_it_is_made_anew() {
     assert_eq!(pending_and_unknown(&notes), new);
     // What is pending is so again when it is small again.
     notes.write("w", vec![b'x'; (8 << 20) + 1]);
-    assert_eq!(notes.left_out(), ["w: 1"]);
+    assert_eq!(notes.left_out(), ["w: Large"]);
     notes.write("w", "a\n");
     assert_eq!(pending_and_unknown(&notes), new);
 }
@@ -428,7 +427,7 @@ fn the_nearest_project_counts_and_a_repository_is_one() {
     let inner = Notes::new();
     Project::begin(&inner.path("sub"), &inner.projects()).unwrap();
     inner.begin().unwrap();
-    assert_eq!(inner.left_out(), ["sub: 0"]);
+    assert_eq!(inner.left_out(), ["sub: Repository"]);
     git(inner.files.path(), &["init", "-q"]);
     let inner_root = |name: &str| inner.open_at(name).unwrap().root().to_owned();
     let top = inner.files.path().canonicalize().unwrap();

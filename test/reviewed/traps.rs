@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use agent_q_diff_reviewed::{Held, Moves, Note, Project};
+use agent_q_diff_reviewed::{Held, Moves, Note, Project, Why};
 use tempfile::TempDir;
 
 use crate::disk::{NOTHING, git, passes_with, pending, repository, run_git, saved};
@@ -529,36 +529,141 @@ fn a_repository_with_other_digests_is_like_any() {
     assert!(pending(folder, Moves::User).is_empty());
 }
 
+/// Returns what is left out in `folder`, where nothing is pending.
+#[track_caller]
+fn left_out(folder: &Path) -> Vec<(Vec<u8>, Why)> {
+    let look = Project::open(folder).unwrap().look(Moves::Agent).unwrap();
+    assert_eq!(look.pending, []);
+    look.left_out
+}
+
 #[test]
-fn repositories_in_a_repository_are_named_if_they_are_new_or_moved() {
+fn repositories_in_a_repository_are_named_if_they_are_new() {
     let other = repository();
     let folder = repository();
     let folder = folder.path();
-    let left_out = || {
-        let look = Project::open(folder).unwrap().look(Moves::Agent).unwrap();
-        assert_eq!(look.pending, []);
-        look.left_out
-    };
     let url = other.path().to_str().unwrap();
     git(folder, &["clone", "-q", url, "nested"]);
     write(folder, "nested/f", "a\nB\nc\n");
-    assert_eq!(left_out(), [(b"nested/".to_vec(), 0)]);
+    assert_eq!(left_out(folder), [(b"nested/".to_vec(), Why::Repository)]);
     assert_eq!(pending(&folder.join("nested"), Moves::Agent), [EDITED]);
-    fs::remove_dir_all(folder.join("nested")).unwrap();
-    let allow = "protocol.file.allow=always";
-    git(
+}
+
+/// Returns a repository with the submodule `part`, that was looked at.
+fn with_submodule() -> TempDir {
+    let other = repository();
+    let folder = repository();
+    let url = other.path().to_str().unwrap();
+    let add = ["submodule", "-q", "add", url, "part"];
+    let allow = ["-c", "protocol.file.allow=always"];
+    git(folder.path(), &[&allow[..], &add].concat());
+    git(folder.path(), &["commit", "-qm", "a submodule"]);
+    let mut project = Project::open(folder.path()).unwrap();
+    let look = project.look(Moves::User).unwrap();
+    assert_eq!((look.pending, look.left_out), (vec![], vec![]));
+    folder
+}
+
+/// Returns what is said of the submodule `part` of `folder`: its commits if they differ, whether something
+/// is pending in it, and why that is not known.
+#[track_caller]
+fn submodule(folder: &Path) -> Option<(Option<[Option<String>; 2]>, bool, Option<String>)> {
+    let left_out = left_out(folder);
+    let (path, Why::Submodule(found)) = left_out.into_iter().next()? else {
+        panic!("no submodule is left out");
+    };
+    assert_eq!(path, b"part");
+    let commits = [found.committed, found.checked_out];
+    let commits = (commits[0] != commits[1]).then_some(commits);
+    Some((commits, found.is_changed, found.failed))
+}
+
+#[test]
+fn a_submodule_is_named_as_long_as_something_is_pending_in_it() {
+    let folder = with_submodule();
+    let folder = folder.path();
+    let part = folder.join("part");
+    write(&part, "f", "a\nB\nc\n");
+    assert_eq!(submodule(folder), Some((None, true, None)));
+    assert!(!folder.join(".git/modules/part/agent-q-diff").exists());
+    // What was reviewed there is not said again.
+    assert_eq!(pending(&part, Moves::Agent), [EDITED]);
+    assert_eq!(submodule(folder), Some((None, true, None)));
+    mark_reviewed(&part, "f");
+    assert_eq!(submodule(folder), None);
+    write(&part, "f", "a\nb\nc\n");
+    assert_eq!(submodule(folder), Some((None, true, None)));
+    git(&part, &["checkout", "-q", "."]);
+    mark_reviewed(&part, "f");
+    write(&part, "new", "x\n");
+    assert_eq!(submodule(folder), Some((None, true, None)));
+}
+
+#[test]
+fn a_submodule_at_another_commit_is_named_with_both() {
+    let folder = with_submodule();
+    let folder = folder.path();
+    let part = folder.join("part");
+    let head = || Some(git(&part, &["rev-parse", "HEAD"]).trim().to_owned());
+    let old = head();
+    git(&part, &["commit", "-q", "--allow-empty", "-m", "moved"]);
+    let moved = Some((Some([old.clone(), head()]), false, None));
+    assert_eq!(submodule(folder), moved);
+    // Staged, it is still not that of HEAD.
+    git(folder, &["add", "part"]);
+    assert_eq!(submodule(folder), moved);
+    git(folder, &["commit", "-qm", "moved"]);
+    assert_eq!(submodule(folder), None);
+    fs::remove_dir_all(&part).unwrap();
+    assert_eq!(
+        submodule(folder),
+        Some((Some([head_of(folder), None]), false, None))
+    );
+    write(folder, "part", "a file\n");
+    let (_, _, failed) = submodule(folder).unwrap();
+    assert_eq!(failed.as_deref(), Some("it is no folder any more"));
+}
+
+/// Returns the commit that HEAD of `folder` has for the submodule `part`.
+fn head_of(folder: &Path) -> Option<String> {
+    Some(git(folder, &["rev-parse", "HEAD:part"]).trim().to_owned())
+}
+
+#[test]
+fn nothing_is_run_that_a_submodule_names() {
+    let traces = tempfile::tempdir().unwrap();
+    let folder = with_submodule();
+    let folder = folder.path();
+    let part = folder.join("part");
+    for key in ["filter.trap.clean", "filter.trap.process", "core.fsmonitor"] {
+        let run = canary(traces.path(), key);
+        git(&part, &["config", key, &run]);
+    }
+    write(
         folder,
-        &["-c", allow, "submodule", "-q", "add", url, "part"],
+        ".git/modules/part/info/attributes",
+        "* filter=trap\n",
     );
-    git(folder, &["commit", "-qm", "a submodule"]);
-    let mut project = Project::open(folder).unwrap();
-    assert_eq!(project.look(Moves::User).unwrap().pending, []);
-    assert_eq!(left_out(), []);
-    git(
-        &folder.join("part"),
-        &["commit", "-q", "--allow-empty", "-m", "moved"],
-    );
-    assert_eq!(left_out(), [(b"part".to_vec(), 0)]);
+    write(&part, "f", "a\nB\nc\n");
+    write(&part, "new", "x\n");
+    assert_eq!(submodule(folder), Some((None, true, None)));
+    assert!(ran(traces.path()).is_empty());
+    run_git(folder, &["status", "--ignore-submodules=none"]);
+    assert!(!ran(traces.path()).is_empty(), "it never runs");
+}
+
+#[test]
+fn a_submodule_that_cannot_be_looked_at_is_named_and_stops_no_look() {
+    let folder = with_submodule();
+    let folder = folder.path();
+    let own = folder.join(".git/modules/part");
+    fs::write(own.join("MERGE_HEAD"), "").unwrap();
+    let (_, _, failed) = submodule(folder).unwrap();
+    assert!(failed.unwrap().contains("in the middle of a merge"));
+    fs::remove_file(own.join("MERGE_HEAD")).unwrap();
+    // Its working tree is said to be elsewhere.
+    git(&own, &["config", "core.worktree", folder.to_str().unwrap()]);
+    assert!(submodule(folder).unwrap().2.is_some());
 }
 
 #[test]
@@ -973,7 +1078,7 @@ fn a_huge_file_that_the_user_commits_is_reviewed() {
     let look = project.look(Moves::Agent).unwrap();
     assert_eq!(
         (look.pending, look.left_out),
-        (vec![], vec![(b"f".to_vec(), 1)])
+        (vec![], vec![(b"f".to_vec(), Why::Large)])
     );
     git(folder, &["commit", "-qam", "huge"]);
     let look = project.look(Moves::User).unwrap();
@@ -993,7 +1098,7 @@ fn f_is_left_out(folder: &Path, moves: Moves) {
     let look = project.look(moves).unwrap();
     assert_eq!(
         (look.pending, look.left_out),
-        (vec![], vec![(b"f".to_vec(), 1)])
+        (vec![], vec![(b"f".to_vec(), Why::Large)])
     );
     let texts = fs::read_dir(project.texts()).unwrap();
     let sizes = texts.map(|text| text.unwrap().metadata().unwrap().len());
@@ -1032,7 +1137,7 @@ fn what_is_huge_in_git_is_left_out_whatever_became_of_it() {
     let since = since.unwrap();
     assert_eq!(
         (since.changed, since.left_out),
-        (vec![], vec![(b"f".to_vec(), 1)])
+        (vec![], vec![(b"f".to_vec(), Why::Large)])
     );
 }
 
@@ -1054,10 +1159,7 @@ fn with_unknown() -> TempDir {
     write(folder.path(), "w", vec![b'x'; (8 << 20) + 1]);
     let mut project = Project::open(folder.path()).unwrap();
     let look = project.look(Moves::Agent).unwrap();
-    assert_eq!(
-        (look.left_out, look.unknown),
-        (vec![(b"w".to_vec(), 1)], vec![])
-    );
+    assert_eq!(look.left_out, [(b"w".to_vec(), Why::Large)]);
     write(folder.path(), "w", "small\n");
     assert_eq!(unknown(folder.path()), [b"w"]);
     folder
@@ -1066,8 +1168,13 @@ fn with_unknown() -> TempDir {
 /// Returns what is not looked at since what it held is not known; nothing is pending.
 fn unknown(folder: &Path) -> Vec<Vec<u8>> {
     let look = Project::open(folder).unwrap().look(Moves::Agent).unwrap();
-    assert_eq!((look.pending, look.left_out), (vec![], vec![]));
-    look.unknown
+    assert_eq!(look.pending, []);
+    let unknown = look.left_out.into_iter();
+    let unknown = unknown.map(|(path, why)| {
+        assert_eq!(why, Why::Unknown);
+        path
+    });
+    unknown.collect()
 }
 
 #[test]
@@ -1076,8 +1183,8 @@ fn a_huge_file_that_git_does_not_know_is_not_new_when_it_is_small() {
     let folder = folder.path();
     let since = Project::open(folder).unwrap().since("HEAD", false).unwrap();
     assert_eq!(
-        (since.changed, since.unknown),
-        (vec![], vec![b"w".to_vec()])
+        (since.changed, since.left_out),
+        (vec![], vec![(b"w".to_vec(), Why::Unknown)])
     );
     // Nor when an agent commits it.
     git(folder, &["add", "."]);

@@ -414,7 +414,6 @@ impl Project {
             changed,
             reviewed,
             left_out: Vec::new(),
-            unknown: Vec::new(),
         })
     }
 }
