@@ -232,7 +232,7 @@ Are they yours (y: the changes count as reviewed; n: they stay pending)? "
           'user
         'agent))))
 
-(defun agent-q-diff-changes--sentences (&rest sentences)
+(defun agent-q-diff-changes-sentences (&rest sentences)
   "Return SENTENCES as one string, or nil if all of them are nil."
   (when-let ((given (remq nil sentences)))
     (string-join given ".  ")))
@@ -241,7 +241,7 @@ Are they yours (y: the changes count as reviewed; n: they stay pending)? "
   "Return what LEFT-OUT, as from `agent-q-diff-pending-look', has to say first, or nil.
 That are sentences about the record, and about what others have written that
 git runs by itself."
-  (apply #'agent-q-diff-changes--sentences
+  (apply #'agent-q-diff-changes-sentences
          (mapcar (lambda (sentence)
                    (agent-q-diff-visible sentence most-positive-fixnum))
                  (seq-filter #'stringp left-out))))
@@ -254,6 +254,8 @@ git runs by itself."
   (pcase-exhaustive why
     ('[repository] "a repository of its own")
     ('[large] "over 8 MB")
+    (`[filter ,name] (format "its filter %s, which the repository itself defines, is not run"
+                             (agent-q-diff-visible name)))
     (`[many ,n] (format "%d new files" n))
     ('[no-text] "no text")
     ('[unknown] "what it held before is not known")
@@ -293,8 +295,9 @@ It is as in `agent-q-diff-module-pending'."
            when (eq 'submodule (aref why 0))
            collect (cons path (aref why 1))))
 
-(defun agent-q-diff-changes--submodules-note (left-out)
-  "Return a sentence about the submodules in LEFT-OUT, or nil."
+(defun agent-q-diff-changes-elsewhere-note (left-out)
+  "Return a sentence about changes that LEFT-OUT has elsewhere, or nil.
+They are known to be there, and not among what is pending."
   (when-let ((submodules (agent-q-diff-changes--submodules left-out)))
     (concat (mapconcat (pcase-lambda (`(,path . ,submodule))
                          (agent-q-diff-changes--submodule-words path submodule))
@@ -308,7 +311,7 @@ It is as in `agent-q-diff-module-pending'."
                              left-out))
          (named (mapconcat (lambda (group) (agent-q-diff-changes--left-out-words (cdr group)))
                            (seq-group-by #'cdr others) ", ")))
-    (agent-q-diff-changes--sentences (agent-q-diff-changes--submodules-note left-out)
+    (agent-q-diff-changes-sentences (agent-q-diff-changes-elsewhere-note left-out)
                                      (and others (concat "Not looked at: " named)))))
 
 (defconst agent-q-diff-changes--n-protected 5
@@ -470,7 +473,7 @@ hunks, in that review or an earlier one, is in the new one as well."
                (left-out-note (agent-q-diff-changes--left-out-note left-out))
                (notes (if (null files)
                           (list (agent-q-diff-changes--nothing-words
-                                 root (agent-q-diff-changes--sentences alarm left-out-note) only))
+                                 root (agent-q-diff-changes-sentences alarm left-out-note) only))
                         (remq nil
                               (list alarm
                                     left-out-note

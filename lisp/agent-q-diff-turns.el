@@ -60,21 +60,23 @@ nil."
     (condition-case err
         (pcase-let* ((`(,root ,_ ,files ,left-out)
                       (agent-q-diff-pending-look-and-note directory))
-                     (alarm (agent-q-diff-changes-alarm left-out)))
+                     (alarm (agent-q-diff-changes-alarm left-out))
+                     (note (agent-q-diff-changes-sentences
+                            alarm (agent-q-diff-changes-elsewhere-note left-out))))
           (agent-q-diff-pending-mode)
           (agent-q-diff-pending-count-soon root)
           (cond
            ((null files)
             (funcall answer "")
-            (when alarm
-              (message "%s" alarm))
+            (when (and note (or alarm agent-q-diff-when-turn-ends))
+              (message "%s has ended: %s" (agent-q-diff-visible agent) note))
             nil)
            (agent-q-diff-stop-waits
             (agent-q-diff-turns--wait root answer))
            (t
             (funcall answer "")
             (pcase agent-q-diff-when-turn-ends
-              ('announce (agent-q-diff-turns--announce agent files alarm))
+              ('announce (agent-q-diff-turns--announce agent files note))
               ('review (agent-q-diff-turns--review-soon root)))
             nil)))
       ;; What is in no project has nothing to review.
@@ -88,13 +90,14 @@ nil."
                 (agent-q-diff-visible (agent-q-diff-error-text err)))
        nil))))
 
-(defun agent-q-diff-turns--announce (agent files alarm)
-  "Say that AGENT has ended its turn, that FILES are pending, and ALARM, if non-nil."
+(defun agent-q-diff-turns--announce (agent files note)
+  "Say that AGENT has ended its turn, and that FILES are pending.
+NOTE, sentences about what cannot be reviewed with them or nil, is said first."
   (let ((n (length files)))
-    (message "%s has ended: %s to review; M-x agent-q-diff-review-changes%s"
+    (message "%s has ended: %s%s to review; M-x agent-q-diff-review-changes"
              (agent-q-diff-visible agent)
-             (format (ngettext "%d file" "%d files" n) n)
-             (if alarm (concat ".  " alarm) ""))))
+             (if note (concat note "; ") "")
+             (format (ngettext "%d file" "%d files" n) n))))
 
 (defun agent-q-diff-turns--review-soon (root)
   "Open the review of what is pending in the project at ROOT when Emacs is idle."

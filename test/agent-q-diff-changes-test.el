@@ -43,10 +43,10 @@
         (should (equal nothing (aqd-said (agent-q-diff-review-changes)))))
       ;; Also in the answer to a program.
       (should (equal (list nothing) (nth 2 (agent-q-diff-changes-begin aqd-pending-root nil))))
-      (should (equal aqd-changes-hook-words
+      (should (equal (concat "Codex has ended: " aqd-changes-hook-words)
                      (aqd-said (agent-q-diff-turns-ended aqd-pending-root "Codex" #'ignore))))
       (aqd-pending-put "f.txt" aqd-pending-written)
-      (should (equal (format "Codex has ended: 1 file to review; M-x agent-q-diff-review-changes.  %s"
+      (should (equal (format "Codex has ended: %s; 1 file to review; M-x agent-q-diff-review-changes"
                              aqd-changes-hook-words)
                      (aqd-said (agent-q-diff-turns-ended aqd-pending-root "Codex" #'ignore))))
       (aqd-with-pending

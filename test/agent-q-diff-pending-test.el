@@ -1804,6 +1804,30 @@ edits, already visits %s; save it under another name or kill it first"
                             (aqd-said (agent-q-diff-review-changes))))
     (should-error (agent-q-diff-review-submodule (aqd-pending-name "lib/")) :type 'user-error)))
 
+(ert-deftest aqd-pending-nothing-is-written-into-a-file-with-a-filter-of-the-repository ()
+  (aqd-with-repository
+    (dolist (key '("clean" "smudge"))
+      (aqd-pending-git "config" (concat "filter.rot." key) "tr a-z n-za-m"))
+    (aqd-pending-put ".gitattributes" "*.key filter=rot\n")
+    (aqd-pending-put "a.key" "one\n")
+    (aqd-pending-git "add" ".")
+    (aqd-pending-git "commit" "-qm" "a key")
+    (aqd-pending-begin t)
+    (aqd-pending-put "a.key" "an agent's\n")
+    (let ((note "Not looked at: a.key (its filter rot, which the repository itself defines, \
+is not run)"))
+      (should (string-prefix-p (concat note "; nothing else is pending in ")
+                               (aqd-said (agent-q-diff-review-changes))))
+      (should (string-prefix-p (concat note "; nothing else has changed since HEAD")
+                               (aqd-said (agent-q-diff-review-changes nil "HEAD"))))
+      (aqd-pending-put "f.txt" aqd-pending-written)
+      (aqd-with-pending
+        (goto-char (point-min))
+        (should (search-forward note nil t))
+        (agent-q-diff-reject-all)))
+    (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
+    (should (equal "an agent's\n" (aqd-pending-has "a.key")))))
+
 (ert-deftest aqd-pending-a-file-that-was-left-out-is-marked-reviewed-in-its-buffer ()
   (aqd-with-plain-project
     (aqd-put-bytes "a\0b\n" (aqd-pending-name "w.txt"))

@@ -177,7 +177,8 @@ fn begin_project(env: &Env, folder: Value) -> Result<()> {
 /// [submodule [COMMITTED CHECKED-OUT IS-CHANGED FAILED]], a submodule with changes
 /// of its own, or at another commit, or of which FAILED, a clause, says why that is
 /// not known; [repository], a repository or a project of its own; [large], a file
-/// of more than 8 MiB, on disk or in a commit; [many N], a folder with N files that
+/// of more than 8 MiB, on disk or in a commit; [filter NAME], a file with a filter
+/// that the repository's own configuration defines, which is not run; [many N], a folder with N files that
 /// git does not know; [no-text], a file that is no text in a project without git;
 /// [unknown], a file that was left out before, and could be looked at now;
 /// [other CLAUSE].  A member that is a string is a sentence about the record

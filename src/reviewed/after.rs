@@ -59,6 +59,9 @@ impl Project {
         }
         match self.tree.git() {
             Some(git) if git.is_ignored(&path)? => refuse("git ignores it"),
+            Some(git) if !git.own_filtered([&path])?.is_empty() => {
+                refuse("it has a filter that the repository's own configuration defines")
+            }
             None if is_outside(&path) => refuse("it is not looked at for what is pending"),
             None if text.is_some_and(|text| text.contains(&0)) => refuse("it is no text"),
             _ => Ok(()),

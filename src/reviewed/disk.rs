@@ -12,7 +12,7 @@ use crate::ledger::{Ledger, Moves, Pending};
 use crate::left_out::{self, LeftOut, Submodule, Why};
 use crate::moved::Moved;
 use crate::path::{self, Path};
-use crate::plain::{Files, Plain, is_outside};
+use crate::plain::{Files, IS_SPECIAL, Plain, is_outside};
 use crate::record::{Staged, Turn};
 use crate::store::{Store, StoreError};
 use crate::tree::Tree;
@@ -65,7 +65,7 @@ pub(crate) fn look_with_git(
     let large = left_out.iter().filter(|(_, why)| *why == Why::Large);
     let large: Vec<Path> = large.map(|(path, _)| path.clone()).collect();
     let programs = git.programs();
-    let (pending, unknown, too_large, by_others) = store.change(|ledger, store| {
+    let (pending, unknown, unread, by_others) = store.change(|ledger, store| {
         if let Some(base) = ledger.base()
             && Some(base) != head.as_deref()
             && !git.has_commit(base)?
@@ -108,15 +108,14 @@ pub(crate) fn look_with_git(
             note_tips(git, ledger, store.folder(), (away, here), head);
         }
         ledger.end_turns(|turn| !turn.is_alive());
-        Ok::<_, ProjectError>((pending, unknown, disk.large, by_others))
+        Ok::<_, ProjectError>((pending, unknown, disk.unread, by_others))
     })?;
     note_others(git, store, &by_others)?;
-    // What the user has committed is reviewed by that, whatever its size.
-    let is_open = |path: &Vec<u8>| {
+    // What the user has committed is reviewed by that, whatever it is.
+    let is_open = |(path, _): &LeftOut| {
         !matches!(moves, Moves::User | Moves::NotNew) || in_head.contains_key(path)
     };
-    let too_large = too_large.into_iter().filter(is_open);
-    left_out.extend(too_large.map(|path| (path, Why::Large)));
+    left_out.extend(unread.into_iter().filter(is_open));
     left_out.extend(unknown.into_iter().map(|path| (path, Why::Unknown)));
     Ok(Look {
         pending,
@@ -281,6 +280,9 @@ pub(crate) fn bounded(git: &Git) -> Result<Bounded, ProjectError> {
     let mut looked = Vec::new();
     let known = [&status.in_head, &status.in_index];
     let large = git.large(known.into_iter().flatten(), MAX_SIZE)?;
+    // What no commit has is reviewed as it is.
+    let old = status.changed.iter().filter(|(_, is_new)| !is_new);
+    let mut filtered = git.own_filtered(old.map(|(path, _)| path))?;
     for (path, is_new) in status.changed {
         if let Some(why) = refusal(&git.root, &path) {
             left_out.push((path.clone(), Why::Other(why)));
@@ -290,6 +292,9 @@ pub(crate) fn bounded(git: &Git) -> Result<Bounded, ProjectError> {
         } else if files::size(&git.root, &path) > MAX_SIZE || large.contains(&path) {
             left_out.push((path.clone(), Why::Large));
             not_looked_at.insert(path);
+        } else if let Some(name) = filtered.remove(&path) {
+            left_out.push((path.clone(), Why::Filter(name)));
+            not_looked_at.insert(path);
         } else {
             looked.push(path);
         }
@@ -297,6 +302,8 @@ pub(crate) fn bounded(git: &Git) -> Result<Bounded, ProjectError> {
     left_out.extend(n_new.into_iter().map(|(path, n)| (path, Why::Many(n))));
     let repositories = status.repositories.into_iter();
     left_out.extend(repositories.map(|path| (path, Why::Repository)));
+    let unreadable = status.unreadable.into_iter();
+    left_out.extend(unreadable.map(|path| (path, Why::Other("it cannot be read".to_owned()))));
     Ok(Bounded {
         head: status.head,
         dirty: looked,
@@ -387,10 +394,8 @@ fn pending_in(folder: &std::path::Path) -> Result<(Option<String>, bool), Projec
 fn refusal(root: &std::path::Path, path: &[u8]) -> Option<String> {
     match path::flaw(path) {
         Some(why) => Some(format!("its path {why}")),
-        None if files::is_special(root, path) => {
-            Some("it is neither a file nor a link nor a folder".to_owned())
-        }
-        None => None,
+        None if files::is_special(root, path) => Some(IS_SPECIAL.to_owned()),
+        None => files::unreadable(root, path).map(|why| format!("it cannot be read: {why}")),
     }
 }
 
@@ -413,9 +418,9 @@ pub(crate) struct Disk<'a> {
     pub(crate) moved: Moved,
     /// The stores of the other working trees of the repository.
     pub(crate) elsewhere: Vec<Store>,
-    /// Those that are too large in one of the commits between which HEAD has moved.
-    large: HashSet<Vec<u8>>,
-    /// Known paths that a project without git has no files at, and why.
+    /// Those that are not read in the commits between which HEAD has moved, and why.
+    unread: HashMap<Path, Why>,
+    /// Paths at which a project without git has no file that can be read, and why.
     refused: Vec<LeftOut>,
 }
 
@@ -441,7 +446,7 @@ impl<'a> Disk<'a> {
             left_out,
             moved: Moved::default(),
             elsewhere: Vec::new(),
-            large: HashSet::new(),
+            unread: HashMap::new(),
             refused: Vec::new(),
         }
     }
@@ -457,7 +462,15 @@ impl<'a> Disk<'a> {
         let mut disk = Disk::new(tree, store);
         let (mut not_text, known) = (Vec::new(), ledger.paths());
         disk.left_out.extend(files.large);
+        let refused = files.refused.into_iter();
+        disk.refused
+            .extend(refused.map(|(path, why)| (path, Why::Other(why))));
         for path in files.paths {
+            if let Some(why) = refusal(tree.root(), &path) {
+                disk.left_out.insert(path.clone());
+                disk.refused.push((path, Why::Other(why)));
+                continue;
+            }
             let found = tree.working(&path)?;
             if is_binary(&found) && !known.contains(&path) {
                 disk.left_out.insert(path.clone());
@@ -534,15 +547,21 @@ impl<'a> Disk<'a> {
             let names: Vec<&[u8]> = paths.iter().map(Vec::as_slice).collect();
             let known = self.known_in(commit, in_head, &unknown);
             let entries = git.entries_of(commit, &names, known)?;
-            self.large.extend(git.large(&entries, MAX_SIZE)?);
+            let large = git.large(&entries, MAX_SIZE)?.into_iter();
+            self.unread.extend(large.map(|path| (path, Why::Large)));
         }
-        self.left_out.extend(self.large.iter().cloned());
-        let large = &self.large;
-        self.dirty.retain(|path| !large.contains(path));
+        if base != self.head {
+            let filtered = git.own_filtered(&paths)?.into_iter();
+            self.unread
+                .extend(filtered.map(|(path, name)| (path, Why::Filter(name))));
+        }
+        self.left_out.extend(self.unread.keys().cloned());
+        let unread = &self.unread;
+        self.dirty.retain(|path| !unread.contains_key(path));
         for commit in commits.into_iter().flatten() {
             let names = paths.iter().map(Vec::as_slice);
             let names: Vec<&[u8]> = names
-                .filter(|path| !self.large.contains(*path))
+                .filter(|path| !self.unread.contains_key(*path))
                 .filter(|path| !self.is_as_committed(&commit, path))
                 .collect();
             let known = self.known_in(&commit, in_head, &unknown);
@@ -723,7 +742,8 @@ impl World for Disk<'_> {
             return Ok(Vec::new());
         };
         let mut changed = git.changed(old, new)?;
-        changed.retain(|path| !self.large.contains(path));
+        let filtered = git.own_filtered(&changed)?;
+        changed.retain(|path| !self.unread.contains_key(path) && !filtered.contains_key(path));
         Ok(changed)
     }
 

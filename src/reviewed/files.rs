@@ -7,6 +7,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use rustix::fs::Access;
+
 use crate::file::{self, Links};
 use crate::version::{Digest, Version};
 
@@ -40,6 +42,21 @@ pub fn size(root: &Path, path: &[u8]) -> u64 {
 pub fn is_special(root: &Path, path: &[u8]) -> bool {
     let found = fs::symlink_metadata(root.join(OsStr::from_bytes(path)));
     found.is_ok_and(|found| !found.is_file() && !found.is_symlink() && !found.is_dir())
+}
+
+/// Returns why the file `path` below `root` cannot be read, a few words, as far as its permissions say.
+pub fn unreadable(root: &Path, path: &[u8]) -> Option<String> {
+    let name = root.join(OsStr::from_bytes(path));
+    let error = match fs::symlink_metadata(&name) {
+        Ok(found) if found.is_file() => rustix::fs::access(&name, Access::READ_OK).err()?.into(),
+        Err(error) => error,
+        Ok(_) => return None,
+    };
+    let is_gone = matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    );
+    (!is_gone).then(|| error.kind().to_string())
 }
 
 /// Returns whether `path` is a file or a link below `root`.

@@ -79,6 +79,8 @@ pub struct Git {
     common: PathBuf,
     /// Names and values of the configuration that keep git from running what the repository names.
     safe: Vec<(OsString, &'static str)>,
+    /// The names of the filters that the repository's own configuration defines; they are not run.
+    own_filters: HashSet<Vec<u8>>,
     /// Whether the modes of files mean something.
     has_modes: bool,
     /// Whether only some of the files are checked out.
@@ -99,6 +101,8 @@ pub struct Status {
     pub repositories: Vec<Vec<u8>>,
     /// The submodules that are there, or that may differ from HEAD, each with its commit in the index.
     pub submodules: BTreeMap<Vec<u8>, Option<String>>,
+    /// The folders that cannot be read, each with a slash at its end.
+    pub unreadable: Vec<Vec<u8>>,
     /// The paths that a sparse checkout leaves out.
     pub outside: Vec<Vec<u8>>,
     /// What the paths that git lists are in HEAD.
@@ -182,6 +186,7 @@ impl Git {
             safe: Vec::new(),
             has_modes: true,
             is_sparse: false,
+            own_filters: HashSet::new(),
             settings: programs::Settings::default(),
         }
     }
@@ -198,6 +203,7 @@ impl Git {
         let mut words = found.split(|&byte| byte == 0);
         (self.has_modes, self.is_sparse) = (true, false);
         self.settings = programs::Settings::default();
+        self.own_filters.clear();
         while let (Some(scope), Some(entry)) = (words.next(), words.next()) {
             let mut parts = entry.splitn(2, |&byte| byte == b'\n');
             let name = parts.next().unwrap_or_default();
@@ -215,6 +221,8 @@ impl Git {
                 let key = |key: &[u8]| OsString::from_vec([&name[..=dot], key].concat());
                 options.extend([&b"clean"[..], b"smudge", b"process"].map(|name| (key(name), "")));
                 options.push((key(b"required"), "false"));
+                let filter = &name[b"filter.".len()..dot.max(b"filter.".len())];
+                self.own_filters.insert(filter.to_vec());
             }
         }
         // git believes it on a disk where it does not hold, and then does not see some new files.
@@ -270,6 +278,16 @@ impl Git {
         name: &str,
         input: &[u8],
     ) -> Result<Vec<u8>, GitError> {
+        Ok(self.output_of(command, name, input)?.stdout)
+    }
+
+    /// Like [`Git::run_command`]; what it prints on standard error, such as a warning, is returned, too.
+    fn output_of(
+        &self,
+        command: &mut Command,
+        name: &str,
+        input: &[u8],
+    ) -> Result<Output, GitError> {
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -398,10 +416,14 @@ impl Git {
         // Both read the whole index, so they run at the same time.
         let (answer, listed) = thread::scope(|scope| {
             let listing = scope.spawn(|| self.run(&["ls-files", "-v", "-s", "-z"], b""));
-            let answer = self.run(&arguments, b"");
+            let answer = self.output_of(&mut self.command(&arguments), "status", b"");
             (answer, listing.join().expect("it does not panic"))
         });
-        let answer = answer?;
+        let Output {
+            stdout: answer,
+            stderr,
+            ..
+        } = answer?;
         let head = answer
             .split(|&byte| byte == 0)
             .find_map(|entry| entry.strip_prefix(b"# branch.oid "))
@@ -409,6 +431,7 @@ impl Git {
             .map(|oid| String::from_utf8_lossy(oid).into_owned());
         let mut status = self.hidden(&listed?, head.as_deref())?;
         status.head = head;
+        status.unreadable = unreadable(&stderr);
         for entry in answer
             .split(|&byte| byte == 0)
             .filter(|entry| !entry.is_empty())
@@ -516,6 +539,37 @@ impl Git {
 
     fn is_there(&self, path: &[u8]) -> bool {
         fs::symlink_metadata(self.root.join(OsStr::from_bytes(path))).is_ok()
+    }
+
+    /// Returns those of `paths` that have a filter which the repository's own configuration defines, each with
+    /// its name. What a commit would have there is not known, since none of these filters is run.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError`].
+    pub fn own_filtered<'a>(
+        &self,
+        paths: impl IntoIterator<Item = &'a Vec<u8>>,
+    ) -> Result<HashMap<Vec<u8>, String>, GitError> {
+        let mut found = HashMap::new();
+        if self.own_filters.is_empty() {
+            return Ok(found);
+        }
+        let paths = paths.into_iter();
+        let input: Vec<u8> = paths.flat_map(|path| [path, &b"\0"[..]].concat()).collect();
+        // The file with the attributes may have changed, too: what the index has counts as well.
+        for more in [&[][..], &["--cached"]] {
+            let arguments = [&["check-attr", "-z", "--stdin"], more, &["filter"]].concat();
+            let answer = self.run(&arguments, &input)?;
+            let words: Vec<&[u8]> = answer.split(|&byte| byte == 0).collect();
+            for one in words.chunks_exact(3) {
+                if self.own_filters.contains(one[2]) {
+                    let name = String::from_utf8_lossy(one[2]).into_owned();
+                    found.insert(one[0].to_vec(), name);
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// Returns the paths that differ between two commits; `None` is one without files. Those that no file of
@@ -829,15 +883,26 @@ fn read_in<'scope, 'env>(
     })
 }
 
-fn successful(output: Output, name: &str) -> Result<Vec<u8>, GitError> {
+fn successful(output: Output, name: &str) -> Result<Output, GitError> {
     if output.status.success() {
-        return Ok(output.stdout);
+        return Ok(output);
     }
     let message = String::from_utf8_lossy(&output.stderr);
     Err(GitError::Failed {
         command: name.to_owned(),
         message: message.trim().to_owned(),
     })
+}
+
+/// Returns the folders that git could not read, by its warnings.
+fn unreadable(warnings: &[u8]) -> Vec<Vec<u8>> {
+    let lines = warnings.split(|&byte| byte == b'\n');
+    let names = lines.filter_map(|line| {
+        let name = line.strip_prefix(b"warning: could not open directory '")?;
+        let end = memchr::memmem::rfind(name, b"': ")?;
+        Some(name[..end].to_vec())
+    });
+    names.collect()
 }
 
 /// Returns what has `mode` and `object` as git's command `name` writes them.

@@ -17,6 +17,9 @@ pub enum Why {
     Repository,
     /// It is larger than 8 MiB, on disk or in a commit.
     Large,
+    /// It has the filter with this name, which the repository's own configuration defines, so that it is not
+    /// run: it cannot be told what the file holds in a commit, nor whether it has changed.
+    Filter(String),
     /// It is a folder at the top with so many files that git does not know.
     Many(usize),
     /// It is no text, nor was it when it was known, in a project without git.
@@ -48,8 +51,9 @@ pub struct Submodule {
     pub failed: Option<String>,
 }
 
-/// Sorts `left_out` by path.
+/// Sorts `left_out` by path; what is in it twice is then in it once.
 pub(crate) fn sorted(mut left_out: Vec<LeftOut>) -> Vec<LeftOut> {
     left_out.sort();
+    left_out.dedup();
     left_out
 }

@@ -32,6 +32,9 @@ pub struct Plain {
     projects: PathBuf,
 }
 
+/// Said of a path at which is something else, such as a FIFO.
+pub const IS_SPECIAL: &str = "it is neither a file nor a link nor a folder";
+
 /// What files a project has, by their paths.
 #[derive(Debug, Default)]
 pub struct Files {
@@ -41,6 +44,8 @@ pub struct Files {
     pub large: Vec<Vec<u8>>,
     /// Folders that are projects of their own.
     pub projects: Vec<Vec<u8>>,
+    /// What is no file, and folders that cannot be read, each with a clause that says so.
+    pub refused: Vec<(Vec<u8>, String)>,
 }
 
 /// Returns the folder of the data of all projects without git, where `variable` gets a variable of the
@@ -183,7 +188,17 @@ impl Plain {
         let mut folders = vec![PathBuf::new()];
         while let Some(folder) = folders.pop() {
             let full = self.root.join(&folder);
-            for entry in fs::read_dir(&full).map_err(failed(&full))? {
+            let entries = match fs::read_dir(&full) {
+                Err(error) if !folder.as_os_str().is_empty() => {
+                    let why = format!("it cannot be read: {}", error.kind());
+                    found
+                        .refused
+                        .push((folder.into_os_string().into_vec(), why));
+                    continue;
+                }
+                entries => entries.map_err(failed(&full))?,
+            };
+            for entry in entries {
                 let entry = entry.map_err(failed(&full))?;
                 let name = entry.file_name();
                 // It may be gone again.
@@ -200,10 +215,12 @@ impl Plain {
                     } else if entry.path() != self.projects {
                         folders.push(path);
                     }
-                } else if (metadata.is_file() || metadata.is_symlink())
-                    && !is_editors_own(name.as_bytes())
-                {
+                } else if !is_editors_own(name.as_bytes()) {
                     let path = path.into_os_string().into_vec();
+                    if !metadata.is_file() && !metadata.is_symlink() {
+                        found.refused.push((path, IS_SPECIAL.to_owned()));
+                        continue;
+                    }
                     if metadata.len() > max_size {
                         found.large.push(path);
                     } else {

@@ -152,7 +152,7 @@ impl Project {
         let tree = Tree::Plain(plain);
         let mut n = 0;
         for path in paths {
-            n += usize::from(!is_binary(&tree.working(&path)?));
+            n += usize::from(tree.working(&path).is_ok_and(|found| !is_binary(&found)));
         }
         Ok((tree.root().to_owned(), n))
     }
@@ -259,8 +259,15 @@ impl Project {
         let names: Vec<&[u8]> = paths.iter().map(Vec::as_slice).collect();
         let entries = git.entries_of(&commit, &names, &Entries::new())?;
         let large = git.large(&entries, MAX_SIZE)?;
-        paths.retain(|path| !large.contains(path));
+        let filtered = git.own_filtered(&paths)?;
+        paths.retain(|path| {
+            let is_new = entries.get(path) == Some(&None) && dirty.contains(path);
+            !large.contains(path) && (is_new || !filtered.contains_key(path))
+        });
         left_out.extend(large.into_iter().map(|path| (path, Why::Large)));
+        let filtered = filtered.into_iter();
+        let filtered = filtered.filter(|(path, _)| paths.binary_search(path).is_err());
+        left_out.extend(filtered.map(|(path, name)| (path, Why::Filter(name))));
         let names: Vec<&[u8]> = paths.iter().map(Vec::as_slice).collect();
         let committed = git.committed(&commit, &names, &Entries::new())?;
         let found = (head, dirty, not_looked_at);

@@ -255,6 +255,14 @@ fn what_is_large_or_no_text_is_left_out_and_named() {
     assert_eq!(notes.left_out(), named);
 }
 
+#[test]
+fn what_is_no_file_is_named() {
+    let notes = Notes::begun();
+    std::os::unix::net::UnixListener::bind(notes.path("socket")).unwrap();
+    let why = "Other(\"it is neither a file nor a link nor a folder\")";
+    assert_eq!(notes.left_out(), [format!("socket: {why}")]);
+}
+
 /// Returns what is pending, and what is not looked at since what it held is not known.
 fn pending_and_unknown(notes: &Notes) -> (Vec<String>, Vec<Vec<u8>>) {
     let left_out = notes.open().look(Moves::Unknown).unwrap().left_out;

@@ -1,7 +1,9 @@
 //! What a repository, its configuration or its files can have that misleads.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
 use agent_q_diff_reviewed::{Held, Moves, Note, Project, Why};
@@ -51,7 +53,8 @@ fn no_filter_runs(name: &[u8], file: &str, prepare: impl FnOnce(&Path, &Path)) {
     let attributes = [b"* filter=", name, b"\n"].concat();
     write(folder, ".git/info/attributes", attributes);
     write(folder, "f", "a\nB\nc\n");
-    assert_eq!(pending(folder, Moves::Agent), [EDITED]);
+    let name = String::from_utf8_lossy(name).into_owned();
+    assert_eq!(left_out(folder), [(b"f".to_vec(), Why::Filter(name))]);
     assert!(ran(traces.path()).is_empty());
     // The trap is one.
     run_git(folder, &["diff"]);
@@ -666,6 +669,74 @@ fn a_submodule_that_cannot_be_looked_at_is_named_and_stops_no_look() {
     assert!(submodule(folder).unwrap().2.is_some());
 }
 
+/// Runs the test `name` again as a user who may not read everything, with `folder` to look at. Returns whether
+/// this is that test.
+fn is_no_superuser(name: &str, folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::process::CommandExt;
+    if fs::metadata(folder).unwrap().uid() != 0 {
+        return true;
+    }
+    let nobody = 65_534;
+    let mut chown = Command::new("chown");
+    chown.arg("-R").arg(nobody.to_string()).arg(folder);
+    assert!(chown.status().unwrap().success());
+    let found = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name])
+        .env("LOOK_AT", folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("HOME", folder)
+        .uid(nobody)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&found.stdout);
+    assert!(said.contains("1 passed"), "{found:?}");
+    false
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_stops_no_look() {
+    let name = "traps::what_cannot_be_read_is_named_and_stops_no_look";
+    let there = std::env::var_os("LOOK_AT").map(PathBuf::from);
+    let folder = match &there {
+        None => {
+            let folder = repository();
+            if !is_no_superuser(name, folder.path()) {
+                return;
+            }
+            folder.keep()
+        }
+        Some(there) => there.clone(),
+    };
+    let no_access = |path: &str| {
+        let none = PermissionsExt::from_mode(0);
+        fs::set_permissions(folder.join(path), none).unwrap();
+    };
+    fs::create_dir(folder.join("d")).unwrap();
+    write(&folder, "d/x", "x\n");
+    for path in ["f", "new"] {
+        write(&folder, path, "other\n");
+        no_access(path);
+    }
+    no_access("d");
+    let why = |why: &str| Why::Other(why.to_owned());
+    let named = [
+        (b"d/".to_vec(), why("it cannot be read")),
+        (b"f".to_vec(), why("it cannot be read: permission denied")),
+        (b"new".to_vec(), why("it cannot be read: permission denied")),
+    ];
+    assert_eq!(left_out(&folder), named);
+    let since = Project::open(&folder)
+        .unwrap()
+        .since("HEAD", false)
+        .unwrap();
+    assert_eq!((since.changed, since.left_out), (vec![], named.to_vec()));
+    fs::set_permissions(folder.join("d"), PermissionsExt::from_mode(0o755)).unwrap();
+    if there.is_none() {
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
+
 #[test]
 fn what_is_behind_a_link_is_not_in_the_project() {
     let elsewhere = tempfile::tempdir().unwrap();
@@ -859,6 +930,75 @@ fn what_a_filter_that_does_not_run_made_is_not_pending() {
     write_big("one\ntwo\n", 1_000_000_001);
     git(folder, &["commit", "-qam", "another"]);
     assert!(pending(folder, Moves::User).is_empty());
+}
+
+/// Returns a repository with the files `a.key` and `b.key`, whose filter the repository itself defines, as
+/// git-crypt does, and what is said of such a file.
+fn with_keys() -> (TempDir, impl Fn(&str) -> (Vec<u8>, Why)) {
+    let folder = repository();
+    git(
+        folder.path(),
+        &["config", "filter.rot.clean", "tr a-z n-za-m"],
+    );
+    git(
+        folder.path(),
+        &["config", "filter.rot.smudge", "tr a-z n-za-m"],
+    );
+    git(folder.path(), &["config", "filter.rot.required", "true"]);
+    write(folder.path(), ".gitattributes", "*.key filter=rot\n");
+    write(folder.path(), "a.key", "one\n");
+    write(folder.path(), "b.key", "two\n");
+    git(folder.path(), &["add", "."]);
+    git(folder.path(), &["commit", "-qm", "keys"]);
+    assert_eq!(git(folder.path(), &["show", "HEAD:a.key"]), "bar\n");
+    Project::open(folder.path())
+        .unwrap()
+        .look(Moves::User)
+        .unwrap();
+    (folder, |path| (path.into(), Why::Filter("rot".to_owned())))
+}
+
+#[test]
+fn a_file_with_a_filter_of_the_repositorys_is_named_and_never_compared() {
+    let (folder, named) = with_keys();
+    let folder = folder.path();
+    write(folder, "a.key", "an agent's\n");
+    assert_eq!(left_out(folder)[0], named("a.key"));
+    // The attributes are an agent's as well.
+    fs::remove_file(folder.join(".gitattributes")).unwrap();
+    let look = Project::open(folder).unwrap().look(Moves::Agent).unwrap();
+    assert_eq!(look.left_out[0], named("a.key"));
+    let paths = look.pending.iter().map(|one| &one.path[..]);
+    assert_eq!(paths.collect::<Vec<_>>(), [b".gitattributes"]);
+    git(folder, &["checkout", "-q", ".gitattributes"]);
+    // Nor is it where all is shown since a commit, or committed in a turn.
+    let first = git(folder, &["rev-list", "--max-parents=0", "HEAD"]);
+    let since = Project::open(folder).unwrap().since(first.trim(), false);
+    let since = since.unwrap();
+    assert_eq!(since.left_out, [named("a.key"), named("b.key")]);
+    let paths = since.changed.iter().map(|one| &one.path[..]);
+    assert_eq!(paths.collect::<Vec<_>>(), [b".gitattributes"]);
+    let mut project = Project::open(folder).unwrap();
+    project.begin_turn("Agent", "1", "", None).unwrap();
+    write(folder, "b.key", "an agent's\n");
+    git(folder, &["commit", "-qam", "an agent's"]);
+    let look = project.look(Moves::Agent).unwrap();
+    assert_eq!(look.pending, []);
+    assert!(look.left_out.contains(&named("b.key")));
+    project.end_turns(None).unwrap();
+    assert_eq!(project.since_turn(1).unwrap().changed, []);
+}
+
+#[test]
+fn a_new_file_with_a_filter_of_the_repositorys_is_pending_until_git_knows_it() {
+    let (folder, named) = with_keys();
+    let folder = folder.path();
+    write(folder, "c.key", "new\n");
+    assert_eq!(pending(folder, Moves::Agent), ["c.key: - -> new\\n"]);
+    let since = Project::open(folder).unwrap().since("HEAD", false).unwrap();
+    assert_eq!(since.changed.len(), 1);
+    git(folder, &["add", "c.key"]);
+    assert!(left_out(folder).contains(&named("c.key")));
 }
 
 #[test]
