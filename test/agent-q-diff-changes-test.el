@@ -119,7 +119,7 @@
             (set-file-modes program #o755)
             (aqd-pending-git "config" "core.fsmonitor" program)
             (aqd-pending-git "config" "filter.f.clean" program)
-            (aqd-pending-put ".git/info/attributes" "* filter=f\n")
+            (aqd-pending-put ".git/info/attributes" "g.txt filter=f\n")
             (make-directory (aqd-pending-name ".git/hooks") t)
             (copy-file program (aqd-pending-name ".git/hooks/post-index-change"))
             (aqd-pending-put "f.txt" aqd-pending-written)
