@@ -261,17 +261,13 @@ git runs by itself."
     ('[unknown] "what it held before is not known")
     (`[other ,clause] (agent-q-diff-visible clause))))
 
-(defun agent-q-diff-changes--left-out-words (left-out)
-  "Return words for LEFT-OUT, paths that are left out for one reason.
+(defun agent-q-diff-changes--left-out-words (why paths)
+  "Return words for PATHS, which are left out, and WHY.
 If there are many, name the first."
-  (let ((n-more (1- (length left-out)))
-        (name (agent-q-diff-visible (caar left-out)))
-        (words (agent-q-diff-changes--why-words (cdar left-out))))
-    (if (< n-more agent-q-diff-changes--n-left-out)
-        (mapconcat (pcase-lambda (`(,path . ,_))
-                     (format "%s (%s)" (agent-q-diff-visible path) words))
-                   left-out ", ")
-      (format "%s and %d more (%s)" name n-more words))))
+  (let ((words (format " (%s)" (agent-q-diff-changes--why-words why))))
+    (if (nthcdr agent-q-diff-changes--n-left-out paths)
+        (concat (agent-q-diff-changes--names paths) words)
+      (mapconcat (lambda (path) (concat (agent-q-diff-visible path) words)) paths ", "))))
 
 (defun agent-q-diff-changes--submodule-words (path submodule)
   "Return words for what has changed about SUBMODULE, which is at PATH.
@@ -295,23 +291,58 @@ It is as in `agent-q-diff-module-pending'."
            when (eq 'submodule (aref why 0))
            collect (cons path (aref why 1))))
 
-(defun agent-q-diff-changes-elsewhere-note (left-out)
-  "Return a sentence about changes that LEFT-OUT has elsewhere, or nil.
+(defun agent-q-diff-changes--names (paths)
+  "Return words for PATHS; if there are many, name the first."
+  (let ((n-more (1- (length paths))))
+    (if (< n-more agent-q-diff-changes--n-left-out)
+        (mapconcat #'agent-q-diff-visible paths ", ")
+      (format "%s and %d more" (agent-q-diff-visible (car paths)) n-more))))
+
+(defun agent-q-diff-changes--elsewhere-note (left-out)
+  "Return sentences about changes that LEFT-OUT has elsewhere, or nil.
 They are known to be there, and not among what is pending."
-  (when-let ((submodules (agent-q-diff-changes--submodules left-out)))
-    (concat (mapconcat (pcase-lambda (`(,path . ,submodule))
-                         (agent-q-diff-changes--submodule-words path submodule))
-                       submodules "; ")
-            "; M-x agent-q-diff-review-submodule")))
+  (let ((submodules (agent-q-diff-changes--submodules left-out))
+        (hidden (seq-filter (lambda (one)
+                              (eq 'hidden (aref (cdr one) 0)))
+                            (seq-remove #'stringp left-out))))
+    (when (or submodules hidden)
+      (string-join
+       (append
+        (mapcar (pcase-lambda (`([,_ ,place] . ,files))
+                  (format "New lines of %s hide %s" (agent-q-diff-visible place)
+                          (agent-q-diff-changes--names (mapcar #'car files))))
+                (seq-group-by #'cdr hidden))
+        (mapcar (pcase-lambda (`(,path . ,submodule))
+                  (agent-q-diff-changes--submodule-words path submodule))
+                submodules)
+        (and submodules '("M-x agent-q-diff-review-submodule")))
+       "; "))))
+
+(defvar agent-q-diff-changes--said (make-hash-table :test #'equal)
+  "Table from the roots of projects to what was left out when that was said last.")
+
+(defun agent-q-diff-changes-left-out-news (root left-out)
+  "Return sentences about LEFT-OUT that are worth saying now, or nil.
+That is what was not left out when it was said last of the project at ROOT, and
+what has changes elsewhere, which may be others now."
+  (let ((said (gethash root agent-q-diff-changes--said)))
+    (puthash root left-out agent-q-diff-changes--said)
+    (agent-q-diff-changes--left-out-note
+     (seq-remove (lambda (one)
+                   (or (stringp one)
+                       (and (member one said)
+                            (not (memq (aref (cdr one) 0) '(submodule hidden))))))
+                 left-out))))
 
 (defun agent-q-diff-changes--left-out-note (left-out)
   "Return sentences about LEFT-OUT, which was not looked at, or nil."
   (let* ((others (seq-remove (lambda (one)
-                               (or (stringp one) (eq 'submodule (aref (cdr one) 0))))
+                               (or (stringp one) (memq (aref (cdr one) 0) '(submodule hidden))))
                              left-out))
-         (named (mapconcat (lambda (group) (agent-q-diff-changes--left-out-words (cdr group)))
+         (named (mapconcat (pcase-lambda (`(,why . ,some))
+                             (agent-q-diff-changes--left-out-words why (mapcar #'car some)))
                            (seq-group-by #'cdr others) ", ")))
-    (agent-q-diff-changes-sentences (agent-q-diff-changes-elsewhere-note left-out)
+    (agent-q-diff-changes-sentences (agent-q-diff-changes--elsewhere-note left-out)
                                      (and others (concat "Not looked at: " named)))))
 
 (defconst agent-q-diff-changes--n-protected 5
@@ -484,6 +515,7 @@ hunks, in that review or an earlier one, is in the new one as well."
                (open (agent-q-diff-changes-open-review root since)))
     (agent-q-diff-pending-mode)
     (agent-q-diff-pending-count-soon root)
+    (puthash root left-out agent-q-diff-changes--said)
     (list root
           (cond
            ((and open (agent-q-diff-change-waits-p
@@ -738,10 +770,12 @@ this buffer is meant, also one that was left out.  The files do not change."
                             (and (memq (aref (cdr one) 0) '(large no-text unknown))
                                  (list only))))))
     (agent-q-diff-engine-call #'agent-q-diff-module-mark-reviewed directory paths)
+    (unless only
+      (agent-q-diff-engine-call #'agent-q-diff-module-accept-hidden directory))
     ;; That decides what waits there.
     (agent-q-diff-engine-call #'agent-q-diff-module-note-hunks directory (mapcar #'list paths))
     (agent-q-diff-pending-mode)
-    (agent-q-diff-pending-note root texts (seq-difference files meant #'eq))
+    (agent-q-diff-pending-note root texts (seq-difference files meant #'eq) left-out)
     (agent-q-diff-pending-count-soon root)
     (let* ((is-known (and (null file)
                           (< 0 (agent-q-diff-engine-call #'agent-q-diff-module-know-programs

@@ -33,7 +33,7 @@
 (eval-and-compile
   ;; Loading the module replaces these functions by its own.
   (dolist (name
-           '(adopt answer-comment at-work begin-project begin-turn begin-written
+           '(accept-hidden adopt answer-comment at-work begin-project begin-turn begin-written
             blank-hunks blobs candidates changed-lines changed-words
             check-pending-after codex-files codex-updated comment comments commit
             counts decision describe drawn edit-comment edit-outside

@@ -208,6 +208,7 @@ if it is decided as a whole."
   "What was pending in a project when it was looked at last."
   (texts nil :documentation "The folder of the texts.")
   (files nil :documentation "What was pending, a list of `agent-q-diff-pending-file'.")
+  (n-submodules 0 :documentation "Number of submodules that have changes.")
   (n-hunks nil :documentation "Table from members of `files' to their number of hunks.
 It has those whose hunks were counted.  A file has the names of its texts, so
 the number of one that has not changed is still right.")
@@ -287,8 +288,8 @@ Return non-nil if that is done."
 
 (defun agent-q-diff-pending-amount (root)
   "Return how much is pending in the project at ROOT, as \"3 files, 12 hunks\".
-Return nil if nothing is known to be.  Until the hunks are counted, only the
-files are named."
+Submodules that have changes are counted after that.  Return nil if nothing is
+known to be.  Until the hunks are counted, only the files are named."
   (let ((project (agent-q-diff-pending-known root)))
     (and project (agent-q-diff-pending-project-amount project))))
 
@@ -296,15 +297,21 @@ files are named."
   "Compute the amount of PROJECT, for which the mode line asks at each redisplay."
   (let* ((files (agent-q-diff-pending-project-files project))
          (n-files (length files))
+         (n-submodules (agent-q-diff-pending-project-n-submodules project))
          (counts (mapcar (lambda (file)
                            (gethash file (agent-q-diff-pending-project-n-hunks project)))
-                         files)))
+                         files))
+         (words (remq nil (list
+                           (and files (format (ngettext "%d file" "%d files" n-files) n-files))
+                           (and files
+                                (not (memq nil counts))
+                                (let ((n (apply #'+ counts)))
+                                  (format (ngettext "%d hunk" "%d hunks" n) n)))
+                           (and (> n-submodules 0)
+                                (format (ngettext "%d submodule" "%d submodules" n-submodules)
+                                        n-submodules))))))
     (setf (agent-q-diff-pending-project-amount project)
-          (and files
-               (concat (format (ngettext "%d file" "%d files" n-files) n-files)
-                       (unless (memq nil counts)
-                         (let ((n (apply #'+ counts)))
-                           (format (ngettext ", %d hunk" ", %d hunks" n) n))))))))
+          (and words (string-join words ", ")))))
 
 ;;;; How much is pending
 
@@ -374,14 +381,15 @@ If IS-ANEW is non-nil, look in any case.  Return nil if no look succeeded."
 The value, BY and TURN are as for `agent-q-diff-pending-look'.  What is
 pending of one TURN is not recorded, since it is not all."
   (let ((found (agent-q-diff-pending-look directory by turn)))
-    (pcase-let ((`(,root ,texts ,files ,_) found))
+    (pcase-let ((`(,root ,texts ,files ,left-out) found))
       (unless turn
-        (agent-q-diff-pending-note root texts files)))
+        (agent-q-diff-pending-note root texts files left-out)))
     found))
 
-(defun agent-q-diff-pending-note (root texts files)
+(defun agent-q-diff-pending-note (root texts files left-out)
   "Record that FILES are pending in the project at ROOT, and show how many.
-TEXTS is the folder of their texts."
+TEXTS is the folder of their texts.  LEFT-OUT is as from
+`agent-q-diff-pending-look'."
   (unless (agent-q-diff-pending-known root)
     ;; Buffers of its files can have it now.
     (cl-incf agent-q-diff-reviewed-n-projects))
@@ -393,7 +401,10 @@ TEXTS is the folder of their texts."
         (when-let ((n (gethash file counted)))
           (puthash file n n-hunks))))
     (let ((project (agent-q-diff-pending--project
-                    :texts texts :files files :n-hunks n-hunks :time (current-time))))
+                    :texts texts :files files :n-hunks n-hunks :time (current-time)
+                    :n-submodules (seq-count (lambda (one)
+                                               (and (consp one) (eq 'submodule (aref (cdr one) 0))))
+                                             left-out))))
       (agent-q-diff-pending--sum-up project)
       (puthash root project agent-q-diff-pending--projects))
     (force-mode-line-update t)))

@@ -62,7 +62,7 @@ nil."
                       (agent-q-diff-pending-look-and-note directory))
                      (alarm (agent-q-diff-changes-alarm left-out))
                      (note (agent-q-diff-changes-sentences
-                            alarm (agent-q-diff-changes-elsewhere-note left-out))))
+                            alarm (agent-q-diff-changes-left-out-news root left-out))))
           (agent-q-diff-pending-mode)
           (agent-q-diff-pending-count-soon root)
           (cond

@@ -191,7 +191,8 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-plan-all agent-q-diff-module-merge-texts
     agent-q-diff-module-begin-written agent-q-diff-module-prepare
     agent-q-diff-module-pending agent-q-diff-module-moved
-    agent-q-diff-module-mark-reviewed agent-q-diff-module-record
+    agent-q-diff-module-mark-reviewed agent-q-diff-module-accept-hidden
+    agent-q-diff-module-record
     agent-q-diff-module-stage agent-q-diff-module-fresh
     agent-q-diff-module-taken-out agent-q-diff-module-changed-lines
     agent-q-diff-module-begin-turn agent-q-diff-module-end-turns

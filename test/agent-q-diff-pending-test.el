@@ -1761,9 +1761,13 @@ edits, already visits %s; save it under another name or kill it first"
     (should-error (aqd-pending-review-submodule) :type 'user-error)
     (aqd-pending-put "lib/f.txt" aqd-pending-written)
     (let ((note "Submodule lib has changes of its own; M-x agent-q-diff-review-submodule"))
+      (agent-q-diff-pending-look-and-note default-directory)
+      (should (equal "1 submodule" (agent-q-diff-pending-amount aqd-pending-root)))
       (should (string-prefix-p (concat note "; nothing else is pending in ")
                                (aqd-said (agent-q-diff-review-changes))))
       (aqd-pending-put "f.txt" aqd-pending-written)
+      (agent-q-diff-pending-look-and-note default-directory)
+      (should (equal "1 file, 1 submodule" (agent-q-diff-pending-amount aqd-pending-root)))
       (aqd-with-pending
         (goto-char (point-min))
         (should (looking-at (concat "# Note: " note "$")))))

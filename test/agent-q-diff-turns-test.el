@@ -106,6 +106,39 @@ ANSWER, if it is not nil, is called when Codex need not wait any more."
     (let ((default-directory temporary-file-directory))
       (should-not (aqd-turns-end)))))
 
+(ert-deftest aqd-turns-what-is-left-out-is-said-once-at-the-end-of-a-turn ()
+  (aqd-with-repository
+    (should-not (aqd-turns-end))
+    (aqd-put-bytes (make-string (1+ (* 8 1024 1024)) ?x) (aqd-pending-name "big"))
+    (should (equal "Codex has ended: Not looked at: big (over 8 MB)" (aqd-turns-end)))
+    (should-not (aqd-turns-end))
+    (aqd-put-bytes (make-string (1+ (* 8 1024 1024)) ?x) (aqd-pending-name "more"))
+    (aqd-turns-play "one" '((3 . "three")))
+    (should (equal "Codex has ended: Not looked at: more (over 8 MB); 1 file to review; \
+M-x agent-q-diff-review-changes"
+                   (aqd-turns-end)))))
+
+(ert-deftest aqd-turns-what-an-agent-hides-is-said-until-all-is-marked-reviewed ()
+  (aqd-with-repository
+    (should-not (aqd-pending-files))
+    (agent-q-diff-module-begin-turn default-directory "Codex" "s" "")
+    (aqd-pending-put ".git/info/exclude" "*.sh\n")
+    (dolist (name '("a.sh" "b.sh" "c.sh" "d.sh"))
+      (aqd-pending-put name "x\n"))
+    (let ((note "New lines of .git/info/exclude hide a.sh and 3 more"))
+      (should (equal (concat "Codex has ended: " note)
+                     (aqd-turns-end)))
+      (agent-q-diff-end-turns)
+      (should (string-prefix-p (concat note "; nothing else is pending in ")
+                               (aqd-said (agent-q-diff-review-changes))))
+      (aqd-pending-put ".gitignore" "e.sh\n")
+      (aqd-pending-put "e.sh" "x\n")
+      (aqd-with-pending
+        (goto-char (point-min))
+        (should (looking-at (concat "# Note: " note "; New lines of .gitignore hide e\\.sh$")))))
+    (agent-q-diff-mark-reviewed)
+    (should (string-prefix-p "Nothing is pending" (aqd-said (agent-q-diff-review-changes))))))
+
 (ert-deftest aqd-turns-the-review-opens-when-nobody-types ()
   (aqd-with-repository
     (aqd-turns-play "one" '((3 . "three")))

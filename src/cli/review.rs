@@ -90,6 +90,9 @@ fn mark_reviewed(project: &mut Project, only: Option<&Path>) -> Result<String, P
         }
     }
     project.mark_reviewed(&paths)?;
+    if only.is_none() {
+        project.accept_hidden()?;
+    }
     Ok(match paths.len() {
         0 => "Nothing was pending\n".to_owned(),
         1 => "1 file is reviewed as it is\n".to_owned(),

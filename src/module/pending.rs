@@ -176,7 +176,8 @@ fn begin_project(env: &Env, folder: Value) -> Result<()> {
 /// LEFT-OUT is a list of (PATH . WHY), what was not looked at.  WHY is one of
 /// [submodule [COMMITTED CHECKED-OUT IS-CHANGED FAILED]], a submodule with changes
 /// of its own, or at another commit, or of which FAILED, a clause, says why that is
-/// not known; [repository], a repository or a project of its own; [large], a file
+/// not known; [hidden PLACE], a file or folder that new lines of the file PLACE hide
+/// from git, which the user has not reviewed; [repository], a repository or a project of its own; [large], a file
 /// of more than 8 MiB, on disk or in a commit; [filter NAME], a file with a filter
 /// that the repository's own configuration defines, which is not run; [many N], a folder with N files that
 /// git does not know; [no-text], a file that is no text in a project without git;
@@ -500,6 +501,19 @@ fn know_programs(env: &Env, folder: Value) -> Result<usize> {
     catching_panics(env, || {
         with_project(env, folder, false, |project| {
             answer(env, project.know_programs())
+        })
+    })
+}
+
+/// Record that the user knows which files new lines hide from git in the project at FOLDER.
+///
+/// They are not named again, unless the lines are those of a .gitignore, which is
+/// a file of the project.
+#[defun]
+fn accept_hidden(env: &Env, folder: Value) -> Result<()> {
+    catching_panics(env, || {
+        with_project(env, folder, false, |project| {
+            answer(env, project.accept_hidden())
         })
     })
 }

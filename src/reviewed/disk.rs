@@ -8,6 +8,7 @@ use std::thread;
 use crate::error::ProjectError;
 use crate::files::{self, Committed, MAX_SIZE};
 use crate::git::{self, Entries, Git, Status, Tip};
+use crate::hidden;
 use crate::ledger::{Ledger, Moves, Pending};
 use crate::left_out::{self, LeftOut, Submodule, Why};
 use crate::moved::Moved;
@@ -107,6 +108,8 @@ pub(crate) fn look_with_git(
             }
             note_tips(git, ledger, store.folder(), (away, here), head);
         }
+        hidden::note_excludes(git, ledger);
+        left_out.extend(hidden::hidden(git, ledger, store, &pending)?);
         ledger.end_turns(|turn| !turn.is_alive());
         Ok::<_, ProjectError>((pending, unknown, disk.unread, by_others))
     })?;

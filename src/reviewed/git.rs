@@ -21,10 +21,12 @@ use crate::files::{self, Committed, MAX_SIZE};
 use crate::path::{flaw, is_editors_own};
 
 mod commits;
+mod excludes;
 mod index;
 mod programs;
 
 pub use commits::{Commit, Tip};
+pub use excludes::patterns;
 
 pub use index::Indexed;
 
@@ -81,6 +83,8 @@ pub struct Git {
     safe: Vec<(OsString, &'static str)>,
     /// The names of the filters that the repository's own configuration defines; they are not run.
     own_filters: HashSet<Vec<u8>>,
+    /// The file with patterns to ignore that its own configuration names.
+    own_excludes: Option<Vec<u8>>,
     /// Whether the modes of files mean something.
     has_modes: bool,
     /// Whether only some of the files are checked out.
@@ -187,6 +191,7 @@ impl Git {
             has_modes: true,
             is_sparse: false,
             own_filters: HashSet::new(),
+            own_excludes: None,
             settings: programs::Settings::default(),
         }
     }
@@ -204,18 +209,21 @@ impl Git {
         (self.has_modes, self.is_sparse) = (true, false);
         self.settings = programs::Settings::default();
         self.own_filters.clear();
+        self.own_excludes = None;
         while let (Some(scope), Some(entry)) = (words.next(), words.next()) {
             let mut parts = entry.splitn(2, |&byte| byte == b'\n');
             let name = parts.next().unwrap_or_default();
             let value = parts.next();
             let is_on = value.is_none_or(is_true);
             self.settings.add(scope, name, value);
+            let is_own = matches!(scope, b"local" | b"worktree");
             match name {
+                b"core.excludesfile" if is_own => self.own_excludes = value.map(<[u8]>::to_vec),
                 b"core.filemode" => self.has_modes = is_on,
                 b"core.sparsecheckout" => self.is_sparse = is_on,
                 _ => {}
             }
-            let is_own = matches!(scope, b"local" | b"worktree") && name.starts_with(b"filter.");
+            let is_own = is_own && name.starts_with(b"filter.");
             let dot = name.iter().rposition(|&byte| byte == b'.');
             if let Some(dot) = dot.filter(|_| is_own) {
                 let key = |key: &[u8]| OsString::from_vec([&name[..=dot], key].concat());

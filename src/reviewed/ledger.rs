@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crate::authors::{Author, Authors};
 use crate::path::{Path, escaped};
 use crate::programs::{Known, Programs};
-use crate::record::{HunkNote, Record, Seen, Staged, TakenOut, Turn};
+use crate::record::{Excludes, HunkNote, Record, Seen, Staged, TakenOut, Turn};
 use crate::rounds::{RoundRecord, Rounds};
 use crate::version::{Digest, Version};
 
@@ -54,6 +54,8 @@ pub struct Ledger {
     /// The agents whose edits pass before they are reviewed, with the patterns of files for which that does
     /// not hold.
     passes: BTreeMap<String, Vec<String>>,
+    /// The lines that hide files from git and are no part of the project, once there was a look.
+    excludes: Option<Excludes>,
     /// What the user is to read about the ledger itself.
     said: Vec<String>,
     /// What changed since it was last written down.
@@ -152,6 +154,7 @@ impl Ledger {
             Record::Tip(commit) => remember(&mut self.tips, commit),
             Record::OthersCommit(commit) => remember(&mut self.others, commit),
             Record::Programs(known) => self.programs = Some(known),
+            Record::Excludes(excludes) => self.excludes = Some(excludes),
             Record::Round(record) => self.rounds.replay(record),
             Record::Passes(agent, Some(protected)) => {
                 self.passes.insert(agent, protected);
@@ -221,6 +224,7 @@ impl Ledger {
         all.extend(self.tips.iter().cloned().map(Record::Tip));
         all.extend(self.others.iter().cloned().map(Record::OthersCommit));
         all.extend(self.programs.clone().map(Record::Programs));
+        all.extend(self.excludes.iter().cloned().map(Record::Excludes));
         all.extend(self.rounds.all_records().into_iter().map(Record::Round));
         let passes = self.passes.iter();
         all.extend(
@@ -352,6 +356,36 @@ impl Ledger {
         };
         let known = self.programs.as_ref();
         known.map_or(Vec::new(), |known| known.sentences(agent_of))
+    }
+
+    /// Records that `now` are the lines that hide files from git and are no part of the project. What is new in
+    /// an agent's turn is not the user's, nor is anything new if no turn is known.
+    pub(crate) fn follow_excludes(&mut self, now: Vec<String>) {
+        let is_theirs = self.at_work().next().is_some() || self.turns.is_empty();
+        let known = self.excludes.clone();
+        let (others, users) = now.into_iter().partition(|line| match &known {
+            None => false,
+            Some(known) => known.others.contains(line) || is_theirs && !known.users.contains(line),
+        });
+        let excludes = Excludes { users, others };
+        if known.as_ref() != Some(&excludes) {
+            self.note(Record::Excludes(excludes));
+        }
+    }
+
+    /// Returns whether `line` is one of these that is not the user's.
+    pub(crate) fn hides(&self, line: &str) -> bool {
+        let excludes = self.excludes.as_ref();
+        excludes.is_some_and(|excludes| excludes.others.iter().any(|other| other == line))
+    }
+
+    /// Records that all these lines count as the user's.
+    pub(crate) fn accept_excludes(&mut self) {
+        if let Some(Excludes { mut users, others }) = self.excludes.clone() {
+            users.extend(others);
+            let others = Vec::new();
+            self.note(Record::Excludes(Excludes { users, others }));
+        }
     }
 
     /// Returns what the user is to read about the ledger itself.

@@ -13,6 +13,8 @@ pub type LeftOut = (Path, Why);
 pub enum Why {
     /// It is a submodule with changes, which are reviewed in its own project.
     Submodule(Submodule),
+    /// New lines of this file hide it from git.
+    Hidden(String),
     /// It is a repository or a project of its own.
     Repository,
     /// It is larger than 8 MiB, on disk or in a commit.

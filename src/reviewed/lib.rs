@@ -60,6 +60,8 @@ mod moved;
 
 mod stage;
 
+mod hidden;
+
 mod disk;
 
 mod project;

@@ -659,6 +659,19 @@ impl Project {
         })
     }
 
+    /// Records that the user has seen which files are hidden from git by lines outside the project; see
+    /// [`Why::Hidden`].
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`]; then nothing is recorded.
+    pub fn accept_hidden(&mut self) -> Result<(), ProjectError> {
+        self.store.change(|ledger, _| {
+            ledger.accept_excludes();
+            Ok(())
+        })
+    }
+
     /// Records that `notes` are all that the user has noted of pending hunks of each path.
     ///
     /// # Errors

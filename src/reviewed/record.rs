@@ -80,6 +80,16 @@ pub struct Staged {
     pub version: Version,
 }
 
+/// Lines of files that hide others from git and are no part of the project, each after the file's name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Excludes {
+    /// Those that count as the user's.
+    pub users: Vec<String>,
+    /// Those that do not.
+    pub others: Vec<String>,
+}
+
 /// A change of a ledger, to be written down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -116,6 +126,8 @@ pub enum Record {
     OthersCommit(String),
     /// What git runs by itself, as the user knows it.
     Programs(Known),
+    /// The lines that hide files from git.
+    Excludes(Excludes),
     /// What the user or an agent has said.
     Round(RoundRecord),
     /// The edits of an agent pass before they are reviewed, except of files that these patterns match;
@@ -259,6 +271,10 @@ pub(crate) mod tests {
             Record::KeepsStaged(false),
             Record::LeftOut(b"a%b".to_vec(), true),
             Record::LeftOut(b"gone".to_vec(), false),
+            Record::Excludes(Excludes {
+                users: vec![".git/info/exclude: *.o".to_owned()],
+                others: vec!["~/x: \u{fffd}".to_owned()],
+            }),
             Record::InHead(b"a%b".to_vec(), true),
             Record::InHead(b"gone".to_vec(), false),
             Record::Tip("0123abc".to_owned()),

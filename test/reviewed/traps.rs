@@ -669,6 +669,90 @@ fn a_submodule_that_cannot_be_looked_at_is_named_and_stops_no_look() {
     assert!(submodule(folder).unwrap().2.is_some());
 }
 
+// What is hidden.
+
+/// Returns what is hidden in `folder`, as `PATH by PLACE`.
+fn hidden(folder: &Path) -> Vec<String> {
+    let look = Project::open(folder).unwrap().look(Moves::Agent).unwrap();
+    let hidden = look.left_out.into_iter().map(|(path, why)| {
+        let Why::Hidden(place) = why else {
+            panic!("{why:?}");
+        };
+        format!("{} by {place}", String::from_utf8_lossy(&path))
+    });
+    hidden.collect()
+}
+
+#[test]
+fn what_lines_hide_that_an_agent_wrote_in_its_turn_is_named() {
+    let folder = repository();
+    let folder = folder.path();
+    write(folder, ".git/info/exclude", "# a comment\nmine\n");
+    write(folder, "mine", "x\n");
+    assert_eq!(
+        hidden(folder),
+        ["mine by .git/info/exclude"],
+        "no turn is known"
+    );
+    let mut project = Project::open(folder).unwrap();
+    project.accept_hidden().unwrap();
+    project.begin_turn("Agent", "1", "", None).unwrap();
+    let lines = "# a comment\nmine\nsecret.sh\nnew/\nsecond turn\n";
+    write(folder, ".git/info/exclude", lines);
+    write(folder, "secret.sh", "x\n");
+    fs::create_dir(folder.join("new")).unwrap();
+    write(folder, "new/x", "x\n");
+    let named = [
+        "new/ by .git/info/exclude",
+        "secret.sh by .git/info/exclude",
+    ];
+    assert_eq!(hidden(folder), named);
+    project.end_turns(None).unwrap();
+    // What the user excludes after that is the user's.
+    write(folder, ".git/info/exclude", lines.to_owned() + "mine too\n");
+    write(folder, "mine too", "x\n");
+    assert_eq!(hidden(folder), named);
+    project.begin_turn("Agent", "1", "", None).unwrap();
+    project.end_turns(None).unwrap();
+    assert_eq!(hidden(folder), named);
+    // Nothing of it is pending once it was made.
+    let checked = project.check_pending_after("Agent", "1", &folder.join("secret.sh"), None);
+    assert!(checked.is_err());
+    project.accept_hidden().unwrap();
+    assert_eq!(hidden(folder), [""; 0]);
+    write(folder, "second turn", "x\n");
+    assert_eq!(hidden(folder), [""; 0]);
+}
+
+#[test]
+fn what_a_gitignore_hides_is_named_until_its_lines_are_reviewed() {
+    let folder = repository();
+    let folder = folder.path();
+    fs::create_dir(folder.join("d")).unwrap();
+    write(folder, "d/.gitignore", "*.o\n");
+    mark_reviewed(folder, "d/.gitignore");
+    write(folder, "d/a.o", "x\n");
+    write(folder, "d/b.sh", "x\n");
+    write(folder, "d/.gitignore", "*.o\n/b.sh\n");
+    assert_eq!(hidden(folder), ["d/b.sh by d/.gitignore"]);
+    mark_reviewed(folder, "d/.gitignore");
+    assert_eq!(hidden(folder), [""; 0]);
+}
+
+#[test]
+fn what_a_file_hides_that_the_configuration_names_since_is_named() {
+    let folder = repository();
+    let folder = folder.path();
+    let elsewhere = tempfile::tempdir().unwrap();
+    write(elsewhere.path(), "patterns", "*.sh\n");
+    let patterns = elsewhere.path().join("patterns");
+    let patterns = patterns.to_str().unwrap();
+    write(folder, "x.sh", "x\n");
+    // No turn is known.
+    git(folder, &["config", "core.excludesFile", patterns]);
+    assert_eq!(hidden(folder), [format!("x.sh by {patterns}")]);
+}
+
 /// Runs the test `name` again as a user who may not read everything, with `folder` to look at. Returns whether
 /// this is that test.
 fn is_no_superuser(name: &str, folder: &Path) -> bool {

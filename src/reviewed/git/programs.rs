@@ -121,7 +121,7 @@ impl Git {
         let folder = self.hooks();
         let is_own = self.is_in_project(&folder);
         let ignored = if is_own {
-            self.ignored(&folder)
+            self.ignored_in(&folder)
         } else {
             Vec::new()
         };
@@ -157,7 +157,7 @@ impl Git {
     }
 
     /// Returns the files below `folder` that git ignores.
-    fn ignored(&self, folder: &Path) -> Vec<PathBuf> {
+    fn ignored_in(&self, folder: &Path) -> Vec<PathBuf> {
         let arguments = ["ls-files", "-o", "-i", "--exclude-standard", "-z", "--"];
         let mut command = self.command(&arguments);
         command.arg(folder).env("GIT_LITERAL_PATHSPECS", "1");
