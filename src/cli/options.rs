@@ -175,7 +175,7 @@ pub struct Review {
     /// Record that it has ended; without --agent, all have
     #[arg(long)]
     pub turn_ends: bool,
-    /// Record that all was reviewed as it is; with PATH a file, only that one
+    /// Record that all was reviewed as it is, but what an agent may have written; with PATH a file, only that
     #[arg(long)]
     pub mark_reviewed: bool,
     /// What the agent is called

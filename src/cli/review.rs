@@ -9,7 +9,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use agent_q_diff_reviewed::{Project, ProjectError};
+use agent_q_diff_reviewed::authors::Author;
+use agent_q_diff_reviewed::{Pending, Project, ProjectError};
 use serde_json::{Map, Value, json};
 
 use crate::options::Review;
@@ -35,8 +36,13 @@ pub async fn run(options: Review) -> ExitCode {
     } else if options.turn_ends {
         with_project(&options, |project| {
             let is_one = !options.session.is_empty() || options.agent.is_some();
-            project.end_turns(is_one.then_some((options.agent(), &options.session)))?;
-            Ok(String::new())
+            let only = is_one.then_some((options.agent(), &options.session[..]));
+            Ok(match project.end_turns_of_scripts(only)? {
+                (_, 0) => String::new(),
+                _ => "An agent whose hook says when its turn is over is at work; \
+                      M-x agent-q-diff-end-turns in Emacs ends that, too\n"
+                    .to_owned(),
+            })
         })
     } else if options.mark_reviewed {
         with_project(&options, |project| {
@@ -68,12 +74,24 @@ fn with_project(
         .map_err(|error| error.to_string())
 }
 
-/// Records that what is pending in `project`, or only in the file `only`, was reviewed as it is. That file
-/// may be one that was left out.
+/// Records that what is pending in `project`, or only in the file `only`, was reviewed as it is, unless an
+/// agent may have written it: anybody can run this program. That file may be one that was left out.
 fn mark_reviewed(project: &mut Project, only: Option<&Path>) -> Result<String, ProjectError> {
+    let is_any_agents = project.has_left_processes();
     let look = project.look_unasked()?;
-    let pending = look.pending.iter().map(|pending| pending.path.clone());
-    let mut paths: Vec<_> = pending.collect();
+    let is_agents = |pending: &&Pending| {
+        let mut authors = pending.written.authors.iter();
+        is_any_agents || authors.any(|author| matches!(author, Author::Turn(_)))
+    };
+    let (agents, others): (Vec<&Pending>, Vec<&Pending>) = look.pending.iter().partition(is_agents);
+    let mut agents: Vec<_> = agents
+        .into_iter()
+        .map(|pending| pending.path.clone())
+        .collect();
+    let mut paths: Vec<_> = others
+        .into_iter()
+        .map(|pending| pending.path.clone())
+        .collect();
     if let Some(only) = only {
         let only = only.canonicalize().unwrap_or_else(|_| only.to_owned());
         let root = project.root();
@@ -81,8 +99,10 @@ fn mark_reviewed(project: &mut Project, only: Option<&Path>) -> Result<String, P
         let only = only
             .strip_prefix(root)
             .map(|path| path.as_os_str().as_bytes().to_vec());
-        paths.retain(|path| only.as_ref().is_ok_and(|only| path == only));
-        if paths.is_empty() {
+        for paths in [&mut paths, &mut agents] {
+            paths.retain(|path| only.as_ref().is_ok_and(|only| path == only));
+        }
+        if paths.is_empty() && agents.is_empty() {
             let is_only = |path: &Vec<u8>| only.as_ref().is_ok_and(|only| path == only);
             let left_out = look.left_out.into_iter();
             let left_out = left_out.filter(|(path, why)| why.is_of_file() && is_only(path));
@@ -90,14 +110,21 @@ fn mark_reviewed(project: &mut Project, only: Option<&Path>) -> Result<String, P
         }
     }
     project.mark_reviewed(&paths)?;
-    if only.is_none() {
-        project.accept_hidden()?;
-    }
-    Ok(match paths.len() {
-        0 => "Nothing was pending\n".to_owned(),
+    let mut said = match paths.len() {
+        0 if agents.is_empty() => "Nothing was pending\n".to_owned(),
+        0 => String::new(),
         1 => "1 file is reviewed as it is\n".to_owned(),
         n => format!("{n} files are reviewed as they are\n"),
-    })
+    };
+    match agents.len() {
+        0 => {}
+        1 => said += "1 file that an agent may have written stays pending",
+        n => said += &format!("{n} files that an agent may have written stay pending"),
+    }
+    if !agents.is_empty() {
+        said += "; M-x agent-q-diff-mark-reviewed in Emacs reviews them, too\n";
+    }
+    Ok(said)
 }
 
 /// Has Emacs open the review. Returns what to print, and the exit status.
@@ -311,6 +338,34 @@ mod tests {
             ],
         });
         assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn what_an_agent_may_have_written_stays_pending() {
+        let folder = std::env::temp_dir().join(format!("agent-q-diff-mark-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        let made = std::process::Command::new("git")
+            .args(["init", "-q"])
+            .arg(&folder)
+            .status();
+        assert!(made.unwrap().success());
+        let write = |name: &str| std::fs::write(folder.join(name), "x\n").unwrap();
+        let mut project = Project::open(&folder).unwrap();
+        project.look_unasked().unwrap();
+        write("mine");
+        project.begin_turn("Codex", "s", "", None).unwrap();
+        write("its");
+        // Both in its turn and after that.
+        let its = "1 file that an agent may have written stays pending; \
+                   M-x agent-q-diff-mark-reviewed in Emacs reviews them, too\n";
+        let both = format!("1 file is reviewed as it is\n{its}");
+        assert_eq!(mark_reviewed(&mut project, None).unwrap(), both);
+        project.end_turns(None).unwrap();
+        assert_eq!(mark_reviewed(&mut project, None).unwrap(), its);
+        let only = Some(&*folder.join("its"));
+        assert_eq!(mark_reviewed(&mut project, only).unwrap(), its);
+        assert_eq!(project.look_unasked().unwrap().pending.len(), 1);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::left_out::{self, LeftOut, Submodule, Why};
 use crate::moved::Moved;
 use crate::path::{self, Path};
 use crate::plain::{Files, IS_SPECIAL, Plain, is_outside};
+use crate::processes::{self, Processes};
 use crate::record::{Staged, Turn};
 use crate::store::{Store, StoreError};
 use crate::tree::Tree;
@@ -94,6 +95,10 @@ pub(crate) fn look_with_git(
         ledger.follow_index(&mut disk, index, false)?;
         let pending = ledger.look(&mut disk, moves)?;
         ledger.follow_programs(&programs, false);
+        ledger.note_processes(Processes {
+            left: processes::still(&ledger.processes().left),
+            ..ledger.processes().clone()
+        });
         let large = large
             .into_iter()
             .filter(|path| in_head.get(path) == Some(&None));

@@ -20,6 +20,11 @@ pub enum ProjectError {
     /// git is in the middle of something, and files may have marks of conflicts.
     #[error("git is in the middle of {0}; finish or abort it, then look again")]
     InProgress(&'static str),
+    /// What was looked at is not in the record any more.
+    #[error(
+        "what was recorded of {} is gone, so it is not known what was reviewed; look again", .0.display()
+    )]
+    NoRecord(PathBuf),
     /// There is no such commit.
     #[error("there is no commit \"{0}\" here")]
     NoCommit(String),

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender, TryRecvError};
 use std::thread::{self, ScopedJoinHandle};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::file::{self, Links};
 use crate::files::{self, Committed, MAX_SIZE};
@@ -402,6 +402,29 @@ impl Git {
             Ok(commit) => Ok(Some(String::from_utf8_lossy(line(&commit)).into_owned())),
             Err(GitError::Failed { message, .. }) if message.is_empty() => Ok(None),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Returns by what it is known whether git has written the index: when, and how long it is.
+    pub fn index_stamp(&self) -> Option<(SystemTime, u64)> {
+        let found = fs::metadata(self.folder.join("index")).ok()?;
+        Some((found.modified().ok()?, found.len()))
+    }
+
+    /// Checks that no file has conflicts.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError`], also if one has.
+    pub fn check_conflicts(&self) -> Result<(), GitError> {
+        let found = self.run(&["ls-files", "--unmerged", "-z"], b"")?;
+        let first = found.split(|&byte| byte == 0).next().unwrap_or_default();
+        match first.iter().position(|&byte| byte == b'\t') {
+            None => Ok(()),
+            Some(tab) => {
+                let path = String::from_utf8_lossy(&first[tab + 1..]).into_owned();
+                Err(GitError::Conflicts(path))
+            }
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::authors::{Author, Authors};
 use crate::path::{Path, escaped};
+use crate::processes::Processes;
 use crate::programs::{Known, Programs};
 use crate::record::{Excludes, HunkNote, Record, Seen, Staged, TakenOut, Turn};
 use crate::rounds::{RoundRecord, Rounds};
@@ -48,6 +49,8 @@ pub struct Ledger {
     tips: VecDeque<String>,
     /// The commits of the repository that the user did not make; the latest last.
     others: VecDeque<String>,
+    /// The processes that turns left running.
+    processes: Processes,
     /// What git runs by itself, as the user knows it; `None` until the first look.
     programs: Option<Known>,
     rounds: Rounds,
@@ -153,6 +156,7 @@ impl Ledger {
             }
             Record::Tip(commit) => remember(&mut self.tips, commit),
             Record::OthersCommit(commit) => remember(&mut self.others, commit),
+            Record::Processes(processes) => self.processes = processes,
             Record::Programs(known) => self.programs = Some(known),
             Record::Excludes(excludes) => self.excludes = Some(excludes),
             Record::Round(record) => self.rounds.replay(record),
@@ -223,6 +227,8 @@ impl Ledger {
         all.extend(in_head.map(|path| Record::InHead(path.clone(), true)));
         all.extend(self.tips.iter().cloned().map(Record::Tip));
         all.extend(self.others.iter().cloned().map(Record::OthersCommit));
+        let has_processes = self.processes != Processes::default();
+        all.extend(has_processes.then(|| Record::Processes(self.processes.clone())));
         all.extend(self.programs.clone().map(Record::Programs));
         all.extend(self.excludes.iter().cloned().map(Record::Excludes));
         all.extend(self.rounds.all_records().into_iter().map(Record::Round));
@@ -333,6 +339,18 @@ impl Ledger {
             if !self.others.contains(&commit) {
                 self.note(Record::OthersCommit(commit));
             }
+        }
+    }
+
+    /// Returns what is known of processes since turns began.
+    pub fn processes(&self) -> &Processes {
+        &self.processes
+    }
+
+    /// Records what is known of processes now.
+    pub fn note_processes(&mut self, processes: Processes) {
+        if self.processes != processes {
+            self.note(Record::Processes(processes));
         }
     }
 

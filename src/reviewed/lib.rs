@@ -40,6 +40,8 @@ pub mod rounds;
 
 mod programs;
 
+mod processes;
+
 mod record;
 
 mod ledger;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use agent_q_diff_engine::diff::edits;
 use agent_q_diff_engine::text::Text;
@@ -20,6 +20,7 @@ use crate::left_out::{self, LeftOut, Why};
 use crate::moved::Moved;
 use crate::path;
 use crate::plain::{Plain, projects_folder};
+use crate::processes::{self, Processes};
 use crate::record::{HunkNote, TakenOut, Turn};
 use crate::renames::Rename;
 use crate::stage::staged;
@@ -69,6 +70,8 @@ pub struct Project {
     pub(crate) store: Store,
     /// When texts that nothing names were last deleted.
     pruned: Option<Instant>,
+    /// The [`Git::index_stamp`] with which no file had conflicts.
+    index: Option<(SystemTime, u64)>,
 }
 
 impl Project {
@@ -107,6 +110,7 @@ impl Project {
             tree,
             store,
             pruned: None,
+            index: None,
         })
     }
 
@@ -208,6 +212,7 @@ impl Project {
     /// Looks as [`Project::look`] does. If `is_said`, the user has said who moved HEAD.
     fn look_as(&mut self, moves: Moves, is_said: bool) -> Result<Look, ProjectError> {
         self.tree.make_safe();
+        let index = self.tree.git().and_then(Git::index_stamp);
         let look = self.without_lost_texts(|project| {
             let (tree, store) = (&project.tree, &mut project.store);
             match tree {
@@ -215,11 +220,37 @@ impl Project {
                 Tree::Plain(plain) => look_without_git(plain, tree, store, moves),
             }
         })?;
+        self.index = index;
         if self.pruned.is_none_or(|at| at.elapsed() > PRUNE_PAUSE) {
             self.store.prune()?;
             self.pruned = Some(Instant::now());
         }
         Ok(look)
+    }
+
+    /// Checks that what the last look has found can be decided: that there still is a record, and that git is
+    /// not in the middle of something by now.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`], as of a look.
+    pub fn check_decidable(&mut self) -> Result<(), ProjectError> {
+        self.store.refresh()?;
+        if !self.store.ledger().has_base() {
+            return Err(ProjectError::NoRecord(self.root().to_owned()));
+        }
+        let Some(git) = self.tree.git() else {
+            return Ok(());
+        };
+        if let Some(what) = git::in_progress(self.store.folder()) {
+            return Err(ProjectError::InProgress(what));
+        }
+        let index = git.index_stamp();
+        if self.index != index {
+            git.check_conflicts()?;
+            self.index = index;
+        }
+        Ok(())
     }
 
     /// Returns what differs from the commit that `revision` names, or, if `is_parting`, from the one at which
@@ -401,7 +432,12 @@ impl Project {
         self.look_if_possible()?;
         let head = self.tree.git().map(Git::head).transpose()?.flatten();
         let title = title.lines().next().unwrap_or_default();
+        let since = processes::ticks();
         let turn = self.store.change(|ledger, _| {
+            if ledger.at_work().next().is_none() {
+                let known = ledger.processes().clone();
+                ledger.note_processes(Processes { since, ..known });
+            }
             Ok::<u64, ProjectError>(ledger.begin_turn(Turn {
                 time: now(),
                 head,
@@ -433,21 +469,57 @@ impl Project {
     ///
     /// [`ProjectError`].
     pub fn end_turns(&mut self, only: Option<(&str, &str)>) -> Result<usize, ProjectError> {
-        let is_meant = |turn: &Turn| {
-            only.is_none_or(|(agent, session)| turn.agent == agent && turn.session == session)
-        };
+        self.end_turns_that(|turn| is_one(turn, only))
+    }
+
+    /// Does what [`Project::end_turns`] does, but leaves those turns open whose agents' processes are known and
+    /// still run: their hooks say when they are over, while the agents can say anything. Returns how many were
+    /// over by that, and how many are left.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`].
+    pub fn end_turns_of_scripts(
+        &mut self,
+        only: Option<(&str, &str)>,
+    ) -> Result<(usize, usize), ProjectError> {
+        let is_hooks = |turn: &Turn| turn.pid.is_some() && turn.is_alive();
+        let ended = self.end_turns_that(|turn| is_one(turn, only) && !is_hooks(turn))?;
+        let left = self.store.ledger().at_work();
+        Ok((ended, left.filter(|turn| is_one(turn, only)).count()))
+    }
+
+    fn end_turns_that(&mut self, is_meant: impl Fn(&Turn) -> bool) -> Result<usize, ProjectError> {
         self.store.refresh()?;
         let open = self.store.ledger().at_work().filter(|turn| is_meant(turn));
         let open: Vec<Turn> = open.cloned().collect();
         if !open.is_empty() {
             self.look_if_possible()?;
             self.note_wrote(&open)?;
+            let root = self.root().to_owned();
             self.store.change(|ledger, _| {
+                let mut known = ledger.processes().clone();
+                let agents = open.iter().map(|turn| turn.pid);
+                let left = known.since.map(|since| {
+                    agents
+                        .flat_map(|agent| processes::left(since, agent, &root))
+                        .collect()
+                });
+                known.left.extend::<Vec<_>>(left.unwrap_or_default());
+                known.left.sort_unstable();
+                known.left.dedup();
+                ledger.note_processes(known);
                 ledger.end_turns(is_meant);
                 Ok::<(), ProjectError>(())
             })?;
         }
         Ok(open.len())
+    }
+
+    /// Returns whether turns left processes running, as of the last look: what is written or staged since, they
+    /// may have done.
+    pub fn has_left_processes(&self) -> bool {
+        !self.store.ledger().processes().left.is_empty()
     }
 
     /// Returns the agent whose turn began last and is not over, if there is one.
@@ -773,6 +845,11 @@ impl Project {
         let bytes = version.digest().map(|digest| self.store.bytes(digest));
         Ok(bytes.transpose()?)
     }
+}
+
+/// Returns whether `turn` is that of the agent and the session `only`, or of any without them.
+fn is_one(turn: &Turn, only: Option<(&str, &str)>) -> bool {
+    only.is_none_or(|(agent, session)| turn.agent == agent && turn.session == session)
 }
 
 /// Returns how many lines `had` has that `left` has not, and the first of them; `None` if they are not

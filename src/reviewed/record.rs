@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::authors::Written;
 use crate::path::{self, Path};
+use crate::processes::Processes;
 use crate::programs::Known;
 use crate::rounds::RoundRecord;
 use crate::version::{Digest, Version};
@@ -124,6 +125,8 @@ pub enum Record {
     Tip(String),
     /// A commit that somebody else than the user made.
     OthersCommit(String),
+    /// The processes that turns left running.
+    Processes(Processes),
     /// What git runs by itself, as the user knows it.
     Programs(Known),
     /// The lines that hide files from git.
@@ -279,6 +282,10 @@ pub(crate) mod tests {
             Record::InHead(b"gone".to_vec(), false),
             Record::Tip("0123abc".to_owned()),
             Record::OthersCommit("0123abc".to_owned()),
+            Record::Processes(Processes {
+                since: Some(7),
+                left: vec![(8, 9)],
+            }),
             Record::Programs(Known::default().followed(
                 &[("a hook".to_owned(), Digest::of(b"text"))].into(),
                 &[Author::Turn(3)],

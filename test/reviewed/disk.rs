@@ -671,6 +671,23 @@ fn the_turn_of_an_agent_that_is_gone_is_over() {
     assert_eq!(written(folder), ["f: t1", "g: o"]);
 }
 
+#[test]
+fn a_script_ends_no_turn_of_which_a_hook_says_the_end() {
+    let folder = repository();
+    let folder = folder.path();
+    let mut project = Project::open(folder).unwrap();
+    let mut agent = Command::new("sleep").arg("1000").spawn().unwrap();
+    let pid = Some(agent.id());
+    project.begin_turn("Claude Code", "s", "", pid).unwrap();
+    project.begin_turn("aider", "", "", None).unwrap();
+    let mut end = |only| project.end_turns_of_scripts(only).unwrap();
+    assert_eq!(end(Some(("Claude Code", "s"))), (0, 1));
+    assert_eq!(end(None), (1, 1));
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    assert_eq!(end(None), (1, 0));
+}
+
 /// Commits all that `f` holds once it has `text`.
 fn commit(folder: &Path, text: &str) {
     fs::write(folder.join("f"), text).unwrap();

@@ -464,3 +464,89 @@ fn whole_files_that_the_user_stages_are_reviewed() {
     git(folder, &["rm", "-q", "f"]);
     assert_eq!(pending(folder, Moves::Unknown), ["left: - -> y\\n"]);
 }
+
+// What a process that an agent has started does after the turn.
+
+/// Returns whether `f` is pending once `act` was done after a turn in which Codex has run `script`.
+fn is_pending_after(script: &str, act: impl FnOnce(&Path)) -> bool {
+    let folder = repository();
+    let folder = &folder.path().canonicalize().unwrap();
+    let mut project = Project::open(folder).unwrap();
+    project.begin_turn("Codex", "s", "", None).unwrap();
+    fs::write(folder.join("f"), "a\nAGENT\nc\n").unwrap();
+    let begun = Command::new("sh")
+        .args(["-c", script])
+        .current_dir(folder)
+        .spawn();
+    begun.unwrap().wait().unwrap();
+    let end = Project::open(folder)
+        .unwrap()
+        .end_turns(Some(("Codex", "s")));
+    assert_eq!(end.unwrap(), 1);
+    act(folder);
+    let look = Project::open(folder).unwrap().look_unasked().unwrap();
+    !look.pending.is_empty()
+}
+
+/// Waits until `is_done`.
+fn wait_for(is_done: impl Fn() -> bool) {
+    let begun = std::time::Instant::now();
+    while !is_done() {
+        assert!(begun.elapsed().as_secs() < 20, "it takes too long");
+        std::thread::yield_now();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_process_of_an_agents_stages_after_the_turn_stays_pending() {
+    // It has no parent any more, and has ended by the time of the look.
+    let script = "(until [ -e go ]; do sleep 0.01; done; git add f; touch done) & exit 0";
+    let goes = |folder: &Path| {
+        fs::write(folder.join("go"), "").unwrap();
+        wait_for(|| folder.join("done").exists());
+        fs::remove_file(folder.join("go")).unwrap();
+        fs::remove_file(folder.join("done")).unwrap();
+    };
+    assert!(is_pending_after(script, goes));
+    // While it runs, it may be that which has staged something.
+    let script = "(until [ -e go ]; do sleep 0.01; done) & exit 0";
+    let add = |folder: &Path| drop(git(folder, &["add", "f"]));
+    assert!(is_pending_after(script, |folder| {
+        add(folder);
+        fs::write(folder.join("go"), "").unwrap();
+    }));
+    // Otherwise, it is the user.
+    assert!(!is_pending_after("exit 0", add));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_staged_below_an_agents_process_stays_pending_until_that_has_ended() {
+    let folder = repository();
+    let folder = folder.path();
+    let mut project = Project::open(folder).unwrap();
+    let agent = Some(std::process::id());
+    project.begin_turn("Codex", "s", "", agent).unwrap();
+    fs::write(folder.join("f"), "a\nAGENT\nc\n").unwrap();
+    // It is in another folder.
+    let mut server = Command::new("sleep").arg("1000").spawn().unwrap();
+    project.end_turns(None).unwrap();
+    git(folder, &["add", "f"]);
+    let is_pending = || {
+        !Project::open(folder)
+            .unwrap()
+            .look_unasked()
+            .unwrap()
+            .pending
+            .is_empty()
+    };
+    assert!(is_pending() && is_pending());
+    server.kill().unwrap();
+    server.wait().unwrap();
+    // What was staged by then stays so; what the user stages after the next look is reviewed.
+    git(folder, &["reset", "-q"]);
+    assert!(is_pending());
+    git(folder, &["add", "f"]);
+    assert!(!is_pending());
+}

@@ -302,7 +302,8 @@ impl Ledger {
     }
 
     /// Looks at what the index has, where that is not what HEAD has. What was staged since the last look is
-    /// reviewed if the user staged it: if no agent is in a turn, and turns are known here or `is_by_user`.
+    /// reviewed if the user staged it: if no agent is in a turn, and turns are known here or `is_by_user`. Unless
+    /// it is `is_by_user`, a process that a turn left running until the last look may have staged it.
     /// What was taken out of the index stays reviewed.
     ///
     /// # Errors
@@ -314,7 +315,8 @@ impl Ledger {
         index: Vec<(Path, Staged)>,
         is_by_user: bool,
     ) -> Result<(), W::Error> {
-        let is_users = self.at_work().next().is_none() && (is_by_user || !self.turns.is_empty());
+        let is_known = !self.turns.is_empty() && self.processes.left.is_empty();
+        let is_users = self.at_work().next().is_none() && (is_by_user || is_known);
         let is_kept = self.has_base && self.keeps_staged() && is_users;
         let paths: BTreeSet<&Path> = index.iter().map(|(path, _)| path).collect();
         let gone = self.staged.keys().filter(|path| !paths.contains(path));

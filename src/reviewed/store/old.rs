@@ -207,8 +207,13 @@ mod tests {
     /// What the sample has; it does not know what was shown.
     fn records_of_old() -> Vec<Record> {
         let records = records().into_iter();
-        let records =
-            records.filter(|record| !matches!(record, Record::Lost(_) | Record::Excludes(_)));
+        let is_new = |record: &Record| {
+            matches!(
+                record,
+                Record::Lost(_) | Record::Processes(_) | Record::Programs(_) | Record::Excludes(_)
+            )
+        };
+        let records = records.filter(|record| !is_new(record));
         let old = records.map(|record| match record {
             Record::Round(RoundRecord::Shown(_)) => Record::Round(RoundRecord::Told(0, None)),
             record => record,
