@@ -650,8 +650,8 @@ it."
 
 (defun agent-q-diff-changes--shows-p (change texts pending)
   "Return non-nil if CHANGE shows all that is pending of the file PENDING.
-Without the hunks of CHANGE that are not decided, the file would then be as it was
-reviewed.  TEXTS is as from `agent-q-diff-pending-look'."
+Without the hunks of CHANGE that are not decided, the file would then be as it
+was reviewed.  TEXTS is as from `agent-q-diff-pending-look'."
   (let* ((root (agent-q-diff-written-root (agent-q-diff-change-written change)))
          (path (agent-q-diff-file-named (agent-q-diff-pending-file-path pending) root))
          (file (seq-find (lambda (file)
@@ -659,7 +659,9 @@ reviewed.  TEXTS is as from `agent-q-diff-pending-look'."
                          (agent-q-diff-change-files change)))
          (buffer (and file (agent-q-diff-file-change-buffer file))))
     (cond
-     ((null file) nil)
+     ((or (null file)
+          (not (agent-q-diff-changes--shows-kind-p file pending)))
+      nil)
      ((or (not (agent-q-diff-file-change-has-text file))
           ;; It has not been visited, and has not changed.
           (not (buffer-live-p buffer))
@@ -675,9 +677,21 @@ reviewed.  TEXTS is as from `agent-q-diff-pending-look'."
                  (agent-q-diff-change-engine change) 'reject
                  (seq-position (agent-q-diff-change-files change) file #'eq))))))))
 
+(defun agent-q-diff-changes--shows-kind-p (file pending)
+  "Return non-nil if FILE shows what else than its text is pending of PENDING."
+  (let ((mode (car (agent-q-diff-pending-file-reviewed pending)))
+        (new-mode (car (agent-q-diff-pending-file-working pending)))
+        (operations (agent-q-diff-file-change-operations file)))
+    (cond
+     ((= mode new-mode))
+     ((= 0 mode) (or (assq 'create operations) (assq 'link operations)))
+     ((= 0 new-mode) (or (assq 'delete operations) (assq 'link operations)))
+     (t (or (assq 'mode operations) (assq 'kind operations))))))
+
 (defun agent-q-diff-changes--refresh (command &rest _)
   "Begin the review of this buffer anew if more is pending than it shows.
-Return non-nil if so.  COMMAND is as for `agent-q-diff-commands-instead-functions'."
+Return non-nil if so.  COMMAND is as for
+`agent-q-diff-commands-instead-functions'."
   (when-let* ((written (and (eq command 'refresh)
                             (agent-q-diff-buffer-written-p)
                             (agent-q-diff-change-written agent-q-diff-buffer-change)))

@@ -151,21 +151,13 @@ has changed.  HUNKS are those that the message is about, if they are several."
      nil)))
 
 (defun agent-q-diff-commands--followed-words (change)
-  "Return words to append if a target of CHANGE has just followed its file.
-The user is told that once."
-  (let ((followed (and change
-                       (seq-filter #'agent-q-diff-target-has-followed
-                                   (mapcar #'agent-q-diff-file-change-target
-                                           (agent-q-diff-change-files change))))))
-    (pcase (car (mapcar #'agent-q-diff-target-told-followed followed))
-      ('nil "")
-      ('0 "; your unsaved edits were merged with the file")
-      ((and (pred integerp) n)
-       (format (ngettext "; of your unsaved edits, %d is in conflict with the file, marked there"
-                         "; of your unsaved edits, %d are in conflict with the file, marked there"
-                         n)
-               n))
-      (_ "; the file had changed on disk, and its buffer was updated"))))
+  "Return words to append if a target of CHANGE has just followed its file."
+  (or (and change
+           (car (delq nil (mapcar (lambda (file)
+                                    (agent-q-diff-target-told-followed
+                                     (agent-q-diff-file-change-target file)))
+                                  (agent-q-diff-change-files change)))))
+      ""))
 
 (defun agent-q-diff-commands--unsaved-words (file note &optional change hunk)
   "Return words to append if what was decided is not in the file yet.
@@ -312,8 +304,8 @@ They are of CHANGE, which has followed its files."
 Each is called with `reject', `reject-all', `toggle', `unapply', `comment',
 `ask', `refresh', or `say' with a comment and a hunk, by index, or nil for all,
 and returns non-nil if it has done that: in a buffer whose text is not a diff,
-there is nothing to decide; while an agent works, a rejection waits; and what was
-written already is commented on by the line, and may have become more.")
+there is nothing to decide; while an agent works, a rejection waits; and what
+was written already is commented on by the line, and may have become more.")
 
 (defun agent-q-diff-commands--instead-p (command &rest arguments)
   "Return non-nil if COMMAND with ARGUMENTS was carried out in another way.

@@ -213,11 +213,12 @@ says why.  If a hook changed a text on saving, record that; the next
       (mapc #'agent-q-diff-target-check-mergeable targets))
     (unless is-unrecorded
       (setq watched (agent-q-diff-decide--prepare change parts)))
-    (agent-q-diff-transaction-run
-     (mapcan (lambda (part)
-               (agent-q-diff-decide--steps
-                (nth (agent-q-diff-engine-part-file part) files) part note))
-             (if (cdr parts) (agent-q-diff-decide--in-order files parts) parts)))
+    (let ((agent-q-diff-operation-is-merged (and targets t)))
+      (agent-q-diff-transaction-run
+       (mapcan (lambda (part)
+                 (agent-q-diff-decide--steps
+                  (nth (agent-q-diff-engine-part-file part) files) part note))
+               (if (cdr parts) (agent-q-diff-decide--in-order files parts) parts))))
     (let* ((written (and (not is-unrecorded) (agent-q-diff-change-written change)))
            (why (agent-q-diff-decide--commit
                  change engine

@@ -570,30 +570,35 @@ See `agent-q-diff-disk-behind-p'."
 (defun agent-q-diff-disk-merge (buffer)
   "Merge the unsaved edits of BUFFER with what was written into its file.
 Return the number of conflicts, which are marked there, or nil if there was
-nothing to merge.  That is one undo step; BUFFER stays unsaved, and point,
-markers and overlays stay on their lines.  If it is not known from what text it
-was made, signal an error."
+nothing to merge, or the file is no text now.  That is one undo step; BUFFER
+stays unsaved, and point, markers and overlays stay on their lines.  If it is
+not known from what text it was made, signal an error."
   (agent-q-diff-file-uncached
     (with-current-buffer buffer
       (agent-q-diff-disk-check-mergeable buffer)
       (when (agent-q-diff-disk-behind-p buffer)
-        (pcase-let* ((`(,text ,coding ,attributes) (agent-q-diff-disk--read buffer-file-name))
-                     (text (substring-no-properties text))
-                     (`(,base ,ours ,n . ,result) (agent-q-diff-disk--merged text))
-                     (inhibit-read-only t))
-          (undo-boundary)
-          (save-excursion
-            (atomic-change-group
-              (agent-q-diff-base-widened
-                (agent-q-diff-disk--edit-to result))))
-          (undo-boundary)
-          (agent-q-diff-disk--take-coding coding)
-          (set-visited-file-modtime (nth 1 attributes))
-          (agent-q-diff-disk-note nil attributes)
-          (agent-q-diff-disk--set-base text base ours result)
-          (when (< 0 n)
-            (smerge-mode))
-          n)))))
+        (pcase-let ((`(,text ,coding ,attributes) (agent-q-diff-disk--read buffer-file-name)))
+          (unless (string-search "\0" text)
+            (agent-q-diff-disk--merge-with (substring-no-properties text) coding attributes)))))))
+
+(defun agent-q-diff-disk--merge-with (text coding attributes)
+  "Merge the current buffer with TEXT, in CODING, of its file with ATTRIBUTES.
+Return the number of conflicts."
+  (pcase-let ((`(,base ,ours ,n . ,result) (agent-q-diff-disk--merged text))
+              (inhibit-read-only t))
+    (undo-boundary)
+    (save-excursion
+      (atomic-change-group
+        (agent-q-diff-base-widened
+          (agent-q-diff-disk--edit-to result))))
+    (undo-boundary)
+    (agent-q-diff-disk--take-coding coding)
+    (set-visited-file-modtime (nth 1 attributes))
+    (agent-q-diff-disk-note nil attributes)
+    (agent-q-diff-disk--set-base text base ours result)
+    (when (< 0 n)
+      (smerge-mode))
+    n))
 
 (defun agent-q-diff-disk--take-coding (coding)
   "Have the current buffer saved in CODING, which its file has now.

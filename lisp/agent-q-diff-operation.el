@@ -217,6 +217,18 @@ FILE, OPERATION, IS-IN and the value are that function's."
       (when-let ((message (agent-q-diff-disk-message buffer (agent-q-diff-disk-state buffer))))
         (agent-q-diff-file-refuse "%s" message)))))
 
+(defvar agent-q-diff-operation-is-merged nil
+  "Non-nil if unsaved edits are merged with the files after the operations.
+That is done of what is in the files already: see `agent-q-diff-target-merge'.")
+
+(defun agent-q-diff-operation--check-saved (path buffer)
+  "Refuse to change the file PATH on disk if BUFFER has unsaved edits of it.
+BUFFER may be nil."
+  (when (and buffer
+             (buffer-modified-p buffer)
+             (not agent-q-diff-operation-is-merged))
+    (agent-q-diff-file-refuse "%s has unsaved edits" path)))
+
 (defun agent-q-diff-operation--make-directories (path)
   "Make the missing directories above PATH, and return them, innermost first."
   (let ((missing (agent-q-diff-file-missing-directories path)))
@@ -469,8 +481,7 @@ The value is as from `agent-q-diff-operation-presence'."
     (unless (and bytes
                  (eq before (agent-q-diff-coding-which path bytes (list before after))))
       (agent-q-diff-file-refuse "%s has been changed since" path))
-    (when (and buffer (buffer-modified-p buffer))
-      (agent-q-diff-file-refuse "%s has unsaved edits" path))
+    (agent-q-diff-operation--check-saved path buffer)
     (agent-q-diff-operation--write-recoded
      file path (agent-q-diff-coding-encode (decode-coding-string bytes before) after) after)
     (lambda ()
@@ -480,9 +491,13 @@ The value is as from `agent-q-diff-operation-presence'."
   "Write BYTES, which are in CODING, into PATH, the name of FILE.
 Its buffer, which has the same text, is saved in CODING from then on."
   (agent-q-diff-file-write-bytes path bytes)
-  (when-let ((buffer (find-buffer-visiting path)))
-    (with-current-buffer buffer
-      (set-buffer-file-coding-system coding t t)))
+  (when-let ((buffer (if (agent-q-diff-target-is-copy (agent-q-diff-file-change-target file))
+                         (agent-q-diff-file-change-buffer file)
+                       (find-buffer-visiting path))))
+    ;; Unsaved edits are merged, and the coding system with them.
+    (unless (buffer-modified-p buffer)
+      (with-current-buffer buffer
+        (set-buffer-file-coding-system coding t t))))
   (agent-q-diff-operation--note-disk file))
 
 (defun agent-q-diff-operation--become (file path before after)
@@ -528,11 +543,9 @@ Both are states as in `agent-q-diff-operation--states'."
       (t "%s exists already"))
      path))
   ;; Edits of what a link leads to are not of the link.
-  (let ((buffer (and (eq 'file (car state))
-                     (not (agent-q-diff-file-change-is-created file))
-                     (find-buffer-visiting path))))
-    (when (and buffer (buffer-modified-p buffer))
-      (agent-q-diff-file-refuse "%s has unsaved edits" path))))
+  (when (and (eq 'file (car state))
+             (not (agent-q-diff-file-change-is-created file)))
+    (agent-q-diff-operation--check-saved path (find-buffer-visiting path))))
 
 (defun agent-q-diff-operation--note-become (file path)
   "Let what Emacs knows of PATH, the name of FILE, follow what it is now."

@@ -163,9 +163,12 @@ If that is not known, it is a string that says why.  PREPARED is as from
 
 (defun agent-q-diff-reviewed-before-edit ()
   "Keep the text of this buffer, which gets its first unsaved edit, to merge by.
-That is only done in a project that was looked at."
+That is only done in a project that was looked at.  After an edit by a key of a
+review, it is found by undoing that."
   (with-current-buffer (or (buffer-base-buffer) (current-buffer))
-    (when (and buffer-file-name (agent-q-diff-reviewed-root))
+    (when (and buffer-file-name
+               (null agent-q-diff-change-in-progress)
+               (agent-q-diff-reviewed-root))
       (agent-q-diff-disk-note-base))))
 
 (defun agent-q-diff-reviewed-after-save ()

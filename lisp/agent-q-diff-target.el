@@ -477,10 +477,18 @@ Record the outcome in TARGET."
             (and (not (eq state 'followed)) state)))))
 
 (defun agent-q-diff-target-told-followed (target)
-  "Return non-nil if the buffer of TARGET has followed its file; reset that.
-Call this when you tell the user."
-  (prog1 (agent-q-diff-target-has-followed target)
-    (setf (agent-q-diff-target-has-followed target) nil)))
+  "Return words that say how the buffer of TARGET has followed its file, or nil.
+They are to be appended to a message, and the user is told only once."
+  (pcase (prog1 (agent-q-diff-target-has-followed target)
+           (setf (agent-q-diff-target-has-followed target) nil))
+    ('nil nil)
+    ('0 "; your unsaved edits were merged with the file")
+    ((and (pred integerp) n)
+     (format (ngettext "; of your unsaved edits, %d is in conflict with the file, marked there"
+                       "; of your unsaved edits, %d are in conflict with the file, marked there"
+                       n)
+             n))
+    (_ "; the file had changed on disk, and its buffer was updated")))
 
 (defun agent-q-diff-target-disk-message (target)
   "Return why the buffer of TARGET no longer has its file's text, or nil."

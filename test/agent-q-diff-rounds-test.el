@@ -492,13 +492,13 @@ except where noted. Do not"
       (should (string-search "+five" (aqd-rounds-message)))
       (should (string-search ": 2 hunks undone (in Emacs only, not saved yet)."
                              (agent-q-diff-told-message default-directory)))
-      (should (string-search (concat "- f.txt, line 3" aqd-rounds-not-saved)
+      (should (string-search "- f.txt, line 3 (but the file has it again now)\n"
                              (aqd-rounds-message)))
       ;; Killed without saving, or saved.
       (set-buffer-modified-p nil)
       (kill-buffer))
     (agent-q-diff-told-queue-again default-directory)
-    (should (string-search (concat "- f.txt, line 3" aqd-rounds-not-saved) (aqd-rounds-message)))
+    (should (string-search "- f.txt, line 3 (but the file has it again now)\n" (aqd-rounds-message)))
     (with-current-buffer (find-file-noselect "f.txt")
       (erase-buffer)
       (insert aqd-pending-text "mine\n")
@@ -516,7 +516,7 @@ except where noted. Do not"
         (aqd-pending-do #'agent-q-diff-reject-hunk 0)
         ;; Somebody has taken one of them out of the file meanwhile.
         (aqd-pending-put "f.txt" (aqd-numbered 30 '((5 . "five"))))))
-    (should (string-search (concat "- f.txt, line 3" aqd-rounds-not-saved)
+    (should (string-search "- f.txt, line 3 (but the file has it again now)\n"
                            (aqd-rounds-message)))))
 
 (ert-deftest aqd-rounds-selected-lines-and-undo-are-counted-once ()

@@ -270,6 +270,69 @@ evaluated after the first look at the project, and before WRITTEN is written."
       (should (string-prefix-p "Up to date" (aqd-said (agent-q-diff-refresh))))
       (agent-q-diff-finish))))
 
+;;;; Other changes of the file
+
+(defun aqd-unsaved-crlf (text)
+  "Return the bytes of TEXT with CRLF line ends."
+  (encode-coding-string text 'utf-8-dos))
+
+(ert-deftest aqd-unsaved-line-ends-that-are-kept-are-not-undone-by-saving ()
+  (aqd-with-repository
+    (agent-q-diff-review-changes)
+    (let ((aqd-unsaved-buffer (find-file-noselect "f.txt")))
+      (with-current-buffer aqd-unsaved-buffer
+        (insert "mine\n"))
+      (aqd-put-bytes (aqd-unsaved-crlf aqd-unsaved-written) "f.txt")
+      (aqd-with-pending
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+        (aqd-pending-do #'agent-q-diff-reject-hunk 1))
+      (let ((disk (aqd-numbered 30 '((27 . "x")))))
+        (should (equal (aqd-unsaved-crlf disk) (aqd-bytes-of (aqd-pending-name "f.txt"))))
+        (with-current-buffer aqd-unsaved-buffer
+          (save-buffer))
+        (should (equal (aqd-unsaved-crlf (concat "mine\n" disk))
+                       (aqd-bytes-of (aqd-pending-name "f.txt"))))))))
+
+(ert-deftest aqd-unsaved-line-ends-that-are-taken-out-do-not-come-back ()
+  (aqd-with-repository
+    (agent-q-diff-review-changes)
+    (let ((aqd-unsaved-buffer (find-file-noselect "f.txt")))
+      (with-current-buffer aqd-unsaved-buffer
+        (insert "mine\n"))
+      (aqd-put-bytes (aqd-unsaved-crlf aqd-unsaved-written) "f.txt")
+      (aqd-with-pending
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (aqd-unsaved-check aqd-unsaved-written (concat "mine\n" aqd-unsaved-written))
+        (aqd-said (agent-q-diff-undo))
+        (aqd-said (agent-q-diff-reject-all)))
+      (aqd-unsaved-check aqd-pending-text (concat "mine\n" aqd-pending-text))
+      (with-current-buffer aqd-unsaved-buffer
+        (save-buffer))
+      (should (equal (concat "mine\n" aqd-pending-text)
+                     (aqd-bytes-of (aqd-pending-name "f.txt")))))))
+
+(ert-deftest aqd-unsaved-a-file-that-was-deleted-comes-back-without-the-users-edits ()
+  (aqd-with-unsaved (insert "mine\n") "gone\n"
+    (delete-file "f.txt")
+    (agent-q-diff-refresh)
+    (set-buffer (window-buffer))
+    (should (string-search "deletion of f.txt" (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
+    (aqd-unsaved-check aqd-pending-text (concat "mine\n" aqd-pending-text))
+    (aqd-said (agent-q-diff-undo))
+    (should-not (aqd-pending-has "f.txt"))
+    (should (equal (concat "mine\n" aqd-pending-text) (aqd-unsaved-text)))
+    (agent-q-diff-finish)))
+
+(ert-deftest aqd-unsaved-edits-are-not-merged-with-what-is-no-text ()
+  (aqd-with-unsaved (insert "mine\n") "a\0b\n"
+    (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+    (should (equal (concat "mine\n" aqd-pending-text) (aqd-unsaved-text)))
+    (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
+    (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+    (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
+    (should (equal (concat "mine\n" aqd-pending-text) (aqd-unsaved-text)))
+    (should (buffer-modified-p aqd-unsaved-buffer))))
+
 ;;;; What the buffer was made from
 
 (ert-deftest aqd-unsaved-without-a-look-the-undo-list-says-it ()
