@@ -14,6 +14,7 @@
 
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-git-help)
+(load "userlock" nil t)
 
 (defvar aqd-unsaved-buffer nil
   "The buffer that visits the test's file f.txt.")
@@ -389,6 +390,120 @@ evaluated after the first look at the project, and before WRITTEN is written."
       (should (string-match-p "agent-q-diff-save is `never', and f.txt has unsaved edits"
                               (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
       (aqd-unsaved-check aqd-unsaved-written (concat "mine\n" aqd-unsaved-written)))))
+
+;;;; Random walks
+
+(defconst aqd-unsaved-n-walks
+  (string-to-number (or (getenv "AGENT_Q_DIFF_UNSAVED") "8"))
+  "Number of random walks over an agent, a user who types, and keys of a review.")
+
+(defun aqd-unsaved-lines (text)
+  "Return the lines of TEXT."
+  (split-string text "\n" t))
+
+(defun aqd-unsaved-agent-writes (n)
+  "Replace or insert a line of f.txt, as an agent does in its step N."
+  (let* ((lines (aqd-unsaved-lines (aqd-pending-has "f.txt")))
+         (at (random (length lines)))
+         (new (format "agent %d" n)))
+    (if (= 0 (random 2))
+        (setf (nth at lines) new)
+      (setq lines (append (seq-take lines at) (list new) (nthcdr at lines))))
+    ;; Emacs would ask about the buffer if it wrote f.txt itself.
+    (aqd-pending-put "draft" (concat (string-join lines "\n") "\n"))
+    (rename-file "draft" (aqd-pending-name "f.txt") t)))
+
+(defun aqd-unsaved-user-types (n)
+  "Insert a line into the buffer of f.txt, as the user does in step N."
+  (with-current-buffer aqd-unsaved-buffer
+    (cl-letf (((symbol-function 'ask-user-about-supersession-threat) #'ignore))
+      (goto-char (point-min))
+      (forward-line (random (count-lines (point-min) (point-max))))
+      (insert (format "user %d\n" n))
+      (undo-boundary))))
+
+(defun aqd-unsaved-walk-step (n typed)
+  "Make the random step N of a walk; TYPED are the lines that the user has typed.
+Return the new value of TYPED."
+  (pcase (random 8)
+    (0 (aqd-unsaved-agent-writes n) typed)
+    ((or 1 2)
+     (aqd-unsaved-user-types n)
+     (cons (format "user %d" n) typed))
+    (3 (when (or (not (buffer-modified-p aqd-unsaved-buffer))
+                 (verify-visited-file-modtime aqd-unsaved-buffer))
+         (with-current-buffer aqd-unsaved-buffer
+           (save-buffer)))
+       typed)
+    (4 (agent-q-diff-refresh)
+       (set-buffer (window-buffer))
+       typed)
+    (_ (let ((hunk (random (length agent-q-diff-buffer-marks)))
+             (is-behind (with-current-buffer aqd-unsaved-buffer
+                          (agent-q-diff-disk-behind-p aqd-unsaved-buffer))))
+         (aqd-unsaved-walk-key hunk is-behind)
+         typed))))
+
+(defun aqd-unsaved-walk-key (hunk is-behind)
+  "Press a random key on HUNK, and check what it did.
+IS-BEHIND says whether the buffer has unsaved edits of a file that was written."
+  (let* ((key (nth (random 3) '(agent-q-diff-accept-hunk agent-q-diff-reject-hunk
+                                                         agent-q-diff-unapply-hunk)))
+         (unsaved (buffer-modified-p aqd-unsaved-buffer))
+         (before (aqd-pending-has "f.txt"))
+         (said (aqd-pending-do key hunk))
+         (after (aqd-pending-has "f.txt")))
+    ;; No line of the user's gets on disk by a key, unless it was there.
+    (dolist (line (aqd-unsaved-lines after))
+      (when (and unsaved (string-prefix-p "user" line))
+        (should (member line (aqd-unsaved-lines before)))))
+    (should (or (not unsaved) (buffer-modified-p aqd-unsaved-buffer)))
+    (when (and is-behind said (string-match-p "\\` *\\(Hunk\\|All\\).* \\(kept\\|taken out\\)" said))
+      (should (verify-visited-file-modtime aqd-unsaved-buffer)))))
+
+(defun aqd-unsaved-walk (seed)
+  "Play the random walk of SEED."
+  (random (format "unsaved %s" seed))
+  (aqd-with-repository
+    (agent-q-diff-review-changes)
+    (let ((aqd-unsaved-buffer (find-file-noselect "f.txt"))
+          (inhibit-message t)
+          (typed nil))
+      (with-current-buffer aqd-unsaved-buffer
+        (buffer-enable-undo))
+      (aqd-unsaved-agent-writes 0)
+      (unwind-protect
+          (save-window-excursion
+            (pop-to-buffer (agent-q-diff-session-buffer (agent-q-diff-review-changes)))
+            (dotimes (n 12)
+              (setq typed (aqd-unsaved-walk-step (1+ n) typed))
+              ;; Whatever happens, what the user has typed is in the buffer.
+              (dolist (line typed)
+                (should (member line (aqd-unsaved-lines (aqd-unsaved-text)))))
+              (should (eq aqd-unsaved-buffer (find-buffer-visiting "f.txt"))))
+            (agent-q-diff-refresh)
+            (set-buffer (window-buffer))
+            ;; A sign says whether the file on disk has the lines.
+            (cl-loop with disk = (aqd-unsaved-lines (aqd-pending-has "f.txt"))
+                     with change = (agent-q-diff-buffer-current-change)
+                     for hunk below (length agent-q-diff-buffer-marks)
+                     for state = (agent-q-diff-change-hunk change hunk)
+                     for added = (aqd-unsaved-lines
+                                  (agent-q-diff-engine-proposed
+                                   (agent-q-diff-change-engine change) hunk))
+                     when (and (eq t (agent-q-diff-engine-hunk-fact state))
+                               (not (agent-q-diff-file-change-unsaved-p
+                                     (agent-q-diff-buffer-file hunk))))
+                     do (dolist (line added)
+                          (should (member line disk))))
+            (agent-q-diff-finish))
+        (with-current-buffer aqd-unsaved-buffer
+          (set-buffer-modified-p nil))))))
+
+(ert-deftest aqd-unsaved-whatever-happens-the-users-lines-stay-and-are-not-saved ()
+  (dotimes (seed aqd-unsaved-n-walks)
+    (ert-info ((format "walk %d" seed))
+      (aqd-unsaved-walk seed))))
 
 (provide 'agent-q-diff-unsaved-test)
 ;;; agent-q-diff-unsaved-test.el ends here
