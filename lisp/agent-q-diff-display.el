@@ -374,7 +374,9 @@ See `agent-q-diff-refresh-delay'."
                (or agent-q-diff-signs-is-drawn (get-buffer-window buffer t)))
       ;; Problems with the target are reported when it is needed.
       (ignore-error agent-q-diff-error
-        (agent-q-diff-signs-follow)))))
+        (agent-q-diff-signs-follow)
+        ;; The user may have saved it.
+        (agent-q-diff-progress-refresh)))))
 
 ;;;; Overlays
 

@@ -105,31 +105,61 @@ If it has several files, each note says which it is about."
 (defun agent-q-diff-render--target-notes (target file is-written)
   "Return notes on TARGET, the visited one of FILE, a list of strings or nil.
 IS-WRITTEN is non-nil if its changes were written before the review."
-  (list
-   (unless (or (file-exists-p (agent-q-diff-target-path target))
-               (agent-q-diff-file-change-operations file))
-     "The file does not exist.")
-   (when (and (agent-q-diff-target-told-followed target)
-              ;; Else the user knows it.
-              (not is-written))
-     "The file had changed on disk; its buffer, which had no unsaved edits, was updated.")
-   (when-let ((message (agent-q-diff-target-disk-message target)))
-     (format "No hunk can be accepted yet: %s." message))
-   (when-let ((buffer (agent-q-diff-target-is-copy target)))
-     (condition-case err
-         (progn
-           (agent-q-diff-disk-check-mergeable buffer)
-           (format "%s has unsaved edits, which are not shown here; the first key that decides \
+  (append
+   (list
+    (unless (or (file-exists-p (agent-q-diff-target-path target))
+                (agent-q-diff-file-change-operations file))
+      "The file does not exist.")
+    (when (and (agent-q-diff-target-told-followed target)
+               ;; Else the user knows it.
+               (not is-written))
+      "The file had changed on disk; its buffer, which had no unsaved edits, was updated."))
+   (mapcar (lambda (note)
+             (propertize note 'agent-q-diff-passing (cons target note)))
+           (agent-q-diff-render--disk-notes target is-written))))
+
+(defun agent-q-diff-render--disk-notes (target is-written)
+  "Return notes on how the file of TARGET and its buffer differ, a list of strings.
+IS-WRITTEN is as for `agent-q-diff-render--target-notes'."
+  (delq
+   nil
+   (list
+    (when-let ((message (agent-q-diff-target-disk-message target)))
+      (format "No hunk can be accepted yet: %s." message))
+    (when-let* ((buffer (agent-q-diff-target-is-copy target))
+                ((agent-q-diff-disk-behind-p buffer)))
+      (condition-case err
+          (progn
+            (agent-q-diff-disk-check-mergeable buffer)
+            (format "%s has unsaved edits, which are not shown here; the first key that decides \
 merges them with the file, and they stay unsaved."
-                   (buffer-name buffer)))
-       (agent-q-diff-error
-        (format "No hunk can be decided yet: %s." (agent-q-diff-error-text err)))))
-   (when (agent-q-diff-disk-unsaved-p (agent-q-diff-target-buffer target))
-     (format "The file has unsaved edits in %s; %s" (agent-q-diff-target-buffer target)
-             (cond
-              ((not (agent-q-diff-target-saves-p target)) "accepting a hunk does not save.")
-              (is-written "taking a hunk out saves them, too.")
-              (t "accepting a hunk saves them, too."))))))
+                    (buffer-name buffer)))
+        (agent-q-diff-error
+         (format "No hunk can be decided yet: %s." (agent-q-diff-error-text err)))))
+    (when (agent-q-diff-disk-unsaved-p (agent-q-diff-target-buffer target))
+      (format "The file has unsaved edits in %s; %s" (agent-q-diff-target-buffer target)
+              (cond
+               ((not (agent-q-diff-target-saves-p target)) "accepting a hunk does not save.")
+               (is-written "taking a hunk out saves them, too.")
+               (t "accepting a hunk saves them, too.")))))))
+
+(defun agent-q-diff-render--hide-notes (&rest _)
+  "Hide the notes above the diff that are not true any more, and show the others."
+  (agent-q-diff-base-widened
+    (let ((first (if (< 0 (length agent-q-diff-buffer-positions))
+                     (agent-q-diff-buffer-position 0)
+                   (point-max)))
+          (is-written (agent-q-diff-change-written agent-q-diff-buffer-change))
+          (at (point-min)))
+      (while (< at first)
+        (let ((end (next-single-property-change at 'agent-q-diff-passing nil first)))
+          (pcase (get-text-property at 'agent-q-diff-passing)
+            (`(,(and target (app agent-q-diff-target-buffer (pred buffer-live-p))) . ,note)
+             (with-silent-modifications
+               (put-text-property
+                at end 'invisible
+                (not (member note (agent-q-diff-render--disk-notes target is-written)))))))
+          (setq at end))))))
 
 (defun agent-q-diff-render--suspects-note (change)
   "Return a note on misleading characters in CHANGE, a string or nil."
@@ -198,10 +228,14 @@ progress; elsewhere, the header line shows both."
               "\n"))
     (put-text-property start (point) 'font-lock-face 'agent-q-diff-header)
     (dolist (note (append notes (agent-q-diff-render--notes change)))
-      (insert (propertize (concat "# Note: " (agent-q-diff-render--note-line note))
-                          'font-lock-face 'agent-q-diff-warning
-                          'agent-q-diff-note t)
-              "\n"))
+      (let ((start (point))
+            (passing (get-text-property (1- (length note)) 'agent-q-diff-passing note)))
+        (insert (propertize (concat "# Note: " (agent-q-diff-render--note-line note))
+                            'font-lock-face 'agent-q-diff-warning
+                            'agent-q-diff-note t)
+                "\n")
+        (when passing
+          (put-text-property start (point) 'agent-q-diff-passing passing))))
     (when is-documented
       ;; It has its final numbers at once, so it is not replaced and the
       ;; hunks stay where they are.
@@ -372,6 +406,8 @@ for the header."
       (set-window-point window (point))
       (set-window-start window (point-min))
       (agent-q-diff-current-appear window))
+    (when (text-property-not-all (point-min) (point-max) 'agent-q-diff-passing nil)
+      (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-render--hide-notes nil t))
     (add-hook 'clone-indirect-buffer-hook #'agent-q-diff-render--make-plain nil t)
     (add-hook 'clone-buffer-hook #'agent-q-diff-render--make-plain nil t)
     (add-hook 'pre-command-hook #'agent-q-diff-render--make-copy-plain nil t)

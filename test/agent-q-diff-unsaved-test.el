@@ -14,6 +14,7 @@
 
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-git-help)
+(require 'agent-q-diff-project-help)
 (load "userlock" nil t)
 
 (defvar aqd-unsaved-buffer nil
@@ -227,6 +228,35 @@ evaluated after the first look at the project, and before WRITTEN is written."
       (goto-char (window-point (get-buffer-window)))
       (should (looking-at "line 27$")))))
 
+(defun aqd-unsaved-seen-p (text)
+  "Return non-nil if TEXT is in this buffer, and not hidden."
+  (save-excursion
+    (goto-char (point-min))
+    (and (search-forward text nil t)
+         (not (invisible-p (match-beginning 0))))))
+
+(ert-deftest aqd-unsaved-a-note-is-hidden-once-it-is-not-true ()
+  (aqd-with-unsaved (insert "mine\n") aqd-unsaved-written
+    (should (aqd-unsaved-seen-p "has unsaved edits, which are not shown here"))
+    (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+    (should-not (aqd-unsaved-seen-p "has unsaved edits, which are not shown here")))
+  ;; Before the write, too.
+  (aqd-with-file aqd-twenty-original
+    (with-current-buffer (aqd-visit)
+      (goto-char (point-max))
+      (insert "mine\n"))
+    (aqd-put-bytes (concat "other\n" aqd-twenty-original) aqd-file)
+    (aqd-call aqd-twenty-original aqd-twenty-proposed
+              (lambda ()
+                (should (aqd-unsaved-seen-p "No hunk can be accepted yet"))
+                (should (aqd-unsaved-seen-p "has unsaved edits in"))
+                (with-current-buffer (find-buffer-visiting aqd-file)
+                  (revert-buffer t t))
+                (agent-q-diff-refresh)
+                (should-not (aqd-unsaved-seen-p "No hunk can be accepted yet"))
+                (should-not (aqd-unsaved-seen-p "has unsaved edits in"))
+                (agent-q-diff-reject-all)))))
+
 (ert-deftest aqd-unsaved-signs-follow-when-the-buffer-is-saved-or-reverted ()
   (dolist (how (list (lambda () (save-buffer))
                      (lambda () (revert-buffer t t t))))
@@ -242,6 +272,7 @@ evaluated after the first look at the project, and before WRITTEN is written."
             (funcall how)))
         (should agent-q-diff-signs--refresh-timer)
         (setq agent-q-diff-signs-is-drawn t)
+        (should-not (aqd-unsaved-seen-p "has unsaved edits, which are not shown here"))
         (agent-q-diff-signs--refresh diff)
         (should-not (agent-q-diff-target-is-copy
                      (agent-q-diff-file-change-target (agent-q-diff-buffer-file 0))))
@@ -402,11 +433,12 @@ evaluated after the first look at the project, and before WRITTEN is written."
   (split-string text "\n" t))
 
 (defun aqd-unsaved-agent-writes (n)
-  "Replace or insert a line of f.txt, as an agent does in its step N."
+  "Replace or insert a line of f.txt, as an agent does in its step N.
+Lines of the user's stay."
   (let* ((lines (aqd-unsaved-lines (aqd-pending-has "f.txt")))
          (at (random (length lines)))
          (new (format "agent %d" n)))
-    (if (= 0 (random 2))
+    (if (and (= 0 (random 2)) (not (string-prefix-p "user" (nth at lines))))
         (setf (nth at lines) new)
       (setq lines (append (seq-take lines at) (list new) (nthcdr at lines))))
     ;; Emacs would ask about the buffer if it wrote f.txt itself.
