@@ -180,6 +180,23 @@ FILES are a list of `agent-q-diff-pending-file'; SINCE and PROTECTED are slots."
      :protected protected
      :round (agent-q-diff-round-begin root files))))
 
+;;;; What the user undoes in a file's buffer
+
+(defun agent-q-diff-changes--follow-undo (_root)
+  "Have open reviews follow what the user has undone in this buffer, if it was saved.
+What was taken out and is in the file again is pending again."
+  (unless agent-q-diff-change-in-progress
+    (dolist (review (agent-q-diff-open-reviews))
+      (let ((change (agent-q-diff-session-change review)))
+        (when (agent-q-diff-change-written change)
+          (dolist (file (agent-q-diff-change-files change))
+            (when (and (eq (current-buffer) (agent-q-diff-file-change-buffer file))
+                       (agent-q-diff-file-change-engine file))
+              (ignore-error agent-q-diff-error
+                (agent-q-diff-file-change-follow-undo file)))))))))
+
+(add-hook 'agent-q-diff-reviewed-noted-functions #'agent-q-diff-changes--follow-undo)
+
 ;;;; Commands
 
 (defun agent-q-diff-changes--look-since (directory revision)

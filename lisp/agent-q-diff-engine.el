@@ -38,7 +38,7 @@
             check-pending-after codex-files codex-updated comment comments commit
             counts decision describe drawn edit-comment edit-outside
             end-turns events fail file-has-original files find-keys finish-round
-            first-hunks follow free fresh groups hash
+            first-hunks follow follow-undo free fresh groups hash
             header-lines hunk hunk-key hunk-lines hunk-with-id is-coarse is-idle
             join join-decisions keep-staged know-programs let-pass line-counts live-lines
             mark-reviewed marks merge messages moved n-decisions n-reviews

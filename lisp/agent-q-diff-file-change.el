@@ -674,6 +674,16 @@ comparing texts."
           (setq is-news (or found is-news)))))
     (and (> rounds 0) is-news)))
 
+(defun agent-q-diff-file-change-follow-undo (change)
+  "Bring CHANGE, written before, up to date with its target, which the user has saved.
+What the user took out and an undo has brought back is pending again."
+  (agent-q-diff-file-change-follow change)
+  (when (agent-q-diff-module-follow-undo (agent-q-diff-file-change-engine change))
+    ;; For the next one who follows, that is news.
+    (setf (agent-q-diff-file-change-tick change) nil)
+    (when (agent-q-diff-file-change-edited-function change)
+      (funcall (agent-q-diff-file-change-edited-function change)))))
+
 (defun agent-q-diff-file-change-edit (change part)
   "Make the edits of PART, an `agent-q-diff-engine-part', in the target of CHANGE.
 Return the target's tick from before saving, for

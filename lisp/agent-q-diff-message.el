@@ -439,6 +439,10 @@ They are results of single hunks, written before their review."
      "The user rejected these changes, and they were undone in the files%s. \
 Do not make them again unless the user asks for it:"
      "The changes that were rejected:" ("%d rejection" . "%d rejections"))
+    (back
+     "The user has undone that these changes were undone. They are in the files again, and are not \
+decided:"
+     "The changes that are in the files again:" ("%d change" . "%d changes"))
     (comment
      "The user's comments; do what they say:"
      "The lines that the comments are on:" ("%d comment" . "%d comments"))
@@ -539,12 +543,13 @@ about it; the user finds all with M-x agent-q-diff-comments and M-x agent-q-diff
                                    (cons (agent-q-diff-message--entry-label entry)
                                          (agent-q-diff-message-facts-lines
                                           (plist-get entry :quoted)
-                                          (if (eq kind 'rejected) "    " "    > "))))
+                                          (if (memq kind '(rejected back)) "    " "    > "))))
                                  quoted))))
 
 (defun agent-q-diff-message-of-round (first entries)
   "Return the message of ENTRIES after FIRST, a sentence.
-An entry is a plist: :kind is `rejected', `comment' or `question', :path the
+An entry is a plist: :kind is `rejected', `back' for a rejection that the agent
+was told and the user has undone since, `comment' or `question', :path the
 file or nil for all of them, :line its line, from 1, :lines-words words for its
 lines or nil, :operation what it does if that is none to lines, :id the number
 of a comment, :said what the user says or nil, :where as in a result, and

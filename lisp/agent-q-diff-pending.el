@@ -453,6 +453,8 @@ this Emacs or an earlier one.  That command turns this mode on."
   (let ((change (if agent-q-diff-pending-mode #'add-hook #'remove-hook)))
     (pcase-dolist (`(,hook . ,function) agent-q-diff-pending--hooks)
       (funcall change hook function)))
+  (funcall (if agent-q-diff-pending-mode #'add-variable-watcher #'remove-variable-watcher)
+           'undo-in-progress #'agent-q-diff-reviewed-note-undo)
   (remove-function after-focus-change-function #'agent-q-diff-pending--focus)
   (setq-default mode-line-misc-info (remove agent-q-diff-pending--construct
                                             (default-value 'mode-line-misc-info)))

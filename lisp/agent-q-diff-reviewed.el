@@ -135,6 +135,17 @@ If its coding system cannot encode its text, they are UTF-8."
 
 ;;;; What the user saves
 
+(defvar-local agent-q-diff-reviewed--has-undone nil
+  "Non-nil if the user has undone or redone edits here since the last save.")
+(put 'agent-q-diff-reviewed--has-undone 'permanent-local t)
+
+(defun agent-q-diff-reviewed-note-undo (_symbol value operation _where)
+  "Note that this buffer is undone if `undo-in-progress' becomes VALUE.
+OPERATION is as for `add-variable-watcher'.  A change hook would be run for
+each character that the user types."
+  (when (and value (memq operation '(let set)))
+    (setq agent-q-diff-reviewed--has-undone t)))
+
 (defvar-local agent-q-diff-reviewed--before nil
   "(ROOT PATH PREPARED) of the file of this buffer before it is saved, or nil.
 If that is not known, it is a string that says why.  PREPARED is as from
@@ -156,6 +167,11 @@ If that is not known, it is a string that says why.  PREPARED is as from
                                                    root nil (list (list path)))))
             ;; It must not stop the save.
             (error (agent-q-diff-error-text err))))))
+
+(defun agent-q-diff-reviewed--take-undone ()
+  "Return non-nil if what was saved of this buffer just now has undone edits."
+  (prog1 agent-q-diff-reviewed--has-undone
+    (setq agent-q-diff-reviewed--has-undone nil)))
 
 (defun agent-q-diff-reviewed--say-not-noted (why)
   "Say that what was saved is not reviewed; WHY is the reason."
@@ -187,7 +203,7 @@ review, it is found by undoing that."
                         (unless (verify-visited-file-modtime)
                           (cons (agent-q-diff-file-git-mode buffer-file-name)
                                 (agent-q-diff-reviewed--buffer-bytes (current-buffer))))
-                        nil)))
+                        nil (agent-q-diff-reviewed--take-undone))))
        (error (agent-q-diff-reviewed--say-not-noted (agent-q-diff-error-text err))))
      (run-hook-with-args 'agent-q-diff-reviewed-noted-functions root))))
 
@@ -220,7 +236,11 @@ PREPARED is what was stored of it, as from `agent-q-diff-reviewed-prepare'.  The
 value, HOLDS and BEFORE-HOOKS are as for `agent-q-diff-module-record'."
   (vector prepared
           (agent-q-diff-reviewed--relative (agent-q-diff-visit-true-place name) root)
-          holds before-hooks))
+          holds before-hooks
+          ;; The user's edits, which were saved with that.
+          (when-let ((buffer (and (aref prepared 3) (find-buffer-visiting name))))
+            (with-current-buffer buffer
+              (agent-q-diff-reviewed--take-undone)))))
 
 (defun agent-q-diff-reviewed-watch (names)
   "Store what the files NAMES hold, of which the user decides what is written.

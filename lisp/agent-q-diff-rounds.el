@@ -36,7 +36,7 @@ their sessions."))
 
 (cl-defstruct (agent-q-diff-rejected (:type vector) (:constructor nil) (:copier nil))
   "A hunk that was rejected, as in `agent-q-diff-module-rejected'."
-  path hunk time reason line lines is-told to)
+  path hunk time reason line lines is-told is-back to)
 
 (cl-defstruct (agent-q-diff-comment (:type vector) (:constructor nil) (:copier nil))
   "A comment, as in `agent-q-diff-module-comments'."

@@ -277,7 +277,7 @@ as for `agent-q-diff-told--texts'."
   "Return the addresses of who wrote the lines of ONE, sorted; nil if nobody knows.
 ONE is an `agent-q-diff-rejected' or an `agent-q-diff-comment'."
   (sort (mapcar #'agent-q-diff-engine-text
-                (if (length= one 8)
+                (if (length= one 9)
                     (agent-q-diff-rejected-to one)
                   (agent-q-diff-comment-to one)))
         #'string<))
@@ -302,9 +302,11 @@ They are for `agent-q-diff-message-of-round'."
    for line = (agent-q-diff-rejected-line one)
    for reason = (agent-q-diff-rejected-reason one)
    collect
-   `(:kind rejected :path ,(agent-q-diff-rejected-path one)
+   `(:kind ,(if (agent-q-diff-rejected-is-back one) 'back 'rejected)
+     :path ,(agent-q-diff-rejected-path one)
      :line ,(max 1 line)
-     :where ,(agent-q-diff-told--where root one known)
+     :where ,(and (not (agent-q-diff-rejected-is-back one))
+                  (agent-q-diff-told--where root one known))
      :said ,(and (not (string-empty-p reason)) reason)
      ,@(if (< 0 line)
            (list :lines-words (format "line %d" line)
@@ -364,9 +366,14 @@ What is said there is told when it is finished."
 
 (defun agent-q-diff-told-queue-again (root)
   "Queue the message in the project at ROOT again, if one waits.
-Something in it has changed since."
-  (when (and (agent-q-diff-told--untold-messages root)
-             (not (agent-q-diff-told--open-p root)))
+Something in it has changed since, or what an agent was told is not true any
+more."
+  (when (and (not (agent-q-diff-told--open-p root))
+             (or (agent-q-diff-told--untold-messages root)
+                 (seq-some (lambda (one)
+                             (and (agent-q-diff-rejected-is-back one)
+                                  (not (agent-q-diff-rejected-is-told one))))
+                           (agent-q-diff-engine-call #'agent-q-diff-module-rejected root))))
     (agent-q-diff-told--queue-texts root nil)))
 
 (defun agent-q-diff-told-queue-decided (change)

@@ -181,7 +181,7 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-free agent-q-diff-module-print
     agent-q-diff-module-header-lines agent-q-diff-module-is-idle
     agent-q-diff-module-file-has-original
-    agent-q-diff-module-follow
+    agent-q-diff-module-follow agent-q-diff-module-follow-undo
     agent-q-diff-module-recognize
     agent-q-diff-module-edit-outside agent-q-diff-module-marks
     agent-q-diff-module-counts agent-q-diff-module-tally

@@ -70,6 +70,162 @@ It is a FIFO, and a link to /dev/zero.  An agent has written f.txt there."
          (funcall put name)
          ,@body))))
 
+;;;; What the user undoes in a file's buffer
+
+(defmacro aqd-reviewed-with-taken-out (how &rest body)
+  "Run BODY in the buffer of f.txt, of which HOW has taken out what Codex wrote.
+HOW is a function to be called in the review."
+  (declare (indent 1) (debug t))
+  `(aqd-with-repository
+     (agent-q-diff-module-begin-turn default-directory "Codex" "s" "shout")
+     (aqd-pending-put "f.txt" aqd-pending-written)
+     (agent-q-diff-module-end-turns default-directory)
+     (let ((buffer (find-file-noselect "f.txt")))
+       (with-current-buffer buffer
+         (buffer-enable-undo))
+       (save-current-buffer
+         (aqd-with-pending
+           (funcall ,how)
+           (aqd-said (agent-q-diff-finish nil t))))
+       (should-not (aqd-pending-files))
+       (with-current-buffer buffer
+         ,@body))))
+
+(defun aqd-reviewed-take-out-each ()
+  "Take out both hunks, one after the other."
+  (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+  (aqd-pending-do #'agent-q-diff-reject-hunk 1))
+
+(defun aqd-reviewed-undo (&optional command last)
+  "Undo in this buffer, or carry out COMMAND, after the command LAST, and save."
+  (undo-boundary)
+  (setq last-command (or last 'ignore))
+  (call-interactively (or command #'undo))
+  (let ((save-silently t))
+    (save-buffer)))
+
+(defun aqd-reviewed-pending ()
+  "Return who wrote each hunk that is pending, and its first new line."
+  (save-current-buffer
+    (aqd-with-pending
+      (cl-loop for hunk below (length (agent-q-diff-change-marks agent-q-diff-buffer-change))
+               do (agent-q-diff-buffer-goto-hunk hunk)
+               collect (list (agent-q-diff-change-hunk-authors agent-q-diff-buffer-change hunk)
+                             (progn (re-search-forward "^\\+\\(.*\\)$")
+                                    (match-string-no-properties 1)))))))
+
+(ert-deftest aqd-reviewed-what-an-undo-brings-back-is-pending-by-who-wrote-it ()
+  (aqd-reviewed-with-taken-out #'aqd-reviewed-take-out-each
+    (goto-char (point-min))
+    (insert "mine\n")
+    (aqd-reviewed-undo #'ignore)
+    (should-not (aqd-pending-files))
+    ;; The user's line first, then the last hunk.
+    (aqd-reviewed-undo)
+    (should-not (aqd-pending-files))
+    (aqd-reviewed-undo #'undo 'undo)
+    (should (equal '((("Codex") "x")) (aqd-reviewed-pending)))
+    ;; The user's edits after that are the user's.
+    (goto-char (point-min))
+    (insert "mine\n")
+    (aqd-reviewed-undo #'ignore)
+    (should (equal '((("Codex") "x")) (aqd-reviewed-pending)))
+    ;; What was pending is rejected as before.
+    (save-current-buffer
+      (aqd-with-pending (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+                        (aqd-said (agent-q-diff-finish nil t))))
+    (should (equal (concat "mine\n" aqd-pending-text) (aqd-pending-has "f.txt")))))
+
+(ert-deftest aqd-reviewed-an-undo-of-taking-all-out-brings-all-back ()
+  (aqd-reviewed-with-taken-out #'agent-q-diff-reject-all
+    (aqd-reviewed-undo)
+    (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
+    (should (equal '((("Codex") "three") (("Codex") "x")) (aqd-reviewed-pending)))
+    ;; A redo takes it out again.
+    (aqd-reviewed-undo #'undo-redo)
+    (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-reviewed-an-undo-in-the-region-brings-only-that-back ()
+  (aqd-reviewed-with-taken-out #'aqd-reviewed-take-out-each
+    (let ((transient-mark-mode t))
+      (goto-char (point-min))
+      (push-mark (line-beginning-position 6) t t)
+      ;; Emacs first passes over what is not in the region.
+      (aqd-reviewed-undo)
+      (should-not (aqd-pending-files))
+      (aqd-reviewed-undo #'undo 'undo))
+    (should (equal '((("Codex") "three")) (aqd-reviewed-pending)))))
+
+(ert-deftest aqd-reviewed-what-is-typed-again-is-the-users ()
+  (aqd-reviewed-with-taken-out #'aqd-reviewed-take-out-each
+    (kill-new "three")
+    (goto-char (point-min))
+    (forward-line 2)
+    (delete-region (point) (line-end-position))
+    (aqd-reviewed-undo #'yank)
+    (should (string-search "\nthree\n" (aqd-pending-has "f.txt")))
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-reviewed-an-undo-that-a-review-saves-is-known-too ()
+  (aqd-reviewed-with-taken-out #'aqd-reviewed-take-out-each
+    (setq last-command 'ignore)
+    (call-interactively #'undo)
+    (aqd-pending-put "g.txt" "new\n")
+    (save-current-buffer
+      (agent-q-diff-module-begin-turn default-directory "Codex" "s" "more")
+      (aqd-pending-put "g.txt" "new\n")
+      (agent-q-diff-module-end-turns default-directory)
+      (aqd-with-pending
+        (should (aqd-pending-do #'agent-q-diff-accept-hunk 0))
+        (aqd-said (agent-q-diff-finish nil t))))
+    (let ((save-silently t)) (save-buffer))
+    (should (equal '((("Codex") "x")) (aqd-reviewed-pending)))))
+
+(ert-deftest aqd-reviewed-an-open-review-follows-an-undo-that-is-saved ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (let ((buffer (find-file-noselect "f.txt")))
+      (with-current-buffer buffer
+        (buffer-enable-undo))
+      (aqd-with-pending
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (with-current-buffer buffer
+          (aqd-reviewed-undo))
+        (agent-q-diff-signs-follow)
+        (should (equal '(nil nil) (agent-q-diff-change-marks agent-q-diff-buffer-change)))
+        (with-current-buffer buffer
+          (aqd-reviewed-undo #'undo-redo))
+        (agent-q-diff-signs-follow)
+        (should (equal '(rejected nil)
+                       (agent-q-diff-change-marks agent-q-diff-buffer-change)))
+        (with-current-buffer buffer
+          (aqd-reviewed-undo))
+        (should (equal "f.txt: 0 kept, 0 taken out, 2 still pending"
+                       (aqd-said (agent-q-diff-finish nil t)))))
+      (should-not (agent-q-diff-engine-call #'agent-q-diff-module-rejected default-directory))
+      (should (equal '("f.txt") (aqd-pending-files))))))
+
+(ert-deftest aqd-reviewed-an-agent-that-was-told-is-told-that-it-is-back ()
+  (aqd-reviewed-with-taken-out #'aqd-reviewed-take-out-each
+    (should (string-search "- f.txt, line 3\n- f.txt, line 27\n"
+                           (agent-q-diff-told-take default-directory)))
+    (aqd-reviewed-undo)
+    (should (string-search "The user has undone that these changes were undone. They are in the \
+files again, and are not decided:\n\n- f.txt, line 27\n"
+                           (agent-q-diff-told-take default-directory)))
+    ;; It is told once.
+    (aqd-reviewed-undo #'undo 'undo)
+    (should (string-search "decided:\n\n- f.txt, line 3\n\n"
+                           (agent-q-diff-told-take default-directory)))))
+
+(ert-deftest aqd-reviewed-an-agent-that-was-not-told-is-not-told-what-is-back ()
+  (aqd-reviewed-with-taken-out #'aqd-reviewed-take-out-each
+    (aqd-reviewed-undo)
+    (let ((text (agent-q-diff-told-take default-directory)))
+      (should (string-search "- f.txt, line 3\n" text))
+      (should-not (string-search "line 27" text)))))
+
 ;;;; Files that are none
 
 (ert-deftest aqd-reviewed-a-record-that-is-no-file-is-refused-in-words ()

@@ -91,6 +91,10 @@ pub struct Review {
     n_ids: usize,
     revision: usize,
     history: History,
+    /// Whether an editor has undone or redone edits of the target since [`Review::follow_undo`].
+    has_undone: bool,
+    /// The ids of hunks that the user has taken out and an editor's undo has brought back.
+    brought_back: Vec<usize>,
 }
 
 impl Review {
@@ -107,6 +111,8 @@ impl Review {
             n_ids: n_hunks,
             revision: 0,
             history: History::default(),
+            has_undone: false,
+            brought_back: Vec::new(),
         }
     }
 
@@ -167,6 +173,33 @@ impl Review {
     /// Records that the target is now `live`, and returns whether that is a change.
     pub fn follow(&mut self, live: &[u8]) -> bool {
         self.proposal.follow(live)
+    }
+
+    /// Makes those hunks pending again that an editor's undo has brought back after the user took them out, and
+    /// rejected again if a redo took them out. Returns whether there is any. To be called once that is saved.
+    pub fn follow_undo(&mut self) -> bool {
+        if !std::mem::take(&mut self.has_undone) || self.stage != Stage::Written {
+            return false;
+        }
+        let mut is_any = false;
+        for hunk in 0..self.marks.len() {
+            let id = self.ids[hunk];
+            let is_back = self.brought_back.contains(&id);
+            match (self.marks[hunk], self.fact(hunk)) {
+                (Mark::Rejected, Fact::In) if !self.proposal.is_lost(hunk) => {
+                    self.set_mark(hunk, Mark::Pending);
+                    self.brought_back.push(id);
+                    is_any = true;
+                }
+                (Mark::Pending, Fact::Out) if is_back => {
+                    self.set_mark(hunk, Mark::Rejected);
+                    self.brought_back.retain(|other| *other != id);
+                    is_any = true;
+                }
+                _ => {}
+            }
+        }
+        is_any
     }
 
     /// Returns the mark of hunk `hunk`. Panics if there is no such hunk.
@@ -238,6 +271,7 @@ impl Review {
     /// Records that somebody else replaced lines of the target; see [`Proposal::edit_outside`].
     pub fn edit_outside(&mut self, line: usize, n_removed: usize, text: &[u8], is_undo: bool) {
         self.proposal.edit_outside(line, n_removed, text, is_undo);
+        self.has_undone |= is_undo;
     }
 
     /// Recognizes a target that others edited but that equals the original with some of the hunks
@@ -261,6 +295,7 @@ impl Review {
     /// This is one in a run of edits: after it, only more edits may be reported until
     /// [`Review::settle`] is called.
     pub fn see_edit_loosely(&mut self, seen: &Seen) -> bool {
+        self.has_undone |= seen.is_undo;
         self.proposal.see_edit_loosely(seen)
     }
 

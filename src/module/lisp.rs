@@ -11,7 +11,7 @@ use agent_q_diff_engine::patch::codex::CodexError;
 use agent_q_diff_engine::proposal::ProposalError;
 use agent_q_diff_engine::review::{Command, Mark, Refusal};
 use agent_q_diff_engine::tool::replacement::ReplaceError;
-use agent_q_diff_reviewed::round::plain;
+use agent_q_diff_reviewed::rounds::plain;
 use emacs::{Env, IntoLisp, Result, Value};
 
 /// Returns `values` as a Lisp vector. `agent-q-diff-engine.el` names its elements.

@@ -359,6 +359,19 @@ fn recognize<'e>(env: &'e Env, session: &mut Session, n_chars: usize) -> Result<
     })
 }
 
+/// Tell REVIEW, which was written before, that its target was saved after the user edited it.
+///
+/// What was taken out and an undo has brought back is pending again.  Return
+/// non-nil if there is any.
+#[defun]
+fn follow_undo(env: &Env, session: &mut Session) -> Result<bool> {
+    catching_panics(env, || {
+        let mut review = told(env, session)?;
+        review.settle();
+        Ok(review.follow_undo())
+    })
+}
+
 /// Tell REVIEW that somebody else edited its target.  Return nil if that is impossible.
 ///
 /// TEXT has replaced all but the first N-BEFORE characters and the last

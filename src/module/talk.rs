@@ -191,10 +191,12 @@ fn told(env: &Env, folder: Value, ids: Value, to: Value) -> Result<()> {
 
 /// Return what the user has rejected in the project of FOLDER, the latest last.
 ///
-/// That is a list of [PATH HUNK TIME REASON LINE LINES IS-TOLD TO].  HUNK is its key.
+/// That is a list of [PATH HUNK TIME REASON LINE LINES IS-TOLD IS-BACK TO].
+/// HUNK is its key.
 /// TIME is in seconds since 1970.  REASON may be empty.  LINE is its first
 /// line in what was reviewed, from 1, and LINES are its lines, as in a diff.
-/// IS-TOLD is non-nil if an agent was told.  TO is as for
+/// IS-TOLD is non-nil if an agent was told, and IS-BACK if the user has undone
+/// since that it was taken out, so that it is pending again.  TO is as for
 /// `agent-q-diff-module-comment'.
 #[defun]
 fn rejected<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {

@@ -260,6 +260,8 @@ struct Changed {
     /// What it holds, unless that is in the file.
     holds: Option<Held>,
     before_hooks: Option<Held>,
+    /// Whether an undo or a redo is part of what its buffer had.
+    has_undone: bool,
 }
 
 /// What Lisp says about a plan that was carried out; see [`commit`](crate::decide).
@@ -387,11 +389,13 @@ fn watch<'e>(env: &'e Env, names: Value<'e>) -> Result<Value<'e>> {
 
 /// Record what became of FILES, of which `agent-q-diff-module-prepare' has stored what they held.
 ///
-/// FILES is a list of [PREPARED PATH HOLDS BEFORE-HOOKS].  PREPARED is an element
+/// FILES is a list of [PREPARED PATH HOLDS BEFORE-HOOKS HAS-UNDONE].  PREPARED is an element
 /// of the value of that function, and PATH what it is called now.  HOLDS is (MODE
 /// . BYTES), what it holds, or what was decided about it, unless that is in the
 /// file.  BEFORE-HOOKS, for `agent-q-diff-module-commit', is what a file would
 /// hold if no hook had changed it in the latest save, or nil if none has.
+/// HAS-UNDONE is non-nil if the user has undone or redone edits of its buffer that
+/// are saved: lines that come back with that have the state that they had last.
 #[defun]
 fn record(env: &Env, files: Value) -> Result<()> {
     catching_panics(env, || {
@@ -441,6 +445,7 @@ fn files_now(files: Value) -> Result<Vec<Changed>> {
             now: bytes_of(file.get(1)?)?,
             holds: held(file.get(2)?)?,
             before_hooks: held(file.get(3)?)?,
+            has_undone: file.get::<Value>(4)?.is_not_nil(),
         })
     });
     files.collect()
@@ -491,6 +496,7 @@ impl Changed {
             path: self.path,
             before: Held::Stored(on_disk),
             after: Held::Stored(self.had),
+            has_undone: self.has_undone,
         }));
         notes
     }
@@ -501,6 +507,7 @@ impl Changed {
             path: self.now.clone(),
             before,
             after: Held::InFile,
+            has_undone: false,
         })
     }
 
@@ -513,6 +520,7 @@ impl Changed {
                 path: self.path,
                 before,
                 after,
+                has_undone: self.has_undone,
             }
         } else {
             Note::Renamed {

@@ -161,6 +161,13 @@ impl LineAuthors {
         to
     }
 
+    /// Makes `lines` by who wrote the lines `there` of the text whose authors are `from`; an empty range is
+    /// what is removed in that place.
+    pub fn take(&mut self, lines: Range<usize>, from: &LineAuthors, there: Range<usize>) {
+        self.gaps[lines.start..=lines.end].clone_from_slice(&from.gaps[there.start..=there.end]);
+        self.lines[lines].clone_from_slice(&from.lines[there]);
+    }
+
     /// Appends `lines` to `to`; `above` is who removed what stood above the first, besides those known
     /// here.
     fn copy(&self, lines: Range<usize>, above: &mut Authors, to: &mut LineAuthors) {

@@ -9,7 +9,7 @@ use crate::ledger::Ledger;
 use crate::path::Path;
 use crate::plain::is_outside;
 use crate::project::Project;
-use crate::rounds::{Rejected, RoundRecord, address};
+use crate::rounds::{Rejected, RoundRecord, address, plain};
 use crate::store::StoreError;
 use crate::tree::Tree;
 use crate::version::Version;
@@ -46,6 +46,8 @@ pub enum Note {
         before: Held,
         /// What it holds.
         after: Held,
+        /// Whether an undo or a redo is part of that.
+        has_undone: bool,
     },
     /// The user renamed a file; see [`Ledger::rename`].
     Renamed {
@@ -210,10 +212,12 @@ fn record(
             path,
             before,
             after,
+            has_undone,
         } => {
-            let (before, after) = (version(disk, path, before)?, version(disk, path, after)?);
-            if before != after {
-                ledger.save(disk, path, before, after)?;
+            let held = (version(disk, path, before)?, version(disk, path, after)?);
+            if held.0 != held.1 {
+                let back = ledger.save(disk, path, held, *has_undone)?;
+                take_back(ledger, path, &back);
             }
         }
         Note::Renamed { from, to } => {
@@ -253,6 +257,32 @@ fn record(
         Note::Said(record) => ledger.note_round(record.clone()),
     }
     Ok(())
+}
+
+/// Takes back the rejections of what is pending in `path` again: `back`, lines as in a diff. An agent that was
+/// told of one is told that.
+fn take_back(ledger: &mut Ledger, path: &Path, back: &[u8]) {
+    let back = format!("\n{}", plain(back));
+    let is_back = |one: &&Rejected| {
+        one.path == *path && one.lines.contains('\n') && back.contains(&format!("\n{}", one.lines))
+    };
+    let rejected: Vec<Rejected> = ledger
+        .rounds()
+        .rejected()
+        .iter()
+        .filter(is_back)
+        .cloned()
+        .collect();
+    for one in rejected {
+        ledger.note_round(match one.is_told {
+            false => RoundRecord::Unrejected(one.path, one.hunk),
+            true => RoundRecord::Rejected(Rejected {
+                is_told: false,
+                is_back: true,
+                ..one
+            }),
+        });
+    }
 }
 
 /// Stores what `held` says that `path` holds, and returns it.

@@ -44,6 +44,8 @@ mod processes;
 
 mod record;
 
+mod undone;
+
 mod ledger;
 
 mod renames;

@@ -11,7 +11,7 @@ use agent_q_diff_engine::review::Mark;
 
 use crate::decided::Note;
 use crate::path::Path;
-use crate::rounds::{KeysByPath, Rejected, RoundRecord, Shown, State};
+use crate::rounds::{KeysByPath, Rejected, RoundRecord, Shown, State, plain};
 
 /// Who wrote what is decided about a file: numbers of turns, or `None` for somebody else.
 #[derive(Debug, Clone, Default)]
@@ -92,27 +92,44 @@ pub struct Noted {
     decided: BTreeMap<usize, Decided>,
 }
 
-/// Returns `text` as characters: bytes that are none are shown by their numbers, as `\200`, and surrogates
-/// become U+FFFD.
-pub fn plain(text: &[u8]) -> String {
-    let mut plain = String::new();
-    let mut left = text;
-    while let Some(chunk) = left.utf8_chunks().next() {
-        plain.push_str(chunk.valid());
-        let rest = &left[chunk.valid().len()..];
-        left = match rest {
-            [0xed, 0xa0..=0xbf, 0x80..=0xbf, rest @ ..] => {
-                plain.push('\u{fffd}');
-                rest
-            }
-            [byte, rest @ ..] => {
-                plain.push_str(&format!("\\{byte:o}"));
-                rest
-            }
-            [] => rest,
-        };
+/// For each turn, how many more of its hunks are kept, and taken out.
+type Tally = BTreeMap<u64, [i64; 2]>;
+
+fn count(tally: &mut Tally, decided: &Decided, n: i64) {
+    for turn in &decided.turns {
+        let counts = tally.entry(*turn).or_default();
+        counts[usize::from(decided.mark == Mark::Rejected)] += n;
     }
-    plain
+}
+
+fn counted(tally: Tally) -> impl Iterator<Item = Note> {
+    let counts = tally.into_iter().filter(|(_, counts)| *counts != [0; 2]);
+    counts.map(|(turn, [n_kept, n_out])| Note::Counted(turn, n_kept, n_out))
+}
+
+impl Noted {
+    /// Forgets those decisions that are not the hunks' of `change` any more: they were changed or undone, also by
+    /// an undo in the file's buffer.
+    fn withdraw(&mut self, change: &Change, tally: &mut Tally) {
+        let (comments, notes) = (&mut self.comments, &mut self.notes);
+        self.decided.retain(|id, known| {
+            let number = change.number_with_id(*id);
+            let mark = number.and_then(|number| Some(mark_of(change, change.entry(number).ok()?)));
+            if mark == Some(known.mark) {
+                return true;
+            }
+            count(tally, known, -1);
+            if let Some(one) = &known.rejected {
+                let reason = known.taken_over.clone();
+                if let Some(number) = number.filter(|_| reason.is_some()) {
+                    comments.push((number, reason, None));
+                }
+                notes.push(forgotten(one));
+                notes.extend(known.comment.map(|id| is_now(id, State::Open)));
+            }
+            false
+        });
+    }
 }
 
 impl Writers {
@@ -239,32 +256,8 @@ impl Round {
             comments: Vec::new(),
             decided: self.decided.clone(),
         };
-        let mut tally: BTreeMap<u64, [i64; 2]> = BTreeMap::new();
-        let mut count = |decided: &Decided, n: i64| {
-            for turn in &decided.turns {
-                let counts = tally.entry(*turn).or_default();
-                counts[usize::from(decided.mark == Mark::Rejected)] += n;
-            }
-        };
-        noted.decided.retain(|id, known| {
-            let number = change.number_with_id(*id);
-            let mark = number.and_then(|number| Some(mark_of(change, change.entry(number).ok()?)));
-            if mark == Some(known.mark) {
-                return true;
-            }
-            count(known, -1);
-            if let Some(one) = &known.rejected {
-                let reason = known.taken_over.clone();
-                if let Some(number) = number.filter(|_| reason.is_some()) {
-                    noted.comments.push((number, reason, None));
-                }
-                noted.notes.push(forgotten(one));
-                noted
-                    .notes
-                    .extend(known.comment.map(|id| is_now(id, State::Open)));
-            }
-            false
-        });
+        let mut tally = Tally::new();
+        noted.withdraw(change, &mut tally);
         let mut keys = HashMap::new();
         let mut found = HashMap::new();
         for number in 0..change.n_entries() {
@@ -316,12 +309,10 @@ impl Round {
                 let here = here.filter(|(its, _)| *its == number);
                 noted.notes.extend(here.map(|(_, one)| forgotten(one)));
             }
-            count(&decided, 1);
+            count(&mut tally, &decided, 1);
             noted.decided.insert(id, decided);
         }
-        let counts = tally.into_iter().filter(|(_, counts)| *counts != [0; 2]);
-        let counts = counts.map(|(turn, [n_kept, n_out])| Note::Counted(turn, n_kept, n_out));
-        noted.notes.extend(counts);
+        noted.notes.extend(counted(tally));
         noted
     }
 
@@ -361,6 +352,7 @@ impl Round {
             line,
             lines,
             is_told: false,
+            is_back: false,
             to: Vec::new(),
         }
     }
@@ -380,7 +372,18 @@ impl Round {
         is_told: bool,
         is_shown: Option<bool>,
     ) -> Vec<Note> {
-        let mut notes = Vec::new();
+        let mut noted = Noted {
+            notes: Vec::new(),
+            comments: Vec::new(),
+            decided: std::mem::take(&mut self.decided),
+        };
+        let mut tally = Tally::new();
+        noted.withdraw(change, &mut tally);
+        let Noted {
+            mut notes, decided, ..
+        } = noted;
+        self.decided = decided;
+        notes.extend(counted(tally));
         let mut keys = HashMap::new();
         let paths = (0..self.files.len()).map(|file| self.path(change, file).clone());
         let paths: Vec<Path> = paths.collect();

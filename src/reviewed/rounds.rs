@@ -53,6 +53,29 @@ pub fn addressee(address: &str) -> (&str, &str) {
     address.split_once('\n').unwrap_or((address, ""))
 }
 
+/// Returns `text` as characters: bytes that are none are shown by their numbers, as `\200`, and surrogates
+/// become U+FFFD.
+pub fn plain(text: &[u8]) -> String {
+    let mut plain = String::new();
+    let mut left = text;
+    while let Some(chunk) = left.utf8_chunks().next() {
+        plain.push_str(chunk.valid());
+        let rest = &left[chunk.valid().len()..];
+        left = match rest {
+            [0xed, 0xa0..=0xbf, 0x80..=0xbf, rest @ ..] => {
+                plain.push('\u{fffd}');
+                rest
+            }
+            [byte, rest @ ..] => {
+                plain.push_str(&format!("\\{byte:o}"));
+                rest
+            }
+            [] => rest,
+        };
+    }
+    plain
+}
+
 /// What the user wants with a [`Comment`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -151,6 +174,9 @@ pub struct Message {
     /// What they are told.
     pub text: String,
     /// The numbers of the comments in it.
+    /// Whether the user, after an agent was told, has undone that it was taken out, so that it is pending again.
+    #[serde(default)]
+    pub is_back: bool,
     pub comments: Vec<u64>,
     /// Whether some agent was told.
     pub is_told: bool,
@@ -586,6 +612,7 @@ pub(crate) mod tests {
             RoundRecord::Wrote(1, vec![Wrote(path, Version::Absent, file)]),
         ]
     }
+                is_back: true,
 
     #[test]
     fn all_records_make_the_same_again() {

@@ -51,6 +51,7 @@ pub fn saved(path: &str, before: impl AsRef<[u8]>, after: impl AsRef<[u8]>) -> N
         path: path.into(),
         before: held(before),
         after: held(after),
+        has_undone: false,
     }
 }
 

@@ -399,7 +399,7 @@ const LINES: [&str; 15] = [
     r#"{"left-out":["%P",true]}"#,
     r#"{"left-out":["%P",false]}"#,
     r#"{"round":{"comment":{"id":1,"time":1800000000,"path":"%P","place":null,"kind":"comment","text":"why","state":"open","replies":[],"to":[]}}}"#,
-    r#"{"round":{"rejected":{"path":"%P","hunk":"h","time":1800000000,"reason":"","line":1,"lines":"","is-told":false,"to":[]}}}"#,
+    r#"{"round":{"rejected":{"path":"%P","hunk":"h","time":1800000000,"reason":"","line":1,"lines":"","is-told":false,"is-back":false,"to":[]}}}"#,
     r#"{"round":{"begun":[1,[["ok","%V"],["%P","%V"]]]}}"#,
     r#"{"round":{"wrote":[1,[["%P","0","%V"]]]}}"#,
 ];

@@ -83,6 +83,7 @@ fn made(path: &str, text: &str) -> Note {
         path: path.into(),
         before: NOTHING,
         after: held(text),
+        has_undone: false,
     }
 }
 

@@ -6,7 +6,7 @@ use agent_q_diff_engine::change::{Change, Entry, FileChange};
 use agent_q_diff_engine::proposal::Proposal;
 use agent_q_diff_engine::review::{Mark, Review};
 use agent_q_diff_reviewed::Project;
-use agent_q_diff_reviewed::round::{Likeness, Round, RoundFile, Writers, plain};
+use agent_q_diff_reviewed::round::{Likeness, Round, RoundFile, Writers};
 
 use crate::disk::repository;
 
@@ -106,6 +106,25 @@ fn a_hunk_that_comes_again_has_its_reason_again_and_is_forgotten_once_it_is_kept
 }
 
 #[test]
+fn what_an_undo_in_the_files_buffer_brings_back_is_not_rejected_at_the_end() {
+    let folder = repository();
+    let mut project = Project::open(folder.path()).unwrap();
+    project.begin_turn("Codex", "s", "do it", None).unwrap();
+    let (mut change, mut round) = change(&mut project);
+    let nothing = BTreeMap::new();
+    change.set_mark(0, Entry::Hunk(0), Mark::Rejected);
+    let noted = round.note(&change, &[], &nothing, &BTreeMap::new(), 7);
+    project.record(&noted.notes).unwrap();
+    round.take_over(noted);
+    change.set_mark(0, Entry::Hunk(0), Mark::Pending);
+    let notes = round.end(&change, &nothing, false, Some(true));
+    project.record(&notes).unwrap();
+    assert_eq!(project.rejected().unwrap().count(), 0);
+    assert_eq!(project.outcomes().unwrap()[0].1.n_taken_out, 0);
+    assert!(round.rejected_now(&change).is_empty());
+}
+
+#[test]
 fn what_another_emacs_has_rejected_since_is_forgotten_once_it_is_kept() {
     let folder = repository();
     let mut project = Project::open(folder.path()).unwrap();
@@ -136,6 +155,7 @@ fn what_another_emacs_has_rejected_since_is_forgotten_once_it_is_kept() {
 
 #[test]
 fn bytes_that_are_no_characters_are_shown_by_their_numbers() {
+    use agent_q_diff_reviewed::rounds::plain;
     assert_eq!(plain(b"a\x80\xffb\xc3\xa9"), "a\\200\\377b\u{e9}");
     assert_eq!(plain(b"\xed\xa0\x80z"), "\u{fffd}z");
 }

@@ -548,3 +548,147 @@ fn what_an_agent_has_staged_is_not_reviewed_when_a_stash_brings_it_back() {
         assert_eq!(project.pending(Unknown), shown);
     }
 }
+
+/// Returns `n` lines, some of them changed.
+fn lines(n: usize, changed: &[(usize, &str)]) -> String {
+    let line = |at: usize| match changed.iter().find(|(other, _)| *other == at) {
+        Some((_, text)) => (*text).to_owned(),
+        None => format!("line {at}\n"),
+    };
+    (1..=n).map(line).collect()
+}
+
+/// A project with a file of thirty lines, in which an agent has changed some in its turn.
+fn written(changed: &[(usize, &str)]) -> Reviewed {
+    let mut project = Reviewed::default();
+    project.world.write("f", &lines(30, &[]));
+    project.world.commit();
+    project.pending(User);
+    project.turn(true);
+    project.world.write("f", &lines(30, changed));
+    project.turn(false);
+    project
+}
+
+/// Takes something out of `f`, so that it holds `text`.
+fn take_out(project: &mut Reviewed, text: &str) {
+    let reviewed = project.reviewed("f");
+    project.world.write("f", text);
+    project.decide("f", reviewed);
+}
+
+#[test]
+fn what_an_undo_brings_back_is_pending_again_by_who_wrote_it() {
+    let agent = [(5, "A\n"), (20, "B\nC\n")];
+    let mut project = written(&agent);
+    take_out(&mut project, &lines(30, &agent[1..]));
+    take_out(&mut project, &lines(30, &[]));
+    assert!(project.pending(User).is_empty());
+    let other = (28, "other\n");
+    project.world.write("f", &lines(30, &[other]));
+    project.look(User);
+    // One of the two; the line that the user has typed is the user's.
+    let back = project.undo("f", &lines(30, &[(1, "mine\n"), agent[1], other]));
+    assert_eq!(back, "-line 20\n+B\n+C\n");
+    let pending = project.look(User);
+    let authors = project.authors(&pending[0]);
+    let expected = [
+        ("B\nC\n".to_owned(), vec![Author::Turn(1)]),
+        ("other\n".to_owned(), vec![Author::Outside]),
+    ];
+    assert_eq!(authors, expected);
+    let expected = lines(30, &[(1, "mine\n")]);
+    assert_eq!(project.world.text(pending[0].reviewed), expected);
+    // The other as well, and the user's line is gone.
+    project.undo("f", &lines(30, &agent));
+    let pending = project.look(User);
+    assert_eq!(project.world.text(pending[0].reviewed), lines(30, &[]));
+    assert_eq!(pending[0].written.authors, [Author::Turn(1)]);
+    // Redone, it is out again.
+    assert_eq!(project.undo("f", &lines(30, &agent[..1])), "");
+    let pending = project.look(User);
+    assert_eq!(project.world.text(pending[0].reviewed), lines(30, &[]));
+    project.restart();
+    assert_eq!(project.look(User), pending);
+}
+
+#[test]
+fn what_is_typed_or_yanked_is_the_users_even_if_it_was_taken_out_before() {
+    let agent = [(5, "A\n"), (20, "B\n")];
+    let mut project = written(&agent);
+    take_out(&mut project, &lines(30, &[]));
+    project.save("f", &lines(30, &agent));
+    assert!(project.pending(User).is_empty());
+    // What the user has typed stays the user's when it is undone and redone.
+    let mut project = written(&agent[..1]);
+    for text in [
+        lines(30, &[agent[0], (9, "mine\n")]),
+        lines(30, &agent[..1]),
+    ] {
+        project.save("f", &text);
+    }
+    assert_eq!(
+        project.undo("f", &lines(30, &[agent[0], (9, "mine\n")])),
+        ""
+    );
+    let pending = project.look(User);
+    let reviewed = lines(30, &[(9, "mine\n")]);
+    assert_eq!(project.world.text(pending[0].reviewed), reviewed);
+}
+
+#[test]
+fn an_undo_gives_lines_the_state_that_they_had_last() {
+    let agent = [(5, "A\n"), (20, "")];
+    let mut project = written(&agent);
+    // Kept, and then removed by hand: it is reviewed again.
+    let working = project.world.at("f");
+    project.decide("f", working);
+    project.save("f", &lines(30, &[]));
+    assert_eq!(project.undo("f", &lines(30, &agent)), "");
+    assert!(project.pending(User).is_empty());
+    // An agent's removal, and its line that the user has removed by hand.
+    let mut project = written(&agent);
+    project.save("f", &lines(30, &[(20, "")]));
+    take_out(&mut project, &lines(30, &[]));
+    assert!(project.pending(User).is_empty());
+    assert_eq!(project.undo("f", &lines(30, &[(20, "")])), "-line 20\n");
+    assert_eq!(project.undo("f", &lines(30, &agent)), "-line 5\n+A\n");
+    let pending = project.look(User);
+    assert_eq!(project.world.text(pending[0].reviewed), lines(30, &[]));
+    assert_eq!(pending[0].written.authors, [Author::Turn(1)]);
+}
+
+#[test]
+fn a_line_typed_beside_what_comes_back_is_the_users_and_braces_prove_nothing() {
+    let block = "fn new() {\n    old()\n}\n";
+    let mut project = written(&[(5, block)]);
+    take_out(&mut project, &lines(30, &[]));
+    let both = format!("{block}mine\n");
+    project.undo("f", &lines(30, &[(5, &both)]));
+    let pending = project.look(User);
+    let reviewed = lines(30, &[(5, "line 5\nmine\n")]);
+    assert_eq!(project.world.text(pending[0].reviewed), reviewed);
+    assert_eq!(pending[0].written.authors, [Author::Turn(1)]);
+    // A function of the user's that ends like the agent's.
+    let mut project = written(&[(5, block)]);
+    take_out(&mut project, &lines(30, &[]));
+    project.undo("f", &lines(30, &[(5, "fn mine() {\n}\n")]));
+    assert!(project.pending(User).is_empty());
+}
+
+#[test]
+fn a_new_file_that_an_undo_brings_back_is_pending_again() {
+    let mut project = written(&[]);
+    project.turn(true);
+    project.world.write("new", "x\ny\n");
+    project.turn(false);
+    let shown = project.pending(User);
+    project.save("new", "x\n");
+    assert_eq!(project.undo("new", "x\ny\n"), "+y\n");
+    assert_eq!(project.pending(User), shown);
+    project.world.files.remove(&b"new"[..]);
+    project.decide("new", Version::Absent);
+    assert!(project.pending(User).is_empty());
+    project.undo("new", "x\ny\n");
+    assert_eq!(project.pending(User), shown);
+}

@@ -217,14 +217,27 @@ impl Reviewed {
 
     /// The user saves `text` in an editor.
     pub fn save(&mut self, path: &str, text: &str) {
+        self.save_as(path, text, false);
+    }
+
+    /// The user saves `text` in an editor, after an undo. Returns what was brought back, as in a diff.
+    pub fn undo(&mut self, path: &str, text: &str) -> String {
+        self.save_as(path, text, true)
+    }
+
+    fn save_as(&mut self, path: &str, text: &str, has_undone: bool) -> String {
         let before = self.world.at(path);
         self.world.write(path, text);
         let after = self.world.at(path);
-        let saved = self
-            .ledger
-            .save(&mut self.world, path.as_bytes(), before, after);
-        let Ok(()) = saved;
+        let saved = self.ledger.save(
+            &mut self.world,
+            path.as_bytes(),
+            (before, after),
+            has_undone,
+        );
+        let Ok(back) = saved;
         self.log.extend(self.ledger.take_records());
+        String::from_utf8(back).expect("text")
     }
 
     /// An agent begins its turn, or ends it.

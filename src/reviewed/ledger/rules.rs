@@ -12,6 +12,7 @@ use crate::carry::{carried, common};
 use crate::commits::followed;
 use crate::path::Path;
 use crate::record::{HunkNote, Record, Seen, Staged};
+use crate::undone::{Back, Earlier, Undone};
 use crate::version::Version;
 use crate::world::{Step, World, text_of, transposed};
 
@@ -253,29 +254,9 @@ impl Ledger {
             all.dedup();
             return Ok(Written::by(all));
         };
-        let stored = latest.written.lines.map(|lines| world.bytes(lines));
-        let stored = stored.transpose()?;
-        let stored = stored.and_then(|bytes| LineAuthors::parse(&bytes, old.len()));
-        let before =
-            stored.unwrap_or_else(|| LineAuthors::of(&old_reviewed, &old, &latest.written.authors));
+        let before = line_authors(world, &latest.written, (&old_reviewed, &old))?;
         let after = before.followed(&old, &new, by);
-        let mut edits = after.of_edits(&reviewed, &new, by).into_iter();
-        let Some((_, mut authors)) = edits.next() else {
-            return Ok(Written::by(by.to_vec()));
-        };
-        let mut is_same = true;
-        for (_, others) in edits {
-            is_same &= others == authors;
-            authors.extend(others);
-        }
-        authors.sort();
-        authors.dedup();
-        let lines = if is_same {
-            None
-        } else {
-            Some(world.store(after.bytes())?)
-        };
-        Ok(Written { authors, lines })
+        summed(world, &after, (&reviewed, &new), by)
     }
 
     /// Returns the runs of lines, from 0, of what differs in `pending`, and who wrote each; none if all are
@@ -514,6 +495,10 @@ impl Ledger {
     /// user changed is reviewed, except where that touches what is pending. Of a file that was left out,
     /// see [`Ledger::left_out`], all is.
     ///
+    /// If `has_undone`, an undo or a redo is part of that: lines that come back with it have the state that
+    /// they had when the file last held them, so that what was pending and taken out is pending again, by who
+    /// wrote it. Returns those that are, as in a diff.
+    ///
     /// # Errors
     ///
     /// Those of `world`.
@@ -521,17 +506,34 @@ impl Ledger {
         &mut self,
         world: &mut W,
         path: &[u8],
-        before: Version,
-        after: Version,
-    ) -> Result<(), W::Error> {
+        (before, after): (Version, Version),
+        has_undone: bool,
+    ) -> Result<Vec<u8>, W::Error> {
         if self.left_out.contains(path) {
-            return self.decide(world, path, after, after);
+            self.decide(world, path, after, after)?;
+            return Ok(Vec::new());
         }
         let reviewed = self.reviewed(world, path)?;
-        let followed = match after {
+        let texts = [before, after].map(|version| text_of(world, version));
+        let (mut typed, mut back, mut lines) = (after, Vec::new(), Vec::new());
+        if let ([Some(old), Some(new)], true) = (transposed(texts)?, has_undone) {
+            let seen = self.seen.get(path).into_iter().flatten().rev();
+            let earlier = seen.map(|seen| earlier(world, seen));
+            let undone = Undone::find(&old, &new, earlier)?;
+            back = undone.back();
+            lines = undone.lines(&back);
+            if !back.is_empty() {
+                let text = undone.without(&back);
+                typed = match text == old.bytes() {
+                    true => before,
+                    false => with_text(world, (before, before, after), text)?,
+                };
+            }
+        }
+        let followed = match typed {
             // What is pending in it is gone by that, too.
-            Version::Absent => after,
-            _ => carried_over(world, before, reviewed, after)?,
+            Version::Absent if back.is_empty() => typed,
+            _ => carried_over(world, before, reviewed, typed)?,
         };
         if before != reviewed {
             // What others have written since the last look is not the user's.
@@ -539,7 +541,49 @@ impl Ledger {
             self.see_written(world, path, before, reviewed, &writers)?;
         }
         self.set(path, followed);
-        self.see_written(world, path, after, followed, &[Author::User])
+        let by = [Author::User];
+        let mut written = self.written(world, path, (after, followed), &by, false)?;
+        if !back.is_empty() && after != followed {
+            written = self.written_before(world, path, (after, followed), written, &back)?;
+        }
+        self.see(
+            path,
+            Seen {
+                working: after,
+                reviewed: followed,
+                is_back: false,
+                written,
+            },
+        );
+        Ok(lines)
+    }
+
+    /// Returns `written`, who wrote what is pending in `path`, which holds `working`, with `back` by who wrote
+    /// it first.
+    fn written_before<W: World>(
+        &self,
+        world: &mut W,
+        path: &[u8],
+        (working, reviewed): (Version, Version),
+        written: Written,
+        back: &[Back],
+    ) -> Result<Written, W::Error> {
+        let texts = [reviewed, working].map(|version| text_of(world, version));
+        let [Some(reviewed), Some(working)] = transposed(texts)? else {
+            return Ok(written);
+        };
+        let mut lines = line_authors(world, &written, (&reviewed, &working))?;
+        let seen = self.seen.get(path).into_iter().flatten().rev();
+        let seen: Vec<Seen> = seen.cloned().collect();
+        for one in back {
+            let (nth, there) = &one.from;
+            let Some(Earlier { reviewed, working }) = earlier(world, &seen[*nth])? else {
+                continue;
+            };
+            let then = line_authors(world, &seen[*nth].written, (&reviewed, &working))?;
+            lines.take(one.lines.clone(), &then, there.clone());
+        }
+        summed(world, &lines, (&reviewed, &working), &written.authors)
     }
 
     /// Records that the user has renamed `path`, which held `before`, to `new_path`, which holds `after`.
@@ -586,6 +630,53 @@ impl Ledger {
         );
         Ok(())
     }
+}
+
+/// Returns the texts of `seen`, if both are lines.
+fn earlier<W: World>(world: &mut W, seen: &Seen) -> Result<Option<Earlier>, W::Error> {
+    let texts = [seen.reviewed, seen.working].map(|version| text_of(world, version));
+    let [Some(reviewed), Some(working)] = transposed(texts)? else {
+        return Ok(None);
+    };
+    Ok(Some(Earlier { reviewed, working }))
+}
+
+/// Returns who wrote each line of `working` that differs from `reviewed`, as `written` says.
+fn line_authors<W: World>(
+    world: &mut W,
+    written: &Written,
+    (reviewed, working): (&Text, &Text),
+) -> Result<LineAuthors, W::Error> {
+    let stored = written.lines.map(|lines| world.bytes(lines));
+    let stored = stored.transpose()?;
+    let stored = stored.and_then(|bytes| LineAuthors::parse(&bytes, working.len()));
+    Ok(stored.unwrap_or_else(|| LineAuthors::of(reviewed, working, &written.authors)))
+}
+
+/// Returns who wrote what differs in `working` from `reviewed`, as `lines` says, or else `by`.
+fn summed<W: World>(
+    world: &mut W,
+    lines: &LineAuthors,
+    (reviewed, working): (&Text, &Text),
+    by: &[Author],
+) -> Result<Written, W::Error> {
+    let mut edits = lines.of_edits(reviewed, working, by).into_iter();
+    let Some((_, mut authors)) = edits.next() else {
+        return Ok(Written::by(by.to_vec()));
+    };
+    let mut is_same = true;
+    for (_, others) in edits {
+        is_same &= others == authors;
+        authors.extend(others);
+    }
+    authors.sort();
+    authors.dedup();
+    let lines = if is_same {
+        None
+    } else {
+        Some(world.store(lines.bytes())?)
+    };
+    Ok(Written { authors, lines })
 }
 
 /// Returns the file with this text, and with the mode of `from`, or of `onto` if `from` did not change that

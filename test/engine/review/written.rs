@@ -109,6 +109,30 @@ fn what_was_reviewed_is_what_is_kept_and_nothing_that_others_wrote() {
 }
 
 #[test]
+fn what_an_undo_elsewhere_brings_back_is_pending_again_and_out_again_with_a_redo() {
+    let mut desk = desk();
+    desk.act(0, Reject).unwrap();
+    desk.act(1, Reject).unwrap();
+    let first = [OUT, FIRST_IN].map(|text| text.split_inclusive('\n').next().unwrap());
+    for (line, mark) in [
+        (first[1], Pending),
+        (first[0], Rejected),
+        (first[1], Pending),
+    ] {
+        desk.edit_outside(0, 1, line.as_bytes(), true);
+        desk.review.recognize();
+        assert!(desk.review.follow_undo());
+        assert_eq!([desk.review.mark(0), desk.review.mark(1)], [mark, Rejected]);
+    }
+    assert_eq!(desk.act(0, Reject), Ok(Edited));
+    // Typed, it is the user's.
+    desk.edit_outside(0, 1, first[1].as_bytes(), false);
+    desk.review.recognize();
+    assert!(!desk.review.follow_undo());
+    assert_eq!(desk.review.mark(0), Rejected);
+}
+
+#[test]
 fn undoing_or_redoing_a_keep_writes_nothing_that_others_have_withdrawn() {
     let mut desk = desk();
     desk.act(0, Accept).unwrap();
