@@ -46,7 +46,7 @@
       (delq nil
             (mapcar
              (lambda (one)
-               (let* ((file (cl-position (agent-q-diff-comment-path one) paths :test #'equal))
+               (let* ((file (agent-q-diff-round-comment-file one paths))
                       (side (agent-q-diff-comment-side one))
                       (line (and file (agent-q-diff-comment-line one)
                                  (agent-q-diff-annotations-line-now

@@ -40,7 +40,7 @@ their sessions."))
 
 (cl-defstruct (agent-q-diff-comment (:type vector) (:constructor nil) (:copier nil))
   "A comment, as in `agent-q-diff-module-comments'."
-  id time path place kind text state replies to side line n was is-unsure lines)
+  id time path place kind text state replies to names side line n was is-unsure lines)
 
 (defun agent-q-diff-comment-answers (one)
   "Return what was answered to ONE, a list of (WHO . TEXT).
@@ -156,7 +156,7 @@ Return nil if it changes no lines."
   (let ((path (agent-q-diff-round-path change hunk))
         (lines (agent-q-diff-round--lines change hunk)))
     (seq-some (lambda (one)
-                (and (equal path (agent-q-diff-comment-path one))
+                (and (agent-q-diff-round-comment-file one (list path))
                      (or (null (agent-q-diff-comment-side one))
                          (null lines)
                          (when-let ((line (agent-q-diff-comment-line one)))
@@ -250,6 +250,13 @@ Their lines are those of the texts of ROUND."
    (mapcar (pcase-lambda (`(,path ,old . ,new)) (vector path old new))
            (agent-q-diff-round-texts round))))
 
+(defun agent-q-diff-round-comment-file (one paths)
+  "Return the index in PATHS of the file of ONE, an `agent-q-diff-comment', or nil.
+A file whose rename was rejected has an earlier name again."
+  (seq-some (lambda (path) (seq-position paths path))
+            (cons (agent-q-diff-comment-path one)
+                  (reverse (agent-q-diff-comment-names one)))))
+
 (defun agent-q-diff-round-look-for-comments (change)
   "Return the comments of the project of CHANGE that are not closed.
 Those on exactly a hunk of CHANGE, and on all of it, that nobody was told are
@@ -263,7 +270,7 @@ known to it then."
                  (eq 'open (agent-q-diff-comment-state one))
                  (not (agent-q-diff-comment-is-unsure one)))
         (let* ((path (agent-q-diff-comment-path one))
-               (file (cl-position path paths :test #'equal))
+               (file (agent-q-diff-round-comment-file one paths))
                (hunks (and file
                            (or (assq file known)
                                (car (push (cons file (agent-q-diff-round--ids change file))

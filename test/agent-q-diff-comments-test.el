@@ -221,6 +221,62 @@
     (should (string-search "f.txt, line 32, place unsure: why x?"
                            (agent-q-diff-told-message default-directory)))))
 
+(ert-deftest aqd-comments-follow-a-file-that-an-agent-renames ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (save-current-buffer
+      (aqd-with-pending
+        (aqd-comments-on "+x" "why x?" "c")
+        (aqd-comments-on "-line 3" "was better" "c")))
+    (rename-file "f.txt" "g.txt")
+    (save-current-buffer
+      (aqd-with-pending
+        (should (string-match-p "was better\n# > .*why x\\?" (aqd-comments-shown)))
+        (aqd-said (agent-q-diff-finish nil t))))
+    (should (equal '(("1" "open" "" "g.txt:27" "why x?")
+                     ("2" "open" "" "g.txt, old line 3" "was better"))
+                   (aqd-comments-all)))
+    (let ((text (agent-q-diff-told-message default-directory)))
+      (dolist (part '("[1] g.txt, line 27: why x?" "[2] g.txt, line 3 before the change: was better"))
+        (should (string-search part text))))
+    ;; The rename is rejected: they are on the file that has its name again.
+    (save-current-buffer
+      (aqd-with-pending
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (should (string-search "why x?" (aqd-comments-shown)))
+        (aqd-said (agent-q-diff-finish nil t))))
+    (should (equal "f.txt:27" (nth 3 (car (aqd-comments-all)))))
+    (should (string-search "[1] f.txt, line 27: why x?"
+                           (agent-q-diff-told-message default-directory)))
+    (save-current-buffer
+      (aqd-with-pending
+        (should (string-search "why x?" (aqd-comments-shown)))))))
+
+(ert-deftest aqd-comments-a-kept-rename-takes-them-along-through-branches ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (save-current-buffer
+      (aqd-with-pending
+        (aqd-comments-on "+x" "why x?" "c")))
+    (rename-file "f.txt" "g.txt")
+    (save-current-buffer
+      (aqd-with-pending
+        (aqd-said (agent-q-diff-accept-all))
+        (unless (agent-q-diff-session-outcome review)
+          (aqd-said (agent-q-diff-finish nil t)))))
+    (aqd-pending-git "checkout" "-qb" "other")
+    (aqd-pending-git "add" "-A")
+    (aqd-pending-git "commit" "-qm" "renamed")
+    (should (equal "g.txt:27" (nth 3 (car (aqd-comments-all)))))
+    ;; Where there is neither line nor file, it is stale, and not for ever.
+    (aqd-pending-git "checkout" "-q" "-")
+    (aqd-pending-files)
+    (should (equal '("stale" "f.txt") (list (nth 1 (car (aqd-comments-all)))
+                                            (nth 3 (car (aqd-comments-all))))))
+    (aqd-pending-git "checkout" "-q" "-")
+    (aqd-pending-files)
+    (should (equal "g.txt:27" (nth 3 (car (aqd-comments-all)))))))
+
 (ert-deftest aqd-comments-answers-are-shown-in-the-open-review ()
   (aqd-with-repository
     (aqd-pending-put "f.txt" aqd-pending-written)

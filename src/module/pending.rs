@@ -204,6 +204,7 @@ fn pending<'e>(env: &'e Env, folder: Value<'e>, by: Value<'e>) -> Result<Value<'
 fn found<'e>(env: &'e Env, project: &mut Project, moves: Option<Moves>) -> Result<Value<'e>> {
     let look = answer(env, project.look_to_show(moves))?;
     let renames = answer(env, project.renames(&look.pending))?;
+    answer(env, project.move_comments(&look.pending, &renames))?;
     let is_gone = |at: usize| renames.iter().any(|rename| rename.from == at);
     let files = look.pending.iter().enumerate();
     let files = files.filter(|(at, _)| !is_gone(*at)).map(|(at, pending)| {

@@ -83,8 +83,8 @@ fn answer_comment(env: &Env, folder: Value, id: u64, who: Value, reply: Value) -
 
 /// Return the comments in the project of FOLDER that are not closed, by their ids.
 ///
-/// That is a list of [ID TIME PATH PLACE KIND COMMENT STATE REPLIES TO SIDE LINE N WAS UNSURE
-/// LINES].  PLACE is how it is recorded where it is.  SIDE is as for
+/// That is a list of [ID TIME PATH PLACE KIND COMMENT STATE REPLIES TO NAMES SIDE LINE N WAS
+/// UNSURE LINES].  NAMES are those that the file had before.  PLACE is how it is recorded where it is.  SIDE is as for
 /// `agent-q-diff-module-comment', or nil if it is about the whole file.  LINE is
 /// the first of its N lines, from 0, or nil if they are not there any more, and
 /// LINES is what they were.  UNSURE is non-nil if such lines are in several

@@ -224,6 +224,11 @@ fn record(
             let before = version(disk, &from.0, &from.1)?;
             let after = version(disk, &to.0, &to.1)?;
             ledger.rename(disk, (&from.0, before), (&to.0, after))?;
+            let comments = ledger.rounds().comments().values();
+            let moved: Vec<_> = comments.filter(|one| one.path == from.0).cloned().collect();
+            for comment in moved {
+                ledger.note_round(RoundRecord::Comment(comment.moved(&to.0)));
+            }
         }
         Note::Decided {
             path,

@@ -136,6 +136,23 @@ pub struct Comment {
     pub replies: Vec<Reply>,
     /// The addresses of those who wrote the lines; none if that is not known, so that it is for any agent.
     pub to: Vec<String>,
+    /// Other names that the file had since it was made, the latest last.
+    #[serde(default)]
+    pub names: Vec<Name>,
+}
+
+/// A name of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Name(#[serde(with = "path")] pub Path);
+
+impl Comment {
+    /// Returns it on the file `path`, which is its own under another name.
+    pub(crate) fn moved(mut self, path: &Path) -> Comment {
+        let old = Name(std::mem::replace(&mut self.path, path.clone()));
+        self.names.retain(|name| name.0 != *path && *name != old);
+        self.names.push(old);
+        self
+    }
 }
 
 /// A hunk that the user has rejected.
@@ -157,6 +174,9 @@ pub struct Rejected {
     pub lines: String,
     /// Whether an agent was told.
     pub is_told: bool,
+    /// Whether the user, after an agent was told, has undone that it was taken out, so that it is pending again.
+    #[serde(default)]
+    pub is_back: bool,
     /// The addresses of those who wrote it, as in [`Comment::to`].
     pub to: Vec<String>,
 }
@@ -174,9 +194,6 @@ pub struct Message {
     /// What they are told.
     pub text: String,
     /// The numbers of the comments in it.
-    /// Whether the user, after an agent was told, has undone that it was taken out, so that it is pending again.
-    #[serde(default)]
-    pub is_back: bool,
     pub comments: Vec<u64>,
     /// Whether some agent was told.
     pub is_told: bool,
@@ -243,7 +260,10 @@ impl RoundRecord {
         match self {
             // Without a path, it is about the whole review.
             RoundRecord::Comment(comment) if comment.path.is_empty() => Vec::new(),
-            RoundRecord::Comment(comment) => vec![&comment.path],
+            RoundRecord::Comment(comment) => {
+                let names = comment.names.iter().map(|name| &name.0);
+                names.chain([&comment.path]).collect()
+            }
             RoundRecord::Rejected(one) => vec![&one.path],
             RoundRecord::Unrejected(path, _) => vec![path],
             RoundRecord::Shown(files) => files.iter().map(|one| &one.0).collect(),
@@ -543,6 +563,7 @@ pub(crate) mod tests {
             state: State::Open,
             replies: Vec::new(),
             to: vec![address("Codex", "s 1"), String::new()],
+            names: vec![Name(b"a/\xff".to_vec())],
         }
     }
 
@@ -591,6 +612,7 @@ pub(crate) mod tests {
                 line: 12,
                 lines: "-a\n+b\n".to_owned(),
                 is_told: true,
+                is_back: true,
             }),
             RoundRecord::Shown(vec![
                 Shown(path.clone(), vec!["mode 1 2".to_owned(), "h3".to_owned()]),
@@ -612,7 +634,6 @@ pub(crate) mod tests {
             RoundRecord::Wrote(1, vec![Wrote(path, Version::Absent, file)]),
         ]
     }
-                is_back: true,
 
     #[test]
     fn all_records_make_the_same_again() {

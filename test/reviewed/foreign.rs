@@ -386,7 +386,7 @@ const BAD: [&str; 7] = [
 ];
 
 /// A line of each kind that has a path, with `%P` for it and `%V` for a version.
-const LINES: [&str; 15] = [
+const LINES: [&str; 16] = [
     r#"{"reviewed":["%P","%V"]}"#,
     r#"{"as-base":"%P"}"#,
     r#"{"seen":["%P",{"working":"%V","reviewed":"0","written":{"authors":[]}}]}"#,
@@ -398,7 +398,8 @@ const LINES: [&str; 15] = [
     r#"{"staged":["%P",null]}"#,
     r#"{"left-out":["%P",true]}"#,
     r#"{"left-out":["%P",false]}"#,
-    r#"{"round":{"comment":{"id":1,"time":1800000000,"path":"%P","place":null,"kind":"comment","text":"why","state":"open","replies":[],"to":[]}}}"#,
+    r#"{"round":{"comment":{"id":1,"time":1800000000,"path":"%P","place":null,"kind":"comment","text":"why","state":"open","replies":[],"to":[],"names":[]}}}"#,
+    r#"{"round":{"comment":{"id":2,"time":1800000000,"path":"ok","place":null,"kind":"comment","text":"why","state":"open","replies":[],"to":[],"names":["%P"]}}}"#,
     r#"{"round":{"rejected":{"path":"%P","hunk":"h","time":1800000000,"reason":"","line":1,"lines":"","is-told":false,"is-back":false,"to":[]}}}"#,
     r#"{"round":{"begun":[1,[["ok","%V"],["%P","%V"]]]}}"#,
     r#"{"round":{"wrote":[1,[["%P","0","%V"]]]}}"#,

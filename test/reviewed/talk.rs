@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use agent_q_diff_reviewed::rounds::{Kind, Side, State, address};
-use agent_q_diff_reviewed::{Digest, Note, Project, ProjectError};
+use agent_q_diff_reviewed::rounds::{Kind, Rejected, RoundRecord, Side, State, address};
+use agent_q_diff_reviewed::{Digest, Moves, Note, Project, ProjectError};
 
-use crate::disk::{git, repository};
+use crate::disk::{git, held, pending_of, repository};
 
 #[test]
 fn a_comment_moves_with_its_lines_and_outlives_restarts() {
@@ -49,6 +49,175 @@ fn a_comment_moves_with_its_lines_and_outlives_restarts() {
     }
     let error = open().comment(b"none", on(Side::New, 0..1), Kind::Comment, "?", &[]);
     assert!(matches!(error, Err(ProjectError::NoLines(_))));
+}
+
+/// Looks, has comments follow their files, and returns the path and the line of each.
+fn placed(folder: &std::path::Path) -> Vec<(String, Option<usize>)> {
+    let mut project = Project::open(folder).unwrap();
+    let look = project.look(Moves::User).unwrap();
+    let renames = project.renames(&look.pending).unwrap();
+    project.move_comments(&look.pending, &renames).unwrap();
+    let all = project.comments(&BTreeMap::new()).unwrap().into_iter();
+    all.map(|one| {
+        let path = String::from_utf8(one.comment.path).unwrap();
+        (path, one.line.map(|(line, _)| line))
+    })
+    .collect()
+}
+
+fn at(path: &str, line: usize) -> (String, Option<usize>) {
+    (path.to_owned(), Some(line))
+}
+
+#[test]
+fn a_comment_follows_its_file_through_renames_and_back() {
+    let folder = repository();
+    let folder = folder.path();
+    let on = Some((Side::New, 1..2, None));
+    let mut project = Project::open(folder).unwrap();
+    (project.comment(b"f", on, Kind::Comment, "why?", &[])).unwrap();
+    let rename = |from: &str, to: &str| {
+        fs::create_dir_all(folder.join("d")).unwrap();
+        fs::rename(folder.join(from), folder.join(to)).unwrap();
+    };
+    rename("f", "d/g");
+    assert_eq!(placed(folder), [at("d/g", 1)]);
+    rename("d/g", "h");
+    assert_eq!(placed(folder), [at("h", 1)]);
+    // The rename is rejected.
+    rename("h", "f");
+    assert_eq!(placed(folder), [at("f", 1)]);
+    // It is committed, and the user goes to another branch and comes back.
+    rename("f", "h");
+    assert_eq!(placed(folder), [at("h", 1)]);
+    git(folder, &["checkout", "-qb", "other"]);
+    git(folder, &["add", "-A"]);
+    git(folder, &["commit", "-qm", "renamed"]);
+    assert_eq!(placed(folder), [at("h", 1)]);
+    git(folder, &["checkout", "-q", "-"]);
+    assert_eq!(placed(folder), [at("f", 1)]);
+    git(folder, &["checkout", "-q", "-"]);
+    assert_eq!(placed(folder), [at("h", 1)]);
+    // The user renames it, which is reviewed at once.
+    let renamed = |from: &str, to: &str| {
+        let text = held("a\nb\nc\n");
+        rename(from, to);
+        let renamed = Note::Renamed {
+            from: (from.into(), text.clone()),
+            to: (to.into(), text),
+        };
+        let mut project = Project::open(folder).unwrap();
+        project.record(&[renamed]).unwrap();
+        assert_eq!(pending_of(&mut project, Moves::User), Vec::<String>::new());
+    };
+    renamed("h", "i");
+    assert_eq!(placed(folder), [at("i", 1)]);
+    renamed("i", "h");
+    // Both are there: it is on the one that it was on.
+    fs::write(folder.join("f"), "a\nb\n").unwrap();
+    assert_eq!(placed(folder), [at("h", 1)]);
+}
+
+#[test]
+fn comments_follow_all_files_of_a_folder_that_is_renamed() {
+    let folder = repository();
+    let folder = folder.path();
+    fs::create_dir(folder.join("old")).unwrap();
+    let n_files = 80;
+    for nth in 0..n_files {
+        fs::write(
+            folder.join(format!("old/{nth}")),
+            format!("{nth}\nb{nth}\n"),
+        )
+        .unwrap();
+    }
+    git(folder, &["add", "-A"]);
+    git(folder, &["commit", "-qm", "files"]);
+    placed(folder);
+    let mut project = Project::open(folder).unwrap();
+    for nth in 0..n_files {
+        let on = Some((Side::New, 1..2, None));
+        let path = format!("old/{nth}");
+        (project.comment(path.as_bytes(), on, Kind::Comment, "why?", &[])).unwrap();
+    }
+    fs::rename(folder.join("old"), folder.join("new")).unwrap();
+    let expected: Vec<_> = (0..n_files)
+        .map(|nth| at(&format!("new/{nth}"), 1))
+        .collect();
+    assert_eq!(placed(folder), expected);
+}
+
+#[test]
+fn a_comment_on_a_line_that_another_branch_lacks_is_back_with_it() {
+    let folder = repository();
+    let folder = folder.path();
+    git(folder, &["checkout", "-qb", "other"]);
+    fs::write(folder.join("f"), "a\nb\nline\nc\n").unwrap();
+    fs::write(folder.join("only"), "x\ny\n").unwrap();
+    git(folder, &["add", "-A"]);
+    git(folder, &["commit", "-qm", "more"]);
+    let mut project = Project::open(folder).unwrap();
+    for (path, line) in [("f", 2), ("only", 1)] {
+        let on = Some((Side::New, line..line + 1, None));
+        (project.comment(path.as_bytes(), on, Kind::Comment, "why?", &[])).unwrap();
+    }
+    let here = [at("f", 2), at("only", 1)];
+    assert_eq!(placed(folder), here);
+    git(folder, &["checkout", "-q", "-"]);
+    let there = [("f".to_owned(), None), ("only".to_owned(), None)];
+    assert_eq!(placed(folder), there);
+    git(folder, &["checkout", "-q", "-"]);
+    assert_eq!(placed(folder), here);
+}
+
+#[test]
+fn a_rejection_whose_lines_an_undo_brings_back_is_none() {
+    for is_told in [false, true] {
+        let folder = repository();
+        let mut project = Project::open(folder.path()).unwrap();
+        let (old, new) = ("a\nb\nc\n", "a\nB\nc\n");
+        fs::write(folder.path().join("f"), new).unwrap();
+        project.look(Moves::User).unwrap();
+        let rejected = Rejected {
+            path: b"f".to_vec(),
+            hunk: "key".to_owned(),
+            time: 1,
+            reason: "no".to_owned(),
+            line: 2,
+            lines: "-b\n+B\n".to_owned(),
+            is_told,
+            is_back: false,
+            to: Vec::new(),
+        };
+        let notes = [Note::Said(RoundRecord::Rejected(rejected.clone()))];
+        project.record(&notes).unwrap();
+        let save = |project: &mut Project, before: &str, after: &str, has_undone| {
+            fs::write(folder.path().join("f"), after).unwrap();
+            let path = b"f".to_vec();
+            let (before, after) = (held(before), held(after));
+            let saved = Note::Saved {
+                path,
+                before,
+                after,
+                has_undone,
+            };
+            project.record(&[saved]).unwrap();
+            project.rejected().unwrap().cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(save(&mut project, new, old, false), [rejected.clone()]);
+        let back = save(&mut project, old, new, true);
+        match is_told {
+            false => assert_eq!(back, []),
+            true => {
+                assert_eq!(back.len(), 1);
+                assert_eq!((back[0].is_told, back[0].is_back), (false, true));
+            }
+        }
+        assert_eq!(
+            pending_of(&mut project, Moves::User),
+            ["f: a\\nb\\nc\\n -> a\\nB\\nc\\n"]
+        );
+    }
 }
 
 #[test]

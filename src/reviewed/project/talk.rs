@@ -9,9 +9,12 @@ use super::{Project, Since};
 use crate::authors::Written;
 use crate::disk::Disk;
 use crate::error::ProjectError;
+use crate::files;
 use crate::git::Git;
 use crate::ledger::{Ledger, Pending};
+use crate::path::Path;
 use crate::record::Turn;
+use crate::renames::Rename;
 use crate::rounds::{
     Begun, Comment, KeysByPath, Kind, Message, Outcome, Place, Rejected, Reply, RoundRecord, Side,
     State, Wrote, address, addressee, place,
@@ -82,6 +85,7 @@ impl Project {
                 state: State::Open,
                 replies: Vec::new(),
                 to: to.to_vec(),
+                names: Vec::new(),
             }));
             Ok(id)
         })
@@ -106,6 +110,51 @@ impl Project {
                 state: State::Open,
                 ..known
             }));
+            Ok(())
+        })
+    }
+
+    /// Has comments follow their files: to the new name of those of `pending` that are `renames`, and back to an
+    /// earlier name if there is a file only under that, as once a rename was rejected, or on another branch.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn move_comments(
+        &mut self,
+        pending: &[Pending],
+        renames: &[Rename],
+    ) -> Result<(), ProjectError> {
+        let root = self.tree.root();
+        let name_now = |path: &Path| {
+            let mut renames = renames.iter();
+            let rename = renames.find(|rename| pending[rename.from].path == *path);
+            match rename {
+                Some(rename) => Some(pending[rename.to].path.clone()),
+                None => files::is_there(root, path).then(|| path.clone()),
+            }
+        };
+        let comments = self.store.ledger().rounds().comments().values();
+        let moved = comments.filter(|one| !one.path.is_empty() && one.state != State::Closed);
+        let moved: Vec<(u64, Path)> = moved
+            .filter_map(|one| {
+                let earlier = one.names.iter().rev();
+                let mut names = [&one.path].into_iter().chain(earlier.map(|name| &name.0));
+                Some((
+                    one.id,
+                    names.find_map(name_now).filter(|name| *name != one.path)?,
+                ))
+            })
+            .collect();
+        if moved.is_empty() {
+            return Ok(());
+        }
+        self.store.change(|ledger, _| {
+            for (id, path) in moved {
+                if let Some(comment) = ledger.rounds().comments().get(&id).cloned() {
+                    ledger.note_round(RoundRecord::Comment(comment.moved(&path)));
+                }
+            }
             Ok(())
         })
     }
@@ -160,6 +209,7 @@ impl Project {
         texts: &BTreeMap<Vec<u8>, [Option<Digest>; 2]>,
     ) -> Result<Vec<Placed>, ProjectError> {
         self.store.refresh()?;
+        self.move_comments(&[], &[])?;
         let ledger = self.store.ledger();
         let mut disk = Disk::new(&self.tree, &self.store);
         let all = ledger.rounds().comments().values();
@@ -459,7 +509,9 @@ fn placed(
         Err(ProjectError::Store(error)) if error.lost().is_some() => return Ok(nowhere),
         bytes => Text::new(bytes?),
     };
-    let now = match texts.get(&comment.path) {
+    let names = comment.names.iter().map(|name| &name.0);
+    let mut known = [&comment.path].into_iter().chain(names.rev());
+    let now = match known.find_map(|path| texts.get(path)) {
         Some([old, new]) => *if side == Side::Old { old } else { new },
         None => version_on(ledger, disk, &comment.path, side)?.digest(),
     };
