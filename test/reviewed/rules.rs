@@ -1,9 +1,12 @@
 //! Each rule of what is reviewed, in the situation that it is for.
 
+use agent_q_diff_engine::diff::edits;
+use agent_q_diff_engine::text::Text;
 use agent_q_diff_reviewed::Moves::{Agent, Unknown, User};
 use agent_q_diff_reviewed::Version;
 use agent_q_diff_reviewed::authors::Author;
 
+use crate::dice::Dice;
 use crate::world::Reviewed;
 
 /// A project with one committed file of three lines, looked at once.
@@ -691,4 +694,63 @@ fn a_new_file_that_an_undo_brings_back_is_pending_again() {
     assert!(project.pending(User).is_empty());
     project.undo("new", "x\ny\n");
     assert_eq!(project.pending(User), shown);
+}
+
+#[test]
+fn undoing_any_rejections_gives_what_was_pending_before_them() {
+    let words = ["x\n", "y\n", "}\n", "\n", "fn a()\n", "fn b()\n"];
+    let mut dice = Dice::new(5);
+    let mut n_back = 0;
+    for case in 0..3000 {
+        let n = 3 + dice.roll(12);
+        let old: Vec<&str> = (0..n).map(|_| words[dice.roll(6)]).collect();
+        let mut new = old.clone();
+        for _ in 0..1 + dice.roll(4) {
+            let at = dice.roll(new.len() + 1);
+            let end = (at + dice.roll(3)).min(new.len());
+            let with: Vec<&str> = (0..dice.roll(3)).map(|_| words[dice.roll(6)]).collect();
+            new.splice(at..end, with);
+        }
+        let (old, new) = (old.concat(), new.concat());
+        let mut project = Reviewed::default();
+        project.world.write("f", &old);
+        project.world.commit();
+        project.pending(User);
+        project.turn(true);
+        project.world.write("f", &new);
+        project.turn(false);
+        let shown = project.look(User);
+        // Some of them are rejected.
+        let [before, after] = [&old, &new].map(|text| Text::new(text.clone().into_bytes()));
+        let mut left = Vec::new();
+        let mut done = 0;
+        for edit in edits(&before, &after) {
+            left.extend_from_slice(after.lines_bytes(done..edit.after.start));
+            left.extend_from_slice(match dice.roll(2) {
+                0 => before.lines_bytes(edit.before.clone()),
+                _ => after.lines_bytes(edit.after.clone()),
+            });
+            done = edit.after.end;
+        }
+        left.extend_from_slice(after.lines_bytes(done..after.len()));
+        let left = String::from_utf8(left).unwrap();
+        take_out(&mut project, &left);
+        let was_out = project.look(User) != shown;
+        project.undo("f", &new);
+        assert_eq!(
+            project.look(User),
+            shown,
+            "case {case}: {old:?} {left:?} {new:?}"
+        );
+        n_back += usize::from(was_out);
+        // So it is if a line was typed and undone.
+        project.save("f", &format!("typed\n{new}"));
+        project.undo("f", &new);
+        assert_eq!(
+            project.look(User),
+            shown,
+            "case {case}: {old:?} {left:?} {new:?}"
+        );
+    }
+    assert!(n_back > 1000, "{n_back}");
 }

@@ -660,15 +660,12 @@ fn summed<W: World>(
     (reviewed, working): (&Text, &Text),
     by: &[Author],
 ) -> Result<Written, W::Error> {
-    let mut edits = lines.of_edits(reviewed, working, by).into_iter();
-    let Some((_, mut authors)) = edits.next() else {
+    let edits = lines.of_edits(reviewed, working, by);
+    let Some((_, first)) = edits.first() else {
         return Ok(Written::by(by.to_vec()));
     };
-    let mut is_same = true;
-    for (_, others) in edits {
-        is_same &= others == authors;
-        authors.extend(others);
-    }
+    let is_same = edits.iter().all(|(_, others)| others == first);
+    let mut authors: Authors = edits.into_iter().flat_map(|(_, others)| others).collect();
     authors.sort();
     authors.dedup();
     let lines = if is_same {
