@@ -41,7 +41,7 @@
             first-hunks follow follow-undo free fresh groups hash
             header-lines hunk hunk-key hunk-lines hunk-with-id is-coarse is-idle
             join join-decisions keep-staged know-programs let-pass line-counts live-lines
-            mark-reviewed marks merge messages moved n-decisions n-reviews
+            mark-reviewed marks merge merge-texts messages moved n-decisions n-reviews
             n-suspects new-project news next-pending note-heard note-hunks
             note-staged noted-hunks observe passing pending pending-since
             pending-since-turn pick pick-rows plan plan-all plan-back plan-text
@@ -49,7 +49,7 @@
             record-event recorded-root redo-split reject-all rejected replace report
             review review-diff safe-environment set-comment set-mark show-context shown-lines side-rows split
             split-white-space stage standing suspects taken-out tally text-bytes told
-            turns typed-lines undo-split union watch without-white-space))
+            turns typed-lines undo-split watch without-white-space))
     (let ((function (intern (format "agent-q-diff-module-%s" name))))
       (unless (fboundp function)
         ;; Not `defalias': unloading this file must leave the module's own.

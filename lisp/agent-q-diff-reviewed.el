@@ -182,10 +182,12 @@ If that is not known, it is a string that says why.  PREPARED is as from
 That is only done in a project that was looked at.  After an edit by a key of a
 review, it is found by undoing that."
   (with-current-buffer (or (buffer-base-buffer) (current-buffer))
-    (when (and buffer-file-name
-               (null agent-q-diff-change-in-progress)
-               (agent-q-diff-reviewed-root))
-      (agent-q-diff-disk-note-base))))
+    ;; An error would keep the user from typing.
+    (ignore-errors
+      (when (and buffer-file-name
+                 (null agent-q-diff-change-in-progress)
+                 (agent-q-diff-reviewed-root))
+        (agent-q-diff-disk-note-base)))))
 
 (defun agent-q-diff-reviewed-after-save ()
   "Record what the user has changed in the file of this buffer as reviewed."

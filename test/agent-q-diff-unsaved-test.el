@@ -15,6 +15,7 @@
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-git-help)
 (require 'agent-q-diff-project-help)
+(require 'autorevert)
 (load "userlock" nil t)
 
 (defvar aqd-unsaved-buffer nil
@@ -217,6 +218,27 @@ evaluated after the first look at the project, and before WRITTEN is written."
     (let ((disk (aqd-numbered 30 '((27 . "x")))))
       (aqd-unsaved-check disk (concat "mine\n" disk)))
     (kill-buffer "indirect")))
+
+(ert-deftest aqd-unsaved-of-several-files-all-are-changed-or-none ()
+  (aqd-with-unsaved (insert "mine\n") aqd-unsaved-written
+    (aqd-pending-put "g.txt" "agent\n")
+    (agent-q-diff-refresh)
+    (set-buffer (window-buffer))
+    (let ((global-auto-revert-mode t)
+          (other (find-file-noselect "g.txt")))
+      (with-current-buffer other
+        (setq buffer-read-only t))
+      (should-error (agent-q-diff-reject-all))
+      (auto-revert-buffers)
+      (should (equal aqd-unsaved-written (aqd-pending-has "f.txt")))
+      (should (equal (concat "mine\n" aqd-pending-text) (aqd-unsaved-text)))
+      (should (equal "agent\n" (aqd-pending-has "g.txt")))
+      (with-current-buffer other
+        (setq buffer-read-only nil))
+      (aqd-said (agent-q-diff-reject-all))
+      (auto-revert-buffers)
+      (aqd-unsaved-check aqd-pending-text (concat "mine\n" aqd-pending-text))
+      (should-not (aqd-pending-has "g.txt")))))
 
 ;;;; What is shown
 
