@@ -224,7 +224,9 @@ impl Review {
         let hunk = self.ids.iter().position(|&id| id == split.parts[0]);
         let hunk = hunk.ok_or(Refusal::Apart)?;
         let hunks = hunk..hunk + n;
-        let state = |part: usize| (self.marks[part], self.is_ours[part], self.fact(part));
+        // What was written before the review and taken out is put back by undoing that, beside the others.
+        let is_ours = |part: usize| self.is_ours[part] && !self.is_written();
+        let state = |part: usize| (self.marks[part], is_ours(part), self.fact(part));
         let can_join = self.ids.get(hunks.clone()) == Some(&split.parts)
             && hunks.clone().all(|part| state(part) == state(hunk))
             && self.proposal.can_join(hunk, n);
@@ -235,7 +237,8 @@ impl Review {
         let n_atoms = self.n_atoms(hunks.clone());
         self.proposal.join(hunk, n);
         self.revision += 1;
-        let has_failed = self.has_failed[hunks].contains(&true);
+        let has_failed = self.has_failed[hunks.clone()].contains(&true);
+        self.is_ours[hunk] = self.is_ours[hunks].contains(&true);
         self.marks.drain(hunk + 1..hunk + n);
         self.is_ours.drain(hunk + 1..hunk + n);
         self.has_failed.drain(hunk + 1..hunk + n);

@@ -133,6 +133,20 @@ fn what_an_undo_elsewhere_brings_back_is_pending_again_and_out_again_with_a_redo
 }
 
 #[test]
+fn undoing_the_rejection_of_a_part_joins_it_with_the_rest() {
+    let mut desk = desk();
+    let (n_parts, picked) = desk.review.pick(1, 0..1).unwrap();
+    assert!(n_parts > 1);
+    desk.act(1 + picked, Reject).unwrap();
+    desk.review.join_decisions(2);
+    let plan = desk.review.plan_undo().unwrap();
+    desk.carry_out(&plan);
+    assert_eq!(desk.review.undo_split(true), Ok(Some((1, n_parts))));
+    assert_eq!((desk.review.mark(1), desk.review.fact(1)), (Pending, In));
+    assert_eq!(desk.text(), TWO_IN);
+}
+
+#[test]
 fn undoing_or_redoing_a_keep_writes_nothing_that_others_have_withdrawn() {
     let mut desk = desk();
     desk.act(0, Accept).unwrap();
