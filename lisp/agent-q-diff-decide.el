@@ -274,7 +274,8 @@ it was saved."
 Return a list as from `agent-q-diff-reviewed-watch', which is nil for a change
 of texts only.  If CHANGE was written before its review, the list has the files
 instead of their names, and if that cannot be stored, signal an error: what is
-taken out could not be brought back."
+taken out could not be brought back.  Signal one as well if nothing can be
+decided there by now, as in the middle of a merge."
   (let ((written (agent-q-diff-change-written change))
         (files (cl-loop for part in parts
                         when (or (agent-q-diff-engine-part-edits part)
@@ -282,6 +283,10 @@ taken out could not be brought back."
                         collect (cons (nth (agent-q-diff-engine-part-file part)
                                            (agent-q-diff-change-files change))
                                       part))))
+    ;; Much can have happened since the look.
+    (when written
+      (agent-q-diff-engine-call #'agent-q-diff-module-check-decidable
+                                (agent-q-diff-written-root written)))
     (cond
      ((or (null files) (agent-q-diff-change-is-detached change)) nil)
      (written

@@ -35,7 +35,7 @@
   (dolist (name
            '(accept-hidden adopt answer-comment at-work begin-project begin-turn begin-written
             blank-hunks blobs candidates changed-lines changed-words
-            check-pending-after codex-files codex-updated comment comments commit
+            check-decidable check-pending-after codex-files codex-updated comment comments commit
             counts decision describe drawn edit-comment edit-outside
             end-turns events fail file-has-original files find-keys finish-round
             first-hunks follow follow-undo free fresh groups hash

@@ -105,6 +105,69 @@
       (should (= 5 (how-many "^# Note: d[0-9]/Jenkinsfile: PROTECTED: ")))
       (should (= 1 (how-many "^# Note: 3 more files are PROTECTED, as their headings say$"))))))
 
+;;;; What has changed between the look and the key
+
+(defun aqd-changes-refused-p (words)
+  "Return non-nil if no key decides in the test's repository, and each says WORDS.
+f.txt has two hunks that an agent has written."
+  (aqd-pending-put "f.txt" aqd-pending-written)
+  (lambda (happens ends)
+    (aqd-with-pending
+      (switch-to-buffer (current-buffer))
+      (funcall happens)
+      (let ((has (aqd-pending-has "f.txt")))
+        (prog1 (seq-every-p
+                (lambda (command)
+                  (and (string-match-p words (condition-case err
+                                                 (aqd-said (funcall command))
+                                               (error (error-message-string err))))
+                       (equal has (aqd-pending-has "f.txt"))
+                       (equal '(nil nil)
+                              (agent-q-diff-change-marks agent-q-diff-buffer-change))))
+                (list #'agent-q-diff-accept-hunk #'agent-q-diff-reject-hunk
+                      #'agent-q-diff-accept-all
+                      (lambda () (agent-q-diff-reject-all t))))
+          (funcall ends))))))
+
+(ert-deftest aqd-changes-a-key-decides-nothing-once-git-is-in-the-middle-of-something ()
+  (aqd-with-repository
+    (should (funcall (aqd-changes-refused-p "git is in the middle of a rebase")
+                     (lambda () (make-directory (aqd-pending-name ".git/rebase-merge")))
+                     (lambda () (delete-directory (aqd-pending-name ".git/rebase-merge")))))
+    ;; A stash that has conflicts is in the index only.
+    (should (funcall (aqd-changes-refused-p "files have conflicts, such as g\.txt")
+                     (lambda ()
+                       (aqd-pending-put "g.txt" "0
+")
+                       (aqd-pending-git "add" "g.txt")
+                       (let ((id (string-trim (aqd-pending-git "hash-object" "g.txt"))))
+                         (with-temp-buffer
+                           (insert (format "0 %s	g.txt
+" (make-string 40 ?0)))
+                           (dotimes (n 3)
+                             (insert (format "100644 %s %d	g.txt
+" id (1+ n))))
+                           (let ((default-directory aqd-pending-root))
+                             (call-process-region (point-min) (point-max) "git" nil nil nil
+                                                  "update-index" "--index-info")))))
+                     (lambda () (aqd-pending-git "rm" "-qf" "g.txt"))))
+    ;; After that, keys decide again.
+    (aqd-with-pending
+      (agent-q-diff-reject-all t))
+    (should (equal aqd-pending-text (aqd-pending-has "f.txt")))))
+
+(ert-deftest aqd-changes-a-key-decides-nothing-once-the-record-is-gone ()
+  (aqd-with-repository
+    (should (funcall (aqd-changes-refused-p "what was recorded of .* is gone")
+                     (lambda ()
+                       (delete-directory (aqd-pending-name ".git/agent-q-diff") t))
+                     #'ignore))
+    ;; The next look begins a new one.
+    (should (equal '("f.txt") (aqd-pending-files)))
+    (aqd-with-pending
+      (agent-q-diff-accept-all))
+    (should-not (aqd-pending-files))))
+
 ;;;; What a key runs
 
 (ert-deftest aqd-changes-no-key-runs-what-the-repository-names ()

@@ -207,7 +207,7 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-note-staged agent-q-diff-module-keep-staged
     agent-q-diff-module-check-pending-after agent-q-diff-module-let-pass
     agent-q-diff-module-passing
-    agent-q-diff-module-know-programs agent-q-diff-module-safe-environment
+    agent-q-diff-module-check-decidable agent-q-diff-module-know-programs agent-q-diff-module-safe-environment
     agent-q-diff-module-new-project agent-q-diff-module-begin-project
     agent-q-diff-module-plan-back agent-q-diff-module-n-decisions
     agent-q-diff-module-join-decisions agent-q-diff-module-commit

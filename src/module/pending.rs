@@ -493,6 +493,19 @@ fn mark_reviewed(env: &Env, folder: Value, paths: Value) -> Result<()> {
     })
 }
 
+/// Check that what the last look at the project of FOLDER has found can be decided.
+///
+/// If its record is gone by now, or git is in the middle of a merge or the like,
+/// signal an error.
+#[defun]
+fn check_decidable(env: &Env, folder: Value) -> Result<()> {
+    catching_panics(env, || {
+        with_project(env, folder, false, |project| {
+            answer(env, project.check_decidable())
+        })
+    })
+}
+
 /// Record that the user knows what git runs by itself in the project at FOLDER.
 ///
 /// That are hooks, and settings of the repository's own.  Return the number of
