@@ -569,7 +569,7 @@ fn no_commit_leads_out_of_the_project() {
             );
             assert!(
                 found
-                    .refused
+                    .left_out
                     .iter()
                     .any(|(path, _)| *path == bad.as_bytes()),
                 "{name}"
