@@ -783,8 +783,10 @@ are carried out then."
 ;;;###autoload
 (defun agent-q-diff-mark-reviewed (&optional file)
   "Record that the project of the current buffer was reviewed as it is.
-What was written in .git that git runs by itself is known after that.  If FILE is non-nil, interactively with a prefix argument, only the file of
-this buffer is meant, also one that was left out.  The files do not change."
+If FILE is non-nil, interactively with a prefix argument, only the file of this
+buffer is meant, also one that was left out.  The files do not change.  Otherwise
+what others have written for git, programs that it runs by itself and lines that
+hide files from it, counts as known after that."
   (interactive "P")
   (pcase-let* ((directory (agent-q-diff-changes--directory nil))
                (`(,root ,texts ,files ,left-out) (agent-q-diff-pending-look directory))
@@ -801,23 +803,20 @@ this buffer is meant, also one that was left out.  The files do not change."
                             (and (memq (aref (cdr one) 0) '(large no-text unknown))
                                  (list only))))))
     (agent-q-diff-engine-call #'agent-q-diff-module-mark-reviewed directory paths)
-    (unless only
-      (agent-q-diff-engine-call #'agent-q-diff-module-accept-hidden directory))
     ;; That decides what waits there.
     (agent-q-diff-engine-call #'agent-q-diff-module-note-hunks directory (mapcar #'list paths))
     (agent-q-diff-pending-mode)
     (agent-q-diff-pending-note root texts (seq-difference files meant #'eq) left-out)
     (agent-q-diff-pending-count-soon root)
     (let* ((is-known (and (null file)
-                          (< 0 (agent-q-diff-engine-call #'agent-q-diff-module-know-programs
-                                                         directory))))
+                          (< 0 (agent-q-diff-engine-call #'agent-q-diff-module-know directory))))
            (n (max 1 (length meant)))
            (files (and paths
                        (format (ngettext "%d file is reviewed as it is"
                                          "%d files are reviewed as they are" n)
                                n))))
       (message "%s" (or (if is-known
-                            (concat files (and files "; ") "what was written for git to run is known")
+                            (concat files (and files "; ") "what was written for git is known")
                           files)
                         "Nothing was pending")))))
 

@@ -33,14 +33,14 @@
 (eval-and-compile
   ;; Loading the module replaces these functions by its own.
   (dolist (name
-           '(accept-hidden adopt answer-comment at-work begin-project begin-turn begin-written
+           '(adopt answer-comment at-work begin-project begin-turn begin-written
             blank-hunks blobs candidates changed-lines changed-words
             check-decidable check-pending-after codex-files codex-updated comment comments commit
             counts decision describe drawn edit-comment edit-outside
             end-turns events fail file-has-original files find-keys finish-round
             first-hunks follow follow-undo free fresh groups hash
             header-lines hunk hunk-key hunk-lines hunk-with-id is-coarse is-idle
-            join join-decisions keep-staged know-programs let-pass line-counts live-lines
+            join join-decisions keep-staged know let-pass line-counts live-lines
             mark-reviewed marks merge merge-texts messages moved n-decisions n-reviews
             n-suspects new-project news next-pending note-heard note-hunks
             note-staged noted-hunks observe passing pending pending-since

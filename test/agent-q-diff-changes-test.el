@@ -56,7 +56,7 @@
         (agent-q-diff-accept-all)
         (agent-q-diff-finish))
       (should (equal nothing (aqd-said (agent-q-diff-review-changes))))
-      (should (equal "what was written for git to run is known"
+      (should (equal "what was written for git is known"
                      (aqd-said (agent-q-diff-mark-reviewed))))
       (should (string-prefix-p "Nothing is pending" (aqd-said (agent-q-diff-review-changes))))
       (should (equal "Nothing was pending" (aqd-said (agent-q-diff-mark-reviewed)))))))
@@ -69,7 +69,7 @@
       (should (equal "1 file is reviewed as it is" (aqd-said (agent-q-diff-mark-reviewed t)))))
     (should (string-prefix-p aqd-changes-hook-words (aqd-said (agent-q-diff-review-changes))))
     (aqd-pending-put "f.txt" aqd-pending-text)
-    (should (equal "1 file is reviewed as it is; what was written for git to run is known"
+    (should (equal "1 file is reviewed as it is; what was written for git is known"
                    (aqd-said (agent-q-diff-mark-reviewed))))))
 
 (ert-deftest aqd-changes-a-protected-file-has-its-sign-after-the-write ()

@@ -191,7 +191,7 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-plan-all agent-q-diff-module-merge-texts
     agent-q-diff-module-begin-written agent-q-diff-module-prepare
     agent-q-diff-module-pending agent-q-diff-module-moved
-    agent-q-diff-module-mark-reviewed agent-q-diff-module-accept-hidden
+    agent-q-diff-module-mark-reviewed
     agent-q-diff-module-record
     agent-q-diff-module-stage agent-q-diff-module-fresh
     agent-q-diff-module-taken-out agent-q-diff-module-changed-lines
@@ -207,7 +207,7 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-note-staged agent-q-diff-module-keep-staged
     agent-q-diff-module-check-pending-after agent-q-diff-module-let-pass
     agent-q-diff-module-passing
-    agent-q-diff-module-check-decidable agent-q-diff-module-know-programs agent-q-diff-module-safe-environment
+    agent-q-diff-module-check-decidable agent-q-diff-module-know agent-q-diff-module-safe-environment
     agent-q-diff-module-new-project agent-q-diff-module-begin-project
     agent-q-diff-module-plan-back agent-q-diff-module-n-decisions
     agent-q-diff-module-join-decisions agent-q-diff-module-commit

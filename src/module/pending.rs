@@ -506,29 +506,15 @@ fn check_decidable(env: &Env, folder: Value) -> Result<()> {
     })
 }
 
-/// Record that the user knows what git runs by itself in the project at FOLDER.
+/// Record that the user knows what others have written for git in the project at FOLDER.
 ///
-/// That are hooks, and settings of the repository's own.  Return the number of
-/// sentences that `agent-q-diff-module-pending' had about those that were not known.
+/// That is what it runs by itself, and lines that hide files from it; these are not
+/// named again, unless the lines are those of a .gitignore, which is a file of the
+/// project.  Return how much of that was not known.
 #[defun]
-fn know_programs(env: &Env, folder: Value) -> Result<usize> {
+fn know(env: &Env, folder: Value) -> Result<usize> {
     catching_panics(env, || {
-        with_project(env, folder, false, |project| {
-            answer(env, project.know_programs())
-        })
-    })
-}
-
-/// Record that the user knows which files new lines hide from git in the project at FOLDER.
-///
-/// They are not named again, unless the lines are those of a .gitignore, which is
-/// a file of the project.
-#[defun]
-fn accept_hidden(env: &Env, folder: Value) -> Result<()> {
-    catching_panics(env, || {
-        with_project(env, folder, false, |project| {
-            answer(env, project.accept_hidden())
-        })
+        with_project(env, folder, false, |project| answer(env, project.know()))
     })
 }
 

@@ -354,10 +354,19 @@ impl Ledger {
         }
     }
 
-    /// Records that git now runs `now` by itself, which the user knows at the first look, and if `is_known`.
+    /// Returns whether what somebody does now in what is git's own is done by the user: turns are known here,
+    /// none is open, and no process that one has left was running at the last look.
+    pub(crate) fn is_users_time(&self) -> bool {
+        let is_free = self.at_work().next().is_none() && self.processes.left.is_empty();
+        is_free && !self.turns.is_empty()
+    }
+
+    /// Records that git now runs `now` by itself. The user knows that at the first look, if `is_known`, and what
+    /// the user has written since then.
     pub fn follow_programs(&mut self, now: &Programs, is_known: bool) {
+        let writers = (!self.is_users_time()).then(|| self.writers());
         let followed = match &self.programs {
-            Some(known) if !is_known => known.followed(now, &self.writers()),
+            Some(known) if !is_known => known.followed(now, writers.as_deref()),
             _ => Known::all(now.clone()),
         };
         if self.programs.as_ref() != Some(&followed) {
@@ -376,10 +385,9 @@ impl Ledger {
         known.map_or(Vec::new(), |known| known.sentences(agent_of))
     }
 
-    /// Records that `now` are the lines that hide files from git and are no part of the project. What is new in
-    /// an agent's turn is not the user's, nor is anything new if no turn is known.
+    /// Records that `now` are the lines that hide files from git and are no part of the project.
     pub(crate) fn follow_excludes(&mut self, now: Vec<String>) {
-        let is_theirs = self.at_work().next().is_some() || self.turns.is_empty();
+        let is_theirs = !self.is_users_time();
         let known = self.excludes.clone();
         let (others, users) = now.into_iter().partition(|line| match &known {
             None => false,
@@ -397,13 +405,16 @@ impl Ledger {
         excludes.is_some_and(|excludes| excludes.others.iter().any(|other| other == line))
     }
 
-    /// Records that all these lines count as the user's.
-    pub(crate) fn accept_excludes(&mut self) {
-        if let Some(Excludes { mut users, others }) = self.excludes.clone() {
-            users.extend(others);
+    /// Records that all these lines count as the user's, and returns how many did not.
+    pub(crate) fn accept_excludes(&mut self) -> usize {
+        let known = self.excludes.clone().unwrap_or_default();
+        let n_others = known.others.len();
+        if n_others > 0 {
+            let users = [known.users, known.others].concat();
             let others = Vec::new();
             self.note(Record::Excludes(Excludes { users, others }));
         }
+        n_others
     }
 
     /// Returns what the user is to read about the ledger itself.

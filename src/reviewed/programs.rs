@@ -32,10 +32,20 @@ impl Known {
         }
     }
 
-    /// Returns it after `writers` have made `now` of what there was at the last look.
-    pub fn followed(&self, now: &Programs, writers: &[Author]) -> Known {
-        let names: BTreeSet<&String> = self.known.keys().chain(now.keys()).collect();
-        let differs = |name: &&&String| self.known.get(**name) != now.get(**name);
+    /// Returns it after `writers`, or without them the user, have made `now` of what there was at the last
+    /// look.
+    pub fn followed(&self, now: &Programs, writers: Option<&[Author]>) -> Known {
+        let mut known = self.known.clone();
+        if writers.is_none() {
+            known.retain(|name, _| now.contains_key(name) || self.changed.contains_key(name));
+            let new = now
+                .iter()
+                .filter(|(name, _)| !self.changed.contains_key(*name));
+            known.extend(new.map(|(name, digest)| (name.clone(), *digest)));
+        }
+        let writers = writers.unwrap_or_default();
+        let names: BTreeSet<&String> = known.keys().chain(now.keys()).collect();
+        let differs = |name: &&&String| known.get(**name) != now.get(**name);
         let changed = names.iter().filter(differs).map(|name| {
             let digest = now.get(*name).copied();
             let authors = match self.changed.get(*name) {
@@ -45,10 +55,8 @@ impl Known {
             };
             ((*name).clone(), (digest, authors))
         });
-        Known {
-            known: self.known.clone(),
-            changed: changed.collect(),
-        }
+        let changed = changed.collect();
+        Known { known, changed }
     }
 
     /// Returns what others have changed, as sentences without their last period. `agent_of` has the names of
@@ -77,7 +85,9 @@ impl Known {
                 (true, true) => "deleted {}, by which git could run programs",
             };
             let sentence = format!("{who} {}", which.replace("{}", &named(&names)));
-            sentence[..1].to_uppercase() + &sentence[1..]
+            let mut letters = sentence.chars();
+            let first = letters.next().into_iter().flat_map(char::to_uppercase);
+            first.chain(letters.clone()).collect()
         });
         groups.collect()
     }
@@ -115,7 +125,7 @@ mod tests {
     }
 
     fn said(known: &Known) -> Vec<String> {
-        known.sentences(|id| format!("Agent {id}"))
+        known.sentences(|id| format!("\u{e9}gent {id}"))
     }
 
     #[test]
@@ -123,34 +133,39 @@ mod tests {
         let before = programs(&[("h/a", "1"), ("h/b", "1")]);
         let known = Known::all(before.clone());
         let now = programs(&[("h/b", "2"), ("h/c", "1")]);
-        let known = known.followed(&now, &[Author::Turn(7)]);
+        let known = known.followed(&now, Some(&[Author::Turn(7)]));
         let expected = [
-            "Agent 7's turn wrote h/b and h/c, which git runs",
-            "Agent 7's turn deleted h/a, which git ran",
+            "\u{c9}gent 7's turn wrote h/b and h/c, which git runs",
+            "\u{c9}gent 7's turn deleted h/a, which git ran",
         ];
         assert_eq!(said(&known), expected);
         // Who looks at it later has not written it.
-        let known = known.followed(&now, &[Author::Outside]);
+        let known = known.followed(&now, Some(&[Author::Outside]));
         assert_eq!(said(&known), expected);
-        let known = known.followed(&programs(&[("h/a", "1"), ("h/b", "3")]), &[Author::Outside]);
-        let expected =
-            "Agent 7's turn and somebody, outside any turn of an agent, wrote h/b, which git runs";
+        let known = known.followed(
+            &programs(&[("h/a", "1"), ("h/b", "3")]),
+            Some(&[Author::Outside]),
+        );
+        let expected = "\u{c9}gent 7's turn and somebody, outside any turn of an agent, wrote h/b, which git runs";
         assert_eq!(said(&known), [expected]);
-        assert!(said(&known.followed(&before, &[Author::Outside])).is_empty());
+        assert!(said(&known.followed(&before, Some(&[Author::Outside]))).is_empty());
+        // What the user writes is known, but for what others have begun.
+        let now = programs(&[("h/a", "2"), ("h/b", "3"), ("h/d", "1")]);
+        assert_eq!(said(&known.followed(&now, None)), [expected]);
     }
 
     #[test]
     fn many_are_counted_and_settings_are_said_to_be_some() {
         let names: Vec<String> = (0..9).map(|n| format!("h/{n}")).collect();
         let now = names.iter().map(|name| (name.clone(), Digest::of(b"")));
-        let known = Known::default().followed(&now.collect(), &[Author::Outside]);
+        let known = Known::default().followed(&now.collect(), Some(&[Author::Outside]));
         let expected = "Somebody, outside any turn of an agent, wrote h/0, h/1, h/2, h/3, h/4 and \
                         4 more, which git runs";
         assert_eq!(said(&known), [expected]);
         let now = programs(&[("core.pager in .git/config", "x")]);
-        let known = Known::default().followed(&now, &[Author::Turn(1)]);
+        let known = Known::default().followed(&now, Some(&[Author::Turn(1)]));
         let expected =
-            "Agent 1's turn wrote core.pager in .git/config, by which git can run programs";
+            "\u{c9}gent 1's turn wrote core.pager in .git/config, by which git can run programs";
         assert_eq!(said(&known), [expected]);
     }
 }

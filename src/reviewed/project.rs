@@ -713,34 +713,19 @@ impl Project {
         })
     }
 
-    /// Records that the user knows what git runs by itself. Returns how much of that was not known.
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError::Store`].
-    pub fn know_programs(&mut self) -> Result<usize, ProjectError> {
-        self.tree.make_safe();
-        let Some(git) = self.tree.git() else {
-            return Ok(0);
-        };
-        let programs = git.programs();
-        self.store.change(|ledger, _| {
-            let n_unknown = ledger.unknown_programs().len();
-            ledger.follow_programs(&programs, true);
-            Ok(n_unknown)
-        })
-    }
-
-    /// Records that the user has seen which files are hidden from git by lines outside the project; see
-    /// [`Why::Hidden`].
+    /// Records that the user knows what git runs by itself, and which files are hidden from git by lines outside
+    /// the project; see [`Why::Hidden`]. Returns how much of that was not known.
     ///
     /// # Errors
     ///
     /// [`ProjectError::Store`]; then nothing is recorded.
-    pub fn accept_hidden(&mut self) -> Result<(), ProjectError> {
+    pub fn know(&mut self) -> Result<usize, ProjectError> {
+        self.tree.make_safe();
+        let programs = self.tree.git().map(Git::programs).unwrap_or_default();
         self.store.change(|ledger, _| {
-            ledger.accept_excludes();
-            Ok(())
+            let n_unknown = ledger.unknown_programs().len();
+            ledger.follow_programs(&programs, true);
+            Ok(n_unknown + ledger.accept_excludes())
         })
     }
 

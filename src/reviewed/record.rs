@@ -288,7 +288,7 @@ pub(crate) mod tests {
             }),
             Record::Programs(Known::default().followed(
                 &[("a hook".to_owned(), Digest::of(b"text"))].into(),
-                &[Author::Turn(3)],
+                Some(&[Author::Turn(3)]),
             )),
         ];
         all.extend(rounds::tests::records().into_iter().map(Record::Round));

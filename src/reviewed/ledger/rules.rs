@@ -296,8 +296,8 @@ impl Ledger {
         index: Vec<(Path, Staged)>,
         is_by_user: bool,
     ) -> Result<(), W::Error> {
-        let is_known = !self.turns.is_empty() && self.processes.left.is_empty();
-        let is_users = self.at_work().next().is_none() && (is_by_user || is_known);
+        let is_free = self.at_work().next().is_none();
+        let is_users = is_by_user && is_free || self.is_users_time();
         let is_kept = self.has_base && self.keeps_staged() && is_users;
         let paths: BTreeSet<&Path> = index.iter().map(|(path, _)| path).collect();
         let gone = self.staged.keys().filter(|path| !paths.contains(path));
