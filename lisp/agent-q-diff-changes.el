@@ -666,7 +666,7 @@ it."
     review))
 
 (defun agent-q-diff-changes--shows-p (change texts pending)
-  "Return non-nil if CHANGE shows all that is pending of the file PENDING.
+  "Return non-nil if all that is pending of the file PENDING is in CHANGE.
 Without the hunks of CHANGE that are not decided, the file would then be as it
 was reviewed.  TEXTS is as from `agent-q-diff-pending-look'."
   (let* ((root (agent-q-diff-written-root (agent-q-diff-change-written change)))
@@ -695,7 +695,7 @@ was reviewed.  TEXTS is as from `agent-q-diff-pending-look'."
                  (seq-position (agent-q-diff-change-files change) file #'eq))))))))
 
 (defun agent-q-diff-changes--shows-kind-p (file pending)
-  "Return non-nil if FILE shows what else than its text is pending of PENDING."
+  "Return non-nil if FILE has what else than lines is pending of PENDING."
   (let ((mode (car (agent-q-diff-pending-file-reviewed pending)))
         (new-mode (car (agent-q-diff-pending-file-working pending)))
         (operations (agent-q-diff-file-change-operations file)))
@@ -706,7 +706,7 @@ was reviewed.  TEXTS is as from `agent-q-diff-pending-look'."
      (t (or (assq 'mode operations) (assq 'kind operations))))))
 
 (defun agent-q-diff-changes--refresh (command &rest _)
-  "Begin the review of this buffer anew if more is pending than it shows.
+  "Begin the review of this buffer anew if more is pending than is in it.
 Return non-nil if so.  COMMAND is as for
 `agent-q-diff-commands-instead-functions'."
   (when-let* ((written (and (eq command 'refresh)

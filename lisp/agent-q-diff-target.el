@@ -360,7 +360,7 @@ BUFFER visits that file, and has unsaved edits."
        (agent-q-diff-disk-behind-p buffer)))
 
 (defun agent-q-diff-target-visitor (target)
-  "Return the buffer that shows TARGET to the user, or nil."
+  "Return the buffer in which the user has TARGET, or nil."
   (or (agent-q-diff-target-is-copy target)
       (agent-q-diff-target-buffer target)))
 
@@ -592,7 +592,7 @@ its file and directories."
 ;;;; Unsaved edits
 
 (defun agent-q-diff-target--check-may-save (target)
-  "Signal an error if TARGET is a copy and the user saves every file.
+  "Signal an error if TARGET is a copy and saving is left to the user.
 The user's buffer has both texts then, so that it can be saved."
   (when (and (agent-q-diff-target-is-copy target)
              (eq agent-q-diff-save 'never))
