@@ -219,7 +219,8 @@ the bytes cannot be compared any more, and `changed' is the safe answer."
 
 (defun agent-q-diff-disk-behind-p (buffer)
   "Return non-nil if the file of BUFFER was written, and BUFFER has unsaved edits."
-  (and (buffer-modified-p buffer)
+  (and (buffer-live-p buffer)
+       (buffer-modified-p buffer)
        (eq 'changed (agent-q-diff-disk-state buffer))))
 
 (defun agent-q-diff-disk--agrees-again-p ()

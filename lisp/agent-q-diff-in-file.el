@@ -740,7 +740,7 @@ none of that is in the buffer.
              (hunk (agent-q-diff-in-file--hunk-to-show target)))
         (when (agent-q-diff-change-is-detached change)
           (user-error "The text is in no file yet; it can only be reviewed as a diff"))
-        (when (agent-q-diff-target-is-copy
+        (when (agent-q-diff-target-copied
                (agent-q-diff-file-change-target (agent-q-diff-buffer-file hunk)))
           (user-error "The file was written while its buffer has unsaved edits; decide it in the diff"))
         (agent-q-diff-decide-visit change hunk)

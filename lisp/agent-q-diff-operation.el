@@ -491,7 +491,7 @@ The value is as from `agent-q-diff-operation-presence'."
   "Write BYTES, which are in CODING, into PATH, the name of FILE.
 Its buffer, which has the same text, is saved in CODING from then on."
   (agent-q-diff-file-write-bytes path bytes)
-  (when-let ((buffer (if (agent-q-diff-target-is-copy (agent-q-diff-file-change-target file))
+  (when-let ((buffer (if (agent-q-diff-target-copied (agent-q-diff-file-change-target file))
                          (agent-q-diff-file-change-buffer file)
                        (find-buffer-visiting path))))
     ;; Unsaved edits are merged, and the coding system with them.

@@ -126,7 +126,7 @@ IS-WRITTEN is as for `agent-q-diff-render--target-notes'."
    (list
     (when-let ((message (agent-q-diff-target-disk-message target)))
       (format "No hunk can be accepted yet: %s." message))
-    (when-let* ((buffer (agent-q-diff-target-is-copy target))
+    (when-let* ((buffer (agent-q-diff-target-copied target))
                 ((agent-q-diff-disk-behind-p buffer)))
       (condition-case err
           (progn

@@ -286,6 +286,8 @@ value are as for `agent-q-diff-apply--carry-out'."
   (path nil :documentation "Absolute name of the file, or nil.")
   (truename nil :documentation "The file's `file-truename' when it was first visited.")
   (buffer nil :documentation "The buffer, or nil until it is needed.")
+  (copied nil :documentation "The user's buffer, if BUFFER is a copy of what its file has, else nil.
+See `agent-q-diff-disk-copy'.")
   (put-off nil :documentation "Attributes of the file when visiting it was put off, or nil.")
   (coding nil :documentation "Its coding system, as far as its text does not tell that, or nil.")
   (lost nil :documentation "`deleted' or `moved' if that befell the file while no buffer visited it.")
@@ -324,9 +326,11 @@ A buffer without unsaved edits follows its file."
       (pcase-let ((`(,buffer . ,is-new) (agent-q-diff-visit path))
                   (old (agent-q-diff-target-buffer target)))
         (agent-q-diff-disk-watch buffer is-new)
-        (when (agent-q-diff-target-is-copy target)
+        (when (and (agent-q-diff-target-copied target) (buffer-live-p old))
           (agent-q-diff-disk-drop-copy old))
-        (when (agent-q-diff-target--wants-copy-p target buffer)
+        (setf (agent-q-diff-target-copied target)
+              (and (agent-q-diff-target--wants-copy-p target buffer) buffer))
+        (when (agent-q-diff-target-copied target)
           (setq buffer (agent-q-diff-disk-copy buffer)))
         (setf (agent-q-diff-target-lost target)
               ;; Visiting it was put off, or it is visited again after its buffer was killed.
@@ -346,13 +350,6 @@ A buffer without unsaved edits follows its file."
         (agent-q-diff-target--complete-coding target)
         buffer))))
 
-(defun agent-q-diff-target-is-copy (target)
-  "Return non-nil if the buffer of TARGET is a copy of what its file has.
-See `agent-q-diff-disk-copy'."
-  (let ((buffer (agent-q-diff-target-buffer target)))
-    (and (buffer-live-p buffer)
-         (buffer-local-value 'agent-q-diff-disk-copied buffer))))
-
 (defun agent-q-diff-target--wants-copy-p (target buffer)
   "Return non-nil if the change of TARGET is in its file, but not in BUFFER.
 BUFFER visits that file, and has unsaved edits."
@@ -361,7 +358,7 @@ BUFFER visits that file, and has unsaved edits."
 
 (defun agent-q-diff-target-visitor (target)
   "Return the buffer in which the user has TARGET, or nil."
-  (or (agent-q-diff-target-is-copy target)
+  (or (agent-q-diff-target-copied target)
       (agent-q-diff-target-buffer target)))
 
 (defun agent-q-diff-target--complete-coding (target)
@@ -428,7 +425,7 @@ Then the file has the text that it had."
     (and (buffer-live-p buffer)
          (cond
           ((agent-q-diff-target-is-detached target))
-          ((agent-q-diff-target-is-copy target)
+          ((agent-q-diff-target-copied target)
            (agent-q-diff-disk-copy-needed-p buffer path))
           (t (and (buffer-file-name buffer)
                   (or (equal (buffer-file-name buffer) path)
@@ -448,9 +445,10 @@ then stays, so that the edits can be undone."
      ((agent-q-diff-target-is-detached target)
       (when buffer
         (kill-buffer buffer)))
-     ((agent-q-diff-target-is-copy target)
-      (agent-q-diff-visit-keep (agent-q-diff-target-is-copy target))
-      (agent-q-diff-disk-drop-copy buffer))
+     ((agent-q-diff-target-copied target)
+      (agent-q-diff-visit-keep (agent-q-diff-target-copied target))
+      (when (buffer-live-p buffer)
+        (agent-q-diff-disk-drop-copy buffer)))
      ((not (agent-q-diff-target-is-new target)))
      ((or is-gone (not is-edited))
       (agent-q-diff-visit-close buffer is-edited))
@@ -559,7 +557,7 @@ It signals an error if the file must not be written after all."
   "Return non-nil if an edit of TARGET by the review is to be saved."
   (pcase-exhaustive (cond
                      ((agent-q-diff-target-is-detached target) 'never)
-                     ((agent-q-diff-target-is-copy target) 'always)
+                     ((agent-q-diff-target-copied target) 'always)
                      (t agent-q-diff-save))
     ('always t)
     ('if-clean (not (agent-q-diff-disk-unsaved-p (agent-q-diff-target-buffer target))))
@@ -572,7 +570,9 @@ buffer's tick from before saving.  Record in TARGET whether this created
 its file and directories."
   (agent-q-diff-file-uncached
     (agent-q-diff-target-check-write target)
-    (agent-q-diff-target--check-may-save target)
+    (when (and (agent-q-diff-target-copied target)
+               (eq agent-q-diff-save 'never))
+      (agent-q-diff-target--refuse-to-save target))
     (let* ((path (agent-q-diff-target-path target))
            (is-saving (agent-q-diff-target-saves-p target))
            (was-missing (and is-saving (not (file-exists-p path))))
@@ -583,7 +583,7 @@ its file and directories."
       (prog1 (agent-q-diff-apply-edits (agent-q-diff-target-buffer target)
                                        edits is-saving offsets
                                        (agent-q-diff-target--save-check target))
-        (when (agent-q-diff-target-is-copy target)
+        (when (agent-q-diff-target-copied target)
           (agent-q-diff-disk-hide-copy (agent-q-diff-target-buffer target)))
         (when (and was-missing (file-exists-p path))
           (setf (agent-q-diff-target-is-created target) t
@@ -591,21 +591,21 @@ its file and directories."
 
 ;;;; Unsaved edits
 
-(defun agent-q-diff-target--check-may-save (target)
-  "Signal an error if TARGET is a copy and saving is left to the user.
+(defun agent-q-diff-target--refuse-to-save (target)
+  "Signal an error, since TARGET is a copy and saving is left to the user.
 The user's buffer has both texts then, so that it can be saved."
-  (when (and (agent-q-diff-target-is-copy target)
-             (eq agent-q-diff-save 'never))
-    (agent-q-diff-target-merge target)
-    (agent-q-diff-file-refuse
-     "agent-q-diff-save is `never', and %s has unsaved edits; \
+  (agent-q-diff-target-merge target)
+  (agent-q-diff-file-refuse
+   "agent-q-diff-save is `never', and %s has unsaved edits; \
 what was written is in there now, so save it first"
-     (buffer-name (agent-q-diff-target-is-copy target)))))
+   (buffer-name (agent-q-diff-target-copied target))))
 
 (defun agent-q-diff-target--visiting (target)
   "Return the user's buffer that visits the file of TARGET, or nil."
-  (or (agent-q-diff-target-visitor target)
-      (find-buffer-visiting (agent-q-diff-target-path target))))
+  (let ((buffer (agent-q-diff-target-visitor target)))
+    (if (buffer-live-p buffer)
+        buffer
+      (find-buffer-visiting (agent-q-diff-target-path target)))))
 
 (defun agent-q-diff-target-check-mergeable (target)
   "Signal an error if TARGET has unsaved edits that cannot be merged with its file."

@@ -209,6 +209,16 @@ evaluated after the first look at the project, and before WRITTEN is written."
     (should (equal (aqd-pending-has "f.txt") (aqd-unsaved-text)))
     (should-not (buffer-modified-p aqd-unsaved-buffer))))
 
+(ert-deftest aqd-unsaved-killing-the-buffer-gives-up-the-users-edits-only ()
+  (aqd-with-unsaved (insert "mine\n") aqd-unsaved-written
+    (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+    (with-current-buffer aqd-unsaved-buffer
+      (set-buffer-modified-p nil)
+      (kill-buffer))
+    (should (string-match-p "\\`Hunk 2 taken out;"
+                            (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
+    (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))))
+
 (ert-deftest aqd-unsaved-typing-in-an-indirect-buffer-counts ()
   (aqd-with-unsaved (with-current-buffer (make-indirect-buffer (current-buffer) "indirect")
                       (goto-char (point-min))
@@ -296,7 +306,7 @@ evaluated after the first look at the project, and before WRITTEN is written."
         (setq agent-q-diff-signs-is-drawn t)
         (should-not (aqd-unsaved-seen-p "has unsaved edits, which are not shown here"))
         (agent-q-diff-signs--refresh diff)
-        (should-not (agent-q-diff-target-is-copy
+        (should-not (agent-q-diff-target-copied
                      (agent-q-diff-file-change-target (agent-q-diff-buffer-file 0))))
         (should (equal (agent-q-diff-file-change-tick (agent-q-diff-buffer-file 0))
                        (agent-q-diff-base-tick aqd-unsaved-buffer)))))))
