@@ -675,7 +675,7 @@ comparing texts."
     (and (> rounds 0) is-news)))
 
 (defun agent-q-diff-file-change-follow-undo (change)
-  "Bring CHANGE, written before, up to date with its target, which the user has saved.
+  "Bring CHANGE, written before, up to date with its target, which was saved.
 What the user took out and an undo has brought back is pending again."
   (agent-q-diff-file-change-follow change)
   (when (agent-q-diff-module-follow-undo (agent-q-diff-file-change-engine change))

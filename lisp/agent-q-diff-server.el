@@ -528,6 +528,10 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
    ((equal tool "session_went_on")
     (agent-q-diff-own-agent-went-on (agent-q-diff-call-agent agent-q-diff-call)
                                     (gethash "session" arguments))
+    (when-let ((root (agent-q-diff-reviewed-root-of default-directory)))
+      ;; The hook reads it next.
+      (with-demoted-errors "agent-q-diff: %S"
+        (agent-q-diff-told-queue-again root)))
     (agent-q-diff-server--answer client "" nil))
    ((equal tool "turn_ended")
     (agent-q-diff-own-agent-went-on (agent-q-diff-call-agent agent-q-diff-call)

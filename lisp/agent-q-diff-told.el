@@ -89,36 +89,67 @@ IS-TOLD, FINISHED and the value are as for `agent-q-diff-module-finish-round'."
 
 ;;;; The message
 
+(defvar agent-q-diff-told--finished (make-hash-table :test #'equal)
+  "Table from roots to (AGAIN . HUNKS), until that was told.
+HUNKS are (TO FILE ID . HUNK) of the review that was finished last: who wrote
+it, FILE and ID as in `agent-q-diff-told--left', and HUNK as in its result.
+AGAIN is as from `agent-q-diff-module-finish-round'.")
+
 (defun agent-q-diff-told--queue (change round hunks rejected again)
   "Queue the message about CHANGE of ROUND, with HUNKS as in its result.
 REJECTED and AGAIN are as from `agent-q-diff-module-finish-round'.  Return words
 for who will read it, or nil if there is nothing to be told."
   (agent-q-diff-told--note-left change round hunks rejected)
+  (puthash (file-name-as-directory (agent-q-diff-round-root round))
+           (cons again
+                 (mapcar (lambda (hunk)
+                           (let ((index (plist-get hunk :index)))
+                             `(,(agent-q-diff-round-to change index)
+                               ,@(agent-q-diff-told--place change hunk) . ,hunk)))
+                         hunks))
+           agent-q-diff-told--finished)
   (agent-q-diff-told--queue-texts (agent-q-diff-round-root round)
-                                  (agent-q-diff-change-agents change)
-                                  (mapcar (lambda (hunk)
-                                            (cons (agent-q-diff-round-to
-                                                   change (plist-get hunk :index))
-                                                  hunk))
-                                          hunks)
-                                  again))
+                                  (agent-q-diff-change-agents change) 'is-new))
 
-(defun agent-q-diff-told--queue-texts (root agents &optional hunks again)
+(defun agent-q-diff-told--finished-now (root)
+  "Return (AGAIN . HUNKS) of the review that was finished last in ROOT, or nil.
+They are as for `agent-q-diff-told--texts', as the files are now."
+  (let ((known (make-hash-table :test #'eq)))
+    (pcase (gethash (file-name-as-directory root) agent-q-diff-told--finished)
+      (`(,again . ,hunks)
+       (cons again
+             (mapcar (pcase-lambda (`(,to ,file ,id . ,hunk))
+                       (let ((where (if (and id (agent-q-diff-result-known-p file))
+                                        (agent-q-diff-told--where-now file id known)
+                                      'unknown)))
+                         (cons to (if (eq where 'unknown)
+                                      hunk
+                                    (plist-put (copy-sequence hunk) :where where)))))
+                     hunks))))))
+
+(defun agent-q-diff-told--queue-texts (root agents &optional is-new)
   "Queue what is to be told in the project at ROOT, for those who wrote it.
 What nobody is known to have written is for AGENTS, names, and for those who
-were to read that until now.  HUNKS and AGAIN are as for
-`agent-q-diff-told--texts'.  Return words for who will read it, or nil if there
-is nothing to be told."
+were to read that until now.  IS-NEW is non-nil if a review was finished just
+now.  Return words for who will read it, or nil if there is nothing to be told."
   (let* ((unread (seq-remove #'agent-q-diff-queued-is-told
                              (agent-q-diff-told--untold-messages root)))
+         (finished (if (or unread is-new)
+                       (agent-q-diff-told--finished-now root)
+                     (remhash (file-name-as-directory root) agent-q-diff-told--finished)))
          (agents (seq-uniq
                   (append agents
                           (seq-remove (lambda (to) (string-search "\n" to))
                                       (seq-mapcat #'agent-q-diff-queued-to unread)))))
-         (texts (agent-q-diff-told--texts root (or agents '("")) hunks again))
+         (texts (agent-q-diff-told--texts root (or agents '("")) (cdr finished) (car finished)))
          (ids (mapcar (pcase-lambda (`(,to ,text . ,ids))
-                        (agent-q-diff-engine-call #'agent-q-diff-module-queue-message
-                                                  root to text ids))
+                        (if-let ((same (seq-find (lambda (one)
+                                                   (and (equal text (agent-q-diff-queued-text one))
+                                                        (equal to (agent-q-diff-queued-to one))))
+                                                 unread)))
+                            (agent-q-diff-queued-id same)
+                          (agent-q-diff-engine-call #'agent-q-diff-module-queue-message
+                                                    root to text ids)))
                       texts)))
     ;; What is not to be told any more.
     (when-let ((gone (and unread
@@ -201,28 +232,41 @@ HUNKS are as in the result of CHANGE, of ROUND, and REJECTED is as from
   (dolist (hunk hunks)
     (when-let* ((index (and (eq 'rejected (plist-get hunk :state)) (plist-get hunk :index)))
                 (key (cdr (assq index rejected))))
-      (puthash (cons (agent-q-diff-round-root round) key)
-               `(,(agent-q-diff-change-file-of change index)
-                 ,(and (null (plist-get hunk :operation))
-                       (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change index)))
-                 . ,(plist-get hunk :where))
+      (puthash (cons (file-name-as-directory (agent-q-diff-round-root round)) key)
+               `(,@(agent-q-diff-told--place change hunk) . ,(plist-get hunk :where))
                agent-q-diff-told--left))))
+
+(defun agent-q-diff-told--place (change hunk)
+  "Return (FILE ID) of HUNK, as in the result of CHANGE.
+They are as in `agent-q-diff-told--left'."
+  (let ((index (plist-get hunk :index)))
+    (list (agent-q-diff-change-file-of change index)
+          (and (null (plist-get hunk :operation))
+               (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change index))))))
+
+(defun agent-q-diff-told--where-now (file id known)
+  "Return where the hunk ID of FILE is now, as in a result.
+KNOWN is a table from files to tables from ids to that, which is filled."
+  (let ((wheres (gethash file known)))
+    (unless wheres
+      (setq wheres (make-hash-table))
+      (pcase-dolist (`(,id . ,where) (agent-q-diff-result-wheres file))
+        (puthash id where wheres))
+      (puthash file wheres known))
+    (gethash id wheres 'unknown)))
 
 (defun agent-q-diff-told--where (root one known)
   "Return where the change of ONE, in the project at ROOT, is now.
 ONE is an `agent-q-diff-rejected', and the value as in a result.  KNOWN is a
 table from files to tables from ids of hunks to that, which is filled."
-  (pcase (gethash (cons root (agent-q-diff-told--key one)) agent-q-diff-told--left)
+  (pcase (gethash (cons (file-name-as-directory root) (agent-q-diff-told--key one))
+                  agent-q-diff-told--left)
     (`(,_ nil . ,where) where)
     ((and `(,file ,id . ,where)
           (guard (or where (agent-q-diff-result-known-p file))))
-     (let ((wheres (gethash file known)))
-       (unless wheres
-         (setq wheres (make-hash-table))
-         (pcase-dolist (`(,id . ,where) (agent-q-diff-result-wheres file))
-           (puthash id where wheres))
-         (puthash file wheres known))
-       (gethash id wheres 'unknown)))))
+     (pcase (agent-q-diff-told--where-now file id known)
+       ('unknown (or where 'unknown))
+       (now now)))))
 
 (defun agent-q-diff-told--texts (root agents hunks again)
   "Return (TO TEXT . IDS) of each message about what waits in the project at ROOT.
@@ -364,17 +408,18 @@ What is said there is told when it is finished."
                        (file-name-as-directory (agent-q-diff-round-root round)))))
             (agent-q-diff-open-reviews)))
 
-(defun agent-q-diff-told-queue-again (root)
-  "Queue the message in the project at ROOT again, if one waits.
+(defun agent-q-diff-told-queue-again (folder)
+  "Queue the message in the project of FOLDER again, if one waits.
 Something in it has changed since, or what an agent was told is not true any
 more."
-  (when (and (not (agent-q-diff-told--open-p root))
-             (or (agent-q-diff-told--untold-messages root)
-                 (seq-some (lambda (one)
-                             (and (agent-q-diff-rejected-is-back one)
-                                  (not (agent-q-diff-rejected-is-told one))))
-                           (agent-q-diff-engine-call #'agent-q-diff-module-rejected root))))
-    (agent-q-diff-told--queue-texts root nil)))
+  (when-let ((root (agent-q-diff-reviewed-root-of folder)))
+    (when (and (not (agent-q-diff-told--open-p root))
+               (or (agent-q-diff-told--untold-messages root)
+                   (seq-some (lambda (one)
+                               (and (agent-q-diff-rejected-is-back one)
+                                    (not (agent-q-diff-rejected-is-told one))))
+                             (agent-q-diff-engine-call #'agent-q-diff-module-rejected root))))
+      (agent-q-diff-told--queue-texts root nil))))
 
 (defun agent-q-diff-told-queue-decided (change)
   "Queue what is to be told of CHANGE, decided after its review has ended."
@@ -522,6 +567,7 @@ It is one in the project of `default-directory'."
 
 (defun agent-q-diff-told--open-text ()
   "Return all that is open in the project of `default-directory', for its agent."
+  (agent-q-diff-told-queue-again default-directory)
   (pcase-let* ((agent (agent-q-diff-call-agent agent-q-diff-call))
                (its (lambda (message)
                       (seq-filter (apply-partially #'agent-q-diff-told--is-of agent)
@@ -595,7 +641,8 @@ it."
 
 (defun agent-q-diff-told-take (root)
   "Return the text that agents of the project at ROOT are to be told, or \"\".
-It counts as told."
+It is made of what the files have now, and counts as told."
+  (agent-q-diff-told-queue-again root)
   (pcase-let ((`(,text . ,told) (agent-q-diff-told--joined
                                  (agent-q-diff-told--untold-messages root))))
     (agent-q-diff-told--note-told root told)
@@ -604,6 +651,7 @@ It counts as told."
 (defun agent-q-diff-told-message (root)
   "Return the text that agents of the project at ROOT are told next, or nil.
 If they were told everything, that is what they were told last."
+  (agent-q-diff-told-queue-again root)
   (when-let ((messages (agent-q-diff-engine-call #'agent-q-diff-module-messages root)))
     (car (agent-q-diff-told--joined messages))))
 

@@ -203,6 +203,34 @@ not saved"
                    (aqd-rounds-lines (aqd-rounds-message))))
     (with-current-buffer (find-file-noselect "f.txt") (set-buffer-modified-p nil))))
 
+(ert-deftest aqd-rounds-a-message-is-made-when-it-is-read ()
+  "Counts, lines and names are those of the files then."
+  (aqd-with-repository
+    (aqd-rounds-write '((3 . "three") (27 . "x")))
+    (aqd-rounds-play
+      (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+      (agent-q-diff-comment-hunk "why?" 1))
+    (let ((first (aqd-rounds-first)))
+      (should (equal "1 hunk undone, 1 hunk undecided (still in the files)." first))
+      (should (equal '("- f.txt, line 3" "- [1] f.txt, line 27: why?")
+                     (aqd-rounds-lines (aqd-rounds-message))))
+      ;; Nothing has changed: it is the same message.
+      (let ((before (agent-q-diff-module-messages default-directory)))
+        (agent-q-diff-told-queue-again default-directory)
+        (should (equal before (agent-q-diff-module-messages default-directory))))
+      (aqd-pending-put "f.txt" (concat "new\n" (aqd-numbered 30 '((27 . "x")))))
+      (should (equal '("- f.txt, line 3" "- [1] f.txt, line 28: why?")
+                     (aqd-rounds-lines (aqd-rounds-message))))
+      (should (equal first (aqd-rounds-first)))
+      (rename-file "f.txt" "g.txt")
+      (aqd-pending-files)
+      (should (member "- [1] g.txt, line 28: why?" (aqd-rounds-lines (aqd-rounds-message)))))
+    ;; Once it is told, its counts are not told again.
+    (should (aqd-rounds-read))
+    (agent-q-diff-module-comment default-directory "g.txt" nil 'comment "more" nil)
+    (agent-q-diff-told-queue-now default-directory)
+    (should-not (string-search "undone" (agent-q-diff-told-message default-directory)))))
+
 (ert-deftest aqd-rounds-what-became-of-a-rejected-operation-is-told ()
   (pcase-dolist
       (`(,hunks ,again ,counts . ,lines)

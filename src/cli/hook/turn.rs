@@ -51,8 +51,22 @@ pub async fn follow(options: &Hook, event: &Event) {
     match event.moment {
         Moment::Begins => {
             let work = Work::of(options, event);
-            let begun = in_time(move || work.begin());
-            tokio::join!(begun, went_on(options, event));
+            let opened = in_time(move || {
+                let mut project = work.project().ok()?;
+                Some((work.is_told_something(&mut project), project))
+            });
+            let Some(Some((is_told, mut project))) = opened.await else {
+                return went_on(options, event).await;
+            };
+            let work = Work::of(options, event);
+            let begun = in_time(move || work.begin(&mut project));
+            if is_told {
+                // Emacs makes the message anew, of what the files hold now.
+                went_on(options, event).await;
+                begun.await;
+            } else {
+                tokio::join!(begun, went_on(options, event));
+            }
         }
         Moment::GoesOn => went_on(options, event).await,
         Moment::Ends => end(options, event).await,
@@ -166,6 +180,12 @@ impl Work {
         turns.find(is_this).cloned()
     }
 
+    /// Returns whether the agent is told something beside its prompt.
+    fn is_told_something(&self, project: &mut Project) -> bool {
+        let messages = project.messages(&self.options.name, &self.event.session, None);
+        self.options.agent.beside_prompt.is_some() && messages.is_ok_and(|all| !all.is_empty())
+    }
+
     /// Records that a turn called `title` begins.
     fn begin_turn(&self, project: &mut Project, title: &str) -> Result<(), ProjectError> {
         let (agent, session) = (&self.options.name, &self.event.session);
@@ -181,20 +201,19 @@ impl Work {
     }
 
     /// Records that a turn begins, and tells the agent beside the prompt what it was not told yet.
-    fn begin(&self) -> Result<(), ProjectError> {
-        let mut project = self.project()?;
+    fn begin(&self, project: &mut Project) -> Result<(), ProjectError> {
         let prompt = self.event.prompt.trim();
         // Gemini CLI takes what keeps it from ending for a prompt.
         let begun = if self.event.is_notification || self.held.is_with(prompt) {
-            self.begin_unless_begun(&mut project)
+            self.begin_unless_begun(project)
         } else {
             self.held.forget();
             let title = prompt.lines().next().unwrap_or_default();
             let title: String = title.chars().take(MAX_TITLE_LEN).collect();
-            self.begin_turn(&mut project, &title)
+            self.begin_turn(project, &title)
         };
         if let Some(beside_prompt) = self.options.agent.beside_prompt {
-            self.tell(&mut project, beside_prompt, None)?;
+            self.tell(project, beside_prompt, None)?;
         }
         begun
     }
@@ -372,6 +391,12 @@ mod tests {
     use super::*;
     use crate::agents::{Agent, codex, gemini, opencode};
 
+    impl Work {
+        fn begin_alone(&self) -> Result<(), ProjectError> {
+            self.begin(&mut self.project()?)
+        }
+    }
+
     thread_local! {
         static PRINTED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
     }
@@ -457,12 +482,12 @@ mod tests {
             repository.queue(agent, "one\ntwo");
             let mut gone = repository.work(agent, event, prompt("\n Fix it\nnow"));
             gone.print = |_| false;
-            gone.begin().unwrap();
+            gone.begin_alone().unwrap();
             assert_eq!(repository.turns(), [("Fix it".to_owned(), false)]);
             // What could not be printed is told the next time, and then no more.
             repository
                 .work(agent, event, prompt("More"))
-                .begin()
+                .begin_alone()
                 .unwrap();
             let [answer] = &printed()[..] else {
                 panic!("it was not told once");
@@ -471,7 +496,7 @@ mod tests {
             let long = "x".repeat(MAX_TITLE_LEN + 1);
             repository
                 .work(agent, event, prompt(&long))
-                .begin()
+                .begin_alone()
                 .unwrap();
             assert_eq!(printed(), [""; 0]);
             assert_eq!(repository.turns()[2].0, long[1..]);
@@ -491,7 +516,7 @@ mod tests {
         };
         for session in ["one", "two"] {
             work(session, "UserPromptSubmit", prompt("Fix it"))
-                .begin()
+                .begin_alone()
                 .unwrap();
         }
         let mut project = Project::open(&repository.0).unwrap();
@@ -499,7 +524,7 @@ mod tests {
         project.queue_message(&to, "Take it out", &[]).unwrap();
         let more = || {
             work("two", "UserPromptSubmit", prompt("More"))
-                .begin()
+                .begin_alone()
                 .unwrap();
             printed()
         };
@@ -518,7 +543,7 @@ mod tests {
         let agent = &codex::AGENT;
         let prompted = || {
             let more = repository.work(agent, "UserPromptSubmit", prompt("More"));
-            more.begin().unwrap();
+            more.begin_alone().unwrap();
             printed().join("")
         };
         prompted();
@@ -546,7 +571,9 @@ mod tests {
         let repository = Repository::new("seven");
         let agent = &codex::AGENT;
         let work = |name, rest| repository.work(agent, name, rest);
-        work("UserPromptSubmit", prompt("Fix it")).begin().unwrap();
+        work("UserPromptSubmit", prompt("Fix it"))
+            .begin_alone()
+            .unwrap();
         for n in 1..=7 {
             repository.queue(agent, &format!("round {n}"));
             assert!(work("Stop", json!({})).end().is_none());
@@ -559,7 +586,9 @@ mod tests {
         assert_eq!(printed(), [""; 0]);
         assert_eq!(repository.turns(), [("Fix it".to_owned(), true)]);
         // The rest waits for the next prompt, and the next turn can go on.
-        work("UserPromptSubmit", prompt("More")).begin().unwrap();
+        work("UserPromptSubmit", prompt("More"))
+            .begin_alone()
+            .unwrap();
         assert!(printed()[0].contains("round 8"));
         repository.queue(agent, "round 9");
         assert!(work("Stop", json!({})).end().is_none());
@@ -582,11 +611,13 @@ mod tests {
         }
         let mut unread = work("UserPromptSubmit", prompt("Fix it"));
         unread.print = |_| false;
-        unread.begin().unwrap();
+        unread.begin_alone().unwrap();
         let over = work("Stop", json!({})).end().unwrap();
         work("Stop", json!({})).go_on_after_all(&over).unwrap();
         assert_eq!(printed(), [""; 0]);
-        work("UserPromptSubmit", prompt("More")).begin().unwrap();
+        work("UserPromptSubmit", prompt("More"))
+            .begin_alone()
+            .unwrap();
         assert!(printed()[0].contains("early"));
     }
 
@@ -594,7 +625,9 @@ mod tests {
     fn what_is_finished_at_the_end_begins_a_further_turn_of_that_title() {
         let repository = Repository::new("answer");
         let work = |name, rest| repository.work(&codex::AGENT, name, rest);
-        work("UserPromptSubmit", prompt("Fix it")).begin().unwrap();
+        work("UserPromptSubmit", prompt("Fix it"))
+            .begin_alone()
+            .unwrap();
         let stop = work("Stop", json!({}));
         let over = stop.end().unwrap();
         repository.queue(&codex::AGENT, "Take it out");
@@ -612,16 +645,20 @@ mod tests {
         let repository = Repository::new("prompts");
         let agent = &gemini::AGENT;
         let work = |name, rest| repository.work(agent, name, rest);
-        work("BeforeAgent", prompt("Fix it")).begin().unwrap();
+        work("BeforeAgent", prompt("Fix it")).begin_alone().unwrap();
         repository.queue(agent, "Take it out\n");
         assert!(work("AfterAgent", json!({})).end().is_none());
-        work("BeforeAgent", prompt("Take it out")).begin().unwrap();
+        work("BeforeAgent", prompt("Take it out"))
+            .begin_alone()
+            .unwrap();
         let notified = prompt("<task-notification>\nIt has ended");
-        work("UserPromptSubmit", notified.clone()).begin().unwrap();
+        work("UserPromptSubmit", notified.clone())
+            .begin_alone()
+            .unwrap();
         assert_eq!(repository.turns(), [("Fix it".to_owned(), false)]);
         assert_eq!(work("SessionEnd", json!({})).close(), Some(()));
         assert_eq!(work("SessionEnd", json!({})).close(), None);
-        work("UserPromptSubmit", notified).begin().unwrap();
+        work("UserPromptSubmit", notified).begin_alone().unwrap();
         assert_eq!(repository.turns()[1], (String::new(), false));
     }
 
@@ -629,7 +666,9 @@ mod tests {
     fn while_subagents_work_the_turn_is_not_over() {
         let repository = Repository::new("subagents");
         let work = |name, rest| repository.work(&codex::AGENT, name, rest);
-        work("UserPromptSubmit", prompt("Fix it")).begin().unwrap();
+        work("UserPromptSubmit", prompt("Fix it"))
+            .begin_alone()
+            .unwrap();
         let tasks =
             |kind: &str| json!({ "background_tasks": [{ "type": kind, "status": "running" }] });
         assert!(work("Stop", tasks("subagent")).end().is_none());
@@ -643,7 +682,11 @@ mod tests {
         let repository = Repository::new("none");
         fs::remove_dir_all(repository.0.join(".git")).unwrap();
         let work = |name, rest| repository.work(&codex::AGENT, name, rest);
-        assert!(work("UserPromptSubmit", prompt("Fix it")).begin().is_err());
+        assert!(
+            work("UserPromptSubmit", prompt("Fix it"))
+                .begin_alone()
+                .is_err()
+        );
         assert!(work("Stop", json!({})).end().is_some());
         assert_eq!(work("SessionEnd", json!({})).close(), None);
         assert!(Path::new(&repository.0).is_dir() && printed().is_empty());
