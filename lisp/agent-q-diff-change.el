@@ -269,8 +269,9 @@ HUNK is an `agent-q-diff-engine-hunk'."
     (and (cdr authors) (memq 'user authors))))
 
 (defun agent-q-diff-change-file-words (change file)
-  "Return words for the heading of FILE of CHANGE: that it is protected, who wrote it.
-If several wrote it, each hunk says whose it is."
+  "Return words for the heading of FILE of CHANGE, a list.
+They say that it is protected, and who wrote it; if several did, each hunk says
+whose it is."
   (let ((writers (car (agent-q-diff-change-authors change file)))
         (protected (and-let* ((written (agent-q-diff-change-written change)))
                      (agent-q-diff-written-protected written))))

@@ -255,9 +255,9 @@ Are they yours (y: the changes count as reviewed; n: they stay pending)? "
     (string-join given ".  ")))
 
 (defun agent-q-diff-changes-alarm (left-out)
-  "Return what LEFT-OUT, as from `agent-q-diff-pending-look', has to say first, or nil.
-That are sentences about the record, and about what others have written that
-git runs by itself."
+  "Return what LEFT-OUT has to say first, a string or nil.
+It is as from `agent-q-diff-pending-look'.  That are sentences about the record,
+and about what others have written that git runs by itself."
   (apply #'agent-q-diff-changes-sentences
          (mapcar (lambda (sentence)
                    (agent-q-diff-visible sentence most-positive-fixnum))
@@ -816,7 +816,8 @@ hide files from it, counts as known after that."
                                          "%d files are reviewed as they are" n)
                                n))))
       (message "%s" (or (if is-known
-                            (concat files (and files "; ") "what was written for git is known")
+                            (concat files (and files "; ")
+                                    "what was written for git is known")
                           files)
                         "Nothing was pending")))))
 

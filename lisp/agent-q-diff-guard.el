@@ -842,9 +842,9 @@ a link meanwhile, or a link by another one."
 ;;;; What the user decides about files of a project
 
 (defun agent-q-diff-guard-protected (names root)
-  "Return which files with NAMES, absolute ones in the project at ROOT, are protected.
-The value is an alist from such names to why that is, a clause; they are
-written already, so none is refused."
+  "Return which of the files NAMES in the project at ROOT are protected.
+The names are absolute.  The value is an alist from such names to why that is,
+a clause; they are written already, so none is refused."
   (let ((agent-q-diff-guard--known-links (make-hash-table :test #'equal))
         (file-name-handler-alist nil))
     (cl-loop for name in names

@@ -207,7 +207,7 @@ In a new file under review they wait, since it must stay empty until the end."
 ;; visited or saved.
 
 (defun agent-q-diff-visit--git-environment ()
-  "Return variables by which git runs nothing that the repository here names.
+  "Return variables that keep git from running what the repository here names.
 They are for `process-environment'; where there is no repository, nil."
   (and (not (file-remote-p default-directory))
        (memq 'Git vc-handled-backends)
@@ -216,9 +216,9 @@ They are for `process-environment'; where there is no repository, nil."
                                  (expand-file-name default-directory))))
 
 (defun agent-q-diff-visit-with-safe-git (function)
-  "Return the value of FUNCTION; what vc runs meanwhile runs nothing else.
-Of other programs, such as those that hooks of the user's run, that does not
-hold: they may depend on it."
+  "Return the value of FUNCTION, and keep vc's git from running anything else.
+Other programs, such as those of the user's hooks, are not kept from that: they
+may depend on it."
   (let* ((environment 'unknown)
          (safe (lambda (function)
                  (lambda (&rest arguments)
