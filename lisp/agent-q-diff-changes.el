@@ -316,8 +316,7 @@ It is as in `agent-q-diff-module-pending'."
       (format "%s and %d more" (agent-q-diff-visible (car paths)) n-more))))
 
 (defun agent-q-diff-changes--elsewhere-note (left-out)
-  "Return sentences about changes that LEFT-OUT has elsewhere, or nil.
-They are known to be there, and not among what is pending."
+  "Return sentences about what LEFT-OUT has of submodules and hidden files, or nil."
   (let ((submodules (agent-q-diff-changes--submodules left-out))
         (hidden (seq-filter (lambda (one)
                               (eq 'hidden (aref (cdr one) 0)))

@@ -446,7 +446,7 @@ impl Git {
         ];
         // Both read the whole index, so they run at the same time.
         let (answer, listed) = thread::scope(|scope| {
-            let listing = scope.spawn(|| self.run(&["ls-files", "-v", "-s", "-z"], b""));
+            let listing = scope.spawn(|| self.listed());
             let answer = self.output_of(&mut self.command(&arguments), "status", b"");
             (answer, listing.join().expect("it does not panic"))
         });
@@ -460,7 +460,7 @@ impl Git {
             .find_map(|entry| entry.strip_prefix(b"# branch.oid "))
             .filter(|oid| *oid != b"(initial)")
             .map(|oid| String::from_utf8_lossy(oid).into_owned());
-        let mut status = self.hidden(&listed?, head.as_deref())?;
+        let mut status = self.hidden(listed?, head.as_deref())?;
         status.head = head;
         status.unreadable = unreadable(&stderr);
         for entry in answer
@@ -502,7 +502,7 @@ impl Git {
                 return Err(GitError::Conflicts(path));
             } else if path.ends_with(b"/") {
                 status.repositories.push(path.to_vec());
-            } else if !is_submodule && !(is_new && is_editors_own(path)) {
+            } else if !(is_submodule || is_new && is_editors_own(path)) {
                 status.changed.push((path.to_vec(), is_new));
             }
         }
@@ -512,20 +512,45 @@ impl Git {
         Ok(status)
     }
 
+    /// Returns what git's index lists, and whether with the names of objects, which are needed only where there
+    /// may be submodules: to print them takes as long as the rest.
+    fn listed(&self) -> Result<(Vec<u8>, bool), GitError> {
+        let names = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut indices = names.map(|entry| entry.path()).filter(|path| {
+            let name = path.file_name().unwrap_or_default().as_bytes();
+            name == b"index" || name.starts_with(b"sharedindex.")
+        });
+        let has_objects = indices.any(|index| {
+            let index = file::read(&index, Links::Followed, file::MAX_BYTES);
+            // The mode of a submodule, in the order of bytes that an index has.
+            index.is_ok_and(|index| memchr::memmem::find(&index, &[0, 0, 0o340, 0]).is_some())
+        });
+        let arguments = ["ls-files", "-v", "-z", "-s"];
+        let arguments = &arguments[..if has_objects { 4 } else { 3 }];
+        Ok((self.run(arguments, b"")?, has_objects))
+    }
+
     /// Returns what differs from `head` of the files at which git was told not to look, what a sparse
-    /// checkout leaves out, and which submodules are checked out. `listed` is what `ls-files -v -s` prints.
-    fn hidden(&self, listed: &[u8], head: Option<&str>) -> Result<Status, GitError> {
+    /// checkout leaves out, and which submodules are checked out. `listed` is as from [`Git::listed`].
+    fn hidden(
+        &self,
+        (listed, has_objects): (Vec<u8>, bool),
+        head: Option<&str>,
+    ) -> Result<Status, GitError> {
         let mut status = Status::default();
         let mut hidden = Vec::new();
         for entry in listed.split(|&byte| byte == 0) {
-            // As `H 100644 OBJECT 0<tab>PATH`.
-            let ([tag, b' ', ..], Some(tab)) = (entry, memchr::memchr(b'\t', entry)) else {
+            let [tag, b' ', rest @ ..] = entry else {
                 continue;
             };
-            let path = &entry[tab + 1..];
-            if entry[2..].starts_with(b"160000 ") {
+            // As `100644 OBJECT 0<tab>PATH`.
+            let staged = has_objects.then(|| memchr::memchr(b'\t', rest)).flatten();
+            let path = staged.map_or(rest, |tab| &rest[tab + 1..]);
+            if let Some(tab) = staged
+                && let Some(object) = rest[..tab].strip_prefix(b"160000 ")
+            {
                 if self.is_there(&[path, b"/.git"].concat()) {
-                    let commit = entry[2..tab].split(|&byte| byte == b' ').nth(1);
+                    let commit = object.split(|&byte| byte == b' ').next();
                     let commit = commit.map(|name| String::from_utf8_lossy(name).into_owned());
                     status.submodules.insert(path.to_vec(), commit);
                 }

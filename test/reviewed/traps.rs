@@ -567,10 +567,13 @@ fn with_submodule() -> TempDir {
     folder
 }
 
-/// Returns what is said of the submodule `part` of `folder`: its commits if they differ, whether something
-/// is pending in it, and why that is not known.
+/// What is said of a submodule: its commits if they differ, whether something is pending in it, and why that
+/// is not known.
+type Said = (Option<[Option<String>; 2]>, bool, Option<String>);
+
+/// Returns what is said of the submodule `part` of `folder`.
 #[track_caller]
-fn submodule(folder: &Path) -> Option<(Option<[Option<String>; 2]>, bool, Option<String>)> {
+fn submodule(folder: &Path) -> Option<Said> {
     let left_out = left_out(folder);
     let (path, Why::Submodule(found)) = left_out.into_iter().next()? else {
         panic!("no submodule is left out");
@@ -599,6 +602,8 @@ fn a_submodule_is_named_as_long_as_something_is_pending_in_it() {
     git(&part, &["checkout", "-q", "."]);
     mark_reviewed(&part, "f");
     write(&part, "new", "x\n");
+    assert_eq!(submodule(folder), Some((None, true, None)));
+    git(folder, &["update-index", "--split-index"]);
     assert_eq!(submodule(folder), Some((None, true, None)));
 }
 
@@ -793,7 +798,7 @@ fn what_cannot_be_read_is_named_and_stops_no_look() {
         Some(there) => there.clone(),
     };
     let no_access = |path: &str| {
-        let none = PermissionsExt::from_mode(0);
+        let none = PermissionsExt::from_mode(0o000);
         fs::set_permissions(folder.join(path), none).unwrap();
     };
     fs::create_dir(folder.join("d")).unwrap();
