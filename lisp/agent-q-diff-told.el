@@ -408,18 +408,22 @@ What is said there is told when it is finished."
                        (file-name-as-directory (agent-q-diff-round-root round)))))
             (agent-q-diff-open-reviews)))
 
-(defun agent-q-diff-told-queue-again (folder)
-  "Queue the message in the project of FOLDER again, if one waits.
+(defun agent-q-diff-told-queue-again (root)
+  "Queue the message in the project at ROOT again, if one waits.
 Something in it has changed since, or what an agent was told is not true any
 more."
+  (when (and (not (agent-q-diff-told--open-p root))
+             (or (agent-q-diff-told--untold-messages root)
+                 (seq-some (lambda (one)
+                             (and (agent-q-diff-rejected-is-back one)
+                                  (not (agent-q-diff-rejected-is-told one))))
+                           (agent-q-diff-engine-call #'agent-q-diff-module-rejected root))))
+    (agent-q-diff-told--queue-texts root nil)))
+
+(defun agent-q-diff-told--queue-to-read (folder)
+  "Queue the message in the project of FOLDER again, since it is read next."
   (when-let ((root (agent-q-diff-reviewed-root-of folder)))
-    (when (and (not (agent-q-diff-told--open-p root))
-               (or (agent-q-diff-told--untold-messages root)
-                   (seq-some (lambda (one)
-                               (and (agent-q-diff-rejected-is-back one)
-                                    (not (agent-q-diff-rejected-is-told one))))
-                             (agent-q-diff-engine-call #'agent-q-diff-module-rejected root))))
-      (agent-q-diff-told--queue-texts root nil))))
+    (agent-q-diff-told-queue-again root)))
 
 (defun agent-q-diff-told-queue-decided (change)
   "Queue what is to be told of CHANGE, decided after its review has ended."
@@ -567,7 +571,7 @@ It is one in the project of `default-directory'."
 
 (defun agent-q-diff-told--open-text ()
   "Return all that is open in the project of `default-directory', for its agent."
-  (agent-q-diff-told-queue-again default-directory)
+  (agent-q-diff-told--queue-to-read default-directory)
   (pcase-let* ((agent (agent-q-diff-call-agent agent-q-diff-call))
                (its (lambda (message)
                       (seq-filter (apply-partially #'agent-q-diff-told--is-of agent)
@@ -642,7 +646,7 @@ it."
 (defun agent-q-diff-told-take (root)
   "Return the text that agents of the project at ROOT are to be told, or \"\".
 It is made of what the files have now, and counts as told."
-  (agent-q-diff-told-queue-again root)
+  (agent-q-diff-told--queue-to-read root)
   (pcase-let ((`(,text . ,told) (agent-q-diff-told--joined
                                  (agent-q-diff-told--untold-messages root))))
     (agent-q-diff-told--note-told root told)
@@ -651,7 +655,7 @@ It is made of what the files have now, and counts as told."
 (defun agent-q-diff-told-message (root)
   "Return the text that agents of the project at ROOT are told next, or nil.
 If they were told everything, that is what they were told last."
-  (agent-q-diff-told-queue-again root)
+  (agent-q-diff-told--queue-to-read root)
   (when-let ((messages (agent-q-diff-engine-call #'agent-q-diff-module-messages root)))
     (car (agent-q-diff-told--joined messages))))
 

@@ -142,7 +142,7 @@
       (agent-q-diff-module-record
        (list (vector (car (agent-q-diff-module-prepare
                            default-directory nil `(("f.txt" #o100644 . ,aqd-pending-text))))
-                     "f.txt" (cons #o100644 (aqd-numbered 30 '((3 . "three")))) nil)))
+                     "f.txt" (cons #o100644 (aqd-numbered 30 '((3 . "three")))) nil nil)))
       (aqd-pending-do #'agent-q-diff-accept-hunk 1))
     (should-not (aqd-pending-files))))
 
