@@ -183,7 +183,7 @@ FILES are a list of `agent-q-diff-pending-file'; SINCE and PROTECTED are slots."
 ;;;; What the user undoes in a file's buffer
 
 (defun agent-q-diff-changes--follow-undo (_root)
-  "Have open reviews follow what the user has undone in this buffer, if it was saved.
+  "Have open reviews follow what was undone in this buffer, which was saved.
 What was taken out and is in the file again is pending again."
   (unless agent-q-diff-change-in-progress
     (dolist (review (agent-q-diff-open-reviews))
