@@ -107,6 +107,13 @@ pub(crate) fn look_with_git(
             true => std::mem::take(&mut disk.moved.new),
             false => Vec::new(),
         };
+        if moves == Moves::NotNew && !is_said {
+            // A commit of an agent's that the user has written anew, as by a rebase, is still not the user's.
+            let touched = git.touched(&disk.moved.new)?.into_iter();
+            let others =
+                touched.filter(|(_, paths)| paths.iter().any(|one| ledger.is_in_head(one)));
+            by_others.extend(others.map(|(commit, _)| commit));
+        }
         if ledger.base() == head.as_deref() {
             if is_at_work(ledger) {
                 by_others.extend(commits_of_turn(git, ledger, head.as_deref(), &here)?);

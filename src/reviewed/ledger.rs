@@ -319,6 +319,11 @@ impl Ledger {
         &self.tips
     }
 
+    /// Returns whether HEAD has changes of `path` that are pending, and that the user did not commit.
+    pub fn is_in_head(&self, path: &[u8]) -> bool {
+        self.in_head.contains(path)
+    }
+
     /// Records that `commits` are tips of branches at this look.
     pub fn note_tips(&mut self, commits: impl IntoIterator<Item = String>) {
         for commit in commits {

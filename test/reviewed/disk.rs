@@ -834,6 +834,28 @@ fn what_an_agent_committed_on_another_branch_is_not_reviewed_by_a_merge() {
 }
 
 #[test]
+fn what_an_agent_committed_and_the_user_rebased_stays_pending_on_other_branches() {
+    let folder = repository();
+    let folder = folder.path();
+    git(folder, &["branch", "-M", "main"]);
+    git(folder, &["branch", "other"]);
+    in_turn(folder, || commit(folder, "a\nb\nc\nagent\n"));
+    git(folder, &["checkout", "-q", "other"]);
+    fs::write(folder.join("g"), "g\n").unwrap();
+    git(folder, &["add", "g"]);
+    git(folder, &["commit", "-qm", "there"]);
+    assert!(pending(folder, Moves::User).is_empty());
+    git(folder, &["checkout", "-q", "main"]);
+    assert_eq!(unasked(folder), ["f"]);
+    git(folder, &["rebase", "-q", "other"]);
+    assert_eq!(unasked(folder), ["f"]);
+    git(folder, &["checkout", "-q", "other"]);
+    assert!(unasked(folder).is_empty());
+    git(folder, &["checkout", "-q", "main"]);
+    assert_eq!(unasked(folder), ["f"]);
+}
+
+#[test]
 fn what_was_reviewed_in_another_working_tree_stays_so_when_it_is_merged() {
     let folder = repository();
     let folder = folder.path();

@@ -8,6 +8,7 @@ mod crash;
 mod dice;
 mod disk;
 mod foreign;
+mod head;
 mod model;
 mod plain;
 mod programs;
