@@ -176,7 +176,7 @@ Both are changes of `aqd-numbered'."
   (aqd-decide-while-changed aqd-decide-three aqd-decide-three
     (aqd-pending-do #'agent-q-diff-reject-hunk 0)
     (aqd-pending-put "f.txt" (aqd-numbered 30 aqd-decide-three))
-    (agent-q-diff-refresh)
+    (agent-q-diff-signs-follow)
     (aqd-pending-put "f.txt" (aqd-numbered 30 '((27 . "x"))))
     (should (string-prefix-p "Hunk 1 is not in the file any more"
                              (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
