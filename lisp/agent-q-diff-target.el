@@ -164,7 +164,8 @@ WRITTEN-P is a function that returns non-nil if we have written the file."
         (select-safe-coding-system-function #'agent-q-diff-coding-choose)
         (save-silently t))
     (condition-case err
-        (agent-q-diff-visit-with-safe-git (lambda () (basic-save-buffer nil)))
+        (agent-q-diff-visit-with-safe-git
+          (basic-save-buffer nil))
       ((error quit)
        (when (and (buffer-modified-p) (not (funcall written-p)))
          (signal (car err) (cdr err)))

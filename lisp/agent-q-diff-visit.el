@@ -215,25 +215,26 @@ They are for `process-environment'; where there is no repository, nil."
        (agent-q-diff-engine-call #'agent-q-diff-module-safe-environment
                                  (expand-file-name default-directory))))
 
-(defun agent-q-diff-visit-with-safe-git (function)
-  "Return the value of FUNCTION, and keep vc's git from running anything else.
+(defmacro agent-q-diff-visit-with-safe-git (&rest body)
+  "Evaluate BODY, and let the git of vc do nothing else than git's own work.
 Other programs, such as those of the user's hooks, are not kept from that: they
 may depend on it."
-  (let* ((environment 'unknown)
-         (safe (lambda (function)
-                 (lambda (&rest arguments)
-                   (when (eq environment 'unknown)
-                     (setq environment (ignore-error agent-q-diff-error
-                                         (agent-q-diff-visit--git-environment))))
-                   (let ((process-environment (append environment process-environment)))
-                     (apply function arguments))))))
-    (cl-letf (((symbol-function 'vc-refresh-state)
-               (funcall safe (symbol-function 'vc-refresh-state)))
-              ((symbol-function 'vc-before-save)
-               (funcall safe (symbol-function 'vc-before-save)))
-              ((symbol-function 'vc-after-save)
-               (funcall safe (symbol-function 'vc-after-save))))
-      (funcall function))))
+  (declare (indent 0) (debug t))
+  `(let* ((environment 'unknown)
+          (safe (lambda (function)
+                  (lambda (&rest arguments)
+                    (when (eq environment 'unknown)
+                      (setq environment (ignore-error agent-q-diff-error
+                                          (agent-q-diff-visit--git-environment))))
+                    (let ((process-environment (append environment process-environment)))
+                      (apply function arguments))))))
+     (cl-letf (((symbol-function 'vc-refresh-state)
+                (funcall safe (symbol-function 'vc-refresh-state)))
+               ((symbol-function 'vc-before-save)
+                (funcall safe (symbol-function 'vc-before-save)))
+               ((symbol-function 'vc-after-save)
+                (funcall safe (symbol-function 'vc-after-save))))
+       ,@body)))
 
 ;;;; Visiting without asking
 
@@ -304,7 +305,7 @@ BUFFER visits PATH; IS-NEW is non-nil if no buffer visited it before."
             (cons buffer nil))
         (agent-q-diff-visit--check-kind path)
         (let ((new (agent-q-diff-visit-with-safe-git
-                    (lambda () (agent-q-diff-visit--find path)))))
+                     (agent-q-diff-visit--find path))))
           (agent-q-diff-visit--shorten-companions new)
           (cons new t))))))
 

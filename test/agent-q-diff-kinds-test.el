@@ -241,20 +241,21 @@ WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
       (should (string-search "@@ other bytes, 9 → 12 @@\n-one\r\n-two\n+one\n+three\n"
                              (buffer-string))))))
 
-(ert-deftest aqd-kinds-a-buffer-with-unsaved-edits-is-not-written-anew ()
+(ert-deftest aqd-kinds-unsaved-edits-are-saved-with-the-line-ends-that-were-decided ()
   (aqd-with-repository
     (let ((buffer (find-file-noselect (aqd-pending-name "f.txt"))))
       (aqd-put-bytes (encode-coding-string aqd-pending-text 'utf-8-dos) (aqd-pending-name "f.txt"))
+      (with-current-buffer buffer
+        (revert-buffer t t)
+        (goto-char (point-max))
+        (insert "mine\n"))
       (aqd-with-pending
-        (with-current-buffer buffer
-          (revert-buffer t t)
-          (goto-char (point-max))
-          (insert "mine\n"))
-        (should (string-search "has unsaved edits"
-                               (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
-        (with-current-buffer buffer
-          (should (string-suffix-p "mine\n" (buffer-string)))
-          (set-buffer-modified-p nil))))))
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
+        (should (buffer-modified-p buffer)))
+      (with-current-buffer buffer
+        (save-buffer))
+      (should (equal (concat aqd-pending-text "mine\n") (aqd-pending-has "f.txt"))))))
 
 ;;;; A link and a file
 

@@ -1729,7 +1729,7 @@ edits, already visits %s; save it under another name or kill it first"
                  (agent-q-diff-changes--left-out-note
                   '(("b" . [repository]) ("a" . [no-text]) ("c" . [no-text])
                     ("d" . [no-text]) ("e" . [no-text])))))
-  (should (equal "The record.  Not looked at: b (what it held before is not known), c (9 new files)"
+  (should (equal "Not looked at: b (what it held before is not known), c (9 new files)"
                  (agent-q-diff-changes--left-out-note
                   '("The record" ("b" . [unknown]) ("c" . [many 9]))))))
 
@@ -1812,6 +1812,7 @@ edits, already visits %s; save it under another name or kill it first"
   (aqd-with-repository
     (dolist (key '("clean" "smudge"))
       (aqd-pending-git "config" (concat "filter.rot." key) "tr a-z n-za-m"))
+    (agent-q-diff-module-know default-directory)
     (aqd-pending-put ".gitattributes" "*.key filter=rot\n")
     (aqd-pending-put "a.key" "one\n")
     (aqd-pending-git "add" ".")
