@@ -223,10 +223,15 @@ may depend on it."
   `(let* ((environment 'unknown)
           (safe (lambda (function)
                   (lambda (&rest arguments)
-                    (when (eq environment 'unknown)
+                    (when (and (eq environment 'unknown)
+                               ;; Nothing asks git about this file.
+                               (not (and buffer-file-name
+                                         (eq 'none (vc-file-getprop buffer-file-name
+                                                                    'vc-backend)))))
                       (setq environment (ignore-error agent-q-diff-error
                                           (agent-q-diff-visit--git-environment))))
-                    (let ((process-environment (append environment process-environment)))
+                    (let ((process-environment (append (and (listp environment) environment)
+                                                       process-environment)))
                       (apply function arguments))))))
      (cl-letf (((symbol-function 'vc-refresh-state)
                 (funcall safe (symbol-function 'vc-refresh-state)))
