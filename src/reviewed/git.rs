@@ -4,7 +4,7 @@
 //! write that file. So hooks and the monitor of its files are off, and so are the filters that it
 //! defines; those of the user's own configuration are run, as git itself would.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read, Write};
@@ -17,18 +17,20 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, SystemTime};
 
 use crate::file::{self, Links};
-use crate::files::{self, Committed, MAX_SIZE};
-use crate::path::{flaw, is_editors_own};
+use crate::files::{self, Committed};
+use crate::path::flaw;
 
 mod commits;
 mod excludes;
 mod index;
 mod programs;
+mod status;
 
 pub use commits::{Commit, Tip};
 pub use excludes::patterns;
 
 pub use index::Indexed;
+pub use status::Status;
 
 /// Why a repository cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -91,28 +93,6 @@ pub struct Git {
     is_sparse: bool,
     /// The settings of the repository's own that may have git run something, and where its hooks are.
     settings: programs::Settings,
-}
-
-/// What git says of the working tree.
-#[derive(Debug, Default)]
-pub struct Status {
-    /// The commit that is checked out; `None` if there is none yet.
-    pub head: Option<String>,
-    /// The paths that may differ from HEAD, in the index or in the working tree, each with whether git
-    /// does not know it. They are sorted.
-    pub changed: Vec<(Vec<u8>, bool)>,
-    /// The folders that are repositories of their own, and that git does not know.
-    pub repositories: Vec<Vec<u8>>,
-    /// The submodules that are there, or that may differ from HEAD, each with its commit in the index.
-    pub submodules: BTreeMap<Vec<u8>, Option<String>>,
-    /// The folders that cannot be read, each with a slash at its end.
-    pub unreadable: Vec<Vec<u8>>,
-    /// The paths that a sparse checkout leaves out.
-    pub outside: Vec<Vec<u8>>,
-    /// What the paths that git lists are in HEAD.
-    pub in_head: Entries,
-    /// What they are in the index, where that is something else.
-    pub in_index: Entries,
 }
 
 /// What a path is in a commit, as its mode and the name of its object; `None` if it is not there.
@@ -428,204 +408,8 @@ impl Git {
         }
     }
 
-    /// Returns what differs from `head`, which is checked out; not what is ignored.
-    ///
-    /// # Errors
-    ///
-    /// [`GitError`], also if there are conflicts.
-    pub fn status(&self) -> Result<Status, GitError> {
-        let arguments = [
-            "status",
-            "--branch",
-            "--no-ahead-behind",
-            "--porcelain=v2",
-            "-z",
-            "--untracked-files=all",
-            "--no-renames",
-            "--ignore-submodules=dirty",
-        ];
-        // Both read the whole index, so they run at the same time.
-        let (answer, listed) = thread::scope(|scope| {
-            let listing = scope.spawn(|| self.listed());
-            let answer = self.output_of(&mut self.command(&arguments), "status", b"");
-            (answer, listing.join().expect("it does not panic"))
-        });
-        let Output {
-            stdout: answer,
-            stderr,
-            ..
-        } = answer?;
-        let head = answer
-            .split(|&byte| byte == 0)
-            .find_map(|entry| entry.strip_prefix(b"# branch.oid "))
-            .filter(|oid| *oid != b"(initial)")
-            .map(|oid| String::from_utf8_lossy(oid).into_owned());
-        let mut status = self.hidden(listed?, head.as_deref())?;
-        status.head = head;
-        status.unreadable = unreadable(&stderr);
-        for entry in answer
-            .split(|&byte| byte == 0)
-            .filter(|entry| !entry.is_empty())
-        {
-            // The path is after so many words.
-            let n_words = match entry[0] {
-                b'1' => 8,
-                b'u' => 10,
-                b'?' => 1,
-                // The branch, and whatever else the configuration may ask for.
-                b'#' => continue,
-                _ => return Err(GitError::Answer("status")),
-            };
-            let words = entry.splitn(n_words + 1, |&byte| byte == b' ');
-            let words: Vec<&[u8]> = words.collect();
-            let path = *words.get(n_words).ok_or(GitError::Answer("status"))?;
-            let is_new = entry[0] == b'?';
-            if is_new {
-                // It is in HEAD if it was taken out of the index; then it was listed before.
-                status.in_head.entry(path.to_vec()).or_insert(None);
-            } else if entry[0] == b'1' {
-                let head = entry_of(words[3], words[6], "status")?;
-                let index = entry_of(words[4], words[7], "status")?;
-                if index != head {
-                    status.in_index.insert(path.to_vec(), index);
-                }
-                status.in_head.insert(path.to_vec(), head);
-            }
-            let is_submodule = !is_new && words[2].starts_with(b"S");
-            if is_submodule {
-                let index = status.in_index.get(path).or(status.in_head.get(path));
-                let commit = index.cloned().flatten().map(|(_, commit)| commit);
-                status.submodules.insert(path.to_vec(), commit);
-            }
-            if entry[0] == b'u' {
-                let path = String::from_utf8_lossy(path).into_owned();
-                return Err(GitError::Conflicts(path));
-            } else if path.ends_with(b"/") {
-                status.repositories.push(path.to_vec());
-            } else if !(is_submodule || is_new && is_editors_own(path)) {
-                status.changed.push((path.to_vec(), is_new));
-            }
-        }
-        // A file that is in HEAD, and no longer in the index, is there twice.
-        status.changed.sort();
-        status.changed.dedup_by(|other, known| other.0 == known.0);
-        Ok(status)
-    }
-
-    /// Returns what git's index lists, and whether with the names of objects, which are needed only where there
-    /// may be submodules: to print them takes as long as the rest.
-    fn listed(&self) -> Result<(Vec<u8>, bool), GitError> {
-        let names = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let mut indices = names.map(|entry| entry.path()).filter(|path| {
-            let name = path.file_name().unwrap_or_default().as_bytes();
-            name == b"index" || name.starts_with(b"sharedindex.")
-        });
-        let has_objects = indices.any(|index| {
-            let index = file::read(&index, Links::Followed, file::MAX_BYTES);
-            // The mode of a submodule, in the order of bytes that an index has.
-            index.is_ok_and(|index| memchr::memmem::find(&index, &[0, 0, 0o340, 0]).is_some())
-        });
-        let arguments = ["ls-files", "-v", "-z", "-s"];
-        let arguments = &arguments[..if has_objects { 4 } else { 3 }];
-        Ok((self.run(arguments, b"")?, has_objects))
-    }
-
-    /// Returns what differs from `head` of the files at which git was told not to look, what a sparse
-    /// checkout leaves out, and which submodules are checked out. `listed` is as from [`Git::listed`].
-    fn hidden(
-        &self,
-        (listed, has_objects): (Vec<u8>, bool),
-        head: Option<&str>,
-    ) -> Result<Status, GitError> {
-        let mut status = Status::default();
-        let mut hidden = Vec::new();
-        for entry in listed.split(|&byte| byte == 0) {
-            let [tag, b' ', rest @ ..] = entry else {
-                continue;
-            };
-            // As `100644 OBJECT 0<tab>PATH`.
-            let staged = has_objects.then(|| memchr::memchr(b'\t', rest)).flatten();
-            let path = staged.map_or(rest, |tab| &rest[tab + 1..]);
-            if let Some(tab) = staged
-                && let Some(object) = rest[..tab].strip_prefix(b"160000 ")
-            {
-                if self.is_there(&[path, b"/.git"].concat()) {
-                    let commit = object.split(|&byte| byte == b' ').next();
-                    let commit = commit.map(|name| String::from_utf8_lossy(name).into_owned());
-                    status.submodules.insert(path.to_vec(), commit);
-                }
-                continue;
-            }
-            let is_skipped = tag.eq_ignore_ascii_case(&b'S');
-            if is_skipped && self.is_sparse && !self.is_there(path) {
-                status.outside.push(path.to_vec());
-            } else if is_skipped || tag.is_ascii_lowercase() {
-                hidden.push(path);
-            }
-        }
-        let (mut entries, mut large) = (Entries::new(), HashSet::new());
-        if let Some(head) = head.filter(|_| !hidden.is_empty()) {
-            entries = self.entries_of(head, &hidden, &entries)?;
-            large = self.large(&entries, MAX_SIZE)?;
-        }
-        // What is large is not looked at, so that it counts as changed if it may be.
-        hidden.retain(|path| {
-            let is_large = large.contains(*path) || files::size(&self.root, path) > MAX_SIZE;
-            if is_large {
-                status.changed.push((path.to_vec(), false));
-            }
-            !is_large
-        });
-        let committed = match head {
-            Some(head) if !hidden.is_empty() => self.committed(head, &hidden, &entries)?,
-            _ => Vec::new(),
-        };
-        let mut committed = committed.into_iter();
-        for path in hidden {
-            let same = committed.next().is_some_and(|committed| {
-                let has_size = files::size(&self.root, path) == committed.bytes.len() as u64;
-                has_size && self.working(path).is_ok_and(|working| working == committed)
-            });
-            if !same {
-                status.changed.push((path.to_vec(), false));
-            }
-        }
-        Ok(status)
-    }
-
     fn is_there(&self, path: &[u8]) -> bool {
         fs::symlink_metadata(self.root.join(OsStr::from_bytes(path))).is_ok()
-    }
-
-    /// Returns those of `paths` that have a filter which the repository's own configuration defines, each with
-    /// its name. What a commit would have there is not known, since none of these filters is run.
-    ///
-    /// # Errors
-    ///
-    /// [`GitError`].
-    pub fn own_filtered<'a>(
-        &self,
-        paths: impl IntoIterator<Item = &'a Vec<u8>>,
-    ) -> Result<HashMap<Vec<u8>, String>, GitError> {
-        let mut found = HashMap::new();
-        if self.own_filters.is_empty() {
-            return Ok(found);
-        }
-        let paths = paths.into_iter();
-        let input: Vec<u8> = paths.flat_map(|path| [path, &b"\0"[..]].concat()).collect();
-        // The file with the attributes may have changed, too: what the index has counts as well.
-        for more in [&[][..], &["--cached"]] {
-            let arguments = [&["check-attr", "-z", "--stdin"], more, &["filter"]].concat();
-            let answer = self.run(&arguments, &input)?;
-            let words: Vec<&[u8]> = answer.split(|&byte| byte == 0).collect();
-            for one in words.chunks_exact(3) {
-                if self.own_filters.contains(one[2]) {
-                    let name = String::from_utf8_lossy(one[2]).into_owned();
-                    found.insert(one[0].to_vec(), name);
-                }
-            }
-        }
-        Ok(found)
     }
 
     /// Returns the paths that differ between two commits; `None` is one without files. Those that no file of
@@ -948,17 +732,6 @@ fn successful(output: Output, name: &str) -> Result<Output, GitError> {
         command: name.to_owned(),
         message: message.trim().to_owned(),
     })
-}
-
-/// Returns the folders that git could not read, by its warnings.
-fn unreadable(warnings: &[u8]) -> Vec<Vec<u8>> {
-    let lines = warnings.split(|&byte| byte == b'\n');
-    let names = lines.filter_map(|line| {
-        let name = line.strip_prefix(b"warning: could not open directory '")?;
-        let end = memchr::memmem::rfind(name, b"': ")?;
-        Some(name[..end].to_vec())
-    });
-    names.collect()
 }
 
 /// Returns what has `mode` and `object` as git's command `name` writes them.
