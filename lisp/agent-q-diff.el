@@ -41,7 +41,7 @@
 
 (autoload 'agent-q-diff-review-and-wait "agent-q-diff-api"
   "Let the user decide about a proposal, and wait for the decision.")
-(autoload 'agent-q-diff-lsp-files "agent-q-diff-input"
+(autoload 'agent-q-diff-lsp-files "agent-q-diff-lsp"
   "Return what EDIT, an LSP WorkspaceEdit, proposes for each file.")
 (autoload 'agent-q-diff-review-change "agent-q-diff-api"
   "Ask the user to decide about FILES, and return the review at once.")
