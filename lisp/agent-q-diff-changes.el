@@ -783,9 +783,9 @@ are carried out then."
 (defun agent-q-diff-mark-reviewed (&optional file)
   "Record that the project of the current buffer was reviewed as it is.
 If FILE is non-nil, interactively with a prefix argument, only the file of this
-buffer is meant, also one that was left out.  The files do not change.  Otherwise
-what others have written for git, programs that it runs by itself and lines that
-hide files from it, counts as known after that."
+buffer is meant, also one that was left out.  The files do not change.  Without
+FILE, what others have written for git counts as known after that: programs that
+it runs by itself, and lines that hide files from it."
   (interactive "P")
   (pcase-let* ((directory (agent-q-diff-changes--directory nil))
                (`(,root ,texts ,files ,left-out) (agent-q-diff-pending-look directory))

@@ -12,6 +12,7 @@
 
 ;; What opens its connections is replaced below, and must come back.
 (require 'tramp-sh)
+(require 'url-util)
 (require 'agent-q-diff-git-help)
 (require 'agent-q-diff-comments)
 (require 'agent-q-diff-own-tool)

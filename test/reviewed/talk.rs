@@ -204,7 +204,10 @@ fn a_rejection_whose_lines_an_undo_brings_back_is_none() {
             project.record(&[saved]).unwrap();
             project.rejected().unwrap().cloned().collect::<Vec<_>>()
         };
-        assert_eq!(save(&mut project, new, old, false), [rejected.clone()]);
+        assert_eq!(
+            save(&mut project, new, old, false),
+            std::slice::from_ref(&rejected)
+        );
         let back = save(&mut project, old, new, true);
         match is_told {
             false => assert_eq!(back, []),
