@@ -786,6 +786,29 @@ If IS-RENAMED is non-nil, it is another name; CHANGES are as for `tours-lines'."
    (e2e-see "since which commit"))
   ("since-opened" agent-q-diff-review-changes ("HEAD~1") "RET" (e2e-see "since") "C-x 1"))
 
+(defun tours-agent-replaces ()
+  "Make something else of files, as an agent would by a shell, and write a hook."
+  (delete-file (e2e-path "p/CLAUDE.md"))
+  (e2e-write "p/CLAUDE.md" "Shout.\n")
+  (e2e-write "p/gone.py" "# not needed\r\nx = 1\r\n")
+  (make-directory (e2e-path "p/.git/hooks") t)
+  (e2e-write "p/.git/hooks/post-checkout" "#!/bin/sh\n")
+  (set-file-modes (e2e-path "p/.git/hooks/post-checkout") #o755))
+
+(screens-define-tour kinds
+  (nil nil (tours-repository) (make-symbolic-link "calc.py" (e2e-path "p/CLAUDE.md"))
+       (tours-git "add" ".") (tours-git "commit" "-qm" "Second")
+       "C-x C-f" ("~/p/calc.py") "RET")
+  (nil agent-q-diff-review-changes agent-q-diff-review-changes (tours-turn t)
+       (tours-agent-replaces) (tours-turn nil))
+  ("kinds-opened" agent-q-diff-review-changes agent-q-diff-review-changes "C-x 1 M-<")
+  ("kinds-r" agent-q-diff-reject-hunk "n r")
+  ("kinds-reject-all" agent-q-diff-reject-all "C-c C-k")
+  ("kinds-hook" agent-q-diff-review-changes agent-q-diff-review-changes)
+  ;; Unsaved edits are merged with what was written.
+  (nil nil "M-< " ("mine") "RET" (e2e-write "p/calc.py" (tours-lines 40 20 "LINE 20")))
+  ("kinds-unsaved-r" agent-q-diff-reject-hunk agent-q-diff-review-changes "r"))
+
 (screens-define-tour plain
   (nil nil (make-directory (e2e-path "folder"))
        (e2e-write "folder/a.txt" (tours-lines 9)) (e2e-write "folder/b.txt" (tours-lines 9))
