@@ -806,8 +806,11 @@ If IS-RENAMED is non-nil, it is another name; CHANGES are as for `tours-lines'."
   ("kinds-reject-all" agent-q-diff-reject-all "C-c C-k")
   ("kinds-hook" agent-q-diff-review-changes agent-q-diff-review-changes)
   ;; Unsaved edits are merged with what was written.
-  (nil nil "M-< " ("mine") "RET" (e2e-write "p/calc.py" (tours-lines 40 20 "LINE 20")))
-  ("kinds-unsaved-r" agent-q-diff-reject-hunk agent-q-diff-review-changes "r"))
+  (nil nil "M-<" ("mine") "RET"
+       (let ((create-lockfiles nil))
+         (e2e-write "p/calc.py" (tours-lines 40 20 "LINE 20"))))
+  ("kinds-unsaved-a" agent-q-diff-accept-hunk agent-q-diff-review-changes "a")
+  ("kinds-unsaved-r" agent-q-diff-reject-hunk "r"))
 
 (screens-define-tour plain
   (nil nil (make-directory (e2e-path "folder"))
