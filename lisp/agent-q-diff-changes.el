@@ -385,6 +385,13 @@ They are a list of `agent-q-diff-pending-file' in the project at ROOT."
                                   n-more)
                         n-more))))))
 
+(defun agent-q-diff-changes--committed-note (files)
+  "Return a sentence about what is pending in FILES and committed, or nil."
+  (when-let ((committed (seq-filter #'agent-q-diff-pending-file-is-in-head files)))
+    (format "Committed already, and not reviewed: %s"
+            (agent-q-diff-changes--names
+             (mapcar #'agent-q-diff-pending-file-path committed)))))
+
 (defun agent-q-diff-changes--authors-note (root files)
   "Return a sentence about who wrote what is pending in FILES, or nil.
 They are in the project at ROOT.
@@ -524,6 +531,7 @@ hunks, in that review or an earlier one, is in the new one as well."
                         (remq nil
                               (list alarm
                                     left-out-note
+                                    (agent-q-diff-changes--committed-note files)
                                     (if since
                                         (format "Everything since %s, yours included."
                                                 (agent-q-diff-visible since))

@@ -103,7 +103,7 @@ What cannot be recorded does not pass then."
   "A file in `agent-q-diff-module-pending', or `agent-q-diff-module-pending-since'.
 TURNS, which is nil there, is (AUTHORS . LINES) with the numbers of turns; in
 the slots of these names, their agents have names."
-  path reviewed working authors lines now from turns)
+  path reviewed working authors lines now from turns is-in-head)
 
 (cl-defstruct (agent-q-diff-turn (:type vector) (:constructor nil) (:copier nil))
   "A turn, as in `agent-q-diff-module-turns'.

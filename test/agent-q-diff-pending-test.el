@@ -434,6 +434,23 @@ another git has locked the index (index.lock)"
       (aqd-pending-do #'agent-q-diff-reject-hunk 0))
     (should (equal (concat aqd-pending-text "mine\n") (aqd-pending-has "f.txt")))))
 
+(ert-deftest aqd-pending-what-is-committed-and-not-reviewed-is-said-above-the-review ()
+  (aqd-with-repository
+    (agent-q-diff-module-begin-turn default-directory "Codex" "s" "do it")
+    (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three"))))
+    (aqd-pending-git "commit" "-qam" "an agent's")
+    (agent-q-diff-module-end-turns default-directory)
+    (aqd-pending-put "g.txt" "not committed\n")
+    (let ((note "# Note: Committed already, and not reviewed: f.txt\n"))
+      (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three") (27 . "x"))))
+      (aqd-with-pending
+        (should (string-search note (buffer-string)))
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0))
+      ;; What is left of the file is not committed.
+      (aqd-with-pending
+        (should-not (string-search note (buffer-string)))
+        (agent-q-diff-reject-all)))))
+
 (ert-deftest aqd-pending-what-an-agent-committed-is-pending-unless-the-user-did ()
   (dolist (by-user '(nil t))
     (aqd-with-repository

@@ -151,14 +151,17 @@ fn begin_project(env: &Env, folder: Value) -> Result<()> {
 ///
 /// ROOT is the top of its working tree, and TEXTS the folder of the texts
 /// that were reviewed.  FILES is a list of [PATH REVIEWED WORKING AUTHORS LINES
-/// NOW FROM nil], where PATH is relative to ROOT.  REVIEWED is what was reviewed,
-/// and WORKING what is there now, each a (MODE . TEXT): MODE is as git writes it,
+/// NOW FROM nil IS-IN-HEAD], where PATH is relative to ROOT.  REVIEWED is what was
+/// reviewed, and WORKING what is there now, each a (MODE . TEXT): MODE is as git writes it,
 /// or 0 for nothing, and TEXT is the name of the text in TEXTS, or nil.
 ///
 /// A file that was renamed has what was reviewed of its old path as REVIEWED, with
 /// the lines that the user has saved since; NOW is what was reviewed of PATH, and
 /// FROM is (OLD-PATH . REVIEWED), what was of the old one.  In other files, both
 /// are nil.
+///
+/// IS-IN-HEAD is non-nil if somebody else than the user has committed changes of
+/// PATH that are pending.
 ///
 /// AUTHORS is a list of those who wrote it: the number of an agent's turn,
 /// `user' in Emacs, `outside' for another program outside any turn, or
@@ -177,12 +180,12 @@ fn begin_project(env: &Env, folder: Value) -> Result<()> {
 /// [submodule [COMMITTED CHECKED-OUT IS-CHANGED FAILED]], a submodule with changes
 /// of its own, or at another commit, or of which FAILED, a clause, says why that is
 /// not known; [hidden PLACE], a file or folder that new lines of the file PLACE hide
-/// from git, which the user has not reviewed; [repository], a repository or a project of its own; [large], a file
-/// of more than 8 MiB, on disk or in a commit; [filter NAME], a file with a filter
-/// that the repository's own configuration defines, which is not run; [many N], a folder with N files that
-/// git does not know; [no-text], a file that is no text in a project without git;
-/// [unknown], a file that was left out before, and could be looked at now;
-/// [other CLAUSE].  A member that is a string is a sentence about the record
+/// from git, which the user has not reviewed; [repository], a repository or a
+/// project of its own; [large], a file of more than 8 MiB, on disk or in a commit;
+/// [filter NAME], a file with a filter that the repository's own configuration
+/// defines, which is not run; [many N], a folder with N files that git does not
+/// know; [no-text], a file that is no text in a project without git; [unknown], a
+/// file that was left out before, and could be looked at now; [other CLAUSE].  A member that is a string is a sentence about the record
 /// itself, without its last period.
 ///
 /// BY is who has made the commits that HEAD has got since the last call: `user',
@@ -254,6 +257,7 @@ struct File<'a> {
     now: Option<Version>,
     from: Option<(Bytes<&'a Vec<u8>>, Version)>,
     turns: (),
+    is_in_head: bool,
 }
 
 impl<'a> File<'a> {
@@ -267,6 +271,7 @@ impl<'a> File<'a> {
             now: None,
             from: None,
             turns: (),
+            is_in_head: pending.is_in_head,
         }
     }
 }

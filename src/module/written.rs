@@ -110,7 +110,7 @@ impl WrittenFile {
     /// Reads an `agent-q-diff-pending-file`; `now` is what is reviewed of it now as text, or nil.
     fn read(file: Value, now: Option<Value>) -> Result<WrittenFile> {
         type Stored = (Vec<u8>, Version);
-        let (path, old, new, _, _, known, from, _): (
+        let (path, old, new, _, _, known, from, _, _): (
             _,
             _,
             _,
@@ -119,6 +119,7 @@ impl WrittenFile {
             Option<Version>,
             Option<Stored>,
             IgnoredAny,
+            bool,
         ) = rust(file)?;
         let text = now.filter(|now| now.is_not_nil()).map(bytes_of);
         let text = text.transpose()?.unwrap_or_default();

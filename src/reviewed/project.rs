@@ -326,6 +326,7 @@ impl Project {
                     reviewed: committed,
                     working,
                     written: Written::default(),
+                    is_in_head: false,
                 });
                 reviewed.push(before);
             }

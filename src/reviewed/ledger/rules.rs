@@ -40,6 +40,8 @@ pub struct Pending {
     pub working: Version,
     /// Who wrote that.
     pub written: Written,
+    /// Whether HEAD has some of it, which somebody else than the user committed.
+    pub is_in_head: bool,
 }
 
 impl Ledger {
@@ -197,12 +199,18 @@ impl Ledger {
                 },
             );
         }
+        if working == reviewed {
+            return Ok(None);
+        }
+        let head = world.head();
         let written = self.latest(path).map(|latest| latest.written.clone());
-        Ok((working != reviewed).then(|| Pending {
+        Ok(Some(Pending {
             path: path.to_vec(),
             reviewed,
             working,
             written: written.unwrap_or_default(),
+            is_in_head: self.in_head.contains(path)
+                && world.committed(head.as_deref(), path)? != reviewed,
         }))
     }
 

@@ -456,6 +456,7 @@ impl Project {
                 reviewed: *before,
                 working,
                 written: Written::default(),
+                is_in_head: false,
             });
             reviewed.push(now_reviewed);
         }
