@@ -330,5 +330,169 @@ WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
                 (aqd-said (agent-q-diff-cancel review))
                 (should (equal before (aqd-kinds-now)))))))))))
 
+;;;; At random
+;;
+;; An agent makes anything of a few paths, the user decides, undoes, edits, saves
+;; and commits, and buffers are killed.  The oracle knows only bytes: of each file,
+;; what is on disk, and what the user has kept.
+
+(defconst aqd-walk-n-steps (string-to-number (or (getenv "AGENT_Q_DIFF_STEPS") "120"))
+  "Number of steps of the walk.")
+
+(defconst aqd-walk-paths '("x" "y" "z")
+  "What the agent makes something of.")
+
+(defvar aqd-walk-kept nil
+  "Alist from the paths of files to their states as the user has kept them.")
+
+(defun aqd-walk-state (name path)
+  "Return the state called NAME, with lines and targets that only PATH has."
+  (if (eq name 'folder)
+      (list 'folder (concat path " 0\n") (concat path " 1\n"))
+    (pcase (cdr (assq name aqd-kinds-states))
+      (`(file ,mode ,bytes)
+       (list 'file mode
+             (if (memq name '(utf-16 edited-utf-16))
+                 bytes
+               (string-replace "line" (concat path path) bytes))))
+      (`(link ,target) (list 'link (concat target path))))))
+
+(defun aqd-walk-files (state path)
+  "Return an alist from paths to states: the files that PATH is in STATE."
+  (pcase state
+    ('nil nil)
+    (`(folder . ,contents)
+     (seq-map-indexed (lambda (bytes n)
+                        (cons (format "%s/%d" path n) (list 'file #o644 bytes)))
+                      contents))
+    (_ (list (cons path state)))))
+
+(defun aqd-walk-now (path)
+  "Return the files at PATH, as from `aqd-walk-files'."
+  (let ((aqd-kinds-path path))
+    (pcase (aqd-kinds-now)
+      ;; Whatever else is in a folder is known by its name.
+      (`(folder . ,_)
+       (let ((folder (aqd-pending-name path)))
+         (mapcar (lambda (name)
+                   (cons (concat path "/" name)
+                         (list 'file #o644 (aqd-bytes-of (expand-file-name name folder)))))
+                 (directory-files folder nil "\\`[^.]"))))
+      (state (aqd-walk-files state path)))))
+
+(defun aqd-walk-kept-of (path)
+  "Return which files of PATH the user has kept, as from `aqd-walk-files'."
+  (seq-filter (lambda (file)
+                (string-match-p (format "\\`%s\\(?:/\\|\\'\\)" path) (car file)))
+              aqd-walk-kept))
+
+(defun aqd-walk-keep (path)
+  "Note that PATH is kept by the user as it is."
+  (setq aqd-walk-kept (append (aqd-walk-now path)
+                              (seq-difference aqd-walk-kept (aqd-walk-kept-of path) #'eq))))
+
+(defun aqd-walk-pending-p (path)
+  "Return non-nil if PATH is not as the user has kept it."
+  (not (equal (aqd-walk-now path)
+              (sort (copy-sequence (aqd-walk-kept-of path))
+                    (lambda (a b) (string< (car a) (car b)))))))
+
+(defun aqd-walk-check ()
+  "Check that what is pending is what is not as it was kept."
+  (should (equal (seq-filter #'aqd-walk-pending-p aqd-walk-paths)
+                 (seq-uniq (mapcar (lambda (path) (car (split-string path "/")))
+                                   (sort (aqd-pending-files) #'string<))))))
+
+(defun aqd-walk-hunks (path)
+  "Return the hunks of this diff buffer that are about PATH, or what is in it."
+  (let ((change agent-q-diff-buffer-change))
+    (seq-filter (lambda (hunk)
+                  (let ((file (agent-q-diff-change-file-of change hunk)))
+                    (equal path (car (split-string
+                                      (file-relative-name (agent-q-diff-file-change-path file)
+                                                          aqd-pending-root)
+                                      "/")))))
+                (number-sequence 0 (1- (length agent-q-diff-buffer-positions))))))
+
+(defun aqd-walk-decide (key path)
+  "Decide all hunks about PATH by KEY; some make way for others."
+  (dotimes (_ 2)
+    (dolist (hunk (aqd-walk-hunks path))
+      (unless (nth hunk (agent-q-diff-change-marks agent-q-diff-buffer-change))
+        (aqd-pending-do key hunk)))))
+
+(defun aqd-walk-review ()
+  "Decide all hunks of each path alike, or none, or undo that again; finish."
+  (when (aqd-pending-files)
+    (aqd-with-pending
+      (dolist (path aqd-walk-paths)
+        (when (aqd-walk-pending-p path)
+          (let ((before (aqd-walk-now path))
+                (n (length (aqd-walk-hunks path))))
+            (pcase (random 5)
+              ((or 0 1)
+               (aqd-walk-decide #'agent-q-diff-accept-hunk path)
+               (should (equal before (aqd-walk-now path)))
+               (aqd-walk-keep path))
+              ((or 2 3)
+               (aqd-walk-decide #'agent-q-diff-reject-hunk path)
+               (should-not (aqd-walk-pending-p path)))
+              (_
+               (aqd-walk-decide #'agent-q-diff-reject-hunk path)
+               (dotimes (_ n)
+                 (aqd-said (agent-q-diff-undo)))
+               (should (equal before (aqd-walk-now path)))))))))))
+
+(defun aqd-walk-visited (path)
+  "Visit PATH if it is a file of plain lines, and return its buffer, or nil."
+  (pcase (aqd-walk-now path)
+    (`((,(pred (equal path)) file ,_ ,bytes))
+     (and (string-match-p "\\`[[:ascii:]]+\n\\'" bytes)
+          (not (string-search "\r" bytes))
+          (not (string-search "\0" bytes))
+          (find-file-noselect (aqd-pending-name path) t)))))
+
+(defun aqd-walk-step (n)
+  "Do something, the step N of the walk."
+  (let ((path (seq-elt aqd-walk-paths (random 3))))
+    (pcase (random 8)
+      ((or 0 1 2 3)
+       (let ((aqd-kinds-path path)
+             (name (seq-elt '(absent text edited executable edited-and-executable crlf
+                                     edited-and-crlf mixed marked edited-and-marked latin-1
+                                     utf-16 edited-utf-16 empty open binary link dead-link folder)
+                            (random 19))))
+         (aqd-kinds-put (aqd-walk-state name path))))
+      ((or 4 5)
+       (aqd-walk-review)
+       (aqd-walk-check))
+      (6
+       ;; The user edits what is kept, and saves.
+       (when-let ((buffer (and (not (aqd-walk-pending-p path)) (aqd-walk-visited path))))
+         (with-current-buffer buffer
+           (goto-char (point-min))
+           (insert (format "mine %d\n" n))
+           (save-buffer))
+         (aqd-walk-keep path)
+         (aqd-walk-check)))
+      (_
+       (unless (aqd-pending-files)
+         (aqd-pending-git "add" "-A")
+         (aqd-pending-git "commit" "-qm" (format "%d" n) "--allow-empty")
+         (aqd-walk-check))
+       (dolist (path aqd-walk-paths)
+         (when-let ((buffer (get-file-buffer (aqd-pending-name path))))
+           (kill-buffer buffer)))))))
+
+(ert-deftest aqd-walk-whatever-becomes-of-files-is-kept-or-as-it-was ()
+  (aqd-with-repository
+    (agent-q-diff-pending-mode)
+    (random "whole files")
+    (let ((aqd-walk-kept nil)
+          (inhibit-message t))
+      (dotimes (n aqd-walk-n-steps)
+        (ert-info ((format "step %d" n))
+          (aqd-walk-step n))))))
+
 (provide 'agent-q-diff-kinds-test)
 ;;; agent-q-diff-kinds-test.el ends here
