@@ -359,6 +359,9 @@ passed.  This variable is for what is reached through functions that programs
 and users call as well, or through hooks: a new review or request keeps its
 value, the log has its agent, and messages are in the wording that it names.")
 
+;; Emacs 28 does not know where it is.
+(autoload 'cl-struct-slot-offset "cl-macs")
+
 (defun agent-q-diff-call-with (&rest slots)
   "Return a copy of the variable `agent-q-diff-call' with other SLOTS.
 These are alternating names and values."
