@@ -795,9 +795,17 @@ If IS-RENAMED is non-nil, it is another name; CHANGES are as for `tours-lines'."
   (e2e-write "p/.git/hooks/post-checkout" "#!/bin/sh\n")
   (set-file-modes (e2e-path "p/.git/hooks/post-checkout") #o755))
 
+(defun tours-submodule ()
+  "Make a repository in the folder lib of p, which p has as a submodule."
+  (make-directory (e2e-path "p/lib"))
+  (e2e-write "p/lib/sums.py" "x = 1\n")
+  (tours-git "-C" "lib" "init" "-q" "-b" "main")
+  (tours-git "-C" "lib" "add" ".")
+  (tours-git "-C" "lib" "commit" "-qm" "First"))
+
 (screens-define-tour kinds
   (nil nil (tours-repository) (make-symbolic-link "calc.py" (e2e-path "p/CLAUDE.md"))
-       (tours-git "add" ".") (tours-git "commit" "-qm" "Second")
+       (tours-submodule) (tours-git "add" ".") (tours-git "commit" "-qm" "Second")
        "C-x C-f" ("~/p/calc.py") "RET")
   (nil agent-q-diff-review-changes agent-q-diff-review-changes (tours-turn t)
        (tours-agent-replaces) (tours-turn nil))
@@ -810,7 +818,10 @@ If IS-RENAMED is non-nil, it is another name; CHANGES are as for `tours-lines'."
        (let ((create-lockfiles nil))
          (e2e-write "p/calc.py" (tours-lines 40 20 "LINE 20"))))
   ("kinds-unsaved-a" agent-q-diff-accept-hunk agent-q-diff-review-changes "a")
-  ("kinds-unsaved-r" agent-q-diff-reject-hunk "r"))
+  ("kinds-unsaved-r" agent-q-diff-reject-hunk "r")
+  ("kinds-submodule" agent-q-diff-review-changes "q" (e2e-write "p/lib/sums.py" "x = 2\n")
+   agent-q-diff-review-changes)
+  ("kinds-review-submodule" agent-q-diff-review-submodule agent-q-diff-review-submodule))
 
 (screens-define-tour plain
   (nil nil (make-directory (e2e-path "folder"))
