@@ -47,6 +47,8 @@ fn what_a_turn_has_git_run_is_said_until_the_user_knows_it() {
         fs::write(hooks.join("pre-rebase"), "not executable\n").unwrap();
         git(folder, &["config", "core.fsmonitor", "./evil.sh"]);
         git(folder, &["config", "branch.main.remote", "origin"]);
+        git(folder, &["config", "commit.gpgsign", "false"]);
+        git(folder, &["config", "core.excludesFile", "ignored"]);
     });
     let both = [
         "Codex's turn wrote .git/hooks/post-checkout and core.fsmonitor in .git/config, by which git \

@@ -55,9 +55,15 @@ fn is_harmless(name: &[u8], value: &[u8]) -> bool {
     let key = rest.rsplit('.').next().unwrap_or_default();
     let is_switch = || is_switch(value);
     match section {
-        "advice" | "color" | "column" | "extensions" | "feature" | "fetch" | "gc" | "index"
-        | "init" | "maintenance" | "pull" | "rerere" | "status" | "user" => true,
+        "advice" | "color" | "column" | "extensions" | "feature" | "fetch" | "index" | "init"
+        | "maintenance" | "pull" | "rerere" | "status" | "user" => true,
         "branch" => key != "mergeoptions",
+        "gc" => key != "recentobjectshook",
+        "commit" => matches!(
+            key,
+            "gpgsign" | "template" | "verbose" | "cleanup" | "status"
+        ),
+        "merge" => matches!(key, "conflictstyle" | "ff" | "renames" | "stat" | "log"),
         "core" if matches!(key, "fsmonitor" | "untrackedcache") => is_switch(),
         "core" => matches!(
             key,
@@ -69,6 +75,7 @@ fn is_harmless(name: &[u8], value: &[u8]) -> bool {
                 | "commentchar"
                 | "compression"
                 | "eol"
+                | "excludesfile"
                 | "filemode"
                 | "ignorecase"
                 | "logallrefupdates"
