@@ -76,7 +76,9 @@ Those with text have a review of the engine each, undecided so far."
   (cl-loop for engine in (agent-q-diff-module-join
                           (mapcar (lambda (file)
                                     (cons (agent-q-diff-file-change-engine file)
-                                          (agent-q-diff-file-change-operations file)))
+                                          ;; What a link leads to may have raw bytes.
+                                          (agent-q-diff-engine-encoded
+                                           (agent-q-diff-file-change-operations file))))
                                   files))
            for file in files
            do (setf (agent-q-diff-file-change-engine file) engine))

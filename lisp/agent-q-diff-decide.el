@@ -205,12 +205,15 @@ says why.  If a hook changed a text on saving, record that; the next
          (edited nil)
          (note (lambda (file tick) (push (cons file tick) edited)))
          (watched nil)
-         (targets nil))
+         (targets nil)
+         ;; An agent may have made another name of a file that is none of the project.
+         (agent-q-diff-file-only-name (and (agent-q-diff-change-written change) t)))
     (when (cdr files)
       (agent-q-diff-decide--check-apart files parts))
     (when (agent-q-diff-change-written change)
       (setq targets (agent-q-diff-decide--targets change planned))
-      (mapc #'agent-q-diff-target-check-mergeable targets))
+      (dolist (one targets)
+        (agent-q-diff-target-check-mergeable (car one))))
     (unless is-unrecorded
       (setq watched (agent-q-diff-decide--prepare change parts)))
     (let ((agent-q-diff-operation-is-merged (and targets t)))
@@ -227,7 +230,8 @@ says why.  If a hook changed a text on saving, record that; the next
       (unwind-protect
           (progn
             (agent-q-diff-decide--note-edited change parts edited)
-            (mapc #'agent-q-diff-target-merge targets))
+            (pcase-dolist (`(,target . ,is-new) targets)
+              (agent-q-diff-target-merge target is-new)))
         (when (and why written)
           (let ((inhibit-quit t))
             (agent-q-diff-decide--back change is-undo 'is-unrecorded))
@@ -240,9 +244,12 @@ says why.  If a hook changed a text on saving, record that; the next
        (watched (agent-q-diff-reviewed-tell-noted watched))))))
 
 (defun agent-q-diff-decide--targets (change planned)
-  "Return the targets of the files of CHANGE that PLANNED decides about."
+  "Return (TARGET . IS-NEW) of each file of CHANGE that PLANNED decides about.
+IS-NEW is non-nil if there was no such file before CHANGE."
   (mapcar (lambda (index)
-            (agent-q-diff-file-change-target (nth index (agent-q-diff-change-files change))))
+            (let ((file (nth index (agent-q-diff-change-files change))))
+              (cons (agent-q-diff-file-change-target file)
+                    (null (agent-q-diff-file-change-old-path file)))))
           (seq-uniq
            (append (mapcar #'agent-q-diff-engine-part-file
                            (agent-q-diff-engine-planned-parts planned))

@@ -568,23 +568,32 @@ See `agent-q-diff-disk-behind-p'."
          (or (agent-q-diff-disk--undone)
              (agent-q-diff-file-refuse "%s" (agent-q-diff-disk-message buffer 'changed))))))))
 
-(defun agent-q-diff-disk-merge (buffer)
+(defun agent-q-diff-disk-merge (buffer &optional is-new)
   "Merge the unsaved edits of BUFFER with what was written into its file.
 Return the number of conflicts, which are marked there, or nil if there was
 nothing to merge, or the file is no text now.  That is one undo step; BUFFER
 stays unsaved, and point, markers and overlays stay on their lines.  If it is
-not known from what text it was made, signal an error."
+not known from what text it was made, signal an error.
+
+If IS-NEW is non-nil, and the file is gone, it is merged with an empty one."
   (agent-q-diff-file-uncached
     (with-current-buffer buffer
       (agent-q-diff-disk-check-mergeable buffer)
-      (when (agent-q-diff-disk-behind-p buffer)
+      (cond
+       ((and is-new
+             (buffer-modified-p)
+             (not (file-exists-p buffer-file-name))
+             (agent-q-diff-disk--base-known-p))
+        (agent-q-diff-disk--merge-with "" buffer-file-coding-system nil))
+       ((agent-q-diff-disk-behind-p buffer)
         (pcase-let ((`(,text ,coding ,attributes) (agent-q-diff-disk--read buffer-file-name)))
           (unless (string-search "\0" text)
-            (agent-q-diff-disk--merge-with (substring-no-properties text) coding attributes)))))))
+            (agent-q-diff-disk--merge-with (substring-no-properties text) coding
+                                           attributes))))))))
 
 (defun agent-q-diff-disk--merge-with (text coding attributes)
   "Merge the current buffer with TEXT, in CODING, of its file with ATTRIBUTES.
-Return the number of conflicts."
+These are nil if there is no file.  Return the number of conflicts."
   (pcase-let ((`(,base ,ours ,n . ,result) (agent-q-diff-disk--merged text))
               (inhibit-read-only t))
     (undo-boundary)
@@ -594,7 +603,7 @@ Return the number of conflicts."
           (agent-q-diff-disk--edit-to result))))
     (undo-boundary)
     (agent-q-diff-disk--take-coding coding)
-    (set-visited-file-modtime (nth 1 attributes))
+    (set-visited-file-modtime (if attributes (nth 1 attributes) -1))
     (agent-q-diff-disk-note nil attributes)
     (agent-q-diff-disk--set-base text base ours result)
     (when (< 0 n)

@@ -115,18 +115,18 @@ signal `agent-q-diff-no-module'."
   (condition-case nil
       (apply function arguments)
     (rust-module-non-unicode-string
-     (apply function (agent-q-diff-engine--encoded arguments)))))
+     (apply function (agent-q-diff-engine-encoded arguments)))))
 
-(defun agent-q-diff-engine--encoded (value)
+(defun agent-q-diff-engine-encoded (value)
   "Return VALUE, an argument for the module, with its strings as bytes."
   (cond
    ((stringp value) (encode-coding-string value 'utf-8-emacs-unix))
    ;; A list can be longer than functions can nest.
-   ((proper-list-p value) (mapcar #'agent-q-diff-engine--encoded value))
+   ((proper-list-p value) (mapcar #'agent-q-diff-engine-encoded value))
    ((consp value)
-    (cons (agent-q-diff-engine--encoded (car value))
-          (agent-q-diff-engine--encoded (cdr value))))
-   ((vectorp value) (vconcat (mapcar #'agent-q-diff-engine--encoded value)))
+    (cons (agent-q-diff-engine-encoded (car value))
+          (agent-q-diff-engine-encoded (cdr value))))
+   ((vectorp value) (vconcat (mapcar #'agent-q-diff-engine-encoded value)))
    (t value)))
 
 ;;;; Reviews

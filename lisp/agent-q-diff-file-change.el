@@ -329,7 +329,7 @@ IS-DETACHED is non-nil, the file is not accessed."
    :target (if is-detached
                (agent-q-diff-target-create :path path :check check :is-detached t)
              (agent-q-diff-target-create :path path :check check
-                                         :truename (file-truename path)))))
+                                         :truename (agent-q-diff-file-truename path)))))
 
 (defun agent-q-diff-file-change-unopened (path)
   "Return a change without hunks, of the file PATH that could not be opened."
@@ -366,7 +366,7 @@ kept, or if the file can no longer be a target."
                                      ((agent-q-diff-target-put-off target)
                                       (agent-q-diff-target-truename target))
                                      ((not (agent-q-diff-file-change-has-text change))
-                                      (file-truename (agent-q-diff-target-path target)))))
+                                      (agent-q-diff-file-truename (agent-q-diff-target-path target)))))
                  :engine engine
                  :has-text (agent-q-diff-file-change-has-text change)
                  :operations (agent-q-diff-file-change-operations change)

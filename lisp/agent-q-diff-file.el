@@ -311,12 +311,18 @@ making a copy."
            (set-file-extended-attributes temporary rules))
          t)))
 
+(defvar agent-q-diff-file-only-name nil
+  "Non-nil if other names of a file that is replaced keep what they have.
+Otherwise a file with several names, hard links, is written in place.")
+
 (defun agent-q-diff-file--temporary (name)
   "Return a new file that may replace NAME by a rename, or nil if none may.
-If the file has several names, the others would keep the old text."
+If the file has several names, the others would keep the old text; see
+`agent-q-diff-file-only-name'."
   (let ((attributes (file-attributes name 'integer)))
     (when (and (file-writable-p (file-name-directory name))
-               (eql 1 (file-attribute-link-number attributes)))
+               (or agent-q-diff-file-only-name
+                   (eql 1 (file-attribute-link-number attributes))))
       (let ((temporary (agent-q-diff-file--make-temporary name))
             (is-fit nil))
         (unwind-protect
@@ -523,6 +529,20 @@ See `agent-q-diff-file-replace'."
 (defun agent-q-diff-file-executable-modes (modes)
   "Return MODES, those of a file, with the bits by which a new file is executable."
   (logior modes (logand #o111 (default-file-modes))))
+
+(defun agent-q-diff-file-truename (name)
+  "Return `file-truename' of NAME, or NAME if its links lead in a circle."
+  (condition-case nil
+      (file-truename name)
+    ;; Emacs has no name for this error.
+    (error (expand-file-name name))))
+
+(defun agent-q-diff-file-visitor (name)
+  "Return the buffer that visits the file NAME, also under another name, or nil.
+If the links of NAME lead in a circle, only its own name counts."
+  (condition-case nil
+      (find-buffer-visiting name)
+    (error (get-file-buffer name))))
 
 (defun agent-q-diff-file-missing-directories (path)
   "Return the directories above the file PATH that do not exist yet.

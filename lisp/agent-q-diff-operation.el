@@ -140,7 +140,7 @@ both, it counts, too, whether a file can be executed."
   "Return whether OPERATION of PATH has been done.
 The value is as from `agent-q-diff-operation-presence'."
   (pcase-let* ((`(,before . ,after) (agent-q-diff-operation--states operation))
-               (buffer (and (null after) (find-buffer-visiting path))))
+               (buffer (and (null after) (agent-q-diff-file-visitor path))))
     (cond
      ((agent-q-diff-operation--in-state-p path after before) t)
      ;; A folder has taken its place.
@@ -307,7 +307,7 @@ one buffer for TO afterwards."
   (let* ((stale (agent-q-diff-operation--stale-buffer to))
          (found (if buffers
                     (car buffers)
-                  (or (find-buffer-visiting from) (agent-q-diff-file-change-buffer file))))
+                  (or (agent-q-diff-file-visitor from) (agent-q-diff-file-change-buffer file))))
          (buffer (and (buffer-live-p found) (not (eq found stale)) found)))
     (agent-q-diff-operation--in-directories
      to
@@ -336,7 +336,7 @@ one buffer for TO afterwards."
 (defun agent-q-diff-operation--stale-buffer (name)
   "Return the buffer that visits NAME, which no file has, or nil.
 Signal an error if it has unsaved edits: they are in no file."
-  (when-let* ((buffer (find-buffer-visiting name))
+  (when-let* ((buffer (agent-q-diff-file-visitor name))
               ;; Another link may lead elsewhere since it was visited.
               ((equal (file-truename (buffer-file-name buffer)) (file-truename name))))
     (when (buffer-modified-p buffer)
@@ -476,7 +476,7 @@ The value is as from `agent-q-diff-operation-presence'."
 
 (defun agent-q-diff-operation--recode (file path before after)
   "Let PATH, the name of FILE, be in the coding system AFTER, not in BEFORE."
-  (let* ((buffer (find-buffer-visiting path))
+  (let* ((buffer (agent-q-diff-file-visitor path))
          (bytes (and (agent-q-diff-file-regular-p path) (agent-q-diff-file-bytes path))))
     (unless (and bytes
                  (eq before (agent-q-diff-coding-which path bytes (list before after))))
@@ -493,7 +493,7 @@ Its buffer, which has the same text, is saved in CODING from then on."
   (agent-q-diff-file-write-bytes path bytes)
   (when-let ((buffer (if (agent-q-diff-target-copied (agent-q-diff-file-change-target file))
                          (agent-q-diff-file-change-buffer file)
-                       (find-buffer-visiting path))))
+                       (agent-q-diff-file-visitor path))))
     ;; Unsaved edits are merged, and the coding system with them.
     (unless (buffer-modified-p buffer)
       (with-current-buffer buffer
@@ -545,14 +545,14 @@ Both are states as in `agent-q-diff-operation--states'."
   ;; Edits of what a link leads to are not of the link.
   (when (and (eq 'file (car state))
              (not (agent-q-diff-file-change-is-created file)))
-    (agent-q-diff-operation--check-saved path (find-buffer-visiting path))))
+    (agent-q-diff-operation--check-saved path (agent-q-diff-file-visitor path))))
 
 (defun agent-q-diff-operation--note-become (file path)
   "Let what Emacs knows of PATH, the name of FILE, follow what it is now."
   (agent-q-diff-target-rename (agent-q-diff-file-change-target file) path)
   (if (buffer-live-p (agent-q-diff-file-change-buffer file))
       (agent-q-diff-operation--note-disk file)
-    (when-let ((buffer (find-buffer-visiting path)))
+    (when-let ((buffer (agent-q-diff-file-visitor path)))
       (unless (buffer-modified-p buffer)
         (agent-q-diff-disk-sync buffer)))))
 

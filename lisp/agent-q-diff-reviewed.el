@@ -100,7 +100,7 @@ In a repository, the first decision begins a record."
   "Return (MODE . BYTES), what the file PATH would hold if its buffer were saved.
 MODE is as git writes it.  Return nil if no buffer has unsaved edits of it, or
 if what is decided about it is written without these."
-  (when-let ((buffer (find-buffer-visiting path)))
+  (when-let ((buffer (agent-q-diff-file-visitor path)))
     (and (not (file-symlink-p path))
          (not (agent-q-diff-disk-has-copy-p buffer))
          (agent-q-diff-disk-unsaved-p buffer)
@@ -240,7 +240,7 @@ value, HOLDS and BEFORE-HOOKS are as for `agent-q-diff-module-record'."
           (agent-q-diff-reviewed--relative (agent-q-diff-visit-true-place name) root)
           holds before-hooks
           ;; The user's edits, which were saved with that.
-          (when-let ((buffer (and (aref prepared 3) (find-buffer-visiting name))))
+          (when-let ((buffer (and (aref prepared 3) (agent-q-diff-file-visitor name))))
             (with-current-buffer buffer
               (agent-q-diff-reviewed--take-undone)))))
 

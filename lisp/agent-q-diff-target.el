@@ -323,7 +323,7 @@ A buffer without unsaved edits follows its file."
                 '("the diff has no target; set its path first")))
       (agent-q-diff-file-clean-up)
       (unless (agent-q-diff-target-truename target)
-        (setf (agent-q-diff-target-truename target) (file-truename path)))
+        (setf (agent-q-diff-target-truename target) (agent-q-diff-file-truename path)))
       (pcase-let ((`(,buffer . ,is-new) (agent-q-diff-visit path))
                   (old (agent-q-diff-target-buffer target)))
         (agent-q-diff-disk-watch buffer is-new)
@@ -376,7 +376,7 @@ BUFFER visits that file, and has unsaved edits."
   (let ((path (agent-q-diff-target-path target)))
     (cond
      ((not (file-exists-p path)) 'deleted)
-     ((not (equal (agent-q-diff-target-truename target) (file-truename path))) 'moved))))
+     ((not (equal (agent-q-diff-target-truename target) (agent-q-diff-file-truename path))) 'moved))))
 
 ;;;; Visiting later
 
@@ -408,7 +408,7 @@ Then the file has the text that it had."
          (let ((truename (agent-q-diff-target-truename target)))
            (and (equal (agent-q-diff-target-put-off target)
                        (agent-q-diff-disk-attributes truename))
-                (equal truename (file-truename (agent-q-diff-target-path target)))
+                (equal truename (agent-q-diff-file-truename (agent-q-diff-target-path target)))
                 (not (agent-q-diff-disk-visitor truename)))))))
 
 (defun agent-q-diff-target-text (target)
@@ -430,7 +430,7 @@ Then the file has the text that it had."
            (agent-q-diff-disk-copy-needed-p buffer path))
           (t (and (buffer-file-name buffer)
                   (or (equal (buffer-file-name buffer) path)
-                      (eq buffer (find-buffer-visiting path)))
+                      (eq buffer (agent-q-diff-file-visitor path)))
                   (not (agent-q-diff-target--wants-copy-p target buffer))))))))
 
 (defun agent-q-diff-target-close (target is-edited)
@@ -506,7 +506,7 @@ They are to be appended to a message, and the user is told only once."
   "Return why PATH no longer leads to TRUENAME, a string, or nil if it does.
 BUFFER visits the file, or is nil."
   (agent-q-diff-file-uncached
-    (unless (equal truename (file-truename path))
+    (unless (equal truename (agent-q-diff-file-truename path))
       (if buffer
           (agent-q-diff-disk-message buffer 'moved)
         (format "%s leads elsewhere now, through a link" (agent-q-diff-visible path))))))
@@ -550,7 +550,7 @@ It signals an error if the file must not be written after all."
 (defun agent-q-diff-target-rename (target path)
   "Record that the file of TARGET, and its buffer, are now called PATH."
   (setf (agent-q-diff-target-path target) path
-        (agent-q-diff-target-truename target) (file-truename path)))
+        (agent-q-diff-target-truename target) (agent-q-diff-file-truename path)))
 
 ;;;; Edits
 
@@ -606,20 +606,20 @@ what was written is in there now, so save it first"
   (let ((buffer (agent-q-diff-target-visitor target)))
     (if (buffer-live-p buffer)
         buffer
-      (find-buffer-visiting (agent-q-diff-target-path target)))))
+      (agent-q-diff-file-visitor (agent-q-diff-target-path target)))))
 
 (defun agent-q-diff-target-check-mergeable (target)
   "Signal an error if TARGET has unsaved edits that cannot be merged with its file."
   (when-let ((buffer (agent-q-diff-target--visiting target)))
     (agent-q-diff-disk-check-mergeable buffer)))
 
-(defun agent-q-diff-target-merge (target)
+(defun agent-q-diff-target-merge (target &optional is-new)
   "Merge unsaved edits of the file of TARGET with what the file has now.
 Record that the user has to be told of it.  An error is shown: what was decided
-is done."
+is done.  IS-NEW is as for `agent-q-diff-disk-merge'."
   (when-let ((buffer (agent-q-diff-target--visiting target)))
     (condition-case err
-        (when-let ((n (agent-q-diff-disk-merge buffer)))
+        (when-let ((n (agent-q-diff-disk-merge buffer is-new)))
           (setf (agent-q-diff-target-has-followed target) n))
       (error
        (agent-q-diff-base-warn (format "The unsaved edits in %s are not merged with the file: %s"

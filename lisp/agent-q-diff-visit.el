@@ -77,7 +77,7 @@ That is for names of many files, most of them in the same directories."
 (defun agent-q-diff-visit-truename (name)
   "Return `file-truename' of the absolute NAME."
   (if (or (null agent-q-diff-visit--directories) (file-symlink-p name))
-      (file-truename name)
+      (agent-q-diff-file-truename name)
     (agent-q-diff-visit-true-place name)))
 
 ;;;; Visiting

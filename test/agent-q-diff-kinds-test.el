@@ -295,6 +295,52 @@ WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
                              (aqd-pending-do #'agent-q-diff-reject-hunk 0))))
     (should (equal "b\n" (aqd-pending-has "x")))))
 
+(ert-deftest aqd-kinds-other-names-of-a-file-keep-what-they-have ()
+  (aqd-with-repository
+    (let ((outside (make-temp-file "aqd" nil nil "precious\n")))
+      (unwind-protect
+          (progn
+            (add-name-to-file outside (aqd-pending-name "new"))
+            (add-name-to-file (aqd-pending-name "f.txt") (aqd-pending-name "name"))
+            (aqd-with-pending
+              (aqd-kinds--decide-each #'agent-q-diff-reject-hunk))
+            (should-not (aqd-pending-files))
+            (delete-file (aqd-pending-name "f.txt"))
+            (add-name-to-file outside (aqd-pending-name "f.txt"))
+            (aqd-with-pending
+              (aqd-said (agent-q-diff-reject-all t)))
+            (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
+            (should (equal '("f.txt") (directory-files default-directory nil "\\`[^.]")))
+            (should (equal "precious\n" (aqd-bytes-of outside))))
+        (delete-file outside)))))
+
+(ert-deftest aqd-kinds-no-link-stops-a-review ()
+  (aqd-with-repository
+    (dolist (target '("x" "x/y" "bad\377"))
+      (ert-info (target)
+        (let ((target (if (multibyte-string-p target) target (string-to-multibyte target))))
+          (make-symbolic-link target (aqd-pending-name "x"))
+          (aqd-pending-put "f.txt" aqd-pending-written)
+          (aqd-with-pending
+            (should (= 3 (length agent-q-diff-buffer-positions)))
+            (aqd-kinds--decide-each #'agent-q-diff-reject-hunk))
+          (should-not (file-symlink-p (aqd-pending-name "x")))
+          (should-not (aqd-pending-files))
+          (make-symbolic-link target (aqd-pending-name "x"))
+          (aqd-with-pending
+            (aqd-kinds--decide-each #'agent-q-diff-accept-hunk))
+          (should-not (aqd-pending-files))
+          (delete-file (aqd-pending-name "x"))
+          (aqd-said (agent-q-diff-mark-reviewed)))))))
+
+(ert-deftest aqd-kinds-a-file-can-have-any-name ()
+  (aqd-with-repository
+    (dolist (name '(" " " d /f" "..." "a\n"))
+      (aqd-pending-put name "x\n")
+      (aqd-with-pending
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+      (should-not (aqd-pending-has name)))))
+
 ;;;; Before it is written
 
 (defun aqd-kinds-diff (before after)

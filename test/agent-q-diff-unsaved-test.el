@@ -387,6 +387,24 @@ evaluated after the first look at the project, and before WRITTEN is written."
     (should (equal (concat "mine\n" aqd-pending-text) (aqd-unsaved-text)))
     (agent-q-diff-finish)))
 
+(ert-deftest aqd-unsaved-edits-of-a-new-file-that-is-taken-out-are-in-conflict-with-it ()
+  (aqd-with-repository
+    (agent-q-diff-review-changes)
+    (aqd-pending-put "n.txt" "agent 1\nagent 2\n")
+    (let ((buffer (find-file-noselect "n.txt")))
+      (with-current-buffer buffer
+        (insert "mine\n"))
+      (aqd-pending-put "n.txt" "agent 1\nagent 2\nagent 3\n")
+      (aqd-with-pending
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+      (should-not (aqd-pending-has "n.txt"))
+      ;; Nothing of the agent's is saved unseen.
+      (with-current-buffer buffer
+        (should (buffer-modified-p))
+        (should smerge-mode)
+        (should (string-prefix-p "<<<<<<< ours\nmine\n" (buffer-string)))
+        (set-buffer-modified-p nil)))))
+
 (ert-deftest aqd-unsaved-edits-are-not-merged-with-what-is-no-text ()
   (aqd-with-unsaved (insert "mine\n") "a\0b\n"
     (aqd-pending-do #'agent-q-diff-accept-hunk 0)
