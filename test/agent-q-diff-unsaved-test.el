@@ -401,7 +401,7 @@ evaluated after the first look at the project, and before WRITTEN is written."
       ;; Nothing of the agent's is saved unseen.
       (with-current-buffer buffer
         (should (buffer-modified-p))
-        (should smerge-mode)
+        (should (bound-and-true-p smerge-mode))
         (should (string-prefix-p "<<<<<<< ours\nmine\n" (buffer-string)))
         (set-buffer-modified-p nil)))))
 
