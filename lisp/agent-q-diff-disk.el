@@ -140,10 +140,13 @@ buffer may visit that file."
 
 ;;;; Comparing
 
-(defun agent-q-diff-disk--same-line-ends-p ()
-  "Return non-nil if the file has the line ends that saving would write.
-The text does not tell: it was read as CRLF whether or not each line had CR."
-  (or (eq 0 (coding-system-eol-type buffer-file-coding-system))
+(defun agent-q-diff-disk--same-marks-p ()
+  "Return non-nil if the file has the line ends and mark that saving would write.
+The text does not tell: it was read as CRLF whether or not each line had CR, and
+with a byte order mark whether or not the file had one."
+  (or (and (eq 0 (coding-system-eol-type buffer-file-coding-system))
+           (not (string-suffix-p "-with-signature"
+                                 (symbol-name (coding-system-base buffer-file-coding-system)))))
       (agent-q-diff-disk--same-bytes-p)))
 
 (defun agent-q-diff-disk--same-bytes-p ()
@@ -236,7 +239,7 @@ The user may have reverted or saved it, or the file was only touched."
       t)
      ((and (not (buffer-modified-p))
            (agent-q-diff-disk--reads-same-p)
-           (agent-q-diff-disk--same-line-ends-p))
+           (agent-q-diff-disk--same-marks-p))
       (set-visited-file-modtime (nth 1 attributes))
       (agent-q-diff-disk-note 'read attributes)
       t)
@@ -276,7 +279,7 @@ the flag counts."
 If the line ends are the same as well, note that the two agree."
   (let ((attributes (agent-q-diff-disk-attributes (file-truename buffer-file-name))))
     (when (agent-q-diff-disk--reads-same-p)
-      (when (agent-q-diff-disk--same-line-ends-p)
+      (when (agent-q-diff-disk--same-marks-p)
         (agent-q-diff-disk-note 'read attributes))
       t)))
 

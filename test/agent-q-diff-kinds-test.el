@@ -333,6 +333,21 @@ WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
           (delete-file (aqd-pending-name "x"))
           (aqd-said (agent-q-diff-mark-reviewed)))))))
 
+(ert-deftest aqd-kinds-a-file-that-is-back-without-its-mark-is-kept-without-it ()
+  (aqd-with-repository
+    (aqd-kinds-put (alist-get 'marked aqd-kinds-states))
+    (let ((buffer (find-file-noselect (aqd-pending-name "x"))))
+      (aqd-kinds-put nil)
+      (aqd-said (agent-q-diff-mark-reviewed))
+      (aqd-kinds-put (alist-get 'text aqd-kinds-states))
+      (aqd-with-pending
+        (aqd-kinds--decide-each #'agent-q-diff-accept-hunk))
+      (should-not (aqd-pending-files))
+      (with-current-buffer buffer
+        (insert "mine\n")
+        (save-buffer))
+      (should (string-prefix-p "mine\nline 1\n" (aqd-bytes-of (aqd-pending-name "x")))))))
+
 (ert-deftest aqd-kinds-a-file-can-have-any-name ()
   (aqd-with-repository
     (dolist (name '(" " " d /f" "..." "a\n"))
