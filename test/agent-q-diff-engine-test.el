@@ -278,7 +278,7 @@ The edits are made in a temporary buffer."
   (let ((bytes "\x80\n")
         (long (make-list 10000 (cons "a" "b"))))
     (should (equal (list (vector (cons "\200\n" 'x)) long nil)
-                   (agent-q-diff-engine--encoded
+                   (agent-q-diff-engine-encoded
                     (list (vector (cons (string-to-multibyte bytes) 'x)) long nil))))))
 
 (ert-deftest aqd-engine-each-function-of-the-module-is-tried-with-its-indices ()
