@@ -71,6 +71,14 @@ there may have written, removed or replaced a file meanwhile."
   `(let ((remote-file-name-inhibit-cache (time-convert nil t)))
      ,@body))
 
+(defmacro agent-q-diff-file-truename (name)
+  "Return `file-truename' of NAME, or NAME if its links lead in a circle."
+  (declare (debug t))
+  ;; Emacs has no name for this error.
+  `(condition-case nil
+       (file-truename ,name)
+     (error (expand-file-name ,name))))
+
 (defun agent-q-diff-file-git-mode (name)
   "Return the mode of the file NAME as git writes it, or that of a new file."
   (if (zerop (logand #o100 (or (file-modes name) 0)))
@@ -529,13 +537,6 @@ See `agent-q-diff-file-replace'."
 (defun agent-q-diff-file-executable-modes (modes)
   "Return MODES, those of a file, with the bits by which a new file is executable."
   (logior modes (logand #o111 (default-file-modes))))
-
-(defun agent-q-diff-file-truename (name)
-  "Return `file-truename' of NAME, or NAME if its links lead in a circle."
-  (condition-case nil
-      (file-truename name)
-    ;; Emacs has no name for this error.
-    (error (expand-file-name name))))
 
 (defun agent-q-diff-file-visitor (name)
   "Return the buffer that visits the file NAME, also under another name, or nil.
