@@ -110,15 +110,18 @@ are those that the file gets if it is new; nil means the default ones."
     (`(link ,before ,after) (cons (and before (list 'link before))
                                   (and after (list 'link after))))))
 
+(defun agent-q-diff-operation--folder-p (path)
+  "Return non-nil if PATH is a folder, and no link to one."
+  (and (file-directory-p path)
+       (not (file-symlink-p path))))
+
 (defun agent-q-diff-operation--state (path)
   "Return the state that PATH is in, as in `agent-q-diff-operation--states'.
-It is also (folder) or (special)."
+It is nil also if PATH is no file, such as a folder."
   (cond
    ((file-symlink-p path) (list 'link (file-symlink-p path)))
-   ((file-directory-p path) (list 'folder))
    ((agent-q-diff-file-regular-p path)
-    (list 'file (file-modes path) (agent-q-diff-file-bytes path)))
-   ((file-exists-p path) (list 'special))))
+    (list 'file (file-modes path) (agent-q-diff-file-bytes path)))))
 
 (defun agent-q-diff-operation--in-state-p (path state other)
   "Return non-nil if PATH is in STATE; see `agent-q-diff-operation--states'.
@@ -144,7 +147,7 @@ The value is as from `agent-q-diff-operation-presence'."
     (cond
      ((agent-q-diff-operation--in-state-p path after before) t)
      ;; A folder has taken its place.
-     ((and (null after) (equal '(folder) (agent-q-diff-operation--state path))) t)
+     ((and (null after) (agent-q-diff-operation--folder-p path)) t)
      ((and buffer (buffer-modified-p buffer) (not (file-symlink-p path)))
       "its buffer has unsaved edits")
      ((agent-q-diff-operation--in-state-p path before after) nil)
@@ -538,7 +541,7 @@ Both are states as in `agent-q-diff-operation--states'."
       (state (if (and (eq 'file (car state)) (agent-q-diff-file-change-is-created file))
                  "others have written into %s, so it stays"
                "%s has been changed since"))
-      ((equal '(folder) (agent-q-diff-operation--state path))
+      ((agent-q-diff-operation--folder-p path)
        "%s is a folder now; take out what is in it first")
       (t "%s exists already"))
      path))
