@@ -76,7 +76,8 @@ Those with text have a review of the engine each, undecided so far."
   (cl-loop for engine in (agent-q-diff-module-join
                           (mapcar (lambda (file)
                                     (cons (agent-q-diff-file-change-engine file)
-                                          ;; What a link leads to may have raw bytes.
+                                          ;; What a link leads to may have raw bytes, and the
+                                          ;; call, which takes the reviews, cannot be repeated.
                                           (agent-q-diff-engine-encoded
                                            (agent-q-diff-file-change-operations file))))
                                   files))
