@@ -477,7 +477,7 @@ it has been decided, so the other files do not depend on it."
 (defun agent-q-diff-change-unsaved-names (change)
   "Return the names of the buffers of CHANGE that are not saved, for display."
   (mapcar (lambda (file)
-            (agent-q-diff-visible (buffer-name (agent-q-diff-file-change-buffer file))))
+            (agent-q-diff-text-buffer-name (agent-q-diff-file-change-buffer file)))
           (seq-filter #'agent-q-diff-file-change-unsaved-p
                       (agent-q-diff-change-files change))))
 

@@ -175,7 +175,7 @@ NOTE is the note of the plan, which was for HUNK of CHANGE in FILE, an
              ('(applied buffer) t)
              ((or 'nil `(,(or 'nil 'rejected) unsaved)) (eq note 'edited))))
       (format "; not saved, since %s has unsaved edits"
-              (agent-q-diff-visible (buffer-name (agent-q-diff-file-change-buffer file))))
+              (agent-q-diff-text-buffer-name (agent-q-diff-file-change-buffer file)))
     ""))
 
 (defun agent-q-diff-commands--say-failure (command err)
@@ -656,7 +656,7 @@ whole file."
       (with-current-buffer target
         (set-buffer-modified-p t)))
     (message "%s will be saved as %s; %s"
-             (agent-q-diff-visible (buffer-name target))
+             (agent-q-diff-text-buffer-name target)
              (if (eq system 'utf-8) "UTF-8" system)
              (if is-contradicted
                  "C-x C-s there saves it"

@@ -11,9 +11,10 @@
 ;; they differ now, and lets a buffer without unsaved edits follow its file.
 ;; It refuses to edit a buffer whose file others edit or have changed.
 ;;
-;; If a buffer has unsaved edits, what is decided about its file is carried out
-;; in a copy, a buffer that has just what the file has.  The user's buffer then
-;; gets a merge of both.
+;; If a buffer has unsaved edits of a file that was written since, or shows it in
+;; another way than it was written, what is decided about that is carried out in a
+;; copy, a buffer that has just what the file has.  The user's buffer then follows,
+;; or gets a merge of both.
 
 ;;; Code:
 
@@ -220,6 +221,37 @@ the bytes cannot be compared any more, and `changed' is the safe answer."
              (t 'changed)))))
     (file-error 'unreadable)))
 
+;;;; Other ways of showing a file
+
+(defun agent-q-diff-disk-formatted-p (buffer)
+  "Return non-nil if the text of BUFFER is made of its file's by Lisp.
+That is so where markup is hidden, as by `enriched-mode', and in `hexl-mode'.
+What only its mode can do, such as to read it again, may ask questions."
+  (with-current-buffer buffer
+    (or buffer-file-format write-contents-functions)))
+
+(defun agent-q-diff-disk-shows-p (buffer coding &optional strictly)
+  "Return non-nil if BUFFER has the lines of its file, which is in CODING.
+Its user, the text itself, or a mode can have it read in another way.  If the
+file is not in CODING any more, and STRICTLY is nil, that does not count."
+  (with-current-buffer buffer
+    (and (not (agent-q-diff-disk-formatted-p buffer))
+         (let ((own (or buffer-file-coding-system 'undecided)))
+           (or (agent-q-diff-coding-same-p own coding)
+               (let ((text (agent-q-diff-text-in buffer)))
+                 (cl-flet ((same-p (coding)
+                             (agent-q-diff-coding-same-p
+                              (agent-q-diff-coding-completed text own coding) coding)))
+                   (or (same-p coding)
+                       (and (not strictly)
+                            (agent-q-diff-file-regular-p buffer-file-name)
+                            (pcase (ignore-error agent-q-diff-bad-target
+                                     (agent-q-diff-coding-decode-bytes
+                                      buffer-file-name
+                                      (agent-q-diff-file-bytes buffer-file-name)
+                                      t))
+                              (`(,_ . ,now) (same-p now))))))))))))
+
 (defun agent-q-diff-disk-behind-p (buffer)
   "Return non-nil if the file of BUFFER was written, and BUFFER has unsaved edits."
   (and (buffer-live-p buffer)
@@ -297,7 +329,7 @@ It still is, unless the file has changed since."
 
 (defvar-local agent-q-diff-disk-copied nil
   "The buffer of whose file this buffer has the text, or nil.
-That buffer has unsaved edits.  Emacs takes this one for no buffer of the file,
+That buffer does not have it.  Emacs takes this one for no buffer of the file,
 since it visits it under a name that is spelled in another way.")
 
 (defun agent-q-diff-disk-sync (buffer)
@@ -332,8 +364,8 @@ buffer that was misread: Emacs reads every byte if it need not detect UTF-8."
 (defun agent-q-diff-disk--revert (&optional is-misread)
   "Replace the lines of the current buffer that differ from its file.
 If IS-MISREAD is non-nil, read all of it again, so that its bytes are kept.
-Point, markers and overlays stay on their lines.  The hooks of
-`revert-buffer' run; an error in one of them is shown."
+Point, markers and overlays stay on their lines.
+The hooks of `revert-buffer' run; an error in one of them is shown."
   (let ((revert-buffer-insert-file-contents-function
          (if is-misread
              #'agent-q-diff-disk--read-again
@@ -422,24 +454,24 @@ If these are the same, return nil."
   "Buffers that were made by `agent-q-diff-disk-copy' of the file of this buffer.")
 (put 'agent-q-diff-disk--copies 'permanent-local t)
 
-(defun agent-q-diff-disk-copy (buffer)
-  "Return a new buffer with what the file of BUFFER has, which is not its text."
+(defun agent-q-diff-disk-copy (buffer coding)
+  "Return a new buffer with what the file of BUFFER has, which is not its text.
+It is read in CODING, so that its bytes stay as they are."
   (let* ((file (buffer-file-name buffer))
          (directory (file-name-directory file))
          (copy (generate-new-buffer (format " *%s on disk*" (buffer-name buffer)))))
     (condition-case err
         (with-current-buffer copy
           (buffer-enable-undo)
-          (set-buffer-multibyte (buffer-local-value 'enable-multibyte-characters buffer))
+          (set-buffer-multibyte (not (eq 'raw-text (coding-system-type coding))))
           (setq buffer-file-name (concat directory "./" (file-name-nondirectory file))
                 default-directory directory
                 buffer-backed-up (buffer-local-value 'buffer-backed-up buffer)
-                buffer-file-coding-system (buffer-local-value 'buffer-file-coding-system buffer)
-                buffer-file-coding-system-explicit
-                (buffer-local-value 'buffer-file-coding-system-explicit buffer)
+                backup-inhibited (buffer-local-value 'backup-inhibited buffer)
                 ;; For its colors, and for what white space means.
                 major-mode (buffer-local-value 'major-mode buffer)
                 agent-q-diff-disk-copied buffer)
+          (agent-q-diff-disk-set-coding copy coding)
           (setq-local create-lockfiles nil
                       vc-handled-backends nil
                       global-auto-revert-ignore-buffer t)
@@ -452,6 +484,12 @@ If these are the same, return nil."
       (setq agent-q-diff-disk--copies
             (cons copy (seq-filter #'buffer-live-p agent-q-diff-disk--copies))))
     copy))
+
+(defun agent-q-diff-disk-set-coding (copy coding)
+  "Have COPY, which has the bytes of its file in CODING, read and saved in that."
+  (with-current-buffer copy
+    (setq buffer-file-coding-system coding
+          buffer-file-coding-system-explicit (cons coding coding))))
 
 (defun agent-q-diff-disk-hide-copy (copy)
   "Have Emacs take COPY for no buffer of its file, after it was saved."
@@ -470,11 +508,13 @@ If these are the same, return nil."
   "Return non-nil if what is decided about the file of BUFFER is done in a copy."
   (seq-some #'buffer-live-p (buffer-local-value 'agent-q-diff-disk--copies buffer)))
 
-(defun agent-q-diff-disk-copy-needed-p (copy file)
-  "Return non-nil if the buffer of which COPY is one visits FILE and is not saved."
+(defun agent-q-diff-disk-copy-needed-p (copy file coding)
+  "Return non-nil if COPY is of a buffer that visits FILE and lacks its text.
+CODING is that of FILE."
   (let ((buffer (buffer-local-value 'agent-q-diff-disk-copied copy)))
     (and (buffer-live-p buffer)
-         (buffer-modified-p buffer)
+         (or (buffer-modified-p buffer)
+             (not (agent-q-diff-disk-shows-p buffer coding 'strictly)))
          (eq buffer (find-buffer-visiting file)))))
 
 (defun agent-q-diff-disk-place (buffer position)

@@ -742,7 +742,7 @@ none of that is in the buffer.
           (user-error "The text is in no file yet; it can only be reviewed as a diff"))
         (when (agent-q-diff-target-copied
                (agent-q-diff-file-change-target (agent-q-diff-buffer-file hunk)))
-          (user-error "The file was written while its buffer has unsaved edits; decide it in the diff"))
+          (user-error "The file's buffer does not show what was written; decide it in the diff"))
         (agent-q-diff-decide-visit change hunk)
         (unless (and (agent-q-diff-in-file--line-of (current-buffer) hunk)
                      (buffer-live-p (agent-q-diff-file-change-buffer

@@ -494,13 +494,19 @@ The value is as from `agent-q-diff-operation-presence'."
   "Write BYTES, which are in CODING, into PATH, the name of FILE.
 Its buffer, which has the same text, is saved in CODING from then on."
   (agent-q-diff-file-write-bytes path bytes)
-  (when-let ((buffer (if (agent-q-diff-target-copied (agent-q-diff-file-change-target file))
-                         (agent-q-diff-file-change-buffer file)
-                       (agent-q-diff-file-visitor path))))
-    ;; Unsaved edits are merged, and the coding system with them.
-    (unless (buffer-modified-p buffer)
+  (let* ((target (agent-q-diff-file-change-target file))
+         (before (agent-q-diff-target-coding target))
+         (copy (and (agent-q-diff-target-copied target) (agent-q-diff-target-buffer target)))
+         (buffer (agent-q-diff-file-visitor path)))
+    (setf (agent-q-diff-target-coding target) coding)
+    (cond
+     ((buffer-live-p copy) (agent-q-diff-disk-set-coding copy coding))
+     ;; Unsaved edits are merged, and the coding system with them.
+     ((or (null buffer) (buffer-modified-p buffer)))
+     ((or (null before) (agent-q-diff-disk-shows-p buffer before 'strictly))
       (with-current-buffer buffer
-        (set-buffer-file-coding-system coding t t))))
+        (set-buffer-file-coding-system coding t t)))
+     (t (agent-q-diff-disk-sync buffer))))
   (agent-q-diff-operation--note-disk file))
 
 (defun agent-q-diff-operation--become (file path before after)

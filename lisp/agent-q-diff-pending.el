@@ -183,7 +183,7 @@ NAME is their digest.  If it is that of other bytes, signal an error."
 
 (defun agent-q-diff-pending-decoded (bytes path)
   "Return BYTES of the file PATH, decoded as when it is visited."
-  (car (agent-q-diff-coding-decode-bytes path bytes)))
+  (car (agent-q-diff-coding-decode-bytes path bytes t)))
 
 (defun agent-q-diff-pending-text-p (bytes)
   "Return non-nil if BYTES are text, which can be decided by the hunk.

@@ -137,7 +137,8 @@ merges them with the file, and they stay unsaved."
         (agent-q-diff-error
          (format "No hunk can be decided yet: %s." (agent-q-diff-error-text err)))))
     (when (agent-q-diff-disk-unsaved-p (agent-q-diff-target-buffer target))
-      (format "The file has unsaved edits in %s; %s" (agent-q-diff-target-buffer target)
+      (format "The file has unsaved edits in %s; %s"
+              (agent-q-diff-text-buffer-name (agent-q-diff-target-buffer target))
               (cond
                ((not (agent-q-diff-target-saves-p target)) "accepting a hunk does not save.")
                (is-written "taking a hunk out saves them, too.")

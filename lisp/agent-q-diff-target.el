@@ -92,7 +92,8 @@ checked first."
     (cond
      ((buffer-local-value 'buffer-read-only buffer)
       (agent-q-diff-file-refuse
-       "%s is read-only; C-x C-q in its buffer makes it writable" buffer))
+       "%s is read-only; C-x C-q in its buffer makes it writable"
+       (agent-q-diff-text-buffer-name buffer)))
      ((null file))
      (holder
       (agent-q-diff-file-refuse "%s is locked by %s" file holder))
@@ -332,7 +333,7 @@ A buffer without unsaved edits follows its file."
         (setf (agent-q-diff-target-copied target)
               (and (agent-q-diff-target--wants-copy-p target buffer) buffer))
         (when (agent-q-diff-target-copied target)
-          (setq buffer (agent-q-diff-disk-copy buffer)))
+          (setq buffer (agent-q-diff-disk-copy buffer (agent-q-diff-target-coding target))))
         (setf (agent-q-diff-target-lost target)
               ;; Visiting it was put off, or it is visited again after its buffer was killed.
               (and (or (agent-q-diff-target-put-off target)
@@ -353,9 +354,27 @@ A buffer without unsaved edits follows its file."
 
 (defun agent-q-diff-target--wants-copy-p (target buffer)
   "Return non-nil if the change of TARGET is in its file, but not in BUFFER.
-BUFFER visits that file, and has unsaved edits."
-  (and (agent-q-diff-target-coding target)
-       (agent-q-diff-disk-behind-p buffer)))
+BUFFER visits that file.  It has unsaved edits, or has read the file in another
+way; if it only has not followed its file yet, it does so first."
+  (when-let ((coding (agent-q-diff-target-coding target)))
+    (or (agent-q-diff-disk-behind-p buffer)
+        (and (not (agent-q-diff-disk-shows-p buffer coding 'strictly))
+             (progn
+               (unless (agent-q-diff-disk-formatted-p buffer)
+                 (agent-q-diff-target--follow target buffer))
+               (not (agent-q-diff-disk-shows-p buffer coding
+                                               (agent-q-diff-target-copied target))))))))
+
+(defun agent-q-diff-target--follow (target buffer)
+  "Let BUFFER, which visits the file of TARGET, follow it.
+Return what `agent-q-diff-disk-sync' does."
+  (let ((is-ours (agent-q-diff-visit-ours-p buffer))
+        (state (agent-q-diff-disk-sync buffer)))
+    (when (eq state 'followed)
+      (when is-ours
+        (agent-q-diff-visit-note buffer))
+      (setf (agent-q-diff-target-has-followed target) t))
+    state))
 
 (defun agent-q-diff-target-visitor (target)
   "Return the buffer in which the user has TARGET, or nil."
@@ -427,7 +446,7 @@ Then the file has the text that it had."
          (cond
           ((agent-q-diff-target-is-detached target))
           ((agent-q-diff-target-copied target)
-           (agent-q-diff-disk-copy-needed-p buffer path))
+           (agent-q-diff-disk-copy-needed-p buffer path (agent-q-diff-target-coding target)))
           (t (and (buffer-file-name buffer)
                   (or (equal (buffer-file-name buffer) path)
                       (eq buffer (agent-q-diff-file-visitor path)))
@@ -447,7 +466,9 @@ then stays, so that the edits can be undone."
       (when buffer
         (kill-buffer buffer)))
      ((agent-q-diff-target-copied target)
-      (agent-q-diff-visit-keep (agent-q-diff-target-copied target))
+      (if (agent-q-diff-target-is-new target)
+          (agent-q-diff-visit-close (agent-q-diff-target-copied target) is-edited)
+        (agent-q-diff-visit-keep (agent-q-diff-target-copied target)))
       (when (buffer-live-p buffer)
         (agent-q-diff-disk-drop-copy buffer)))
      ((not (agent-q-diff-target-is-new target)))
@@ -464,14 +485,8 @@ Record the outcome in TARGET."
     ;; The file may be back.
     (when (agent-q-diff-target-lost target)
       (setf (agent-q-diff-target-lost target) (agent-q-diff-target--lost-now target)))
-    (let* ((buffer (agent-q-diff-target-buffer target))
-           (is-ours (and (buffer-live-p buffer) (agent-q-diff-visit-ours-p buffer)))
-           (state (or (agent-q-diff-target-lost target)
-                      (agent-q-diff-disk-sync buffer))))
-      (when (and is-ours (eq state 'followed))
-        (agent-q-diff-visit-note buffer))
-      (when (eq state 'followed)
-        (setf (agent-q-diff-target-has-followed target) t))
+    (let ((state (or (agent-q-diff-target-lost target)
+                     (agent-q-diff-target--follow target (agent-q-diff-target-buffer target)))))
       (setf (agent-q-diff-target-disk-state target)
             (and (not (eq state 'followed)) state)))))
 
@@ -572,7 +587,8 @@ its file and directories."
   (agent-q-diff-file-uncached
     (agent-q-diff-target-check-write target)
     (when (and (agent-q-diff-target-copied target)
-               (eq agent-q-diff-save 'never))
+               (eq agent-q-diff-save 'never)
+               (buffer-modified-p (agent-q-diff-target-copied target)))
       (agent-q-diff-target--refuse-to-save target))
     (let* ((path (agent-q-diff-target-path target))
            (is-saving (agent-q-diff-target-saves-p target))
@@ -613,14 +629,27 @@ what was written is in there now, so save it first"
   (when-let ((buffer (agent-q-diff-target--visiting target)))
     (agent-q-diff-disk-check-mergeable buffer)))
 
+(defun agent-q-diff-target--follow-copy (target)
+  "Let the user's buffer of TARGET follow its file, which a copy has written."
+  (when-let ((buffer (agent-q-diff-target-copied target)))
+    (when (and (buffer-live-p buffer)
+               (not (buffer-modified-p buffer))
+               (not (agent-q-diff-disk-formatted-p buffer)))
+      (let ((has-followed (agent-q-diff-target-has-followed target)))
+        (agent-q-diff-target--follow target buffer)
+        ;; It has the user's own decision.
+        (setf (agent-q-diff-target-has-followed target) has-followed)))))
+
 (defun agent-q-diff-target-merge (target &optional is-new)
   "Merge unsaved edits of the file of TARGET with what the file has now.
-Record that the user has to be told of it.  An error is shown: what was decided
+Record that the user has to be told of it.  A buffer without such edits that
+shows the file in another way follows it.  An error is shown: what was decided
 is done.  IS-NEW is as for `agent-q-diff-disk-merge'."
   (when-let ((buffer (agent-q-diff-target--visiting target)))
     (condition-case err
-        (when-let ((n (agent-q-diff-disk-merge buffer is-new)))
-          (setf (agent-q-diff-target-has-followed target) n))
+        (if-let ((n (agent-q-diff-disk-merge buffer is-new)))
+            (setf (agent-q-diff-target-has-followed target) n)
+          (agent-q-diff-target--follow-copy target))
       (error
        (agent-q-diff-base-warn (format "The unsaved edits in %s are not merged with the file: %s"
                                        (agent-q-diff-visible (buffer-name buffer))

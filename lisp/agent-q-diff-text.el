@@ -94,16 +94,24 @@ send the whole character"
 
 ;;;; Decoding a file
 
-(defun agent-q-diff-coding-stated (name)
+(defun agent-q-diff-coding-stated (name &optional is-credible)
   "Return the coding system that the file NAME declares, or nil.
 The current buffer has the bytes of the file.  A declaration in the file
 takes precedence over `file-coding-system-alist'.  A function in that list
-is not called, since some open other files."
-  (agent-q-diff-coding--real
-   (or (progn
-         (goto-char (point-min))
-         (car (find-auto-coding name (buffer-size))))
-       (agent-q-diff-coding--of-name name))))
+is not called, since some open other files.
+
+If IS-CREDIBLE is non-nil, a declaration in the text does not count if it could
+not be read were it true, as that of UTF-16 in ASCII characters."
+  (pcase-let ((`(,coding . ,where) (progn
+                                     (goto-char (point-min))
+                                     (find-auto-coding name (buffer-size)))))
+    (agent-q-diff-coding--real
+     (or (and (or (not is-credible)
+                  (not (memq where '(:coding auto-coding-functions)))
+                  (not (coding-system-p coding))
+                  (coding-system-get coding :ascii-compatible-p))
+              coding)
+         (agent-q-diff-coding--of-name name)))))
 
 (defun agent-q-diff-coding--of-name (name)
   "Return what `file-coding-system-alist' has for reading the file NAME."
@@ -276,28 +284,43 @@ since encoding depends on it."
         (and (agent-q-diff-coding--same-bytes-p bytes verbatim with-cr)
              (cons verbatim with-cr)))))))
 
-(defun agent-q-diff-coding-decode (name stated bytes)
+(defun agent-q-diff-coding-decode (name stated bytes &optional suits-p)
   "Return (TEXT . CODING) for BYTES, those of the file NAME.
 TEXT encoded in CODING is BYTES again; if that is impossible, refuse the
-file.  STATED is the coding system that the file declares, or nil."
+file.  STATED is the coding system that the file declares, or nil.  SUITS-P, if
+it is non-nil, is a function of what would be returned and of BYTES; unless its
+value is non-nil, BYTES are read in another way."
   (let ((plain (and (null stated) (agent-q-diff-coding--plain-utf-8 bytes))))
     (if plain
         (cons plain (if (= (length plain) (length bytes))
                         'undecided-unix
                       'utf-8-unix))
       (agent-q-diff-coding--decode-by
-       name bytes (agent-q-diff-coding--candidates stated bytes)))))
+       name bytes (agent-q-diff-coding--candidates stated bytes) suits-p))))
 
-(defun agent-q-diff-coding-decode-bytes (name bytes)
+(defun agent-q-diff-coding-decode-bytes (name bytes &optional is-recorded)
   "Return (TEXT . CODING) for BYTES, which the file NAME has, or had.
-See `agent-q-diff-coding-decode'."
-  (agent-q-diff-coding-decode
-   name
-   (with-temp-buffer
-     (set-buffer-multibyte nil)
-     (insert bytes)
-     (agent-q-diff-coding-stated name))
-   bytes))
+See `agent-q-diff-coding-decode'.  If IS-RECORDED is non-nil, what the engine
+knows of TEXT has to do for that: it knows no text properties, and of raw bytes
+that together are a character only that character."
+  (let ((stated (with-temp-buffer
+                  (set-buffer-multibyte nil)
+                  (insert bytes)
+                  (agent-q-diff-coding-stated name is-recorded))))
+    (if (not is-recorded)
+        (agent-q-diff-coding-decode name stated bytes)
+      (agent-q-diff-coding-decode name stated bytes #'agent-q-diff-coding--recordable-p))))
+
+(defun agent-q-diff-coding--recordable-p (decoded bytes)
+  "Return non-nil if DECODED, (TEXT . CODING), is BYTES also without properties.
+Raw bytes of TEXT that together are a character become that."
+  (pcase-let ((`(,text . ,coding) decoded))
+    (or (eq 'raw-text (coding-system-type coding))
+        (equal bytes
+               (agent-q-diff-coding--bytes-of
+                (decode-coding-string (encode-coding-string text 'utf-8-emacs-unix)
+                                      'utf-8-emacs-unix)
+                coding)))))
 
 (defun agent-q-diff-coding-decode-both (name bytes new-bytes)
   "Return (TEXT NEW-TEXT CODING NEW-CODING) for BYTES and NEW-BYTES.
@@ -305,8 +328,9 @@ The file NAME had the former and has the latter.  What a text does not tell of
 its coding system, it has from the other.  If NEW-BYTES have mixed line ends, CR
 is part of both texts; if only BYTES have, and NEW-BYTES have CR, the value is
 nil, since no buffer shows both alike."
-  (pcase-let* ((`(,text . ,coding) (agent-q-diff-coding-decode-bytes name bytes))
-               (`(,new-text . ,new-coding) (agent-q-diff-coding-decode-bytes name new-bytes)))
+  (pcase-let* ((`(,text . ,coding) (agent-q-diff-coding-decode-bytes name bytes t))
+               (`(,new-text . ,new-coding)
+                (agent-q-diff-coding-decode-bytes name new-bytes t)))
     (cl-flet ((has-cr (text coding)
                 (and (not (eq 0 (coding-system-eol-type coding)))
                      (string-search "\n" text)))
@@ -354,7 +378,7 @@ system it is of those that have these, and one line not how lines end."
 They tell their coding system, byte order mark and line ends; what they do not
 tell can be any.  If they are in none of CODINGS, CR may be part of lines."
   (pcase (ignore-error agent-q-diff-bad-target
-           (agent-q-diff-coding-decode-bytes name bytes))
+           (agent-q-diff-coding-decode-bytes name bytes t))
     (`(,text . ,coding)
      (cl-flet ((find (coding)
                  (seq-find (lambda (one)
@@ -389,10 +413,15 @@ tell can be any.  If they are in none of CODINGS, CR may be part of lines."
            (coding-system-base (agent-q-diff-coding--plain other)))
        (equal (coding-system-eol-type one) (coding-system-eol-type other))))
 
-(defun agent-q-diff-coding--decode-by (name bytes codings)
+(defun agent-q-diff-coding--decode-by (name bytes codings &optional suits-p)
   "Return (TEXT . CODING) for BYTES of the file NAME, or refuse it.
-CODINGS are the coding systems to try, best first."
-  (or (seq-some (apply-partially #'agent-q-diff-coding--decode-in bytes) codings)
+CODINGS are the coding systems to try, best first.  SUITS-P is as for
+`agent-q-diff-coding-decode'."
+  (or (seq-some (lambda (coding)
+                  (let ((decoded (agent-q-diff-coding--decode-in bytes coding)))
+                    (and (or (null suits-p) (null decoded) (funcall suits-p decoded bytes))
+                         decoded)))
+                codings)
       (agent-q-diff-file-refuse
        "%s cannot be written in its coding system %s without changing it elsewhere"
        name (car codings))))
@@ -498,6 +527,15 @@ mark tells them apart."
              (equal text (decode-coding-string bytes one))))))
 
 ;;;; Buffers
+
+(defun agent-q-diff-text-buffer-name (buffer)
+  "Return the name of BUFFER as the user is to see it.
+A buffer that Emacs does not list has that of its file."
+  (let ((name (buffer-name buffer)))
+    (agent-q-diff-visible
+     (if (and (string-prefix-p " " name) (buffer-file-name buffer))
+         (file-name-nondirectory (buffer-file-name buffer))
+       name))))
 
 (defun agent-q-diff-coding-of-buffer ()
   "Return the coding system in which the current buffer will be saved.
@@ -841,7 +879,7 @@ that line.  Leave point where it was."
                 (encode-coding-string text 'utf-8-emacs-unix))))
     (unless (<= (car visible) beg end (cdr visible))
       (agent-q-diff-file-refuse "the hunk is outside the narrowed part of %s; C-x n w there first"
-                                (current-buffer)))
+                                (agent-q-diff-text-buffer-name (current-buffer))))
     (when (text-property-not-all beg end 'charset nil)
       (agent-q-diff-coding-note-charsets (buffer-substring beg end)))
     (goto-char end)
@@ -860,7 +898,7 @@ the wrong place."
     (agent-q-diff-file-refuse
      "a hook edited %s while it was changed; see its first-change-hook, \
 before-change-functions and after-change-functions"
-     (current-buffer))))
+     (agent-q-diff-text-buffer-name (current-buffer)))))
 
 (defun agent-q-diff-text-replace-lines (edits &optional offsets)
   "Make EDITS, last line first, in the current buffer.

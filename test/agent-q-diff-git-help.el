@@ -53,7 +53,9 @@ sources, there are none."
 (defun aqd-pending-put (name text)
   "Write TEXT to the test's file NAME, as an agent would by a shell."
   (make-directory (file-name-directory (aqd-pending-name name)) t)
-  (aqd-put-bytes (encode-coding-string text 'utf-8-unix) (aqd-pending-name name)))
+  ;; Nothing is compressed or encrypted by its name.
+  (let ((file-name-handler-alist nil))
+    (aqd-put-bytes (encode-coding-string text 'utf-8-unix) (aqd-pending-name name))))
 
 (defun aqd-pending-has (name)
   "Return the text of the test's file NAME, or nil if there is none."
