@@ -688,7 +688,8 @@ What the user took out and an undo has brought back is pending again."
   "Make the edits of PART, an `agent-q-diff-engine-part', in the target of CHANGE.
 Return the target's tick from before saving, for
 `agent-q-diff-file-change-note-edited'."
-  (let ((agent-q-diff-outside-speaker (agent-q-diff-file-change-listener change)))
+  (let ((agent-q-diff-outside-speaker (agent-q-diff-file-change-listener change))
+        (agent-q-diff-save-of-new (agent-q-diff-file-change-is-created change)))
     (agent-q-diff-target-edit (agent-q-diff-file-change-target change)
                               (agent-q-diff-engine-part-edits part)
                               (agent-q-diff-engine-part-offsets part))))

@@ -129,11 +129,22 @@ happens then."
     ;; `basic-save-buffer' makes this the buffer's coding system.
     (setq last-coding-system-used coding)))
 
+(defvar agent-q-diff-save-of-new nil
+  "Non-nil while a file is saved that is deleted next if it is empty.
+Then no hook may put anything into it.")
+
 (defun agent-q-diff-save-buffer (buffer &optional check done)
   "Save BUFFER without a question and without adding a final newline.
 Hooks run as for `save-buffer', but the file is replaced as a whole or not
 at all.  CHECK is as for `agent-q-diff-apply--carry-out'.  DONE is a
 function or nil, called as soon as we have written the file."
+  (if (and agent-q-diff-save-of-new (zerop (buffer-size buffer)))
+      (with-current-buffer buffer
+        (agent-q-diff-save--write check (or done #'ignore)))
+    (agent-q-diff-save--with-hooks buffer check done)))
+
+(defun agent-q-diff-save--with-hooks (buffer check done)
+  "Do what `agent-q-diff-save-buffer' does with BUFFER, CHECK and DONE, with hooks."
   (with-current-buffer buffer
     (let* ((is-ours nil)
            (writer (lambda ()
@@ -594,6 +605,8 @@ its file and directories."
            (is-saving (agent-q-diff-target-saves-p target))
            (was-missing (and is-saving (not (file-exists-p path))))
            (missing (and was-missing (agent-q-diff-file-missing-directories path)))
+           (agent-q-diff-save-of-new (or agent-q-diff-save-of-new
+                                         (agent-q-diff-target-is-created target)))
            ;; The content of a file that the review created needs no backup.
            (make-backup-files (and make-backup-files
                                    (not (agent-q-diff-target-is-created target)))))
