@@ -110,7 +110,7 @@ MISSING are directories that did not exist, innermost first."
   (cond
    ((null bytes)
     (when (file-exists-p file)
-      (delete-file file))
+      (agent-q-diff-file-delete file))
     (agent-q-diff-file-remove-directories missing))
    ((not (and (file-exists-p file)
               (agent-q-diff-file-has-bytes-p file bytes)))

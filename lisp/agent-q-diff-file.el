@@ -416,6 +416,9 @@ The copy is recorded once it is complete."
 
 ;;;; A draft
 
+(defvar agent-q-diff-file--modes-of-deleted (make-hash-table :test #'equal)
+  "Table from names of files that were deleted to the permissions that they had.")
+
 (cl-defstruct (agent-q-diff-file--draft (:constructor agent-q-diff-file--make-draft)
                                         (:copier nil))
   "A file that is being written, and is then to replace another."
@@ -436,7 +439,9 @@ The copy is recorded once it is complete."
       (setf (agent-q-diff-file--draft-file draft)
             (if is-new
                 (agent-q-diff-file--make-new-temporary name)
-              (agent-q-diff-file--temporary name))))
+              (agent-q-diff-file--temporary name)))
+      (when-let ((modes (and is-new (gethash name agent-q-diff-file--modes-of-deleted))))
+        (set-file-modes (agent-q-diff-file--draft-file draft) modes)))
     (unless (agent-q-diff-file--draft-file draft)
       (agent-q-diff-file--prepare-in-place draft)
       (setf (agent-q-diff-file--draft-file draft) (agent-q-diff-file--make-elsewhere)))))
@@ -531,6 +536,30 @@ See `agent-q-diff-file-replace'."
   (agent-q-diff-file-replace (file name)
     (agent-q-diff-file-put bytes 'no-conversion file)
     nil))
+
+;;;; Deleting
+
+(defun agent-q-diff-file-delete (name &optional is-trashed)
+  "Delete NAME, and remember its permissions in case it comes back in this Emacs.
+IS-TRASHED is as the second argument of `delete-file'."
+  (agent-q-diff-file-note-modes name)
+  (delete-file name is-trashed))
+
+(defun agent-q-diff-file-note-modes (name)
+  "Remember the permissions of NAME, which is deleted next, if it is a file."
+  (when (and (agent-q-diff-file-regular-p name)
+             (not (file-symlink-p name)))
+    (puthash name (file-modes name) agent-q-diff-file--modes-of-deleted)))
+
+(defun agent-q-diff-file-modes-again (name modes)
+  "Return the permissions with which NAME comes back; by git, they are MODES.
+Git says only whether it is executable."
+  (if-let ((known (gethash name agent-q-diff-file--modes-of-deleted)))
+      (if (zerop (logand #o111 modes))
+          (logand known (lognot #o111))
+        ;; Whoever can read it can execute it.
+        (logior known (ash (logand known #o444) -2)))
+    modes))
 
 ;;;; Directories
 

@@ -529,7 +529,7 @@ See `agent-q-diff-operation--states'."
                 (agent-q-diff-operation--put path now))))
            (unless now
              (setf (agent-q-diff-file-change-missing file) missing))))
-      (delete-file path (not (agent-q-diff-file-change-is-created file)))
+      (agent-q-diff-file-delete path (not (agent-q-diff-file-change-is-created file)))
       (setf (agent-q-diff-file-change-deleted file) now)
       (agent-q-diff-file-remove-directories (agent-q-diff-file-change-missing file))
       (agent-q-diff-operation--note-become file path))
@@ -568,14 +568,16 @@ Both are states as in `agent-q-diff-operation--states'."
 (defun agent-q-diff-operation--put (path state)
   "Let PATH be in STATE, whatever it is now; it is no folder."
   (pcase-exhaustive state
-    ('nil (delete-file path))
-    (`(link ,target) (make-symbolic-link target path t))
+    ('nil (agent-q-diff-file-delete path))
+    (`(link ,target)
+     (agent-q-diff-file-note-modes path)
+     (make-symbolic-link target path t))
     (`(file ,modes ,bytes)
      (when (file-symlink-p path)
        (delete-file path))
      (agent-q-diff-file-write-bytes path bytes)
      (when modes
-       (set-file-modes path modes)))))
+       (set-file-modes path (agent-q-diff-file-modes-again path modes))))))
 
 ;;;; Words
 

@@ -179,6 +179,64 @@ WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
     (should (equal '(file #o644 "x\n") (aqd-kinds-now)))
     (should-not (aqd-pending-files))))
 
+;;;; A new file goes again, and a deleted one comes back
+
+(ert-deftest aqd-kinds-no-hook-keeps-a-new-file-from-being-taken-out ()
+  (aqd-with-repository
+    (cl-flet ((header ()
+                (when (= 0 (buffer-size))
+                  (insert "header\n")
+                  nil)))
+      (pcase-dolist (`(,hook . ,function)
+                     `((before-save-hook . ,#'header)
+                       (write-file-functions . ,#'header)
+                       (write-file-functions . ,(lambda ()
+                                                  (write-region "header\n" nil buffer-file-name
+                                                                nil 'silent)
+                                                  (set-buffer-modified-p nil)
+                                                  t))
+                       (after-save-hook . ,(lambda ()
+                                             (write-region "header\n" nil buffer-file-name
+                                                           t 'silent)))))
+        (ert-info ((symbol-name hook))
+          (cl-progv (list hook) (list (list function))
+            (dolist (is-visited '(nil t))
+              (aqd-pending-put "new.txt" "a\nb\n")
+              (when is-visited
+                (find-file-noselect "new.txt" t))
+              (aqd-with-pending
+                (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+              (should-not (aqd-pending-has "new.txt"))
+              (should-not (aqd-pending-files)))))))))
+
+(ert-deftest aqd-kinds-a-private-file-comes-back-private ()
+  (aqd-with-repository
+    (pcase-dolist (`(,modes . ,state) '((#o600 . (file #o600 "a\nb\n"))
+                                        (#o700 . (file #o700 "a\nb\n"))
+                                        (#o600 . (file #o600 "a\0b\n"))
+                                        (#o600 . (file #o600 ""))))
+      (ert-info ((format "%o %S" modes state))
+        ;; A new one that is taken out.
+        (aqd-kinds-put state)
+        (aqd-with-pending
+          (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+          (should-not (aqd-kinds-now))
+          (aqd-said (agent-q-diff-undo))
+          (should (equal state (aqd-kinds-now)))
+          (aqd-said (agent-q-diff-accept-all)))
+        ;; One in whose place there is a link, or nothing.
+        (dolist (after '((link "f.txt") nil))
+          (aqd-kinds-put after)
+          (aqd-with-pending
+            (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+            (set-file-modes (aqd-pending-name "x") modes)
+            (aqd-said (agent-q-diff-undo))
+            (should (equal after (aqd-kinds-now)))
+            (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+          (should (equal state (aqd-kinds-now))))
+        (delete-file (aqd-pending-name "x"))
+        (aqd-said (agent-q-diff-mark-reviewed))))))
+
 ;;;; Lines and how they are written
 
 (defun aqd-kinds-bytes (text coding)
