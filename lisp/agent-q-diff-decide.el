@@ -310,14 +310,22 @@ decided there by now, as in the middle of a merge."
         (cl-mapcar (pcase-lambda (`(,file . ,_) prepared) (list file root prepared))
                    files
                    (agent-q-diff-reviewed-prepare
-                    root (mapcar (lambda (one) (agent-q-diff-file-change-path (car one)))
-                                 files)))))
+                    root
+                    (mapcar (lambda (one) (agent-q-diff-file-change-path (car one))) files)
+                    (mapcar (lambda (one) (agent-q-diff-decide--unsaved (car one))) files)))))
      (t (agent-q-diff-reviewed-watch
          (mapcar (pcase-lambda (`(,file . ,part))
                    (if (agent-q-diff-engine-part-operations part)
                        (agent-q-diff-decide--new-name file part)
                      (agent-q-diff-target-path (agent-q-diff-file-change-target file))))
                  files))))))
+
+(defun agent-q-diff-decide--unsaved (file)
+  "Return what FILE would hold if its buffer were saved, if it is decided there.
+See `agent-q-diff-reviewed-unsaved'.  What else than lines is decided is carried
+out on disk, whatever a buffer that still visits its name has."
+  (and (agent-q-diff-file-change-has-text file)
+       (agent-q-diff-reviewed-unsaved (agent-q-diff-file-change-path file))))
 
 (defun agent-q-diff-decide--new-name (file part)
   "Return the name of FILE, or (OLD . NEW) if PART of a plan may rename it.
@@ -351,7 +359,7 @@ WATCHED is as from `agent-q-diff-decide--prepare'.  The value is for
 WATCHED is (FILE ROOT PREPARED), as from `agent-q-diff-decide--prepare'."
   (pcase-let* ((`(,file ,root ,prepared) watched)
                (name (agent-q-diff-file-change-path file))
-               (unsaved (agent-q-diff-reviewed-unsaved name))
+               (unsaved (agent-q-diff-decide--unsaved file))
                (text (and (null unsaved) (agent-q-diff-decide--text-before-hooks file))))
     (agent-q-diff-reviewed-changed
      prepared root name unsaved

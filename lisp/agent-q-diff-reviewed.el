@@ -214,19 +214,20 @@ review, it is found by undoing that."
 ;; What files hold is stored before they change, and what became of them is
 ;; recorded after that.
 
-(defun agent-q-diff-reviewed-prepare (root files)
+(defun agent-q-diff-reviewed-prepare (root files &optional unsaved)
   "Store what FILES hold, since something is taken out of them next.
-They are absolute names of files in the project at ROOT.  Return a list for
-`agent-q-diff-reviewed-changed'.  If it cannot be stored, signal an error that
+They are absolute names of files in the project at ROOT.  UNSAVED is a list of
+what `agent-q-diff-reviewed-unsaved' returns for those that are decided in their
+buffers, and nil for others.  Return a list for `agent-q-diff-reviewed-changed'.  If it cannot be stored, signal an error that
 says that nothing is taken out.  FILES must have been checked with
 `agent-q-diff-guard-check-inside'."
   (condition-case err
       (agent-q-diff-engine-call
        #'agent-q-diff-module-prepare root (time-convert nil 'integer)
-       (mapcar (lambda (file)
-                 (cons (agent-q-diff-reviewed--relative file root)
-                       (agent-q-diff-reviewed-unsaved file)))
-               files))
+       (seq-map-indexed (lambda (file n)
+                          (cons (agent-q-diff-reviewed--relative file root)
+                                (nth n unsaved)))
+                        files))
     (agent-q-diff-error
      (agent-q-diff-file-refuse
       "nothing is taken out, since it could not be stored before that: %s"

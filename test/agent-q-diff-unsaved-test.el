@@ -387,6 +387,31 @@ evaluated after the first look at the project, and before WRITTEN is written."
     (should (equal (concat "mine\n" aqd-pending-text) (aqd-unsaved-text)))
     (agent-q-diff-finish)))
 
+(ert-deftest aqd-unsaved-edits-of-a-file-that-became-something-else-are-not-reviewed ()
+  (aqd-with-repository
+    (let ((buffer (find-file-noselect (aqd-pending-name "f.txt"))))
+      (with-current-buffer buffer
+        (insert "mine\n"))
+      (dolist (became (list (lambda (name) (make-symbolic-link "x" name))
+                            (lambda (name) (aqd-put-bytes "a\0b\n" name))
+                            (lambda (name) (aqd-put-bytes aqd-pending-text name)
+                              (set-file-modes name #o755))
+                            #'ignore))
+        (dolist (key (list #'agent-q-diff-reject-hunk
+                           (lambda ()
+                             (agent-q-diff-reject-hunk)
+                             (agent-q-diff-undo)
+                             (agent-q-diff-reject-all t))))
+          (delete-file (aqd-pending-name "f.txt"))
+          (funcall became (aqd-pending-name "f.txt"))
+          (aqd-with-pending
+            (aqd-pending-do key 0))
+          (should-not (aqd-pending-files))
+          (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
+          (should (equal (concat "mine\n" aqd-pending-text) (agent-q-diff-text-in buffer)))))
+      (with-current-buffer buffer
+        (set-buffer-modified-p nil)))))
+
 (ert-deftest aqd-unsaved-edits-of-a-new-file-that-is-taken-out-are-in-conflict-with-it ()
   (aqd-with-repository
     (agent-q-diff-review-changes)
