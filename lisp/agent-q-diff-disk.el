@@ -591,15 +591,109 @@ It is nil if that list does not reach back to it, or was not only typing."
                                                        base ours theirs nil)))
     (cons n (agent-q-diff-engine-text text))))
 
+(defun agent-q-diff-disk--parts (text)
+  "Return TEXT in parts: strings, and for each conflict a list of strings.
+It is (WHOLE OURS ORIGINAL THEIRS).  A merge of ours has marked these conflicts."
+  (with-temp-buffer
+    (insert text)
+    (goto-char (point-min))
+    (let ((from (point))
+          parts)
+      (while (re-search-forward "^<<<<<<< ours\n" nil t)
+        (let ((beg (match-beginning 0))
+              (start (point))
+              pieces)
+          (when (seq-every-p (lambda (mark)
+                               (when (re-search-forward mark nil t)
+                                 (push (buffer-substring start (match-beginning 0)) pieces)
+                                 (setq start (point))))
+                             '("^||||||| original\n" "^=======\n" "^>>>>>>> theirs\n"))
+            (push (buffer-substring from beg) parts)
+            (push (cons (buffer-substring beg (point)) (nreverse pieces)) parts)
+            (setq from (point)))))
+      (nreverse (cons (buffer-substring from (point-max)) parts)))))
+
+(defun agent-q-diff-disk--conflicts (text)
+  "Return a list of the conflicts in TEXT that a merge of ours has marked."
+  (mapcar #'car (seq-filter #'consp (agent-q-diff-disk--parts text))))
+
+(defun agent-q-diff-disk--with-part (text n &optional only)
+  "Return TEXT with the part N of each of its conflicts in their place.
+N is as for `nth' of an element of `agent-q-diff-disk--parts'.  ONLY, if it is
+non-nil, is a list of those conflicts that are meant."
+  (mapconcat (lambda (part)
+               (cond
+                ((stringp part) part)
+                ((or (null only) (member (car part) only)) (nth n part))
+                (t (car part))))
+             (agent-q-diff-disk--parts text) ""))
+
+(defun agent-q-diff-disk--nested (text)
+  "Return the conflicts in TEXT that are inside others, a list of first lines."
+  (let ((depth 0)
+        nested)
+    (dolist (line (split-string text "\n"))
+      (cond
+       ((string-prefix-p "<<<<<<< " line)
+        (when (< 0 depth)
+          (push line nested))
+        (cl-incf depth))
+       ((and (string-prefix-p ">>>>>>> " line) (< 0 depth))
+        (cl-decf depth))))
+    nested))
+
 (defun agent-q-diff-disk--merged (text)
-  "Return (BASE OURS N-CONFLICTS . RESULT), the current buffer merged with TEXT.
-If what was merged last has not been edited since, that merge is made anew."
-  (pcase-let ((`(,base ,_ ,_ . ,merged) agent-q-diff-disk--base)
-              (live (agent-q-diff-text-in (current-buffer))))
-    (pcase merged
-      (`(,first-base ,ours ,(pred (equal live)))
-       `(,first-base ,ours . ,(agent-q-diff-disk--merge-texts first-base ours text)))
-      (_ `(,base ,live . ,(agent-q-diff-disk--merge-texts base live text))))))
+  "Return (N-CONFLICTS RESULT . MERGED), the current buffer merged with TEXT.
+MERGED is as in `agent-q-diff-disk--base'.  If it is not known what the buffer
+would have if others had not written the file, what was merged is merged again:
+of each conflict that is left, each part by itself."
+  (pcase-let* ((`(,base ,_ ,_ . ,merged) agent-q-diff-disk--base)
+               (live (agent-q-diff-text-in (current-buffer)))
+               (`(,first . ,ours) (agent-q-diff-disk--ours merged live))
+               (result
+                (cond
+                 (ours (cdr (agent-q-diff-disk--merge-texts first ours text)))
+                 ((or (string-search "<<<<<<< ours\n" base)
+                      (null (agent-q-diff-disk--conflicts live)))
+                  (cdr (agent-q-diff-disk--merge-texts base live text)))
+                 (t (agent-q-diff-disk--merge-conflicts base live text)))))
+    (when (seq-difference (agent-q-diff-disk--nested result) (agent-q-diff-disk--nested live))
+      (agent-q-diff-file-refuse
+       "it has a conflict where the file was written; resolve that, and the next key merges them"))
+    `(,(length (agent-q-diff-disk--conflicts result)) ,result
+      . ,(cond
+          (ours (list first ours result))
+          ((null (agent-q-diff-disk--conflicts live)) (list base live result))))))
+
+(defun agent-q-diff-disk--ours (merged live)
+  "Return (BASE . OURS), of which LIVE is the merge with what others have written.
+MERGED is as in `agent-q-diff-disk--base'.  What was typed since is in OURS.
+Return nil if that is not certain, or a conflict has been resolved."
+  (pcase merged
+    (`(,base ,ours ,(pred (equal live))) (cons base ours))
+    (`(,base ,ours ,result)
+     (and (equal (agent-q-diff-disk--conflicts result) (agent-q-diff-disk--conflicts live))
+          (pcase (agent-q-diff-disk--merge-texts result ours live)
+            (`(0 . ,now) (cons base now)))))))
+
+(defun agent-q-diff-disk--merge-conflicts (base live text)
+  "Return LIVE, which was made from BASE and has conflicts, merged with TEXT.
+What is theirs of a conflict follows TEXT, and then the conflict is made anew."
+  (let ((theirs (agent-q-diff-disk--merge-texts
+                 base (agent-q-diff-disk--with-part live 3) text)))
+    (if (= 0 (car theirs))
+        (cdr (agent-q-diff-disk--merge-texts (agent-q-diff-disk--with-part live 2)
+                                             (agent-q-diff-disk--with-part live 1)
+                                             (cdr theirs)))
+      ;; Something was typed beside one of them.
+      (let* ((plain (cdr (agent-q-diff-disk--merge-texts base live text)))
+             (kept (agent-q-diff-disk--conflicts
+                    (if (agent-q-diff-disk--nested plain) "" plain)))
+             (inside (seq-difference (agent-q-diff-disk--conflicts live) kept)))
+        (if (null inside)
+            plain
+          (cdr (agent-q-diff-disk--merge-texts
+                base (agent-q-diff-disk--with-part live 1 inside) text)))))))
 
 (defun agent-q-diff-disk-check-mergeable (buffer)
   "Signal an error if BUFFER is behind its file, and nothing is known to merge by.
@@ -637,7 +731,7 @@ If IS-NEW is non-nil, and the file is gone, it is merged with an empty one."
 (defun agent-q-diff-disk--merge-with (text coding attributes)
   "Merge the current buffer with TEXT, in CODING, of its file with ATTRIBUTES.
 These are nil if there is no file.  Return the number of conflicts."
-  (pcase-let ((`(,base ,ours ,n . ,result) (agent-q-diff-disk--merged text))
+  (pcase-let ((`(,n ,result . ,merged) (agent-q-diff-disk--merged text))
               (inhibit-read-only t))
     (undo-boundary)
     (save-excursion
@@ -648,7 +742,7 @@ These are nil if there is no file.  Return the number of conflicts."
     (agent-q-diff-disk--take-coding coding)
     (set-visited-file-modtime (if attributes (nth 1 attributes) -1))
     (agent-q-diff-disk-note nil attributes)
-    (agent-q-diff-disk--set-base text base ours result)
+    (apply #'agent-q-diff-disk--set-base text merged)
     (when (< 0 n)
       (smerge-mode))
     n))

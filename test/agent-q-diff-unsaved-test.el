@@ -116,6 +116,68 @@ evaluated after the first look at the project, and before WRITTEN is written."
       (aqd-unsaved-check (string-replace "\nthree\n" (concat "\n" line "\n") aqd-unsaved-written)
                          ours))))
 
+(defun aqd-unsaved-lines-from (line n)
+  "Return N lines of the buffer with unsaved edits from LINE on, counted from 1."
+  (seq-take (nthcdr (1- line) (split-string (aqd-unsaved-text) "\n")) n))
+
+(defun aqd-unsaved-change-third ()
+  "Make another line of the third, as a user does."
+  (goto-char (point-min))
+  (forward-line 2)
+  (delete-region (point) (line-end-position))
+  (insert "my third"))
+
+(defconst aqd-unsaved-conflict
+  '("<<<<<<< ours" "my third" "||||||| original" "line 3" "=======" "three" ">>>>>>> theirs")
+  "The conflict of that with what the agent has made of it.")
+
+(ert-deftest aqd-unsaved-a-conflict-follows-the-file-wherever-else-the-user-types ()
+  (aqd-with-unsaved (aqd-unsaved-change-third) aqd-unsaved-written
+    (aqd-pending-do #'agent-q-diff-accept-hunk 1)
+    (should (equal aqd-unsaved-conflict (aqd-unsaved-lines-from 3 7)))
+    (with-current-buffer aqd-unsaved-buffer
+      (goto-char (point-max))
+      (insert "more\n"))
+    (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+    (aqd-unsaved-check (aqd-numbered 30 '((27 . "x")))
+                       (concat (aqd-numbered 30 '((3 . "my third") (27 . "x"))) "more\n"))
+    (aqd-said (agent-q-diff-undo))
+    (should (equal aqd-unsaved-conflict (aqd-unsaved-lines-from 3 7)))))
+
+(ert-deftest aqd-unsaved-no-conflict-is-inside-another ()
+  (aqd-with-unsaved (aqd-unsaved-change-third) aqd-unsaved-written
+    (aqd-pending-do #'agent-q-diff-accept-hunk 1)
+    (with-current-buffer aqd-unsaved-buffer
+      (goto-char (point-min))
+      (forward-line 2)
+      (insert "near\n"))
+    (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+    (should (equal '("<<<<<<< ours" "near" "my third" "||||||| original" "three" "======="
+                     "line 3" ">>>>>>> theirs" "line 4")
+                   (aqd-unsaved-lines-from 3 9)))
+    (should (string-match-p "1 is in conflict"
+                            (progn (aqd-pending-do #'agent-q-diff-unapply-hunk 1)
+                                   (aqd-pending-do #'agent-q-diff-reject-hunk 1))))
+    (should (equal '("line 26" "line 27" "line 28") (aqd-unsaved-lines-from 33 3)))))
+
+(ert-deftest aqd-unsaved-a-conflict-of-the-users-own-is-left-to-the-user ()
+  (let ((warning nil))
+    (cl-letf (((symbol-function 'agent-q-diff-base-warn) (lambda (text) (setq warning text))))
+      (aqd-with-unsaved (progn (forward-line 2)
+                               (insert "<<<<<<< HEAD\nmine\n=======\n")
+                               (forward-line 1)
+                               (insert ">>>>>>> other\n"))
+          (aqd-numbered 30 '((2 . "two") (3 . "three") (4 . "four")))
+        (let ((text (aqd-unsaved-text)))
+          (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+          (should (string-match-p "not merged with the file: it has a conflict" warning))
+          (should (equal text (aqd-unsaved-text))))
+        (with-current-buffer aqd-unsaved-buffer
+          (goto-char (point-min))
+          (flush-lines "<<<\\|>>>\\|===\\|mine"))
+        (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
+        (should (equal (aqd-pending-has "f.txt") (aqd-unsaved-text)))))))
+
 (ert-deftest aqd-unsaved-the-same-lines-of-both-stand-once ()
   (aqd-with-unsaved (progn (erase-buffer) (insert aqd-unsaved-written)) aqd-unsaved-written
     (aqd-pending-do #'agent-q-diff-accept-hunk 0)
