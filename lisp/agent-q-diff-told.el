@@ -157,7 +157,7 @@ now.  Return words for who will read it, or nil if there is nothing to be told."
                                         (or (agent-q-diff-queued-is-told message)
                                             (memql (agent-q-diff-queued-id message) ids)))
                                       (agent-q-diff-told--untold-messages root)))))
-      (agent-q-diff-told--note-told root gone))
+      (agent-q-diff-told--drop root gone))
     (and texts
          (agent-q-diff-told--who-is-told
           root (seq-uniq (mapcar #'agent-q-diff-round-agent-of (seq-mapcat #'car texts)))))))
@@ -194,6 +194,16 @@ They are those of the project at ROOT."
   "Record that all agents of MESSAGES, in the project at ROOT, were told them."
   (agent-q-diff-engine-call #'agent-q-diff-module-told root
                             (mapcar #'agent-q-diff-queued-id messages) nil))
+
+(defun agent-q-diff-told--drop (root messages)
+  "Record that nobody is told MESSAGES, in the project at ROOT, any more.
+One that says nothing takes their place."
+  (agent-q-diff-engine-call
+   #'agent-q-diff-module-told root
+   (list (agent-q-diff-engine-call #'agent-q-diff-module-queue-message root
+                                   (seq-uniq (seq-mapcat #'agent-q-diff-queued-to messages))
+                                   "" nil))
+   nil))
 
 (defun agent-q-diff-told--joined (messages)
   "Return (TEXT . TOLD): what is told of MESSAGES, a list of `agent-q-diff-queued'.
@@ -654,10 +664,13 @@ It is made of what the files have now, and counts as told."
 
 (defun agent-q-diff-told-message (root)
   "Return the text that agents of the project at ROOT are told next, or nil.
-If they were told everything, that is what they were told last."
+If they were told everything, that is what they were told last.  If nothing is
+left of what they were to be told, it is nil."
   (agent-q-diff-told--queue-to-read root)
-  (when-let ((messages (agent-q-diff-engine-call #'agent-q-diff-module-messages root)))
-    (car (agent-q-diff-told--joined messages))))
+  (when-let* ((messages (agent-q-diff-engine-call #'agent-q-diff-module-messages root))
+              (text (car (agent-q-diff-told--joined messages))))
+    (unless (string-empty-p text)
+      text)))
 
 (provide 'agent-q-diff-told)
 ;;; agent-q-diff-told.el ends here

@@ -222,9 +222,13 @@ files again, and are not decided:\n\n- f.txt, line 27\n"
 (ert-deftest aqd-reviewed-an-agent-that-was-not-told-is-not-told-what-is-back ()
   (aqd-reviewed-with-taken-out #'aqd-reviewed-take-out-each
     (aqd-reviewed-undo)
-    (let ((text (agent-q-diff-told-take default-directory)))
+    (let ((text (agent-q-diff-told-message default-directory)))
       (should (string-search "- f.txt, line 3\n" text))
-      (should-not (string-search "line 27" text)))))
+      (should-not (string-search "line 27" text)))
+    ;; Nothing is left to be told.
+    (aqd-reviewed-undo #'undo 'undo)
+    (should-not (agent-q-diff-told-message default-directory))
+    (should (equal "" (agent-q-diff-told-take default-directory)))))
 
 ;;;; Files that are none
 
