@@ -378,7 +378,7 @@ what is rejected."
 WORDS are formats for their number, (ONE . MANY).  N-WAITING rejections wait,
 and FAILED are those that could not be decided, a list of (HUNK . REASON)."
   (message
-   "%s%s"
+   "%s%s%s"
    (string-join
     (delq nil
           (list
@@ -398,6 +398,7 @@ and FAILED are those that could not be decided, a list of (HUNK . REASON)."
              (format "%d not: %s, %s" (length failed)
                      (agent-q-diff-buffer-hunk-words (caar failed)) (cdar failed)))))
     "; ")
+   (agent-q-diff-change-followed-words agent-q-diff-buffer-change)
    (agent-q-diff-commands-counts-words agent-q-diff-buffer-change)))
 
 (defun agent-q-diff-alike-decide-hunks (command hunks &optional reason)

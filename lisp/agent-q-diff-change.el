@@ -474,6 +474,15 @@ it has been decided, so the other files do not depend on it."
         (agent-q-diff-file-change-follow file))
     (agent-q-diff-file-change-follow file)))
 
+(defun agent-q-diff-change-followed-words (change)
+  "Return words to append if a target of CHANGE has just followed its file."
+  (or (and change
+           (car (delq nil (mapcar (lambda (file)
+                                    (agent-q-diff-target-told-followed
+                                     (agent-q-diff-file-change-target file)))
+                                  (agent-q-diff-change-files change)))))
+      ""))
+
 (defun agent-q-diff-change-unsaved-names (change)
   "Return the names of the buffers of CHANGE that are not saved, for display."
   (mapcar (lambda (file)

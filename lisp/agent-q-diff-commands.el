@@ -135,7 +135,7 @@ has changed.  HUNKS are those that the message is about, if they are several."
                              (agent-q-diff-commands--follow-hooks
                               change index is-aimed (or hunks (list hunk)))
                              (agent-q-diff-commands--unsaved-words file note change hunk)
-                             (agent-q-diff-commands--followed-words change)
+                             (agent-q-diff-change-followed-words change)
                              (agent-q-diff-commands-counts-words change)))
           (message "%s" said)
           said))
@@ -149,15 +149,6 @@ has changed.  HUNKS are those that the message is about, if they are several."
      (agent-q-diff-commands--note-failure command err)
      (agent-q-diff-commands--say-failure command err)
      nil)))
-
-(defun agent-q-diff-commands--followed-words (change)
-  "Return words to append if a target of CHANGE has just followed its file."
-  (or (and change
-           (car (delq nil (mapcar (lambda (file)
-                                    (agent-q-diff-target-told-followed
-                                     (agent-q-diff-file-change-target file)))
-                                  (agent-q-diff-change-files change)))))
-      ""))
 
 (defun agent-q-diff-commands--unsaved-words (file note &optional change hunk)
   "Return words to append if what was decided is not in the file yet.
@@ -190,7 +181,7 @@ For a conflict, it names the key that merges."
                (substitute-command-keys
                 "; \\<agent-q-diff-mode-map>\\[agent-q-diff-merge-hunk] merges")
              "")
-           (agent-q-diff-commands--followed-words agent-q-diff-buffer-change)))
+           (agent-q-diff-change-followed-words agent-q-diff-buffer-change)))
 
 (defun agent-q-diff-commands--not-in-words (hunk)
   "Return a message that a command failed since HUNK is not in its file."
@@ -392,7 +383,7 @@ See `agent-q-diff-commands--at-once-p'.  Return what
                            (agent-q-diff-commands-hook-words change hunks)
                            (and (eq command 'reject)
                                 (agent-q-diff-commands--unsaved-words file 'edited))
-                           (agent-q-diff-commands--followed-words change)
+                           (agent-q-diff-change-followed-words change)
                            (agent-q-diff-commands-counts-words change))))
         (message "%s" said)
         said))))
@@ -799,7 +790,8 @@ WHAT says what could not be done, and WAYS-OUT, a string or nil, what to do."
            (cond
             (ways-out (concat "; " ways-out))
             ((agent-q-diff-buffer-written-p)
-             (agent-q-diff-commands-counts-words agent-q-diff-buffer-change))
+             (concat (agent-q-diff-change-followed-words agent-q-diff-buffer-change)
+                     (agent-q-diff-commands-counts-words agent-q-diff-buffer-change)))
             (t ""))))
 
 (defun agent-q-diff-reject-all (&optional by-key)
@@ -899,7 +891,7 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
 
 (defun agent-q-diff-commands--say-file (command change index)
   "Show a message that COMMAND was carried out on file INDEX of CHANGE."
-  (message "%s%s %s%s%s%s"
+  (message "%s%s %s%s%s%s%s"
            ;; That what was written is taken out may bring the file back.
            (if (agent-q-diff-change-written change) "Changes of " "")
            (agent-q-diff-commands--name change index)
@@ -911,6 +903,7 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
            (agent-q-diff-commands--unsaved-words
             (nth index (agent-q-diff-change-files change))
             (if (eq command 'reject) 'marked 'edited))
+           (agent-q-diff-change-followed-words change)
            (agent-q-diff-commands-counts-words change)))
 
 ;;;; Staging
@@ -957,7 +950,7 @@ If more was written since a review of what is pending began, show that, too."
       (agent-q-diff-signs-show-all)
       (message "Up to date%s%s"
                (agent-q-diff-commands-counts-words change)
-               (agent-q-diff-commands--followed-words change)))))
+               (agent-q-diff-change-followed-words change)))))
 
 (defun agent-q-diff-select-line ()
   "Select the line at point; if lines are selected, add the next one.

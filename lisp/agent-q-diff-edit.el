@@ -846,10 +846,11 @@ Return its hunks."
 (defun agent-q-diff-undo--say (what hunks)
   "Move to the first of HUNKS, and show a message that WHAT was done to them."
   (agent-q-diff-buffer-goto-hunk (car hunks))
-  (message "%s %s" what
+  (message "%s %s%s" what
            (if (cdr hunks)
                (format "%d hunks" (length hunks))
-             (agent-q-diff-buffer-hunk-words (car hunks)))))
+             (agent-q-diff-buffer-hunk-words (car hunks)))
+           (agent-q-diff-change-followed-words agent-q-diff-buffer-change)))
 
 (defun agent-q-diff-undo--back ()
   "Undo the latest decision or split and show a message about it.

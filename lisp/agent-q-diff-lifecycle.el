@@ -522,6 +522,8 @@ These are values of :state and :where, as in a result."
          (n-again (agent-q-diff-lifecycle--n-where 'rejected '(file buffer) hunks))
          (n-since (agent-q-diff-lifecycle--n-where 'applied '(nil changed) hunks))
          (n-gone (agent-q-diff-lifecycle--n-where nil '(nil buffer) hunks))
+         (n-unsaved (+ (agent-q-diff-lifecycle--n-where 'rejected '(unsaved) hunks)
+                       (agent-q-diff-lifecycle--n-where 'applied '(buffer) hunks)))
          (pending (- (plist-get result :total) (plist-get result :applied)
                      (plist-get result :rejected) n-gone)))
     (string-join
@@ -533,7 +535,12 @@ These are values of :state and :where, as in a result."
                  (and (< 0 pending) (format "%d still pending" pending))
                  (and (< 0 n-gone) (format "%d not in the %s any more" n-gone
                                            (if (plist-get result :files) "files" "file")))
-                 (and (not (plist-get result :saved)) "not saved")
+                 (cond
+                  ((= 0 n-unsaved) (and (not (plist-get result :saved)) "not saved"))
+                  ((= n-unsaved (+ (plist-get result :applied) (plist-get result :rejected)))
+                   "not saved")
+                  (t (format "%d of these not saved" n-unsaved)))
+                 (agent-q-diff-lifecycle--merged-text review)
                  (when-let ((n (agent-q-diff-lifecycle--n-waiting review)))
                    (format "%d of these to be taken out in the next review" n))
                  (when-let ((told (agent-q-diff-session-told review)))
@@ -542,6 +549,15 @@ These are values of :state and :where, as in a result."
                        "the agent is told now"
                      (and (not (string-empty-p told)) told)))))
      ", ")))
+
+(defun agent-q-diff-lifecycle--merged-text (review)
+  "Return words if the last key of REVIEW has merged unsaved edits, or nil."
+  (let ((change (agent-q-diff-session-change review)))
+    (when (seq-some (lambda (file)
+                      (integerp (agent-q-diff-target-has-followed
+                                 (agent-q-diff-file-change-target file))))
+                    (agent-q-diff-change-files change))
+      (string-remove-prefix "; " (agent-q-diff-change-followed-words change)))))
 
 (defun agent-q-diff-lifecycle--left-pending-p (review)
   "Return non-nil if REVIEW, of what was written already, was finished undecided."

@@ -218,9 +218,11 @@ review, it is found by undoing that."
   "Store what FILES hold, since something is taken out of them next.
 They are absolute names of files in the project at ROOT.  UNSAVED is a list of
 what `agent-q-diff-reviewed-unsaved' returns for those that are decided in their
-buffers, and nil for others.  Return a list for `agent-q-diff-reviewed-changed'.  If it cannot be stored, signal an error that
-says that nothing is taken out.  FILES must have been checked with
-`agent-q-diff-guard-check-inside'."
+buffers, and nil for others.
+
+Return a list for `agent-q-diff-reviewed-changed'.  If it cannot be stored,
+signal an error that says that nothing is taken out.  FILES must have been
+checked with `agent-q-diff-guard-check-inside'."
   (condition-case err
       (agent-q-diff-engine-call
        #'agent-q-diff-module-prepare root (time-convert nil 'integer)

@@ -85,12 +85,15 @@ evaluated after the first look at the project, and before WRITTEN is written."
     (aqd-pending-do #'agent-q-diff-reject-hunk 0)
     (aqd-unsaved-check (aqd-numbered 30 '((27 . "x")))
                        (concat "mine\n" (aqd-numbered 30 '((27 . "x")))))
-    (aqd-said (agent-q-diff-undo))
+    (should (equal "Undid the decision on hunk 1; your unsaved edits were merged with the file"
+                   (aqd-said (agent-q-diff-undo))))
     (aqd-unsaved-check aqd-unsaved-written (concat "mine\n" aqd-unsaved-written))
-    (aqd-said (agent-q-diff-redo))
+    (should (string-suffix-p "; your unsaved edits were merged with the file"
+                             (aqd-said (agent-q-diff-redo))))
     (aqd-unsaved-check (aqd-numbered 30 '((27 . "x")))
                        (concat "mine\n" (aqd-numbered 30 '((27 . "x")))))
-    (aqd-said (agent-q-diff-reject-all))
+    (should (equal "f.txt: 0 kept, 2 taken out, your unsaved edits were merged with the file"
+                   (aqd-said (agent-q-diff-reject-all t))))
     (aqd-unsaved-check aqd-pending-text (concat "mine\n" aqd-pending-text))))
 
 (ert-deftest aqd-unsaved-a-line-that-both-changed-is-a-conflict-until-one-is-gone ()
@@ -558,6 +561,24 @@ evaluated after the first look at the project, and before WRITTEN is written."
       (should (string-match-p "agent-q-diff-save is `never', and f.txt has unsaved edits"
                               (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
       (aqd-unsaved-check aqd-unsaved-written (concat "mine\n" aqd-unsaved-written)))))
+
+(ert-deftest aqd-unsaved-what-is-not-saved-beside-an-operation-is-said ()
+  (dolist (name '("f.txt" "renamed.txt"))
+    (aqd-with-repository
+      (aqd-pending-put "f.txt" aqd-pending-written)
+      (if (equal name "f.txt")
+          (set-file-modes name #o755)
+        (rename-file "f.txt" name))
+      (with-current-buffer (find-file-noselect name)
+        (goto-char (point-max))
+        (insert "mine\n"))
+      (let ((review (agent-q-diff-review-changes)))
+        (with-current-buffer (agent-q-diff-session-buffer review)
+          (should (equal "f.txt: 0 kept, 3 taken out, 2 of these not saved"
+                         (aqd-said (agent-q-diff-reject-all t))))))
+      (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
+      (with-current-buffer (find-buffer-visiting (aqd-pending-name "f.txt"))
+        (set-buffer-modified-p nil)))))
 
 ;;;; Random walks
 
