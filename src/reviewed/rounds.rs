@@ -7,6 +7,7 @@
 //!
 //! What is said is for who wrote the lines: for the [`address`] of a session.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
@@ -512,8 +513,10 @@ impl Rounds {
 ///
 /// Lines that nobody has touched are where the comparison of both texts has them. Others are looked for among
 /// those that are new in `now`: an equal line that was there before is another one. Of several equal places
-/// the nearest one is taken, and is unsure.
+/// the nearest one is taken, and is unsure. How lines end, and whether there is a byte order mark, is no
+/// difference.
 pub fn place(then: &Text, lines: &Range<usize>, now: &Text) -> Option<(usize, bool)> {
+    let (then, now) = (&*with_lf(then), &*with_lf(now));
     let Range { start, end } = *lines;
     if start > end || end > then.len() {
         return None;
@@ -538,6 +541,23 @@ pub fn place(then: &Text, lines: &Range<usize>, now: &Text) -> Option<(usize, bo
     let places: Vec<usize> = new.filter(is_here).collect();
     let nearest = places.iter().min_by_key(|place| place.abs_diff(at))?;
     Some((*nearest, places.len() > 1))
+}
+
+/// Returns `text` without a byte order mark, and with LF where lines end with CRLF. It has as many lines.
+fn with_lf(text: &Text) -> Cow<'_, Text> {
+    let bytes = text.bytes();
+    let rest = bytes.strip_prefix(b"\xef\xbb\xbf");
+    if rest.is_none() && !bytes.contains(&b'\r') {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = Vec::with_capacity(bytes.len());
+    for line in rest.unwrap_or(bytes).split_inclusive(|byte| *byte == b'\n') {
+        match line.strip_suffix(b"\r\n") {
+            Some(line) => plain.extend([line, b"\n"].concat()),
+            None => plain.extend(line),
+        }
+    }
+    Cow::Owned(Text::new(plain))
 }
 
 #[cfg(test)]
@@ -725,6 +745,13 @@ pub(crate) mod tests {
         assert_eq!(found(2..4, "a\nb\nx\nc\n"), None);
         // Something was written between them.
         assert_eq!(found(2..4, "a\nb\nx\nnew\nb\nc\n"), None);
+        // Only how they end has changed, or a mark.
+        assert_eq!(
+            found(1..3, "new\r\na\r\nb\r\nx\r\nb\r\nc\r\n"),
+            Some((2, false))
+        );
+        assert_eq!(found(0..2, "\u{feff}a\nb\nx\nb\nc\n"), Some((0, false)));
+        assert_eq!(found(1..2, "a\r\nB\r\nx\r\nb\r\nc\r\n"), None);
         // Another line like it stays.
         assert_eq!(found(1..2, "a\nx\nb\nc\n"), None);
         // They were moved.
