@@ -13,16 +13,16 @@
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-git-help)
 
-(defun aqd-codings-lines (&rest changes)
-  "Return lines of a file, some not ASCII; CHANGES are as for `aqd-numbered'."
-  (aqd-numbered 20 (append changes '((9 . "nine é ü")))))
+(defun aqd-codings-lines (&rest edits)
+  "Return lines of a file, some not ASCII; EDITS are as for `aqd-numbered'."
+  (aqd-numbered 20 (append edits '((9 . "nine é ü")))))
 
 (defconst aqd-codings-edits '((4 . "four é") (15 . "fifteen"))
   "What an agent makes of lines, two hunks.")
 
-(defun aqd-codings-ascii (&rest changes)
-  "Return lines of a file, all ASCII; CHANGES are as for `aqd-numbered'."
-  (aqd-numbered 20 changes))
+(defun aqd-codings-ascii (&rest edits)
+  "Return lines of a file, all ASCII; EDITS are as for `aqd-numbered'."
+  (aqd-numbered 20 edits))
 
 (defconst aqd-codings-kinds
   (let ((old (aqd-codings-lines))
