@@ -505,7 +505,9 @@ Its buffer, which has the same text, is saved in CODING from then on."
      ((or (null buffer) (buffer-modified-p buffer)))
      ((or (null before) (agent-q-diff-disk-shows-p buffer before 'strictly))
       (with-current-buffer buffer
-        (set-buffer-file-coding-system coding t t)))
+        (set-buffer-file-coding-system coding t t)
+         ;; It is not the user's choice, by which all that is written later would be read.
+         (setq buffer-file-coding-system-explicit nil)))
      (t (agent-q-diff-disk-sync buffer))))
   (agent-q-diff-operation--note-disk file))
 

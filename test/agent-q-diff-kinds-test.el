@@ -290,6 +290,22 @@ WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
     (should (string-search "- f.txt, \"line ends LF → CRLF\" (undone)"
                            (agent-q-diff-told-message default-directory)))))
 
+(ert-deftest aqd-kinds-line-ends-that-were-taken-out-are-no-choice-of-the-users ()
+  (aqd-with-repository
+    (aqd-kinds-put (alist-get 'crlf aqd-kinds-states))
+    (aqd-said (agent-q-diff-mark-reviewed))
+    (let ((buffer (find-file-noselect "x")))
+      (aqd-kinds-put (alist-get 'text aqd-kinds-states))
+      (aqd-with-pending
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0))
+      (with-current-buffer buffer
+        (insert "mine\n")
+        (save-buffer))
+      (aqd-kinds-put (alist-get 'mixed aqd-kinds-states))
+      (aqd-with-pending
+        (aqd-kinds--decide-each #'agent-q-diff-accept-hunk))
+      (should-not (aqd-pending-files)))))
+
 (ert-deftest aqd-kinds-lines-that-cannot-be-told-from-their-ends-are-shown-as-a-whole ()
   (aqd-with-repository
     (aqd-kinds-put '(file #o644 "one\r\ntwo\n"))
