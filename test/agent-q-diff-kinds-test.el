@@ -14,6 +14,9 @@
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-git-help)
 
+(defconst aqd-kinds-file (or load-file-name buffer-file-name)
+  "This file, which another Emacs can load.")
+
 (defconst aqd-kinds-lines (aqd-numbered 12 nil)
   "Lines of a file.")
 
@@ -467,9 +470,10 @@ WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
 
 ;;;; At random
 ;;
-;; An agent makes anything of a few paths, the user decides, undoes, edits, saves
-;; and commits, and buffers are killed.  The oracle knows only bytes: of each file,
-;; what is on disk, and what the user has kept.
+;; An agent makes anything of a few paths by a shell.  The user decides, undoes,
+;; types, saves, commits, stashes, and kills buffers and Emacs.  The oracle knows
+;; only bytes: of each file, what is on disk, what the user has kept, and which
+;; lines are typed and not saved.
 
 (defconst aqd-walk-n-steps (string-to-number (or (getenv "AGENT_Q_DIFF_STEPS") "120"))
   "Number of steps of the walk.")
@@ -479,6 +483,13 @@ WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
 
 (defvar aqd-walk-kept nil
   "Alist from the paths of files to their states as the user has kept them.")
+
+(defvar aqd-walk-stash nil
+  "What git has stashed, an alist from paths to what they were, or nil.
+That is as from `aqd-walk-files'.")
+
+(defvar aqd-walk-typed nil
+  "Alist from paths to the lines that the user has typed there and not saved.")
 
 (defun aqd-walk-state (name path)
   "Return the state called NAME, with lines and targets that only PATH has."
@@ -556,78 +567,242 @@ WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
       (unless (nth hunk (agent-q-diff-change-marks agent-q-diff-buffer-change))
         (aqd-pending-do key hunk)))))
 
-(defun aqd-walk-review ()
-  "Decide all hunks of each path alike, or none, or undo that again; finish."
+(defun aqd-walk-unsaved (path)
+  "Return the buffer that has unsaved edits of PATH, or nil."
+  (when-let ((buffer (get-file-buffer (aqd-pending-name path))))
+    (and (buffer-modified-p buffer) buffer)))
+
+(defun aqd-walk-check-typed ()
+  "Check that all lines that the user has typed are where they were: in buffers."
+  (pcase-dolist (`(,path . ,lines) aqd-walk-typed)
+    (let ((text (agent-q-diff-text-in (aqd-walk-unsaved path))))
+      (dolist (line lines)
+        (should (string-search line text)))
+      (pcase-dolist (`(,_ ,kind ,_ ,bytes) (aqd-walk-now path))
+        (when (eq 'file kind)
+          (dolist (line lines)
+            (should-not (string-search line (string-replace "\0" "" bytes)))))))))
+
+(defun aqd-walk-decidable-p (path)
+  "Return non-nil if PATH is pending, and what is decided of it is done on disk.
+Otherwise it is done in a buffer with unsaved edits, and is not saved."
+  (let ((buffer (aqd-walk-unsaved path)))
+    (and (aqd-walk-pending-p path)
+         (or (null buffer) (agent-q-diff-disk-behind-p buffer)))))
+
+(defun aqd-walk-review (&optional stays-open)
+  "Decide all hunks of each path alike, or none, or undo that again; finish.
+If STAYS-OPEN is non-nil, do not finish."
   (when (aqd-pending-files)
-    (aqd-with-pending
-      (dolist (path aqd-walk-paths)
-        (when (aqd-walk-pending-p path)
-          (let ((before (aqd-walk-now path))
-                (n (length (aqd-walk-hunks path))))
-            (pcase (random 5)
-              ((or 0 1)
-               (aqd-walk-decide #'agent-q-diff-accept-hunk path)
-               (should (equal before (aqd-walk-now path)))
-               (aqd-walk-keep path))
-              ((or 2 3)
-               (aqd-walk-decide #'agent-q-diff-reject-hunk path)
-               (should-not (aqd-walk-pending-p path)))
-              (_
-               (aqd-walk-decide #'agent-q-diff-reject-hunk path)
-               (dotimes (_ n)
-                 (aqd-said (agent-q-diff-undo)))
-               (should (equal before (aqd-walk-now path)))))))))))
+    (let ((review (agent-q-diff-review-changes)))
+      (with-current-buffer (agent-q-diff-session-buffer review)
+        (dolist (path aqd-walk-paths)
+          (when (aqd-walk-decidable-p path)
+            (let ((before (aqd-walk-now path))
+                  (n (length (aqd-walk-hunks path))))
+              (pcase (random 5)
+                ((or 0 1)
+                 (aqd-walk-decide #'agent-q-diff-accept-hunk path)
+                 (should (equal before (aqd-walk-now path)))
+                 (aqd-walk-keep path))
+                ((or 2 3)
+                 (aqd-walk-decide #'agent-q-diff-reject-hunk path)
+                 (should-not (aqd-walk-pending-p path)))
+                (_
+                 (aqd-walk-decide #'agent-q-diff-reject-hunk path)
+                 (dotimes (_ n)
+                   (aqd-said (agent-q-diff-undo)))
+                 (should (equal before (aqd-walk-now path))))))
+            (aqd-walk-check-typed)))
+        (unless (or stays-open (agent-q-diff-session-outcome review))
+          (agent-q-diff-finish))))))
 
 (defun aqd-walk-visited (path)
   "Visit PATH if it is a file of plain lines, and return its buffer, or nil."
   (pcase (aqd-walk-now path)
     (`((,(pred (equal path)) file ,_ ,bytes))
-     (and (string-match-p "\\`[[:ascii:]]+\n\\'" bytes)
+     (and (string-match-p "\\`[[:ascii:]]+\n\\'" (string-replace "\303\251" "" bytes))
           (not (string-search "\r" bytes))
           (not (string-search "\0" bytes))
-          (find-file-noselect (aqd-pending-name path) t)))))
+          (let ((buffer (find-file-noselect (aqd-pending-name path) t)))
+            (with-current-buffer buffer
+              (buffer-enable-undo)
+              ;; As `global-auto-revert-mode' does.
+              (unless (or (buffer-modified-p) (verify-visited-file-modtime))
+                (revert-buffer t t)))
+            buffer)))))
+
+(defun aqd-walk-agent-writes (path)
+  "Make something of PATH, as an agent does by a shell."
+  (let ((aqd-kinds-path path)
+        (name (seq-elt '(absent text edited executable edited-and-executable crlf
+                                edited-and-crlf mixed marked edited-and-marked latin-1
+                                utf-16 edited-utf-16 empty open binary link dead-link folder)
+                       (random 19))))
+    ;; Emacs asks before it writes a file itself of which a buffer has unsaved edits.
+    (cl-letf (((symbol-function 'ask-user-about-supersession-threat) #'ignore)
+              ((symbol-function 'userlock--ask-user-about-supersession-threat) #'ignore))
+      (aqd-kinds-put (aqd-walk-state name path)))))
+
+(defun aqd-walk-type (n)
+  "Type a line into a buffer, in the step N of the walk.
+That buffer has nothing that is pending: hunks there are decided there."
+  (when-let ((path (seq-find
+                    (lambda (path)
+                      (if-let ((buffer (aqd-walk-unsaved path)))
+                          (or (agent-q-diff-disk-behind-p buffer) (not (aqd-walk-pending-p path)))
+                        (and (not (aqd-walk-pending-p path)) (aqd-walk-visited path))))
+                    (if (= 0 (random 2)) aqd-walk-paths (reverse aqd-walk-paths)))))
+    (let ((line (format "typed %d\n" n)))
+      (with-current-buffer (get-file-buffer (aqd-pending-name path))
+        (cl-letf (((symbol-function 'ask-user-about-supersession-threat) #'ignore))
+          (goto-char (point-min))
+          (forward-line (random (1+ (count-lines (point-min) (point-max)))))
+          (unless (bolp)
+            (insert "\n"))
+          (insert line)
+          (undo-boundary)))
+      (push line (alist-get path aqd-walk-typed nil nil #'equal)))))
+
+(defun aqd-walk-save (path)
+  "Save what was typed in the buffer of PATH, unless Emacs would ask about that."
+  (when-let ((buffer (and (not (aqd-walk-pending-p path)) (aqd-walk-unsaved path))))
+    (when (verify-visited-file-modtime buffer)
+      (let ((before (aqd-walk-now path)))
+        (with-current-buffer buffer
+          (save-buffer))
+        (aqd-walk-check-saved path before (agent-q-diff-text-in buffer)))
+      (setf (alist-get path aqd-walk-typed nil t #'equal) nil)
+      (aqd-walk-keep path)
+      (aqd-walk-check))))
+
+(defun aqd-walk-check-saved (path before text)
+  "Check that PATH, which was BEFORE, has gained just the lines that were typed.
+TEXT is that of its buffer.  Where both changed a line, that is marked there."
+  (pcase-let ((`((,_ file ,_ ,was)) before)
+              (`((,_ file ,_ ,is)) (aqd-walk-now path)))
+    (dolist (line (alist-get path aqd-walk-typed nil nil #'equal))
+      (should (string-search line (string-replace "\0" "" (string-replace "\r" "" is))))
+      (setq is (replace-regexp-in-string (concat (substring line 0 -1) "\r?\n") "" is t t)))
+    (unless (string-search "<<<<<<< ours\n" text)
+      (should (equal was is)))))
+
+(defun aqd-walk-commit (n)
+  "Commit all, in the step N of the walk, if nothing is pending."
+  (unless (aqd-pending-files)
+    (aqd-pending-git "add" "-A")
+    (aqd-pending-git "commit" "-qm" (format "%d" n) "--allow-empty")
+    (when aqd-walk-stash
+      (aqd-pending-git "stash" "drop" "-q")
+      (setq aqd-walk-stash nil))
+    (aqd-walk-check)))
+
+(defun aqd-walk-kill-buffers ()
+  "Kill all buffers, and give up what was typed there."
+  (dolist (path aqd-walk-paths)
+    (when-let ((buffer (get-file-buffer (aqd-pending-name path))))
+      (with-current-buffer buffer
+        (set-buffer-modified-p nil)
+        (kill-buffer))))
+  (setq aqd-walk-typed nil))
+
+(defun aqd-walk-stash ()
+  "Stash all, or bring back what was stashed instead of what there is.
+Nobody knows who did it, so what differs from what was kept is pending."
+  (if aqd-walk-stash
+      (progn
+        (aqd-pending-git "reset" "-q" "--hard")
+        (aqd-pending-git "clean" "-fdq")
+        (aqd-pending-git "stash" "pop" "-q")
+        (pcase-dolist (`(,path . ,files) aqd-walk-stash)
+          (should (equal files (aqd-walk-now path))))
+        (setq aqd-walk-stash nil))
+    (let ((files (mapcar (lambda (path) (cons path (aqd-walk-now path))) aqd-walk-paths)))
+      (aqd-pending-git "add" "-A")
+      ;; It cannot stash a link in the place of a folder.
+      (ignore-error ert-test-failed
+        (aqd-pending-git "stash" "-q"))
+      (unless (string-empty-p (aqd-pending-git "stash" "list"))
+        (setq aqd-walk-stash files))))
+  (aqd-walk-check))
 
 (defun aqd-walk-step (n)
   "Do something, the step N of the walk."
   (let ((path (seq-elt aqd-walk-paths (random 3))))
-    (pcase (random 8)
-      ((or 0 1 2 3)
-       (let ((aqd-kinds-path path)
-             (name (seq-elt '(absent text edited executable edited-and-executable crlf
-                                     edited-and-crlf mixed marked edited-and-marked latin-1
-                                     utf-16 edited-utf-16 empty open binary link dead-link folder)
-                            (random 19))))
-         (aqd-kinds-put (aqd-walk-state name path))))
-      ((or 4 5)
+    (pcase (random 12)
+      ((or 0 1 2 3 4) (aqd-walk-agent-writes path))
+      ((or 5 6)
        (aqd-walk-review)
        (aqd-walk-check))
-      (6
-       ;; The user edits what is kept, and saves.
-       (when-let ((buffer (and (not (aqd-walk-pending-p path)) (aqd-walk-visited path))))
-         (with-current-buffer buffer
-           (goto-char (point-min))
-           (insert (format "mine %d\n" n))
-           (save-buffer))
-         (aqd-walk-keep path)
-         (aqd-walk-check)))
+      ((or 7 8) (aqd-walk-type n))
+      (9 (aqd-walk-save path))
+      (10 (aqd-walk-stash))
       (_
-       (unless (aqd-pending-files)
-         (aqd-pending-git "add" "-A")
-         (aqd-pending-git "commit" "-qm" (format "%d" n) "--allow-empty")
-         (aqd-walk-check))
-       (dolist (path aqd-walk-paths)
-         (when-let ((buffer (get-file-buffer (aqd-pending-name path))))
-           (kill-buffer buffer)))))))
+       (aqd-walk-commit n)
+       (when (= 0 (random 2))
+         (aqd-walk-kill-buffers))))
+    (aqd-walk-check-typed)))
+
+;;;;; Emacs ends, and begins anew
+
+(defun aqd-walk-leg (root file)
+  "Walk on in the repository ROOT, then let Emacs end or die.
+FILE has the number of the next step, how many to make, and what the oracle
+knows.  Write there what that is afterwards."
+  (pcase-let* ((`(,first ,n . ,known) (with-temp-buffer
+                                        (insert-file-contents-literally file)
+                                        (read (current-buffer))))
+               (aqd-pending-root root)
+               (default-directory root)
+               (agent-q-diff-display 'announce)
+               ;; Git would commit and stash them.
+               (create-lockfiles nil)
+               (make-backup-files nil)
+               (inhibit-message t)
+               (step first))
+    (pcase-setq `(,aqd-walk-kept ,aqd-walk-stash) known)
+    (random (format "whole files %d" first))
+    (agent-q-diff-pending-mode)
+    (condition-case err
+        (progn
+          (aqd-walk-check)
+          (while (< step (+ first n))
+            (aqd-walk-step step)
+            (cl-incf step))
+          ;; Emacs ends in the middle of a review.
+          (aqd-walk-review 'stays-open)
+          (let ((print-escape-nonascii t)
+                (print-escape-control-characters t)
+                (print-escape-newlines t))
+            (aqd-put-bytes (prin1-to-string (list step n aqd-walk-kept aqd-walk-stash)) file)))
+      (error
+       (let ((inhibit-message nil))
+         (message "Step %d: %S" step err))
+       (let ((kill-emacs-hook nil))
+         (kill-emacs 1))))
+    (if (= 0 (random 2))
+        (signal-process (emacs-pid) 'SIGKILL)
+      (kill-emacs 0))))
 
 (ert-deftest aqd-walk-whatever-becomes-of-files-is-kept-or-as-it-was ()
   (aqd-with-repository
-    (agent-q-diff-pending-mode)
-    (random "whole files")
-    (let ((aqd-walk-kept nil)
-          (inhibit-message t))
-      (dotimes (n aqd-walk-n-steps)
-        (ert-info ((format "step %d" n))
-          (aqd-walk-step n))))))
+    (let ((file (make-temp-file "aqd-walk"))
+          (n (max 40 (min 250 (/ aqd-walk-n-steps 3)))))
+      (unwind-protect
+          (progn
+            (aqd-put-bytes (prin1-to-string (list 0 n nil nil)) file)
+            (dotimes (leg (/ aqd-walk-n-steps n))
+              (with-temp-buffer
+                (let ((status (call-process
+                               (expand-file-name invocation-name invocation-directory)
+                               nil t nil "-Q" "--batch"
+                               "-L" aqd-lisp-directory "-L" (file-name-directory aqd-kinds-file)
+                               "-l" aqd-kinds-file
+                               "--eval" (format "%S" `(aqd-walk-leg ,aqd-pending-root ,file)))))
+                  (ert-info ((buffer-string))
+                    (should (member status '(0 "Killed"))))))
+              (should (string-prefix-p (format "(%d " (* n (1+ leg))) (aqd-bytes-of file)))))
+        (delete-file file)))))
 
 (provide 'agent-q-diff-kinds-test)
 ;;; agent-q-diff-kinds-test.el ends here
