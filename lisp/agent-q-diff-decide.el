@@ -313,12 +313,17 @@ decided there by now, as in the middle of a merge."
                     root
                     (mapcar (lambda (one) (agent-q-diff-file-change-path (car one))) files)
                     (mapcar (lambda (one) (agent-q-diff-decide--unsaved (car one))) files)))))
-     (t (agent-q-diff-reviewed-watch
-         (mapcar (pcase-lambda (`(,file . ,part))
-                   (if (agent-q-diff-engine-part-operations part)
-                       (agent-q-diff-decide--new-name file part)
-                     (agent-q-diff-target-path (agent-q-diff-file-change-target file))))
-                 files))))))
+     (t (agent-q-diff-visit-resolving-once
+          (pcase-dolist (`(,file . ,_) files)
+            (when-let ((link (agent-q-diff-file-change-link-above file)))
+              (agent-q-diff-visit-note-without-link (agent-q-diff-file-change-new-path file)
+                                                    link)))
+          (agent-q-diff-reviewed-watch
+           (mapcar (pcase-lambda (`(,file . ,part))
+                     (if (agent-q-diff-engine-part-operations part)
+                         (agent-q-diff-decide--new-name file part)
+                       (agent-q-diff-target-path (agent-q-diff-file-change-target file))))
+                   files)))))))
 
 (defun agent-q-diff-decide--unsaved (file)
   "Return what FILE would hold if its buffer were saved, if it is decided there.
@@ -403,19 +408,25 @@ decision has undone that again."
 
 (defun agent-q-diff-decide--in-order (files parts)
   "Return PARTS of a plan for FILES in the order in which they are carried out.
-What leaves no file comes first: a folder may take its place, or it be in one
-that a file replaces.  Undoing goes from the last file to the first: one file
-may have made way for another."
+What leaves no file comes first, then what gives up its name: a folder may
+take its place, or it be in one that a file replaces.  Undoing goes from the
+last file to the first: one file may have made way for another."
   (let ((in-order (if (seq-some (lambda (part)
                                   (rassq nil (agent-q-diff-engine-part-operations part)))
                                 parts)
                       (reverse parts)
                     parts)))
-    (cl-flet ((leaves-none-p (part)
-                (agent-q-diff-decide--leaves-none-p
-                 (nth (agent-q-diff-engine-part-file part) files) part)))
-      (append (seq-filter #'leaves-none-p in-order)
-              (seq-remove #'leaves-none-p in-order)))))
+    (cl-flet ((rank (part)
+                (let ((file (nth (agent-q-diff-engine-part-file part) files)))
+                  (cond
+                   ((agent-q-diff-decide--leaves-none-p file part) 0)
+                   ((seq-some (pcase-lambda (`(,at . ,_))
+                                (equal '(rename)
+                                       (nth at (agent-q-diff-file-change-operations file))))
+                              (agent-q-diff-engine-part-operations part))
+                    1)
+                   (t 2)))))
+      (seq-sort-by #'rank #'< in-order))))
 
 (defun agent-q-diff-decide--leaves-none-p (file part)
   "Return non-nil if nothing is left of FILE by PART of a plan."

@@ -38,6 +38,8 @@
   (old-path nil :documentation "Absolute name before; nil if the file is new.")
   (new-path nil :documentation "Absolute name after; nil if the file is deleted.")
   (missing nil :documentation "Directories made for its present name, innermost first.")
+  (in-place-of nil :documentation "Name of what the same change takes away before the file can be created, or nil.
+That is its own name, of a folder that is emptied, or that of a link above it.")
   (is-created nil :documentation "Non-nil if a command of the review has created it.")
   (deleted nil :documentation "The state of what was deleted, or nil; see `agent-q-diff-operation--states'.")
   (done nil :documentation "In a detached change, the operations that are done.")
@@ -54,6 +56,21 @@ LINE counts from 0 in the text as it should be; nil is the whole file.")
 (defun agent-q-diff-file-change-path (change)
   "Return the absolute name of the file of CHANGE, or nil."
   (agent-q-diff-target-path (agent-q-diff-file-change-target change)))
+
+(defun agent-q-diff-file-change-link-above (change)
+  "Return the link above the file of CHANGE that has to make way, or nil.
+See the slot `in-place-of'."
+  (let ((name (agent-q-diff-file-change-in-place-of change)))
+    (and name
+         (not (equal name (agent-q-diff-file-change-new-path change)))
+         (file-symlink-p name)
+         name)))
+
+(defun agent-q-diff-file-change--truename (path link)
+  "Return the true name of PATH, in which LINK, unless it is nil, will be a folder."
+  (if link
+      (agent-q-diff-visit-without-link path link)
+    (agent-q-diff-file-truename path)))
 
 (defun agent-q-diff-file-change-decided-operations (change)
   "Return those operations of CHANGE that are hunks.
@@ -366,7 +383,9 @@ kept, or if the file can no longer be a target."
                                      ((agent-q-diff-target-put-off target)
                                       (agent-q-diff-target-truename target))
                                      ((not (agent-q-diff-file-change-has-text change))
-                                      (agent-q-diff-file-truename (agent-q-diff-target-path target)))))
+                                      (agent-q-diff-file-change--truename
+                                       (agent-q-diff-target-path target)
+                                       (agent-q-diff-file-change-link-above change)))))
                  :engine engine
                  :has-text (agent-q-diff-file-change-has-text change)
                  :operations (agent-q-diff-file-change-operations change)
@@ -374,6 +393,7 @@ kept, or if the file can no longer be a target."
                  :old-path (agent-q-diff-file-change-old-path change)
                  :new-path (agent-q-diff-file-change-new-path change)
                  :missing (agent-q-diff-file-change-missing change)
+                 :in-place-of (agent-q-diff-file-change-in-place-of change)
                  :is-created (agent-q-diff-file-change-is-created change)
                  :deleted (agent-q-diff-file-change-deleted change))))
     (condition-case err

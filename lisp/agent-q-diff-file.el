@@ -584,6 +584,13 @@ The innermost comes first."
       (setq directory (file-name-directory (directory-file-name directory))))
     (nreverse missing)))
 
+(defun agent-q-diff-file-check-directories (path)
+  "Refuse the file PATH if what is in the place of a directory above it is none."
+  (dolist (directory (agent-q-diff-file-missing-directories path))
+    (let ((name (directory-file-name directory)))
+      (when (or (file-exists-p name) (file-symlink-p name))
+        (agent-q-diff-file-refuse "%s is no directory now, and has to go first" name)))))
+
 (defun agent-q-diff-file-remove-directories (directories)
   "Remove those of DIRECTORIES, innermost first, that exist and are empty."
   (dolist (directory directories)

@@ -117,16 +117,41 @@ or nil for the whole file.  If MODIFIED is nil, the text is not known here."
                 annotations))
   file)
 
+(defvar agent-q-diff-input--leaving nil
+  "The absolute names that files lose by the change whose proposals are read.")
+
+(defun agent-q-diff-input--leaves-p (proposal)
+  "Return non-nil if there is no file under its present name after PROPOSAL."
+  (or (plist-get proposal :delete)
+      (plist-get proposal :to)
+      (and (plist-get proposal :old-link)
+           (not (plist-get proposal :link))
+           (not (plist-get proposal :content)))))
+
+(defun agent-q-diff-input--in-place-of (path)
+  "Return what has to go before PATH can be a new file, or nil.
+That is for the slot `in-place-of' of a file change."
+  (if (file-directory-p path)
+      (and (not (file-symlink-p path))
+           (seq-some (apply-partially #'string-prefix-p (file-name-as-directory path))
+                     agent-q-diff-input--leaving)
+           path)
+    (seq-find (lambda (name)
+                (and (string-prefix-p (file-name-as-directory name) path)
+                     (file-symlink-p name)))
+              agent-q-diff-input--leaving)))
+
 (defun agent-q-diff-input--names (proposal)
   "Return (OLD . NEW), the absolute names of the file of PROPOSAL.
 Either is nil if it does not exist on that side."
   (let* ((path (agent-q-diff-visit-name (plist-get proposal :path)))
          (to (plist-get proposal :to))
-         (is-there (or (agent-q-diff-operation-exists-p path)
-                       (when-let ((buffer (find-buffer-visiting path)))
-                         ;; The buffer of a deleted file has only its old text.
-                         (and (< 0 (buffer-size buffer))
-                              (not (eq 'deleted (agent-q-diff-disk-state buffer))))))))
+         (is-there (and (not (agent-q-diff-input--in-place-of path))
+                        (or (agent-q-diff-operation-exists-p path)
+                            (when-let ((buffer (find-buffer-visiting path)))
+                              ;; The buffer of a deleted file has only its old text.
+                              (and (< 0 (buffer-size buffer))
+                                   (not (eq 'deleted (agent-q-diff-disk-state buffer)))))))))
     (cond
      (to (cons path (agent-q-diff-visit-name to)))
      ((plist-get proposal :delete) (cons path nil))
@@ -159,7 +184,10 @@ Either is nil if it does not exist on that side."
      ((null old)
       (unless (agent-q-diff-input--creates-p proposal)
         (agent-q-diff-file-refuse "%s does not exist" new))
-      (list (list 'create (or mode #o644))))
+      (list (append (list 'create (or mode #o644))
+                    (and (agent-q-diff-input--in-place-of new)
+                         (list (encode-coding-string (agent-q-diff-input--created-text proposal)
+                                                     'utf-8-emacs-unix))))))
      (t (delq nil
               (list (and (not (equal old new)) (list 'rename))
                     (and mode (agent-q-diff-input--mode-operation proposal old mode))))))))
@@ -209,6 +237,22 @@ OLD is the file's present name, or nil; see `agent-q-diff-input--file' for
       (and (plist-get proposal :diff)
            (string-match-p "^@@ -0,0 " (plist-get proposal :diff)))))
 
+(defun agent-q-diff-input--created-text (proposal)
+  "Return the text of the new file of PROPOSAL."
+  (or (plist-get proposal :content)
+      (plist-get proposal :modified)
+      (let ((engine (agent-q-diff-engine-review-diff
+                     (agent-q-diff-parts-unified (plist-get proposal :diff)))))
+        (unwind-protect
+            (progn
+              (agent-q-diff-engine-call #'agent-q-diff-module-follow engine "")
+              (mapconcat (lambda (part)
+                           (mapconcat #'caddr (agent-q-diff-engine-part-edits part) ""))
+                         (agent-q-diff-engine-planned-parts
+                          (agent-q-diff-engine-plan-all engine 'accept))
+                         ""))
+          (agent-q-diff-module-free engine)))))
+
 (defun agent-q-diff-input--deleted-bytes (proposal path)
   "Return the bytes that PROPOSAL, to delete PATH, expects in that file.
 If it does not say, return the bytes that the file has."
@@ -227,6 +271,7 @@ OLD is the file's present name, or nil if it is new; CHECK is as for
          (content (plist-get proposal :content)))
     (cond
      ((agent-q-diff-input--kind-p proposal) nil)
+     ((and (null old) (agent-q-diff-input--in-place-of path)) nil)
      ((plist-get proposal :diff)
       (agent-q-diff-file-change-open-patch path (plist-get proposal :diff) check 'can-wait))
      ((plist-get proposal :modified)
@@ -272,7 +317,12 @@ for tools, whose agents do not know the file's mode."
                           (agent-q-diff-input--present-name proposal old) check))))
     (setf (agent-q-diff-file-change-operations file) operations
           (agent-q-diff-file-change-old-path file) old
-          (agent-q-diff-file-change-new-path file) new)
+          (agent-q-diff-file-change-new-path file) new
+          (agent-q-diff-file-change-in-place-of file)
+          (and (null old) (agent-q-diff-input--in-place-of new)))
+    (when-let ((link (agent-q-diff-file-change-link-above file)))
+      (setf (agent-q-diff-target-truename (agent-q-diff-file-change-target file))
+            (agent-q-diff-visit-without-link new link)))
     (agent-q-diff-input-annotated file (plist-get proposal :annotations))))
 
 (defun agent-q-diff-input--names-of (file)
@@ -359,7 +409,12 @@ error, nothing is left open."
     (agent-q-diff-input--refuse "a change is a list of files, at least one"))
   (mapc #'agent-q-diff-input--check proposals)
   (let ((files nil)
-        (is-done nil))
+        (is-done nil)
+        (agent-q-diff-input--leaving
+         (mapcar (lambda (proposal)
+                   (agent-q-diff-visit-name (plist-get proposal :path)))
+                 (and (not is-detached)
+                      (seq-filter #'agent-q-diff-input--leaves-p proposals)))))
     (unwind-protect
         (progn
           (agent-q-diff-visit-resolving-once

@@ -42,12 +42,13 @@ that it is neither as before nor as proposed, the string says how."
     (let ((old (agent-q-diff-file-change-old-path file))
           (new (agent-q-diff-file-change-new-path file)))
       (pcase-exhaustive operation
+        ((guard (agent-q-diff-operation--blocked-p file)) nil)
         (`(create ,_) (and (agent-q-diff-operation-exists-p new)
                            (or (agent-q-diff-file-change-is-created file)
                                "there is another file of that name")))
         ('(rename)
-         (pcase (list (agent-q-diff-operation-exists-p old)
-                      (agent-q-diff-operation-exists-p new))
+         (pcase (list (agent-q-diff-operation--taken-p old new)
+                      (agent-q-diff-operation--taken-p new old))
            ('(t nil) nil)
            ('(nil t) t)
            ('(t t) (if (equal new (agent-q-diff-file-change-path file))
@@ -115,6 +116,21 @@ are those that the file gets if it is new; nil means the default ones."
   (and (file-directory-p path)
        (not (file-symlink-p path))))
 
+(defun agent-q-diff-operation--taken-p (name other)
+  "Return non-nil if a file cannot be called NAME; it is called OTHER.
+It can be if NAME is a folder, and OTHER is in it."
+  (and (agent-q-diff-operation-exists-p name)
+       (not (and (string-prefix-p (file-name-as-directory name) other)
+                 (agent-q-diff-operation--folder-p name)))))
+
+(defun agent-q-diff-operation--blocked-p (file)
+  "Return non-nil if what the change of FILE takes away for it is still there."
+  (let ((name (agent-q-diff-file-change-in-place-of file)))
+    (or (agent-q-diff-file-change-link-above file)
+        (and name
+             (equal name (agent-q-diff-file-change-new-path file))
+             (agent-q-diff-operation--folder-p name)))))
+
 (defun agent-q-diff-operation--state (path)
   "Return the state that PATH is in, as in `agent-q-diff-operation--states'.
 It is nil also if PATH is no file, such as a folder."
@@ -160,6 +176,8 @@ The value is as from `agent-q-diff-operation-presence'."
   "Do OPERATION of FILE, or undo it if IS-IN is nil.
 Return a function without arguments that reverses this.  If it cannot be
 done, signal an error; then nothing has changed."
+  (when-let ((link (agent-q-diff-file-change-link-above file)))
+    (agent-q-diff-file-refuse "%s is a link now, which has to go first" link))
   (agent-q-diff-target-check-write (agent-q-diff-file-change-target file))
   (if (agent-q-diff-file-change-is-detached file)
       (agent-q-diff-operation--note file operation is-in)
@@ -239,6 +257,7 @@ BUFFER may be nil."
       (unless agent-q-diff-create-directories
         (agent-q-diff-file-refuse "there is no directory %s; create it first"
                                   (file-name-directory path)))
+      (agent-q-diff-file-check-directories path)
       (make-directory (file-name-directory path) t))
     missing))
 
@@ -305,8 +324,34 @@ of buffers that still have a name which a file got."
 BUFFERS is a list of that buffer, or of nil if there is none; by default, look
 for it.  If the old buffer of a file that was TO is still there, there is only
 one buffer for TO afterwards."
-  (when (agent-q-diff-operation-exists-p to)
+  (when (agent-q-diff-operation--taken-p to from)
     (agent-q-diff-file-refuse "%s exists already" to))
+  (agent-q-diff-operation--aside
+   from to
+   (lambda (aside)
+     (agent-q-diff-operation--rename-from file from aside to buffers))))
+
+(defun agent-q-diff-operation--aside (from to function)
+  "Call FUNCTION with the name that FROM, which is to be TO, has meanwhile.
+That is FROM, unless one of the two is a folder in the name of the other.  If
+FUNCTION does not return, the file is called FROM again."
+  (if (not (or (string-prefix-p (file-name-as-directory from) to)
+               (string-prefix-p (file-name-as-directory to) from)))
+      (funcall function from)
+    (let ((aside (make-temp-name (if (string-prefix-p to from) to from))))
+      (rename-file from aside)
+      (agent-q-diff-operation--complete
+       (lambda ()
+         (when (agent-q-diff-operation--folder-p to)
+           (agent-q-diff-operation--remove-empty to))
+         (funcall function aside))
+       (lambda ()
+         (make-directory (file-name-directory from) t)
+         (rename-file aside from))))))
+
+(defun agent-q-diff-operation--rename-from (file from aside to buffers)
+  "Rename FROM to TO; it is called ASIDE meanwhile.
+FILE and BUFFERS are as for `agent-q-diff-operation--rename'."
   (let* ((stale (agent-q-diff-operation--stale-buffer to))
          (found (if buffers
                     (car buffers)
@@ -320,12 +365,12 @@ one buffer for TO afterwards."
                         #'ignore)))
          (agent-q-diff-operation--complete
           (lambda ()
-            (rename-file from to)
+            (rename-file aside to)
             (agent-q-diff-operation--complete
              (lambda ()
                (agent-q-diff-operation--name-buffer file buffer to))
              (lambda ()
-               (rename-file to from)
+               (rename-file to aside)
                (agent-q-diff-operation--name-buffer file buffer from))))
           restore)
          ;; Those made for the old name are no longer needed.
@@ -506,14 +551,16 @@ Its buffer, which has the same text, is saved in CODING from then on."
      ((or (null before) (agent-q-diff-disk-shows-p buffer before 'strictly))
       (with-current-buffer buffer
         (set-buffer-file-coding-system coding t t)
-         ;; It is not the user's choice, by which all that is written later would be read.
-         (setq buffer-file-coding-system-explicit nil)))
+        ;; It is not the user's choice, by which all that is written later would be read.
+        (setq buffer-file-coding-system-explicit nil)))
      (t (agent-q-diff-disk-sync buffer))))
   (agent-q-diff-operation--note-disk file))
 
 (defun agent-q-diff-operation--become (file path before after)
   "Let PATH, the name of FILE, be in the state AFTER, not in BEFORE.
 See `agent-q-diff-operation--states'."
+  (when (and after (agent-q-diff-operation--blocked-p file))
+    (agent-q-diff-operation--remove-empty path))
   (agent-q-diff-operation--check-state file path before after)
   (let ((now (if (and before after (null (nth 1 before)))
                  before
@@ -540,6 +587,23 @@ See `agent-q-diff-operation--states'."
     (lambda ()
       (agent-q-diff-operation--become file path after now))))
 
+(defconst agent-q-diff-operation--folder-message
+  "%s is a folder now; what is in it has to go first"
+  "Why there can be no file, as a format for its name.")
+
+(defun agent-q-diff-operation--remove-empty (path)
+  "Remove the folder PATH, in which there are only empty folders, or refuse that."
+  (let ((folders nil))
+    (cl-labels ((collect (folder)
+                  (dolist (name (directory-files folder t directory-files-no-dot-files-regexp))
+                    (unless (agent-q-diff-operation--folder-p name)
+                      (agent-q-diff-file-refuse agent-q-diff-operation--folder-message path))
+                    (collect name))
+                  (push folder folders)))
+      (collect path))
+    ;; The innermost ones were found first.
+    (mapc #'delete-directory (nreverse folders))))
+
 (defun agent-q-diff-operation--check-state (file path state other)
   "Refuse to let PATH, the name of FILE, be OTHER unless it is in STATE.
 Both are states as in `agent-q-diff-operation--states'."
@@ -550,7 +614,7 @@ Both are states as in `agent-q-diff-operation--states'."
                  "others have written into %s, so it stays"
                "%s has been changed since"))
       ((agent-q-diff-operation--folder-p path)
-       "%s is a folder now; take out what is in it first")
+       agent-q-diff-operation--folder-message)
       (t "%s exists already"))
      path))
   ;; Edits of what a link leads to are not of the link.
@@ -641,6 +705,9 @@ Both are states as in `agent-q-diff-operation--states'."
 They are the content of the file before and after it, nil where it is not shown."
   (pcase operation
     (`(delete ,bytes) (list bytes))
+    ((and `(create ,_ ,bytes)
+          (guard (not (or (string-empty-p bytes) (string-search "\0" bytes)))))
+     (cons nil bytes))
     ;; Text whose lines and line ends cannot be told apart.
     ((and `(binary ,before ,after)
           (guard (not (string-search "\0" (concat before after)))))

@@ -37,6 +37,7 @@ Create the file's directory if it is missing and may be created."
       (unless agent-q-diff-create-directories
         (agent-q-diff-file-refuse "there is no directory %s; create it first"
                                   directory))
+      (agent-q-diff-file-check-directories file)
       (make-directory directory t))
     (unless (file-writable-p file)
       (agent-q-diff-file-refuse "%s cannot be written" file))))

@@ -74,6 +74,17 @@ That is for names of many files, most of them in the same directories."
       (puthash directory resolved table))
     (concat resolved (file-name-nondirectory name))))
 
+(defun agent-q-diff-visit-without-link (name link)
+  "Return the true name of NAME once LINK, with which it begins, is a folder."
+  (concat (agent-q-diff-visit-true-place link) (substring name (length link))))
+
+(defun agent-q-diff-visit-note-without-link (name link)
+  "Take LINK, in the directory of NAME, for the folder that it will be.
+That is so in the body of `agent-q-diff-visit-resolving-once'."
+  (let ((directory (file-name-directory name)))
+    (puthash directory (agent-q-diff-visit-without-link directory link)
+             agent-q-diff-visit--directories)))
+
 (defun agent-q-diff-visit-truename (name)
   "Return `file-truename' of the absolute NAME."
   (if (or (null agent-q-diff-visit--directories) (file-symlink-p name))

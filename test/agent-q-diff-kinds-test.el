@@ -174,7 +174,7 @@ WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
   (aqd-with-repository
     (aqd-kinds-decide #'ignore '(file #o644 "x\n") aqd-kinds-folder)
     (aqd-with-pending
-      (should (string-search "is a folder now; take out what is in it first"
+      (should (string-search "is a folder now; what is in it has to go first"
                              (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
       (aqd-pending-do #'agent-q-diff-reject-hunk 1)
       (aqd-pending-do #'agent-q-diff-reject-hunk 2)
@@ -453,20 +453,140 @@ WANTED may use BEFORE and AFTER.  In every other case, the path is visited."
                           (list (cons 'folder aqd-kinds-folder)))))
       (pcase-dolist (`(,from . ,before) states)
         (pcase-dolist (`(,to . ,after) states)
-          (unless (or (eq from to)
-                      ;; While it is there, nothing else can be proposed for its name.
-                      (eq 'folder from)
-                      (and (eq 'link from) (eq 'folder to)))
+          (unless (eq from to)
             (ert-info ((format "%s becomes %s" from to))
               (let ((review (agent-q-diff-review-diff (aqd-kinds-diff before after)
-                                                      aqd-pending-root #'ignore)))
+                                                      aqd-pending-root #'ignore))
+                    ;; A folder stays when its files are deleted.
+                    (wanted (or after (and (eq 'folder from) '(folder)))))
                 (aqd-in-diff review
                   (aqd-kinds--decide-each #'agent-q-diff-accept-hunk)
-                  (should (equal after (aqd-kinds-now)))
+                  (should (equal wanted (aqd-kinds-now)))
                   (dotimes (_ (length agent-q-diff-buffer-positions))
-                    (aqd-said (agent-q-diff-undo))))
+                    (aqd-said (agent-q-diff-undo)))
+                  ;; A new file is empty until the review ends.
+                  (when before
+                    (should (equal before (aqd-kinds-now))))
+                  (agent-q-diff-decide-accept-all agent-q-diff-buffer-change)
+                  (should (equal wanted (aqd-kinds-now)))
+                  (aqd-said (agent-q-diff-undo)))
                 (aqd-said (agent-q-diff-cancel review))
                 (should (equal before (aqd-kinds-now)))))))))))
+
+(ert-deftest aqd-kinds-nothing-is-written-where-a-link-led-that-a-folder-replaces ()
+  (aqd-with-repository
+    (aqd-pending-put "d/0" "precious\n")
+    (aqd-said (agent-q-diff-mark-reviewed))
+    (let* ((link '(link "d"))
+           (diff (aqd-kinds-diff link aqd-kinds-folder))
+           ;; Another link on the way stays.
+           (root (concat (directory-file-name aqd-pending-root) "-link"))
+           (review (progn
+                     (make-symbolic-link aqd-pending-root root)
+                     (agent-q-diff-review-diff diff (file-name-as-directory root) #'ignore))))
+      (aqd-said (agent-q-diff-cancel review))
+      (with-current-buffer (agent-q-diff-look-again review)
+        (should (string-search "@@ new file @@\n+a\n" (buffer-string)))
+        (should (string-search "x is a link now, which has to go first"
+                               (aqd-pending-do #'agent-q-diff-accept-hunk 1)))
+        (should (equal link (aqd-kinds-now)))
+        (agent-q-diff-decide-accept-all agent-q-diff-buffer-change)
+        (should (equal aqd-kinds-folder (aqd-kinds-now)))
+        (aqd-said (agent-q-diff-undo))
+        (should (equal link (aqd-kinds-now)))
+        (aqd-said (agent-q-diff-accept-all)))
+      (delete-file root))
+    (should (equal "precious\n" (aqd-pending-has "d/0")))
+    ;; What was decided is asked no more.
+    (should-not (aqd-pending-files))))
+
+(ert-deftest aqd-kinds-a-folder-that-a-file-is-to-replace-stays-while-something-is-in-it ()
+  (aqd-with-repository
+    (let ((review (agent-q-diff-review-diff (aqd-kinds-diff aqd-kinds-folder '(file #o644 "x\n"))
+                                            aqd-pending-root #'ignore)))
+      (make-directory (aqd-pending-name "x/empty"))
+      (aqd-pending-put "x/mine" "mine\n")
+      (aqd-in-diff review
+        (should (string-search "x is a folder now; what is in it has to go first"
+                               (aqd-said (agent-q-diff-accept-all))))
+        (should (equal "mine\n" (aqd-pending-has "x/mine")))
+        (should (equal "a\n" (aqd-pending-has "x/0")))
+        (delete-file (aqd-pending-name "x/mine"))
+        (aqd-said (agent-q-diff-accept-all))
+        (should (equal '(file #o644 "x\n") (aqd-kinds-now)))))
+    (should-not (aqd-pending-files))))
+
+;;;; A file that gets into a folder of its own name, or out of it
+
+(defun aqd-kinds-files ()
+  "Return an alist from the paths of the test's files to their texts."
+  (mapcar (lambda (name) (cons name (aqd-pending-has name)))
+          (seq-filter (lambda (name) (file-regular-p (aqd-pending-name name)))
+                      (delete-dups (split-string (aqd-pending-git "ls-files" "-co") "\n" t)))))
+
+(defun aqd-kinds-move (from to)
+  "Rename the file FROM to TO; one of the two is a folder in the name of the other."
+  (let ((draft (aqd-pending-name "draft")))
+    (rename-file (aqd-pending-name from) draft)
+    (when (file-directory-p (aqd-pending-name to))
+      (delete-directory (aqd-pending-name to) t))
+    (make-directory (file-name-directory (aqd-pending-name to)) t)
+    (rename-file draft (aqd-pending-name to))))
+
+(ert-deftest aqd-kinds-a-file-is-renamed-into-a-folder-of-its-name-and-out-of-it ()
+  (pcase-dolist (`(,from ,to ,new) '(("x" "x/b/1" "x/a") ("x/b/1" "x" "y")))
+    (aqd-with-repository
+      (aqd-pending-put from aqd-pending-text)
+      (delete-file "f.txt")
+      (aqd-pending-git "add" "-A")
+      (aqd-pending-git "commit" "-qm" "second")
+      (aqd-said (agent-q-diff-mark-reviewed))
+      (aqd-kinds-move from to)
+      (aqd-pending-put new "new\n")
+      (aqd-pending-git "add" "-A")
+      (let* ((was (list (cons from aqd-pending-text)))
+             (will (sort (list (cons new "new\n") (cons to aqd-pending-text))
+                         (lambda (a b) (string< (car a) (car b)))))
+             (diff (aqd-pending-git "diff" "--cached" "-M"))
+             (buffer (find-file-noselect to)))
+        ;; After it was written.
+        (aqd-with-pending
+          (aqd-said (agent-q-diff-reject-all t)))
+        (should (equal was (aqd-kinds-files)))
+        (should (equal (aqd-pending-name from) (buffer-file-name buffer)))
+        (should-not (aqd-pending-files))
+        ;; Before it is written.
+        (aqd-pending-git "reset" "-q" "--hard")
+        (let ((review (agent-q-diff-review-diff diff aqd-pending-root #'ignore)))
+          (aqd-in-diff review
+            (agent-q-diff-decide-accept-all agent-q-diff-buffer-change)
+            (should (equal will (aqd-kinds-files)))
+            (aqd-said (agent-q-diff-undo))
+            (should (equal was (aqd-kinds-files)))
+            (aqd-said (agent-q-diff-accept-all))))
+        (should (equal will (aqd-kinds-files)))
+        (should (equal (aqd-pending-name to) (buffer-file-name buffer)))
+        (should-not (aqd-pending-files))))))
+
+(ert-deftest aqd-kinds-a-file-stays-where-it-is-if-its-folder-has-more ()
+  (aqd-with-repository
+    (aqd-kinds-put aqd-kinds-folder)
+    (let ((review (agent-q-diff-review-change '((:path "x/0" :to "x")) "d" #'ignore)))
+      (aqd-in-diff review
+        (should (string-search "x is a folder now; what is in it has to go first"
+                               (aqd-pending-do #'agent-q-diff-accept-hunk 0))))
+      (aqd-said (agent-q-diff-cancel review)))
+    (should (equal aqd-kinds-folder (aqd-kinds-now)))))
+
+(ert-deftest aqd-kinds-nothing-is-created-in-what-is-no-folder-yet ()
+  (aqd-with-repository
+    (let ((review (agent-q-diff-review-diff (aqd-kinds-diff '(file #o644 "x\n") aqd-kinds-folder)
+                                            aqd-pending-root #'ignore)))
+      (aqd-in-diff review
+        (should (string-search "x is no directory now, and has to go first"
+                               (aqd-pending-do #'agent-q-diff-accept-hunk 1))))
+      (aqd-said (agent-q-diff-cancel review)))
+    (should (equal '(file #o644 "x\n") (aqd-kinds-now)))))
 
 ;;;; At random
 ;;
