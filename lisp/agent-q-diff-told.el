@@ -331,7 +331,7 @@ as for `agent-q-diff-told--texts'."
   "Return the addresses of who wrote the lines of ONE, sorted; nil if nobody knows.
 ONE is an `agent-q-diff-rejected' or an `agent-q-diff-comment'."
   (sort (mapcar #'agent-q-diff-engine-text
-                (if (length= one 9)
+                (if (length= one (length (cl-struct-slot-info 'agent-q-diff-rejected)))
                     (agent-q-diff-rejected-to one)
                   (agent-q-diff-comment-to one)))
         #'string<))

@@ -406,39 +406,27 @@ evaluated after the first look at the project, and before WRITTEN is written."
   (encode-coding-string text 'utf-8-dos))
 
 (ert-deftest aqd-unsaved-line-ends-that-are-kept-are-not-undone-by-saving ()
-  (aqd-with-repository
-    (agent-q-diff-review-changes)
-    (let ((aqd-unsaved-buffer (find-file-noselect "f.txt")))
-      (with-current-buffer aqd-unsaved-buffer
-        (insert "mine\n"))
-      (aqd-put-bytes (aqd-unsaved-crlf aqd-unsaved-written) "f.txt")
-      (aqd-with-pending
-        (aqd-pending-do #'agent-q-diff-accept-hunk 0)
-        (aqd-pending-do #'agent-q-diff-reject-hunk 1))
-      (let ((disk (aqd-numbered 30 '((27 . "x")))))
-        (should (equal (aqd-unsaved-crlf disk) (aqd-bytes-of (aqd-pending-name "f.txt"))))
-        (with-current-buffer aqd-unsaved-buffer
-          (save-buffer))
-        (should (equal (aqd-unsaved-crlf (concat "mine\n" disk))
-                       (aqd-bytes-of (aqd-pending-name "f.txt"))))))))
-
-(ert-deftest aqd-unsaved-line-ends-that-are-taken-out-do-not-come-back ()
-  (aqd-with-repository
-    (agent-q-diff-review-changes)
-    (let ((aqd-unsaved-buffer (find-file-noselect "f.txt")))
-      (with-current-buffer aqd-unsaved-buffer
-        (insert "mine\n"))
-      (aqd-put-bytes (aqd-unsaved-crlf aqd-unsaved-written) "f.txt")
-      (aqd-with-pending
-        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
-        (aqd-unsaved-check aqd-unsaved-written (concat "mine\n" aqd-unsaved-written))
-        (aqd-said (agent-q-diff-undo))
-        (aqd-said (agent-q-diff-reject-all)))
-      (aqd-unsaved-check aqd-pending-text (concat "mine\n" aqd-pending-text))
+  (aqd-with-unsaved (insert "mine\n") (aqd-unsaved-crlf aqd-unsaved-written)
+    (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+    (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+    (let ((disk (aqd-numbered 30 '((27 . "x")))))
+      (should (equal (aqd-unsaved-crlf disk) (aqd-bytes-of (aqd-pending-name "f.txt"))))
       (with-current-buffer aqd-unsaved-buffer
         (save-buffer))
-      (should (equal (concat "mine\n" aqd-pending-text)
+      (should (equal (aqd-unsaved-crlf (concat "mine\n" disk))
                      (aqd-bytes-of (aqd-pending-name "f.txt")))))))
+
+(ert-deftest aqd-unsaved-line-ends-that-are-taken-out-do-not-come-back ()
+  (aqd-with-unsaved (insert "mine\n") (aqd-unsaved-crlf aqd-unsaved-written)
+    (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+    (aqd-unsaved-check aqd-unsaved-written (concat "mine\n" aqd-unsaved-written))
+    (aqd-said (agent-q-diff-undo))
+    (aqd-said (agent-q-diff-reject-all))
+    (aqd-unsaved-check aqd-pending-text (concat "mine\n" aqd-pending-text))
+    (with-current-buffer aqd-unsaved-buffer
+      (save-buffer))
+    (should (equal (concat "mine\n" aqd-pending-text)
+                   (aqd-bytes-of (aqd-pending-name "f.txt"))))))
 
 (ert-deftest aqd-unsaved-a-file-that-was-deleted-comes-back-without-the-users-edits ()
   (aqd-with-unsaved (insert "mine\n") "gone\n"
