@@ -131,15 +131,17 @@ or nil for the whole file.  If MODIFIED is nil, the text is not known here."
 (defun agent-q-diff-input--in-place-of (path)
   "Return what has to go before PATH can be a new file, or nil.
 That is for the slot `in-place-of' of a file change."
-  (if (file-directory-p path)
-      (and (not (file-symlink-p path))
-           (seq-some (apply-partially #'string-prefix-p (file-name-as-directory path))
-                     agent-q-diff-input--leaving)
-           path)
-    (seq-find (lambda (name)
-                (and (string-prefix-p (file-name-as-directory name) path)
-                     (file-symlink-p name)))
-              agent-q-diff-input--leaving)))
+  (cond
+   ((null agent-q-diff-input--leaving) nil)
+   ((file-directory-p path)
+    (and (not (file-symlink-p path))
+         (seq-some (apply-partially #'string-prefix-p (file-name-as-directory path))
+                   agent-q-diff-input--leaving)
+         path))
+   (t (seq-find (lambda (name)
+                  (and (string-prefix-p (file-name-as-directory name) path)
+                       (file-symlink-p name)))
+                agent-q-diff-input--leaving))))
 
 (defun agent-q-diff-input--names (proposal)
   "Return (OLD . NEW), the absolute names of the file of PROPOSAL.
