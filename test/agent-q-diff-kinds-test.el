@@ -911,7 +911,7 @@ knows.  Write there what that is afterwards."
       (unwind-protect
           (progn
             (aqd-put-bytes (prin1-to-string (list 0 n nil nil)) file)
-            (dotimes (leg (/ aqd-walk-n-steps n))
+            (dotimes (leg (max 1 (/ aqd-walk-n-steps n)))
               (with-temp-buffer
                 (let ((status (call-process
                                (expand-file-name invocation-name invocation-directory)
