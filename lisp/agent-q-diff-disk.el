@@ -756,6 +756,9 @@ If the user has chosen another one since it was read, that stays."
       (setq buffer-file-coding-system
             (cond
              ((not (eq 'undecided (coding-system-type coding))) coding)
+             ;; The file has no byte order mark any more.
+             ((and buffer-file-coding-system (coding-system-get buffer-file-coding-system :bom))
+              coding)
              ((and (integerp ends) buffer-file-coding-system)
               (coding-system-change-eol-conversion buffer-file-coding-system ends))
              (t buffer-file-coding-system))))))

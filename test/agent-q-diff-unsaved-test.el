@@ -428,6 +428,23 @@ evaluated after the first look at the project, and before WRITTEN is written."
     (should (equal (concat "mine\n" aqd-pending-text)
                    (aqd-bytes-of (aqd-pending-name "f.txt"))))))
 
+(ert-deftest aqd-unsaved-a-coding-or-a-mark-that-the-file-has-lost-is-not-saved ()
+  (dolist (coding '(utf-16le-with-signature-unix utf-8-with-signature-unix))
+    (ert-info ((symbol-name coding))
+      (aqd-with-repository
+        (let ((buffer (find-file-noselect "f.txt")))
+          (with-current-buffer buffer
+            (insert "mine\n"))
+          (dolist (now (list coding 'utf-8-unix))
+            (cl-letf (((symbol-function 'ask-user-about-supersession-threat) #'ignore))
+              (aqd-put-bytes (encode-coding-string aqd-pending-text now) "f.txt"))
+            (aqd-with-pending
+              (aqd-pending-do #'agent-q-diff-accept-hunk 0)))
+          (with-current-buffer buffer
+            (save-buffer))
+          (should (equal (concat "mine\n" aqd-pending-text)
+                         (aqd-bytes-of (aqd-pending-name "f.txt")))))))))
+
 (ert-deftest aqd-unsaved-a-file-that-was-deleted-comes-back-without-the-users-edits ()
   (aqd-with-unsaved (insert "mine\n") "gone\n"
     (delete-file "f.txt")
