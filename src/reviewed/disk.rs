@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::thread;
 
 use crate::error::ProjectError;
@@ -61,12 +62,13 @@ pub(crate) fn look_with_git(
         not_looked_at,
         in_head,
         in_index,
+        repositories,
     } = found?;
     let (away, here): (Vec<Tip>, Vec<Tip>) =
         tips?.into_iter().partition(|tip| is_elsewhere(git, tip));
     let large = left_out.iter().filter(|(_, why)| *why == Why::Large);
     let large: Vec<Path> = large.map(|(path, _)| path.clone()).collect();
-    let programs = git.programs();
+    let programs = git.programs(&repositories);
     let (pending, unknown, unread, by_others) = store.change(|ledger, store| {
         if let Some(base) = ledger.base()
             && Some(base) != head.as_deref()
@@ -272,12 +274,17 @@ pub(crate) struct Bounded {
     pub in_head: Entries,
     /// As [`git::Status::in_index`].
     pub in_index: Entries,
+    /// The folders of submodules, and of other repositories in the project.
+    pub repositories: Vec<PathBuf>,
 }
 
 /// Asks git what differs from HEAD, and returns what of it is looked at.
 pub(crate) fn bounded(git: &Git) -> Result<Bounded, ProjectError> {
     let status = git.status()?;
-    let mut left_out = submodules(git, &status);
+    let (mut left_out, mut inner) = submodules(git, &status);
+    let folder = |path: &Path| git.root.join(OsStr::from_bytes(path));
+    inner.extend(status.submodules.keys().map(folder));
+    inner.extend(status.repositories.iter().map(folder));
     let top = |path: &[u8]| {
         path.iter()
             .position(|&byte| byte == b'/')
@@ -326,35 +333,45 @@ pub(crate) fn bounded(git: &Git) -> Result<Bounded, ProjectError> {
         not_looked_at,
         in_head: status.in_head,
         in_index: status.in_index,
+        repositories: inner,
     })
 }
 
-/// Returns the submodules of `git` that have changes.
-fn submodules(git: &Git, status: &Status) -> Vec<LeftOut> {
+/// Returns the submodules of `git` that have changes, and the folders of repositories in any of them.
+fn submodules(git: &Git, status: &Status) -> (Vec<LeftOut>, Vec<PathBuf>) {
     let all: Vec<(&Path, &Option<String>)> = status.submodules.iter().collect();
-    let mut left_out = Vec::new();
+    let (mut left_out, mut repositories) = (Vec::new(), Vec::new());
     for some in all.chunks(N_AT_ONCE) {
-        left_out.extend(thread::scope(|scope| {
+        thread::scope(|scope| {
             let look = |(path, commit): &(&Path, &Option<String>)| {
                 let (path, commit) = ((*path).clone(), (*commit).clone());
-                scope.spawn(move || Some((path.clone(), submodule(git, status, &path, commit)?)))
+                scope.spawn(move || (path.clone(), submodule(git, status, &path, commit)))
             };
             let looks: Vec<_> = some.iter().map(look).collect();
-            let found = looks.into_iter();
-            let found = found.filter_map(|look| look.join().expect("it does not panic"));
-            found.collect::<Vec<_>>()
-        }));
+            for look in looks {
+                let (path, (why, inner)) = look.join().expect("it does not panic");
+                left_out.extend(why.map(|why| (path, why)));
+                repositories.extend(inner);
+            }
+        });
     }
-    left_out
+    (left_out, repositories)
 }
 
-/// Returns what has changed about the submodule `path`, with `commit` in the index; `None` if nothing has.
-fn submodule(git: &Git, status: &Status, path: &[u8], commit: Option<String>) -> Option<Why> {
+/// Returns what has changed about the submodule `path`, with `commit` in the index, or `None` if nothing has;
+/// and the folders of repositories in it.
+fn submodule(
+    git: &Git,
+    status: &Status,
+    path: &[u8],
+    commit: Option<String>,
+) -> (Option<Why>, Vec<PathBuf>) {
     let folder = git.root.join(OsStr::from_bytes(path));
     let committed = match status.in_head.get(path) {
         Some(entry) => entry.as_ref().map(|(_, commit)| commit.clone()),
         None => commit.clone(),
     };
+    let mut inner = Vec::new();
     let mut found = Submodule {
         committed,
         checked_out: commit,
@@ -366,19 +383,22 @@ fn submodule(git: &Git, status: &Status, path: &[u8], commit: Option<String>) ->
     } else if !folder.exists() {
         found.checked_out = None;
     } else if folder.join(".git").exists() {
-        match pending_in(&folder) {
+        match pending_in(&folder, &mut inner) {
             Ok((head, is_changed)) => (found.checked_out, found.is_changed) = (head, is_changed),
             Err(error) => found.failed = Some(error.to_string()),
         }
     }
     let is_as_committed = found.committed == found.checked_out;
-    (!is_as_committed || found.is_changed || found.failed.is_some())
-        .then_some(Why::Submodule(found))
+    let is_said = !is_as_committed || found.is_changed || found.failed.is_some();
+    (is_said.then_some(Why::Submodule(found)), inner)
 }
 
 /// Returns the commit that is checked out in the repository `folder`, and whether something is pending in it.
-/// Nothing is recorded.
-fn pending_in(folder: &std::path::Path) -> Result<(Option<String>, bool), ProjectError> {
+/// Nothing is recorded. The folders of repositories in it are added to `inner`.
+fn pending_in(
+    folder: &std::path::Path,
+    inner: &mut Vec<PathBuf>,
+) -> Result<(Option<String>, bool), ProjectError> {
     let is_top = |git: &Git| folder.canonicalize().is_ok_and(|folder| folder == git.root);
     let git = Git::find(folder)?.filter(is_top);
     let git = git.ok_or_else(|| ProjectError::NoRepository(folder.to_owned()))?;
@@ -386,6 +406,7 @@ fn pending_in(folder: &std::path::Path) -> Result<(Option<String>, bool), Projec
         return Err(ProjectError::InProgress(what));
     }
     let found = bounded(&git)?;
+    inner.extend_from_slice(&found.repositories);
     let head = found.head.clone();
     let is_changed = !found.dirty.is_empty() || !found.left_out.is_empty();
     if !git::has_record(&git.root) || !found.left_out.is_empty() {

@@ -178,10 +178,7 @@ impl Git {
 
     /// Sees to it that nothing is run that the repository's configuration names now; it can change.
     pub fn make_safe(&mut self) {
-        let mut options: Vec<(OsString, &'static str)> = vec![
-            ("core.fsmonitor".into(), "false"),
-            ("core.hooksPath".into(), "/dev/null"),
-        ];
+        let mut options = always_safe();
         let arguments = ["config", "-z", "--show-scope", "--list"];
         // Where it fails, git does nothing else, either.
         let found = self.run(&arguments, b"").unwrap_or_default();
@@ -191,9 +188,7 @@ impl Git {
         self.own_filters.clear();
         self.own_excludes = None;
         while let (Some(scope), Some(entry)) = (words.next(), words.next()) {
-            let mut parts = entry.splitn(2, |&byte| byte == b'\n');
-            let name = parts.next().unwrap_or_default();
-            let value = parts.next();
+            let (name, value) = setting(entry);
             let is_on = value.is_none_or(is_true);
             self.settings.add(scope, name, value);
             let is_own = matches!(scope, b"local" | b"worktree");
@@ -660,6 +655,20 @@ impl Git {
             ..found
         })
     }
+}
+
+/// Returns names and values of the configuration that keep git from running what any repository names.
+fn always_safe() -> Vec<(OsString, &'static str)> {
+    vec![
+        ("core.fsmonitor".into(), "false"),
+        ("core.hooksPath".into(), "/dev/null"),
+    ]
+}
+
+/// Returns the name and the value of a setting, as git lists it.
+fn setting(entry: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let mut parts = entry.splitn(2, |&byte| byte == b'\n');
+    (parts.next().unwrap_or_default(), parts.next())
 }
 
 /// Returns git's own folder that the working tree at `top` has, or names in the file `.git`, as in a

@@ -21,6 +21,7 @@ use crate::moved::Moved;
 use crate::path;
 use crate::plain::{Plain, projects_folder};
 use crate::processes::{self, Processes};
+use crate::programs::Programs;
 use crate::record::{HunkNote, TakenOut, Turn};
 use crate::renames::Rename;
 use crate::stage::staged;
@@ -719,10 +720,13 @@ impl Project {
     ///
     /// # Errors
     ///
-    /// [`ProjectError::Store`]; then nothing is recorded.
+    /// [`ProjectError`]; then nothing is recorded.
     pub fn know(&mut self) -> Result<usize, ProjectError> {
         self.tree.make_safe();
-        let programs = self.tree.git().map(Git::programs).unwrap_or_default();
+        let programs = match self.tree.git() {
+            Some(git) => git.programs(&bounded(git)?.repositories),
+            None => Programs::new(),
+        };
         self.store.change(|ledger, _| {
             let n_unknown = ledger.unknown_programs().len();
             ledger.follow_programs(&programs, true);

@@ -553,18 +553,23 @@ fn repositories_in_a_repository_are_named_if_they_are_new() {
 }
 
 /// Returns a repository with the submodule `part`, that was looked at.
-fn with_submodule() -> TempDir {
-    let other = repository();
+pub fn with_submodule() -> TempDir {
     let folder = repository();
-    let url = other.path().to_str().unwrap();
-    let add = ["submodule", "-q", "add", url, "part"];
-    let allow = ["-c", "protocol.file.allow=always"];
-    git(folder.path(), &[&allow[..], &add].concat());
-    git(folder.path(), &["commit", "-qm", "a submodule"]);
+    add_submodule(folder.path(), "part");
     let mut project = Project::open(folder.path()).unwrap();
     let look = project.look(Moves::User).unwrap();
     assert_eq!((look.pending, look.left_out), (vec![], vec![]));
     folder
+}
+
+/// Makes the submodule `name` in `folder`, and commits it.
+pub fn add_submodule(folder: &Path, name: &str) {
+    let other = repository();
+    let url = other.path().to_str().unwrap();
+    let add = ["submodule", "-q", "add", url, name];
+    let allow = ["-c", "protocol.file.allow=always"];
+    git(folder, &[&allow[..], &add].concat());
+    git(folder, &["commit", "-qm", "a submodule"]);
 }
 
 /// What is said of a submodule: its commits if they differ, whether something is pending in it, and why that

@@ -1,15 +1,17 @@
 //! What git runs by itself: hooks, and what the repository's own configuration names.
 //!
-//! Nobody reviews `.git` by the hunk. So it is only known which of that there is, and whether it changes.
+//! Nobody reviews `.git` by the hunk. So it is only known which of that there is, and whether it changes. That
+//! holds for submodules, other working trees and repositories in the project, too: git is run there as well.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::thread;
 
-use super::{Git, is_true, path_of};
+use super::{Git, always_safe, common_folder, is_true, line, own_folder, path_of, setting};
 use crate::file::{self, Links};
 use crate::programs::Programs;
 use crate::version::Digest;
@@ -17,31 +19,41 @@ use crate::version::Digest;
 /// Most bytes of a hook that are read; of a larger one, its size and time are known.
 const MAX_HOOK: u64 = 1 << 20;
 
+/// Most repositories that are asked at a time.
+const N_AT_ONCE: usize = 8;
+
 /// What the repository's own configuration has that may have git run something.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Settings {
-    /// All values of each, as they are in the configuration.
-    values: BTreeMap<String, Vec<u8>>,
+    /// All values of each, as they are in the configuration, by its scope, of the repository or of the working
+    /// tree, and its name.
+    values: BTreeMap<(&'static str, Vec<u8>), Vec<u8>>,
     /// Where the user or the repository says that hooks are.
     hooks: Option<PathBuf>,
+    /// Where the user says so for all repositories.
+    users_hooks: Option<PathBuf>,
 }
+
+/// The files of the scopes of a repository's own configuration.
+const FILES: [(&str, &str); 2] = [("local", "config"), ("worktree", "config.worktree")];
 
 impl Settings {
     /// Adds a setting as `git config --list` has it.
     pub(super) fn add(&mut self, scope: &[u8], name: &[u8], value: Option<&[u8]>) {
+        let own = FILES.iter().find(|(own, _)| own.as_bytes() == scope);
         if name == b"core.hookspath" && scope != b"command" {
             self.hooks = value.map(path_of);
+            if own.is_none() {
+                self.users_hooks.clone_from(&self.hooks);
+            }
         }
-        let file = match scope {
-            b"local" => ".git/config",
-            b"worktree" => ".git/config.worktree",
-            _ => return,
+        let Some((scope, _)) = own else {
+            return;
         };
         if is_harmless(name, value.unwrap_or(b"true")) {
             return;
         }
-        let name = format!("{} in {file}", String::from_utf8_lossy(name));
-        let values = self.values.entry(name).or_default();
+        let values = self.values.entry((scope, name.to_vec())).or_default();
         values.extend(value.unwrap_or_default());
         values.push(0);
     }
@@ -111,6 +123,19 @@ fn is_harmless(name: &[u8], value: &[u8]) -> bool {
     }
 }
 
+/// Returns whether `folder` is git's own folder for a repository, or for one of its working trees.
+fn is_gits_own(folder: &Path) -> bool {
+    let has = |name: &str| fs::symlink_metadata(folder.join(name)).is_ok();
+    has("HEAD") && (has("objects") || has("commondir"))
+}
+
+/// Returns the folders in `folder`, also those that links lead to.
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    paths.filter(|path| path.is_dir()).collect()
+}
+
 /// Returns whether `value` only turns something on or off.
 fn is_switch(value: &[u8]) -> bool {
     let trues = [&b"true"[..], b"yes", b"on", b"1", b"keep"];
@@ -120,11 +145,43 @@ fn is_switch(value: &[u8]) -> bool {
 impl Git {
     /// Returns what git may run by itself: hooks that can be executed, and settings of the repository's own, as
     /// of the last [`Git::make_safe`]. Each hook of the project itself that is not ignored is a file like any.
-    pub fn programs(&self) -> Programs {
-        let settings = self.settings.values.iter();
-        let mut programs: Programs = settings
-            .map(|(name, values)| (name.clone(), Digest::of(values)))
-            .collect();
+    ///
+    /// That of submodules and of other working trees counts, too, and of the repositories in the folders `trees`.
+    pub fn programs(&self, trees: &[PathBuf]) -> Programs {
+        let mut programs = self.own_programs(self);
+        let others: Vec<PathBuf> = self.others(trees).into_iter().collect();
+        for some in others.chunks(N_AT_ONCE) {
+            thread::scope(|scope| {
+                let own = some.iter().map(PathBuf::as_path);
+                let ask = |own| scope.spawn(move || self.of_folder(own).own_programs(self));
+                let asked: Vec<_> = own.map(ask).collect();
+                let found = asked.into_iter().map(|one| one.join().expect("no panic"));
+                programs.extend(found.flatten());
+            });
+        }
+        programs
+    }
+
+    /// Returns what git may run by itself in this repository alone, with the names that it has from `around`.
+    fn own_programs(&self, around: &Git) -> Programs {
+        let mut programs = Programs::new();
+        for ((scope, name), values) in &self.settings.values {
+            let at = self
+                .folder
+                .join(path_of(values.strip_suffix(b"\0").unwrap_or(values)));
+            let is_inside = || fs::canonicalize(at).is_ok_and(|at| at.starts_with(&around.root));
+            // As each submodule has it.
+            if name == b"core.worktree" && is_inside() {
+                continue;
+            }
+            let (_, file) = FILES
+                .iter()
+                .find(|(own, _)| own == scope)
+                .expect("it is one");
+            let file = around.shown(&self.own_file(scope, file));
+            let name = format!("{} in {file}", String::from_utf8_lossy(name));
+            programs.insert(name, Digest::of(values));
+        }
         let folder = self.hooks();
         let is_own = self.is_in_project(&folder);
         let ignored = if is_own {
@@ -139,10 +196,90 @@ impl Git {
                 continue;
             }
             if let Some(digest) = self.hook(&path) {
-                programs.insert(self.shown(&path), digest);
+                programs.insert(around.shown(&path), digest);
             }
         }
         programs
+    }
+
+    /// Returns git's own folders of the other repositories that belong to this one, wherever they are checked
+    /// out, and of those in the folders `trees`.
+    fn others(&self, trees: &[PathBuf]) -> BTreeSet<PathBuf> {
+        let mine = [&self.folder, &self.common].map(PathBuf::clone);
+        let mut seen = BTreeSet::new();
+        let mut found = BTreeSet::new();
+        let mut todo: Vec<PathBuf> = trees.iter().filter_map(|tree| own_folder(tree)).collect();
+        todo.extend(mine.iter().cloned());
+        while let Some(folder) = todo.pop() {
+            let Ok(folder) = fs::canonicalize(folder) else {
+                continue;
+            };
+            if !seen.insert(folder.clone()) {
+                continue;
+            }
+            if is_gits_own(&folder) {
+                let inner = ["worktrees", "modules"].map(|inner| folders_in(&folder.join(inner)));
+                todo.extend(inner.into_iter().flatten());
+                todo.push(common_folder(&folder));
+                let is_working_tree = !folder.join("config").exists();
+                if !is_working_tree || folder.join("config.worktree").exists() {
+                    found.insert(folder);
+                }
+            } else {
+                // The name of a submodule may have slashes.
+                todo.extend(folders_in(&folder));
+            }
+        }
+        // What a working tree shares with others is found by the folder that they share.
+        found.retain(|folder| !mine.contains(folder));
+        found
+    }
+
+    /// Returns the repository with git's own folder `own`, as far as it is asked what git runs there. Nothing is
+    /// asked there, since its configuration may keep git from doing anything.
+    fn of_folder(&self, own: &Path) -> Git {
+        let mut git = Git::unknown(&self.root);
+        git.folder = own.to_owned();
+        git.common = fs::canonicalize(common_folder(own)).unwrap_or_else(|_| own.to_owned());
+        git.settings.hooks.clone_from(&self.settings.users_hooks);
+        let mut tree = None;
+        for (scope, file) in FILES {
+            let file = git.own_file(scope, file);
+            if !file.is_file() {
+                continue;
+            }
+            let mut command = self.command(&["config", "-z", "--includes", "--list", "--file"]);
+            let found = self.run_command(command.arg(file), "config", b"");
+            let found = found.unwrap_or_default();
+            let entries = found.split(|&byte| byte == 0);
+            let entries = entries.filter(|entry| !entry.is_empty());
+            for (name, value) in entries.map(setting) {
+                git.settings.add(scope.as_bytes(), name, value);
+                if name == b"core.worktree" {
+                    tree = value.map(path_of);
+                }
+            }
+        }
+        let read = |name: &str| file::read(&own.join(name), Links::Followed, MAX_HOOK).ok();
+        let gitdir = || Some(path_of(line(&read("gitdir")?)).parent()?.to_owned());
+        let tree = tree
+            .or_else(gitdir)
+            .or_else(|| Some(own.parent()?.to_owned()));
+        git.root = own.join(tree.unwrap_or_default());
+        git.root = fs::canonicalize(&git.root).unwrap_or(git.root);
+        git.safe = always_safe();
+        git
+    }
+
+    /// Returns the file that has the settings of `scope`.
+    fn own_file(&self, scope: &str, file: &str) -> PathBuf {
+        let is_shared = scope == "local";
+        let folder = if is_shared {
+            &self.common
+        } else {
+            &self.folder
+        };
+        folder.join(file)
     }
 
     /// Returns the folder in which git looks for hooks.
