@@ -17,6 +17,10 @@ const PATHS: [&str; 2] = ["f", "g"];
 
 struct Walk {
     folder: TempDir,
+    /// What holds another working tree of the same repository, in which agent and user work, too.
+    elsewhere: TempDir,
+    /// Whether that is where things are done now.
+    is_elsewhere: bool,
     dice: Dice,
     /// The lines that are reviewed.
     approved: BTreeSet<String>,
@@ -31,6 +35,8 @@ impl Walk {
         git(folder.path(), &["init", "-q", "-b", "main"]);
         let mut walk = Walk {
             folder,
+            elsewhere: tempfile::tempdir().unwrap(),
+            is_elsewhere: false,
             dice: Dice::new(seed),
             approved: BTreeSet::new(),
             n_lines: 0,
@@ -46,19 +52,32 @@ impl Walk {
         walk.git(&["commit", "-qm", "first"]);
         walk.git(&["branch", "other"]);
         walk.look_after("first");
+        let there = walk.elsewhere.path().join("tree");
+        walk.git(&["worktree", "add", "-qb", "there", there.to_str().unwrap()]);
+        walk.is_elsewhere = true;
+        walk.look_after("first");
+        walk.is_elsewhere = false;
         walk
     }
 
+    /// Returns the top of the working tree in which things are done.
+    fn top(&self) -> PathBuf {
+        match self.is_elsewhere {
+            true => self.elsewhere.path().join("tree"),
+            false => self.folder.path().to_owned(),
+        }
+    }
+
     fn name(&self, path: &str) -> PathBuf {
-        self.folder.path().join(path)
+        self.top().join(path)
     }
 
     fn git(&self, arguments: &[&str]) {
-        git(self.folder.path(), arguments);
+        git(&self.top(), arguments);
     }
 
     fn open(&self) -> Project {
-        Project::open(self.folder.path()).unwrap()
+        Project::open(&self.top()).unwrap()
     }
 
     fn lines(&self, path: &str) -> Vec<String> {
@@ -68,7 +87,7 @@ impl Walk {
 
     /// Returns the lines that HEAD has.
     fn head(&self) -> Vec<String> {
-        let lines = PATHS.map(|path| git(self.folder.path(), &["show", &format!("HEAD:{path}")]));
+        let lines = PATHS.map(|path| git(&self.top(), &["show", &format!("HEAD:{path}")]));
         let text = lines.concat();
         text.split_inclusive('\n').map(str::to_owned).collect()
     }
@@ -116,7 +135,7 @@ impl Walk {
     }
 
     fn is_clean(&self) -> bool {
-        git(self.folder.path(), &["status", "--porcelain"]).is_empty()
+        git(&self.top(), &["status", "--porcelain"]).is_empty()
     }
 
     /// Returns whether there is a reviewed line that is not committed.
@@ -139,7 +158,7 @@ impl Walk {
 
     /// Does something as the user, and returns what.
     fn step(&mut self) -> &'static str {
-        match self.dice.roll(12) {
+        match self.dice.roll(16) {
             0..3 => {
                 self.agent();
                 "agent"
@@ -160,11 +179,7 @@ impl Walk {
                 "keep"
             }
             5 if !self.is_clean() => {
-                self.git(&["commit", "-qam", "by the user"]);
-                let before = git(self.folder.path(), &["show", "HEAD^:f", "HEAD^:g"]);
-                let new = self.head().into_iter();
-                let new: Vec<String> = new.filter(|line| !before.contains(line.as_str())).collect();
-                self.approved.extend(new);
+                self.commit_as_user();
                 "commit"
             }
             // What disappears and was reviewed is pending, as its deletion.
@@ -211,8 +226,7 @@ impl Walk {
                 {
                     true => "rebase",
                     false => {
-                        assert!(self.open().question(5).unwrap().is_none());
-                        assert!(self.open().look_unasked().is_err());
+                        self.check_in_progress();
                         self.git(&["rebase", "--abort"]);
                         "rebase and abort"
                     }
@@ -234,8 +248,66 @@ impl Walk {
                 self.git(&["checkout", "-q", "main"]);
                 "a branch of the agent's"
             }
+            12 => {
+                self.work_elsewhere();
+                "elsewhere"
+            }
+            13 | 14 if self.is_clean() => self.cherry_pick(),
+            15 if self.is_clean() => {
+                let merged = run_git(&self.top(), &["merge", "-q", "--no-edit", "there"]);
+                if merged.status.success() {
+                    return "a merge of there";
+                }
+                self.check_in_progress();
+                self.git(&["merge", "--abort"]);
+                "a merge of there and abort"
+            }
             _ => "nothing",
         }
+    }
+
+    /// Has the agent or the user write and commit something in the other working tree.
+    fn work_elsewhere(&mut self) {
+        self.is_elsewhere = true;
+        if self.dice.roll(2) == 0 {
+            self.agent();
+            self.look_after("agent");
+        } else {
+            let (path, before) = self.add_line("user");
+            let after = fs::read_to_string(self.name(path)).unwrap();
+            self.open().record(&[saved(path, before, after)]).unwrap();
+            self.look_after("save");
+        }
+        if self.dice.roll(2) == 0 && !self.is_clean() {
+            self.commit_as_user();
+            self.look_after("commit");
+        }
+        self.is_elsewhere = false;
+    }
+
+    fn commit_as_user(&mut self) {
+        self.git(&["commit", "-qam", "by the user"]);
+        let before = git(&self.top(), &["show", "HEAD^:f", "HEAD^:g"]);
+        let new = self.head().into_iter();
+        let new: Vec<String> = new.filter(|line| !before.contains(line.as_str())).collect();
+        self.approved.extend(new);
+    }
+
+    /// Picks the last commit of the branch of the other working tree, and aborts that if there are conflicts.
+    fn cherry_pick(&mut self) -> &'static str {
+        let picked = run_git(&self.top(), &["cherry-pick", "there"]);
+        if picked.status.success() {
+            return "cherry-pick";
+        }
+        self.check_in_progress();
+        self.git(&["cherry-pick", "--abort"]);
+        "cherry-pick and abort"
+    }
+
+    /// Checks that nothing is looked at in the middle of something.
+    fn check_in_progress(&self) {
+        assert!(self.open().question(5).unwrap().is_none());
+        assert!(self.open().look_unasked().is_err());
     }
 }
 
