@@ -1,7 +1,8 @@
 //! The files of a project as a look reads them, and what they are compared with.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::thread;
@@ -55,20 +56,16 @@ pub(crate) fn look_with_git(
         let tips = scope.spawn(|| git.tips());
         (bounded(git), tips.join().expect("it does not panic"))
     });
-    let Bounded {
-        head,
-        dirty,
-        mut left_out,
-        not_looked_at,
-        in_head,
-        in_index,
-        repositories,
-    } = found?;
+    let mut found = found?;
+    let (head, in_head) = (found.head.clone(), std::mem::take(&mut found.in_head));
+    let mut left_out = std::mem::take(&mut found.left_out);
+    let in_index = std::mem::take(&mut found.in_index);
+    let mut submodules = found.submodules.clone();
     let (away, here): (Vec<Tip>, Vec<Tip>) =
         tips?.into_iter().partition(|tip| is_elsewhere(git, tip));
     let large = left_out.iter().filter(|(_, why)| *why == Why::Large);
     let large: Vec<Path> = large.map(|(path, _)| path.clone()).collect();
-    let programs = git.programs(&repositories);
+    let programs = git.programs(&found.repositories);
     let (pending, unknown, unread, by_others) = store.change(|ledger, store| {
         if let Some(base) = ledger.base()
             && Some(base) != head.as_deref()
@@ -85,7 +82,7 @@ pub(crate) fn look_with_git(
             let is_in_base = |path: &[u8]| in_head.get(path).is_some_and(Option::is_some);
             ledger.forget_known(|_| true, is_in_base);
         }
-        let mut disk = Disk::bounded(tree, store, (head.clone(), dirty, not_looked_at));
+        let mut disk = found.disk(tree, store)?;
         disk.read_committed(git, ledger.base(), ledger.has_base(), &in_head)?;
         let is_by_others = moves == Moves::NotNew && is_said;
         if matches!(moves, Moves::User | Moves::NotNew) && ledger.base() != head.as_deref() {
@@ -96,6 +93,7 @@ pub(crate) fn look_with_git(
         let index = disk.index(git, ledger, in_index)?;
         ledger.follow_index(&mut disk, index, false)?;
         let pending = ledger.look(&mut disk, moves)?;
+        let pending = without_submodules(pending, &mut submodules, store)?;
         ledger.follow_programs(&programs, false);
         ledger.note_processes(Processes {
             left: processes::still(&ledger.processes().left),
@@ -133,6 +131,7 @@ pub(crate) fn look_with_git(
         !matches!(moves, Moves::User | Moves::NotNew) || in_head.contains_key(path)
     };
     left_out.extend(unread.into_iter().filter(is_open));
+    left_out.extend(said(submodules));
     left_out.extend(unknown.into_iter().map(|path| (path, Why::Unknown)));
     Ok(Look {
         pending,
@@ -266,8 +265,10 @@ pub(crate) struct Bounded {
     pub head: Option<String>,
     /// The paths that may differ from HEAD and are looked at, sorted.
     pub dirty: Vec<Vec<u8>>,
-    /// As [`Look::left_out`].
+    /// As [`Look::left_out`], without submodules.
     pub left_out: Vec<LeftOut>,
+    /// The submodules, with what HEAD has as reviewed.
+    pub submodules: BTreeMap<Path, Submodule>,
     /// All paths that are not looked at.
     pub not_looked_at: HashSet<Vec<u8>>,
     /// As [`git::Status::in_head`].
@@ -278,10 +279,73 @@ pub(crate) struct Bounded {
     pub repositories: Vec<PathBuf>,
 }
 
+impl Bounded {
+    /// Returns the project as it is during one look. The head and paths are taken out of the bounds.
+    pub(crate) fn disk<'a>(
+        self,
+        tree: &'a Tree,
+        store: &'a Store,
+    ) -> Result<Disk<'a>, ProjectError> {
+        let mut disk = Disk::bounded(tree, store, (self.head, self.dirty, self.not_looked_at));
+        for (path, found) in self.submodules {
+            let (mode, bytes) = match found.checked_out {
+                Some(commit) => (0o160_000, commit.into_bytes()),
+                None => (0, Vec::new()),
+            };
+            let version = store.version(mode, &bytes)?;
+            disk.working.insert(path, version);
+        }
+        Ok(disk)
+    }
+}
+
+/// Returns those of `submodules` that are to be said.
+pub(crate) fn said(submodules: BTreeMap<Path, Submodule>) -> impl Iterator<Item = LeftOut> {
+    let said = submodules.into_iter().filter(|(_, found)| found.is_said());
+    said.map(|(path, found)| (path, Why::Submodule(found)))
+}
+
+/// Takes submodules out of `pending`, since no hunk decides them. What was reviewed of each is then in
+/// `submodules`; of all others, what is checked out was.
+fn without_submodules(
+    pending: Vec<Pending>,
+    submodules: &mut BTreeMap<Path, Submodule>,
+    store: &Store,
+) -> Result<Vec<Pending>, ProjectError> {
+    for found in submodules.values_mut() {
+        found.reviewed.clone_from(&found.checked_out);
+    }
+    let mut rest = Vec::new();
+    for mut one in pending {
+        let both = [&mut one.reviewed, &mut one.working];
+        if both.iter().all(|version| !version.is_submodule()) {
+            rest.push(one);
+            continue;
+        }
+        let mut commits = Vec::new();
+        for version in both {
+            let digest = version.digest().filter(|_| version.is_submodule());
+            let commit = digest.map(|digest| store.bytes(digest)).transpose()?;
+            commits.push(commit.map(|name| String::from_utf8_lossy(&name).into_owned()));
+            if version.is_submodule() {
+                *version = Version::Absent;
+            }
+        }
+        let found = submodules.entry(one.path.clone()).or_default();
+        (found.checked_out, found.reviewed) = (commits.pop().flatten(), commits.pop().flatten());
+        // A file in its place is decided as any.
+        if one.reviewed != one.working {
+            rest.push(one);
+        }
+    }
+    Ok(rest)
+}
+
 /// Asks git what differs from HEAD, and returns what of it is looked at.
 pub(crate) fn bounded(git: &Git) -> Result<Bounded, ProjectError> {
     let status = git.status()?;
-    let (mut left_out, mut inner) = submodules(git, &status);
+    let (submodules, mut inner) = submodules(git, &status);
+    let mut left_out = Vec::new();
     let folder = |path: &Path| git.root.join(OsStr::from_bytes(path));
     inner.extend(status.submodules.keys().map(folder));
     inner.extend(status.repositories.iter().map(folder));
@@ -322,6 +386,11 @@ pub(crate) fn bounded(git: &Git) -> Result<Bounded, ProjectError> {
         }
     }
     left_out.extend(n_new.into_iter().map(|(path, n)| (path, Why::Many(n))));
+    let moved = submodules.iter();
+    let moved = moved.filter(|(_, found)| found.reviewed != found.checked_out);
+    looked.extend(moved.map(|(path, _)| path.clone()));
+    looked.sort();
+    looked.dedup();
     let repositories = status.repositories.into_iter();
     left_out.extend(repositories.map(|path| (path, Why::Repository)));
     let unreadable = status.unreadable.into_iter();
@@ -330,6 +399,7 @@ pub(crate) fn bounded(git: &Git) -> Result<Bounded, ProjectError> {
         head: status.head,
         dirty: looked,
         left_out: left_out::sorted(left_out),
+        submodules,
         not_looked_at,
         in_head: status.in_head,
         in_index: status.in_index,
@@ -337,10 +407,10 @@ pub(crate) fn bounded(git: &Git) -> Result<Bounded, ProjectError> {
     })
 }
 
-/// Returns the submodules of `git` that have changes, and the folders of repositories in any of them.
-fn submodules(git: &Git, status: &Status) -> (Vec<LeftOut>, Vec<PathBuf>) {
+/// Returns what is found of the submodules of `git`, and the folders of repositories in any of them.
+fn submodules(git: &Git, status: &Status) -> (BTreeMap<Path, Submodule>, Vec<PathBuf>) {
     let all: Vec<(&Path, &Option<String>)> = status.submodules.iter().collect();
-    let (mut left_out, mut repositories) = (Vec::new(), Vec::new());
+    let (mut all_found, mut repositories) = (BTreeMap::new(), Vec::new());
     for some in all.chunks(N_AT_ONCE) {
         thread::scope(|scope| {
             let look = |(path, commit): &(&Path, &Option<String>)| {
@@ -349,31 +419,31 @@ fn submodules(git: &Git, status: &Status) -> (Vec<LeftOut>, Vec<PathBuf>) {
             };
             let looks: Vec<_> = some.iter().map(look).collect();
             for look in looks {
-                let (path, (why, inner)) = look.join().expect("it does not panic");
-                left_out.extend(why.map(|why| (path, why)));
+                let (path, (found, inner)) = look.join().expect("it does not panic");
+                all_found.insert(path, found);
                 repositories.extend(inner);
             }
         });
     }
-    (left_out, repositories)
+    (all_found, repositories)
 }
 
-/// Returns what has changed about the submodule `path`, with `commit` in the index, or `None` if nothing has;
-/// and the folders of repositories in it.
+/// Returns what is found of the submodule `path`, with `commit` in the index, and the folders of repositories
+/// in it.
 fn submodule(
     git: &Git,
     status: &Status,
     path: &[u8],
     commit: Option<String>,
-) -> (Option<Why>, Vec<PathBuf>) {
+) -> (Submodule, Vec<PathBuf>) {
     let folder = git.root.join(OsStr::from_bytes(path));
-    let committed = match status.in_head.get(path) {
+    let reviewed = match status.in_head.get(path) {
         Some(entry) => entry.as_ref().map(|(_, commit)| commit.clone()),
         None => commit.clone(),
     };
     let mut inner = Vec::new();
     let mut found = Submodule {
-        committed,
+        reviewed,
         checked_out: commit,
         is_changed: false,
         failed: None,
@@ -382,15 +452,18 @@ fn submodule(
         found.failed = Some("it is no folder any more".to_owned());
     } else if !folder.exists() {
         found.checked_out = None;
-    } else if folder.join(".git").exists() {
+    } else if fs::symlink_metadata(folder.join(".git")).is_ok() {
         match pending_in(&folder, &mut inner) {
             Ok((head, is_changed)) => (found.checked_out, found.is_changed) = (head, is_changed),
+            Err(ProjectError::NoRepository(_)) => {
+                found.failed = Some("its .git leads to no repository".to_owned());
+            }
             Err(error) => found.failed = Some(error.to_string()),
         }
+    } else if git.was_checked_out(&folder) {
+        found.failed = Some("its .git is gone".to_owned());
     }
-    let is_as_committed = found.committed == found.checked_out;
-    let is_said = !is_as_committed || found.is_changed || found.failed.is_some();
-    (is_said.then_some(Why::Submodule(found)), inner)
+    (found, inner)
 }
 
 /// Returns the commit that is checked out in the repository `folder`, and whether something is pending in it.
@@ -405,11 +478,14 @@ fn pending_in(
     if let Some(what) = git::in_progress(&git.data_folder()) {
         return Err(ProjectError::InProgress(what));
     }
-    let found = bounded(&git)?;
+    let mut found = bounded(&git)?;
     inner.extend_from_slice(&found.repositories);
     let head = found.head.clone();
-    let is_changed = !found.dirty.is_empty() || !found.left_out.is_empty();
-    if !git::has_record(&git.root) || !found.left_out.is_empty() {
+    let mut submodules = found.submodules.values();
+    let is_left_out =
+        !found.left_out.is_empty() || submodules.any(|one| one.is_changed || one.failed.is_some());
+    let is_changed = !found.dirty.is_empty() || is_left_out;
+    if !git::has_record(&git.root) || is_left_out {
         return Ok((head, is_changed));
     }
     let store = Store::open(git.data_folder())?;
@@ -420,9 +496,9 @@ fn pending_in(
         return Ok((head, is_changed));
     }
     let tree = Tree::Git(git.clone());
-    let bounds = (found.head, found.dirty, found.not_looked_at);
-    let mut disk = Disk::bounded(&tree, &store, bounds);
-    disk.read_committed(&git, ledger.base(), ledger.has_base(), &found.in_head)?;
+    let in_head = std::mem::take(&mut found.in_head);
+    let mut disk = found.disk(&tree, &store)?;
+    disk.read_committed(&git, ledger.base(), ledger.has_base(), &in_head)?;
     Ok((head, !ledger.look(&mut disk, Moves::Unknown)?.is_empty()))
 }
 
@@ -632,14 +708,15 @@ impl<'a> Disk<'a> {
     /// Reads the files that differ from HEAD, unless that was done. What cannot be read is left to
     /// [`World::working`], which says so.
     fn read_working(&mut self) {
-        if self.working.is_empty() {
-            let read = self.dirty.iter().filter_map(|path| {
-                let found = self.tree.working(path);
-                let version = found.and_then(|found| stored(self.store, &found));
-                Some((path.clone(), version.ok()?))
-            });
-            self.working = read.collect();
-        }
+        let unread = self.dirty.iter();
+        let unread = unread.filter(|path| !self.working.contains_key(*path));
+        let read = unread.filter_map(|path| {
+            let found = self.tree.working(path);
+            let version = found.and_then(|found| stored(self.store, &found));
+            Some((path.clone(), version.ok()?))
+        });
+        let read: Vec<(Path, Version)> = read.collect();
+        self.working.extend(read);
     }
 
     /// Returns what the index has of the paths that are looked at, where that is not what HEAD has, by

@@ -52,6 +52,14 @@ pub enum GitError {
     /// git waits for a file that is none, which the repository or the project has.
     #[error("git cannot read {}, which is not a regular file; move it away, then look again", .0.display())]
     Waits(PathBuf),
+    /// A setting of the repository's own, which agents can write, has git look for its files elsewhere, or for none.
+    #[error("{setting} in {} keeps git from looking at the files here; delete that line, then look again", file.display())]
+    Setting {
+        /// The file that has it.
+        file: PathBuf,
+        /// The setting, with its value.
+        setting: String,
+    },
     /// Another git is writing the index.
     #[error("another git has locked the index (index.lock)")]
     Locked,
@@ -138,7 +146,14 @@ impl Git {
                 if message.contains("not a git repository")
                     || message.contains("must be run in a work tree") =>
             {
-                return Ok(None);
+                // It may be meant to have no files, unless it had some.
+                let top = folder.ancestors().find(|top| has_record(top));
+                return top.map_or(Ok(None), |top| refused(top, "core.bare").map(|()| None));
+            }
+            Err(error @ GitError::Failed { .. }) => {
+                let top = folder.ancestors().find(|top| own_folder(top).is_some());
+                top.map_or(Ok(()), |top| refused(top, "core.worktree"))?;
+                return Err(error);
             }
             Err(error) => return Err(error),
         };
@@ -152,13 +167,24 @@ impl Git {
             // A name has a newline, or the repository says that its working tree is elsewhere, where git
             // may find another repository.
             _ => {
-                git.root = path_of(line(&git.run(&["rev-parse", "--show-toplevel"], b"")?));
                 git.folder = path_of(line(&git.run(&["rev-parse", "--absolute-git-dir"], b"")?));
+                git.root = path_of(line(&git.run(&["rev-parse", "--show-toplevel"], b"")?));
             }
         }
         git.common = fs::canonicalize(common_folder(&git.folder)).map_err(GitError::NoGit)?;
+        if own_folder(&git.root).is_none_or(|own| own != git.folder) {
+            refused_by(&git.folder, "core.worktree")?;
+        }
         git.make_safe();
         Ok(Some(git))
+    }
+
+    /// Checks that the repository's configuration does not say by now that its files are elsewhere.
+    fn check_place(&self) -> Result<(), GitError> {
+        match self.settings.is_elsewhere(&self.folder, &self.root) {
+            true => refused_by(&self.folder, "core.worktree"),
+            false => Ok(()),
+        }
     }
 
     /// Returns the working tree that `folder` is in before anything is known of it.
@@ -558,7 +584,7 @@ impl Git {
         for (entry, path) in entries.into_iter().zip(paths) {
             let (mode, bytes) = match entry {
                 None => (0, Vec::new()),
-                Some((mode, _)) if is_submodule(mode) => (mode, Vec::new()),
+                Some((mode, commit)) if is_submodule(mode) => (mode, commit.into_bytes()),
                 Some((mode, object)) if is_alone(path) => {
                     (self.mode(mode), self.filtered(&object, path)?)
                 }
@@ -682,6 +708,31 @@ fn own_folder(top: &Path) -> Option<PathBuf> {
     fs::canonicalize(own).ok()
 }
 
+/// Returns the error that `setting` of the repository that the working tree at `top` has keeps git from looking
+/// at it, if it is there.
+fn refused(top: &Path, setting: &str) -> Result<(), GitError> {
+    own_folder(top).map_or(Ok(()), |own| refused_by(&own, setting))
+}
+
+/// Like [`refused`], by git's own folder `own`.
+fn refused_by(own: &Path, setting: &str) -> Result<(), GitError> {
+    // Not asked there: that is what it keeps git from.
+    let git = Git::unknown(Path::new("/"));
+    for file in [
+        own.join("config.worktree"),
+        common_folder(own).join("config"),
+    ] {
+        let mut command = git.command(&["config", "--includes", "--get", setting, "--file"]);
+        if let Ok(value) = git.run_command(command.arg(&file), "config", b"") {
+            return Err(GitError::Setting {
+                file: fs::canonicalize(&file).unwrap_or(file),
+                setting: format!("{setting} = {}", String::from_utf8_lossy(line(&value))),
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Returns variables, each with its value, by which a git that is run in `folder` runs nothing that the
 /// repository's configuration names, and does not write the index by itself.
 pub fn safe_environment(folder: &Path) -> Vec<OsString> {
@@ -751,7 +802,7 @@ fn entry_of(mode: &[u8], object: &[u8], name: &'static str) -> Result<Entry, Git
 }
 
 /// Returns whether what has `mode` is a repository in the repository.
-fn is_submodule(mode: u32) -> bool {
+pub fn is_submodule(mode: u32) -> bool {
     mode & 0o170_000 == 0o160_000
 }
 

@@ -41,16 +41,23 @@ impl Why {
 }
 
 /// What has changed about a submodule.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Submodule {
-    /// The name of the commit that HEAD of the project has for it, if it has one.
-    pub committed: Option<String>,
+    /// The name of the commit that was reviewed for it, if there is one.
+    pub reviewed: Option<String>,
     /// The one that is checked out, if it is there.
     pub checked_out: Option<String>,
     /// Whether something is pending in it.
     pub is_changed: bool,
     /// Why that cannot be known, a clause; `None` if it can.
     pub failed: Option<String>,
+}
+
+impl Submodule {
+    /// Returns whether anything about it has changed, or that is not known.
+    pub(crate) fn is_said(&self) -> bool {
+        self.reviewed != self.checked_out || self.is_changed || self.failed.is_some()
+    }
 }
 
 /// Sorts `left_out` by path; what is in it twice is then in it once.

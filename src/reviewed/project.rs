@@ -10,7 +10,8 @@ use agent_q_diff_engine::text::Text;
 
 use crate::authors::{Authors, Written};
 use crate::disk::{
-    Bounded, Disk, Elsewhere, Look, bounded, is_binary, look_with_git, look_without_git, stored,
+    Bounded, Disk, Elsewhere, Look, bounded, is_binary, look_with_git, look_without_git, said,
+    stored,
 };
 use crate::error::ProjectError;
 use crate::files::{self, Committed, MAX_SIZE};
@@ -21,7 +22,6 @@ use crate::moved::Moved;
 use crate::path;
 use crate::plain::{Plain, projects_folder};
 use crate::processes::{self, Processes};
-use crate::programs::Programs;
 use crate::record::{HunkNote, TakenOut, Turn};
 use crate::renames::Rename;
 use crate::stage::staged;
@@ -272,17 +272,21 @@ impl Project {
             commit = base.ok_or_else(|| ProjectError::NothingInCommon(revision.to_owned()))?;
         }
         let name = git.subjects(std::slice::from_ref(&commit))?.join("");
+        let mut found = bounded(git)?;
+        let mut left_out = std::mem::take(&mut found.left_out);
+        left_out.extend(submodules_since(git, &commit, &found)?);
         let Bounded {
             head,
             dirty,
-            mut left_out,
             not_looked_at,
+            submodules,
             ..
-        } = bounded(git)?;
+        } = found;
         let mut paths = git.changed(Some(&commit), head.as_deref())?;
         paths.extend(dirty.iter().cloned());
         paths.retain(|path| {
             !not_looked_at.contains(path)
+                && !submodules.contains_key(path)
                 && path::flaw(path).is_none()
                 && files::size(&git.root, path) <= MAX_SIZE
         });
@@ -294,7 +298,9 @@ impl Project {
         let filtered = git.own_filtered(&paths)?;
         paths.retain(|path| {
             let is_new = entries.get(path) == Some(&None) && dirty.contains(path);
-            !large.contains(path) && (is_new || !filtered.contains_key(path))
+            let was_submodule =
+                matches!(entries.get(path), Some(Some((mode, _))) if git::is_submodule(*mode));
+            !large.contains(path) && !was_submodule && (is_new || !filtered.contains_key(path))
         });
         left_out.extend(large.into_iter().map(|path| (path, Why::Large)));
         let filtered = filtered.into_iter();
@@ -350,12 +356,12 @@ impl Project {
         let Some(git) = self.tree.git() else {
             return Ok(());
         };
-        let found = bounded(git)?;
+        let mut found = bounded(git)?;
+        let in_index = std::mem::take(&mut found.in_index);
         let tree = &self.tree;
         self.store.change(|ledger, store| {
-            let paths = (found.head, found.dirty, found.not_looked_at);
-            let mut disk = Disk::bounded(tree, store, paths);
-            let index = disk.index(git, ledger, found.in_index)?;
+            let mut disk = found.disk(tree, store)?;
+            let index = disk.index(git, ledger, in_index)?;
             ledger.follow_index(&mut disk, index, true)
         })
     }
@@ -626,10 +632,10 @@ impl Project {
             return Ok(None);
         }
         let new = moved.new.clone();
-        let found = bounded(git)?;
-        let paths = (found.head, found.dirty, found.not_looked_at);
-        let mut disk = Disk::bounded(&self.tree, &self.store, paths);
-        disk.read_committed(git, ledger.base(), true, &found.in_head)?;
+        let mut found = bounded(git)?;
+        let in_head = std::mem::take(&mut found.in_head);
+        let mut disk = found.disk(&self.tree, &self.store)?;
+        disk.read_committed(git, ledger.base(), true, &in_head)?;
         disk.elsewhere = known.stores;
         let mut pending = |moves, moved| {
             disk.moved = moved;
@@ -715,22 +721,34 @@ impl Project {
         })
     }
 
-    /// Records that the user knows what git runs by itself, and which files are hidden from git by lines outside
-    /// the project; see [`Why::Hidden`]. Returns how much of that was not known.
+    /// Records that the user knows what git runs by itself, which files are hidden from git by lines outside the
+    /// project, see [`Why::Hidden`], and at which commits submodules are. Returns how much of that was not known.
     ///
     /// # Errors
     ///
     /// [`ProjectError`]; then nothing is recorded.
     pub fn know(&mut self) -> Result<usize, ProjectError> {
         self.tree.make_safe();
-        let programs = match self.tree.git() {
-            Some(git) => git.programs(&bounded(git)?.repositories),
-            None => Programs::new(),
+        let Some(git) = self.tree.git() else {
+            return Ok(0);
         };
-        self.store.change(|ledger, _| {
-            let n_unknown = ledger.unknown_programs().len();
+        let found = bounded(git)?;
+        let programs = git.programs(&found.repositories);
+        let tree = &self.tree;
+        self.store.change(|ledger, store| {
+            let n_programs = ledger.unknown_programs().len();
             ledger.follow_programs(&programs, true);
-            Ok(n_unknown + ledger.accept_excludes())
+            let submodules: Vec<_> = found.submodules.keys().cloned().collect();
+            let mut disk = found.disk(tree, store)?;
+            let mut n_commits = 0;
+            for path in submodules {
+                let working = disk.working(&path)?;
+                if ledger.reviewed(&mut disk, &path)? != working {
+                    ledger.decide(&mut disk, &path, working, working)?;
+                    n_commits += 1;
+                }
+            }
+            Ok(n_programs + n_commits + ledger.accept_excludes())
         })
     }
 
@@ -855,6 +873,23 @@ fn lines_taken_out(had: &[u8], left: &[u8]) -> Option<Lines> {
         .collect();
     let first = taken.first().map(|&line| had.line(line).to_vec());
     Some((taken.len(), first.unwrap_or_default()))
+}
+
+/// Returns which of the submodules in `found` are to be said where `commit` is what they are compared with.
+fn submodules_since(
+    git: &Git,
+    commit: &str,
+    found: &Bounded,
+) -> Result<Vec<LeftOut>, ProjectError> {
+    let mut submodules = found.submodules.clone();
+    let names: Vec<&[u8]> = found.submodules.keys().map(Vec::as_slice).collect();
+    let entries = git.entries_of(commit, &names, &Entries::new())?;
+    for (path, one) in &mut submodules {
+        let entry = entries.get(path).cloned().flatten();
+        let entry = entry.filter(|(mode, _)| git::is_submodule(*mode));
+        one.reviewed = entry.map(|(_, name)| name);
+    }
+    Ok(said(submodules).collect())
 }
 
 /// Returns the repository that `folder` is in, if there is one. Where git is not installed, there can only be

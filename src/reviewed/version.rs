@@ -1,4 +1,4 @@
-//! What a path holds at some time: nothing, a file, or a symbolic link.
+//! What a path holds at some time: nothing, a file, a symbolic link, or a submodule.
 
 use std::fmt;
 
@@ -51,7 +51,8 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// What a path holds. The bytes of a link are the path that it leads to.
+/// What a path holds. The bytes of a link are the path that it leads to, those of a submodule the name of its
+/// commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Version {
     /// Nothing.
@@ -68,6 +69,11 @@ pub enum Version {
         /// Where it leads.
         digest: Digest,
     },
+    /// A repository of its own, at a commit.
+    Submodule {
+        /// The name of the commit.
+        digest: Digest,
+    },
 }
 
 impl Version {
@@ -75,7 +81,9 @@ impl Version {
     pub fn digest(self) -> Option<Digest> {
         match self {
             Version::Absent => None,
-            Version::File { digest, .. } | Version::Link { digest } => Some(digest),
+            Version::File { digest, .. }
+            | Version::Link { digest }
+            | Version::Submodule { digest } => Some(digest),
         }
     }
 
@@ -92,7 +100,13 @@ impl Version {
                 ..
             } => 0o100_755,
             Version::Link { .. } => 0o120_000,
+            Version::Submodule { .. } => 0o160_000,
         }
+    }
+
+    /// Returns whether it is a submodule.
+    pub fn is_submodule(self) -> bool {
+        matches!(self, Version::Submodule { .. })
     }
 
     /// Returns the version with this mode and these bytes; `None` if git has no such mode for what
@@ -109,6 +123,7 @@ impl Version {
                 is_executable: true,
             },
             0o120_000 => Version::Link { digest },
+            0o160_000 => Version::Submodule { digest },
             _ => return None,
         })
     }

@@ -104,7 +104,7 @@ impl<T> Step<T> {
 pub(crate) fn text_of<W: World>(world: &mut W, version: Version) -> Result<Option<Text>, W::Error> {
     let bytes = match version {
         Version::Absent => Vec::new(),
-        Version::Link { .. } => return Ok(None),
+        Version::Link { .. } | Version::Submodule { .. } => return Ok(None),
         Version::File { digest, .. } => world.bytes(digest)?,
     };
     Ok((!bytes.contains(&0)).then(|| Text::new(bytes)))

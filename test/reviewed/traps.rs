@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
-use agent_q_diff_reviewed::{Held, Moves, Note, Project, Why};
+use agent_q_diff_reviewed::{Held, Moves, Note, Project, Version, Why};
 use tempfile::TempDir;
 
 use crate::disk::{NOTHING, git, passes_with, pending, repository, run_git, saved};
@@ -584,7 +584,7 @@ fn submodule(folder: &Path) -> Option<Said> {
         panic!("no submodule is left out");
     };
     assert_eq!(path, b"part");
-    let commits = [found.committed, found.checked_out];
+    let commits = [found.reviewed, found.checked_out];
     let commits = (commits[0] != commits[1]).then_some(commits);
     Some((commits, found.is_changed, found.failed))
 }
@@ -625,7 +625,10 @@ fn a_submodule_at_another_commit_is_named_with_both() {
     // Staged, it is still not that of HEAD.
     git(folder, &["add", "part"]);
     assert_eq!(submodule(folder), moved);
+    // Nor is it reviewed when an agent commits it.
     git(folder, &["commit", "-qm", "moved"]);
+    assert_eq!(submodule(folder), moved);
+    assert_eq!(Project::open(folder).unwrap().know().unwrap(), 1);
     assert_eq!(submodule(folder), None);
     fs::remove_dir_all(&part).unwrap();
     assert_eq!(
@@ -640,6 +643,147 @@ fn a_submodule_at_another_commit_is_named_with_both() {
 /// Returns the commit that HEAD of `folder` has for the submodule `part`.
 fn head_of(folder: &Path) -> Option<String> {
     Some(git(folder, &["rev-parse", "HEAD:part"]).trim().to_owned())
+}
+
+/// Commits something in the submodule `part` of `folder`, and then its new commit in `folder`. Returns the old
+/// and the new one.
+fn move_submodule(folder: &Path) -> [Option<String>; 2] {
+    let part = folder.join("part");
+    let old = head_of(folder);
+    write(&part, "f", "a\nB\nc\n");
+    git(&part, &["commit", "-qam", "in it"]);
+    git(folder, &["commit", "-qam", "around it"]);
+    [old, head_of(folder)]
+}
+
+/// Returns what is said of the submodule `part` of `folder` when nobody says who has moved HEAD.
+fn submodule_unasked(folder: &Path) -> Option<[Option<String>; 2]> {
+    let look = Project::open(folder).unwrap().look_unasked().unwrap();
+    assert_eq!(look.pending, []);
+    let (_, Why::Submodule(found)) = look.left_out.into_iter().next()? else {
+        panic!("no submodule is left out");
+    };
+    Some([found.reviewed, found.checked_out])
+}
+
+#[test]
+fn a_commit_of_a_submodule_that_an_agent_commits_is_said_until_the_user_knows_it() {
+    let folder = with_submodule();
+    let folder = folder.path();
+    let mut project = Project::open(folder).unwrap();
+    project.begin_turn("Codex", "s", "", None).unwrap();
+    let both = Some(move_submodule(folder));
+    project.end_turns(None).unwrap();
+    assert_eq!(submodule_unasked(folder), both);
+    // What the user commits on top of that, and another branch, changes nothing.
+    git(folder, &["commit", "-q", "--allow-empty", "-m", "mine"]);
+    git(folder, &["checkout", "-qb", "other"]);
+    assert_eq!(submodule_unasked(folder), both);
+    git(folder, &["checkout", "-q", "HEAD~2"]);
+    assert_eq!(submodule_unasked(folder), both);
+    git(folder, &["checkout", "-q", "-"]);
+    assert_eq!(submodule_unasked(folder), both);
+    assert_eq!(project.know().unwrap(), 1);
+    assert_eq!(submodule_unasked(folder), None);
+    assert_eq!(project.know().unwrap(), 0);
+    // In a comparison with a commit, that is what counts.
+    let since = project.since("HEAD~2", false).unwrap();
+    assert_eq!(since.changed, []);
+    let [(_, Why::Submodule(found))] = &since.left_out[..] else {
+        panic!("{:?}", since.left_out);
+    };
+    assert_eq!(
+        Some([found.reviewed.clone(), found.checked_out.clone()]),
+        both
+    );
+}
+
+#[test]
+fn a_commit_of_a_submodule_that_the_user_commits_is_reviewed() {
+    let folder = with_submodule();
+    let folder = folder.path();
+    let [old, new] = move_submodule(folder);
+    let look = |moves| Project::open(folder).unwrap().look(moves).unwrap();
+    assert_eq!(look(Moves::User).left_out, []);
+    // What is pulled may be checked out later.
+    let entry = format!("160000,{},part", old.clone().unwrap());
+    git(folder, &["update-index", "--cacheinfo", &entry]);
+    git(folder, &["commit", "-qm", "back"]);
+    look(Moves::User);
+    assert_eq!(submodule_unasked(folder), Some([old.clone(), new]));
+    git(&folder.join("part"), &["checkout", "-q", &old.unwrap()]);
+    assert_eq!(submodule_unasked(folder), None);
+}
+
+#[test]
+fn a_commit_of_a_submodule_that_is_not_checked_out_is_said() {
+    let origin = with_submodule();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let folder = elsewhere.path();
+    git(
+        folder,
+        &["clone", "-q", origin.path().to_str().unwrap(), "."],
+    );
+    assert_eq!(submodule_unasked(folder), None);
+    let mut project = Project::open(folder).unwrap();
+    project.begin_turn("Codex", "s", "", None).unwrap();
+    let [old, new] = [head_of(folder), Some("1".repeat(40))];
+    let entry = format!("160000,{},part", new.clone().unwrap());
+    git(folder, &["update-index", "--cacheinfo", &entry]);
+    git(folder, &["commit", "-qm", "an agent's"]);
+    project.end_turns(None).unwrap();
+    assert_eq!(submodule_unasked(folder), Some([old, new]));
+}
+
+#[test]
+fn a_file_that_an_agent_commits_in_the_place_of_a_submodule_is_pending() {
+    let folder = with_submodule();
+    let folder = folder.path();
+    git(folder, &["rm", "-q", "--cached", "part"]);
+    fs::remove_dir_all(folder.join("part")).unwrap();
+    write(folder, "part", "a file\n");
+    git(folder, &["add", "part"]);
+    for _ in 0..2 {
+        let look = Project::open(folder).unwrap().look(Moves::Agent).unwrap();
+        assert_eq!(look.pending.len(), 1);
+        assert_eq!(look.pending[0].reviewed, Version::Absent);
+        assert!(matches!(look.pending[0].working, Version::File { .. }));
+        assert!(
+            matches!(&look.left_out[..], [(_, Why::Submodule(found))] if found.checked_out.is_none())
+        );
+        run_git(folder, &["commit", "-qm", "a file"]);
+    }
+}
+
+#[test]
+fn a_submodule_without_its_repository_is_said() {
+    let gone = Some((None, false, Some("its .git is gone".to_owned())));
+    let broken = "its .git leads to no repository";
+    let broken = Some((None, false, Some(broken.to_owned())));
+    let folder = with_submodule();
+    let folder = folder.path();
+    let part = folder.join("part");
+    let own = part.join(".git");
+    fs::remove_file(&own).unwrap();
+    assert_eq!(submodule(folder), gone);
+    fs::write(&own, "gitdir: ../nowhere\n").unwrap();
+    assert_eq!(submodule(folder), broken);
+    fs::write(&own, "no repository\n").unwrap();
+    assert!(submodule(folder).unwrap().2.is_some());
+    fs::remove_file(&own).unwrap();
+    std::os::unix::fs::symlink("nowhere", &own).unwrap();
+    assert_eq!(submodule(folder), broken);
+    fs::remove_file(&own).unwrap();
+    fs::create_dir(&own).unwrap();
+    assert_eq!(submodule(folder), broken);
+    // Also where nothing is left of it, but not where the user has done that by git.
+    fs::remove_dir_all(&part).unwrap();
+    fs::create_dir(&part).unwrap();
+    assert_eq!(submodule(folder), gone);
+    git(folder, &["submodule", "-q", "update", "--init"]);
+    assert_eq!(submodule(folder), None);
+    git(folder, &["submodule", "-q", "deinit", "part"]);
+    assert_eq!(submodule(folder), None);
 }
 
 #[test]
@@ -916,6 +1060,42 @@ fn a_repository_whose_data_lies_elsewhere_is_like_any() {
     git(bare.path(), &["init", "-q", "--bare"]);
     let error = Project::open(bare.path()).unwrap_err().to_string();
     assert!(error.ends_with("is in no git repository"), "{error}");
+}
+
+#[test]
+fn a_setting_that_keeps_git_from_the_files_is_named() {
+    let folder = repository();
+    let folder = folder.path().canonicalize().unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let config = folder.join(".git/config");
+    let mut project = Project::open(&folder).unwrap();
+    project.look(Moves::User).unwrap();
+    let before = fs::read(&config).unwrap();
+    let elsewhere = elsewhere.path().to_str().unwrap();
+    let settings = [
+        "worktree = /nowhere",
+        "worktree = d",
+        "worktree = nowhere",
+        "bare = true",
+    ];
+    for setting in [&format!("worktree = {elsewhere}")[..]]
+        .into_iter()
+        .chain(settings)
+    {
+        let text = format!("[core]\n\t{setting}\n");
+        fs::write(&config, [&before[..], text.as_bytes()].concat()).unwrap();
+        let expected = format!(
+            "core.{setting} in {} keeps git from looking at the files here; delete that line, then look again",
+            config.display()
+        );
+        let opened = Project::open(&folder).map(|_| ());
+        assert_eq!(opened.unwrap_err().to_string(), expected);
+        if !setting.starts_with("bare") {
+            assert_eq!(project.look_unasked().unwrap_err().to_string(), expected);
+        }
+        fs::write(&config, &before).unwrap();
+        assert_eq!(project.look_unasked().unwrap().pending, []);
+    }
 }
 
 #[test]

@@ -57,6 +57,15 @@ impl Settings {
         values.extend(value.unwrap_or_default());
         values.push(0);
     }
+
+    /// Returns whether it says that the files of the repository with git's folder `own` are not in `root`.
+    pub(super) fn is_elsewhere(&self, own: &Path, root: &Path) -> bool {
+        let mut values = self.values.iter();
+        values.any(|((_, name), values)| {
+            let at = own.join(path_of(values.strip_suffix(b"\0").unwrap_or(values)));
+            name == b"core.worktree" && !fs::canonicalize(at).is_ok_and(|at| at == root)
+        })
+    }
 }
 
 /// Returns whether the setting `name`, with its section and key in lower case, cannot have git run anything
@@ -233,6 +242,24 @@ impl Git {
         // What a working tree shares with others is found by the folder that they share.
         found.retain(|folder| !mine.contains(folder));
         found
+    }
+
+    /// Returns whether there are files in the folder `tree` of a submodule that is not checked out, or one of git's
+    /// own folders has that as its working tree: then it was checked out, and is not since its `.git` is gone.
+    pub fn was_checked_out(&self, tree: &Path) -> bool {
+        let is_its = |own: &PathBuf| {
+            let config = file::read(&own.join("config"), Links::Followed, MAX_HOOK);
+            let config = config.unwrap_or_default();
+            let mut lines = config.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+            // As git writes it.
+            let value = lines.find_map(|line| line.strip_prefix(b"worktree = "));
+            value.is_some_and(|value| {
+                let real = [own.join(path_of(value)), tree.to_owned()].map(fs::canonicalize);
+                matches!(real, [Ok(one), Ok(other)] if one == other)
+            })
+        };
+        fs::read_dir(tree).is_ok_and(|mut files| files.next().is_some())
+            || self.others(&[]).iter().any(is_its)
     }
 
     /// Returns the repository with git's own folder `own`, as far as it is asked what git runs there. Nothing is

@@ -21,7 +21,7 @@ pub struct Status {
     pub changed: Vec<(Vec<u8>, bool)>,
     /// The folders that are repositories of their own, and that git does not know.
     pub repositories: Vec<Vec<u8>>,
-    /// The submodules that are there, or that may differ from HEAD, each with its commit in the index.
+    /// The submodules, each with its commit in the index; not those that a sparse checkout leaves out.
     pub submodules: BTreeMap<Vec<u8>, Option<String>>,
     /// The folders that cannot be read, each with a slash at its end.
     pub unreadable: Vec<Vec<u8>>,
@@ -40,6 +40,7 @@ impl Git {
     ///
     /// [`GitError`], also if there are conflicts.
     pub fn status(&self) -> Result<Status, GitError> {
+        self.check_place()?;
         let arguments = [
             "status",
             "--branch",
@@ -97,7 +98,8 @@ impl Git {
                 }
                 status.in_head.insert(path.to_vec(), head);
             }
-            let is_submodule = !is_new && words[2].starts_with(b"S");
+            // One that the index has no more is there as what it was.
+            let is_submodule = entry[0] == b'1' && words[4] == b"160000";
             if is_submodule {
                 let index = status.in_index.get(path).or(status.in_head.get(path));
                 let commit = index.cloned().flatten().map(|(_, commit)| commit);
@@ -155,7 +157,7 @@ impl Git {
             if let Some(tab) = staged
                 && let Some(object) = rest[..tab].strip_prefix(b"160000 ")
             {
-                if self.is_there(&[path, b"/.git"].concat()) {
+                if !tag.eq_ignore_ascii_case(&b'S') || self.is_there(path) {
                     let commit = object.split(|&byte| byte == b' ').next();
                     let commit = commit.map(|name| String::from_utf8_lossy(name).into_owned());
                     status.submodules.insert(path.to_vec(), commit);

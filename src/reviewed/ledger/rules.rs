@@ -410,6 +410,9 @@ impl Ledger {
         if world.is_left_out(path) {
             return carried_over(world, old, reviewed, new);
         }
+        if old.is_submodule() || new.is_submodule() {
+            return self.submodule_moved_by_user(world, head, (path, new), reviewed);
+        }
         let working = world.working(path)?;
         let is_chosen = world.is_committed_by_user(path);
         let returned = self.returned(path, working, true);
@@ -432,6 +435,24 @@ impl Ledger {
             self.note_in_head(path, true);
         }
         Ok(followed)
+    }
+
+    /// Returns what is reviewed of the submodule `path` once the user has moved HEAD to `head`, which has `new`;
+    /// until then, `reviewed` was. It may be checked out only later, by another command.
+    fn submodule_moved_by_user<W: World>(
+        &mut self,
+        world: &mut W,
+        head: Option<&str>,
+        (path, new): (&[u8], Version),
+        reviewed: Version,
+    ) -> Result<Version, W::Error> {
+        let is_new = |version: &Version| *version == new;
+        let others = world.others(head, path)?;
+        if reviewed == new || !others.iter().any(|step| step.brought(is_new)) {
+            return Ok(new);
+        }
+        self.note_in_head(path, true);
+        Ok(reviewed)
     }
 
     /// Returns what is reviewed of `path`, which holds `working` again, of which `version` was reviewed when it
