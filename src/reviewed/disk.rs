@@ -94,6 +94,7 @@ pub(crate) fn look_with_git(
         ledger.follow_index(&mut disk, index, false)?;
         let pending = ledger.look(&mut disk, moves)?;
         let pending = without_submodules(pending, &mut submodules, store)?;
+        left_out.extend(note_unread(git, ledger, &disk, moves)?);
         ledger.follow_programs(&programs, false);
         ledger.note_processes(Processes {
             left: processes::still(&ledger.processes().left),
@@ -138,6 +139,38 @@ pub(crate) fn look_with_git(
         left_out: left_out::sorted(left_out),
         notes: store.notes(),
     })
+}
+
+/// Records which of the files that are not read somebody else than the user has committed. Returns those: until
+/// the user knows them, they are said.
+fn note_unread(
+    git: &Git,
+    ledger: &mut Ledger,
+    disk: &Disk,
+    moves: Moves,
+) -> Result<Vec<LeftOut>, ProjectError> {
+    for path in disk.unread.keys() {
+        let others = disk.moved.others(path);
+        match moves {
+            Moves::Unknown => {}
+            Moves::Agent => ledger.note_in_head(path, true),
+            Moves::User | Moves::NotNew => {
+                ledger.note_in_head(path, others.is_none_or(|others| !others.is_empty()));
+            }
+        }
+    }
+    let paths = ledger.unread_in_head();
+    let Some(head) = disk.head.as_deref().filter(|_| !paths.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let names: Vec<&[u8]> = paths.iter().map(Vec::as_slice).collect();
+    let entries = git.entries_of(head, &names, &Entries::new())?;
+    let large = git.large(&entries, MAX_SIZE)?.into_iter();
+    let filtered = git.own_filtered(&paths)?.into_iter();
+    let large = large.map(|path| (path, Why::Large));
+    Ok(large
+        .chain(filtered.map(|(path, name)| (path, Why::Filter(name))))
+        .collect())
 }
 
 /// Returns whether an agent is in its turn, and still runs.

@@ -95,6 +95,8 @@ pub struct Git {
     own_filters: HashSet<Vec<u8>>,
     /// The file with patterns to ignore that its own configuration names.
     own_excludes: Option<Vec<u8>>,
+    /// Whether its configuration could be read.
+    is_known: bool,
     /// Whether the modes of files mean something.
     has_modes: bool,
     /// Whether only some of the files are checked out.
@@ -179,11 +181,17 @@ impl Git {
         Ok(Some(git))
     }
 
-    /// Checks that the repository's configuration does not say by now that its files are elsewhere.
-    fn check_place(&self) -> Result<(), GitError> {
-        match self.settings.is_elsewhere(&self.folder, &self.root) {
-            true => refused_by(&self.folder, "core.worktree"),
-            false => Ok(()),
+    /// Checks that the repository's configuration did not say at the last [`Git::make_safe`] that its files are
+    /// elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError::Setting`].
+    pub fn check_place(&self) -> Result<(), GitError> {
+        // Where git cannot even go there, it says nothing of its configuration.
+        match self.is_known && !self.settings.is_elsewhere(&self.folder, &self.root) {
+            true => Ok(()),
+            false => refused_by(&self.folder, "core.worktree"),
         }
     }
 
@@ -194,6 +202,7 @@ impl Git {
             folder: PathBuf::new(),
             common: PathBuf::new(),
             safe: Vec::new(),
+            is_known: true,
             has_modes: true,
             is_sparse: false,
             own_filters: HashSet::new(),
@@ -207,7 +216,9 @@ impl Git {
         let mut options = always_safe();
         let arguments = ["config", "-z", "--show-scope", "--list"];
         // Where it fails, git does nothing else, either.
-        let found = self.run(&arguments, b"").unwrap_or_default();
+        let found = self.run(&arguments, b"");
+        self.is_known = found.is_ok();
+        let found = found.unwrap_or_default();
         let mut words = found.split(|&byte| byte == 0);
         (self.has_modes, self.is_sparse) = (true, false);
         self.settings = programs::Settings::default();
@@ -718,12 +729,13 @@ fn refused(top: &Path, setting: &str) -> Result<(), GitError> {
 fn refused_by(own: &Path, setting: &str) -> Result<(), GitError> {
     // Not asked there: that is what it keeps git from.
     let git = Git::unknown(Path::new("/"));
-    for file in [
-        own.join("config.worktree"),
-        common_folder(own).join("config"),
-    ] {
-        let mut command = git.command(&["config", "--includes", "--get", setting, "--file"]);
-        if let Ok(value) = git.run_command(command.arg(&file), "config", b"") {
+    for file in ["config.worktree", "config"].map(|name| own.join(name)) {
+        let mut command = git.command(&["config", "--includes", "--file"]);
+        let command = command.arg(&file).args(["--get", setting]);
+        let value = git.run_command(command, "config", b"").ok();
+        // Only this one is a switch.
+        let value = value.filter(|value| setting != "core.bare" || is_true(line(value)));
+        if let Some(value) = value {
             return Err(GitError::Setting {
                 file: fs::canonicalize(&file).unwrap_or(file),
                 setting: format!("{setting} = {}", String::from_utf8_lossy(line(&value))),

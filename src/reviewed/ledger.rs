@@ -324,6 +324,13 @@ impl Ledger {
         self.in_head.contains(path)
     }
 
+    /// Returns the paths of which HEAD has changes that the user did not commit, and that were not read.
+    pub(crate) fn unread_in_head(&self) -> Vec<Path> {
+        let paths = self.in_head.iter();
+        let unread = paths.filter(|path| !self.reviewed.contains_key(*path));
+        unread.cloned().collect()
+    }
+
     /// Records that `commits` are tips of branches at this look.
     pub fn note_tips(&mut self, commits: impl IntoIterator<Item = String>) {
         for commit in commits {

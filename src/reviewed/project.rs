@@ -212,7 +212,7 @@ impl Project {
 
     /// Looks as [`Project::look`] does. If `is_said`, the user has said who moved HEAD.
     fn look_as(&mut self, moves: Moves, is_said: bool) -> Result<Look, ProjectError> {
-        self.tree.make_safe();
+        self.tree.make_safe()?;
         let index = self.tree.git().and_then(Git::index_stamp);
         let look = self.without_lost_texts(|project| {
             let (tree, store) = (&project.tree, &mut project.store);
@@ -262,7 +262,7 @@ impl Project {
     ///
     /// [`ProjectError`], also if there is no such commit.
     pub fn since(&mut self, revision: &str, is_parting: bool) -> Result<Since, ProjectError> {
-        self.tree.make_safe();
+        self.tree.make_safe()?;
         let no_commit = || ProjectError::NoCommit(revision.to_owned());
         let git = self.tree.git().ok_or_else(no_commit)?;
         let commit = git.commit(revision)?;
@@ -352,7 +352,7 @@ impl Project {
     ///
     /// [`ProjectError`]; then nothing was written.
     pub fn note_staged(&mut self) -> Result<(), ProjectError> {
-        self.tree.make_safe();
+        self.tree.make_safe()?;
         let Some(git) = self.tree.git() else {
             return Ok(());
         };
@@ -417,7 +417,13 @@ impl Project {
     /// [`ProjectError`]; then nothing was written.
     pub fn look_unasked(&mut self) -> Result<Look, ProjectError> {
         self.store.refresh()?;
-        let moves = self.moves_unasked()?;
+        let moves = match self.moves_unasked() {
+            Ok(moves) => moves,
+            Err(error) => {
+                self.tree.make_safe()?;
+                return Err(error);
+            }
+        };
         self.look_as(moves, false)
     }
 
@@ -608,7 +614,7 @@ impl Project {
     /// [`ProjectError`].
     pub fn question(&mut self, n_most: usize) -> Result<Option<Question>, ProjectError> {
         self.store.refresh()?;
-        self.tree.make_safe();
+        self.tree.make_safe()?;
         let ledger = self.store.ledger();
         let (Some(git), true) = (self.tree.git(), ledger.has_base()) else {
             return Ok(None);
@@ -682,7 +688,7 @@ impl Project {
             why,
         };
         StoreError::check_path(path)?;
-        self.tree.make_safe();
+        self.tree.make_safe()?;
         let Some(git) = self.tree.git() else {
             return Err(not_staged("there is no git repository".to_owned()));
         };
@@ -722,13 +728,14 @@ impl Project {
     }
 
     /// Records that the user knows what git runs by itself, which files are hidden from git by lines outside the
-    /// project, see [`Why::Hidden`], and at which commits submodules are. Returns how much of that was not known.
+    /// project, see [`Why::Hidden`], at which commits submodules are, and which files others have committed that
+    /// are not read. Returns how much of that was not known.
     ///
     /// # Errors
     ///
     /// [`ProjectError`]; then nothing is recorded.
     pub fn know(&mut self) -> Result<usize, ProjectError> {
-        self.tree.make_safe();
+        self.tree.make_safe()?;
         let Some(git) = self.tree.git() else {
             return Ok(0);
         };
@@ -748,7 +755,11 @@ impl Project {
                     n_commits += 1;
                 }
             }
-            Ok(n_programs + n_commits + ledger.accept_excludes())
+            let unread = ledger.unread_in_head();
+            for path in &unread {
+                ledger.note_in_head(path, false);
+            }
+            Ok(n_programs + n_commits + unread.len() + ledger.accept_excludes())
         })
     }
 

@@ -70,9 +70,17 @@ impl Tree {
     }
 
     /// Sees to it that nothing is run that the repository's configuration names now.
-    pub fn make_safe(&mut self) {
-        if let Tree::Git(git) = self {
-            git.make_safe();
+    ///
+    /// # Errors
+    ///
+    /// [`git::GitError::Setting`] if that says by now that its files are elsewhere.
+    pub fn make_safe(&mut self) -> Result<(), git::GitError> {
+        match self {
+            Tree::Git(git) => {
+                git.make_safe();
+                git.check_place()
+            }
+            Tree::Plain(_) => Ok(()),
         }
     }
 

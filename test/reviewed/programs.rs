@@ -229,6 +229,8 @@ fn settings_of_another_working_tree_are_said_where_its_repository_is() {
         git(&top, &["config", "extensions.worktreeConfig", "true"]);
         let other = elsewhere.path().join(name);
         git(&top, &["worktree", "add", "-q", other.to_str().unwrap()]);
+        // That the repository of the submodule names its own working tree keeps nobody from looking at this one.
+        assert!(self::said(&other).is_empty());
     }
     let said = said_of_turn(folder, || {
         for name in ["main", "part"] {

@@ -645,6 +645,48 @@ fn head_of(folder: &Path) -> Option<String> {
     Some(git(folder, &["rev-parse", "HEAD:part"]).trim().to_owned())
 }
 
+#[test]
+fn what_an_agent_commits_and_is_not_read_is_said_until_the_user_knows_it() {
+    let folder = repository();
+    let folder = folder.path();
+    git(folder, &["config", "filter.own.clean", "cat"]);
+    write(folder, ".gitattributes", "*.key filter=own\n");
+    write(folder, "a.key", "a\n");
+    write(folder, "large", "a\n");
+    git(folder, &["add", "."]);
+    git(folder, &["commit", "-qm", "before"]);
+    let mut project = Project::open(folder).unwrap();
+    project.look(Moves::User).unwrap();
+    project.know().unwrap();
+    let change = |by: &str| {
+        write(folder, "a.key", by);
+        write(
+            folder,
+            "large",
+            format!("{by}{}", "a line\n".repeat(1_500_000)),
+        );
+        git(folder, &["commit", "-qam", by]);
+    };
+    project.begin_turn("Codex", "s", "", None).unwrap();
+    change("agent");
+    project.end_turns(None).unwrap();
+    let said = |project: &mut Project| project.look_unasked().unwrap().left_out;
+    let both = [
+        (b"a.key".to_vec(), Why::Filter("own".to_owned())),
+        (b"large".to_vec(), Why::Large),
+    ];
+    assert_eq!(said(&mut project), both);
+    assert_eq!(said(&mut project), both);
+    project.mark_reviewed(&[b"large".to_vec()]).unwrap();
+    assert_eq!(said(&mut project), both[..1]);
+    assert_eq!(project.know().unwrap(), 1);
+    assert_eq!(said(&mut project), []);
+    // What the user commits is known.
+    change("user");
+    assert_eq!(project.look(Moves::User).unwrap().left_out, []);
+    assert_eq!(said(&mut project), []);
+}
+
 /// Commits something in the submodule `part` of `folder`, and then its new commit in `folder`. Returns the old
 /// and the new one.
 fn move_submodule(folder: &Path) -> [Option<String>; 2] {
@@ -1095,6 +1137,9 @@ fn a_setting_that_keeps_git_from_the_files_is_named() {
         }
         fs::write(&config, &before).unwrap();
         assert_eq!(project.look_unasked().unwrap().pending, []);
+        // git's own folder is in no project by itself, whatever is said of it.
+        let inside = Project::open(&folder.join(".git")).unwrap_err().to_string();
+        assert!(inside.ends_with("is in no git repository"), "{inside}");
     }
 }
 

@@ -58,12 +58,16 @@ impl Settings {
         values.push(0);
     }
 
-    /// Returns whether it says that the files of the repository with git's folder `own` are not in `root`.
+    /// Returns whether it says that the files of the repository with git's folder `own` are not in `root`. For
+    /// another working tree, what the repository says does not count.
     pub(super) fn is_elsewhere(&self, own: &Path, root: &Path) -> bool {
+        let is_linked = own.join("commondir").exists();
         let mut values = self.values.iter();
-        values.any(|((_, name), values)| {
+        values.any(|((scope, name), values)| {
             let at = own.join(path_of(values.strip_suffix(b"\0").unwrap_or(values)));
-            name == b"core.worktree" && !fs::canonicalize(at).is_ok_and(|at| at == root)
+            name == b"core.worktree"
+                && !(is_linked && *scope == "local")
+                && !fs::canonicalize(at).is_ok_and(|at| at == root)
         })
     }
 }

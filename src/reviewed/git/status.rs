@@ -40,7 +40,6 @@ impl Git {
     ///
     /// [`GitError`], also if there are conflicts.
     pub fn status(&self) -> Result<Status, GitError> {
-        self.check_place()?;
         let arguments = [
             "status",
             "--branch",

@@ -473,7 +473,8 @@ impl Ledger {
         carried_over(world, before, version, reviewed)
     }
 
-    fn note_in_head(&mut self, path: &[u8], is_in_head: bool) {
+    /// Records whether HEAD has changes of `path` that are pending, and that the user did not commit.
+    pub(crate) fn note_in_head(&mut self, path: &[u8], is_in_head: bool) {
         if self.in_head.contains(path) != is_in_head {
             self.note(Record::InHead(path.to_vec(), is_in_head));
         }
@@ -494,6 +495,9 @@ impl Ledger {
     ) -> Result<(), W::Error> {
         self.forget_left_out(path);
         self.set(path, reviewed);
+        if reviewed == working {
+            self.note_in_head(path, false);
+        }
         let writers = self.writers();
         self.see_written(world, path, working, reviewed, &writers)
     }
