@@ -289,14 +289,14 @@ If there are many, name the first."
 (defun agent-q-diff-changes--submodule-words (path submodule)
   "Return words for what has changed about SUBMODULE, which is at PATH.
 It is as in `agent-q-diff-module-pending'."
-  (pcase-let* ((`[,committed ,checked-out ,is-changed ,failed] submodule)
+  (pcase-let* ((`[,reviewed ,checked-out ,is-changed ,failed] submodule)
                (changes (and is-changed "has changes of its own"))
                (commits (cond
-                         ((equal committed checked-out) nil)
-                         ((null checked-out) (format "is gone, at commit %.7s before" committed))
-                         ((null committed) (format "is new, at commit %.7s" checked-out))
+                         ((equal reviewed checked-out) nil)
+                         ((null checked-out) (format "is gone, at commit %.7s before" reviewed))
+                         ((null reviewed) (format "is new, at commit %.7s" checked-out))
                          (t (format "is at another commit (%.7s -> %.7s)"
-                                    committed checked-out)))))
+                                    reviewed checked-out)))))
     (concat "Submodule " (agent-q-diff-visible path) " "
             (if failed
                 (concat "cannot be looked at: " (agent-q-diff-visible failed))
@@ -747,9 +747,9 @@ Return non-nil if so.  COMMAND is as for
 (defun agent-q-diff-review-submodule (submodule)
   "Review what has changed in SUBMODULE, the directory of a submodule.
 That is a project of its own: what is pending in it is reviewed, or, if it is at
-another commit than the project around it has, all that differs from that
-commit.  Interactively, it is a submodule of the current project which has
-changes; ask for it if there are several."
+another commit than was reviewed in the project around it, all that differs
+from that commit.  Interactively, it is a submodule of the current project which
+has changes; ask for it if there are several."
   (interactive
    (pcase-let* ((`(,root ,_ ,_ ,left-out)
                  (agent-q-diff-pending-look (agent-q-diff-changes--directory nil)))
@@ -767,11 +767,14 @@ changes; ask for it if there are several."
                 (agent-q-diff-pending-look (file-name-directory name)))
                (found (cdr (assoc (file-relative-name name root)
                                   (agent-q-diff-changes--submodules left-out))))
-               (`[,committed ,checked-out ,_ ,_] (or found [nil nil nil nil])))
+               (`[,reviewed ,checked-out ,_ ,failed] (or found [nil nil nil nil])))
+    (when failed
+      (user-error "%s" (agent-q-diff-changes--submodule-words
+                        (abbreviate-file-name name) found)))
     (unless (file-directory-p submodule)
       (user-error "Submodule %s is gone" (agent-q-diff-visible (abbreviate-file-name name))))
     (agent-q-diff-review-changes submodule
-                                 (and (not (equal committed checked-out)) committed))))
+                                 (and (not (equal reviewed checked-out)) reviewed))))
 
 ;;;###autoload
 (defun agent-q-diff-end-turns ()
@@ -793,7 +796,8 @@ are carried out then."
 If FILE is non-nil, interactively with a prefix argument, only the file of this
 buffer is meant, also one that was left out.  The files do not change.  Without
 FILE, what others have written for git counts as known after that: programs that
-it runs by itself, and lines that hide files from it."
+it runs by itself, lines that hide files from it, commits of submodules, and of
+files that are not looked at."
   (interactive "P")
   (pcase-let* ((directory (agent-q-diff-changes--directory nil))
                (`(,root ,texts ,files ,left-out) (agent-q-diff-pending-look directory))

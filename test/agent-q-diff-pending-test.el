@@ -1820,6 +1820,19 @@ edits, already visits %s; save it under another name or kill it first"
                     (aqd-pending-review-submodule))))
       (should (equal (aqd-pending-name "other/") (agent-q-diff-session-directory review)))
       (agent-q-diff-end review))
+    ;; What an agent commits around it is said, too, until that is marked as reviewed.
+    (aqd-pending-git "commit" "-qam" "an agent's")
+    (agent-q-diff-engine-call #'agent-q-diff-module-pending aqd-pending-root 'agent)
+    (should (string-match-p "\\`Submodule lib is at another commit "
+                            (aqd-said (agent-q-diff-review-changes))))
+    (should (equal "what was written for git is known" (aqd-said (agent-q-diff-mark-reviewed))))
+    (should (string-prefix-p "Submodule other has changes of its own; M-x"
+                             (aqd-said (agent-q-diff-review-changes))))
+    (delete-file "lib/.git")
+    (should (string-match-p "\\`Submodule .*lib cannot be looked at: its \\.git is gone\\'"
+                            (cadr (should-error (agent-q-diff-review-submodule
+                                                 (aqd-pending-name "lib/"))
+                                                :type 'user-error))))
     (delete-directory "lib" t)
     (should (string-match-p "\\`Submodule lib is gone, at commit [0-9a-f]\\{7\\} before; "
                             (aqd-said (agent-q-diff-review-changes))))

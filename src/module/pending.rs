@@ -177,10 +177,10 @@ fn begin_project(env: &Env, folder: Value) -> Result<()> {
 /// process, or nil.
 ///
 /// LEFT-OUT is a list of (PATH . WHY), what was not looked at.  WHY is one of
-/// [submodule [COMMITTED CHECKED-OUT IS-CHANGED FAILED]], a submodule with changes
-/// of its own, or at another commit, or of which FAILED, a clause, says why that is
-/// not known; [hidden PLACE], a file or folder that new lines of the file PLACE hide
-/// from git, which the user has not reviewed; [repository], a repository or a
+/// [submodule [REVIEWED CHECKED-OUT IS-CHANGED FAILED]], a submodule with changes
+/// of its own, or at another commit than REVIEWED, or of which FAILED, a clause, says
+/// why that is not known; [hidden PLACE], a file or folder that new lines of the file
+/// PLACE hide from git, which the user has not reviewed; [repository], a repository or a
 /// project of its own; [large], a file of more than 8 MiB, on disk or in a commit;
 /// [filter NAME], a file with a filter that the repository's own configuration
 /// defines, which is not run; [many N], a folder with N files that git does not
@@ -513,9 +513,9 @@ fn check_decidable(env: &Env, folder: Value) -> Result<()> {
 
 /// Record that the user knows what others have written for git in the project at FOLDER.
 ///
-/// That is what it runs by itself, and lines that hide files from it; these are not
-/// named again, unless the lines are those of a .gitignore, which is a file of the
-/// project.  Return how much of that was not known.
+/// That is what it runs by itself, commits of submodules, and lines that hide files
+/// from it; these are not named again, unless the lines are those of a .gitignore,
+/// which is a file of the project.  Return how much of that was not known.
 #[defun]
 fn know(env: &Env, folder: Value) -> Result<usize> {
     catching_panics(env, || {
