@@ -96,7 +96,7 @@ impl Walk {
     /// not if they were only written anew: an agent may have made them.
     fn look_after(&mut self, what: &str) {
         let mut project = self.open();
-        let is_mine = matches!(what, "commit" | "there");
+        let is_mine = matches!(what, "commit" | "there" | "cherry-pick of the user's");
         let moves = if is_mine { Moves::User } else { Moves::NotNew };
         let look = match project.question(5).unwrap() {
             Some(_) => project.look(moves),
@@ -297,7 +297,9 @@ impl Walk {
     fn cherry_pick(&mut self) -> &'static str {
         let picked = run_git(&self.top(), &["cherry-pick", "there"]);
         if picked.status.success() {
-            return "cherry-pick";
+            let is_mine = git(&self.top(), &["log", "-1", "--format=%s"]) == "by the user\n";
+            let by = ["cherry-pick", "cherry-pick of the user's"];
+            return by[usize::from(is_mine)];
         }
         self.check_in_progress();
         self.git(&["cherry-pick", "--abort"]);
@@ -311,12 +313,12 @@ impl Walk {
     }
 }
 
-/// The first numbers, as many as `AGENT_Q_DIFF_HEADS` says, or two; in the second, the user rebases a commit of
-/// the agent's.
+/// The first numbers, as many as `AGENT_Q_DIFF_HEADS` says, or three; in the second, the user picks commits from
+/// another working tree, and aborts that.
 fn seeds() -> Vec<u64> {
     match std::env::var("AGENT_Q_DIFF_HEADS") {
         Ok(given) => (0..given.parse().expect("a number")).collect(),
-        Err(_) => vec![0, 11],
+        Err(_) => vec![0, 7, 11],
     }
 }
 
