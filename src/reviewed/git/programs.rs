@@ -182,7 +182,9 @@ impl Git {
             let at = self
                 .folder
                 .join(path_of(values.strip_suffix(b"\0").unwrap_or(values)));
-            let is_inside = || fs::canonicalize(at).is_ok_and(|at| at.starts_with(&around.root));
+            // It, or what is left of it, since it may be deleted.
+            let real = || at.ancestors().find_map(|at| fs::canonicalize(at).ok());
+            let is_inside = || real().is_some_and(|at| at.starts_with(&around.root));
             // As each submodule has it.
             if name == b"core.worktree" && is_inside() {
                 continue;
