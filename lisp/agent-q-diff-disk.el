@@ -657,13 +657,29 @@ of each conflict that is left, each part by itself."
                       (null (agent-q-diff-disk--conflicts live)))
                   (cdr (agent-q-diff-disk--merge-texts base live text)))
                  (t (agent-q-diff-disk--merge-conflicts base live text)))))
-    (when (seq-difference (agent-q-diff-disk--nested result) (agent-q-diff-disk--nested live))
+    (when (or (seq-difference (agent-q-diff-disk--nested result) (agent-q-diff-disk--nested live))
+              (agent-q-diff-disk--loses-p base live result))
       (agent-q-diff-file-refuse
        "it has a conflict where the file was written; resolve that, and the next key merges them"))
     `(,(length (agent-q-diff-disk--conflicts result)) ,result
       . ,(cond
           (ours (list first ours result))
           ((null (agent-q-diff-disk--conflicts live)) (list base live result))))))
+
+(defvar-local agent-q-diff-disk--marked nil
+  "The conflicts of this buffer as the last merge has marked them, strings.")
+(put 'agent-q-diff-disk--marked 'permanent-local t)
+
+(defun agent-q-diff-disk--loses-p (base live result)
+  "Return non-nil if a line of LIVE is neither in RESULT nor from others.
+These are lines of BASE, and of conflicts as they were marked: what is typed
+into the original or their part of one is in no other part of it."
+  (let ((known (make-hash-table :test #'equal)))
+    (dolist (text (cons base (cons result agent-q-diff-disk--marked)))
+      (dolist (line (split-string text "\n"))
+        (puthash line t known)))
+    (seq-some (lambda (line) (not (gethash line known)))
+              (split-string live "\n"))))
 
 (defun agent-q-diff-disk--ours (merged live)
   "Return (BASE . OURS), of which LIVE is the merge with what others have written.
@@ -743,6 +759,7 @@ These are nil if there is no file.  Return the number of conflicts."
     (set-visited-file-modtime (if attributes (nth 1 attributes) -1))
     (agent-q-diff-disk-note nil attributes)
     (apply #'agent-q-diff-disk--set-base text merged)
+    (setq agent-q-diff-disk--marked (agent-q-diff-disk--conflicts result))
     (when (< 0 n)
       (smerge-mode))
     n))

@@ -163,6 +163,22 @@ evaluated after the first look at the project, and before WRITTEN is written."
                                    (aqd-pending-do #'agent-q-diff-reject-hunk 1))))
     (should (equal '("line 26" "line 27" "line 28") (aqd-unsaved-lines-from 33 3)))))
 
+(ert-deftest aqd-unsaved-what-is-typed-inside-a-conflict-is-never-dropped-with-it ()
+  (dolist (part '("original" "======="))
+    (cl-letf (((symbol-function 'agent-q-diff-base-warn) #'ignore))
+      (aqd-with-unsaved (aqd-unsaved-change-third) aqd-unsaved-written
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+        (with-current-buffer aqd-unsaved-buffer
+          (goto-char (point-min))
+          (re-search-forward (concat part "\n"))
+          (insert "typed\n")
+          (goto-char (point-min))
+          (insert "typed elsewhere\n"))
+        (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (should (string-search "\ntyped\n" (aqd-unsaved-text)))
+        (should (string-search "typed elsewhere\n" (aqd-unsaved-text)))))))
+
 (ert-deftest aqd-unsaved-a-conflict-of-the-users-own-is-left-to-the-user ()
   (let ((warning nil))
     (cl-letf (((symbol-function 'agent-q-diff-base-warn) (lambda (text) (setq warning text))))
