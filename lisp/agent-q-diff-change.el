@@ -338,17 +338,6 @@ It has several files, or something else happens to its file."
   "Return the `agent-q-diff-file-change' of CHANGE that HUNK belongs to."
   (nth (agent-q-diff-change-file-index change hunk) (agent-q-diff-change-files change)))
 
-;;;; White space
-
-(defun agent-q-diff-change-white-space-hunks (change)
-  "Return the hunks of CHANGE that change only white space.
-Those are left out in which that may mean something."
-  (agent-q-diff-module-blank-hunks
-   (agent-q-diff-change-engine change)
-   (cl-loop for file in (agent-q-diff-change-files change)
-            for index from 0
-            when (agent-q-diff-file-change-reads-white-space-p file) collect index)))
-
 (defun agent-q-diff-change-file-index (change hunk)
   "Return the index of the file of CHANGE that HUNK belongs to."
   (if (null (cdr (agent-q-diff-change-files change)))

@@ -21,6 +21,7 @@
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
+(require 'agent-q-diff-syntax)
 (require 'agent-q-diff-outcome)
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-edit)
@@ -597,7 +598,7 @@ This is one undo step of the target."
   (interactive)
   (let* ((change (agent-q-diff-signs-follow))
          (hunks (seq-remove (lambda (hunk) (aref agent-q-diff-buffer-marks hunk))
-                            (agent-q-diff-change-white-space-hunks change))))
+                            (agent-q-diff-syntax-white-space-hunks change))))
     (unless hunks
       (user-error "No pending whitespace-only hunks"))
     (agent-q-diff-commands--accept-these
@@ -619,7 +620,7 @@ signal an error, and change nothing."
                                (agent-q-diff-buffer-hunk-words hunk 'first)))))
     (when (aref agent-q-diff-buffer-marks hunk)
       (user-error "This hunk is decided already; make it pending first"))
-    (when (memql hunk (agent-q-diff-change-white-space-hunks change))
+    (when (memql hunk (agent-q-diff-syntax-white-space-hunks change))
       (user-error "This hunk changes only white space; r rejects it"))
     (if (equal text (agent-q-diff-engine-proposed engine hunk))
         (agent-q-diff-accept-hunk t)

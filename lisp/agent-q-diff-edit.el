@@ -32,6 +32,7 @@
 (require 'agent-q-diff-grace)
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-fontify)
+(require 'agent-q-diff-syntax)
 
 ;;; Splitting hunks and picking lines
 
@@ -393,13 +394,13 @@ It ends at the next hunk."
   "Make hunks of their own of lines that change only in white space.
 Decided hunks stay as they are, and so do those whose lines others have changed,
 and all of files in which white space means something."
-  (let ((change (agent-q-diff-split-change)))
+  (let* ((change (agent-q-diff-split-change))
+         (files (agent-q-diff-syntax-white-space-free change)))
     (save-excursion
       (cl-loop for hunk from (1- (length agent-q-diff-buffer-positions)) downto 0
                unless (or (agent-q-diff-change-operation-of change hunk)
                           (aref agent-q-diff-buffer-marks hunk)
-                          (agent-q-diff-file-change-reads-white-space-p
-                           (agent-q-diff-change-file-of change hunk)))
+                          (not (memql (agent-q-diff-change-file-index change hunk) files)))
                do (ignore-error agent-q-diff-error
                     (agent-q-diff-split-show-parts
                      change hunk
@@ -440,7 +441,7 @@ and all of files in which white space means something."
 (defun agent-q-diff-white-space--fold ()
   "Fold the hunks that change only white space into their headers.
 Next to other hunks, their lines are shown as context, as they are now."
-  (let ((blank (agent-q-diff-change-white-space-hunks agent-q-diff-buffer-change)))
+  (let ((blank (agent-q-diff-syntax-white-space-hunks agent-q-diff-buffer-change)))
     (dolist (hunk blank)
       (let* ((mark (aref agent-q-diff-buffer-marks hunk))
              (is-in (if (agent-q-diff-buffer-written-p)
@@ -480,8 +481,8 @@ Next to other hunks, their lines are shown as context, as they are now."
 (define-minor-mode agent-q-diff-fold-white-space-mode
   "Show white space as context, so that only real edits are left to read.
 Lines that change only in white space become hunks of their own, each folded
-into one line.  What white space may mean, as in Python or in a string, is
-shown."
+into one line.  White space that may mean something, as in Python or in a
+string, is shown; see `agent-q-diff-white-space-free'."
   :lighter " White"
   (when agent-q-diff-fold-white-space-mode
     (agent-q-diff-white-space--split))
@@ -489,7 +490,7 @@ shown."
   (when (called-interactively-p 'any)
     (if (not agent-q-diff-fold-white-space-mode)
         (message "Whitespace-only hunks are shown")
-      (let* ((blank (agent-q-diff-change-white-space-hunks agent-q-diff-buffer-change))
+      (let* ((blank (agent-q-diff-syntax-white-space-hunks agent-q-diff-buffer-change))
              (n (length blank))
              ;; From a folded hunk, to the first pending one with more than white space.
              (other (and (memql (agent-q-diff-buffer-hunk-at-point) blank)

@@ -47,8 +47,8 @@
             pending-since-turn pick pick-rows plan plan-all plan-back plan-text
             prepare print print-hunks proposed queue-message recognize record
             record-event recorded-root redo-split reject-all rejected replace report
-            review review-diff safe-environment set-comment set-mark show-context shown-lines side-rows split
-            split-white-space stage standing suspects taken-out tally text-bytes told
+            review review-diff safe-environment set-comment set-language set-mark show-context shown-lines side-rows split
+            split-white-space stage standing suspects taken-out tally text-bytes texts-without-syntax told
             turns typed-lines undo-split watch without-white-space))
     (let ((function (intern (format "agent-q-diff-module-%s" name))))
       (unless (fboundp function)

@@ -85,64 +85,6 @@ That a file is created is decided with its lines, if it has any."
   "Return the buffer of the target of CHANGE, or nil if there is none yet."
   (agent-q-diff-target-buffer (agent-q-diff-file-change-target change)))
 
-;;;; Where white space means something
-
-(defcustom agent-q-diff-white-space-free
-  '(;; C, and what is written like it.
-    "c" "h" "cc" "hh" "cpp" "hpp" "cxx" "hxx" "c++" "h++" "mm" "java" "cs" "go" "rs" "swift" "kt" "kts"
-    "dart" "js" "mjs" "cjs" "ts" "mts" "cts" "json" "css" "scss" "less"
-    c-mode c-ts-mode c-or-c++-mode c-or-c++-ts-mode c++-mode c++-ts-mode objc-mode
-    java-mode java-ts-mode csharp-mode csharp-ts-mode go-mode go-ts-mode
-    rust-mode rust-ts-mode rustic-mode swift-mode swift-ts-mode kotlin-mode kotlin-ts-mode
-    dart-mode dart-ts-mode js-mode js-ts-mode js2-mode js-json-mode json-mode json-ts-mode
-    typescript-mode typescript-ts-mode css-mode css-ts-mode scss-mode less-css-mode
-    ;; Lisp.
-    "el" "lisp" "asd" "scm" "clj" "cljs" "cljc" "edn"
-    emacs-lisp-mode lisp-data-mode lisp-mode scheme-mode
-    clojure-mode clojurescript-mode clojurec-mode clojure-ts-mode)
-  "Kinds of files in which white space between words means nothing.
-They are extensions of names, which are strings, and major modes; \"\" is the
-extension of a name without one.  Only changes of white space in such files are
-folded by \\<agent-q-diff-mode-map>\\[agent-q-diff-fold-white-space-mode], \
-or accepted without being read, by \\[agent-q-diff-accept-white-space] or a rule.
-The file's name has to have one of the extensions, and the mode in which it is
-visited, or would be by its name, has to be one of the modes or for plain text."
-  :type '(repeat (choice (string :tag "Extension") (symbol :tag "Major mode")))
-  :group 'agent-q-diff-review)
-
-(defconst agent-q-diff-file-change--plain-modes '(fundamental-mode text-mode prog-mode)
-  "Major modes that do not say which language a text is in.")
-
-(defun agent-q-diff-file-change--mode (buffer name)
-  "Return the major mode of BUFFER, or if it is nil or dead, that for NAME, or nil."
-  (let ((mode (if (buffer-live-p buffer)
-                  (buffer-local-value 'major-mode buffer)
-                (assoc-default name auto-mode-alist #'string-match-p))))
-    (while (and mode (symbolp mode) (symbolp (symbol-function mode)) (symbol-function mode))
-      (setq mode (symbol-function mode)))
-    mode))
-
-(defun agent-q-diff-file-change-reads-white-space-p (change)
-  "Return non-nil if white space means something in the file of CHANGE, or may.
-In some files it is indentation that nests, a line break in the text, or text by
-itself; only of those in `agent-q-diff-white-space-free' it is known that it is
-not.  That there is a file at all means something, too, however blank it is."
-  (let ((names (delq nil (list (agent-q-diff-file-change-path change)
-                               (agent-q-diff-file-change-old-path change)
-                               (agent-q-diff-file-change-new-path change))))
-        (buffer (agent-q-diff-file-change-buffer change)))
-    (not (and names
-              (seq-every-p (lambda (name)
-                             (member (downcase (or (file-name-extension name) ""))
-                                     agent-q-diff-white-space-free))
-                           names)
-              (memq (agent-q-diff-file-change--mode buffer (car names))
-                    (append '(nil) agent-q-diff-file-change--plain-modes
-                            agent-q-diff-white-space-free))
-              (not (seq-intersection '(create delete kind link)
-                                     (mapcar #'car (agent-q-diff-file-change-operations
-                                                    change))))))))
-
 (defun agent-q-diff-file-change-is-detached (change)
   "Return non-nil if the target of CHANGE is a text, not a file."
   (agent-q-diff-target-is-detached (agent-q-diff-file-change-target change)))

@@ -22,6 +22,7 @@
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
+(require 'agent-q-diff-syntax)
 (require 'agent-q-diff-current)
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-lifecycle)
@@ -94,7 +95,7 @@ It is matched against the name below the root of the project."
 
 (defun agent-q-diff-overview--blank ()
   "Return the item for hunks that change only white space, in a list, or nil."
-  (when-let ((hunks (agent-q-diff-change-white-space-hunks agent-q-diff-buffer-change)))
+  (when-let ((hunks (agent-q-diff-syntax-white-space-hunks agent-q-diff-buffer-change)))
     (list (agent-q-diff-overview--item
            :key 'blank
            :words (format (ngettext "%d hunk changes only white space"

@@ -26,6 +26,7 @@
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
+(require 'agent-q-diff-syntax)
 (require 'agent-q-diff-current)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-commands)
@@ -148,7 +149,7 @@ IS-NOTED is as for `agent-q-diff-policy-apply'."
   "Return (ID . RULE) of each hunk of REVIEW that a rule decides.
 ID is that of the hunk.  IS-NOTED is as for `agent-q-diff-policy-apply'."
   (let* ((change (agent-q-diff-session-change review))
-         (blank (agent-q-diff-change-white-space-hunks change))
+         (blank (agent-q-diff-syntax-white-space-hunks change))
          (root (agent-q-diff-policy--root review))
          (barred nil))
     (cl-flet ((barred-p (file)

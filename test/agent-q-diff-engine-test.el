@@ -218,7 +218,8 @@ The edits are made in a temporary buffer."
     agent-q-diff-module-hunk-key agent-q-diff-module-find-keys
     agent-q-diff-module-events agent-q-diff-module-record-event
     agent-q-diff-module-recorded-root agent-q-diff-module-watch
-    agent-q-diff-module-text-bytes)
+    agent-q-diff-module-text-bytes agent-q-diff-module-texts-without-syntax
+    agent-q-diff-module-set-language)
   "All other functions of the module.")
 
 (defun aqd-engine-three-hunks ()

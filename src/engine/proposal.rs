@@ -50,6 +50,7 @@ pub use placing::Side;
 use rewrite::AgentLines;
 pub use rewrite::Rewrite;
 pub use search::Candidate;
+pub use white_space::Spacing;
 
 /// Why there is nothing to review.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -111,6 +112,8 @@ pub struct Proposal {
     is_coarse: bool,
     /// The budget for merging a hunk.
     budget: Budget,
+    /// How white space is read in the language of the text, if that is known.
+    spacing: Option<Spacing>,
 }
 
 impl Proposal {
@@ -164,6 +167,7 @@ impl Proposal {
             bare,
             is_coarse: false,
             budget: Budget::default(),
+            spacing: None,
         }
     }
 

@@ -18,8 +18,8 @@ mod table;
 use std::ops::Range;
 
 use crate::merge::Merge;
-use crate::proposal::{Proposal, Seen, Side};
-use crate::text::Text;
+use crate::proposal::{Proposal, Seen, Side, Spacing};
+use crate::text::{Syntax, Text};
 
 use history::History;
 pub(crate) use history::Role;
@@ -343,6 +343,11 @@ impl Review {
     pub fn without_white_space(&self, hunk: usize) -> Result<Option<Vec<u8>>, Refusal> {
         self.check_hunk(hunk)?;
         Ok(self.proposal.without_white_space(hunk))
+    }
+
+    /// Takes what is known of the language of the text; see [`Proposal::set_language`].
+    pub fn set_language(&mut self, spacing: Option<Spacing>, syntaxes: Option<[Syntax; 2]>) {
+        self.proposal.set_language(spacing, syntaxes);
     }
 
     /// Makes a separate hunk of the changed lines `lines` of hunk `hunk`, which count its removed

@@ -10,6 +10,7 @@
 mod chars;
 mod plain;
 mod strings;
+mod syntax;
 
 use std::iter::zip;
 use std::ops::Range;
@@ -20,6 +21,7 @@ pub use chars::n_chars;
 pub(crate) use chars::{char_len, len_of_chars, n_crlf, n_newlines};
 pub use plain::Decoding;
 pub(crate) use strings::first_open_line;
+pub use syntax::{Place, Span, Syntax};
 
 /// A text with its bytes and the starts of its lines.
 ///
@@ -83,8 +85,14 @@ impl Text {
     }
 
     /// Returns the byte offset of line `index`; for the number of lines, the length of the text.
-    fn start(&self, index: usize) -> usize {
+    pub(crate) fn start(&self, index: usize) -> usize {
         self.starts[index] as usize
+    }
+
+    /// Returns the line that has `byte`; for the length of the text, the number of lines.
+    pub(crate) fn line_of(&self, byte: usize) -> usize {
+        let ends = &self.starts[1..];
+        ends.partition_point(|&end| end as usize <= byte)
     }
 
     /// Returns an iterator over the lines in `range` (0-based, half-open).

@@ -29,7 +29,7 @@ mod texts;
 use std::ops::Range;
 
 use crate::diff::{Edit, Group};
-use crate::text::Text;
+use crate::text::{Syntax, Text};
 
 pub(crate) use atom::{Atom, Owner, Placed, Stretch};
 pub use atom::{FlipError, LineEdit};
@@ -39,6 +39,7 @@ pub(crate) use segments::Around;
 use segments::Segments;
 pub use target::Changed;
 pub(crate) use target::Target;
+pub(crate) use texts::Read;
 use texts::Texts;
 
 /// The weave of one file under review. See the module's documentation.
@@ -78,9 +79,19 @@ impl Weave {
         self.texts.modified()
     }
 
-    /// The first lines of original and modified text after which a string may go on.
-    pub(crate) fn first_open(&self) -> [usize; 2] {
-        self.texts.first_open()
+    /// Takes what of original and modified text are strings and comments; forgotten when these change.
+    pub(crate) fn set_syntaxes(&mut self, syntaxes: Option<[Syntax; 2]>) {
+        self.texts.set_syntaxes(syntaxes);
+    }
+
+    /// What of original and modified text are strings and comments, if that is known.
+    pub(crate) fn syntaxes(&self) -> Option<&[Syntax; 2]> {
+        self.texts.syntaxes()
+    }
+
+    /// What `read` returns for original and modified text and their syntaxes, computed once.
+    pub(crate) fn read(&self, read: impl FnOnce([&Text; 2], Option<&[Syntax; 2]>) -> Read) -> Read {
+        self.texts.read(read)
     }
 
     /// The atoms, in the order of the original.

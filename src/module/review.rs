@@ -11,11 +11,11 @@ use agent_q_diff_engine::key::{self, Found, Key, Keys, Part};
 use agent_q_diff_engine::patch::codex::{self, Action, FilePatch};
 use agent_q_diff_engine::patch::hunk;
 use agent_q_diff_engine::patch::parse::{self, FileDiff};
-use agent_q_diff_engine::proposal::{Proposal, ProposalError};
+use agent_q_diff_engine::proposal::{Proposal, ProposalError, Spacing};
 use agent_q_diff_engine::review::{Refusal, Review};
 use agent_q_diff_engine::show::alike;
 use agent_q_diff_engine::show::{confusables, rows, words};
-use agent_q_diff_engine::text::Decoding;
+use agent_q_diff_engine::text::{Decoding, Place, Syntax};
 use agent_q_diff_reviewed::file::{self, Links};
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
@@ -669,6 +669,89 @@ fn find_keys<'e>(
         });
         list(env, found.collect::<Result<Vec<_>>>()?)
     })
+}
+
+/// Return (ORIGINAL . MODIFIED), the texts of file FILE of REVIEW, or nil.
+///
+/// It is nil if their syntax is known (see `agent-q-diff-module-set-language'), if
+/// they are not known, as those of a bare diff, and if one has more than LIMIT bytes.
+#[defun]
+fn texts_without_syntax<'e>(
+    env: &'e Env,
+    session: &mut Session,
+    file: usize,
+    limit: usize,
+) -> Result<Value<'e>> {
+    catching_panics(env, || {
+        let ongoing = ongoing(env, session)?;
+        let review = ongoing
+            .change
+            .files()
+            .get(file)
+            .and_then(change::FileChange::review);
+        let texts = review.and_then(|review| review.proposal().texts_without_syntax());
+        match texts.filter(|texts| texts.iter().all(|text| text.len() <= limit)) {
+            Some([original, modified]) => env.cons(text(env, original)?, text(env, modified)?),
+            None => env.intern("nil"),
+        }
+    })
+}
+
+/// Tell REVIEW in which language file FILE of it is.
+///
+/// SPACING is the symbol that `agent-q-diff-white-space-free' has for how white space
+/// is read there, or nil if it may mean something everywhere.  ORIGINAL and MODIFIED are
+/// what of these texts are strings and comments, a list of FROM, TO, FROM, TO: from
+/// which character, counted from 0, to before which one.  A comment has -1 - FROM
+/// instead of FROM.
+#[defun]
+fn set_language(
+    env: &Env,
+    session: &mut Session,
+    file: usize,
+    spacing: Value,
+    original: Value,
+    modified: Value,
+) -> Result<()> {
+    catching_panics(env, || {
+        let spacing = match spacing.is_not_nil() {
+            true => Spacing::named(&env.call("symbol-name", (spacing,))?.into_rust::<String>()?),
+            false => None,
+        };
+        let spans = [spans(original)?, spans(modified)?];
+        let mut ongoing = ongoing(env, session)?;
+        let Some(review) = ongoing.change.review_mut(file) else {
+            return Ok(());
+        };
+        let Some(texts) = review.proposal().texts_without_syntax() else {
+            return Ok(());
+        };
+        let [original, modified] = spans;
+        let syntaxes = [
+            Syntax::new(texts[0], original),
+            Syntax::new(texts[1], modified),
+        ];
+        if let [Some(original), Some(modified)] = syntaxes {
+            review.set_language(spacing, Some([original, modified]));
+        }
+        Ok(())
+    })
+}
+
+/// Reads strings and comments; see [`set_language`].
+fn spans(values: Value) -> Result<Vec<(usize, usize, Place)>> {
+    let numbers = elements(values)?
+        .into_iter()
+        .map(|value| value.into_rust::<i64>());
+    let numbers = numbers.collect::<Result<Vec<_>>>()?;
+    let spans = numbers.chunks_exact(2).map(|pair| {
+        let (from, place) = match pair[0] {
+            from @ 0.. => (from, Place::String),
+            from => (-1 - from, Place::Comment),
+        };
+        Ok((usize::try_from(from)?, usize::try_from(pair[1])?, place))
+    });
+    spans.collect()
 }
 
 /// Return a list of the hunks of REVIEW that change only white space, which means nothing there.

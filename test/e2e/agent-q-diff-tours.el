@@ -461,6 +461,39 @@ If IS-RENAMED is non-nil, it is another name; CHANGES are as for `tours-lines'."
   ("white-space-accepted" agent-q-diff-accept-white-space "w")
   ("white-space-no-more" agent-q-diff-accept-white-space "w"))
 
+(screens-define-tour tokens
+  ("tokens-opened" nil
+   (tours-propose
+    "sum.c"
+    "#include <stdio.h>
+
+int sum(int *xs,int n)
+{
+  int total=0;
+  for(int i=0;i<n;i++)
+  {
+    total+=xs[i]; // all of them
+  }
+  printf(\"sum:  %d\",total);
+  return total;
+}
+"
+    "#include <stdio.h>
+
+int
+sum(int *xs, int n) {
+    int total = 0;
+    for (int i = 0; i <= n; i++) {
+        total += xs[i];  // all of them
+    }
+    printf(\"sum: %d\", total);
+    return total;
+}
+" "Reformat")
+   "C-x 1")
+  ("tokens-folded" nil "W")
+  (nil nil "q"))
+
 ;;;; Honest text, and much of it
 
 (screens-define-tour deceiving

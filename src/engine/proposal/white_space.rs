@@ -2,23 +2,29 @@
 //! split there, and a change can be made without that of the white space.
 //!
 //! What is taken as white space here is decided without being read, so it is only what cannot mean
-//! anything else. Each changed line corresponds to one line, in order among the lines that stay; both
-//! have the same words, with blanks between them where the other has some; only blanks at the ends
-//! differ, or those between words if nothing can be a string there. Blank lines come or go. Nothing
-//! counts below a line after which a string may go on, or that is continued. No language is known
-//! here: callers leave out all files but those in languages that are known to ignore white space.
+//! anything else: the same tokens in the same order, with white space between them that means the same
+//! in their language (`tokens`). Callers say which language that is, and what of it are strings and
+//! comments; without these, lines correspond to lines with the same words, and nothing counts below a
+//! line after which a string may go on. Blank lines come or go, but the first line stays the first.
 
+mod tokens;
+
+use std::borrow::Cow;
 use std::ops::Range;
 
-use imara_diff::{Algorithm, Diff, InternedInput};
+use imara_diff::{Algorithm, Diff, InternedInput, Token};
 use memchr::memmem::{find, find_iter};
 
 use crate::diff::{Edit, Group, HeadingRule};
 use crate::patch::hunk::{Hunk, LineKind};
-use crate::text::{Text, is_unterminated, without_white_space};
+use crate::text::{Syntax, Text, first_open_line, is_unterminated, without_white_space};
+use crate::weave::Read;
 
 use super::rewrite::original_lines;
 use super::{Obstacle, Proposal};
+
+pub use tokens::Spacing;
+use tokens::{Kind as TokenKind, Language, Tokens, are_same, is_blank};
 
 /// A stretch of lines of two texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +48,8 @@ impl Proposal {
     /// Returns the hunks that change only white space, which means nothing there. Of a bare diff there
     /// are none, since too little of the text is known, and neither of a text that names its language.
     pub fn white_space_hunks(&self) -> Vec<usize> {
-        let texts = [self.weave.original(), self.weave.modified()];
-        if self.bare.is_some() || texts.into_iter().any(names_its_language) {
+        let names_other = |text| names_other_language(text, self.spacing);
+        if self.bare.is_some() || self.texts().into_iter().any(names_other) {
             return Vec::new();
         }
         let hunks = self.hunks(HeadingRule::Default);
@@ -117,67 +123,128 @@ impl Proposal {
         Some(text)
     }
 
+    /// Takes what is known of the language of the text: how white space is read in it, and what of the
+    /// original and of the modified text are strings and comments. It is forgotten when one of the texts
+    /// changes, as when the user edits a hunk.
+    pub fn set_language(&mut self, spacing: Option<Spacing>, syntaxes: Option<[Syntax; 2]>) {
+        self.spacing = match (spacing, &syntaxes) {
+            (Some(Spacing::Tokens), Some(syntaxes)) => {
+                let mut sides = self.texts().into_iter().zip(syntaxes);
+                let has_markup =
+                    sides.any(|(text, syntax)| tokens::has_markup(text.bytes(), syntax));
+                Some(if has_markup {
+                    Spacing::Margins
+                } else {
+                    Spacing::Tokens
+                })
+            }
+            _ => spacing,
+        };
+        self.weave.set_syntaxes(syntaxes);
+    }
+
+    /// Returns the original and the modified text if it is not known yet what of them are strings and
+    /// comments. Of a bare diff, too little of them is known.
+    pub fn texts_without_syntax(&self) -> Option<[&[u8]; 2]> {
+        let is_wanted = self.bare.is_none() && self.weave.syntaxes().is_none();
+        is_wanted.then(|| self.texts().map(Text::bytes))
+    }
+
+    /// Returns the original and the modified text with what of them are strings and comments, if that is
+    /// known.
+    pub fn syntaxes(&self) -> Option<[(&Text, &Syntax); 2]> {
+        let syntaxes = self.weave.syntaxes()?;
+        let texts = self.texts();
+        Some([0, 1].map(|side| (texts[side], &syntaxes[side])))
+    }
+
+    /// Returns the first lines of both texts that may be something else than they seem, since a string may go
+    /// on there that is not known as one; and whether Go reads comments there.
+    fn read(&self) -> Read {
+        self.weave.read(|texts, syntaxes| Read {
+            first_doubtful: match (self.spacing, syntaxes) {
+                (Some(spacing), Some(syntaxes)) => [0, 1].map(|side| {
+                    let (text, syntax) = (texts[side], &syntaxes[side]);
+                    let doubt = tokens::first_doubt(text.bytes(), syntax, spacing);
+                    text.line_of(doubt)
+                }),
+                _ => texts.map(first_open_line),
+            },
+            has_read_comments: texts.into_iter().any(has_directives_of_go),
+        })
+    }
+
     /// Returns the lines of `group` in the original and in the modified text, and their pieces.
     fn pieces_of(&self, group: &Group) -> ([Text; 2], Vec<Piece>) {
-        let (original, modified) = (self.weave.original(), self.weave.modified());
+        let texts = self.texts();
+        let starts = [group.before.start, group.after.start];
         let old = original_lines(&self.weave, group.before.clone());
-        let new = Text::new(modified.lines_bytes(group.after.clone()).to_vec());
-        let [open_old, open_new] = self.weave.first_open();
-        let above = |text: &'_ Text, start: usize| match start {
-            0 => Vec::new(),
-            start => text.line(start - 1).to_vec(),
+        let new = Text::new(texts[1].lines_bytes(group.after.clone()).to_vec());
+        let read = self.read();
+        let lines = [old, new];
+        let known = self.spacing.zip(self.weave.syntaxes());
+        let language = |side: usize| Language {
+            spacing: known.map_or(Spacing::Words, |(spacing, _)| spacing),
+            syntax: known.map(|(_, both)| (&both[side], texts[side].start(starts[side]))),
         };
         let sides = Sides {
-            old: &old,
-            new: &new,
-            above: [
-                above(original, group.before.start),
-                above(modified, group.after.start),
-            ],
-            n_certain: [
-                open_old.saturating_sub(group.before.start),
-                open_new.saturating_sub(group.after.start),
-            ],
+            tokens: [0, 1].map(|side| Tokens::new(&lines[side], language(side))),
+            starts,
+            above: [0, 1].map(|side| match starts[side] {
+                0 => &[][..],
+                start => texts[side].line(start - 1),
+            }),
+            n_certain: [0, 1].map(|side| read.first_doubtful[side].saturating_sub(starts[side])),
+            has_read_comments: read.has_read_comments,
         };
         let pieces = sides.pieces();
-        ([old, new], pieces)
+        (lines, pieces)
     }
 }
 
 /// How many bytes at the end of a text may have local variables for Emacs, which reads 3000 characters.
 const MAX_LEN_OF_VARIABLES: usize = 12_000;
 
-/// Returns whether `text` says in which language it is, so that its file's name need not: as a script or
-/// as XML, by a mode for Emacs in one of its first two lines or among local variables at its end, or by
-/// what only Go reads, to which the lines next to it matter.
-fn names_its_language(text: &Text) -> bool {
+/// Returns whether `text` says that it is in another language than one with `spacing`: as a script or as XML,
+/// or by a mode for Emacs in one of its first two lines or among local variables at its end. What cgo reads
+/// is C.
+fn names_other_language(text: &Text, spacing: Option<Spacing>) -> bool {
     let has_mode = |line: &[u8]| {
         let start = find(line, b"-*-").map(|at| at + 3);
         let rest = start.map(|start| line[start..].to_ascii_lowercase());
         let settings = rest
             .as_deref()
             .and_then(|rest| Some(&rest[..find(rest, b"-*-")?]));
-        settings.is_some_and(|all| sets_mode(all) || !all.contains(&b':'))
+        settings.is_some_and(|all| match spacing {
+            Some(spacing) if spacing.modes().contains(&all.trim_ascii()) => false,
+            _ => sets_mode(all) || !all.contains(&b':'),
+        })
     };
     let bytes = text.bytes();
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let end = bytes[bytes.len().saturating_sub(MAX_LEN_OF_VARIABLES)..].to_ascii_lowercase();
     let variables = find(&end, b"local variables:").map(|at| &end[at..]);
-    bytes.starts_with(b"#!")
+    // Rust has attributes that begin so.
+    bytes.starts_with(b"#!") && !bytes.starts_with(b"#![")
         || bytes.trim_ascii_start().starts_with(b"<")
         || text.lines(0..text.len().min(2)).any(has_mode)
         || variables.is_some_and(sets_mode)
-        || GO_DIRECTIVES.iter().any(|mark| find(bytes, mark).is_some())
+        || find(bytes, b"import \"C\"").is_some()
 }
 
-/// Comments of Go that are read by where they begin, or by whether a blank line is next to them.
-const GO_DIRECTIVES: [&[u8]; 5] = [
-    b"import \"C\"",
-    b"//go:",
-    b"// +build",
-    b"//export ",
-    b"//line ",
-];
+/// Comments of Go that are read by where they begin, and by whether a blank line is next to them, or to the
+/// comments that they are among.
+const GO_DIRECTIVES: [&[u8]; 4] = [b"//go:", b"// +build", b"//export ", b"//line "];
+
+fn has_directives_of_go(text: &Text) -> bool {
+    let has = |mark: &&[u8]| find(text.bytes(), mark).is_some();
+    GO_DIRECTIVES.iter().any(has)
+}
+
+fn is_directive_of_go(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    GO_DIRECTIVES.iter().any(|mark| line.starts_with(mark))
+}
 
 /// Returns whether `settings`, in lower case, give the variable `mode` a value.
 fn sets_mode(settings: &[u8]) -> bool {
@@ -188,79 +255,215 @@ fn sets_mode(settings: &[u8]) -> bool {
     })
 }
 
+/// Most tokens of either side that are compared as such; of more, lines are.
+const MAX_TOKENS: usize = 100_000;
+
 /// Lines of two texts.
 struct Sides<'a> {
-    old: &'a Text,
-    new: &'a Text,
+    tokens: [Tokens<'a>; 2],
+    /// Which lines of the texts are the first.
+    starts: [usize; 2],
     /// The line above each; empty if there is none.
-    above: [Vec<u8>; 2],
-    /// How many lines of each are before one after which a string may go on.
+    above: [&'a [u8]; 2],
+    /// How many lines of each are before one that may be something else than it seems.
     n_certain: [usize; 2],
+    /// Whether a text has comments that Go reads.
+    has_read_comments: bool,
 }
 
 impl Sides<'_> {
-    /// Returns the stretches of both, in order; together they have all lines. Each is one line of both,
-    /// or lines that have no counterparts.
+    /// Returns the stretches of both, in order; together they have all lines. Each is as small as it can be
+    /// where the same tokens begin a line on both sides.
     fn pieces(&self) -> Vec<Piece> {
-        let (old, new) = (self.old, self.new);
-        let key = |line| without_white_space(line).collect::<Vec<u8>>();
-        let mut input = InternedInput::<Vec<u8>>::default();
-        input.update_before(old.lines(0..old.len()).map(key));
-        input.update_after(new.lines(0..new.len()).map(key));
-        let mut diff = Diff::compute(Algorithm::Myers, &input);
-        diff.postprocess_no_heuristic(&input);
-        let mut pieces = Vec::new();
-        let mut push = |before, after| {
-            let edit = Edit { before, after };
-            let kind = self.kind(&edit);
-            pieces.push(Piece { edit, kind });
+        let is_small = self.tokens.iter().all(|side| side.all.len() <= MAX_TOKENS);
+        let cuts = if is_small {
+            self.cuts_at_tokens()
+        } else {
+            self.cuts_at_lines()
         };
+        let mut pieces = Vec::with_capacity(cuts.len());
         let (mut at, mut new_at) = (0, 0);
-        let hunks = diff.hunks().map(|hunk| {
-            let usize_range = |range: Range<u32>| range.start as usize..range.end as usize;
-            (usize_range(hunk.before), usize_range(hunk.after))
-        });
-        let end = std::iter::once((old.len()..old.len(), new.len()..new.len()));
-        for (before, after) in hunks.chain(end) {
-            while at < before.start {
-                push(at..at + 1, new_at..new_at + 1);
-                (at, new_at) = (at + 1, new_at + 1);
-            }
-            (at, new_at) = (before.end, after.end);
-            if !before.is_empty() || !after.is_empty() {
-                push(before, after);
+        for (end, new_end) in cuts {
+            // Blank lines can be above something that is on one side only, and below it.
+            let (end, new_end) = (end.max(at), new_end.max(new_at));
+            if (end, new_end) != (at, new_at) {
+                let edit = Edit {
+                    before: at..end,
+                    after: new_at..new_end,
+                };
+                let kind = self.kind(&edit);
+                pieces.push(Piece { edit, kind });
+                (at, new_at) = (end, new_end);
             }
         }
         pieces
     }
 
+    /// Returns the lines before which both sides are cut, as numbers that do not decrease: where lines begin
+    /// that are the same but for white space, and after them; and the ends.
+    fn cuts_at_lines(&self) -> Vec<(usize, usize)> {
+        let texts = [self.tokens[0].text, self.tokens[1].text];
+        let key = |line| without_white_space(line).collect::<Vec<u8>>();
+        let mut input = InternedInput::<Vec<u8>>::default();
+        input.update_before(texts[0].lines(0..texts[0].len()).map(key));
+        input.update_after(texts[1].lines(0..texts[1].len()).map(key));
+        let mut diff = Diff::compute(Algorithm::Myers, &input);
+        diff.postprocess_no_heuristic(&input);
+        path(&diff, texts.map(Text::len)).collect()
+    }
+
+    /// Returns the lines before which both sides are cut, as [`Sides::cuts_at_lines`]: where the same token
+    /// begins a line on both, or what is before or after the same tokens.
+    fn cuts_at_tokens(&self) -> Vec<(usize, usize)> {
+        let [old, new] = &self.tokens;
+        let mut input = InternedInput::<(TokenKind, Cow<[u8]>)>::default();
+        input.update_before(old.keys());
+        input.update_after(new.keys());
+        let mut diff = Diff::compute(Algorithm::Myers, &input);
+        let side_of = |tokens: &[Token]| match std::ptr::eq(tokens, &raw const input.before[..]) {
+            true => old,
+            false => new,
+        };
+        // Whole lines are added or removed, if that can be.
+        let best_end = |tokens: &[Token], hunk: Range<u32>, earliest: u32| {
+            let side = side_of(tokens);
+            let begins = |at: u32| at as usize == tokens.len() || side.begins_line(at as usize);
+            let len = hunk.end - hunk.start;
+            let ends = (earliest.max(len)..=hunk.end).rev().take(MAX_SLIDE);
+            let mut ends = ends.filter(|&end| begins(end));
+            let first = ends.clone().next();
+            ends.find(|&end| begins(end - len))
+                .or(first)
+                .unwrap_or(hunk.end)
+        };
+        diff.postprocess_with_heuristic(&input, best_end);
+        let mut cuts = Vec::new();
+        for (at, new_at) in path(&diff, [old.all.len(), new.all.len()]) {
+            let is_cut = |side: &Tokens, at: usize| at == side.all.len() || side.begins_line(at);
+            if is_cut(old, at) && is_cut(new, new_at) {
+                // Blank lines correspond to each other, as far as there are some on both sides.
+                let ([from, to], [new_from, new_to]) =
+                    (old.lines_before(at), new.lines_before(new_at));
+                let n_both = (to - from).min(new_to - new_from);
+                cuts.extend((0..=n_both).map(|n| (from + n, new_from + n)));
+                cuts.push((to, new_to));
+            }
+        }
+        cuts
+    }
+
     fn kind(&self, edit: &Edit) -> Kind {
         let (before, after) = (edit.before.clone(), edit.after.clone());
-        if self.old.lines_bytes(before.clone()) == self.new.lines_bytes(after.clone()) {
+        let [old, new] = [self.tokens[0].text, self.tokens[1].text];
+        if old.lines_bytes(before.clone()) == new.lines_bytes(after.clone()) {
             return Kind::Same;
         }
         let is_certain = before.end <= self.n_certain[0] && after.end <= self.n_certain[1];
         let above = [
-            line_above(self.old, before.start, &self.above[0]),
-            line_above(self.new, after.start, &self.above[1]),
+            line_above(old, before.start, self.above[0]),
+            line_above(new, after.start, self.above[1]),
         ];
-        if !is_certain || above.iter().any(|line| is_continued(body(line).0)) {
-            return Kind::Other;
-        }
-        let is_white = if before.len() == 1 && after.len() == 1 {
-            is_same_but_for_blanks(self.old.line(before.start), self.new.line(after.start))
-        } else {
-            // With the line ends that are there already.
-            let (_, line_end) = body(above[0]);
-            let mut lines = self.old.lines(before).chain(self.new.lines(after));
-            lines.all(|line| {
-                let (body, own) = body(line);
-                body.iter().all(is_blank)
-                    && (own == line_end || above[0].is_empty() && own == b"\n")
-            })
-        };
+        let mut lines = above
+            .into_iter()
+            .chain(old.lines(before.clone()))
+            .chain(new.lines(after.clone()));
+        let tokens = || Some((self.tokens[0].on(&before)?, self.tokens[1].on(&after)?));
+        let is_white = is_certain
+            && !lines.any(|line| is_continued(body(line).0))
+            && has_same_ends(edit, [old, new], above[0])
+            && !self.is_read_by_go(&before, &after)
+            && tokens().is_some_and(|(old, new)| {
+                self.has_same_first(&before, &after, &old, &new)
+                    && are_same([&self.tokens[0], &self.tokens[1]], old, new)
+            });
         if is_white { Kind::White } else { Kind::Other }
     }
+
+    /// Returns whether these lines are comments that Go reads, or blank ones next to such comments.
+    fn is_read_by_go(&self, before: &Range<usize>, after: &Range<usize>) -> bool {
+        let lines = [before, after];
+        let is_read = |side: usize| {
+            let (text, lines) = (self.tokens[side].text, lines[side].clone());
+            let is_blank = || {
+                text.lines(lines.clone())
+                    .all(|line| line.trim_ascii().is_empty())
+            };
+            let next = [
+                line_above(text, lines.start, self.above[side]),
+                text.lines(lines.end..text.len()).next().unwrap_or_default(),
+            ];
+            let is_next_to = || {
+                next.iter()
+                    .any(|line| line.trim_ascii_start().starts_with(b"//"))
+            };
+            text.lines(lines.clone()).any(is_directive_of_go)
+                || self.has_read_comments && is_blank() && is_next_to()
+        };
+        is_read(0) || is_read(1)
+    }
+
+    /// Returns whether the first line of the text that is not blank stays where it is, which tells Emacs and
+    /// others what the file is.
+    fn has_same_first(
+        &self,
+        before: &Range<usize>,
+        after: &Range<usize>,
+        old: &Range<usize>,
+        new: &Range<usize>,
+    ) -> bool {
+        let is_first = |side: usize, start: usize| self.starts[side] + start == 0;
+        let line = |side: usize, tokens: &Range<usize>, end: usize| match tokens.is_empty() {
+            true => end,
+            false => self.tokens[side].all[tokens.start].line,
+        };
+        !(is_first(0, before.start) || is_first(1, after.start))
+            || line(0, old, before.end) - before.start == line(1, new, after.end) - after.start
+    }
+}
+
+/// Most tokens by which what is added or removed is moved to where whole lines are.
+const MAX_SLIDE: usize = 1_000;
+
+/// Returns the pairs of places between the items of both sides, which have `lens`, that the path of `diff`
+/// goes through, without those inside what differs; the ends are among them.
+fn path(diff: &Diff, lens: [usize; 2]) -> impl Iterator<Item = (usize, usize)> {
+    let ends = diff.hunks().map(|hunk| {
+        let usize_range = |range: Range<u32>| range.start as usize..range.end as usize;
+        (usize_range(hunk.before), usize_range(hunk.after))
+    });
+    let end = std::iter::once((lens[0]..lens[0], lens[1]..lens[1]));
+    let (mut at, mut new_at) = (0, 0);
+    ends.chain(end).flat_map(move |(before, after)| {
+        let same = (at..=before.start).zip(new_at..=after.start);
+        (at, new_at) = (before.end, after.end);
+        same
+    })
+}
+
+/// Returns whether the lines of `edit` of both texts have the same line ends, where they could differ;
+/// those of blank lines that come or go are those of the line `above`.
+fn has_same_ends(edit: &Edit, texts: [&Text; 2], above: &[u8]) -> bool {
+    let (before, after) = (edit.before.clone(), edit.after.clone());
+    if before.len() == 1 && after.len() == 1 {
+        return body(texts[0].line(before.start)).1 == body(texts[1].line(after.start)).1;
+    }
+    let ends = |text: &'_ Text, lines: Range<usize>| -> Vec<Vec<u8>> {
+        text.lines(lines)
+            .map(|line| body(line).1.to_vec())
+            .collect()
+    };
+    let (old, new) = (ends(texts[0], before), ends(texts[1], after));
+    let expected = match (old.first(), body(above).1) {
+        (Some(end), _) if !end.is_empty() => end.clone(),
+        (_, end) if !above.is_empty() => end.to_vec(),
+        _ => b"\n".to_vec(),
+    };
+    // The last line of a text may have none.
+    let is_open = |ends: &[Vec<u8>]| ends.last().is_some_and(Vec::is_empty);
+    let n_open = usize::from(is_open(&old) && is_open(&new));
+    let all = old[..old.len() - n_open.min(old.len())].iter();
+    let all = all.chain(&new[..new.len() - n_open.min(new.len())]);
+    all.into_iter().all(|end| *end == expected)
 }
 
 /// Returns the line of `text` before line `at`, which is `above` if that is the first.
@@ -275,10 +478,6 @@ fn body(line: &[u8]) -> (&[u8], &[u8]) {
     line.split_at(line.len() - end.map_or(0, |end| end.len()))
 }
 
-fn is_blank(byte: &u8) -> bool {
-    matches!(byte, b' ' | b'\t')
-}
-
 /// Returns `body`, a line without its end, without the blanks around it.
 fn without_margins(body: &[u8]) -> &[u8] {
     let Some(start) = body.iter().position(|byte| !is_blank(byte)) else {
@@ -291,27 +490,6 @@ fn without_margins(body: &[u8]) -> &[u8] {
 /// Returns whether the line with `body` goes on in the next one.
 fn is_continued(body: &[u8]) -> bool {
     without_margins(body).ends_with(b"\\")
-}
-
-/// What may make text of the blanks on its line: quotes, what begins a character or a symbol in Lisp or a
-/// comment, and slashes, as of a regular expression.
-const TEXT: &[u8] = b"\"'`\\/?$|#";
-
-/// Returns whether the lines `old` and `new` have the same words, with blanks between the same of them,
-/// and so that these blanks mean nothing: they differ only around what is there, or nothing there can
-/// be part of a string, a character, a regular expression or a comment.
-fn is_same_but_for_blanks(old: &[u8], new: &[u8]) -> bool {
-    let ((old, old_end), (new, new_end)) = (body(old), body(new));
-    let words = |body| <[u8]>::split(body, is_blank).filter(|word| !word.is_empty());
-    let inside = without_margins(old);
-    let has_same_inside = inside == without_margins(new);
-    let has_text = inside.iter().any(|byte| TEXT.contains(byte));
-    // A blank at the end is a character in Lisp there.
-    let has_same_end = !inside.ends_with(b"?") || old.ends_with(b"?") && new.ends_with(b"?");
-    old_end == new_end
-        && !is_continued(old)
-        && has_same_end
-        && (has_same_inside || words(old).eq(words(new)) && !has_text)
 }
 
 /// Returns whether the changed lines of `hunk` are the same without white space.

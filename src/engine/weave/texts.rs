@@ -8,7 +8,7 @@ use std::ops::{AddAssign, Range, SubAssign};
 use once_cell::unsync::OnceCell;
 
 use crate::diff::Group;
-use crate::text::{Text, first_open_line, is_unterminated, n_chars};
+use crate::text::{Syntax, Text, is_unterminated, n_chars};
 
 use super::segment::{Kind, Segment};
 
@@ -20,7 +20,9 @@ pub(super) struct Texts {
     /// Every line that others have inserted into the target, including those deleted since. After
     /// [`Texts::set_user`], also the lines of the target that belong to no hunk.
     user: Counted,
-    first_open: OnceCell<[usize; 2]>,
+    /// What of the original and of the modified text are strings and comments, if that is known.
+    syntaxes: Option<[Syntax; 2]>,
+    read: OnceCell<Read>,
 }
 
 /// The size of some lines.
@@ -32,6 +34,15 @@ pub(super) struct Extent {
     pub bytes: usize,
 }
 
+/// What is found in the original and the modified text by reading all of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Read {
+    /// The first lines of both that may be something else than they seem.
+    pub first_doubtful: [usize; 2],
+    /// Whether one has comments that are read by where blank lines are.
+    pub has_read_comments: bool,
+}
+
 impl Texts {
     /// Makes the texts, without any text of others.
     pub fn new(original: Text, modified: Text) -> Texts {
@@ -39,7 +50,8 @@ impl Texts {
             original: Counted::new(original),
             modified: Counted::new(modified),
             user: Counted::new(Text::new(Vec::new())),
-            first_open: OnceCell::new(),
+            syntaxes: None,
+            read: OnceCell::new(),
         }
     }
 
@@ -98,11 +110,22 @@ impl Texts {
         }
     }
 
-    /// Returns the first lines of the original and of the modified text that may leave a string open;
-    /// see [`first_open_line`]. Computed on the first call.
-    pub fn first_open(&self) -> [usize; 2] {
-        let find = || [self.original(), self.modified()].map(first_open_line);
-        *self.first_open.get_or_init(find)
+    /// Takes what of the original and of the modified text are strings and comments. It is forgotten when
+    /// one of them changes.
+    pub fn set_syntaxes(&mut self, syntaxes: Option<[Syntax; 2]>) {
+        self.syntaxes = syntaxes;
+        self.read.take();
+    }
+
+    pub fn syntaxes(&self) -> Option<&[Syntax; 2]> {
+        self.syntaxes.as_ref()
+    }
+
+    /// Returns what `read` returns for the original and the modified text, and for what is known of their
+    /// syntax. Computed on the first call.
+    pub fn read(&self, read: impl FnOnce([&Text; 2], Option<&[Syntax; 2]>) -> Read) -> Read {
+        let texts = [self.original(), self.modified()];
+        *self.read.get_or_init(|| read(texts, self.syntaxes()))
     }
 
     /// Replaces the text of others by `text`.
@@ -117,15 +140,23 @@ impl Texts {
 
     /// Replaces the lines of `group` in both texts by `old` and `new`.
     pub fn splice(&mut self, group: &Group, old: &Text, new: &Text) {
-        self.first_open.take();
-        self.original.splice(group.before.clone(), old);
-        self.modified.splice(group.after.clone(), new);
+        let is_old_same = self.original.has(&group.before, old);
+        let is_new_same = self.modified.has(&group.after, new);
+        if !is_old_same {
+            self.original.splice(group.before.clone(), old);
+        }
+        if !is_new_same {
+            self.modified.splice(group.after.clone(), new);
+        }
+        if !is_old_same || !is_new_same {
+            self.set_syntaxes(None);
+        }
     }
 
     /// Removes the newline at the end of original and modified text, or restores it. An empty last
     /// line is left alone: without its newline it would not be a line.
     pub fn toggle_last_terminator(&mut self) {
-        self.first_open.take();
+        self.set_syntaxes(None);
         for counted in [&mut self.original, &mut self.modified] {
             *counted = Counted::new(counted.text.with_last_terminator_toggled());
         }
@@ -189,6 +220,11 @@ impl Counted {
             }
         }
         lines
+    }
+
+    /// Returns whether `range` has just `lines`.
+    fn has(&self, range: &Range<usize>, lines: &Text) -> bool {
+        range.len() == lines.len() && self.text.lines_bytes(range.clone()) == lines.bytes()
     }
 
     fn splice(&mut self, range: Range<usize>, lines: &Text) {

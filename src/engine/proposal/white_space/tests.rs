@@ -1,15 +1,19 @@
 //! What counts as white space only.
 
 use super::*;
-use crate::text::first_open_line;
 
 fn shown(old: &str, new: &str) -> Vec<String> {
     let texts = [old, new].map(|text| Text::new(text.into()));
+    let language = Language {
+        spacing: Spacing::Words,
+        syntax: None,
+    };
     let sides = Sides {
-        old: &texts[0],
-        new: &texts[1],
-        above: [Vec::new(), Vec::new()],
+        tokens: [0, 1].map(|side| Tokens::new(&texts[side], language)),
+        starts: [1, 1],
+        above: [b"", b""],
         n_certain: [0, 1].map(|side| first_open_line(&texts[side])),
+        has_read_comments: texts.iter().any(has_directives_of_go),
     };
     let pieces = joined(sides.pieces());
     let shown = pieces
@@ -90,6 +94,16 @@ fn white_space_that_may_mean_something_is_none() {
         ("s = \"a \\\n  b\";\n", "s = \"a \\\n b\";\n"),
         ("#define f \\\n  a\nb\n", "#define f \\\n\n  a\nb\n"),
         ("a \\\nb\n", "a \\ \nb\n"),
+        // Comments that Go reads.
+        ("//go:build a\n\npackage a\n", "//go:build a\npackage a\n"),
+        (
+            "//go:noinline\nfunc f() {}\n",
+            "  //go:noinline\nfunc f() {}\n",
+        ),
+        (
+            "//export f\n// F.\nfunc f() {}\n",
+            "//export f\n// F.\n\nfunc f() {}\n",
+        ),
         // What is no space, or no space to all.
         ("a b\n", "a\u{a0}b\n"),
         ("a\n", "\u{c}a\n"),
@@ -124,7 +138,7 @@ fn reformatting_is_white_space() {
 
 #[test]
 fn a_text_can_name_its_language() {
-    let names = |text: &str| names_its_language(&Text::new(text.into()));
+    let names = |text: &str| names_other_language(&Text::new(text.into()), Some(Spacing::C));
     for text in [
         "#!/usr/bin/env python3\n",
         "# -*- Python -*-\n",
@@ -134,7 +148,6 @@ fn a_text_can_name_its_language() {
         "<?xml version=\"1.0\"?>\n<TS>\n",
         "\u{feff}<!DOCTYPE TS>\n",
         "package a\n\n// #cgo LDFLAGS: -lx\nimport \"C\"\n",
-        "//go:build linux\n\npackage a\n",
     ] {
         assert!(names(text), "{text}");
     }
@@ -144,9 +157,11 @@ fn a_text_can_name_its_language() {
         ";;; a.el -*- lexical-binding: t; -*-\n",
         ";;; a.el -*- indent-tabs-mode: nil -*-\n",
         "a -*- b\n",
+        "// a -*- C++ -*-\n",
         "a\n;; Local\x20Variables:\n;; indent-tabs-mode: nil\n;; End:\n",
         "mode: x\nLocal\x20Variables\n",
-        "// go: on\n",
+        "//go:build linux\n\npackage a\n",
+        "#![no_std]\n",
     ] {
         assert!(!names(text), "{text}");
     }
