@@ -21,13 +21,14 @@
 (require 'agent-q-diff-decide)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
+(require 'agent-q-diff-syntax)
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-commands)
 
 (cl-defstruct (agent-q-diff-alike (:type vector) (:constructor nil) (:copier nil))
   "A change that is made in several places, as in `agent-q-diff-module-groups'."
-  kind before after places)
+  kind before after places within)
 
 (cl-defstruct (agent-q-diff-alike-place (:type vector) (:constructor nil) (:copier nil))
   "One of these places: the changed lines of HUNK from FROM to before TO.
@@ -48,13 +49,31 @@ hunks to lists of (PLACE NTH . GROUP): PLACE is the place with the index NTH.")
   "Return non-nil if GROUP is lines that moved."
   (eq 'moved (agent-q-diff-alike-kind group)))
 
+(defconst agent-q-diff-alike--max-bytes 600000
+  "Number of bytes of texts up to which their syntax is analyzed.
+That is done when a diff is shown, so it is less than where the user asks for
+it.")
+
+(defun agent-q-diff-alike--find ()
+  "Return what this review does in several places, as `agent-q-diff-module-groups'.
+The syntax of files is looked at only if something is done with equal words."
+  (let* ((engine (agent-q-diff-change-engine agent-q-diff-buffer-change))
+         (groups (agent-q-diff-module-groups engine nil))
+         (hunks (seq-mapcat #'agent-q-diff-alike-hunks
+                            (seq-remove #'agent-q-diff-alike--moved-p groups))))
+    (if (null hunks)
+        groups
+      (agent-q-diff-syntax-hand-over
+       agent-q-diff-buffer-change
+       (seq-uniq (mapcar #'agent-q-diff-buffer-file-index hunks) #'eql)
+       agent-q-diff-alike--max-bytes)
+      (agent-q-diff-module-groups engine t))))
+
 (defun agent-q-diff-alike--know ()
   "Return what is known of this buffer, as in `agent-q-diff-alike--known'."
   (if (eq agent-q-diff-buffer-positions (car agent-q-diff-alike--known))
       agent-q-diff-alike--known
-    (let ((groups (and (agent-q-diff-buffer-known-p)
-                       (agent-q-diff-module-groups
-                        (agent-q-diff-change-engine agent-q-diff-buffer-change))))
+    (let ((groups (and (agent-q-diff-buffer-known-p) (agent-q-diff-alike--find)))
           (table (make-hash-table)))
       (dolist (group groups)
         (cl-loop for place in (agent-q-diff-alike-places group)
@@ -113,8 +132,12 @@ On a line that does not change, that is the first of the hunk."
 (defun agent-q-diff-alike--group-here ()
   "Return the group of the change at point, or signal that there is none."
   (agent-q-diff-buffer-hunk-here)
-  (or (cddr (agent-q-diff-alike--at-point))
-      (user-error "No other change is like this one")))
+  (let ((group (cddr (agent-q-diff-alike--at-point))))
+    (cond
+     ((null group) (user-error "No other change is like this one"))
+     ((cdr (agent-q-diff-alike-places group)) group)
+     (t (user-error "No other change is like this one, which is %s"
+                    (agent-q-diff-alike--within-words group))))))
 
 ;;;; Words
 
@@ -174,8 +197,24 @@ Its file is named unless it is that of OTHER, a place or nil."
                 (concat "to " (agent-q-diff-alike--line-words to from))
               (concat "from " (agent-q-diff-alike--line-words from to))))))
 
+(defun agent-q-diff-alike--within-words (group)
+  "Return words for the place of GROUP in the syntax, such as \"in a string\"."
+  (string-join (mapcar (lambda (place)
+                         (pcase-exhaustive place
+                           ('code "in code") ('string "in a string") ('comment "in a comment")))
+                       (agent-q-diff-alike-within group))
+               " and "))
+
 (defun agent-q-diff-alike-words (group)
-  "Return words for what GROUP does, such as \"old → new\"."
+  "Return words for what GROUP does, such as \"old → new\".
+If the same is done elsewhere in the syntax, too, they say in what it is done."
+  (concat (agent-q-diff-alike--does-words group)
+          (if (agent-q-diff-alike-within group)
+              (concat ", " (agent-q-diff-alike--within-words group))
+            "")))
+
+(defun agent-q-diff-alike--does-words (group)
+  "Return words for what GROUP does, wherever in the syntax."
   (let ((before (agent-q-diff-alike-before group))
         (after (agent-q-diff-alike-after group)))
     (pcase-exhaustive (agent-q-diff-alike-kind group)
@@ -186,7 +225,7 @@ Its file is named unless it is that of OTHER, a place or nil."
       ((and 'words (guard (string-search "\x1f" (concat before after))))
        (string-join
         (cl-mapcar (lambda (before after)
-                     (agent-q-diff-alike-words (vector 'words before after nil)))
+                     (agent-q-diff-alike--does-words (vector 'words before after nil nil)))
                    (split-string before "\x1f") (split-string after "\x1f"))
         ", "))
       ((guard (string-empty-p before)) (concat "+ " (agent-q-diff-alike--side after)))
@@ -215,6 +254,8 @@ Its file is named unless it is that of OTHER, a place or nil."
     ((and `((,place ,_ . ,group) . ,_)
           (guard (agent-q-diff-alike--moved-p group)))
      (agent-q-diff-alike--moved-note place group))
+    (`((,_ ,_ . ,(and group (guard (null (cdr (agent-q-diff-alike-places group)))))) . ,_)
+     (concat "others like this are not " (agent-q-diff-alike--within-words group)))
     (`((,place ,nth . ,group) . ,_)
      (format (if (agent-q-diff-alike-place-is-whole place)
                  "%d of %d like this"

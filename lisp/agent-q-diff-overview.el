@@ -72,6 +72,7 @@ It is matched against the name below the root of the project."
         (words (agent-q-diff-alike-words group)))
     (agent-q-diff-overview--item
      :key (list kind (agent-q-diff-alike-before group) (agent-q-diff-alike-after group)
+                (agent-q-diff-alike-within group)
                 (and (eq 'moved kind)
                      (mapcar #'agent-q-diff-alike-place-line (agent-q-diff-alike-places group))))
      :words (if (eq 'moved kind)
@@ -84,11 +85,13 @@ It is matched against the name below the root of the project."
   "Number of places from which on a change is listed.")
 
 (defun agent-q-diff-overview--groups ()
-  "Return items for what is done in several places, the most frequent first."
+  "Return items for what is done in several places, the most frequent first.
+What is done with the same words elsewhere in the syntax is an item of its own."
   (mapcar #'agent-q-diff-overview--group-item
           (seq-sort-by (lambda (group) (- (length (agent-q-diff-alike-places group)))) #'<
                        (seq-filter (lambda (group)
                                      (or (eq 'moved (agent-q-diff-alike-kind group))
+                                         (agent-q-diff-alike-within group)
                                          (length> (agent-q-diff-alike-places group)
                                                   (1- agent-q-diff-overview--least-alike))))
                                    (agent-q-diff-alike-groups)))))

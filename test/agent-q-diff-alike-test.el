@@ -186,7 +186,7 @@
 
 (ert-deftest aqd-alike-the-words-say-what-is-done ()
   (cl-flet ((words (kind before after)
-              (agent-q-diff-alike-words (vector kind before after nil))))
+              (agent-q-diff-alike-words (vector kind before after nil nil))))
     (should (equal "+ use a;" (words 'added "" "use a;")))
     (should (equal "- a and 1 line" (words 'removed "a\nb" "")))
     (should (equal "a → b" (words 'lines "a" "b")))
@@ -195,6 +195,30 @@
     (should (equal "indented by white space" (words 'indent "" "\t ")))
     (should (equal (concat (make-string 29 ?x) "… → y")
                    (words 'words (make-string 50 ?x) "y")))))
+
+(ert-deftest aqd-alike-the-same-words-in-a-string-are-another-change ()
+  (let* ((lines (lambda (name)
+                  (mapconcat (lambda (code) (concat (format code name) "\n" (make-string 9 ?\n)))
+                             '("(%s 1)" "(%s 2)" "(f \"%s\")" "(%s 3)" "; %s") "")))
+         (original (funcall lines "q-diff-a")))
+    (aqd-with-file original
+      (with-current-buffer (find-file-noselect aqd-file)
+        (emacs-lisp-mode))
+      (aqd-call original (funcall lines "agent-q-diff-a")
+                (lambda ()
+                  (aqd-goto-hunk 3)
+                  (should (equal "others like this are not in a string"
+                                 (agent-q-diff-alike-note 2)))
+                  (should-error (agent-q-diff-accept-alike) :type 'user-error)
+                  (should (equal '("3: q-diff-a → agent-q-diff-a, in code"
+                                   "1: q-diff-a → agent-q-diff-a, in a string"
+                                   "1: q-diff-a → agent-q-diff-a, in a comment")
+                                 (mapcar #'agent-q-diff-overview-item-words
+                                         (agent-q-diff-overview--groups))))
+                  (aqd-goto-hunk 1)
+                  (agent-q-diff-accept-alike)
+                  (should (equal "3/5 applied, 0 rejected, 2 pending" (aqd-progress)))
+                  (agent-q-diff-accept-all))))))
 
 ;;;; What moved
 

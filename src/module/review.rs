@@ -793,18 +793,24 @@ fn line_counts<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
 }
 
 /// Return the changes that REVIEW makes in several places, a list of
-/// [KIND BEFORE AFTER PLACES].
+/// [KIND BEFORE AFTER PLACES WHERE].
+///
+/// If BY-SYNTAX is non-nil, changes are equal only if they are made in the same of code,
+/// strings and comments, as far as `agent-q-diff-module-set-language' has told.  WHERE is nil,
+/// or if the same change is made elsewhere in the syntax, too, in what this one is made: a
+/// list of symbols, `code', `string' and `comment'.  There may be only one place of it then.
 ///
 /// KIND is one of the symbols `words', `added', `removed', `lines', `indent' and `moved';
 /// BEFORE and AFTER are the texts that go and come, of `words' perhaps several,
-/// with a character 31 between them.  PLACES is a list of
+/// with a character 31 between them, and with those around them that are joined to
+/// them in all places.  PLACES is a list of
 /// [HUNK FROM TO IS-WHOLE LINE], where the change is the changed lines of HUNK from
 /// FROM up to but not including TO, as for `agent-q-diff-module-pick';
 /// IS-WHOLE is non-nil if these are all, and LINE is where they begin, from 0: of the original if
 /// the first of them is removed, else of the modified text.  Of what moved, the first place is
 /// where it was removed, and the second where it was added.
 #[defun]
-fn groups<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
+fn groups<'e>(env: &'e Env, session: &mut Session, by_syntax: Value) -> Result<Value<'e>> {
     catching_panics(env, || {
         let ongoing = ongoing(env, session)?;
         let (mut hunks, mut numbers) = (Vec::new(), Vec::new());
@@ -815,7 +821,9 @@ fn groups<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
             let first = ongoing.change.number(file, Entry::Hunk(0));
             let here = review.proposal().hunks(HeadingRule::Default);
             numbers.extend(first..first + here.len());
-            hunks.extend(here);
+            let syntaxes = review.proposal().syntaxes();
+            let syntaxes = syntaxes.filter(|_| by_syntax.is_not_nil());
+            hunks.extend(here.into_iter().map(|hunk| (hunk, syntaxes)));
         }
         let groups = alike::groups(hunks).into_iter().map(|group| {
             let kind = symbol(env, group.kind)?;
@@ -829,7 +837,9 @@ fn groups<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
                 ))
             });
             let places = list_of(env, places)?;
-            env.vector((kind, group.before, group.after, places))
+            let within = group.within.iter().map(|place| symbol(env, place));
+            let within = list_of(env, within)?;
+            env.vector((kind, group.before, group.after, places, within))
         });
         list_of(env, groups)
     })

@@ -1,8 +1,9 @@
 //! Which changes are equal: the same words replaced by the same words, whatever stands around.
 //!
-//! A hunk is cut into its runs of changed lines. What a run does is told by its [`Kind`] and two
-//! texts, and runs with the same three make the same change. Nothing that a run does is left out, so
-//! one that replaces the words and does something else besides makes another change.
+//! A hunk is cut into its runs of changed lines. What a run does is told by its [`Kind`], two texts,
+//! and in what it does it, code, a string or a comment, if that is known. Runs with the same four make
+//! the same change. Nothing that a run does is left out, so one that replaces the words and does
+//! something else besides makes another change.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -10,6 +11,7 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::patch::hunk::{Hunk, Line, LineKind};
+use crate::text::{Place as InSyntax, Syntax, Text};
 
 use super::moved;
 use super::words::{MAX_TOKENS, diff_of, is_replacement, n_chars, runs};
@@ -61,17 +63,23 @@ pub struct Place {
 pub struct Group {
     /// What it does.
     pub kind: Kind,
-    /// The text that goes; see [`Kind`].
+    /// The text that goes; see [`Kind`]. Words have around them what is joined to them in all places,
+    /// and [`MORE`] where that differs.
     pub before: String,
     /// The text that comes.
     pub after: String,
-    /// Where; at least two, in order.
+    /// Where, in order; at least two, or one if there is something in `within`.
     pub places: Vec<Place>,
+    /// In what it does it, if the same is done elsewhere in other places of the syntax.
+    pub within: Vec<InSyntax>,
 }
+
+/// What is known of the syntax of the original and the modified text.
+pub type Syntaxes<'a> = Option<[(&'a Text, &'a Syntax); 2]>;
 
 /// Returns the changes that `hunks` make in more than one place, in the order of their first places.
 /// What moved is no other change besides.
-pub fn groups<'a>(hunks: impl IntoIterator<Item = Hunk<'a>>) -> Vec<Group> {
+pub fn groups<'a>(hunks: impl IntoIterator<Item = (Hunk<'a>, Syntaxes<'a>)>) -> Vec<Group> {
     let mut n_left = MAX_LEN;
     let mut fits = |hunk: &Hunk| {
         let changes = hunk.lines.iter();
@@ -80,10 +88,10 @@ pub fn groups<'a>(hunks: impl IntoIterator<Item = Hunk<'a>>) -> Vec<Group> {
         n_left = n_left.checked_sub(len)?;
         Some(())
     };
-    let hunks: Vec<Hunk> = hunks
+    let (hunks, syntaxes): (Vec<Hunk>, Vec<Syntaxes>) = hunks
         .into_iter()
-        .map_while(|hunk| fits(&hunk).map(|()| hunk))
-        .collect();
+        .map_while(|(hunk, syntaxes)| fits(&hunk).map(|()| (hunk, syntaxes)))
+        .unzip();
     let blocks = moved::blocks(&hunks);
     let mut moved: HashMap<usize, Vec<&Range<usize>>> = HashMap::new();
     for place in blocks.iter().flatten() {
@@ -93,34 +101,42 @@ pub fn groups<'a>(hunks: impl IntoIterator<Item = Hunk<'a>>) -> Vec<Group> {
         let mut here = moved.get(&hunk).into_iter().flatten();
         here.any(|moved| moved.start < lines.end && lines.start < moved.end)
     };
-    let mut groups: Vec<Group> = Vec::new();
-    let mut known: HashMap<(Kind, String, String), usize> = HashMap::new();
+    let mut found: Vec<(Does, Vec<Place>, Vec<Around>)> = Vec::new();
+    let mut known: HashMap<Does, usize> = HashMap::new();
     for (index, hunk) in hunks.iter().enumerate() {
-        for (place, (kind, before, after)) in changes_of(index, hunk) {
+        for (place, (does, around)) in changes_of(index, hunk, syntaxes[index]) {
             if has_moved(index, &place.lines) {
                 continue;
             }
-            let key = (kind, before, after);
-            let at = *known
-                .entry(key)
-                .or_insert_with_key(|(kind, before, after)| {
-                    groups.push(Group {
-                        kind: *kind,
-                        before: before.clone(),
-                        after: after.clone(),
-                        places: Vec::new(),
-                    });
-                    groups.len() - 1
-                });
-            groups[at].places.push(place);
+            let at = *known.entry(does).or_insert_with_key(|does| {
+                found.push((does.clone(), Vec::new(), around.clone()));
+                found.len() - 1
+            });
+            let (_, places, all) = &mut found[at];
+            places.push(place);
+            all.iter_mut()
+                .zip(&around)
+                .for_each(|(all, one)| all.join(one));
         }
     }
-    groups.retain(|group| group.places.len() > 1);
+    // By words alone: how often most are done in one place of the syntax, and in how many.
+    let mut same_words: HashMap<(Kind, &str, &str), (usize, usize)> = HashMap::new();
+    for (does, places, _) in &found {
+        let (most, n) = same_words.entry(does.words()).or_default();
+        (*most, *n) = ((*most).max(places.len()), *n + 1);
+    }
+    let groups = found.iter().filter_map(|(does, places, around)| {
+        let (most, n) = same_words[&does.words()];
+        let counts = places.len() > 1 || most > 1 && !does.within.is_empty();
+        counts.then(|| does.group(places, around, n > 1))
+    });
+    let mut groups: Vec<Group> = groups.collect();
     groups.extend(blocks.into_iter().map(|places| Group {
         kind: Kind::Moved,
         before: String::new(),
         after: String::new(),
         places: places.into(),
+        within: Vec::new(),
     }));
     groups.sort_by_key(|group| {
         let places = group.places.iter();
@@ -129,12 +145,124 @@ pub fn groups<'a>(hunks: impl IntoIterator<Item = Hunk<'a>>) -> Vec<Group> {
     groups
 }
 
-type Does = (Kind, String, String);
+/// What a change does.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Does {
+    kind: Kind,
+    before: String,
+    after: String,
+    /// In what it does it: each of its words, or each of its lines that is not blank.
+    within: Vec<InSyntax>,
+}
+
+impl Does {
+    fn words(&self) -> (Kind, &str, &str) {
+        (self.kind, &self.before, &self.after)
+    }
+
+    /// Returns the group of what is done in `places`, with `around` its words, and elsewhere in the syntax
+    /// as well if it `is_elsewhere`.
+    fn group(&self, places: &[Place], around: &[Around], is_elsewhere: bool) -> Group {
+        let with_around = |words: &str| {
+            if self.kind != Kind::Words {
+                return words.to_owned();
+            }
+            let words = words.split(BETWEEN).zip(around);
+            let words = words.map(|(word, around)| around.with(word));
+            words.collect::<Vec<_>>().join(BETWEEN)
+        };
+        let within: BTreeSet<InSyntax> = self.within.iter().copied().collect();
+        Group {
+            kind: self.kind,
+            before: with_around(&self.before),
+            after: with_around(&self.after),
+            places: places.to_vec(),
+            within: within.into_iter().filter(|_| is_elsewhere).collect(),
+        }
+    }
+}
+
+/// What a change does, and what is joined to its words.
+type Done = (Does, Vec<Around>);
+
+/// What stands for the rest of a word that is not the same in all places.
+pub const MORE: char = '…';
+
+/// What is joined to words in all places of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Around {
+    left: String,
+    right: String,
+}
+
+impl Around {
+    /// Returns what is joined to the words `changed`, which are between `left` and `right` on a line: letters,
+    /// digits, underscores, and hyphens between letters.
+    fn of(left: &str, changed: [&str; 2], right: &str) -> Around {
+        let changed = changed.map(|text| Some(text).filter(|text| !text.is_empty()));
+        let first = changed.map(|text| text.and_then(|text| text.chars().next()));
+        let last = changed.map(|text| text.and_then(|text| text.chars().next_back()));
+        let left = joined_to(first, &mut left.chars().rev());
+        Around {
+            left: left.chars().rev().collect(),
+            right: joined_to(last, &mut right.chars()),
+        }
+    }
+
+    /// Leaves what is also joined to the same words in `other`.
+    fn join(&mut self, other: &Around) {
+        let common = |one: &mut dyn Iterator<Item = char>,
+                      other: &mut dyn Iterator<Item = char>| {
+            let pairs = one.zip(other).take_while(|(one, other)| one == other);
+            pairs.map(|(char, _)| char).collect::<String>()
+        };
+        // Whole parts of words.
+        let cut = |common: String| match common.rfind(['-', '_']) {
+            Some(at) => common[..=at].to_owned() + MORE.encode_utf8(&mut [0; 4]),
+            None => MORE.into(),
+        };
+        if self.right != other.right {
+            let right = common(&mut self.right.chars(), &mut other.right.chars());
+            self.right = cut(right);
+        }
+        if self.left != other.left {
+            let left = common(&mut self.left.chars().rev(), &mut other.left.chars().rev());
+            self.left = cut(left).chars().rev().collect();
+        }
+    }
+
+    fn with(&self, word: &str) -> String {
+        [&self.left, word, &self.right].concat()
+    }
+}
+
+/// Returns the first of `chars` that are joined to one of `ends`, the characters next to them.
+fn joined_to(ends: [Option<char>; 2], chars: &mut dyn Iterator<Item = char>) -> String {
+    let is_joined = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-');
+    let Some(end) = ends.into_iter().flatten().find(|&end| is_joined(end)) else {
+        return String::new();
+    };
+    let chars: Vec<char> = chars.take(MAX_AROUND).collect();
+    let is_part = |at: &usize| {
+        let before = at.checked_sub(1).map_or(end, |before| chars[before]);
+        match chars[*at] {
+            '-' => {
+                before.is_alphabetic() && chars.get(at + 1).is_some_and(|next| next.is_alphabetic())
+            }
+            char => is_joined(char),
+        }
+    };
+    let n = (0..chars.len()).take_while(is_part).count();
+    chars[..n].iter().collect()
+}
+
+/// Most characters of what is joined to words that are looked at.
+const MAX_AROUND: usize = 60;
 
 /// Returns the place of each change of `hunk`, which has the index `index`, and what it does. If all
 /// its runs do the same, they are one change.
-fn changes_of(index: usize, hunk: &Hunk) -> Vec<(Place, Does)> {
-    let mut found: Vec<(Place, Option<Does>)> = Vec::new();
+fn changes_of(index: usize, hunk: &Hunk, syntaxes: Syntaxes) -> Vec<(Place, Done)> {
+    let mut found: Vec<(Place, Option<Done>)> = Vec::new();
     let (mut at, mut old, mut new) = (0, hunk.before.start, hunk.after.start);
     for run in runs(&hunk.lines) {
         let n_of = |kind| run.iter().filter(|line| line.kind == kind).count();
@@ -146,15 +274,30 @@ fn changes_of(index: usize, hunk: &Hunk) -> Vec<(Place, Does)> {
                 is_whole: false,
                 line: if n_removed > 0 { old } else { new },
             };
-            found.push((place, what(run)));
+            let n_added = run.len() - n_removed;
+            let within = Within {
+                syntaxes,
+                lines: [old..old + n_removed, new..new + n_added],
+            };
+            found.push((place, what(run, &within)));
             at += run.len();
         }
         old += n_context + n_removed;
         new += run.len() - n_removed;
     }
-    let is_one = found.windows(2).all(|two| two[0].1 == two[1].1);
+    let does = |one: &'_ (Place, Option<(Does, _)>)| one.1.as_ref().map(|(does, _)| does.clone());
+    let is_one = found.windows(2).all(|two| does(&two[0]) == does(&two[1]));
     if is_one {
-        found.truncate(1);
+        let rest = found.split_off(found.len().min(1));
+        let others = rest.into_iter().filter_map(|(_, does)| does);
+        if let [(_, Some((_, around)))] = &mut found[..] {
+            for (_, other) in others {
+                around
+                    .iter_mut()
+                    .zip(&other)
+                    .for_each(|(all, one)| all.join(one));
+            }
+        }
     }
     let changes = found.into_iter().filter_map(|(mut place, does)| {
         if is_one {
@@ -165,19 +308,41 @@ fn changes_of(index: usize, hunk: &Hunk) -> Vec<(Place, Does)> {
     changes.collect()
 }
 
-/// Returns what `run`, removed lines and then added ones, does; `None` if that is too much to tell,
-/// or only white space that is no indentation.
-fn what(run: &[Line]) -> Option<Does> {
+/// Where in the syntax of its texts a run of changed lines is.
+struct Within<'a> {
+    syntaxes: Syntaxes<'a>,
+    /// The removed and the added lines.
+    lines: [Range<usize>; 2],
+}
+
+impl Within<'_> {
+    /// Returns what the byte `column` of the line `at` of a side is; code, if nobody knows.
+    fn place(&self, side: usize, at: usize, column: usize) -> InSyntax {
+        self.syntaxes.map_or(InSyntax::Code, |sides| {
+            let (text, syntax) = sides[side];
+            syntax.place(text.start(self.lines[side].start + at) + column)
+        })
+    }
+
+    /// Returns what the first bytes of `lines` of a side are that are not blank.
+    fn places(&self, side: usize, lines: &[&str]) -> Vec<InSyntax> {
+        let lines = lines.iter().enumerate();
+        let lines = lines.filter(|(_, line)| !line.trim().is_empty());
+        let places =
+            lines.map(|(at, line)| self.place(side, at, line.len() - line.trim_start().len()));
+        places.collect()
+    }
+}
+
+/// Returns what `run`, removed lines and then added ones, does, and what is joined to its words; `None` if
+/// that is too much to tell, or only white space that is no indentation.
+fn what(run: &[Line], within: &Within) -> Option<Done> {
     let texts: Option<Vec<&str>> = run
         .iter()
         .map(|line| str::from_utf8(line.text).ok())
         .collect();
     let texts = texts?;
-    let n_removed = run
-        .iter()
-        .filter(|line| line.kind == LineKind::Removed)
-        .count();
-    let (removed, added) = texts.split_at(n_removed);
+    let (removed, added) = texts.split_at(within.lines[0].len());
     if removed
         .iter()
         .chain(added)
@@ -185,11 +350,34 @@ fn what(run: &[Line]) -> Option<Does> {
     {
         return None;
     }
+    let lines = |kind, before, after| {
+        let within = [within.places(0, removed), within.places(1, added)].concat();
+        let does = Does {
+            kind,
+            before,
+            after,
+            within,
+        };
+        (does, Vec::new())
+    };
     match (removed.is_empty(), added.is_empty()) {
-        (true, _) => Some((Kind::Added, String::new(), trimmed(added))),
-        (_, true) => Some((Kind::Removed, trimmed(removed), String::new())),
-        _ if trimmed(removed) == trimmed(added) => indentation(removed, added),
-        _ => replaced(removed, added),
+        (true, _) => Some(lines(Kind::Added, String::new(), trimmed(added))),
+        (_, true) => Some(lines(Kind::Removed, trimmed(removed), String::new())),
+        _ if trimmed(removed) == trimmed(added) => {
+            let (before, after) = indentation(removed, added)?;
+            let does = Does {
+                kind: Kind::Indent,
+                before,
+                after,
+                // However many lines there are.
+                within: Vec::from_iter(BTreeSet::from_iter(within.places(0, removed))),
+            };
+            Some((does, Vec::new()))
+        }
+        _ => match replaced(removed, added, within)? {
+            Replaced::Words(does, around) => Some((does, around)),
+            Replaced::Lines => Some(lines(Kind::Lines, trimmed(removed), trimmed(added))),
+        },
     }
 }
 
@@ -200,7 +388,7 @@ fn trimmed(lines: &[&str]) -> String {
 
 /// Returns by what the lines `removed` were moved, if all of them were moved by the same; `added` are
 /// the same lines but for white space around them.
-fn indentation(removed: &[&str], added: &[&str]) -> Option<Does> {
+fn indentation(removed: &[&str], added: &[&str]) -> Option<(String, String)> {
     let margin = |line: &str| line[..line.len() - line.trim_start().len()].to_owned();
     let mut all = BTreeSet::new();
     for (old, new) in removed.iter().zip(added) {
@@ -218,42 +406,107 @@ fn indentation(removed: &[&str], added: &[&str]) -> Option<Does> {
         };
         all.insert(moved);
     }
-    let (before, after) = all.pop_first()?;
-    all.is_empty().then_some((Kind::Indent, before, after))
+    let moved = all.pop_first()?;
+    all.is_empty().then_some(moved)
+}
+
+/// What the replacement of lines by others does.
+enum Replaced {
+    /// It replaces words, to which something is joined.
+    Words(Does, Vec<Around>),
+    /// It replaces them whole.
+    Lines,
 }
 
 /// Returns which words of the lines `removed` are replaced by which of the lines `added`.
-fn replaced(removed: &[&str], added: &[&str]) -> Option<Does> {
+fn replaced(removed: &[&str], added: &[&str], within: &Within) -> Option<Replaced> {
     let (before, after) = (tokens(removed)?, tokens(added)?);
-    let diff = diff_of(before.iter().copied(), after.iter().copied());
-    let mut all = Vec::new();
+    let texts = |tokens: &'_ [Word<'_>]| -> Vec<String> {
+        tokens.iter().map(|word| word.text.to_owned()).collect()
+    };
+    let (old, new) = (texts(&before), texts(&after));
+    let diff = diff_of(
+        old.iter().map(String::as_str),
+        new.iter().map(String::as_str),
+    );
+    // Each once: the words, in what they are, and what is joined to them.
+    let mut all: Vec<([String; 2], [Option<InSyntax>; 2], Around)> = Vec::new();
     for hunk in diff.hunks() {
-        let side = |tokens: &[&str], range: Range<u32>| {
-            tokens[range.start as usize..range.end as usize].concat()
-        };
-        let pair = (side(&before, hunk.before), side(&after, hunk.after));
-        if !all.contains(&pair) {
-            all.push(pair);
+        let ranges =
+            [hunk.before, hunk.after].map(|range| range.start as usize..range.end as usize);
+        let pair = [
+            old[ranges[0].clone()].concat(),
+            new[ranges[1].clone()].concat(),
+        ];
+        let sides = [(&before, removed), (&after, added)];
+        let places = [0, 1].map(|side| {
+            let mut words = sides[side].0[ranges[side].clone()].iter();
+            let word = words.find(|word| !word.text.trim().is_empty())?;
+            Some(within.place(side, word.line, word.column))
+        });
+        let (words, lines) = sides[0];
+        let around = around(words, lines, &ranges[0], [&pair[0], &pair[1]]);
+        let same = all
+            .iter_mut()
+            .find(|(words, here, _)| *words == pair && *here == places);
+        match same {
+            Some((_, _, all)) => all.join(&around),
+            None => all.push((pair, places, around)),
         }
     }
     // Of several words, some may be the same in unrelated lines, too.
     let kept = (0_u32..)
         .zip(&before)
         .filter(|(at, _)| !diff.is_removed(*at));
-    let n_same: usize = kept.map(|(_, token)| n_chars(&[*token])).sum();
+    let n_same: usize = kept.map(|(_, word)| n_chars(&[word.text])).sum();
     if all.len() > 1 && is_replacement(n_same, n_chars(removed).min(n_chars(added))) {
-        return Some((Kind::Lines, trimmed(removed), trimmed(added)));
+        return Some(Replaced::Lines);
     }
-    let (before, after): (Vec<String>, Vec<String>) = all.into_iter().unzip();
-    Some((Kind::Words, before.join(BETWEEN), after.join(BETWEEN)))
+    let side = |side: usize| {
+        let words = all.iter().map(|(pair, ..)| pair[side].as_str());
+        words.collect::<Vec<_>>().join(BETWEEN)
+    };
+    let does = Does {
+        kind: Kind::Words,
+        before: side(0),
+        after: side(1),
+        within: all
+            .iter()
+            .flat_map(|(_, places, _)| places.iter().flatten().copied())
+            .collect(),
+    };
+    Some(Replaced::Words(
+        does,
+        all.into_iter().map(|(_, _, around)| around).collect(),
+    ))
+}
+
+/// Returns what is joined to those of `words` of `lines` that are in `range`, and to what replaces them; both
+/// are `changed`.
+fn around(words: &[Word], lines: &[&str], range: &Range<usize>, changed: [&str; 2]) -> Around {
+    let line_at = |at: usize| words.get(at).map(|word| (lines[word.line], word.column));
+    let before = |at: usize| {
+        let word = &words[at.checked_sub(1)?];
+        Some(&lines[word.line][..word.column + word.text.len()])
+    };
+    let right = line_at(range.end).map_or("", |(line, column)| &line[column..]);
+    Around::of(before(range.start).unwrap_or(""), changed, right)
+}
+
+/// A word, or what is between two, and where it is in its line.
+struct Word<'a> {
+    text: &'a str,
+    line: usize,
+    column: usize,
 }
 
 /// Cuts `lines` into words, found by [UAX #29](https://www.unicode.org/reports/tr29/), and what is
 /// between them; `None` if there are more than [`MAX_TOKENS`].
-fn tokens<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
+fn tokens<'a>(lines: &[&'a str]) -> Option<Vec<Word<'a>>> {
     let mut tokens = Vec::new();
-    for text in lines {
-        tokens.extend(text.split_word_bounds());
+    for (line, text) in lines.iter().enumerate() {
+        let words = text.split_word_bound_indices();
+        tokens.extend(words.map(|(column, text)| Word { text, line, column }));
         if tokens.len() > MAX_TOKENS {
             return None;
         }
@@ -287,7 +540,7 @@ mod tests {
 
     /// Returns each group of `diffs`: what it does, and hunk, lines and whether all of each place.
     fn shown(diffs: &[&str]) -> Vec<String> {
-        let groups = groups(diffs.iter().map(|diff| hunk(diff)));
+        let groups = groups(diffs.iter().map(|diff| (hunk(diff), None)));
         let shown = groups.iter().map(|group| {
             let places: Vec<String> = group
                 .places
@@ -383,10 +636,73 @@ mod tests {
     }
 
     #[test]
+    fn words_are_shown_with_what_is_joined_to_them() {
+        assert_eq!(
+            shown(&[
+                "-(q-diff-base)\n+(agent-q-diff-base)\n",
+                "-q-diff-base\n+agent-q-diff-base\n"
+            ]),
+            [r#"Words "q-diff-base" "agent-q-diff-base" 0:0..2 1:0..2"#]
+        );
+        assert_eq!(
+            shown(&[
+                "-(q-diff-base 1)\n+(agent-q-diff-base 1)\n",
+                "-q-diff-edit\n+agent-q-diff-edit\n"
+            ]),
+            [r#"Words "q-diff-…" "agent-q-diff-…" 0:0..2 1:0..2"#]
+        );
+        assert_eq!(
+            shown(&["-x = n-1\n+x = m-1\n", "-f(n, 1)\n+f(m, 1)\n"]),
+            [r#"Words "n" "m" 0:0..2 1:0..2"#]
+        );
+    }
+
+    #[test]
+    fn the_same_words_elsewhere_in_the_syntax_are_another_change() {
+        let old = Text::new(b"f(old)\nf(\"old\")\ng(old)\n; old\n".to_vec());
+        let new = Text::new(b"f(new)\nf(\"new\")\ng(new)\n; new\n".to_vec());
+        let spans = [(9, 14, InSyntax::String), (23, 28, InSyntax::Comment)];
+        let syntaxes = [&old, &new].map(|text| Syntax::new(text.bytes(), spans).unwrap());
+        let syntaxes = Some([(&old, &syntaxes[0]), (&new, &syntaxes[1])]);
+        let hunks = (0..4).map(|at| {
+            let line = |kind, text: &'_ Text| Line {
+                kind,
+                text: text.line(at).to_vec().leak(),
+            };
+            let lines = vec![line(LineKind::Removed, &old), line(LineKind::Added, &new)];
+            let hunk = Hunk {
+                before: at..at + 1,
+                after: at..at + 1,
+                lines,
+                ..hunk("")
+            };
+            (hunk, syntaxes)
+        });
+        let groups = groups(hunks);
+        let shown: Vec<_> = groups
+            .iter()
+            .map(|group| {
+                (
+                    group.within.clone(),
+                    group.places.iter().map(|place| place.hunk).collect(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                (vec![InSyntax::Code], vec![0, 2]),
+                (vec![InSyntax::String], vec![1]),
+                (vec![InSyntax::Comment], vec![3])
+            ]
+        );
+    }
+
+    #[test]
     fn bytes_that_are_no_text_and_what_is_too_long_are_like_nothing() {
         let mut one = hunk("-a x\n+b x\n");
         one.lines[0].text = b"\xff x\n";
-        assert!(groups([one.clone(), one]).is_empty());
+        assert!(groups([(one.clone(), None), (one, None)]).is_empty());
         let long = format!("+{}\n", "x".repeat(MAX_LEN));
         assert!(shown(&[&long, "+a\n", "+a\n"]).is_empty());
     }

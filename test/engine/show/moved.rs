@@ -55,7 +55,7 @@ fn no_line_that_is_called_moved_differs_from_its_partner() {
             proposal => proposal.unwrap(),
         };
         let hunks = proposal.hunks(HeadingRule::Default);
-        let all = groups(hunks.iter().cloned());
+        let all = groups(hunks.iter().cloned().map(|hunk| (hunk, None)));
         for group in all.iter().filter(|group| group.kind == Kind::Moved) {
             let [old, new] = &group.places[..] else {
                 panic!("{group:?}");
