@@ -248,7 +248,7 @@ Only lines that begin outside of strings and comments lose their margins."
   (random "indent")
   (pcase-dolist (`(,mode ,spacing ,text)
                  `((emacs-lisp-mode lisp ,(decode-coding-string
-                                             (aqd-bytes-of (locate-library "agent-q-diff-alike.el"))
+                                             (aqd-bytes-of (locate-library "agent-q-diff-syntax.el"))
                                              'utf-8))
                    (c-mode c "int f(int a)\n{\n  /* A\n     comment. */\n  switch (a) {\n    case 1:\n      return \"a  b\"[a]; // b\n    default:\n      break;\n  }\n#ifdef A\n  g(a,\n    'b');\n#endif\n  return a ? 1\n    : 2;\n}\n")
                    (js-mode tokens "function f(a) {\n  const b = `\n x\n  ${a}`;\n  // c\n  return [1,\n    2].map(x => {\n      return x / 2;\n    });\n}\n")
@@ -257,7 +257,7 @@ Only lines that begin outside of strings and comments lose their margins."
                  (hunks (aqd-syntax-folded mode spacing before after))
                  (n-lines (lambda (hunks) (length (seq-mapcat #'cdr hunks)))))
       (ert-info ((format "%s" mode))
-        (should (< 10 (funcall n-lines hunks)))
+        (should (< 6 (funcall n-lines hunks)))
         (should (<= (* 0.9 (funcall n-lines hunks))
                     (funcall n-lines (seq-filter #'car hunks))))))))
 
