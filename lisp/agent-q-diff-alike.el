@@ -11,6 +11,9 @@
 ;; indentation; or a block of lines was removed here and added there.
 ;; `src/engine/show/alike.rs' and `moved.rs' have the rules.  A key decides all of
 ;; a group, moves in it, or folds it to its first hunk.
+;;
+;; A block that moved can have changed inside.  Its group is what is equal at both
+;; ends, in pairs of places; what changed is counted, and no key takes it or hides it.
 
 ;;; Code:
 
@@ -28,7 +31,7 @@
 
 (cl-defstruct (agent-q-diff-alike (:type vector) (:constructor nil) (:copier nil))
   "A change that is made in several places, as in `agent-q-diff-module-groups'."
-  kind before after places within)
+  kind before after places within changed removed added)
 
 (cl-defstruct (agent-q-diff-alike-place (:type vector) (:constructor nil) (:copier nil))
   "One of these places: the changed lines of HUNK from FROM to before TO.
@@ -40,7 +43,8 @@ IS-WHOLE is non-nil if these are all.  LINE is where they begin, from 0."
 (defvar-local agent-q-diff-alike--known nil
   "What is known of this buffer, (POSITIONS GROUPS . TABLE), or nil.
 POSITIONS are `agent-q-diff-buffer-positions' when it was found.  TABLE is from
-hunks to lists of (PLACE NTH . GROUP): PLACE is the place with the index NTH.")
+hunks to lists of (PLACE NTH . GROUP): PLACE is the place with the index NTH.
+Of what changed inside of lines that moved, NTH is `removed' or `added'.")
 
 (defvar-local agent-q-diff-alike--shown-moved nil
   "What moved, a list of groups, as the notes say.")
@@ -76,10 +80,19 @@ The syntax of files is looked at only if something is done with equal words."
     (let ((groups (and (agent-q-diff-buffer-known-p) (agent-q-diff-alike--find)))
           (table (make-hash-table)))
       (dolist (group groups)
-        (cl-loop for place in (agent-q-diff-alike-places group)
-                 for nth from 0
-                 do (push (cons place (cons nth group))
+        (cl-flet ((put (place nth)
+                    (push (cons place (cons nth group))
                           (gethash (agent-q-diff-alike-place-hunk place) table))))
+          (cl-loop for place in (agent-q-diff-alike-places group)
+                   for nth from 0
+                   do (put place nth))
+          (cl-loop for (old new) on (agent-q-diff-alike-changed group) by #'cddr
+                   do (put old 'removed)
+                   do (put new 'added))
+          (dolist (place (agent-q-diff-alike-removed group))
+            (put place 'removed))
+          (dolist (place (agent-q-diff-alike-added group))
+            (put place 'added))))
       (setq agent-q-diff-alike--known
             (cons agent-q-diff-buffer-positions (cons groups table)))
       (when (seq-some #'agent-q-diff-alike--moved-p groups)
@@ -132,12 +145,33 @@ On a line that does not change, that is the first of the hunk."
 (defun agent-q-diff-alike--group-here ()
   "Return the group of the change at point, or signal that there is none."
   (agent-q-diff-buffer-hunk-here)
-  (let ((group (cddr (agent-q-diff-alike--at-point))))
+  (pcase (agent-q-diff-alike--at-point)
+    (`(,_ ,(pred integerp) . ,group)
+     (if (cdr (agent-q-diff-alike-places group))
+         group
+       (user-error "No other change is like this one, which is %s"
+                   (agent-q-diff-alike--within-words group))))
+    ('nil (user-error "No other change is like this one"))
+    (_ (user-error "This changed inside of lines that moved, and is decided alone"))))
+
+(defun agent-q-diff-alike--ring-here ()
+  "Return (GROUP INDEX . PLACES) for what is like the change at point.
+That has the index INDEX in PLACES.  Of lines that moved, PLACES are where they
+were and where they are."
+  (agent-q-diff-buffer-hunk-here)
+  (pcase-let* ((`(,place ,nth . ,group) (or (agent-q-diff-alike--at-point)
+                                            (user-error "No other change is like this one")))
+               (places (if (integerp nth)
+                           (agent-q-diff-alike-places group)
+                         (agent-q-diff-alike-changed group)))
+               (index (cl-position place places :test #'eq)))
     (cond
-     ((null group) (user-error "No other change is like this one"))
-     ((cdr (agent-q-diff-alike-places group)) group)
-     (t (user-error "No other change is like this one, which is %s"
-                    (agent-q-diff-alike--within-words group))))))
+     ((null index)
+      (user-error "This was only %s, inside of lines that moved" nth))
+     ((agent-q-diff-alike--moved-p group)
+      (let ((first (* 2 (/ index 2))))
+        (cons group (cons (- index first) (seq-subseq places first (+ 2 first))))))
+     (t (cons group (cons index places))))))
 
 ;;;; Words
 
@@ -179,23 +213,53 @@ Its file is named unless it is that of OTHER, a place or nil."
                 ""
               (concat " of " (agent-q-diff-file-change-name (agent-q-diff-buffer-file hunk)))))))
 
+(defun agent-q-diff-alike--ends (group)
+  "Return (FROM TO), the places where GROUP, lines that moved, begins.
+A line that changed can be the first one."
+  (cl-mapcar (lambda (one other)
+               (if (and other (< (agent-q-diff-alike-place-line other)
+                                 (agent-q-diff-alike-place-line one)))
+                   other
+                 one))
+             (seq-take (agent-q-diff-alike-places group) 2)
+             (or (seq-take (agent-q-diff-alike-changed group) 2) '(nil nil))))
+
+(defun agent-q-diff-alike--n-all (places)
+  "Return the number of changed lines of PLACES."
+  (apply #'+ (mapcar #'agent-q-diff-alike--n-lines places)))
+
+(defun agent-q-diff-alike--n-moved (group)
+  "Return the number of lines of GROUP that moved."
+  (/ (agent-q-diff-alike--n-all (agent-q-diff-alike-places group)) 2))
+
+(defun agent-q-diff-alike--inside-words (group)
+  "Return words for what changed inside of GROUP, lines that moved, or \"\"."
+  (cl-loop for (n . word)
+           in `((,(/ (agent-q-diff-alike--n-all (agent-q-diff-alike-changed group)) 2)
+                 . "changed")
+                (,(agent-q-diff-alike--n-all (agent-q-diff-alike-removed group)) . "removed")
+                (,(agent-q-diff-alike--n-all (agent-q-diff-alike-added group)) . "added"))
+           unless (= 0 n) concat (format ", %d %s" n word)))
+
 (defun agent-q-diff-alike--moved-words (group)
   "Return words for GROUP, lines that moved."
-  (pcase-let ((`(,from ,to) (agent-q-diff-alike-places group)))
-    (format (ngettext "%d line moved from %s to %s" "%d lines moved from %s to %s"
-                      (agent-q-diff-alike--n-lines to))
-            (agent-q-diff-alike--n-lines to)
-            (agent-q-diff-alike--line-words from to) (agent-q-diff-alike--line-words to))))
+  (pcase-let ((`(,from ,to) (agent-q-diff-alike--ends group))
+              (n (agent-q-diff-alike--n-moved group)))
+    (format (ngettext "%d line moved from %s to %s%s" "%d lines moved from %s to %s%s" n)
+            n (agent-q-diff-alike--line-words from) (agent-q-diff-alike--line-words to)
+            (agent-q-diff-alike--inside-words group))))
 
-(defun agent-q-diff-alike--moved-note (place group)
-  "Return words on where the lines of PLACE in GROUP moved, or came from."
-  (pcase-let ((`(,from ,to) (agent-q-diff-alike-places group)))
-    (format (ngettext "%d line moved %s" "%d lines moved %s"
-                      (agent-q-diff-alike--n-lines place))
-            (agent-q-diff-alike--n-lines place)
-            (if (eq place from)
+(defun agent-q-diff-alike--moved-note (nth group)
+  "Return words on where the lines of GROUP moved, or came from.
+They are for the end that has the place NTH; see `agent-q-diff-alike--known'."
+  (pcase-let ((`(,from ,to) (agent-q-diff-alike--ends group))
+              (n (agent-q-diff-alike--n-moved group)))
+    (format (ngettext "%d line moved %s%s" "%d lines moved %s%s" n)
+            n
+            (if (if (integerp nth) (cl-evenp nth) (eq 'removed nth))
                 (concat "to " (agent-q-diff-alike--line-words to from))
-              (concat "from " (agent-q-diff-alike--line-words from to))))))
+              (concat "from " (agent-q-diff-alike--line-words from to)))
+            (agent-q-diff-alike--inside-words group))))
 
 (defun agent-q-diff-alike--within-words (group)
   "Return words for the place of GROUP in the syntax, such as \"in a string\"."
@@ -225,7 +289,7 @@ If the same is done elsewhere in the syntax, too, they say in what it is done."
       ((and 'words (guard (string-search "\x1f" (concat before after))))
        (string-join
         (cl-mapcar (lambda (before after)
-                     (agent-q-diff-alike--does-words (vector 'words before after nil nil)))
+                     (agent-q-diff-alike--does-words (vector 'words before after nil nil nil nil nil)))
                    (split-string before "\x1f") (split-string after "\x1f"))
         ", "))
       ((guard (string-empty-p before)) (concat "+ " (agent-q-diff-alike--side after)))
@@ -235,7 +299,7 @@ If the same is done elsewhere in the syntax, too, they say in what it is done."
 
 (defun agent-q-diff-alike-hunks (group)
   "Return the hunks that GROUP is in, each once, in order."
-  (seq-uniq (mapcar #'agent-q-diff-alike-place-hunk (agent-q-diff-alike-places group))))
+  (delete-dups (mapcar #'agent-q-diff-alike-place-hunk (agent-q-diff-alike-places group))))
 
 (defun agent-q-diff-alike-where-words (group)
   "Return in how many places and files GROUP is, such as \"60 in 12 files\"."
@@ -251,9 +315,10 @@ If the same is done elsewhere in the syntax, too, they say in what it is done."
 (defun agent-q-diff-alike-note (hunk)
   "Return which one of how many HUNK is, words for its header, or nil."
   (pcase (agent-q-diff-alike--in hunk)
-    ((and `((,place ,_ . ,group) . ,_)
+    ((and `((,_ ,nth . ,group) . ,_)
           (guard (agent-q-diff-alike--moved-p group)))
-     (agent-q-diff-alike--moved-note place group))
+     (concat (if (integerp nth) "" "inside of ")
+             (agent-q-diff-alike--moved-note nth group)))
     (`((,_ ,_ . ,(and group (guard (null (cdr (agent-q-diff-alike-places group)))))) . ,_)
      (concat "others like this are not " (agent-q-diff-alike--within-words group)))
     (`((,place ,nth . ,group) . ,_)
@@ -280,35 +345,41 @@ If the same is done elsewhere in the syntax, too, they say in what it is done."
                      'after-string (propertize (concat "  · " note)
                                                'face 'agent-q-diff-pending)))))))
 
+(defvar-local agent-q-diff-alike--lines nil
+  "Where changed lines are: (TICK . TABLE), or nil.
+TABLE is from hunks to vectors of (BEG . END), when the buffer had TICK.")
+
+(defun agent-q-diff-alike--lines-of (hunk)
+  "Return where the changed lines of HUNK are, a vector of (BEG . END)."
+  (let ((tick (buffer-chars-modified-tick)))
+    (unless (eql tick (car agent-q-diff-alike--lines))
+      (setq agent-q-diff-alike--lines (cons tick (make-hash-table))))
+    (or (gethash hunk (cdr agent-q-diff-alike--lines))
+        (let ((lines nil))
+          (agent-q-diff-buffer-each-line (kind hunk)
+            (let ((next (line-beginning-position 2)))
+              (cond
+               ((memq kind '(?a ?r)) (push (cons (point) next) lines))
+               ;; The marker of a missing line end is part of its line.
+               ((and lines (eq kind ?n) (= (point) (cdar lines)))
+                (setcdr (car lines) next)))))
+          (puthash hunk (vconcat (nreverse lines)) (cdr agent-q-diff-alike--lines))))))
+
 (defun agent-q-diff-alike--region (place)
   "Return (BEG . END), where the lines of PLACE are in this buffer."
-  (let* ((n 0)
-         (hunk (agent-q-diff-alike-place-hunk place))
-         (beg nil)
-         (end (agent-q-diff-buffer-position hunk)))
-    (agent-q-diff-buffer-each-line (kind hunk)
-      (when (memq kind '(?a ?r))
-        (when (= n (agent-q-diff-alike-place-from place))
-          (setq beg (point)))
-        (cl-incf n))
-      (setq end (line-beginning-position 2))
-      (when (= n (agent-q-diff-alike-place-to place))
-        (cl-return)))
-    (cons beg end)))
-
-(defun agent-q-diff-alike--moved-places (hunk)
-  "Return what of HUNK moved, a list of (PLACE . GROUP)."
-  (cl-loop for (place _ . group) in (agent-q-diff-alike--in hunk)
-           when (agent-q-diff-alike--moved-p group)
-           collect (cons place group)))
+  (let ((lines (agent-q-diff-alike--lines-of (agent-q-diff-alike-place-hunk place))))
+    (cons (car (aref lines (agent-q-diff-alike-place-from place)))
+          (cdr (aref lines (1- (agent-q-diff-alike-place-to place)))))))
 
 (defun agent-q-diff-alike--show-moved (hunk beg end)
-  "Show the lines of HUNK between BEG and END that moved in a face of their own."
-  (pcase-dolist (`(,place . ,_) (agent-q-diff-alike--moved-places hunk))
-    (pcase-let ((`(,from . ,to) (agent-q-diff-alike--region place)))
-      (when (and from (< from end) (< beg to))
-        (agent-q-diff-base-overlay (max from beg) (min to end) 'agent-q-diff-alike t
-                                   'face 'agent-q-diff-moved)))))
+  "Show the lines of HUNK between BEG and END that moved in a face of their own.
+What changed inside of them is shown like any other change."
+  (pcase-dolist (`(,place ,nth . ,group) (agent-q-diff-alike--in hunk))
+    (when (and (integerp nth) (agent-q-diff-alike--moved-p group))
+      (pcase-let ((`(,from . ,to) (agent-q-diff-alike--region place)))
+        (when (and (< from end) (< beg to))
+          (agent-q-diff-base-overlay (max from beg) (min to end) 'agent-q-diff-alike t
+                                     'face 'agent-q-diff-moved))))))
 
 (defun agent-q-diff-alike--show-anew (are-new)
   "Have the notes shown that are right now, if ARE-NEW: hunks have changed."
@@ -493,11 +564,10 @@ In a review of what was written already, make them pending."
   "Move to the Nth next hunk of those that do the same as the one at point.
 Wrap around after the last one."
   (interactive "p")
-  (let* ((group (agent-q-diff-alike--group-here))
-         (places (agent-q-diff-alike-places group))
-         (n-places (length places))
-         (at (+ (cadr (agent-q-diff-alike--at-point)) (or n 1)))
-         (place (nth (mod at n-places) places)))
+  (pcase-let* ((`(,group ,index . ,places) (agent-q-diff-alike--ring-here))
+               (n-places (length places))
+               (at (+ index (or n 1)))
+               (place (nth (mod at n-places) places)))
     (agent-q-diff-buffer-goto-hunk (agent-q-diff-alike-place-hunk place))
     (unless (agent-q-diff-alike-place-is-whole place)
       (goto-char (car (agent-q-diff-alike--region place))))
@@ -514,6 +584,21 @@ Wrap around after the last one."
 
 (defvar agent-q-diff-fold-alike-mode)
 
+(defun agent-q-diff-alike--fold-moved (group)
+  "Hide the lines of GROUP that moved, but not what changed inside of them.
+At either end, a line says where they moved."
+  (cl-loop with n = (agent-q-diff-alike--n-moved group)
+           for place in (agent-q-diff-alike-places group)
+           for nth from 0
+           for (beg . end) = (agent-q-diff-alike--region place)
+           do (agent-q-diff-filter-hide
+               beg (1- end)
+               (propertize (concat "  " (if (< nth 2)
+                                            (agent-q-diff-alike--moved-note nth group)
+                                          (format "%d of these %d"
+                                                  (agent-q-diff-alike--n-lines place) n)))
+                           'face 'agent-q-diff-moved))))
+
 (defun agent-q-diff-alike--fold ()
   "Hide the hunks that are like one that is shown, and what moved.
 The one that is shown is the one at point, or else the first that is pending.
@@ -521,12 +606,7 @@ Of lines that moved, one says where."
   (let ((here (agent-q-diff-buffer-hunk-at-point)))
     (dolist (group (agent-q-diff-alike-groups))
       (when (agent-q-diff-alike--moved-p group)
-        (dolist (place (agent-q-diff-alike-places group))
-          (pcase-let ((`(,beg . ,end) (agent-q-diff-alike--region place)))
-            (agent-q-diff-filter-hide
-             beg (1- end)
-             (propertize (concat "  " (agent-q-diff-alike--moved-note place group))
-                         'face 'agent-q-diff-moved)))))
+        (agent-q-diff-alike--fold-moved group))
       (let* ((hunks (mapcar #'agent-q-diff-alike-place-hunk
                             (seq-filter #'agent-q-diff-alike-place-is-whole
                                         (and (not (agent-q-diff-alike--moved-p group))

@@ -282,9 +282,9 @@ place is not known, signal an error that says why."
 (defun agent-q-diff-engine-drawn (review file from to)
   "Return what can be drawn in FILE of REVIEW at lines from FROM up to TO.
 See `agent-q-diff-module-drawn'; the texts are decoded."
-  (mapcar (pcase-lambda (`(,hunk ,line ,is-in ,old ,new))
+  (mapcar (pcase-lambda (`(,hunk ,line ,is-in ,old ,new ,words))
             (list hunk line is-in
-                  (agent-q-diff-engine-text old) (agent-q-diff-engine-text new)))
+                  (agent-q-diff-engine-text old) (agent-q-diff-engine-text new) words))
           (agent-q-diff-module-drawn review file from to)))
 
 (defun agent-q-diff-engine-report (review n-chars n-now path disk)

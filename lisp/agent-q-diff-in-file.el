@@ -139,26 +139,46 @@ They are drawn again and again, but fontified once.")
                      plain)
                  known))))
 
-(defun agent-q-diff-in-file--line (text face)
-  "Return TEXT, a line of a proposal, with FACE, and so that no character misleads."
-  (let* ((shown (agent-q-diff-visible text most-positive-fixnum '(?\t)))
-         (line (concat (if (string= shown text) text shown) "\n")))
+(defun agent-q-diff-in-file--word-face (face)
+  "Return the face of changed words in lines with FACE."
+  (if (eq face 'agent-q-diff-in-file-old)
+      'agent-q-diff-word-removed
+    'agent-q-diff-word-added))
+
+(defun agent-q-diff-in-file--line (text face words)
+  "Return TEXT, a line of a proposal, with FACE, and so that no character misleads.
+WORDS are its changed words, a list of (FROM TO)."
+  (let* ((show (lambda (text) (agent-q-diff-visible text most-positive-fixnum '(?\t))))
+         (shown (funcall show text))
+         (is-same (string= shown text))
+         (line (concat (if is-same text shown) "\n")))
+    (dolist (word words)
+      (pcase-let ((`(,from ,to)
+                   (mapcar (lambda (column)
+                             (let ((column (min column (length text))))
+                               (if is-same column
+                                 (length (funcall show (substring text 0 column))))))
+                           word)))
+        (add-face-text-property from to (agent-q-diff-in-file--word-face face) nil line)))
     (add-face-text-property 0 (length line) face t line)
     ;; Else it would have the color of the text at its place, too.
     (add-face-text-property 0 (length line) 'default t line)
     line))
 
-(defun agent-q-diff-in-file--string (text face)
-  "Return TEXT, lines, as a string with FACE; of too many, only the first ones."
+(defun agent-q-diff-in-file--string (text face words)
+  "Return TEXT, lines, as a string with FACE; of too many, only the first ones.
+WORDS are their changed words, a list of (LINE FROM TO)."
   (let* ((lines (agent-q-diff-in-file--color text))
          ;; No more than fit, with some around: one cannot scroll in what is drawn.
          (n-shown (apply #'min agent-q-diff-in-file-lines
                          (mapcar (lambda (window) (max 5 (- (window-body-height window) 8)))
                                  (get-buffer-window-list nil nil t))))
-         (n-more (- (length lines) n-shown)))
-    (concat (mapconcat (lambda (line) (agent-q-diff-in-file--line line face))
-                       (if (< 1 n-more) (seq-take lines n-shown) lines)
-                       "")
+         (n-more (- (length lines) n-shown))
+         (by-line (seq-group-by #'car words)))
+    (concat (cl-loop for line in (if (< 1 n-more) (seq-take lines n-shown) lines)
+                     for at from 0
+                     concat (agent-q-diff-in-file--line
+                             line face (mapcar #'cdr (alist-get at by-line))))
             (and (< 1 n-more)
                  (propertize (substitute-command-keys
                               (format "… %d more lines; \\<agent-q-diff-in-file-mode-map>\\[agent-q-diff-in-file-diff] shows the diff\n"
@@ -181,10 +201,11 @@ They are drawn again and again, but fontified once.")
                      (if (string-match-p "[^\n]\\'" text) 1 0)))
     (point)))
 
-(defun agent-q-diff-in-file--put-lines (hunk position text face &optional is-above)
+(defun agent-q-diff-in-file--put-lines (hunk position text face words &optional is-above)
   "Draw TEXT, lines that are not in this buffer, with FACE at POSITION, for HUNK.
-If IS-ABOVE is non-nil, it is above the line there."
-  (let* ((string (agent-q-diff-in-file--string text face))
+WORDS are as for `agent-q-diff-in-file--string'.  If IS-ABOVE is non-nil, it is
+above the line there."
+  (let* ((string (agent-q-diff-in-file--string text face words))
          (is-after-end (and (= position (point-max))
                             (/= position (point-min))
                             (/= ?\n (char-before position)))))
@@ -232,6 +253,22 @@ If FACE is non-nil, they have it, and each of their characters can be seen."
       (pcase-dolist (`(,at . ,properties) (agent-q-diff-confusables-signs from to))
         (apply #'agent-q-diff-in-file--put hunk at (1+ at) 'priority 60 properties)))))
 
+(defun agent-q-diff-in-file--put-words (hunk beg words face)
+  "Mark WORDS, a list of (LINE FROM TO), of HUNK in the lines from BEG on.
+FACE is that of the lines."
+  (save-excursion
+    (let ((at 0))
+      (goto-char beg)
+      (pcase-dolist (`(,line ,from ,to) words)
+        (forward-line (- line at))
+        (setq at line)
+        (when (<= (car agent-q-diff-in-file--positions) (point)
+                  (cdr agent-q-diff-in-file--positions))
+          (agent-q-diff-in-file--put
+           hunk (min (+ (point) from) (line-end-position))
+           (min (+ (point) to) (line-end-position))
+           'priority 52 'face (agent-q-diff-in-file--word-face face)))))))
+
 (defun agent-q-diff-in-file--spans (property from to)
   "Return (BEG END . VALUE) of each stretch between FROM and TO with PROPERTY."
   (let ((at from)
@@ -275,22 +312,30 @@ No property of an overlay does that, so the text is shown for itself."
                                              :height (face-attribute 'default :height))))))
 
 (defun agent-q-diff-in-file--draw-change (change mark)
-  "Draw CHANGE, (HUNK LINE IS-IN OLD NEW), of a hunk with MARK."
-  (pcase-let* ((`(,hunk ,line ,is-in ,old ,new) change)
+  "Draw CHANGE, (HUNK LINE IS-IN OLD NEW WORDS), of a hunk with MARK."
+  (pcase-let* ((`(,hunk ,line ,is-in ,old ,new ,words) change)
                (beg (agent-q-diff-text-position (current-buffer) line))
                (here (if is-in new old))
-               (end (agent-q-diff-in-file--end beg here)))
+               (end (agent-q-diff-in-file--end beg here))
+               (n-old (length (split-string (string-remove-suffix "\n" old) "\n")))
+               (n-old (if (string-empty-p old) 0 n-old))
+               (old-words (seq-filter (lambda (word) (< (car word) n-old)) words))
+               (new-words (cl-loop for (line . columns) in words
+                                   unless (< line n-old)
+                                   collect (cons (- line n-old) columns))))
     (cond
      (is-in
       (agent-q-diff-in-file--put-place hunk beg end 'agent-q-diff-in-file-new)
+      (agent-q-diff-in-file--put-words hunk beg new-words 'agent-q-diff-in-file-new)
       (when (and (null mark) (not (string-empty-p old)))
-        (agent-q-diff-in-file--put-lines hunk beg old 'agent-q-diff-in-file-old t)))
+        (agent-q-diff-in-file--put-lines hunk beg old 'agent-q-diff-in-file-old old-words t)))
      ((eq mark 'rejected)
       (agent-q-diff-in-file--put-place hunk beg end))
      (t
       (agent-q-diff-in-file--put-place hunk beg end 'agent-q-diff-in-file-old)
+      (agent-q-diff-in-file--put-words hunk beg old-words 'agent-q-diff-in-file-old)
       (unless (string-empty-p new)
-        (agent-q-diff-in-file--put-lines hunk end new 'agent-q-diff-in-file-new))))
+        (agent-q-diff-in-file--put-lines hunk end new 'agent-q-diff-in-file-new new-words))))
     (when mark
       (agent-q-diff-in-file--put-label
        hunk (if (string-empty-p here) (max (point-min) (1- beg)) beg) mark is-in))))

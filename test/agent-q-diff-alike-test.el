@@ -186,7 +186,7 @@
 
 (ert-deftest aqd-alike-the-words-say-what-is-done ()
   (cl-flet ((words (kind before after)
-              (agent-q-diff-alike-words (vector kind before after nil nil))))
+              (agent-q-diff-alike-words (vector kind before after nil nil nil nil nil))))
     (should (equal "+ use a;" (words 'added "" "use a;")))
     (should (equal "- a and 1 line" (words 'removed "a\nb" "")))
     (should (equal "a → b" (words 'lines "a" "b")))
@@ -369,6 +369,92 @@
         (should (string-search "line 30\n    some_code(1);\n    some_code(2);\n" (aqd-target)))
         (should-not (string-search (concat "\n" (substring seen 1)) (aqd-target)))))))
 
+;;;; What changed inside
+
+(defun aqd-alike-faces (text)
+  "Return all faces at the end of TEXT, which is searched for in this buffer."
+  (goto-char (point-min))
+  (search-forward text)
+  (delq nil (flatten-tree
+             (cons (get-text-property (1- (point)) 'face)
+                   (mapcar (lambda (overlay) (overlay-get overlay 'face))
+                           (overlays-at (1- (point))))))))
+
+(defun aqd-alike-changed-block ()
+  "Return `aqd-alike-block' with a line changed, one removed and one added."
+  (thread-last
+    (aqd-alike-block "")
+    (string-replace "some_code(3)" "some_code(None)")
+    (string-replace "some_code(6);\n" "")
+    (string-replace "some_code(8);\n" "some_code(8);\nos.system(rm)\n")))
+
+(ert-deftest aqd-alike-what-changed-inside-a-block-is-counted-and-decided-alone ()
+  (let* ((rest (aqd-numbered 30))
+         (original (concat (aqd-alike-block "") rest))
+         (changed (aqd-alike-changed-block)))
+    (aqd-with-review original (concat rest changed)
+      (pop-to-buffer (current-buffer))
+      (should (equal '("8 lines moved to line 31, 1 changed, 1 removed, 1 added"
+                       "8 lines moved from line 1, 1 changed, 1 removed, 1 added")
+                     (aqd-alike-notes)))
+      (should (equal "8 lines moved from line 1 to line 31, 1 changed, 1 removed, 1 added"
+                     (agent-q-diff-alike-words (car (agent-q-diff-alike-groups)))))
+      ;; Only what is equal is faint; words are marked against the partner.
+      (font-lock-ensure)
+      (should (memq 'agent-q-diff-moved (aqd-alike-faces "+some_code(2")))
+      (should (memq 'agent-q-diff-word-added (aqd-alike-faces "+some_code(None")))
+      (should (memq 'agent-q-diff-word-removed (aqd-alike-faces "-some_code(3")))
+      (dolist (line '("+some_code(None" "+os.system(rm" "-some_code(3" "-some_code(6"))
+        (should-not (memq 'agent-q-diff-moved (aqd-alike-faces line))))
+      (should-not (memq 'agent-q-diff-word-added (aqd-alike-faces "+some_code(")))
+      ;; A fold leaves what changed.
+      (aqd-press "l l")
+      (dolist (line '("+some_code(None" "+os.system(rm" "-some_code(3" "-some_code(6"))
+        (goto-char (point-min))
+        (search-forward line)
+        (should-not (invisible-p (line-beginning-position))))
+      (goto-char (point-min))
+      (search-forward "+some_code(2)")
+      (should (invisible-p (1- (point))))
+      (aqd-press "l l")
+      ;; Between the two lines of a change, too.
+      (goto-char (point-min))
+      (search-forward "-some_code(3")
+      (agent-q-diff-next-alike)
+      (should (looking-at "\\+some_code(None)"))
+      (should-error (agent-q-diff-accept-alike) :type 'user-error)
+      (goto-char (point-min))
+      (search-forward "-some_code(6")
+      (should-error (agent-q-diff-next-alike) :type 'user-error)
+      ;; The key takes what is equal, and nothing else.
+      (goto-char (point-min))
+      (search-forward "-some_code(2")
+      (aqd-press "l a")
+      (should (equal (aqd-target)
+                     (concat "some_code(3);\nsome_code(6);\n" rest
+                             (thread-last changed
+                                          (string-replace "some_code(None);\n" "")
+                                          (string-replace "os.system(rm)\n" "")))))
+      ;; What is left still says where it belongs, and has its words marked.
+      (should (member "inside of 8 lines moved from line 1, 1 changed, 1 removed, 1 added"
+                      (aqd-alike-notes)))
+      (font-lock-ensure)
+      (should (memq 'agent-q-diff-word-added (aqd-alike-faces "+some_code(None")))
+      (aqd-press "C-/")
+      (should (equal (aqd-target) original)))))
+
+(ert-deftest aqd-alike-a-block-moves-to-another-file-with-changes ()
+  (let ((gone (mapcar (lambda (n) (cons n (format "~ %d" n))) (number-sequence 21 26)))
+        (come (concat "line 1 5;\nline 0 21;\nline 0 22;\nline 0 23, changed;\n"
+                      "line 0 24;\nline 0 25;\nline 0 26;")))
+    (aqd-alike-with-tree (list gone (list (cons 5 come)))
+      (should (equal '("5 lines moved to line 6 of 1, 1 changed"
+                       "5 lines moved from line 21 of 0, 1 changed")
+                     (aqd-alike-notes)))
+      (agent-q-diff-overview)
+      (should (string-search "5 lines moved from line 21 of 0 to line 6 of 1, 1 changed"
+                             (buffer-string))))))
+
 (ert-deftest aqd-alike-a-block-that-moved-up-among-others-is-exact ()
   (let* ((lines (lambda (from to)
                   (mapconcat (lambda (n) (format "line %d\n" n)) (number-sequence from to) "")))
@@ -480,64 +566,6 @@ Each is (LINE . HAS-MOVED), with its sign, in git's order."
                 (cl-incf n)
                 (should (equal ours by-git))))))))
     (should (< 20 n))))
-
-(defun aqd-alike-runs ()
-  "Return the number of the run of changed lines of each in `aqd-alike-lines'."
-  (save-excursion
-    (goto-char (agent-q-diff-buffer-position 0))
-    (let ((run 0)
-          (last nil))
-      (cl-loop while (not (eobp))
-               for sign = (car (memq (char-after) '(?+ ?-)))
-               when (and sign (or (null last) (and (eq last ?+) (eq sign ?-))))
-               do (cl-incf run)
-               when sign collect run
-               do (setq last sign)
-               do (forward-line)))))
-
-(defun aqd-alike-stays-p (line run lines runs)
-  "Return non-nil if LINE, in RUN, is there again with another margin.
-LINES and RUNS are those of the diff."
-  (cl-flet ((key (line) (replace-regexp-in-string "[ \t]" "" (substring line 1))))
-    (cl-loop for (other . _) in lines
-             for its-run in runs
-             thereis (and (= run its-run)
-                          (/= (aref line 0) (aref other 0))
-                          (equal (key line) (key other))))))
-
-(ert-deftest aqd-alike-what-moved-in-real-commits-is-what-git-says ()
-  (let ((commits (mapcar #'car (aqd-source-commits 400)))
-        (n-files 0)
-        (n-both 0)
-        (n-one 0))
-    ;; Those of a shallow clone are too few.
-    (skip-unless (< 300 (length commits)))
-    (dolist (commit commits)
-      (dolist (name (split-string (aqd-source-git "diff-tree" "-r" "--name-only"
-                                                      "--diff-filter=M" "--no-commit-id" commit)
-                                  "\n" t))
-        (when (and (< n-files 40) (string-match-p "\\.\\(?:el\\|rs\\)\\'" name))
-          (let* ((old (aqd-source-git "show" (format "%s^:%s" commit name)))
-                 (new (aqd-source-git "show" (format "%s:%s" commit name)))
-                 (by-git (aqd-alike-git-lines old new)))
-            (when (seq-some #'cdr by-git)
-              (aqd-with-review old new
-                (let ((ours (aqd-alike-lines)))
-                  (when (equal (mapcar #'car ours) (mapcar #'car by-git))
-                    (cl-incf n-files)
-                    (cl-loop with runs = (aqd-alike-runs)
-                             for (line . we) in ours
-                             for (_ . git) in by-git
-                             for run in runs
-                             do (cond
-                                 ((and we git) (cl-incf n-both))
-                                 ;; What is only indented stays where it is.
-                                 ((and (or we git)
-                                       (not (aqd-alike-stays-p line run ours runs)))
-                                  (cl-incf n-one))))))))))))
-    (should (< 20 n-files))
-    ;; Git counts lines that are there several times.
-    (should (< (* 3 n-one) n-both))))
 
 ;;;; Whatever is decided, the file has exactly that
 

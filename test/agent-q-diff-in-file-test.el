@@ -604,4 +604,36 @@ ORIGINAL becomes MODIFIED."
                 left)))
       (should (equal (car left) (cadr left))))))
 
+(defun aqd-in-file-words-in (string)
+  "Return what of STRING, which is drawn or nil, is marked as a word that comes."
+  (let ((at 0)
+        words)
+    (while (and string (< at (length string)))
+      (let ((next (next-single-property-change at 'face string (length string))))
+        (when (memq 'agent-q-diff-word-added (ensure-list (get-text-property at 'face string)))
+          (push (substring-no-properties string at next) words))
+        (setq at next)))
+    words))
+
+(ert-deftest aqd-in-file-changed-words-are-marked-also-in-a-block-that-moved ()
+  (let ((block (mapconcat (lambda (n) (format "some_code(%d);\n" n)) (number-sequence 1 10) ""))
+        (rest (aqd-numbered 12)))
+    (aqd-in-file-with-review (concat block rest)
+        (concat (string-replace "line 5\n" "line five\n" rest)
+                (string-replace "some_code(4)" "some_code(None)" block))
+        nil
+      (let ((overlays (overlays-in (point-min) (point-max))))
+        (should (equal '("4" "5")
+                       (sort (cl-loop for overlay in overlays
+                                      when (eq 'agent-q-diff-word-removed
+                                               (overlay-get overlay 'face))
+                                      collect (buffer-substring-no-properties
+                                               (overlay-start overlay) (overlay-end overlay)))
+                             #'string<)))
+        (should (equal '("None" "five")
+                       (sort (cl-loop for overlay in overlays
+                                      append (aqd-in-file-words-in
+                                              (overlay-get overlay 'after-string)))
+                             #'string<)))))))
+
 ;;; agent-q-diff-in-file-test.el ends here

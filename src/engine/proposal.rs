@@ -93,6 +93,10 @@ pub struct Drawn<'a> {
     pub line: usize,
     /// Whether the target holds the new lines instead of the old ones.
     pub is_in: bool,
+    /// Which of the changed lines of its hunk is its first, from 0.
+    pub at: usize,
+    /// How many of these lines it has.
+    pub n_lines: usize,
     /// The lines that it removes.
     pub old: &'a [u8],
     /// The lines that it adds.
@@ -291,15 +295,20 @@ impl Proposal {
         if self.place(hunk).is_err() {
             return Vec::new();
         }
+        let mut n_above = 0;
         let drawn = self.hunks.atoms(hunk).filter_map(|index| {
+            let atom = &self.weave.atoms()[index];
+            let at = n_above;
+            n_above += atom.n_lines();
             self.weave.check(index).ok()?;
             let line = self.weave.line_of(index)?;
-            let atom = &self.weave.atoms()[index];
             let [old, new] = [false, true].map(|is_new| self.weave.side(atom, is_new));
             let is_in = atom.is_applied;
             Some(Drawn {
                 line,
                 is_in,
+                at,
+                n_lines: atom.n_lines(),
                 old,
                 new,
             })

@@ -144,6 +144,11 @@ impl Review {
         self.ids.iter().position(|&other| other == id)
     }
 
+    /// Returns the ids of the hunks; see [`Snapshot::id`]. While they are the same, so are the lines of each.
+    pub fn ids(&self) -> &[usize] {
+        &self.ids
+    }
+
     /// Returns the id of hunk `hunk`; see [`Snapshot::id`]. Panics if there is no such hunk.
     pub(crate) fn id(&self, hunk: usize) -> usize {
         self.ids[hunk]

@@ -506,8 +506,14 @@ fn shown_lines<'e>(
 /// line's sign.
 #[defun]
 fn changed_words<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Value<'e>> {
-    with_hunk(env, session, hunk, |review, hunk| {
-        let spans = words::changed_words(&review.proposal().shown_hunk(hunk));
+    catching_panics(env, || {
+        let mut ongoing = ongoing(env, session)?;
+        let moves = ongoing.moves();
+        let (file, _) = ongoing.lines(env, hunk)?;
+        let n_above = ongoing.n_hunks_above(file);
+        let (review, hunk) = ongoing.review(env, hunk)?;
+        let shown = review.proposal().shown_hunk(hunk);
+        let spans = words::changed_words(&shown, |at| moves.line(n_above + hunk, at));
         let spans = spans
             .into_iter()
             .map(|span| env.list((span.line, span.columns.start, span.columns.end)));
@@ -538,9 +544,11 @@ fn side_rows<'e>(env: &'e Env, session: &mut Session, hunk: usize) -> Result<Val
 /// Return the changes of file FILE of REVIEW that can be drawn in its target, in order.
 ///
 /// They are those at its lines from FROM up to TO, both counted from 0.  Each is (HUNK
-/// LINE IS-IN OLD NEW): a change of HUNK is, or would be, at LINE, and the target has
-/// the lines NEW if IS-IN is non-nil, and otherwise the lines OLD.  A hunk without a
-/// certain place has none, nor are there changes that others have changed.
+/// LINE IS-IN OLD NEW WORDS): a change of HUNK is, or would be, at LINE, and the target has
+/// the lines NEW if IS-IN is non-nil, and otherwise the lines OLD.  WORDS are its changed
+/// words as from `agent-q-diff-module-changed-words'; those lines are counted from 0 in OLD,
+/// and then in NEW.  A hunk without a certain place has none, nor are there changes that
+/// others have changed.
 #[defun]
 fn drawn<'e>(
     env: &'e Env,
@@ -550,7 +558,9 @@ fn drawn<'e>(
     to: usize,
 ) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let ongoing = ongoing(env, session)?;
+        let mut ongoing = ongoing(env, session)?;
+        let moves = ongoing.moves();
+        let n_above = ongoing.n_hunks_above(file);
         let mut all = Vec::new();
         let review = ongoing
             .change
@@ -563,9 +573,23 @@ fn drawn<'e>(
                 let number = ongoing.change.number(file, Entry::Hunk(hunk));
                 let mut drawn = proposal.drawn(hunk);
                 drawn.retain(|drawn| (from..to).contains(&drawn.line));
+                if drawn.is_empty() {
+                    continue;
+                }
+                let shown = proposal.shown_hunk(hunk);
+                let words = words::changed_words(&shown, |at| moves.line(n_above + hunk, at));
+                let changed: Vec<_> = shown.changed().collect();
                 for drawn in drawn {
                     let (old, new) = (text(env, drawn.old)?, text(env, drawn.new)?);
-                    all.push(env.list((number, drawn.line, drawn.is_in, old, new))?);
+                    // Its lines follow one another.
+                    let first = changed.get(drawn.at).copied().unwrap_or_default();
+                    let lines = first..first + drawn.n_lines;
+                    let words = words.iter().filter(|span| lines.contains(&span.line));
+                    let words = words.map(|span| {
+                        env.list((span.line - first, span.columns.start, span.columns.end))
+                    });
+                    let words = list_of(env, words)?;
+                    all.push(env.list((number, drawn.line, drawn.is_in, old, new, words))?);
                 }
             }
         }
@@ -793,7 +817,7 @@ fn line_counts<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
 }
 
 /// Return the changes that REVIEW makes in several places, a list of
-/// [KIND BEFORE AFTER PLACES WHERE].
+/// [KIND BEFORE AFTER PLACES WHERE CHANGED REMOVED ADDED].
 ///
 /// If BY-SYNTAX is non-nil, changes are equal only if they are made in the same of code,
 /// strings and comments, as far as `agent-q-diff-module-set-language' has told.  WHERE is nil,
@@ -807,40 +831,60 @@ fn line_counts<'e>(env: &'e Env, session: &mut Session) -> Result<Value<'e>> {
 /// [HUNK FROM TO IS-WHOLE LINE], where the change is the changed lines of HUNK from
 /// FROM up to but not including TO, as for `agent-q-diff-module-pick';
 /// IS-WHOLE is non-nil if these are all, and LINE is where they begin, from 0: of the original if
-/// the first of them is removed, else of the modified text.  Of what moved, the first place is
-/// where it was removed, and the second where it was added.
+/// the first of them is removed, else of the modified text.  CHANGED, REMOVED and ADDED are lists of
+/// such places, too: of a block that moved, the lines that changed inside, and those that were only
+/// removed or added.  Of the lines that moved, and of those that changed, every other place is where
+/// they were removed, and the one after it where they were added.
 #[defun]
 fn groups<'e>(env: &'e Env, session: &mut Session, by_syntax: Value) -> Result<Value<'e>> {
     catching_panics(env, || {
-        let ongoing = ongoing(env, session)?;
-        let (mut hunks, mut numbers) = (Vec::new(), Vec::new());
-        for (file, change) in ongoing.change.files().iter().enumerate() {
-            let Some(review) = change.review() else {
-                continue;
-            };
+        let mut ongoing = ongoing(env, session)?;
+        let moves = ongoing.moves();
+        let hunks = ongoing.hunks();
+        let numbers = hunks.iter().enumerate().flat_map(|(file, hunks)| {
             let first = ongoing.change.number(file, Entry::Hunk(0));
-            let here = review.proposal().hunks(HeadingRule::Default);
-            numbers.extend(first..first + here.len());
-            let syntaxes = review.proposal().syntaxes();
-            let syntaxes = syntaxes.filter(|_| by_syntax.is_not_nil());
-            hunks.extend(here.into_iter().map(|hunk| (hunk, syntaxes)));
-        }
-        let groups = alike::groups(hunks).into_iter().map(|group| {
-            let kind = symbol(env, group.kind)?;
-            let places = group.places.iter().map(|place| {
+            first..first + hunks.len()
+        });
+        let numbers: Vec<_> = numbers.collect();
+        let place = |place: &alike::Place| {
+            env.vector((
+                numbers[place.hunk],
+                place.lines.start,
+                place.lines.end,
+                place.is_whole,
+                place.line,
+            ))
+        };
+        let files = ongoing.change.files().iter();
+        let syntaxes = files.map(|file| {
+            let syntaxes = file
+                .review()
+                .and_then(|review| review.proposal().syntaxes());
+            syntaxes.filter(|_| by_syntax.is_not_nil())
+        });
+        let syntaxes: Vec<_> = syntaxes.collect();
+        let groups = alike::groups(&hunks, &moves, &syntaxes)
+            .into_iter()
+            .map(|group| {
+                let kind = symbol(env, group.kind)?;
+                let places = list_of(env, group.places.iter().map(place))?;
+                let within = group.within.iter().map(|place| symbol(env, place));
+                let within = list_of(env, within)?;
+                let block = group.block.unwrap_or_default();
+                let changed = list_of(env, block.changed.iter().flatten().map(place))?;
+                let removed = list_of(env, block.removed.iter().map(place))?;
+                let added = list_of(env, block.added.iter().map(place))?;
                 env.vector((
-                    numbers[place.hunk],
-                    place.lines.start,
-                    place.lines.end,
-                    place.is_whole,
-                    place.line,
+                    kind,
+                    group.before,
+                    group.after,
+                    places,
+                    within,
+                    changed,
+                    removed,
+                    added,
                 ))
             });
-            let places = list_of(env, places)?;
-            let within = group.within.iter().map(|place| symbol(env, place));
-            let within = list_of(env, within)?;
-            env.vector((kind, group.before, group.after, places, within))
-        });
         list_of(env, groups)
     })
 }

@@ -6,9 +6,12 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agent_q_diff_engine::change::{Change, ChangePlan, Entry, FileChange, Node, Operation, Unable};
+use agent_q_diff_engine::diff::HeadingRule;
 use agent_q_diff_engine::key::{self, Key, Keys};
+use agent_q_diff_engine::patch::hunk::Hunk;
 use agent_q_diff_engine::proposal::{Seen, Side};
 use agent_q_diff_engine::review::{Refusal, Review};
+use agent_q_diff_engine::show::moved::Moves;
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
 use crate::lisp::{answer, catching_panics, elements, list_of, signal};
@@ -32,6 +35,8 @@ pub(crate) struct Ongoing {
     pub(crate) written: Option<Rc<RefCell<Written>>>,
     /// By indices of files, the keys of their entries at a [`Review::revision`].
     keys: HashMap<usize, (usize, Vec<Key>)>,
+    /// What moved between the hunks with these ids, by file.
+    moves: Option<(Vec<Vec<usize>>, Rc<Moves>)>,
 }
 
 /// The number of changes that hold memory.
@@ -45,6 +50,7 @@ impl Ongoing {
             plan: None,
             written: None,
             keys: HashMap::new(),
+            moves: None,
         }
     }
 
@@ -64,6 +70,40 @@ impl Ongoing {
             *known = revision;
         }
         &keys[hunk - self.change.entries_of(file).start]
+    }
+
+    /// Returns the hunks of each file.
+    pub(crate) fn hunks(&self) -> Vec<Vec<Hunk<'_>>> {
+        let files = self.change.files().iter();
+        let hunks = files.map(|file| match file.review() {
+            Some(review) => review.proposal().hunks(HeadingRule::Default),
+            None => Vec::new(),
+        });
+        hunks.collect()
+    }
+
+    /// Returns how many hunks the files above `file` have, as [`Moves`] counts them.
+    pub(crate) fn n_hunks_above(&self, file: usize) -> usize {
+        let above = self.change.files().iter().take(file);
+        let reviews = above.filter_map(|file| file.review());
+        reviews.map(|review| review.proposal().n_hunks()).sum()
+    }
+
+    /// Returns what moved. It is found anew only when there are other hunks.
+    pub(crate) fn moves(&mut self) -> Rc<Moves> {
+        fn ids(file: &FileChange) -> &[usize] {
+            file.review().map_or(&[], Review::ids)
+        }
+        let files = self.change.files();
+        if let Some((known, moves)) = &self.moves
+            && known.iter().eq(files.iter().map(ids))
+        {
+            return Rc::clone(moves);
+        }
+        let known = files.iter().map(|file| ids(file).to_vec()).collect();
+        let moves = Rc::new(Moves::of(&self.hunks()));
+        self.moves = Some((known, Rc::clone(&moves)));
+        moves
     }
 
     /// Returns the file and the entry of the hunk with the number `hunk`; signals

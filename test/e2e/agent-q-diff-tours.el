@@ -364,6 +364,26 @@ If IS-RENAMED is non-nil, it is another name; CHANGES are as for `tours-lines'."
   ("side-ended" agent-q-diff-side-by-side-mode "|")
   (nil nil "q"))
 
+(defun tours-function (&rest changes)
+  "Return a function of thirteen lines, with CHANGES as a plist of lines and texts."
+  (concat "def moved(x):\n"
+          (mapconcat (lambda (n)
+                       (or (plist-get changes n)
+                           (format "    check_permission_step_%d(user, x)\n" n)))
+                     (number-sequence 1 12) "")))
+
+(screens-define-tour moved
+  ("moved-opened" nil
+   (tours-propose "steps.py" (concat (tours-function) "\n" (tours-lines 30))
+                  (concat (tours-lines 30) "\n"
+                          (tours-function 7 "    check_permission_step_7(None, x)\n"
+                                          10 "    check_permission_step_10(user, x)\n    run(x)\n"))
+                  "Move the function to the end.")
+   "C-x 1")
+  ("moved-folded" agent-q-diff-fold-alike-mode "l l")
+  ("moved-accepted" agent-q-diff-accept-alike "l l l a")
+  ("moved-in-file" agent-q-diff-in-file "M-> p F"))
+
 (screens-define-tour in-file
   ("in-file-opened" agent-q-diff-in-file
    (tours-propose "steps" (tours-lines 70)

@@ -50,6 +50,13 @@ pub struct Hunk<'a> {
 }
 
 impl Hunk<'_> {
+    /// Returns the indices of the lines that are removed or added, in order.
+    pub fn changed(&self) -> impl Iterator<Item = usize> {
+        let lines = self.lines.iter().enumerate();
+        let changed = lines.filter(|(_, line)| line.kind != LineKind::Context);
+        changed.map(|(index, _)| index)
+    }
+
     /// Returns the kind of each line that [`print()`] writes below the header: `c` for context, `r` for
     /// a removed and `a` for an added line, and `n` for the marker of a missing newline.
     ///

@@ -13,7 +13,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::patch::hunk::{Hunk, Line, LineKind};
 use crate::text::{Place as InSyntax, Syntax, Text};
 
-use super::moved;
+use super::moved::{Move, Moves};
 use super::words::{MAX_TOKENS, diff_of, is_replacement, n_chars, runs};
 
 /// Most bytes of changed lines that are looked at, over all hunks. What comes after them is like
@@ -36,8 +36,8 @@ pub enum Kind {
     /// It replaces lines by others that have little in common with them. Both texts are as in
     /// [`Kind::Added`].
     Lines,
-    /// It moves lines to another place, which [`super::moved`] finds: the first place is where they were
-    /// removed, and the second where they were added. Both texts are empty.
+    /// It moves lines to another place, which [`super::moved`] finds: of the places, every other one is
+    /// where lines were removed, and the one after it where they were added. Both texts are empty.
     Moved,
     /// It moves lines to the right or left. The second text has the white space that each line gets
     /// there, or the first one what it loses.
@@ -68,44 +68,45 @@ pub struct Group {
     pub before: String,
     /// The text that comes.
     pub after: String,
-    /// Where, in order; at least two, or one if there is something in `within`.
+    /// Where, in order; at least two, or one if there is something in `within`. Of what moved, in pairs.
     pub places: Vec<Place>,
     /// In what it does it, if the same is done elsewhere in other places of the syntax.
     pub within: Vec<InSyntax>,
+    /// What moved, with what changed inside.
+    pub block: Option<Move>,
 }
 
 /// What is known of the syntax of the original and the modified text.
 pub type Syntaxes<'a> = Option<[(&'a Text, &'a Syntax); 2]>;
 
-/// Returns the changes that `hunks` make in more than one place, in the order of their first places.
-/// What moved is no other change besides.
-pub fn groups<'a>(hunks: impl IntoIterator<Item = (Hunk<'a>, Syntaxes<'a>)>) -> Vec<Group> {
+/// Returns how many of `hunks` are looked at.
+pub(super) fn n_fitting<'a>(hunks: impl Iterator<Item = &'a Hunk<'a>>) -> usize {
     let mut n_left = MAX_LEN;
-    let mut fits = |hunk: &Hunk| {
+    let fitting = hunks.map_while(|hunk| {
         let changes = hunk.lines.iter();
         let changes = changes.filter(|line| line.kind != LineKind::Context);
         let len: usize = changes.map(|line| line.text.len()).sum();
         n_left = n_left.checked_sub(len)?;
         Some(())
-    };
-    let (hunks, syntaxes): (Vec<Hunk>, Vec<Syntaxes>) = hunks
-        .into_iter()
-        .map_while(|(hunk, syntaxes)| fits(&hunk).map(|()| (hunk, syntaxes)))
-        .unzip();
-    let blocks = moved::blocks(&hunks);
-    let mut moved: HashMap<usize, Vec<&Range<usize>>> = HashMap::new();
-    for place in blocks.iter().flatten() {
-        moved.entry(place.hunk).or_default().push(&place.lines);
-    }
-    let has_moved = |hunk: usize, lines: &Range<usize>| {
-        let mut here = moved.get(&hunk).into_iter().flatten();
-        here.any(|moved| moved.start < lines.end && lines.start < moved.end)
-    };
+    });
+    fitting.count()
+}
+
+/// Returns the changes that the hunks of `files` make in more than one place, in the order of their first
+/// places. Hunks are counted over all files, and `syntaxes` are those of the files, none if there are fewer.
+/// Where lines moved, as `moves` has it, there is no other change besides.
+pub fn groups(files: &[Vec<Hunk>], moves: &Moves, syntaxes: &[Syntaxes]) -> Vec<Group> {
+    let n_fitting = n_fitting(files.iter().flatten());
+    let hunks = files.iter().enumerate().flat_map(|(file, hunks)| {
+        let syntaxes = syntaxes.get(file).copied().flatten();
+        hunks.iter().map(move |hunk| (hunk, syntaxes))
+    });
     let mut found: Vec<(Does, Vec<Place>, Vec<Around>)> = Vec::new();
     let mut known: HashMap<Does, usize> = HashMap::new();
-    for (index, hunk) in hunks.iter().enumerate() {
-        for (place, (does, around)) in changes_of(index, hunk, syntaxes[index]) {
-            if has_moved(index, &place.lines) {
+    for (index, (hunk, syntaxes)) in hunks.take(n_fitting).enumerate() {
+        for (place, (does, around)) in changes_of(index, hunk, syntaxes) {
+            let mut lines = place.lines.clone();
+            if lines.any(|at| moves.line(index, at).is_some()) {
                 continue;
             }
             let at = *known.entry(does).or_insert_with_key(|does| {
@@ -131,12 +132,13 @@ pub fn groups<'a>(hunks: impl IntoIterator<Item = (Hunk<'a>, Syntaxes<'a>)>) -> 
         counts.then(|| does.group(places, around, n > 1))
     });
     let mut groups: Vec<Group> = groups.collect();
-    groups.extend(blocks.into_iter().map(|places| Group {
+    groups.extend(moves.blocks().iter().map(|block| Group {
         kind: Kind::Moved,
         before: String::new(),
         after: String::new(),
-        places: places.into(),
+        places: block.equal.iter().flatten().cloned().collect(),
         within: Vec::new(),
+        block: Some(block.clone()),
     }));
     groups.sort_by_key(|group| {
         let places = group.places.iter();
@@ -178,6 +180,7 @@ impl Does {
             after: with_around(&self.after),
             places: places.to_vec(),
             within: within.into_iter().filter(|_| is_elsewhere).collect(),
+            block: None,
         }
     }
 }
@@ -538,9 +541,14 @@ mod tests {
         }
     }
 
+    fn found(hunks: Vec<Hunk>) -> Vec<Group> {
+        let files = [hunks];
+        groups(&files, &Moves::of(&files), &[])
+    }
+
     /// Returns each group of `diffs`: what it does, and hunk, lines and whether all of each place.
     fn shown(diffs: &[&str]) -> Vec<String> {
-        let groups = groups(diffs.iter().map(|diff| (hunk(diff), None)));
+        let groups = found(diffs.iter().map(|diff| hunk(diff)).collect());
         let shown = groups.iter().map(|group| {
             let places: Vec<String> = group
                 .places
@@ -670,15 +678,15 @@ mod tests {
                 text: text.line(at).to_vec().leak(),
             };
             let lines = vec![line(LineKind::Removed, &old), line(LineKind::Added, &new)];
-            let hunk = Hunk {
+            Hunk {
                 before: at..at + 1,
                 after: at..at + 1,
                 lines,
                 ..hunk("")
-            };
-            (hunk, syntaxes)
+            }
         });
-        let groups = groups(hunks);
+        let files = [hunks.collect()];
+        let groups = groups(&files, &Moves::of(&files), &[syntaxes]);
         let shown: Vec<_> = groups
             .iter()
             .map(|group| {
@@ -702,7 +710,7 @@ mod tests {
     fn bytes_that_are_no_text_and_what_is_too_long_are_like_nothing() {
         let mut one = hunk("-a x\n+b x\n");
         one.lines[0].text = b"\xff x\n";
-        assert!(groups([(one.clone(), None), (one, None)]).is_empty());
+        assert!(found(vec![one.clone(), one]).is_empty());
         let long = format!("+{}\n", "x".repeat(MAX_LEN));
         assert!(shown(&[&long, "+a\n", "+a\n"]).is_empty());
     }

@@ -70,7 +70,7 @@ fn rows(removed: &[impl AsRef<str>], added: &[impl AsRef<str>]) -> (Vec<usize>, 
 }
 
 /// Returns the similar ones of the lines `removed` and `added`, as pairs of indices, ascending.
-fn pairs(removed: &[impl AsRef<str>], added: &[impl AsRef<str>]) -> Vec<(usize, usize)> {
+pub(super) fn pairs(removed: &[impl AsRef<str>], added: &[impl AsRef<str>]) -> Vec<(usize, usize)> {
     let old: Vec<_> = removed
         .iter()
         .map(|line| sorted_words(line.as_ref()))
@@ -113,7 +113,8 @@ fn pairs(removed: &[impl AsRef<str>], added: &[impl AsRef<str>]) -> Vec<(usize, 
     pairs
 }
 
-fn sorted_words(line: &str) -> Vec<&str> {
+/// Returns the words of `line` in order, as [`similarity`] takes them.
+pub(super) fn sorted_words(line: &str) -> Vec<&str> {
     let mut words = words(line);
     words.sort_unstable();
     words
@@ -121,7 +122,7 @@ fn sorted_words(line: &str) -> Vec<&str> {
 
 /// Returns how many of the characters of two lines are in words that both have, in thousandths. Both
 /// are words in order; a line without any is like nothing.
-fn similarity(one: &[&str], other: &[&str]) -> usize {
+pub(super) fn similarity(one: &[&str], other: &[&str]) -> usize {
     let n_chars = |words: &[&str]| -> usize { words.iter().map(|word| word.len()).sum() };
     let n_all = n_chars(one) + n_chars(other);
     let (mut i, mut j, mut n_same) = (0, 0, 0);

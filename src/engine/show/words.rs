@@ -14,6 +14,8 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::patch::hunk::{Hunk, Line, LineKind};
 
+use super::moved::Inside;
+
 /// Most tokens on one side of a change. If there are more, the change is not marked.
 pub(super) const MAX_TOKENS: usize = 20_000;
 
@@ -30,7 +32,8 @@ pub struct Span {
     pub columns: Range<usize>,
 }
 
-/// Returns the changed words of `hunk`, in the order of its lines.
+/// Returns the changed words of `hunk`, in the order of its lines. `moved` says what each changed line, counted
+/// in the order of the diff, is in a block that moved: it is compared only with its partner there.
 ///
 /// ```
 /// use agent_q_diff_engine::patch::hunk::{Hunk, Line, LineKind};
@@ -41,33 +44,66 @@ pub struct Span {
 ///     line(LineKind::Added, b"let y = 1;\n"),
 /// ];
 /// let hunk = Hunk { before: 0..1, after: 0..1, heading: b"", lines, is_open_ended: false };
-/// let spans = changed_words(&hunk);
+/// let spans = changed_words(&hunk, |_| None);
 /// assert_eq!(spans, [Span { line: 0, columns: 4..5 }, Span { line: 1, columns: 4..5 }]);
 /// ```
-pub fn changed_words(hunk: &Hunk) -> Vec<Span> {
+pub fn changed_words<'m>(hunk: &Hunk, moved: impl Fn(usize) -> Option<&'m Inside>) -> Vec<Span> {
     let mut spans = Vec::new();
-    let (mut at, mut n_left) = (0, MAX_LEN);
+    let (mut first, mut at, mut n_left) = (0, 0, MAX_LEN);
     for run in runs(&hunk.lines) {
-        let n_removed = run
-            .iter()
-            .filter(|line| line.kind == LineKind::Removed)
-            .count();
-        let is_change = run[0].kind != LineKind::Context;
-        let len: usize = run.iter().map(|line| line.text.len()).sum();
-        if is_change && n_removed > 0 && n_removed < run.len() && len <= n_left {
-            n_left -= len;
-            let lines: Option<Vec<_>> = run
-                .iter()
-                .map(|line| str::from_utf8(line.text).ok())
-                .collect();
-            let found = lines.and_then(|lines| compare(&lines[..n_removed], &lines[n_removed..]));
-            let [removed, added] = found.unwrap_or_default();
-            spans.extend(moved(removed, at));
-            spans.extend(moved(added, at + n_removed));
+        if run[0].kind != LineKind::Context {
+            let mut sides = [Vec::new(), Vec::new()];
+            for (line, each) in (first..).zip(run) {
+                match moved(at) {
+                    None => {
+                        sides[usize::from(each.kind == LineKind::Added)].push((line, each.text))
+                    }
+                    Some(Inside::Changed(all)) => spans.extend(all.iter().map(|columns| Span {
+                        line,
+                        columns: columns.clone(),
+                    })),
+                    Some(Inside::Equal | Inside::Alone) => {}
+                }
+                at += 1;
+            }
+            let len: usize = sides.iter().flatten().map(|(_, text)| text.len()).sum();
+            if len <= n_left && sides.iter().all(|side| !side.is_empty()) {
+                n_left -= len;
+                spans.extend(changed_between(&sides));
+            }
         }
-        at += run.len();
+        first += run.len();
     }
+    spans.sort_by_key(|span| (span.line, span.columns.start));
     spans
+}
+
+/// Returns the changed words between removed and added lines, each with its index in the hunk.
+fn changed_between(sides: &[Vec<(usize, &[u8])>; 2]) -> Vec<Span> {
+    let texts = sides.each_ref().map(|side| {
+        let texts = side.iter().map(|(_, text)| str::from_utf8(text).ok());
+        texts.collect::<Option<Vec<_>>>()
+    });
+    let [Some(removed), Some(added)] = texts else {
+        return Vec::new();
+    };
+    let found = compare(&removed, &added).unwrap_or_default();
+    let found = found.into_iter().zip(sides).flat_map(|(spans, side)| {
+        spans.into_iter().map(|span| Span {
+            line: side[span.line].0,
+            ..span
+        })
+    });
+    found.collect()
+}
+
+/// Returns the columns of the changed words of two lines, of which one became the other.
+pub(super) fn changed_columns(old: &[u8], new: &[u8]) -> [Vec<Range<usize>>; 2] {
+    let (Ok(old), Ok(new)) = (str::from_utf8(old), str::from_utf8(new)) else {
+        return Default::default();
+    };
+    let found = compare(&[old], &[new]).unwrap_or_default();
+    found.map(|spans| spans.into_iter().map(|span| span.columns).collect())
 }
 
 /// Cuts `lines` of a hunk into runs: each is a change, removed lines and then added ones, or the
@@ -84,13 +120,6 @@ fn begins_run(last: LineKind, next: LineKind) -> bool {
         (Context, Context) | (Removed, Removed | Added) | (Added, Added) => false,
         (Context, Removed | Added) | (Removed | Added, Context) | (Added, Removed) => true,
     }
-}
-
-fn moved(spans: Vec<Span>, n_lines: usize) -> impl Iterator<Item = Span> {
-    spans.into_iter().map(move |mut span| {
-        span.line += n_lines;
-        span
-    })
 }
 
 /// A piece of a line that counts as changed or unchanged as a whole.
@@ -138,6 +167,24 @@ pub(super) fn diff_of<'a>(
     let mut diff = Diff::compute(Algorithm::Myers, &input);
     diff.postprocess_no_heuristic(&input);
     diff
+}
+
+/// Returns the pairs of `before` and `after` that stay, in order.
+pub(super) fn kept(before: &[Vec<u8>], after: &[Vec<u8>]) -> Vec<[usize; 2]> {
+    let mut input = InternedInput::<&[u8]>::default();
+    input.update_before(before.iter().map(Vec::as_slice));
+    input.update_after(after.iter().map(Vec::as_slice));
+    let diff = Diff::compute(Algorithm::Histogram, &input);
+    let kept = |side: usize, is_changed: &dyn Fn(u32) -> bool| {
+        let all = (0..side).filter(|at| !is_changed(*at as u32));
+        all.collect::<Vec<_>>()
+    };
+    let old = kept(before.len(), &|at| diff.is_removed(at));
+    let new = kept(after.len(), &|at| diff.is_added(at));
+    old.into_iter()
+        .zip(new)
+        .map(|(old, new)| [old, new])
+        .collect()
 }
 
 /// Returns whether lines were replaced rather than changed: with less than a third of the characters of
@@ -233,7 +280,7 @@ mod tests {
             .split_inclusive('\n')
             .map(|line| line.chars().map(String::from).collect())
             .collect();
-        for Span { line, columns } in changed_words(&hunk) {
+        for Span { line, columns } in changed_words(&hunk, |_| None) {
             marked[line][columns.start + 1].insert(0, '[');
             marked[line][columns.end].push(']');
         }
@@ -310,7 +357,7 @@ mod tests {
                 lines,
                 is_open_ended: false,
             };
-            assert_eq!(changed_words(&hunk), []);
+            assert_eq!(changed_words(&hunk, |_| None), []);
         }
     }
 
@@ -335,7 +382,10 @@ mod tests {
             lines: lines.collect(),
             is_open_ended: false,
         };
-        let found: Vec<usize> = changed_words(&hunk).iter().map(|span| span.line).collect();
+        let found: Vec<usize> = changed_words(&hunk, |_| None)
+            .iter()
+            .map(|span| span.line)
+            .collect();
         assert_eq!(found, [0, 1, 6, 7]);
     }
 }

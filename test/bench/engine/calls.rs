@@ -262,7 +262,10 @@ fn found_suspects(text: String) -> usize {
 
 fn words(review: &Review) -> usize {
     let hunks = review.proposal().hunks_in(0..1, HeadingRule::Default);
-    hunks.iter().map(|hunk| changed_words(hunk).len()).sum()
+    hunks
+        .iter()
+        .map(|hunk| changed_words(hunk, |_| None).len())
+        .sum()
 }
 
 /// Returns texts that have no line in common and few words.
