@@ -67,6 +67,10 @@ fn white_space_that_may_mean_something_is_none() {
         ("a = b / *c;\n", "a = b /*c;\n"),
         ("x = 1 .5\n", "x = 1.5\n"),
         ("#define f(x) x\n", "#define f (x) x\n"),
+        // A private field of JavaScript, and a comment.
+        ("#re = /^a  b$/;\n", "#re = /^a b$/;\n"),
+        ("#dir = `/srv/my  dir`;\n", "#dir = `/srv/my dir`;\n"),
+        ("#define F /* a  b */ 1\n", "#define F /* a b */ 1\n"),
         ("in t;\n", "int;\n"),
         // Strings, characters, regular expressions, comments.
         ("s = \"a  b\";\n", "s = \"a b\";\n"),

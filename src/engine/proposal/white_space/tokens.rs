@@ -226,7 +226,8 @@ fn is_directive(line: &[u8]) -> bool {
 }
 
 /// Returns `line`, which is for a preprocessor, as it means the same: without the blanks after its sign, and
-/// with one where several are between words, unless they may be text.
+/// with one where several are between words, unless they may be text, a comment, or a pattern of JavaScript,
+/// where a private field begins with such a sign.
 fn directive(line: &[u8]) -> Vec<u8> {
     let rest = line[1..].trim_ascii_start();
     let is_text = [
@@ -240,7 +241,7 @@ fn directive(line: &[u8]) -> Vec<u8> {
     ]
     .iter()
     .any(|name| rest.starts_with(name));
-    if is_text || rest.iter().any(|byte| b"\"'\n".contains(byte)) {
+    if is_text || rest.iter().any(|byte| b"\"'`/\n".contains(byte)) {
         return rest.to_vec();
     }
     let words = rest.split(is_blank).filter(|word| !word.is_empty());
