@@ -76,13 +76,27 @@
                                 old
                                 (string-replace "old_price" "new_price" old)))))
 
+(defun picture-c-lines (n &rest changes)
+  "Return N lines of a program in C, with CHANGES, of numbers and texts of lines."
+  (mapconcat (lambda (k)
+               (concat (or (plist-get changes k)
+                           (format (pcase (% k 8)
+                                     (0 "}")
+                                     (1 "double step_%d(struct order *order) {")
+                                     (2 "    double total = old_price(order, %d);")
+                                     (7 "    return total;")
+                                     (_ "    total += order->lines[%d].price;"))
+                                   k))
+                       "\n"))
+             (number-sequence 1 n) ""))
+
 (defun picture-of-reformatting ()
   "Begin a review of a reformatting with two real edits in it."
-  (picture-of (list "shop/order.py" (picture-lines 80)
+  (picture-of (list "shop/order.c" (picture-c-lines 80)
                     (replace-regexp-in-string
                      "^    " "\t"
-                     (picture-lines 80 20 "    total += order.lines[20].cost"
-                                    53 "    total -= order.rebate")))))
+                     (picture-c-lines 80 20 "    total += order->lines[20].cost;"
+                                      53 "    total -= order->rebate;")))))
 
 (defun picture-of-a-move ()
   "Begin a review of a function that moves."
