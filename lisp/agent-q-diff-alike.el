@@ -25,6 +25,7 @@
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-syntax)
+(require 'agent-q-diff-shown)
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-commands)
@@ -452,6 +453,7 @@ what is rejected."
                     (agent-q-diff-change-hunk change (or (agent-q-diff-buffer-hunk-before) 0))))
              (n-waiting 0)
              (decided nil)
+             (unseen nil)
              (failed nil))
         (agent-q-diff-alike--all-or-nothing
          change
@@ -471,26 +473,29 @@ what is rejected."
                  (setq n-waiting (- (length hunks) (length others))
                        hunks others)))
              (when hunks
-               (setq failed (agent-q-diff-decide-these change command hunks)
+               (setq unseen (and (not (eq command 'unapply)) (agent-q-diff-shown-not hunks))
+                     failed (agent-q-diff-decide-these change command hunks)
                      decided (seq-remove (lambda (hunk) (assq hunk failed)) hunks))))))
         (agent-q-diff-commands-show-many change)
         ;; It may have become several.
         (when-let ((hunk (agent-q-diff-module-hunk-with-id
                           (agent-q-diff-change-engine change) here)))
           (agent-q-diff-buffer-goto-hunk hunk))
-        (agent-q-diff-alike--say command decided words n-waiting failed)
+        (agent-q-diff-alike--say command decided words n-waiting failed
+                                 (seq-remove (lambda (hunk) (assq hunk failed)) unseen))
         (unless failed
           (agent-q-diff-commands-move-on command)))
     (user-error (signal (car err) (cdr err)))
     (agent-q-diff-error
      (message "Nothing was changed: %s" (agent-q-diff-error-text err)))))
 
-(defun agent-q-diff-alike--say (command hunks words n-waiting failed)
+(defun agent-q-diff-alike--say (command hunks words n-waiting failed unseen)
   "Show a message that COMMAND was carried out on HUNKS.
 WORDS are formats for their number, (ONE . MANY).  N-WAITING rejections wait,
-and FAILED are those that could not be decided, a list of (HUNK . REASON)."
+FAILED are those that could not be decided, a list of (HUNK . REASON), and
+UNSEEN those of HUNKS that were not shown."
   (message
-   "%s%s%s"
+   "%s%s%s%s"
    (string-join
     (delq nil
           (list
@@ -510,8 +515,10 @@ and FAILED are those that could not be decided, a list of (HUNK . REASON)."
              (format "%d not: %s, %s" (length failed)
                      (agent-q-diff-buffer-hunk-words (caar failed)) (cdar failed)))))
     "; ")
+   (agent-q-diff-shown-words unseen (length hunks))
    (agent-q-diff-change-followed-words agent-q-diff-buffer-change)
-   (agent-q-diff-commands-counts-words agent-q-diff-buffer-change)))
+   ;; The header line has them, too.
+   (if unseen "" (agent-q-diff-commands-counts-words agent-q-diff-buffer-change))))
 
 (defun agent-q-diff-alike-decide-hunks (command hunks &optional reason)
   "Carry out COMMAND on those of HUNKS that it is for, and move on.
@@ -557,6 +564,15 @@ for."
 In a review of what was written already, make them pending."
   (interactive)
   (agent-q-diff-alike-decide-group 'unapply (agent-q-diff-alike--group-here)))
+
+(defun agent-q-diff-alike--take-back (command &rest _)
+  "Carry out COMMAND on the hunks that the last one decided unseen, if `unapply'.
+This is for `agent-q-diff-commands-instead-functions'."
+  (when-let ((hunks (and (eq command 'unapply) (agent-q-diff-shown-offered))))
+    (agent-q-diff-alike-decide-hunks 'unapply hunks)
+    t))
+
+(add-hook 'agent-q-diff-commands-instead-functions #'agent-q-diff-alike--take-back)
 
 ;;;; Moving
 

@@ -333,7 +333,11 @@ IS-AT-LINE is as for `agent-q-diff-annotations--words'."
     width)
    (mapcan (pcase-lambda (`(,who . ,text))
              (agent-q-diff-annotations--block
-              "#   > " (concat (agent-q-diff-annotations--who who) ": ") text
+              "#   > " (concat (agent-q-diff-visible-beginning
+                                (agent-q-diff-visible-name who t)
+                                agent-q-diff-annotations--who-length)
+                               ": ")
+              text
               'agent-q-diff-note width))
            (agent-q-diff-annotation-replies annotation))))
 

@@ -105,6 +105,9 @@ In a copy of that buffer, which has its variables, it is another one.")
 (defvar-local agent-q-diff-buffer-n-below 0
   "Number of lines of the hunk at point that are below the window.")
 
+(defvar-local agent-q-diff-buffer-n-aside 0
+  "Number of changed lines of the hunk at point that a window cuts off.")
+
 (defvar-local agent-q-diff-buffer-is-moved nil
   "Non-nil if the command that runs has moved to a hunk, or decided one.")
 
@@ -596,6 +599,19 @@ A no-newline marker is part of it.  The text is the user's own."
                  (forward-line))
                (point))
       (error (line-end-position)))))
+
+;;;; Commands that are run elsewhere
+
+(defvar agent-q-diff-buffer-elsewhere-functions nil
+  "Abnormal hook of functions that run a command of diff buffers from elsewhere.
+Each is called with the command in a buffer that is no diff buffer, and returns
+non-nil if it has run it.")
+
+(defmacro agent-q-diff-buffer-elsewhere-p (command)
+  "Return non-nil if COMMAND was run from this buffer, which is no diff buffer.
+In the buffer of a file in which a review is drawn, it is for the hunk at point."
+  `(and (not (derived-mode-p 'diff-mode))
+        (run-hook-with-args-until-success 'agent-q-diff-buffer-elsewhere-functions ,command)))
 
 ;;;; Where point is
 

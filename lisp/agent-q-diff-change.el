@@ -295,7 +295,7 @@ whose it is."
                                  ('outside "outside any turn")
                                  ('unknown "from before the first look")
                                  ((or 'user 'somebody) nil)
-                                 ((pred stringp) (agent-q-diff-visible author))))
+                                 ((pred stringp) (agent-q-diff-visible-name author t))))
                              who))))
     (when (memq 'user who)
       (setq words (append words (list (if (cdr who) "edited by you, too" "yours")))))

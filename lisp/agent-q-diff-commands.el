@@ -24,6 +24,7 @@
 (require 'agent-q-diff-syntax)
 (require 'agent-q-diff-outcome)
 (require 'agent-q-diff-navigation)
+(require 'agent-q-diff-shown)
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-lifecycle)
 
@@ -417,6 +418,7 @@ hunk of their own, in the order in which the diff shows them.  If ADVANCE
 is non-nil, as by key, move on to the next pending hunk."
   (interactive (list t))
   (cond
+   ((agent-q-diff-buffer-elsewhere-p #'agent-q-diff-accept-hunk))
    ((agent-q-diff-commands--file-here) (agent-q-diff-commands--do-file 'accept advance))
    (advance (agent-q-diff-commands--do-and-advance 'accept))
    (t (agent-q-diff-commands--do-here 'accept))))
@@ -428,17 +430,18 @@ hunk of their own.  If ADVANCE is non-nil, as by key, move on to the next
 pending hunk.  REASON, a string or nil, becomes the comment on the hunk, which
 the agent reads; interactively, with a prefix argument, it is asked for."
   (interactive (list t (and current-prefix-arg (agent-q-diff-commands--read-reason))))
-  (setq agent-q-diff-commands--reason reason)
-  (when (and reason (not (use-region-p)))
-    (mapc (apply-partially #'agent-q-diff-commands-note reason)
-          (agent-q-diff-commands--hunks-to-reject)))
-  (cond
-   ((agent-q-diff-commands--instead-p 'reject))
-   ((agent-q-diff-commands--file-here) (agent-q-diff-commands--do-file 'reject advance))
-   ((agent-q-diff-commands--shared-here)
-    (agent-q-diff-commands--reject-shared advance))
-   (advance (agent-q-diff-commands--do-and-advance 'reject))
-   (t (agent-q-diff-commands--do-here 'reject))))
+  (unless (agent-q-diff-buffer-elsewhere-p #'agent-q-diff-reject-hunk)
+    (setq agent-q-diff-commands--reason reason)
+    (when (and reason (not (use-region-p)))
+      (mapc (apply-partially #'agent-q-diff-commands-note reason)
+            (agent-q-diff-commands--hunks-to-reject)))
+    (cond
+     ((agent-q-diff-commands--instead-p 'reject))
+     ((agent-q-diff-commands--file-here) (agent-q-diff-commands--do-file 'reject advance))
+     ((agent-q-diff-commands--shared-here)
+      (agent-q-diff-commands--reject-shared advance))
+     (advance (agent-q-diff-commands--do-and-advance 'reject))
+     (t (agent-q-diff-commands--do-here 'reject)))))
 
 (defun agent-q-diff-commands--hunks-to-reject ()
   "Return the hunk at point, or on a heading those of its file that are pending."
@@ -543,7 +546,8 @@ nil if it failed."
 The latter leaves its change in the target, unless
 `agent-q-diff-toggle-unapplies' is non-nil."
   (interactive)
-  (unless (agent-q-diff-commands--instead-p 'toggle)
+  (unless (or (agent-q-diff-buffer-elsewhere-p #'agent-q-diff-toggle-hunk)
+              (agent-q-diff-commands--instead-p 'toggle))
     (agent-q-diff-commands--do
      (if (and agent-q-diff-toggle-unapplies
               (progn
@@ -562,6 +566,7 @@ With an active region, unapply only the changed lines in it; they become a
 hunk of their own."
   (interactive)
   (cond
+   ((agent-q-diff-buffer-elsewhere-p #'agent-q-diff-unapply-hunk))
    ((agent-q-diff-commands--instead-p 'unapply))
    ((agent-q-diff-commands--file-here) (agent-q-diff-commands--do-file 'unapply nil))
    (t (when-let ((said (agent-q-diff-commands--do-here 'unapply)))
@@ -587,9 +592,11 @@ Such hunks are in reviews of what was written already; see the manual."
 (defun agent-q-diff-commands--accept-these (hunks said)
   "Accept HUNKS, and leave point where it is.
 If that can be done, show the message SAID, a format for their number."
-  (save-excursion
-    (when (agent-q-diff-commands--do-each 'accept hunks)
-      (message said (length hunks)))))
+  (let ((unseen (agent-q-diff-shown-not hunks)))
+    (save-excursion
+      (when (agent-q-diff-commands--do-each 'accept hunks)
+        (message "%s%s" (format said (length hunks))
+                 (agent-q-diff-shown-words unseen (length hunks)))))))
 
 (defun agent-q-diff-accept-white-space ()
   "Accept the pending hunks that change only whitespace.
@@ -675,19 +682,37 @@ If a hook changed the target on saving, show that as well."
        (null (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change hunk)))
        (not (agent-q-diff-decide-why-away change hunk))))
 
+(defun agent-q-diff-commands--pending (hunks)
+  "Return those of HUNKS that are pending."
+  (seq-remove (lambda (hunk) (aref agent-q-diff-buffer-marks hunk)) hunks))
+
+(defun agent-q-diff-commands--say-unseen (unseen n)
+  "Say that all N hunks are accepted, UNSEEN of which were not shown."
+  (message "%s%s, %s"
+           (format (ngettext "%d hunk %s" "%d hunks %s" n) n (agent-q-diff-buffer-applied-word))
+           (agent-q-diff-shown-words unseen n)
+           (substitute-command-keys
+            "\\<agent-q-diff-mode-map>\\[agent-q-diff-accept-all] finishes")))
+
 (defun agent-q-diff-commands--accept-pending (by-key)
   "Accept every pending hunk, and finish if all of them applied.
+If some of them were never shown, say so first, and leave the review open.
 BY-KEY is as for `agent-q-diff-accept-all'."
   (let ((change (agent-q-diff-signs-follow)))
     (if (zerop (nth 3 (agent-q-diff-buffer-counts change)))
         (agent-q-diff-finish nil by-key)
-      (let* ((all (agent-q-diff-decide-accept-all change))
+      (let* ((pending (agent-q-diff-commands--pending
+                       (number-sequence 0 (1- (length agent-q-diff-buffer-marks)))))
+             (unseen (and by-key agent-q-diff-confirm-finish (agent-q-diff-shown-not pending)))
+             (all (agent-q-diff-decide-accept-all change))
              (gone (seq-filter (lambda (one) (agent-q-diff-commands--gone-p change (car one)))
                                all))
              ;; Of the others, something is left to decide.
              (failed (seq-difference all gone)))
         (agent-q-diff-commands-show-many change)
         (cond
+         ((and unseen (null all))
+          (agent-q-diff-commands--say-unseen unseen (length pending)))
          ((null all) (agent-q-diff-finish-decided "accepted" by-key))
          ;; The message at the end of the review counts them.
          ((null failed) (agent-q-diff-finish nil by-key))
@@ -847,6 +872,9 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
   (condition-case err
       (let* ((change (agent-q-diff-signs-follow (agent-q-diff-buffer-file-index)))
              (index (agent-q-diff-buffer-heading-at-point))
+             (meant (agent-q-diff-commands--pending
+                     (agent-q-diff-change-hunks-of change index)))
+             (unseen (and (not (eq command 'unapply)) (agent-q-diff-shown-not meant)))
              (failed (progn
                        (agent-q-diff-commands--check-file-has command change index)
                        (pcase-exhaustive command
@@ -858,7 +886,8 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
         (if failed
             (agent-q-diff-commands--say-failures
              failed (agent-q-diff-commands--not-done command))
-          (agent-q-diff-commands--say-file command change index)
+          (agent-q-diff-commands--say-file command change index
+                                           (agent-q-diff-shown-words unseen (length meant)))
           (when advance
             (agent-q-diff-commands-move-on command))))
     (user-error (signal (car err) (cdr err)))
@@ -890,9 +919,10 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
                   "No hunk of %s is pending; press the key on a hunk to change what you decided")
                 (agent-q-diff-commands--name change index))))
 
-(defun agent-q-diff-commands--say-file (command change index)
-  "Show a message that COMMAND was carried out on file INDEX of CHANGE."
-  (message "%s%s %s%s%s%s%s"
+(defun agent-q-diff-commands--say-file (command change index unseen)
+  "Show a message that COMMAND was carried out on file INDEX of CHANGE.
+UNSEEN are words on what of it was not shown, or \"\"."
+  (message "%s%s %s%s%s%s%s%s"
            ;; That what was written is taken out may bring the file back.
            (if (agent-q-diff-change-written change) "Changes of " "")
            (agent-q-diff-commands--name change index)
@@ -904,8 +934,10 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
            (agent-q-diff-commands--unsaved-words
             (nth index (agent-q-diff-change-files change))
             (if (eq command 'reject) 'marked 'edited))
+           unseen
            (agent-q-diff-change-followed-words change)
-           (agent-q-diff-commands-counts-words change)))
+           ;; The header line has them, too.
+           (if (string-empty-p unseen) (agent-q-diff-commands-counts-words change) "")))
 
 ;;;; Staging
 
@@ -1067,7 +1099,8 @@ That is the hunk.  In a review of what was written already, it is the line at
 point or the selected lines, on a heading the file, and only in the header of a
 hunk the hunk; on a line with a comment, that is changed."
   (interactive)
-  (unless (agent-q-diff-commands--instead-p 'comment)
+  (unless (or (agent-q-diff-buffer-elsewhere-p #'agent-q-diff-comment-here)
+              (agent-q-diff-commands--instead-p 'comment))
     (call-interactively #'agent-q-diff-comment-hunk)))
 
 (defun agent-q-diff-ask ()

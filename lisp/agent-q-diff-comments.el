@@ -328,10 +328,11 @@ Signal an error if its lines cannot be commented on."
 (defun agent-q-diff-comments--all-of (one)
   "Return all that is said in ONE, an `agent-q-diff-comment', for the echo area."
   (mapconcat (pcase-lambda (`(,who . ,text))
-               (format "%s: %s" (agent-q-diff-visible who)
-                       (agent-q-diff-visible (agent-q-diff-engine-text text))))
+               (format "%s: %s" who (agent-q-diff-visible (agent-q-diff-engine-text text))))
              (cons (cons "You" (agent-q-diff-comment-text one))
-                   (agent-q-diff-comment-answers one))
+                   (mapcar (pcase-lambda (`(,who . ,text))
+                             (cons (agent-q-diff-visible-name who t) text))
+                           (agent-q-diff-comment-answers one)))
              "\n"))
 
 (defun agent-q-diff-comments-visit ()

@@ -15,6 +15,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
+(require 'agent-q-diff-shown)
 
 ;;;; The bar
 
@@ -126,7 +127,12 @@ Return nil if redisplay must scroll WINDOW to point first."
                                (agent-q-diff-current-lines-below
                                 (window-start window) (window-body-height window) window))))
                (agent-q-diff-current--n-lines bottom end window))))))
-    (setq agent-q-diff-buffer-n-below (or n 0))
+    (setq agent-q-diff-buffer-n-below (or n 0)
+          agent-q-diff-buffer-n-aside (if (and hunk
+                                               (or (< 0 (window-hscroll window))
+                                                   (agent-q-diff-shown-truncates-p window)))
+                                          (agent-q-diff-shown-n-aside hunk window)
+                                        0))
     (agent-q-diff-progress-update-header-line hunk)
     n))
 
@@ -166,7 +172,7 @@ Lines that a long message takes for a while do not count."
   "Return non-nil if as many lines of HUNK are below WINDOW as before.
 This holds if one of Emacs's own commands has only moved point in the hunk."
   (let ((state (list hunk window
-                     (window-start window) (window-end window)
+                     (window-start window) (window-end window) (window-hscroll window)
                      (window-body-height window) (window-body-width window)
                      (buffer-chars-modified-tick) agent-q-diff-buffer-positions)))
     (prog1 (and (symbolp this-command)

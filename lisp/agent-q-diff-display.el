@@ -175,9 +175,12 @@ This runs after every command here, so it must take constant time."
                        (null (agent-q-diff-session-outcome review))
                        (agent-q-diff-session-minutes-left review)))
          (n-below agent-q-diff-buffer-n-below)
-         (below (if (zerop n-below)
-                    ""
-                  (format (ngettext ", %d line below" ", %d lines below" n-below) n-below)))
+         (n-aside agent-q-diff-buffer-n-aside)
+         (below (concat
+                 (unless (zerop n-below)
+                   (format (ngettext ", %d line below" ", %d lines below" n-below) n-below))
+                 (unless (zerop n-aside)
+                   (format (ngettext ", %d line cut off" ", %d lines cut off" n-aside) n-aside))))
          (line (concat
                 (when (agent-q-diff-session-is-abandoned review)
                   (propertize " nobody waits ·"

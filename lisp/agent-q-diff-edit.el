@@ -30,6 +30,7 @@
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-decide)
 (require 'agent-q-diff-grace)
+(require 'agent-q-diff-shown)
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-fontify)
 (require 'agent-q-diff-syntax)
@@ -52,6 +53,7 @@ Point is then at the first of them."
                (beg (agent-q-diff-buffer-position from))
                (end (agent-q-diff-buffer-hunk-end last))
                (positions (append agent-q-diff-buffer-positions nil))
+               (shown (agent-q-diff-shown-of from (1+ last)))
                (strays (agent-q-diff-buffer-stray-states))
                (delta nil))
     (dolist (position (seq-subseq positions from (1+ last)))
@@ -67,6 +69,7 @@ Point is then at the first of them."
                    (agent-q-diff-buffer-positions-in header-lines)
                    (mapcar (apply-partially #'+ delta)
                            (seq-drop positions (1+ last)))))
+    (agent-q-diff-shown-again shown from (+ from n-new))
     (agent-q-diff-buffer-write-states)
     (agent-q-diff-signs-show-all)
     (unless agent-q-diff-buffer-is-made

@@ -33,6 +33,7 @@
 (require 'agent-q-diff-target)
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-buffer)
+(require 'agent-q-diff-shown)
 
 ;;; Colors
 
@@ -326,28 +327,81 @@ PROPERTIES, a list, shows it by its number."
   (let ((beg (line-beginning-position)))
     (memq beg (mapcar #'marker-position agent-q-diff-long-lines--expanded))))
 
-(defun agent-q-diff-long-lines--cut ()
-  "Show only the beginning of the line at point if it is very long."
-  (let ((from (+ (line-beginning-position) agent-q-diff-long-lines--limit))
-        (end (line-end-position)))
-    (when (and (< from end)
+(defun agent-q-diff-long-lines--limits ()
+  "Return (LIMIT HEAD AROUND), numbers of characters.
+A line has LIMIT before it is cut.  Of one with changes further on, HEAD are
+shown, and the changed words, with AROUND to either side of them."
+  (let ((widths (mapcar #'agent-q-diff-shown-width
+                        (seq-filter #'agent-q-diff-shown-truncates-p
+                                    (get-buffer-window-list nil nil t)))))
+    (if widths
+        (list (apply #'min widths) 8 8)
+      (list agent-q-diff-long-lines--limit 200 200))))
+
+(defun agent-q-diff-long-lines--shown (words limits)
+  "Return what is shown of a long line, a list of (FROM . TO), in order.
+FROM and TO count characters, WORDS are its changed ones, in any order, and
+LIMITS as from `agent-q-diff-long-lines--limits'."
+  (pcase-let ((`(,limit ,head ,around) limits)
+              (words (sort (copy-sequence words) #'car-less-than-car)))
+    (if (< (apply #'max 0 (mapcar #'cdr words)) limit)
+        ;; The sign is one of them.
+        (list (cons 0 (1- limit)))
+      (let ((shown (list (cons 0 head)))
+            (n head))
+        (pcase-dolist (`(,from . ,to) words)
+          (when (<= n limit)
+            (let ((from (max 0 (- from around)))
+                  (to (min (+ to around) (+ from limit))))
+              ;; What is hidden must be longer than the sign for it.
+              (if (< (+ 3 (cdar shown)) from)
+                  (push (cons from to) shown)
+                (setcdr (car shown) (max to (cdar shown))))
+              (setq n (cl-loop for (from . to) in shown sum (- to from))))))
+        (nreverse shown)))))
+
+(defun agent-q-diff-long-lines--elide (from to)
+  "Show an ellipsis in place of the text from FROM to TO.
+Unlike a text that is displayed, that works below one that one of two windows
+displays, as side by side: redisplay takes both for one."
+  (agent-q-diff-base-overlay from to 'agent-q-diff-elided t 'invisible 'agent-q-diff-elided
+                             'isearch-open-invisible #'delete-overlay))
+
+(defun agent-q-diff-long-lines--hide-rest (from to)
+  "Say in place of the text from FROM to TO, the end of a line, that there is more."
+  (add-text-properties
+   from to
+   (list 'display (propertize
+                   (substitute-command-keys
+                    (format "… %d more characters, \\<agent-q-diff-mode-map>\\[agent-q-diff-expand-line] shows them"
+                            (- to from)))
+                   'face 'agent-q-diff-warning)
+         'agent-q-diff-cut t)))
+
+(defun agent-q-diff-long-lines--cut (limits)
+  "Show only the beginning of the line at point, and what differs, if it is long.
+LIMITS are as from `agent-q-diff-long-lines--limits'.  What is cut off at the
+side of a window is left to that."
+  (let* ((beg (min (1+ (line-beginning-position)) (line-end-position)))
+         (at beg)
+         (end (line-end-position))
+         (is-cut-aside (< (car limits) agent-q-diff-long-lines--limit)))
+    (when (and (< (+ at (car limits)) end)
                (not (agent-q-diff-long-lines--expanded-p)))
-      (add-text-properties
-       from end
-       (list 'display (propertize
-                       (substitute-command-keys
-                        (format "… %d more characters, \
-\\<agent-q-diff-mode-map>\\[agent-q-diff-expand-line] shows them"
-                                (- end from)))
-                       'face 'agent-q-diff-warning)
-             'agent-q-diff-cut t)))))
+      (pcase-dolist (`(,from . ,to) (agent-q-diff-long-lines--shown
+                                     (agent-q-diff-shown-words-at beg) limits))
+        (when (< at (+ beg from))
+          (agent-q-diff-long-lines--elide at (+ beg from)))
+        (setq at (min end (+ beg to))))
+      (unless (or is-cut-aside (= at end))
+        (agent-q-diff-long-lines--hide-rest at end)))))
 
 (defun agent-q-diff-long-lines-toggle ()
   "Show all of the long line at point, or cut it off again.
 Return nil if that line is not long."
   (let ((beg (line-beginning-position))
         (end (line-end-position)))
-    (when (and (<= agent-q-diff-long-lines--limit (- end beg))
+    (when (and (<= (car (agent-q-diff-long-lines--limits)) (- end beg))
                ;; In a folded description, it is not the line that is cut off.
                (not (invisible-p (1- end))))
       (setq agent-q-diff-long-lines--expanded
@@ -364,17 +418,30 @@ Return nil if that line is not long."
 This is a function for jit-lock."
   (save-excursion
     (let ((beg (progn (goto-char beg) (line-beginning-position)))
-          (end (progn (goto-char end) (line-end-position))))
+          (end (progn (goto-char end) (line-end-position)))
+          (limits (agent-q-diff-long-lines--limits)))
       (with-silent-modifications
         (remove-text-properties beg end '(display nil help-echo nil
                                                   agent-q-diff-cut nil))
+        (remove-overlays beg end 'agent-q-diff-elided t)
         (pcase-dolist (`(,at . ,properties) (agent-q-diff-confusables-signs beg end))
           (add-text-properties at (1+ at) properties))
         (goto-char beg)
         (while (progn
-                 (agent-q-diff-long-lines--cut)
+                 (agent-q-diff-long-lines--cut limits)
                  (and (= 0 (forward-line)) (< (point) end)))))
       `(jit-lock-bounds ,beg . ,end))))
+
+(defvar-local agent-q-diff-long-lines--known nil
+  "The value of `agent-q-diff-long-lines--limits' when lines were cut.")
+
+(defun agent-q-diff-long-lines--fit (window)
+  "Cut long lines anew if WINDOW, of a diff buffer, has another width."
+  (with-current-buffer (window-buffer window)
+    (let ((limits (agent-q-diff-long-lines--limits)))
+      (unless (equal limits agent-q-diff-long-lines--known)
+        (setq agent-q-diff-long-lines--known limits)
+        (jit-lock-refontify)))))
 
 (defun agent-q-diff-long-lines-set-up ()
   "Show confusables by number and cut off long lines, as they come into view."
@@ -382,6 +449,8 @@ This is a function for jit-lock."
   ;; a diff to the right, and detecting the direction of a long line is slow.
   (setq-local bidi-paragraph-direction 'left-to-right)
   (setq-local bidi-inhibit-bpa t)
+  (add-to-invisibility-spec '(agent-q-diff-elided . t))
+  (add-hook 'window-size-change-functions #'agent-q-diff-long-lines--fit nil t)
   (jit-lock-register #'agent-q-diff-long-lines--show))
 
 ;;; The middle of long hunks, and the rest of a description

@@ -29,6 +29,7 @@
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-fontify)
+(require 'agent-q-diff-shown)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-navigation)
 (require 'agent-q-diff-edit)
@@ -139,6 +140,13 @@ They are drawn again and again, but fontified once.")
                      plain)
                  known))))
 
+(defun agent-q-diff-in-file--prefix (face)
+  "Return the sign of lines with FACE where no colors tell them from others, or \"\"."
+  (cond
+   ((display-color-p) "")
+   ((eq face 'agent-q-diff-in-file-new) "+ ")
+   (t "- ")))
+
 (defun agent-q-diff-in-file--word-face (face)
   "Return the face of changed words in lines with FACE."
   (if (eq face 'agent-q-diff-in-file-old)
@@ -151,13 +159,16 @@ WORDS are its changed words, a list of (FROM TO)."
   (let* ((show (lambda (text) (agent-q-diff-visible text most-positive-fixnum '(?\t))))
          (shown (funcall show text))
          (is-same (string= shown text))
-         (line (concat (if is-same text shown) "\n")))
+         (prefix (agent-q-diff-in-file--prefix face))
+         (line (concat prefix (if is-same text shown) "\n")))
     (dolist (word words)
       (pcase-let ((`(,from ,to)
                    (mapcar (lambda (column)
                              (let ((column (min column (length text))))
-                               (if is-same column
-                                 (length (funcall show (substring text 0 column))))))
+                               (+ (length prefix)
+                                  (if is-same
+                                      column
+                                    (length (funcall show (substring text 0 column)))))))
                            word)))
         (add-face-text-property from to (agent-q-diff-in-file--word-face face) nil line)))
     (add-face-text-property 0 (length line) face t line)
@@ -167,23 +178,26 @@ WORDS are its changed words, a list of (FROM TO)."
 
 (defun agent-q-diff-in-file--string (text face words)
   "Return TEXT, lines, as a string with FACE; of too many, only the first ones.
-WORDS are their changed words, a list of (LINE FROM TO)."
+WORDS are their changed words, a list of (LINE FROM TO).  The value is
+\(STRING . IS-CUT)."
   (let* ((lines (agent-q-diff-in-file--color text))
          ;; No more than fit, with some around: one cannot scroll in what is drawn.
          (n-shown (apply #'min agent-q-diff-in-file-lines
                          (mapcar (lambda (window) (max 5 (- (window-body-height window) 8)))
                                  (get-buffer-window-list nil nil t))))
          (n-more (- (length lines) n-shown))
-         (by-line (seq-group-by #'car words)))
-    (concat (cl-loop for line in (if (< 1 n-more) (seq-take lines n-shown) lines)
-                     for at from 0
-                     concat (agent-q-diff-in-file--line
-                             line face (mapcar #'cdr (alist-get at by-line))))
-            (and (< 1 n-more)
-                 (propertize (substitute-command-keys
-                              (format "… %d more lines; \\<agent-q-diff-in-file-mode-map>\\[agent-q-diff-in-file-diff] shows the diff\n"
-                                      n-more))
-                             'face '(agent-q-diff-warning default))))))
+         (by-line (seq-group-by #'car words))
+         (is-cut (< 1 n-more)))
+    (cons (concat (cl-loop for line in (if is-cut (seq-take lines n-shown) lines)
+                           for at from 0
+                           concat (agent-q-diff-in-file--line
+                                   line face (mapcar #'cdr (alist-get at by-line))))
+                  (and is-cut
+                       (propertize (substitute-command-keys
+                                    (format "… %d more lines; \\<agent-q-diff-in-file-mode-map>\\[agent-q-diff-in-file-diff] shows the diff\n"
+                                            n-more))
+                                   'face '(agent-q-diff-warning default))))
+          is-cut)))
 
 (defun agent-q-diff-in-file--put (hunk beg end &rest properties)
   "Put an overlay of HUNK with PROPERTIES from BEG to END."
@@ -205,14 +219,17 @@ WORDS are their changed words, a list of (LINE FROM TO)."
   "Draw TEXT, lines that are not in this buffer, with FACE at POSITION, for HUNK.
 WORDS are as for `agent-q-diff-in-file--string'.  If IS-ABOVE is non-nil, it is
 above the line there."
-  (let* ((string (agent-q-diff-in-file--string text face words))
-         (is-after-end (and (= position (point-max))
-                            (/= position (point-min))
-                            (/= ?\n (char-before position)))))
+  (pcase-let ((`(,string . ,is-cut) (agent-q-diff-in-file--string text face words))
+              (is-after-end (and (= position (point-max))
+                                 (/= position (point-min))
+                                 (/= ?\n (char-before position)))))
     (when is-after-end
       (setq string (concat "\n" (string-remove-suffix "\n" string))))
     (agent-q-diff-in-file--put hunk position position
                                (if is-above 'before-string 'after-string) string
+                               'agent-q-diff-in-file-kind
+                               (if (eq face 'agent-q-diff-in-file-new) ?a ?r)
+                               'agent-q-diff-in-file-text (and (not is-cut) text)
                                'priority (if is-above 1 0))))
 
 (defun agent-q-diff-in-file--put-label (hunk beg mark is-in)
@@ -242,7 +259,10 @@ If FACE is non-nil, they have it, and each of their characters can be seen."
   (let ((from (max beg (car agent-q-diff-in-file--positions)))
         (to (min end (cdr agent-q-diff-in-file--positions))))
     (apply #'agent-q-diff-in-file--put hunk beg end 'agent-q-diff-in-file-place hunk
-           (and face `(face ,face ,@agent-q-diff-in-file--plain)))
+           (and face `( agent-q-diff-in-file-kind
+                        ,(if (eq face 'agent-q-diff-in-file-new) ?a ?r)
+                        face ,face ,@agent-q-diff-in-file--plain
+                        line-prefix ,(agent-q-diff-in-file--prefix face))))
     (when (and face (< from to))
       (when font-lock-mode
         (with-demoted-errors "agent-q-diff: no colors: %S"
@@ -282,8 +302,9 @@ FACE is that of the lines."
     (nreverse spans)))
 
 (defun agent-q-diff-in-file--show-hidden (hunk from to)
-  "Show what is invisible between FROM and TO, in HUNK."
-  (let ((at from))
+  "Show what is invisible between FROM and TO, in HUNK.
+That the line above is folded does not have them begin on its row."
+  (let ((at (max (point-min) (1- from))))
     (while (< at to)
       (let ((next (next-single-char-property-change at 'invisible nil to)))
         (when (invisible-p at)
@@ -424,6 +445,56 @@ After an edit, what is drawn moves with its lines until the review has followed.
     (run-with-timer 0 nil (lambda ()
                             (agent-q-diff-base-with-live buffer
                               (agent-q-diff-in-file--draw-seen))))))
+
+;;;;; What has been shown
+
+(defun agent-q-diff-in-file--lines-in (window)
+  "Return a hash table of the lines of hunks that are in WINDOW, with how often.
+Its keys are (HUNK KIND . TEXT), without the end of the line."
+  (let ((start (window-start window))
+        (end (window-end window))
+        (lines (make-hash-table :test #'equal)))
+    (dolist (overlay agent-q-diff-in-file--overlays lines)
+      (let ((kind (overlay-get overlay 'agent-q-diff-in-file-kind))
+            (hunk (overlay-get overlay 'agent-q-diff-in-file))
+            (text (overlay-get overlay 'agent-q-diff-in-file-text))
+            (at (overlay-start overlay)))
+        (cond
+         ((null kind))
+         (text
+          (let ((all (split-string (string-remove-suffix "\n" text) "\n")))
+            ;; A string may begin above a window, or go on below it, which ends at the
+            ;; same position in any case.
+            (when (and (or (< start at) (= at (point-min)))
+                       (<= at end)
+                       (<= (+ (count-screen-lines start at nil window) (length all))
+                           (window-body-height window)))
+              (dolist (line all)
+                (cl-incf (gethash (cons hunk (cons kind line)) lines 0))))))
+         (t
+          (save-excursion
+            (goto-char at)
+            (while (< (point) (overlay-end overlay))
+              (when (and (<= start (point)) (< (line-end-position) end)
+                         (not (invisible-p (point))))
+                (cl-incf (gethash (cons hunk
+                                        (cons kind (buffer-substring-no-properties
+                                                    (point) (line-end-position))))
+                                  lines 0)))
+              (forward-line)))))))))
+
+(defun agent-q-diff-in-file--note-shown (window)
+  "Note in the diff buffer which changed lines of this file are in WINDOW.
+This is for `agent-q-diff-shown-functions'."
+  (when-let ((diff (and agent-q-diff-in-file-mode (agent-q-diff-in-file--diff-or-nil))))
+    (let ((lines (agent-q-diff-in-file--lines-in window)))
+      (with-current-buffer diff
+        (dolist (hunk (seq-uniq (mapcar #'car (hash-table-keys lines))))
+          (agent-q-diff-shown-note-lines
+           hunk
+           (lambda (key n) (<= n (gethash (cons hunk key) lines 0)))))))))
+
+(add-hook 'agent-q-diff-shown-functions #'agent-q-diff-in-file--note-shown)
 
 (defun agent-q-diff-in-file--refresh (&rest _)
   "Draw the review of this diff buffer again, wherever it is drawn."
@@ -589,6 +660,18 @@ see a region of this buffer."
             (when said
               (message "%s" said))))))
     (set-buffer (window-buffer))))
+
+(defun agent-q-diff-in-file--elsewhere (command)
+  "Run COMMAND, of the diff buffer, if its review is drawn in this buffer.
+This is for `agent-q-diff-buffer-elsewhere-functions'."
+  (when (and agent-q-diff-in-file-mode (agent-q-diff-in-file--diff-or-nil))
+    (agent-q-diff-in-file--run
+     command
+     (not (memq command '(agent-q-diff-next-hunk agent-q-diff-previous-hunk
+                          agent-q-diff-next-pending))))
+    t))
+
+(add-hook 'agent-q-diff-buffer-elsewhere-functions #'agent-q-diff-in-file--elsewhere)
 
 (defmacro agent-q-diff-in-file--define (name command needs-hunk docstring)
   "Define the command NAME, to run COMMAND on the hunk at point.

@@ -32,6 +32,7 @@
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-current)
+(require 'agent-q-diff-shown)
 
 ;;; Help and menus
 
@@ -91,6 +92,7 @@
     (agent-q-diff-refresh "g" . "look at the file again")
     (agent-q-diff-follow-mode "f" . "show each hunk's place while you move")
     (agent-q-diff-hide-decided-mode "h" . "hide the hunks that are decided, or show them again")
+    (agent-q-diff-unseen-mode "H" . "show only what is decided and was never shown, or all again")
     (agent-q-diff-fold-white-space-mode "W"
      . "show white space as context, folded, or all of it again")
     (agent-q-diff-side-by-side-mode "|"
@@ -424,6 +426,7 @@ They move to hunks, show them and read their lines."
   (agent-q-diff-fold-set-up)
   (agent-q-diff-annotations-set-up)
   (agent-q-diff-alike-set-up)
+  (agent-q-diff-shown-watch)
   (agent-q-diff-side-set-up)
   (agent-q-diff-in-file-set-up)
   (agent-q-diff-current-set-up)

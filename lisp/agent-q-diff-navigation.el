@@ -30,6 +30,7 @@
 (require 'agent-q-diff-file-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
+(require 'agent-q-diff-shown)
 (require 'agent-q-diff-display)
 (require 'agent-q-diff-fontify)
 (require 'agent-q-diff-annotations)
@@ -90,12 +91,14 @@ Once the review has ended, only the mark is known."
   "Move to the Nth next hunk and show its state.
 From before the first hunk, the first one is next."
   (interactive "p")
-  (agent-q-diff-navigation--move (or n 1)))
+  (unless (agent-q-diff-buffer-elsewhere-p #'agent-q-diff-next-hunk)
+    (agent-q-diff-navigation--move (or n 1))))
 
 (defun agent-q-diff-previous-hunk (&optional n)
   "Move to the Nth previous hunk and show its state."
   (interactive "p")
-  (agent-q-diff-navigation--move (- (or n 1))))
+  (unless (agent-q-diff-buffer-elsewhere-p #'agent-q-diff-previous-hunk)
+    (agent-q-diff-navigation--move (- (or n 1)))))
 
 (defun agent-q-diff-navigation--move (n)
   "Move N hunks down and show the state of the hunk there.
@@ -577,6 +580,60 @@ it hides by `agent-q-diff-filter-hide'."
           (message "Showing %d undecided of %d" pending total)
         (message "Showing all %d" total)))))
 
+(defvar-local agent-q-diff-filter--unseen nil
+  "The hunks that `agent-q-diff-unseen-mode' shows, by their ids in the engine.")
+
+(defun agent-q-diff-filter--find-unseen ()
+  "Return the hunks that are decided and were not shown."
+  (agent-q-diff-shown-not (cl-loop for mark across agent-q-diff-buffer-marks
+                                   for hunk from 0
+                                   when mark collect hunk)))
+
+(defun agent-q-diff-filter--hide-seen ()
+  "Hide the hunks that were shown, or are not decided, adjacent ones together."
+  (let ((engine (agent-q-diff-change-engine agent-q-diff-buffer-change))
+        (from 0))
+    (cl-flet ((hide (from to)
+                (when (< from to)
+                  (agent-q-diff-filter-hide (agent-q-diff-buffer-position from)
+                                            (agent-q-diff-buffer-hunk-end (1- to))))))
+      (dolist (hunk (sort (delq nil (mapcar (apply-partially #'agent-q-diff-module-hunk-with-id
+                                                             engine)
+                                            agent-q-diff-filter--unseen))
+                          #'<))
+        (hide from hunk)
+        (setq from (1+ hunk)))
+      (hide from (length agent-q-diff-buffer-positions)))))
+
+(define-minor-mode agent-q-diff-unseen-mode
+  "Show only the hunks that are decided and had not been shown before that.
+The key after this one may take back what was decided about them."
+  :lighter " Unseen"
+  (agent-q-diff-buffer-complete)
+  (agent-q-diff-buffer-current-change)
+  (let* ((hunks (and agent-q-diff-unseen-mode (agent-q-diff-filter--find-unseen)))
+         (ids (mapcar (lambda (hunk)
+                        (agent-q-diff-engine-hunk-id
+                         (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
+                      hunks)))
+    (when (and agent-q-diff-unseen-mode (null hunks))
+      (setq agent-q-diff-unseen-mode nil)
+      (user-error "All that is decided has been shown"))
+    (setq agent-q-diff-filter--unseen ids)
+    (agent-q-diff-filter-use #'agent-q-diff-filter--hide-seen agent-q-diff-unseen-mode)
+    (if (null hunks)
+        (when (called-interactively-p 'any)
+          (message "All hunks are shown"))
+      (agent-q-diff-buffer-goto-hunk (car hunks))
+      (agent-q-diff-shown-offer ids)
+      (message (substitute-command-keys
+                (ngettext "%d hunk was decided and not shown; \\<agent-q-diff-mode-map>\
+\\[agent-q-diff-unapply-hunk] takes it back"
+                          "%d hunks were decided and not shown; \\<agent-q-diff-mode-map>\
+\\[agent-q-diff-unapply-hunk] takes all of them back"
+                          (length hunks)))
+               (length hunks)))))
+
 ;;;; Folding by hand
 
 (defun agent-q-diff-filter--folded (hunk)
@@ -713,7 +770,8 @@ if there is none."
 (defun agent-q-diff-next-pending (&optional n)
   "Move to the Nth next undecided hunk, and show its state."
   (interactive "p")
-  (agent-q-diff-filter--next (or n 1) nil "pending"))
+  (unless (agent-q-diff-buffer-elsewhere-p #'agent-q-diff-next-pending)
+    (agent-q-diff-filter--next (or n 1) nil "pending")))
 
 (defun agent-q-diff-next-rejected (&optional n)
   "Move to the Nth next rejected hunk, and show its state."

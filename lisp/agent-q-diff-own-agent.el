@@ -17,6 +17,7 @@
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-session)
+(require 'agent-q-diff-shown)
 (require 'agent-q-diff-commands)
 (require 'agent-q-diff-pending)
 (require 'agent-q-diff-permit)
@@ -181,8 +182,9 @@ You are still asked about protected files."
     (user-error "Only what an agent's own tool writes can be allowed here"))
   (pcase-let ((`(,name ,root) agent-q-diff-own-agent--grant)
               (buffer (current-buffer)))
-    (when (y-or-n-p (format "Accept all, and let %s edit %s without asking until Emacs exits \
+    (when (y-or-n-p (format "Accept all%s, and let %s edit %s without asking until Emacs exits \
 (protected files excepted)? "
+                            (agent-q-diff-shown-pending-words)
                             name (agent-q-diff-visible (abbreviate-file-name root))))
       ;; The agent may have gone while this was asked.
       (unless (and (buffer-live-p buffer)
@@ -190,7 +192,9 @@ You are still asked about protected files."
                    (not (agent-q-diff-buffer-ended-p)))
         (user-error "The review has ended; nothing is allowed"))
       (agent-q-diff-permit-grant name root)
-      (agent-q-diff-accept-all t))))
+      ;; The question has said what was not shown.
+      (let ((agent-q-diff-confirm-finish nil))
+        (agent-q-diff-accept-all t)))))
 
 ;;;; Decisions that are not written yet
 

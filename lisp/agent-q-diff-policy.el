@@ -208,14 +208,15 @@ MEANT is as from `agent-q-diff-policy--meant'."
              (zerop (nth 3 (agent-q-diff-change-tally change))))
         (let ((name (agent-q-diff-session-name review)))
           (agent-q-diff-finish)
-          (message "%s: %s" (agent-q-diff-visible name)
+          (message "%s: %s, not shown" (agent-q-diff-visible name)
                    (agent-q-diff-policy--words (nreverse done))))
       (when done
         (agent-q-diff-display-add-note
          (concat (agent-q-diff-policy--words (nreverse done))
                  (and (agent-q-diff-change-by-policy change)
                       (substitute-command-keys "; \\<agent-q-diff-mode-map>\
-\\[agent-q-diff-unapply-hunk] on a hunk undoes that"))
+\\[agent-q-diff-unapply-hunk] on a hunk undoes that, \\[agent-q-diff-unseen-mode] shows what \
+you have not seen of them"))
                  ".")))
       (agent-q-diff-signs-show-all)
       (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-policy--forget nil t)

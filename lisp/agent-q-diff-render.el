@@ -301,7 +301,8 @@ The header line names it.  The lines stay in the text, for the commands of
         agent-q-diff-buffer-parsed-tick nil
         agent-q-diff-buffer-is-made nil
         agent-q-diff-buffer-is-past nil
-        agent-q-diff-buffer-n-below 0)
+        agent-q-diff-buffer-n-below 0
+        agent-q-diff-buffer-n-aside 0)
   (delete-all-overlays))
 
 (defvar-local agent-q-diff-render--home nil

@@ -434,7 +434,7 @@ These are as for `aqd-annotations-of', in a list."
       (should (equal (cdr (car (aqd-annotations-shown)))
                      '("# > Cl<U+000A>aude<U+2066>: hidden <U+202E>gnp.exe <U+001B>[31mred<80> <U+200B>"
                        "#   +added" "#   @@ -1 +1 @@" "#       rest"
-                       "#   > Cl<U+000A>aude<U+2066>: hidden <U+202E>gnp.exe <U+001B>[31mred<80>"
+                       "#   > \"Cl<U+000A>aude<U+2066>\": hidden <U+202E>gnp.exe <U+001B>[31mred<80>"
                        "#     <U+200B>" "#     +added" "#     @@ -1 +1 @@" "#         rest")))
       (dolist (overlay (overlays-in (point-min) (point-max)))
         (when (overlay-get overlay 'agent-q-diff-annotations)

@@ -7,6 +7,9 @@
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-in-file)
 
+;; As in a terminal with colors; see the tests with signs for others.
+(advice-add 'display-color-p :override #'always)
+
 (defconst aqd-in-file-old (mapconcat (lambda (n) (format "line %d\n" n))
                                      (number-sequence 1 40) ""))
 
@@ -635,5 +638,23 @@ ORIGINAL becomes MODIFIED."
                                       append (aqd-in-file-words-in
                                               (overlay-get overlay 'after-string)))
                              #'string<)))))))
+
+;;;; Without colors, and from elsewhere
+
+(ert-deftest aqd-in-file-without-colors-lines-have-signs ()
+  (cl-letf (((symbol-function 'display-color-p) #'ignore))
+    (aqd-in-file-with-review aqd-original aqd-modified nil
+      (should (string-search "+ LINE 10\n" (aqd-in-file-drawn)))
+      (should (member "- " (mapcar (lambda (overlay) (overlay-get overlay 'line-prefix))
+                                   agent-q-diff-in-file--overlays))))))
+
+(ert-deftest aqd-in-file-commands-of-the-diff-know-the-hunk-at-point ()
+  (aqd-in-file-with-review aqd-original-of-two aqd-modified-of-two nil
+    (agent-q-diff-next-hunk)
+    (agent-q-diff-accept-hunk t)
+    (should (equal '(nil applied)
+                   (append (buffer-local-value 'agent-q-diff-buffer-marks
+                                               agent-q-diff-in-file--diff)
+                           nil)))))
 
 ;;; agent-q-diff-in-file-test.el ends here

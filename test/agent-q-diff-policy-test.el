@@ -46,7 +46,7 @@
     (aqd-with-pending
       (should (equal '(applied nil) (aqd-policy-marks)))
       (should (string-match-p "\\`# Note: 1 hunk kept by your rules (white space); u on a hunk \
-undoes that\\.$"
+undoes that, H shows what you have not seen of them\\.$"
                               (buffer-string)))
       ;; What is to be decided is at point.
       (should (= 1 (agent-q-diff-buffer-hunk-at-point)))
@@ -226,9 +226,9 @@ your rules (\\*\\.lock); u"
 (ert-deftest aqd-policy-a-proposal-that-rules-decide-ends-by-itself ()
   (pcase-dolist (`(,rules ,text ,status ,said)
                  '((((white-space . keep)) aqd-policy-blank accepted
-                    "f.txt: 1 hunk kept by your rules (white space)")
+                    "f.txt: 1 hunk kept by your rules (white space), not shown")
                    ((((agent . "codex") . (reject . "not now"))) aqd-policy-text rejected
-                    "f.txt: 1 hunk rejected by your rules (codex)")))
+                    "f.txt: 1 hunk rejected by your rules (codex), not shown")))
     (aqd-policy-with rules
       (let* (result
              (shown (aqd-said

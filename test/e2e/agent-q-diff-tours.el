@@ -170,6 +170,7 @@ The tests in test_calc.py have both spellings.\nSee the issue.")
   ("deciding-unapply-all" agent-q-diff-unapply-all "U")
   ("deciding-region" agent-q-diff-accept-hunk
    "n n C-n C-n C-n C-n C-SPC C-n a")
+  ("deciding-not-shown" agent-q-diff-accept-all "C-c C-c")
   ("deciding-finished" agent-q-diff-accept-all "C-c C-c"))
 
 
@@ -384,6 +385,22 @@ If IS-RENAMED is non-nil, it is another name; CHANGES are as for `tours-lines'."
   ("moved-accepted" agent-q-diff-accept-alike "l l l a")
   ("moved-in-file" agent-q-diff-in-file "M-> p F"))
 
+(screens-define-tour shown
+  ("shown-not" nil
+   (tours-propose "steps" (tours-lines 200)
+                  (apply #'tours-lines 200
+                         120 (concat "line 120" (make-string 100 ?x) " ADMIN=1")
+                         (mapcan (lambda (n) (list n (format "  use(new, %d)" n)))
+                                 (number-sequence 10 190 20)))
+                  "Steps")
+   "w C-g")
+  ("shown-long" agent-q-diff-next-hunk "C-x 1 | C-u 6 n")
+  ("shown-all" agent-q-diff-accept-all "| C-c C-c")
+  ("shown-unseen" agent-q-diff-unseen-mode "H")
+  ("shown-back" nil "u")
+  ("shown-all-again" agent-q-diff-unseen-mode "H")
+  (nil nil "C-c C-k"))
+
 (screens-define-tour in-file
   ("in-file-opened" agent-q-diff-in-file
    (tours-propose "steps" (tours-lines 70)
@@ -413,7 +430,7 @@ If IS-RENAMED is non-nil, it is another name; CHANGES are as for `tours-lines'."
   ("in-file-reject-all" agent-q-diff-in-file-reject-all "C-c \" C-k"))
 
 (screens-define-tour all-in-file
-  ("all-in-file" agent-q-diff-in-file-accept-all (tours-propose-demo) "C-x 1 F C-c \" C-c"))
+  ("all-in-file" agent-q-diff-in-file-accept-all (tours-propose-demo) "C-x 1 F C-c \" C-c C-c \" C-c"))
 
 (defun tours-blocks (n &optional changed)
   "Return N equal blocks, but for the one with the number CHANGED."

@@ -410,6 +410,8 @@ When it is left, each window is as high as it was."
     (e2e-see "^ f89: hunk 1/1 · file 80/80 · " "^modified   f89  \\+1 -1 · 1 hunk\n▌@@ -2,7 ")
     (keys-press "a" "^ f[0-9]+: hunk 1/1 · file 1/80 · \\+80 -80 · 1 applied")
     (should (equal (e2e-read "f89") (e2e-text 5)))
+    (e2e-press "C-c C-c")
+    (e2e-see "not shown: H shows them")
     (e2e-keys "C-c C-c")
     (should (eq 'accepted (plist-get (cadr (e2e-answer 'files)) :status)))))
 
@@ -610,7 +612,8 @@ C-c C-c = accept"))
       (e2e-keys "j")
       (e2e-wait-for (equal "*Agent-Q Diff: one*" (e2e-eval '(buffer-name (window-buffer)))))
       (e2e-eval '(setq agent-q-diff-grace 1000))
-      (keys-see-twice-ignored "C-c C-c C-c C-c")
+      ;; The first says that the second hunk was not shown, the second ends the review.
+      (keys-see-twice-ignored "C-c C-c C-c C-c C-c C-c")
       (should (equal (e2e-read "one") (e2e-text 5 20)))
       (should (equal (e2e-read "two") (e2e-text))))))
 

@@ -5,7 +5,8 @@
 //! at underscores, and single grapheme clusters of everything else. With *n* tokens that takes O(n
 //! log n) time, or O(n √n) if most tokens recur. Nothing is marked in changes of more than 20,000
 //! tokens, in changes beyond 256 KiB of a hunk, or between lines that have so little in common that
-//! marks would only distract.
+//! marks would only distract. But where one long line replaces another, what they begin and end with
+//! in common is left out first, which takes time linear in their lengths.
 
 use std::ops::Range;
 
@@ -20,8 +21,14 @@ use super::moved::Inside;
 pub(super) const MAX_TOKENS: usize = 20_000;
 
 /// Most bytes compared in one hunk, over all its changes. A change that exceeds what is left of
-/// them is not marked.
+/// them is not marked, unless it is of one line.
 const MAX_LEN: usize = 1 << 18;
+
+/// Most characters of a word at the end of what two long lines have in common.
+const LONGEST_WORD: usize = 100;
+
+/// Bytes of two lines from which on what they have in common at their ends is not compared.
+const LONG: usize = 10_000;
 
 /// Changed characters in one line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,8 +74,9 @@ pub fn changed_words<'m>(hunk: &Hunk, moved: impl Fn(usize) -> Option<&'m Inside
                 at += 1;
             }
             let len: usize = sides.iter().flatten().map(|(_, text)| text.len()).sum();
-            if len <= n_left && sides.iter().all(|side| !side.is_empty()) {
-                n_left -= len;
+            let is_long_pair = len > LONG && sides.iter().all(|side| side.len() == 1);
+            if is_long_pair || len <= n_left && sides.iter().all(|side| !side.is_empty()) {
+                n_left -= if is_long_pair { 0 } else { len };
                 spans.extend(changed_between(&sides));
             }
         }
@@ -87,7 +95,7 @@ fn changed_between(sides: &[Vec<(usize, &[u8])>; 2]) -> Vec<Span> {
     let [Some(removed), Some(added)] = texts else {
         return Vec::new();
     };
-    let found = compare(&removed, &added).unwrap_or_default();
+    let found = compare_lines(&removed, &added).unwrap_or_default();
     let found = found.into_iter().zip(sides).flat_map(|(spans, side)| {
         spans.into_iter().map(|span| Span {
             line: side[span.line].0,
@@ -102,7 +110,7 @@ pub(super) fn changed_columns(old: &[u8], new: &[u8]) -> [Vec<Range<usize>>; 2] 
     let (Ok(old), Ok(new)) = (str::from_utf8(old), str::from_utf8(new)) else {
         return Default::default();
     };
-    let found = compare(&[old], &[new]).unwrap_or_default();
+    let found = compare_lines(&[old], &[new]).unwrap_or_default();
     found.map(|spans| spans.into_iter().map(|span| span.columns).collect())
 }
 
@@ -130,9 +138,18 @@ struct Token<'a> {
     column: usize,
 }
 
-/// Returns the changed words of the lines `removed` and of the lines `added`; `None` if they have
-/// too many tokens or too little in common.
-fn compare(removed: &[&str], added: &[&str]) -> Option<[Vec<Span>; 2]> {
+/// Returns the changed words of the lines `removed` and of the lines `added`; `None` if they have too
+/// many tokens or too little in common.
+fn compare_lines(removed: &[&str], added: &[&str]) -> Option<[Vec<Span>; 2]> {
+    match (removed, added) {
+        (&[old], &[new]) if old.len() + new.len() > LONG => compare_middles(old, new),
+        _ => compare(removed, added, 0),
+    }
+}
+
+/// Returns the changed words of the lines `removed` and of the lines `added`, around which they have
+/// `n_around` characters in common; `None` if they have too many tokens or too little in common.
+fn compare(removed: &[&str], added: &[&str], n_around: usize) -> Option<[Vec<Span>; 2]> {
     let (before, after) = (tokens(removed)?, tokens(added)?);
     let diff = diff_of(
         before.iter().map(|token| token.text),
@@ -145,8 +162,8 @@ fn compare(removed: &[&str], added: &[&str]) -> Option<[Vec<Span>; 2]> {
             .map(|(_, token)| token.text.trim().chars().count());
         kept.sum()
     };
-    let n_same = is_same(&before, &|at| diff.is_removed(at));
-    let smaller = n_chars(removed).min(n_chars(added));
+    let n_same = n_around + is_same(&before, &|at| diff.is_removed(at));
+    let smaller = n_around + n_chars(removed).min(n_chars(added));
     if is_replacement(n_same, smaller) {
         return None;
     }
@@ -154,6 +171,49 @@ fn compare(removed: &[&str], added: &[&str]) -> Option<[Vec<Span>; 2]> {
         spans(&before, |at| diff.is_removed(at)),
         spans(&after, |at| diff.is_added(at)),
     ])
+}
+
+/// Returns the changed words of two long lines, without comparing what both begin and end with. If
+/// more is between than can be compared, all of that counts as changed.
+fn compare_middles(removed: &str, added: &str) -> Option<[Vec<Span>; 2]> {
+    let [removed, added] = [removed, added].map(|line| line.trim_end_matches(['\n', '\r']));
+    let head = common(removed.chars().zip(added.chars()));
+    let (old, new) = (&removed[head.len()..], &added[head.len()..]);
+    let tail = common(old.chars().rev().zip(new.chars().rev()));
+    let (old, new) = (
+        &old[..old.len() - tail.len()],
+        &new[..new.len() - tail.len()],
+    );
+    let n_head = head.chars().count();
+    let n_around = n_head + tail.chars().count();
+    let found = if old.len() + new.len() <= LONG {
+        compare(&[old], &[new], n_around)?
+    } else if is_replacement(n_around, n_around + n_chars(&[old]).min(n_chars(&[new]))) {
+        return None;
+    } else {
+        [old, new].map(|text| {
+            let columns = 0..text.chars().count();
+            vec![Span { line: 0, columns }]
+        })
+    };
+    Some(found.map(|mut spans| {
+        spans.retain(|span| !span.columns.is_empty());
+        for Span { columns, .. } in &mut spans {
+            *columns = columns.start + n_head..columns.end + n_head;
+        }
+        spans
+    }))
+}
+
+/// Returns what two lines have in common from one end on, in that direction, without a word that
+/// goes on differently.
+fn common(pairs: impl Iterator<Item = (char, char)>) -> String {
+    let same = pairs.take_while(|(a, b)| a == b);
+    let mut text: String = same.map(|(a, _)| a).collect();
+    let word = text.chars().rev().take_while(|c| c.is_alphanumeric());
+    let n_word: usize = word.take(LONGEST_WORD).map(char::len_utf8).sum();
+    text.truncate(text.len() - n_word);
+    text
 }
 
 /// Compares two sequences of tokens.
@@ -344,7 +404,7 @@ mod tests {
         let long = ". ".repeat(MAX_TOKENS);
         for (removed, added) in [
             (&b"a \xff b\n"[..], &b"a c b\n"[..]),
-            (long.as_bytes(), b". . x\n"),
+            (long.as_bytes(), b"x y\n"),
         ] {
             let lines = vec![
                 line(LineKind::Removed, removed),
@@ -359,6 +419,26 @@ mod tests {
             };
             assert_eq!(changed_words(&hunk, |_| None), []);
         }
+    }
+
+    #[test]
+    fn of_long_lines_what_is_between_equal_ends_is_compared() {
+        let long = "some words ".repeat(MAX_LEN / 4);
+        let marked = shown(&format!(
+            "-{long}port=80 host=abc {long}\n+{long}port=81 host=xyz {long}\n"
+        ));
+        let ends = format!("{long}\n");
+        assert_eq!(
+            marked.replace(&ends, "|\n").replace(&long, "|"),
+            "-|port=[80] host=[abc] |\n+|port=[81] host=[xyz] |\n"
+        );
+        let marked = shown(&format!("-{long}\n+{long}ADMIN{long}\n"));
+        assert_eq!(marked.matches('[').count(), 1);
+        assert!(marked.contains("[ADMIN"));
+        let other = "0 ".repeat(LONG);
+        let marked = shown(&format!("-{long}|{other}|{long}\n+{long}||{long}\n"));
+        assert_eq!(marked.matches("[").count(), 1);
+        assert!(marked.contains(&format!("[{other}]")));
     }
 
     #[test]
