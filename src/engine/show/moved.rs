@@ -8,8 +8,8 @@
 //! The rules:
 //!
 //! - A block begins with a run of equal lines, as long as possible, that is not interrupted by lines that
-//!   stay. It goes on beyond other lines, at most [`MAX_INSIDE`], if the equal lines there have at least
-//!   [`MIN_ALNUM`] letters and digits, or are as many as those between, or if these are similar in pairs.
+//!   stay. It goes on beyond other lines, at most `MAX_INSIDE`, if the equal lines there have at least
+//!   `MIN_ALNUM` letters and digits, or are as many as those between, or if these are similar in pairs.
 //!   The lines right above and below it are a part of it if they are similar, and like nothing else there.
 //! - As in `git diff --color-moved=zebra`, the equal lines of a block have at least 20 letters and digits in
 //!   all, so that closing brackets are not said to move.
@@ -20,7 +20,7 @@
 //!   of them is a part of blocks.
 //! - Of blocks that have lines in common, that with the most letters and digits has them.
 //!
-//! A line whose text is removed in more than [`MAX_TRIED`] places begins no block, so the time is about
+//! A line whose text is removed in more than `MAX_TRIED` places begins no block, so the time is about
 //! linear in the number of lines.
 
 use std::cmp::Reverse;
