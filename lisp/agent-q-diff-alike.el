@@ -356,15 +356,10 @@ TABLE is from hunks to vectors of (BEG . END), when the buffer had TICK.")
     (unless (eql tick (car agent-q-diff-alike--lines))
       (setq agent-q-diff-alike--lines (cons tick (make-hash-table))))
     (or (gethash hunk (cdr agent-q-diff-alike--lines))
-        (let ((lines nil))
-          (agent-q-diff-buffer-each-line (kind hunk)
-            (let ((next (line-beginning-position 2)))
-              (cond
-               ((memq kind '(?a ?r)) (push (cons (point) next) lines))
-               ;; The marker of a missing line end is part of its line.
-               ((and lines (eq kind ?n) (= (point) (cdar lines)))
-                (setcdr (car lines) next)))))
-          (puthash hunk (vconcat (nreverse lines)) (cdr agent-q-diff-alike--lines))))))
+        (puthash hunk
+                 (cl-loop for (kind . region) in (agent-q-diff-buffer-regions hunk)
+                          when (memq kind '(?a ?r)) vconcat (list region))
+                 (cdr agent-q-diff-alike--lines)))))
 
 (defun agent-q-diff-alike--region (place)
   "Return (BEG . END), where the lines of PLACE are in this buffer."

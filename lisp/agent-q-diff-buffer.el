@@ -583,6 +583,17 @@ line, and may call `cl-return'.  What the buffer is narrowed to does not matter.
                       do (forward-line)
                       do (progn ,@body))))))))
 
+(defun agent-q-diff-buffer-regions (hunk)
+  "Return where the lines of HUNK are, a list of (KIND BEG . END).
+END is where the next line begins.  A no-newline marker is part of its line."
+  (let ((lines nil))
+    (agent-q-diff-buffer-each-line (kind hunk)
+      (let ((next (line-beginning-position 2)))
+        (if (eq ?n kind)
+            (setcdr (cdar lines) next)
+          (push (cons kind (cons (point) next)) lines))))
+    (nreverse lines)))
+
 (defun agent-q-diff-buffer-line-text ()
   "Return the text of the line of a hunk at point, without its sign."
   (buffer-substring-no-properties (min (1+ (point)) (line-end-position))

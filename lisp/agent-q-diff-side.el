@@ -236,17 +236,6 @@ OLD-ROWS and NEW-ROWS are lists with their rows."
                                 (cl-mapcar #'list added new-rows new-heights))
                         tops end new)))))
 
-(defun agent-q-diff-side--lines (hunk)
-  "Return a vector of the lines of HUNK, each (BEG . END).
-END is where the next line begins.  A no-newline marker is part of its line."
-  (let ((lines nil))
-    (agent-q-diff-buffer-each-line (kind hunk)
-      (let ((next (line-beginning-position 2)))
-        (if (eq ?n kind)
-            (setcdr (car lines) next)
-          (push (cons (point) next) lines))))
-    (vconcat (nreverse lines))))
-
 (defun agent-q-diff-side--lay-hunk (hunk beg end)
   "Lay out HUNK, which is from BEG to END, unless it is, or parts are hidden."
   (unless (seq-some (lambda (overlay)
@@ -254,7 +243,7 @@ END is where the next line begins.  A no-newline marker is part of its line."
                           (overlay-get overlay 'invisible)
                           (overlay-get overlay 'agent-q-diff-filter)))
                     (overlays-in beg end))
-    (let ((lines (agent-q-diff-side--lines hunk)))
+    (let ((lines (vconcat (mapcar #'cdr (agent-q-diff-buffer-regions hunk)))))
       (agent-q-diff-side--put beg (1+ beg) nil 'agent-q-diff-side-laid t 'evaporate t)
       (pcase-dolist (`(,first ,old-rows ,new-rows)
                      (agent-q-diff-module-side-rows
