@@ -626,6 +626,14 @@ In the buffer of a file in which a review is drawn, it is for the hunk at point.
 
 ;;;; Where point is
 
+(defun agent-q-diff-buffer-pending (hunks)
+  "Return those of HUNKS, a list, that are pending."
+  (seq-remove (lambda (hunk) (aref agent-q-diff-buffer-marks hunk)) hunks))
+
+(defun agent-q-diff-buffer-all ()
+  "Return all hunks of this buffer, a list."
+  (number-sequence 0 (1- (length agent-q-diff-buffer-marks))))
+
 (defun agent-q-diff-buffer-first-pending (hunks)
   "Return the first of HUNKS, a list, that is pending, or else the first."
   (or (seq-find (lambda (hunk) (null (aref agent-q-diff-buffer-marks hunk))) hunks)

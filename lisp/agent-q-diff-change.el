@@ -536,6 +536,17 @@ If there are more, it returns none.")
   "Return the `agent-q-diff-engine-hunk' of HUNK of CHANGE."
   (agent-q-diff-module-hunk (agent-q-diff-change-engine change) hunk))
 
+(defun agent-q-diff-change-ids (change hunks)
+  "Return the ids in the engine of HUNKS of CHANGE."
+  (mapcar (lambda (hunk) (agent-q-diff-engine-hunk-id (agent-q-diff-change-hunk change hunk)))
+          hunks))
+
+(defun agent-q-diff-change-hunks-with (change ids)
+  "Return the hunks of CHANGE with IDS, those that are still there."
+  (delq nil (mapcar (apply-partially #'agent-q-diff-module-hunk-with-id
+                                     (agent-q-diff-change-engine change))
+                    ids)))
+
 (defun agent-q-diff-change-shift (change hunk)
   "Return by how many lines HUNK of CHANGE is shifted, or nil.
 It is nil as well if the hunk before is shifted by as much, since then there

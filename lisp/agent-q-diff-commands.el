@@ -446,8 +446,8 @@ the agent reads; interactively, with a prefix argument, it is asked for."
 (defun agent-q-diff-commands--hunks-to-reject ()
   "Return the hunk at point, or on a heading those of its file that are pending."
   (if-let ((file (agent-q-diff-commands--file-here)))
-      (seq-remove (lambda (hunk) (aref agent-q-diff-buffer-marks hunk))
-                  (agent-q-diff-change-hunks-of agent-q-diff-buffer-change file))
+      (agent-q-diff-buffer-pending
+       (agent-q-diff-change-hunks-of agent-q-diff-buffer-change file))
     (agent-q-diff-buffer-current-change)
     (list (agent-q-diff-buffer-hunk-here))))
 
@@ -578,11 +578,9 @@ hunk of their own."
 Such hunks are in reviews of what was written already; see the manual."
   (interactive)
   (let* ((change (agent-q-diff-signs-follow))
-         (hunks (cl-loop for hunk below (length agent-q-diff-buffer-marks)
-                         when (and (null (aref agent-q-diff-buffer-marks hunk))
-                                   (equal '(outside)
-                                          (agent-q-diff-change-hunk-authors change hunk)))
-                         collect hunk)))
+         (hunks (seq-filter (lambda (hunk)
+                              (equal '(outside) (agent-q-diff-change-hunk-authors change hunk)))
+                            (agent-q-diff-buffer-pending (agent-q-diff-buffer-all)))))
     (unless hunks
       (user-error "No pending hunk was written outside any turn"))
     (agent-q-diff-commands--accept-these
@@ -604,8 +602,7 @@ Where white space may mean something, as in Python, no hunk is one of them.
 This is one undo step of the target."
   (interactive)
   (let* ((change (agent-q-diff-signs-follow))
-         (hunks (seq-remove (lambda (hunk) (aref agent-q-diff-buffer-marks hunk))
-                            (agent-q-diff-syntax-white-space-hunks change))))
+         (hunks (agent-q-diff-buffer-pending (agent-q-diff-syntax-white-space-hunks change))))
     (unless hunks
       (user-error "No pending whitespace-only hunks"))
     (agent-q-diff-commands--accept-these
@@ -682,10 +679,6 @@ If a hook changed the target on saving, show that as well."
        (null (agent-q-diff-engine-hunk-fact (agent-q-diff-change-hunk change hunk)))
        (not (agent-q-diff-decide-why-away change hunk))))
 
-(defun agent-q-diff-commands--pending (hunks)
-  "Return those of HUNKS that are pending."
-  (seq-remove (lambda (hunk) (aref agent-q-diff-buffer-marks hunk)) hunks))
-
 (defun agent-q-diff-commands--say-unseen (unseen n)
   "Say that all N hunks are accepted, UNSEEN of which were not shown."
   (message "%s%s, %s"
@@ -701,8 +694,7 @@ BY-KEY is as for `agent-q-diff-accept-all'."
   (let ((change (agent-q-diff-signs-follow)))
     (if (zerop (nth 3 (agent-q-diff-buffer-counts change)))
         (agent-q-diff-finish nil by-key)
-      (let* ((pending (agent-q-diff-commands--pending
-                       (number-sequence 0 (1- (length agent-q-diff-buffer-marks)))))
+      (let* ((pending (agent-q-diff-buffer-pending (agent-q-diff-buffer-all)))
              (unseen (and by-key agent-q-diff-confirm-finish (agent-q-diff-shown-not pending)))
              (all (agent-q-diff-decide-accept-all change))
              (gone (seq-filter (lambda (one) (agent-q-diff-commands--gone-p change (car one)))
@@ -872,7 +864,7 @@ If ADVANCE is non-nil, move on to the next pending hunk.  Show a message."
   (condition-case err
       (let* ((change (agent-q-diff-signs-follow (agent-q-diff-buffer-file-index)))
              (index (agent-q-diff-buffer-heading-at-point))
-             (meant (agent-q-diff-commands--pending
+             (meant (agent-q-diff-buffer-pending
                      (agent-q-diff-change-hunks-of change index)))
              (unseen (and (not (eq command 'unapply)) (agent-q-diff-shown-not meant)))
              (failed (progn

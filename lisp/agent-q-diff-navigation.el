@@ -585,21 +585,18 @@ it hides by `agent-q-diff-filter-hide'."
 
 (defun agent-q-diff-filter--find-unseen ()
   "Return the hunks that are decided and were not shown."
-  (agent-q-diff-shown-not (cl-loop for mark across agent-q-diff-buffer-marks
-                                   for hunk from 0
-                                   when mark collect hunk)))
+  (agent-q-diff-shown-not
+   (seq-filter (lambda (hunk) (aref agent-q-diff-buffer-marks hunk)) (agent-q-diff-buffer-all))))
 
 (defun agent-q-diff-filter--hide-seen ()
   "Hide the hunks that were shown, or are not decided, adjacent ones together."
-  (let ((engine (agent-q-diff-change-engine agent-q-diff-buffer-change))
-        (from 0))
+  (let ((from 0))
     (cl-flet ((hide (from to)
                 (when (< from to)
                   (agent-q-diff-filter-hide (agent-q-diff-buffer-position from)
                                             (agent-q-diff-buffer-hunk-end (1- to))))))
-      (dolist (hunk (sort (delq nil (mapcar (apply-partially #'agent-q-diff-module-hunk-with-id
-                                                             engine)
-                                            agent-q-diff-filter--unseen))
+      (dolist (hunk (sort (agent-q-diff-change-hunks-with agent-q-diff-buffer-change
+                                                          agent-q-diff-filter--unseen)
                           #'<))
         (hide from hunk)
         (setq from (1+ hunk)))
@@ -612,10 +609,7 @@ The key after this one may take back what was decided about them."
   (agent-q-diff-buffer-complete)
   (agent-q-diff-buffer-current-change)
   (let* ((hunks (and agent-q-diff-unseen-mode (agent-q-diff-filter--find-unseen)))
-         (ids (mapcar (lambda (hunk)
-                        (agent-q-diff-engine-hunk-id
-                         (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
-                      hunks)))
+         (ids (agent-q-diff-change-ids agent-q-diff-buffer-change hunks)))
     (when (and agent-q-diff-unseen-mode (null hunks))
       (setq agent-q-diff-unseen-mode nil)
       (user-error "All that is decided has been shown"))

@@ -262,31 +262,25 @@ They are as from `agent-q-diff-shown--words'."
         (when (<= position (line-end-position))
           (cl-return (agent-q-diff-shown--words hunk line)))))))
 
-(defun agent-q-diff-shown-p (hunk &optional from to)
-  "Return non-nil if all changed lines of HUNK have been shown.
-With FROM and TO, that is about those from FROM up to but not including TO,
-counted from 0 without the lines that do not change."
+(defun agent-q-diff-shown-p (hunk)
+  "Return non-nil if all changed lines of HUNK have been shown."
   (or (>= hunk (agent-q-diff-buffer-n-inserted))
-      (not (agent-q-diff-shown--missing-p hunk (or from 0) (or to most-positive-fixnum)))))
+      (not (agent-q-diff-shown--missing-p hunk))))
 
-(defun agent-q-diff-shown--missing-p (hunk from to)
-  "Return non-nil if something of HUNK has not been shown.
-FROM and TO are as for `agent-q-diff-shown-p'."
-  (let ((line -1)
-        (n -1))
+(defun agent-q-diff-shown--missing-p (hunk)
+  "Return non-nil if some changed line of HUNK has not been shown."
+  (let ((line -1))
     (agent-q-diff-buffer-each-line (kind hunk)
       (unless (eq ?n kind)
         (cl-incf line))
-      (when (memq kind '(?a ?r))
-        (cl-incf n)
-        (let ((beg (point))
-              (end (line-end-position)))
-          (when (and (<= from n) (< n to)
-                     (text-property-not-all beg end 'agent-q-diff-shown t)
-                     (or (not (text-property-any beg end 'agent-q-diff-shown t))
-                         (agent-q-diff-shown--word-missing-p
-                          (1+ beg) end (agent-q-diff-shown--words hunk line))))
-            (cl-return t)))))))
+      (let ((beg (point))
+            (end (line-end-position)))
+        (when (and (memq kind '(?a ?r))
+                   (text-property-not-all beg end 'agent-q-diff-shown t)
+                   (or (not (text-property-any beg end 'agent-q-diff-shown t))
+                       (agent-q-diff-shown--word-missing-p
+                        (1+ beg) end (agent-q-diff-shown--words hunk line))))
+          (cl-return t))))))
 
 (defun agent-q-diff-shown--word-missing-p (beg end words)
   "Return non-nil unless all WORDS of the line from BEG to END have been shown.
@@ -362,9 +356,7 @@ If nothing is noted, since nobody looks at this Emacs, return nil."
 
 (defun agent-q-diff-shown-pending-words ()
   "Return words on how many of the pending hunks were not shown, or \"\"."
-  (let* ((pending (cl-loop for mark across agent-q-diff-buffer-marks
-                           for hunk from 0
-                           unless mark collect hunk))
+  (let* ((pending (agent-q-diff-buffer-pending (agent-q-diff-buffer-all)))
          (unseen (agent-q-diff-shown-not pending)))
     (if unseen
         (format " (%d of %d not shown)" (length unseen) (length pending))
@@ -376,11 +368,7 @@ If nothing is noted, since nobody looks at this Emacs, return nil."
   (setq agent-q-diff-shown--offer nil)
   (if (null unseen)
       ""
-    (let ((engine (agent-q-diff-change-engine agent-q-diff-buffer-change)))
-      (agent-q-diff-shown-offer
-       (mapcar (lambda (hunk)
-                 (agent-q-diff-engine-hunk-id (agent-q-diff-module-hunk engine hunk)))
-               unseen)))
+    (agent-q-diff-shown-offer (agent-q-diff-change-ids agent-q-diff-buffer-change unseen))
     (substitute-command-keys
      (format (ngettext "; %d of %d not shown: \\<agent-q-diff-mode-map>\
 \\[agent-q-diff-unseen-mode] shows it, \\[agent-q-diff-unapply-hunk] takes it back"
@@ -398,8 +386,7 @@ If nothing is noted, since nobody looks at this Emacs, return nil."
   (pcase agent-q-diff-shown--offer
     (`(,(pred (eq last-command)) . ,ids)
      (setq agent-q-diff-shown--offer nil)
-     (let ((engine (agent-q-diff-change-engine agent-q-diff-buffer-change)))
-       (delq nil (mapcar (apply-partially #'agent-q-diff-module-hunk-with-id engine) ids))))))
+     (agent-q-diff-change-hunks-with agent-q-diff-buffer-change ids))))
 
 (provide 'agent-q-diff-shown)
 ;;; agent-q-diff-shown.el ends here

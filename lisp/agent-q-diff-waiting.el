@@ -151,12 +151,6 @@ Return non-nil if any was added."
    (agent-q-diff-decide-codings
     change (number-sequence 0 (1- (length (agent-q-diff-change-files change)))))))
 
-(defun agent-q-diff-waiting--hunks (change ids)
-  "Return the hunks of CHANGE with IDS, those that are still there."
-  (delq nil (mapcar (apply-partially #'agent-q-diff-module-hunk-with-id
-                                     (agent-q-diff-change-engine change))
-                    ids)))
-
 (defun agent-q-diff-waiting--away-p (change hunk)
   "Return non-nil if the file of HUNK of CHANGE was deleted or renamed since.
 The next review finds out which."
@@ -196,8 +190,8 @@ stay pending.  Those whose file is not there wait for the next review."
          (pending (seq-remove (lambda (hunk)
                                 (agent-q-diff-engine-hunk-mark
                                  (agent-q-diff-change-hunk change hunk)))
-                              (agent-q-diff-waiting--hunks change waiting)))
-         (n-gone (- (length waiting) (length (agent-q-diff-waiting--hunks change waiting))))
+                              (agent-q-diff-change-hunks-with change waiting)))
+         (n-gone (- (length waiting) (length (agent-q-diff-change-hunks-with change waiting))))
          (n-done 0)
          (failed (make-list n-gone "one that is not there any more")))
     (agent-q-diff-decide-in-one-step
@@ -217,7 +211,7 @@ stay pending.  Those whose file is not there wait for the next review."
            (setq failed (append (reverse refused) failed))))))
     (setf (agent-q-diff-written-waiting written)
           (seq-filter (lambda (id)
-                        (when-let ((hunk (car (agent-q-diff-waiting--hunks change (list id)))))
+                        (when-let ((hunk (car (agent-q-diff-change-hunks-with change (list id)))))
                           (and (null (agent-q-diff-engine-hunk-mark
                                       (agent-q-diff-change-hunk change hunk)))
                                (agent-q-diff-waiting--away-p change hunk))))
@@ -249,7 +243,7 @@ It has the form that `agent-q-diff-module-note-hunks' takes, with all files."
   (let* ((change agent-q-diff-buffer-change)
          (files (mapcar #'list (seq-union (agent-q-diff-round-paths change)
                                           (mapcar #'car agent-q-diff-waiting--noted)))))
-    (dolist (hunk (sort (agent-q-diff-waiting--hunks
+    (dolist (hunk (sort (agent-q-diff-change-hunks-with
                          change (agent-q-diff-written-waiting (agent-q-diff-waiting--written)))
                         #'>))
       (unless (agent-q-diff-engine-hunk-mark (agent-q-diff-change-hunk change hunk))
