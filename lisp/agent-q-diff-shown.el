@@ -263,9 +263,12 @@ They are as from `agent-q-diff-shown--words'."
           (cl-return (agent-q-diff-shown--words hunk line)))))))
 
 (defun agent-q-diff-shown-p (hunk)
-  "Return non-nil if all changed lines of HUNK have been shown."
-  (or (>= hunk (agent-q-diff-buffer-n-inserted))
-      (not (agent-q-diff-shown--missing-p hunk))))
+  "Return non-nil if all changed lines of HUNK have been shown.
+Of one that changes no lines, such as a renaming, that is the line that says so."
+  (and (< hunk (agent-q-diff-buffer-n-inserted))
+       (if (agent-q-diff-buffer-lines hunk)
+           (not (agent-q-diff-shown--missing-p hunk))
+         (get-text-property (agent-q-diff-buffer-position hunk) 'agent-q-diff-shown))))
 
 (defun agent-q-diff-shown--missing-p (hunk)
   "Return non-nil if some changed line of HUNK has not been shown."

@@ -118,6 +118,25 @@ It counts as one that somebody looks at, but so far nothing was shown."
         (should (equal (agent-q-diff-shown-width (selected-window))
                        (cdr (agent-q-diff-shown--columns (selected-window)))))))))
 
+(ert-deftest aqd-shown-what-is-not-in-the-buffer-yet-is-not-shown ()
+  (aqd-shown-with (aqd-shown-lines) (aqd-shown-lines '(10 . "ten") '(40 . "forty"))
+    (aqd-shown-look "^.+")
+    (should (equal '(t t) (mapcar #'agent-q-diff-shown-p '(0 1))))
+    (cl-letf (((symbol-function 'agent-q-diff-buffer-n-inserted) (lambda () 1)))
+      (should (equal '(1) (agent-q-diff-shown-not '(0 1)))))))
+
+(ert-deftest aqd-shown-of-what-changes-no-lines-the-line-that-says-so-is-needed ()
+  (aqd-with-file "one\ntwo\n"
+    (let* ((default-directory (file-name-directory aqd-file))
+           (review (agent-q-diff-review-change (list (list :path aqd-file :to "other.txt"))
+                                               "Rename" #'ignore)))
+      (aqd-in-diff review
+        (let ((agent-q-diff-shown--timer t))
+          (should-not (agent-q-diff-shown-p 0))
+          (aqd-shown-look "renam")
+          (should (agent-q-diff-shown-p 0))))
+      (agent-q-diff-cancel review))))
+
 ;;;; What commands say
 
 (defun aqd-shown-calls ()
