@@ -372,12 +372,10 @@ If nothing is noted, since nobody looks at this Emacs, return nil."
   (if (null unseen)
       ""
     (agent-q-diff-shown-offer (agent-q-diff-change-ids agent-q-diff-buffer-change unseen))
+    ;; Short: a message of two lines takes one from a window, which is scrolled then.
     (substitute-command-keys
-     (format (ngettext "; %d of %d not shown: \\<agent-q-diff-mode-map>\
-\\[agent-q-diff-unseen-mode] shows it, \\[agent-q-diff-unapply-hunk] takes it back"
-                       "; %d of %d not shown: \\<agent-q-diff-mode-map>\
-\\[agent-q-diff-unseen-mode] shows them, \\[agent-q-diff-unapply-hunk] takes them back"
-                       (length unseen))
+     (format "; %d of %d not shown (\\<agent-q-diff-mode-map>\
+\\[agent-q-diff-unseen-mode] shows, \\[agent-q-diff-unapply-hunk] takes back)"
              (length unseen) n))))
 
 (defun agent-q-diff-shown-offer (ids)

@@ -159,7 +159,7 @@ It counts as one that somebody looks at, but so far nothing was shown."
     (agent-q-diff-buffer-goto-hunk 0)
     (let ((at (agent-q-diff-buffer-position 0)))
       (agent-q-diff-shown--note-between at (agent-q-diff-buffer-hunk-end 0) nil nil))
-    (should (string-match-p "3 hunks alike applied; 2 of 3 not shown: H shows them, u takes them back\\'"
+    (should (string-match-p "3 hunks alike applied; 2 of 3 not shown (H shows, u takes back)\\'"
                             (aqd-shown-key #'agent-q-diff-accept-alike)))
     (should (string-match-p "2 hunks pending\\|2 hunks taken out"
                             (aqd-shown-key #'agent-q-diff-unapply-hunk)))
@@ -178,7 +178,7 @@ It counts as one that somebody looks at, but so far nothing was shown."
 (ert-deftest aqd-shown-the-last-key-says-it-before-the-review-ends ()
   (aqd-shown-with (aqd-shown-calls) (aqd-shown-renamed)
     (aqd-shown-look "^[-+]call")
-    (should (string-match-p "4 hunks applied; 1 of 4 not shown: H shows it, u takes it back, C-c C-c finishes"
+    (should (string-match-p "4 hunks applied; 1 of 4 not shown (H shows, u takes back), C-c C-c finishes\\'"
                             (aqd-shown-key #'agent-q-diff-accept-all)))
     (should-not aqd-answers)
     (aqd-shown-key #'agent-q-diff-accept-all)

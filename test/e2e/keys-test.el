@@ -411,7 +411,7 @@ When it is left, each window is as high as it was."
     (keys-press "a" "^ f[0-9]+: hunk 1/1 · file 1/80 · \\+80 -80 · 1 applied")
     (should (equal (e2e-read "f89") (e2e-text 5)))
     (e2e-press "C-c C-c")
-    (e2e-see "not shown: H shows them")
+    (e2e-see "not shown (H shows, u takes back)")
     (e2e-keys "C-c C-c")
     (should (eq 'accepted (plist-get (cadr (e2e-answer 'files)) :status)))))
 
