@@ -61,11 +61,11 @@ it.")
 
 (defun agent-q-diff-alike--find ()
   "Return what this review does in several places, as `agent-q-diff-module-groups'.
-The syntax of files is looked at only if something is done with equal words."
+The syntax of files is looked at only if something is done with equal words, or
+equal lines have moved."
   (let* ((engine (agent-q-diff-change-engine agent-q-diff-buffer-change))
          (groups (agent-q-diff-module-groups engine nil))
-         (hunks (seq-mapcat #'agent-q-diff-alike-hunks
-                            (seq-remove #'agent-q-diff-alike--moved-p groups))))
+         (hunks (seq-mapcat #'agent-q-diff-alike-hunks groups)))
     (if (null hunks)
         groups
       (agent-q-diff-syntax-hand-over

@@ -855,14 +855,10 @@ fn groups<'e>(env: &'e Env, session: &mut Session, by_syntax: Value) -> Result<V
                 place.line,
             ))
         };
-        let files = ongoing.change.files().iter();
-        let syntaxes = files.map(|file| {
-            let syntaxes = file
-                .review()
-                .and_then(|review| review.proposal().syntaxes());
-            syntaxes.filter(|_| by_syntax.is_not_nil())
-        });
-        let syntaxes: Vec<_> = syntaxes.collect();
+        let syntaxes = match by_syntax.is_not_nil() {
+            true => ongoing.syntaxes(),
+            false => Vec::new(),
+        };
         let groups = alike::groups(&hunks, &moves, &syntaxes)
             .into_iter()
             .map(|group| {

@@ -11,6 +11,7 @@ use agent_q_diff_engine::key::{self, Key, Keys};
 use agent_q_diff_engine::patch::hunk::Hunk;
 use agent_q_diff_engine::proposal::{Seen, Side};
 use agent_q_diff_engine::review::{Refusal, Review};
+use agent_q_diff_engine::show::alike::Syntaxes;
 use agent_q_diff_engine::show::moved::Moves;
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
@@ -35,8 +36,8 @@ pub(crate) struct Ongoing {
     pub(crate) written: Option<Rc<RefCell<Written>>>,
     /// By indices of files, the keys of their entries at a [`Review::revision`].
     keys: HashMap<usize, (usize, Vec<Key>)>,
-    /// What moved between the hunks with these ids, by file.
-    moves: Option<(Vec<Vec<usize>>, Rc<Moves>)>,
+    /// What moved between the hunks with these ids, by file, and whether its syntax was known.
+    moves: Option<(Vec<(Vec<usize>, bool)>, Rc<Moves>)>,
 }
 
 /// The number of changes that hold memory.
@@ -89,19 +90,30 @@ impl Ongoing {
         reviews.map(|review| review.proposal().n_hunks()).sum()
     }
 
-    /// Returns what moved. It is found anew only when there are other hunks.
+    /// Returns what is known of the syntax of each file.
+    pub(crate) fn syntaxes(&self) -> Vec<Syntaxes<'_>> {
+        let reviews = self.change.files().iter().map(FileChange::review);
+        let syntaxes = reviews.map(|review| review?.proposal().syntaxes());
+        syntaxes.collect()
+    }
+
+    /// Returns what moved. It is found anew only when there are other hunks, or more is known of the syntax.
     pub(crate) fn moves(&mut self) -> Rc<Moves> {
-        fn ids(file: &FileChange) -> &[usize] {
-            file.review().map_or(&[], Review::ids)
-        }
-        let files = self.change.files();
-        if let Some((known, moves)) = &self.moves
-            && known.iter().eq(files.iter().map(ids))
+        let syntaxes = self.syntaxes();
+        let files = self.change.files().iter().zip(&syntaxes);
+        let known = files.map(|(file, syntaxes)| {
+            let ids = file.review().map_or(&[][..], Review::ids);
+            (ids, syntaxes.is_some())
+        });
+        if let Some((before, moves)) = &self.moves
+            && known
+                .clone()
+                .eq(before.iter().map(|(ids, is)| (&ids[..], *is)))
         {
             return Rc::clone(moves);
         }
-        let known = files.iter().map(|file| ids(file).to_vec()).collect();
-        let moves = Rc::new(Moves::of(&self.hunks()));
+        let known = known.map(|(ids, is)| (ids.to_vec(), is)).collect();
+        let moves = Rc::new(Moves::of(&self.hunks(), &syntaxes));
         self.moves = Some((known, Rc::clone(&moves)));
         moves
     }

@@ -543,7 +543,7 @@ mod tests {
 
     fn found(hunks: Vec<Hunk>) -> Vec<Group> {
         let files = [hunks];
-        groups(&files, &Moves::of(&files), &[])
+        groups(&files, &Moves::of(&files, &[]), &[])
     }
 
     /// Returns each group of `diffs`: what it does, and hunk, lines and whether all of each place.
@@ -686,7 +686,7 @@ mod tests {
             }
         });
         let files = [hunks.collect()];
-        let groups = groups(&files, &Moves::of(&files), &[syntaxes]);
+        let groups = groups(&files, &Moves::of(&files, &[syntaxes]), &[syntaxes]);
         let shown: Vec<_> = groups
             .iter()
             .map(|group| {

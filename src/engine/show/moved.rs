@@ -1,7 +1,8 @@
 //! Code that moved: blocks of lines that are removed in one place and added in another, perhaps with
 //! changes inside.
 //!
-//! What is called moved is equal to its partner, byte by byte. Around and between such lines, a block has
+//! What is called moved is equal to its partner, byte by byte, and in what each byte is: code, a string or a
+//! comment, as far as that is known. Around and between such lines, a block has
 //! lines that changed (a removed and an added one that are similar), lines that are only removed and lines
 //! that are only added. These are shown like any other change.
 //!
@@ -28,8 +29,9 @@ use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
 
 use crate::patch::hunk::{Hunk, LineKind};
+use crate::text::Span;
 
-use super::alike::{Place, n_fitting};
+use super::alike::{Place, Syntaxes, n_fitting};
 use super::rows;
 use super::words;
 
@@ -82,9 +84,10 @@ pub struct Moves {
 }
 
 impl Moves {
-    /// Finds what moved in `files`, which have these hunks each.
-    pub fn of(files: &[Vec<Hunk>]) -> Moves {
-        let blocks = blocks(files);
+    /// Finds what moved in `files`, which have these hunks each. `syntaxes` are those of the files, none if
+    /// there are fewer.
+    pub fn of(files: &[Vec<Hunk>], syntaxes: &[Syntaxes]) -> Moves {
+        let blocks = blocks(files, syntaxes);
         let hunks: Vec<&Hunk> = files.iter().flatten().collect();
         let mut lines = HashMap::new();
         let alone = blocks
@@ -137,7 +140,7 @@ fn texts<'a>(hunk: &Hunk<'a>, place: &Place) -> Vec<&'a [u8]> {
 struct Line<'a> {
     /// Its text, with its terminator.
     text: &'a [u8],
-    /// A number that equal lines have in common.
+    /// A number that lines have in common if their texts are equal, and so is what is code there.
     key: usize,
     n_alnum: usize,
     file: usize,
@@ -200,9 +203,9 @@ struct Finder<'a> {
     n_changed: Vec<usize>,
 }
 
-/// Returns the blocks that moved in `files`, which have these hunks each.
-fn blocks(files: &[Vec<Hunk>]) -> Vec<Move> {
-    let mut finder = Finder::new(files);
+/// Returns the blocks that moved in `files`; see [`Moves::of`].
+fn blocks(files: &[Vec<Hunk>], syntaxes: &[Syntaxes]) -> Vec<Move> {
+    let mut finder = Finder::new(files, syntaxes);
     let mut found = finder.equal_pairs();
     found.sort_unstable_by_key(|pairs| pairs[0][NEW]);
     let found = found.into_iter().map(|pairs| finder.with_inside(pairs));
@@ -211,16 +214,17 @@ fn blocks(files: &[Vec<Hunk>]) -> Vec<Move> {
 }
 
 impl<'a> Finder<'a> {
-    fn new(files: &[Vec<Hunk<'a>>]) -> Finder<'a> {
+    fn new(files: &[Vec<Hunk<'a>>], syntaxes: &[Syntaxes]) -> Finder<'a> {
         let mut finder = Finder {
             sides: [Vec::new(), Vec::new()],
             is_taken: [Vec::new(), Vec::new()],
             files: Vec::new(),
             n_changed: Vec::new(),
         };
-        let mut keys: HashMap<&[u8], usize> = HashMap::new();
+        let mut keys: HashMap<(&[u8], Vec<Span>), usize> = HashMap::new();
         let mut n_left = n_fitting(files.iter().flatten());
         for (file, hunks) in files.iter().enumerate() {
+            let syntaxes = syntaxes.get(file).copied().flatten();
             let mut staying = Staying::default();
             let mut n_changed = [0, 0];
             for hunk in hunks.iter().take(n_left) {
@@ -237,9 +241,10 @@ impl<'a> Finder<'a> {
                         LineKind::Added => NEW,
                     };
                     let n_keys = keys.len();
+                    let key = (each.text, spans(syntaxes, side, lines[side]));
                     finder.sides[side].push(Line {
                         text: each.text,
-                        key: *keys.entry(each.text).or_insert(n_keys),
+                        key: *keys.entry(key).or_insert(n_keys),
                         n_alnum,
                         file,
                         hunk: finder.n_changed.len(),
@@ -622,6 +627,23 @@ fn chunks<'s, 'a, K: PartialEq>(
     })
 }
 
+/// Returns what of the line with the number `line` of a side are strings and comments, counted from its first
+/// byte.
+fn spans(syntaxes: Syntaxes, side: usize, line: usize) -> Vec<Span> {
+    let Some(sides) = syntaxes else {
+        return Vec::new();
+    };
+    let (text, syntax) = sides[side];
+    let (start, end) = (text.start(line), text.start(line + 1));
+    let here = syntax.spans_from(start).iter();
+    let here = here.take_while(|span| span.start < end).map(|span| Span {
+        start: span.start.max(start) - start,
+        end: span.end.min(end) - start,
+        place: span.place,
+    });
+    here.collect()
+}
+
 /// Returns the number of letters and digits of `text`.
 fn n_alnum(text: &[u8]) -> usize {
     text.iter()
@@ -634,6 +656,7 @@ mod tests {
     use super::*;
     use crate::diff::HeadingRule;
     use crate::proposal::Proposal;
+    use crate::text::{Place as InSyntax, Syntax};
 
     fn hunks_of(old: &str, new: &str) -> Proposal {
         Proposal::from_texts(old.as_bytes().to_vec(), new.as_bytes().to_vec(), 3).unwrap()
@@ -642,8 +665,14 @@ mod tests {
     /// Returns the blocks that move between `old` and `new`: lines+number of what is equal, and then of what
     /// changed, was removed and was added inside.
     fn shown(old: &str, new: &str) -> Vec<String> {
-        let proposal = hunks_of(old, new);
-        let moves = Moves::of(&[proposal.hunks(HeadingRule::Default)]);
+        shown_of(&hunks_of(old, new))
+    }
+
+    fn shown_of(proposal: &Proposal) -> Vec<String> {
+        let moves = Moves::of(
+            &[proposal.hunks(HeadingRule::Default)],
+            &[proposal.syntaxes()],
+        );
         moves.blocks().iter().map(words_of).collect()
     }
 
@@ -741,6 +770,40 @@ mod tests {
                     .replace("line 109", "row 109")
             ),
             ["1+8 to 31+8; changed 0+1 to 30+1, 9+1 to 39+1"]
+        );
+    }
+
+    #[test]
+    fn what_was_code_has_not_moved_into_a_comment() {
+        let block = lines(100..105);
+        let old = format!("{block}{}/*\n*/\n", lines(0..30));
+        let new = format!("{}/*\n{block}*/\n", lines(0..30));
+        let moved = |comments: [&str; 2]| {
+            let mut proposal = hunks_of(&old, &new);
+            let syntaxes = [(&old, comments[0]), (&new, comments[1])].map(|(text, comment)| {
+                let span = text.find(comment).map(|at| (at, at + comment.len()));
+                let span = span.map(|(start, end)| (start, end, InSyntax::Comment));
+                Syntax::new(text.as_bytes(), span).unwrap()
+            });
+            proposal.set_language(None, Some(syntaxes));
+            shown_of(&proposal)
+        };
+        assert_eq!(moved(["none", "none"]), ["0+5 to 31+5"]);
+        let (whole, part) = (
+            format!("/*\n{block}*/"),
+            "some code on line 102;\nsome code on line 103;\n",
+        );
+        assert!(moved(["none", &whole]).is_empty());
+        assert!(moved([&block, "none"]).is_empty());
+        assert_eq!(moved([&block, &whole]), ["0+5 to 31+5"]);
+        // Of a block, lines can become a comment, or the end of a line.
+        assert_eq!(
+            moved(["none", part]),
+            ["0+2 to 31+2, 4+1 to 35+1; changed 2+2 to 33+2"]
+        );
+        assert_eq!(
+            moved(["none", "on line 104"]),
+            ["0+4 to 31+4; changed 4+1 to 35+1"]
         );
     }
 

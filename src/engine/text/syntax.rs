@@ -14,7 +14,7 @@ pub enum Place {
 }
 
 /// A string or a comment, with the marks at its ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
     /// The byte with which it begins.
     pub start: usize,

@@ -105,7 +105,7 @@ fn no_line_that_is_called_moved_differs_from_its_partner() {
     let (mut n_lines, n_cases) = ([0, 0], n_cases(10_000));
     for proposal in (0..n_cases).filter_map(|_| moved(&mut dice)) {
         let files = [proposal.hunks(HeadingRule::Default)];
-        let moves = Moves::of(&files);
+        let moves = Moves::of(&files, &[]);
         for block in moves.blocks() {
             check(&files[0], &moves, block, &mut n_lines);
         }
@@ -135,7 +135,7 @@ fn splitting_a_hunk_changes_nothing_about_what_moved() {
     // Of each line that is in a block, what it is there.
     let seen = |proposal: &Proposal| {
         let files = [proposal.hunks(HeadingRule::Default)];
-        let moves = Moves::of(&files);
+        let moves = Moves::of(&files, &[]);
         let lines = files[0].iter().enumerate().flat_map(|(hunk, lines)| {
             let n = changed_lines(lines).len();
             let lines = (0..n).map(|at| moves.line(hunk, at).cloned());
@@ -210,7 +210,7 @@ fn compared<'a>(plain: &[&'a [u8]], colored: &[&[u8]]) -> Option<Vec<Compared<'a
         .iter()
         .map(|diff| diff.hunks.iter().map(|it| it.hunk.clone()));
     let files: Vec<Vec<Hunk>> = hunks.map(Iterator::collect).collect();
-    let moves = Moves::of(&files);
+    let moves = Moves::of(&files, &[]);
     let mut found = Vec::new();
     for (number, hunk) in diffs.iter().flat_map(|diff| &diff.hunks).enumerate() {
         let mut at = 0;
