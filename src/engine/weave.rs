@@ -39,7 +39,6 @@ pub(crate) use segments::Around;
 use segments::Segments;
 pub use target::Changed;
 pub(crate) use target::Target;
-pub(crate) use texts::Read;
 use texts::Texts;
 
 /// The weave of one file under review. See the module's documentation.
@@ -89,9 +88,13 @@ impl Weave {
         self.texts.syntaxes()
     }
 
-    /// What `read` returns for original and modified text and their syntaxes, computed once.
-    pub(crate) fn read(&self, read: impl FnOnce([&Text; 2], Option<&[Syntax; 2]>) -> Read) -> Read {
-        self.texts.read(read)
+    /// The first lines of original and modified text that may be something else than they seem, which `find`
+    /// finds once.
+    pub(crate) fn first_doubtful(
+        &self,
+        find: impl FnOnce([&Text; 2], Option<&[Syntax; 2]>) -> [usize; 2],
+    ) -> [usize; 2] {
+        self.texts.first_doubtful(find)
     }
 
     /// The atoms, in the order of the original.

@@ -5,7 +5,9 @@
 //! anything else: the same tokens in the same order, with white space between them that means the same
 //! in their language (`tokens`). Callers say which language that is, and what of it are strings and
 //! comments; without these, lines correspond to lines with the same words, and nothing counts below a
-//! line after which a string may go on. Blank lines come or go, but the first line stays the first.
+//! line after which a string may go on. Blank lines come or go, but the first line stays the first, and
+//! what is right below a comment stays there, since the comment may be about it, or for a program that reads
+//! both.
 
 mod tokens;
 
@@ -17,14 +19,13 @@ use memchr::memmem::{find, find_iter};
 
 use crate::diff::{Edit, Group, HeadingRule};
 use crate::patch::hunk::{Hunk, LineKind};
-use crate::text::{Syntax, Text, first_open_line, is_unterminated, without_white_space};
-use crate::weave::Read;
+use crate::text::{Place, Syntax, Text, first_open_line, is_unterminated, without_white_space};
 
 use super::rewrite::original_lines;
 use super::{Obstacle, Proposal};
 
 pub use tokens::Spacing;
-use tokens::{Kind as TokenKind, Language, Tokens, are_same, is_blank};
+use tokens::{Kind as TokenKind, Language, Tokens, are_same, is_blank, is_continued};
 
 /// A stretch of lines of two texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,19 +159,22 @@ impl Proposal {
         Some([0, 1].map(|side| (texts[side], &syntaxes[side])))
     }
 
-    /// Returns the first lines of both texts that may be something else than they seem, since a string may go
-    /// on there that is not known as one; and whether Go reads comments there.
-    fn read(&self) -> Read {
-        self.weave.read(|texts, syntaxes| Read {
-            first_doubtful: match (self.spacing, syntaxes) {
-                (Some(spacing), Some(syntaxes)) => [0, 1].map(|side| {
-                    let (text, syntax) = (texts[side], &syntaxes[side]);
-                    let doubt = tokens::first_doubt(text.bytes(), syntax, spacing);
-                    text.line_of(doubt)
-                }),
-                _ => texts.map(first_open_line),
-            },
-            has_read_comments: texts.into_iter().any(has_directives_of_go),
+    /// Returns the first lines of both texts that may be something else than they seem: a string may go on
+    /// there that is not known as one, or Emacs reads them as local variables.
+    fn first_doubtful(&self) -> [usize; 2] {
+        self.weave.first_doubtful(|texts, syntaxes| {
+            [0, 1].map(|side| {
+                let text = texts[side];
+                let doubtful = match (self.spacing, syntaxes) {
+                    (Some(spacing), Some(syntaxes)) => {
+                        let doubt = tokens::first_doubt(text.bytes(), &syntaxes[side], spacing);
+                        text.line_of(doubt)
+                    }
+                    _ => first_open_line(text),
+                };
+                let variables = local_variables(text.bytes());
+                variables.map_or(doubtful, |at| doubtful.min(text.line_of(at)))
+            })
         })
     }
 
@@ -180,7 +184,7 @@ impl Proposal {
         let starts = [group.before.start, group.after.start];
         let old = original_lines(&self.weave, group.before.clone());
         let new = Text::new(texts[1].lines_bytes(group.after.clone()).to_vec());
-        let read = self.read();
+        let first_doubtful = self.first_doubtful();
         let lines = [old, new];
         let known = self.spacing.zip(self.weave.syntaxes());
         let language = |side: usize| Language {
@@ -189,13 +193,11 @@ impl Proposal {
         };
         let sides = Sides {
             tokens: [0, 1].map(|side| Tokens::new(&lines[side], language(side))),
+            texts,
+            syntaxes: known.map(|(_, both)| both),
+            spacing: self.spacing,
             starts,
-            above: [0, 1].map(|side| match starts[side] {
-                0 => &[][..],
-                start => texts[side].line(start - 1),
-            }),
-            n_certain: [0, 1].map(|side| read.first_doubtful[side].saturating_sub(starts[side])),
-            has_read_comments: read.has_read_comments,
+            n_certain: [0, 1].map(|side| first_doubtful[side].saturating_sub(starts[side])),
         };
         let pieces = sides.pieces();
         (lines, pieces)
@@ -206,8 +208,8 @@ impl Proposal {
 const MAX_LEN_OF_VARIABLES: usize = 12_000;
 
 /// Returns whether `text` says that it is in another language than one with `spacing`: as a script or as XML,
-/// or by a mode for Emacs in one of its first two lines or among local variables at its end. What cgo reads
-/// is C.
+/// or by a mode for Emacs in one of its first two lines or among local variables at its end. Of a Go file with
+/// cgo, comments are C.
 fn names_other_language(text: &Text, spacing: Option<Spacing>) -> bool {
     let has_mode = |line: &[u8]| {
         let start = find(line, b"-*-").map(|at| at + 3);
@@ -222,33 +224,57 @@ fn names_other_language(text: &Text, spacing: Option<Spacing>) -> bool {
     };
     let bytes = text.bytes();
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let end = bytes[bytes.len().saturating_sub(MAX_LEN_OF_VARIABLES)..].to_ascii_lowercase();
-    let variables = find(&end, b"local variables:").map(|at| &end[at..]);
+    let variables = local_variables(bytes).map(|at| bytes[at..].to_ascii_lowercase());
     // Rust has attributes that begin so.
     bytes.starts_with(b"#!") && !bytes.starts_with(b"#![")
         || bytes.trim_ascii_start().starts_with(b"<")
         || text.lines(0..text.len().min(2)).any(has_mode)
-        || variables.is_some_and(sets_mode)
-        || find(bytes, b"import \"C\"").is_some()
+        || variables.is_some_and(|variables| sets_mode(&variables))
+        || matches!(spacing, None | Some(Spacing::Tokens | Spacing::Margins)) && has_cgo(text)
 }
 
-/// Comments of Go that are read by where they begin, and by whether a blank line is next to them, or to the
-/// comments that they are among.
-const GO_DIRECTIVES: [&[u8]; 4] = [b"//go:", b"// +build", b"//export ", b"//line "];
-
-fn has_directives_of_go(text: &Text) -> bool {
-    let has = |mark: &&[u8]| find(text.bytes(), mark).is_some();
-    GO_DIRECTIVES.iter().any(has)
+/// Returns where the local variables for Emacs begin at the end of `text`, if it may have some.
+fn local_variables(text: &[u8]) -> Option<usize> {
+    let start = text.len().saturating_sub(MAX_LEN_OF_VARIABLES);
+    let end = text[start..].to_ascii_lowercase();
+    find(&end, b"local variables:").map(|at| start + at)
 }
 
-fn is_directive_of_go(line: &[u8]) -> bool {
-    let line = line.trim_ascii_start();
-    GO_DIRECTIVES.iter().any(|mark| line.starts_with(mark))
+/// Returns whether `text` may be a Go file that imports "C", in whatever form.
+fn has_cgo(text: &Text) -> bool {
+    let has = |mark| find(text.bytes(), mark).is_some();
+    (has(b"\"C\"") || has(b"`C`"))
+        && has(b"import")
+        && text
+            .lines(0..text.len())
+            .any(|line| line.starts_with(b"package"))
+}
+
+/// Comments that are read only where they begin: directives of Go and of C, and cookies of Emacs.
+const DIRECTIVES: [&[u8]; 6] = [
+    b"//go:",
+    b"// +build",
+    b"//export ",
+    b"//line ",
+    b"/*line ",
+    b";;;###",
+];
+
+/// Returns whether `line` of a Lisp file is a heading, or one of its first comments that Emacs reads, like
+/// `;; Version: 1.0`. Both are so only at the margin.
+fn is_heading_of_lisp(line: &[u8]) -> bool {
+    let n_signs = line.iter().take_while(|&&byte| byte == b';').count();
+    let name = line[n_signs..].trim_ascii_start();
+    let n_name = name.iter().take_while(|byte| is_in_name(byte)).count();
+    n_signs > 2 || n_signs > 0 && n_name > 0 && name[n_name..].starts_with(b":")
+}
+
+fn is_in_name(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
 
 /// Returns whether `settings`, in lower case, give the variable `mode` a value.
 fn sets_mode(settings: &[u8]) -> bool {
-    let is_in_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     find_iter(settings, b"mode").any(|at| {
         !settings[..at].last().is_some_and(is_in_name)
             && settings[at + 4..].trim_ascii_start().starts_with(b":")
@@ -261,14 +287,13 @@ const MAX_TOKENS: usize = 100_000;
 /// Lines of two texts.
 struct Sides<'a> {
     tokens: [Tokens<'a>; 2],
-    /// Which lines of the texts are the first.
+    /// The texts that they are of, what is known of them, and which of their lines are the first.
+    texts: [&'a Text; 2],
+    syntaxes: Option<&'a [Syntax; 2]>,
+    spacing: Option<Spacing>,
     starts: [usize; 2],
-    /// The line above each; empty if there is none.
-    above: [&'a [u8]; 2],
     /// How many lines of each are before one that may be something else than it seems.
     n_certain: [usize; 2],
-    /// Whether a text has comments that Go reads.
-    has_read_comments: bool,
 }
 
 impl Sides<'_> {
@@ -359,19 +384,20 @@ impl Sides<'_> {
             return Kind::Same;
         }
         let is_certain = before.end <= self.n_certain[0] && after.end <= self.n_certain[1];
-        let above = [
-            line_above(old, before.start, self.above[0]),
-            line_above(new, after.start, self.above[1]),
-        ];
+        let above = [(0, before.start), (1, after.start)].map(|(side, start)| {
+            let above = (self.starts[side] + start).checked_sub(1);
+            above.map_or(&[][..], |above| self.texts[side].line(above))
+        });
         let mut lines = above
             .into_iter()
             .chain(old.lines(before.clone()))
             .chain(new.lines(after.clone()));
         let tokens = || Some((self.tokens[0].on(&before)?, self.tokens[1].on(&after)?));
         let is_white = is_certain
-            && !lines.any(|line| is_continued(body(line).0))
+            && !lines.any(|line| is_continued(line))
             && has_same_ends(edit, [old, new], above[0])
-            && !self.is_read_by_go(&before, &after)
+            && self.read_lines(0, &before) == self.read_lines(1, &after)
+            && self.has_same_below_comments(edit)
             && tokens().is_some_and(|(old, new)| {
                 self.has_same_first(&before, &after, &old, &new)
                     && are_same([&self.tokens[0], &self.tokens[1]], old, new)
@@ -379,27 +405,73 @@ impl Sides<'_> {
         if is_white { Kind::White } else { Kind::Other }
     }
 
-    /// Returns whether these lines are comments that Go reads, or blank ones next to such comments.
-    fn is_read_by_go(&self, before: &Range<usize>, after: &Range<usize>) -> bool {
-        let lines = [before, after];
-        let is_read = |side: usize| {
-            let (text, lines) = (self.tokens[side].text, lines[side].clone());
-            let is_blank = || {
-                text.lines(lines.clone())
-                    .all(|line| line.trim_ascii().is_empty())
-            };
-            let next = [
-                line_above(text, lines.start, self.above[side]),
-                text.lines(lines.end..text.len()).next().unwrap_or_default(),
-            ];
-            let is_next_to = || {
-                next.iter()
-                    .any(|line| line.trim_ascii_start().starts_with(b"//"))
-            };
-            text.lines(lines.clone()).any(is_directive_of_go)
-                || self.has_read_comments && is_blank() && is_next_to()
+    /// Returns what white space means in those of `lines` of a side that programs read as they are, or by
+    /// where they begin.
+    fn read_lines(&self, side: usize, lines: &Range<usize>) -> Vec<&[u8]> {
+        let is_exact = |line: &[u8]| {
+            DIRECTIVES.iter().any(|mark| line.starts_with(mark))
+                || self.spacing == Some(Spacing::Css) && {
+                    let word = line.get(..8).unwrap_or_default();
+                    word.eq_ignore_ascii_case(b"@charset")
+                }
         };
-        is_read(0) || is_read(1)
+        let lines = self.tokens[side].text.lines(lines.clone());
+        let read = lines.filter_map(|line| {
+            let rest = line.trim_ascii_start();
+            let margin: &[u8] = if is_blank(&line[0]) { b" " } else { b"" };
+            if is_exact(rest) {
+                Some(body(line).0)
+            } else if self.spacing == Some(Spacing::Lisp) && is_heading_of_lisp(rest) {
+                Some(margin)
+            } else {
+                None
+            }
+        });
+        read.collect()
+    }
+
+    /// Returns whether what is right below a comment on lines of its own stays there, and what is not stays
+    /// apart.
+    fn has_same_below_comments(&self, edit: &Edit) -> bool {
+        let sides = [(0, &edit.before), (1, &edit.after)].map(|(side, lines)| {
+            let text = self.texts[side];
+            let [start, end] = [lines.start, lines.end].map(|line| self.starts[side] + line);
+            let is_empty = |&at: &usize| text.line(at).trim_ascii().is_empty();
+            let below = |at: usize| (at..text.len()).take_while(is_empty).count();
+            let above = |at: usize| (0..at).rev().take_while(is_empty).count();
+            let [head, tail] = [below(start).min(end - start), above(end).min(end - start)];
+            // Whether something is apart from the comment that ends above `at`; `None` if there is none.
+            let apart = |at: usize| {
+                let comment = (at - above(at)).checked_sub(1)?;
+                let is_last = at + below(at) == text.len();
+                let is_comment = self.is_comment(side, comment) && !is_last;
+                is_comment.then(|| above(at) + below(at) > 0)
+            };
+            let inside = (start + head..end - tail.min(end - start - head)).skip(1);
+            let inside: Vec<bool> = inside
+                .filter(|at| !is_empty(at))
+                .filter_map(apart)
+                .collect();
+            (inside, [(head, apart(start)), (tail, apart(end))])
+        });
+        let [(old, old_ends), (new, new_ends)] = sides;
+        // Blank lines are the same at an end, or make no difference there.
+        let is_same = |(old, new): ((usize, _), (usize, _))| old.0 == new.0 || old.1 == new.1;
+        old == new && old_ends.into_iter().zip(new_ends).all(is_same)
+    }
+
+    /// Returns whether the line `at` of a text is a comment, or a part of one, and nothing else.
+    fn is_comment(&self, side: usize, at: usize) -> bool {
+        const MARKS: [&[u8]; 6] = [b"//", b"/*", b"*", b"#", b";", b"--"];
+        let text = self.texts[side];
+        let (line, words) = (text.line(at), text.line(at).trim_ascii());
+        let start = text.start(at) + line.len() - line.trim_ascii_start().len();
+        match self.syntaxes {
+            Some(syntaxes) => [start, start + words.len().saturating_sub(1)]
+                .iter()
+                .all(|&byte| syntaxes[side].place(byte) == Place::Comment),
+            None => MARKS.iter().any(|mark| words.starts_with(mark)) || words.ends_with(b"*/"),
+        }
     }
 
     /// Returns whether the first line of the text that is not blank stays where it is, which tells Emacs and
@@ -466,30 +538,11 @@ fn has_same_ends(edit: &Edit, texts: [&Text; 2], above: &[u8]) -> bool {
     all.into_iter().all(|end| *end == expected)
 }
 
-/// Returns the line of `text` before line `at`, which is `above` if that is the first.
-fn line_above<'a>(text: &'a Text, at: usize, above: &'a [u8]) -> &'a [u8] {
-    at.checked_sub(1).map_or(above, |at| text.line(at))
-}
-
 /// Returns `line` without its line end, and that.
 fn body(line: &[u8]) -> (&[u8], &[u8]) {
     let ends: [&[u8]; 2] = [b"\r\n", b"\n"];
     let end = ends.iter().find(|end| line.ends_with(end));
     line.split_at(line.len() - end.map_or(0, |end| end.len()))
-}
-
-/// Returns `body`, a line without its end, without the blanks around it.
-fn without_margins(body: &[u8]) -> &[u8] {
-    let Some(start) = body.iter().position(|byte| !is_blank(byte)) else {
-        return &[];
-    };
-    let last = body.iter().rposition(|byte| !is_blank(byte));
-    &body[start..=last.expect("there is a first one")]
-}
-
-/// Returns whether the line with `body` goes on in the next one.
-fn is_continued(body: &[u8]) -> bool {
-    without_margins(body).ends_with(b"\\")
 }
 
 /// Returns whether the changed lines of `hunk` are the same without white space.

@@ -22,7 +22,7 @@ pub(super) struct Texts {
     user: Counted,
     /// What of the original and of the modified text are strings and comments, if that is known.
     syntaxes: Option<[Syntax; 2]>,
-    read: OnceCell<Read>,
+    first_doubtful: OnceCell<[usize; 2]>,
 }
 
 /// The size of some lines.
@@ -34,15 +34,6 @@ pub(super) struct Extent {
     pub bytes: usize,
 }
 
-/// What is found in the original and the modified text by reading all of them.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Read {
-    /// The first lines of both that may be something else than they seem.
-    pub first_doubtful: [usize; 2],
-    /// Whether one has comments that are read by where blank lines are.
-    pub has_read_comments: bool,
-}
-
 impl Texts {
     /// Makes the texts, without any text of others.
     pub fn new(original: Text, modified: Text) -> Texts {
@@ -51,7 +42,7 @@ impl Texts {
             modified: Counted::new(modified),
             user: Counted::new(Text::new(Vec::new())),
             syntaxes: None,
-            read: OnceCell::new(),
+            first_doubtful: OnceCell::new(),
         }
     }
 
@@ -114,18 +105,23 @@ impl Texts {
     /// one of them changes.
     pub fn set_syntaxes(&mut self, syntaxes: Option<[Syntax; 2]>) {
         self.syntaxes = syntaxes;
-        self.read.take();
+        self.first_doubtful.take();
     }
 
     pub fn syntaxes(&self) -> Option<&[Syntax; 2]> {
         self.syntaxes.as_ref()
     }
 
-    /// Returns what `read` returns for the original and the modified text, and for what is known of their
-    /// syntax. Computed on the first call.
-    pub fn read(&self, read: impl FnOnce([&Text; 2], Option<&[Syntax; 2]>) -> Read) -> Read {
+    /// Returns the first lines of the original and the modified text that may be something else than they
+    /// seem. On the first call, `find` finds them.
+    pub fn first_doubtful(
+        &self,
+        find: impl FnOnce([&Text; 2], Option<&[Syntax; 2]>) -> [usize; 2],
+    ) -> [usize; 2] {
         let texts = [self.original(), self.modified()];
-        *self.read.get_or_init(|| read(texts, self.syntaxes()))
+        *self
+            .first_doubtful
+            .get_or_init(|| find(texts, self.syntaxes()))
     }
 
     /// Replaces the text of others by `text`.

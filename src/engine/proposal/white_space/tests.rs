@@ -4,16 +4,18 @@ use super::*;
 
 fn shown(old: &str, new: &str) -> Vec<String> {
     let texts = [old, new].map(|text| Text::new(text.into()));
+    let whole = [old, new].map(|text| Text::new(format!("x\n{text}").into()));
     let language = Language {
         spacing: Spacing::Words,
         syntax: None,
     };
     let sides = Sides {
         tokens: [0, 1].map(|side| Tokens::new(&texts[side], language)),
+        texts: whole.each_ref(),
+        syntaxes: None,
+        spacing: None,
         starts: [1, 1],
-        above: [b"", b""],
         n_certain: [0, 1].map(|side| first_open_line(&texts[side])),
-        has_read_comments: texts.iter().any(has_directives_of_go),
     };
     let pieces = joined(sides.pieces());
     let shown = pieces
@@ -108,6 +110,16 @@ fn white_space_that_may_mean_something_is_none() {
             "//export f\n// F.\nfunc f() {}\n",
             "//export f\n// F.\n\nfunc f() {}\n",
         ),
+        // Comments that are about what is right below.
+        ("// a\n\nb();\n", "// a\nb();\n"),
+        ("  # noqa\nb()\n", "# noqa\n\n  b()\n"),
+        ("a();\n/* b\n */\n\n\nc();\n", "a();\n/* b\n */\nc();\n"),
+        ("a();\n// b\n\n// c\nd();\n", "a();\n// b\n// c\nd();\n"),
+        // Comments that are read where they begin.
+        (";;;###autoload\n(f)\n", "  ;;;###autoload\n(f)\n"),
+        ("/*line a:1*/ f();\n", " /*line a:1*/ f();\n"),
+        // A backslash, to C.
+        ("// a ??/\nb();\n", "// a ??/\n\nb();\n"),
         // What is no space, or no space to all.
         ("a b\n", "a\u{a0}b\n"),
         ("a\n", "\u{c}a\n"),
@@ -127,6 +139,9 @@ fn reformatting_is_white_space() {
         ("a\n", "a\n\n"),
         ("a\r\n", "a\r\n\r\n"),
         ("a\n   \nb\n", "a\n\nb\n"),
+        ("// a\n\n\nb();\n", "// a\n\n  b();\n"),
+        ("a();\n// b\nc();\n", "a();\n\n  // b\n  c();\n\n"),
+        ("a();\n// b\n", "a();\n// b\n\n"),
         (
             "fn f() {\n  if x {\n    g(\"a\");\n  }\n}\n",
             "fn f() {\n    if x {\n        g(\"a\");\n    }\n}\n",
@@ -142,7 +157,13 @@ fn reformatting_is_white_space() {
 
 #[test]
 fn a_text_can_name_its_language() {
-    let names = |text: &str| names_other_language(&Text::new(text.into()), Some(Spacing::C));
+    let names = |text: &str| {
+        let spacing = match text.contains("package") {
+            true => Spacing::Tokens,
+            false => Spacing::C,
+        };
+        names_other_language(&Text::new(text.into()), Some(spacing))
+    };
     for text in [
         "#!/usr/bin/env python3\n",
         "# -*- Python -*-\n",
@@ -152,6 +173,8 @@ fn a_text_can_name_its_language() {
         "<?xml version=\"1.0\"?>\n<TS>\n",
         "\u{feff}<!DOCTYPE TS>\n",
         "package a\n\n// #cgo LDFLAGS: -lx\nimport \"C\"\n",
+        "package a\n\n// int f();\nimport  \"C\"\n",
+        "package a\n\n// int f();\nimport (\n\t`C`\n)\n",
     ] {
         assert!(names(text), "{text}");
     }
@@ -164,7 +187,7 @@ fn a_text_can_name_its_language() {
         "// a -*- C++ -*-\n",
         "a\n;; Local\x20Variables:\n;; indent-tabs-mode: nil\n;; End:\n",
         "mode: x\nLocal\x20Variables\n",
-        "//go:build linux\n\npackage a\n",
+        "//go:build linux\n\npackage a\n\nimport \"fmt\"\n",
         "#![no_std]\n",
     ] {
         assert!(!names(text), "{text}");

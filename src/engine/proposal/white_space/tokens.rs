@@ -226,21 +226,13 @@ fn is_directive(line: &[u8]) -> bool {
 }
 
 /// Returns `line`, which is for a preprocessor, as it means the same: without the blanks after its sign, and
-/// with one where several are between words, unless they may be text, a comment, or a pattern of JavaScript,
-/// where a private field begins with such a sign.
+/// with one where several are between words, unless they may be text, the name of a file, a comment, or a
+/// pattern of JavaScript, where a private field begins with such a sign.
 fn directive(line: &[u8]) -> Vec<u8> {
+    const NAMES: [&[u8]; 5] = [b"define", b"undef", b"if", b"el", b"endif"];
     let rest = line[1..].trim_ascii_start();
-    let is_text = [
-        &b"err"[..],
-        b"warn",
-        b"prag",
-        b"inc",
-        b"imp",
-        b"reg",
-        b"line",
-    ]
-    .iter()
-    .any(|name| rest.starts_with(name));
+    let is_text =
+        !NAMES.iter().any(|name| rest.starts_with(name)) || find(rest, b"__has_").is_some();
     if is_text || rest.iter().any(|byte| b"\"'`/\n".contains(byte)) {
         return rest.to_vec();
     }
@@ -381,6 +373,12 @@ pub(super) fn is_blank(byte: &u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
+/// Returns whether `line` goes on in the next one; C has an older sign for a backslash.
+pub(super) fn is_continued(line: &[u8]) -> bool {
+    let line = line.trim_ascii_end();
+    line.ends_with(b"\\") || line.ends_with(b"??/")
+}
+
 /// Returns the part of `bytes`, from `start` to `end`, without the white space at its end.
 fn trimmed_end(bytes: &[u8], start: usize, end: usize) -> usize {
     start + bytes[start..end].trim_ascii_end().len()
@@ -507,10 +505,9 @@ impl Scanner<'_> {
         let mut end = line_end;
         loop {
             let open = here(end).map(end_of).max().unwrap_or(start);
-            let is_continued = self.bytes[start..end].trim_ascii_end().ends_with(b"\\");
             if end < open {
                 end = self.line_end(open);
-            } else if is_continued && end < self.bytes.len() {
+            } else if is_continued(&self.bytes[start..end]) && end < self.bytes.len() {
                 end = self.line_end(end + 1);
             } else {
                 return Some(trimmed_end(self.bytes, start, end));
@@ -543,10 +540,17 @@ impl Scanner<'_> {
             Spacing::C => {
                 let mut code = self.code(line.clone()).map(<[u8]>::trim_ascii_start);
                 let first = code.find(|code| !code.is_empty());
-                first.is_some_and(|code| code.starts_with(b"#")) || has(&[b"\\"])
+                // Older signs for it, and for a backslash.
+                let signs: [&[u8]; 3] = [b"#", b"%:", b"??="];
+                let begins = |code: &[u8]| signs.iter().any(|sign| code.starts_with(sign));
+                first.is_some_and(begins) || has(&[b"\\", b"??/"])
             }
-            // Variables inside words, and addresses.
-            Spacing::Css => has(&[b"\\", b"#{", b"@{", b"url("]),
+            // Variables inside words, addresses, and values that scripts read.
+            Spacing::Css => {
+                let mut code = self.code(line.clone());
+                has(&[b"\\", b"#{", b"@{"])
+                    || code.any(|code| has_address(code) || own_properties(code).next().is_some())
+            }
             Spacing::Lisp => false,
         }
     }
@@ -622,18 +626,53 @@ pub(super) fn first_doubt(text: &[u8], syntax: &Syntax, spacing: Spacing) -> usi
     doubt_in_code(&text[at..], spacing).map_or(text.len(), |doubt| at + doubt)
 }
 
-/// Returns whether JavaScript has markup in it, whose texts are no strings.
+/// Returns whether `code` in CSS has an address that may be without quotes.
+fn has_address(code: &[u8]) -> bool {
+    let code = code.to_ascii_lowercase();
+    let names: [&[u8]; 3] = [b"url(", b"url-prefix(", b"domain("];
+    names.iter().any(|name| find(&code, name).is_some())
+}
+
+/// Returns where in `code` the values of properties begin whose names are the author's own.
+fn own_properties(code: &[u8]) -> impl Iterator<Item = usize> {
+    memchr::memmem::find_iter(code, b"--").filter_map(|at| {
+        let before = code[..at].last();
+        let ends = |byte: &u8| byte.is_ascii_whitespace() || b"{};".contains(byte);
+        let is_in_name = |byte: &&u8| !byte.is_ascii_whitespace() && !b":{};()".contains(byte);
+        let name = code[at..].iter().take_while(is_in_name).count();
+        let rest = code[at + name..].trim_ascii_start();
+        let is_one = before.is_none_or(ends) && rest.starts_with(b":");
+        is_one.then(|| code.len() - rest.len() + 1)
+    })
+}
+
+/// Returns whether JavaScript has markup in it, whose texts are no strings. There, an apostrophe begins no
+/// string, and two slashes no comment, so what is in doubt may be markup, too.
 pub(super) fn has_markup(text: &[u8], syntax: &Syntax) -> bool {
+    let doubt = first_doubt(text, syntax, Spacing::Tokens);
+    let is_apart = |span: &&Span| {
+        let line = text[..span.start].iter().rposition(|&byte| byte == b'\n');
+        let margin = &text[line.map_or(0, |line| line + 1)..span.start];
+        match span.place {
+            Place::Comment => {
+                text[span.start..].starts_with(b"/*") && margin.trim_ascii().is_empty()
+            }
+            _ => span.end <= doubt,
+        }
+    };
     let mut at = 0;
     let ends = std::iter::once((text.len(), text.len()));
-    let spans = syntax
-        .spans_from(0)
-        .iter()
-        .map(|span| (span.start, span.end));
+    let spans = syntax.spans_from(0).iter().filter(is_apart);
+    let spans = spans.map(|span| (span.start, span.end));
     spans.chain(ends).any(|(start, end)| {
         let code = &text[at..start];
         at = end;
-        find(code, b"</").is_some() || find(code, b"/>").is_some()
+        memchr::memchr_iter(b'/', code).any(|slash| {
+            let (before, after) = (code[..slash].trim_ascii_end(), &code[slash + 1..]);
+            let is_comment = |byte: Option<&u8>| byte.is_some_and(|byte| b"*/".contains(byte));
+            before.ends_with(b"<") && !is_comment(after.first())
+                || after.trim_ascii_start().starts_with(b">") && !is_comment(before.last())
+        })
     })
 }
 
@@ -650,17 +689,22 @@ fn doubt_in_code(code: &[u8], spacing: Spacing) -> Option<usize> {
     };
     let quote = |quote: u8| memchr::memchr_iter(quote, code).find(|at| !quoted(at));
     let marks = match spacing {
-        Spacing::Lisp => [quote(b'"'), find(code, b"#<")],
+        Spacing::Lisp => [quote(b'"'), find(code, b"#<"), None],
         Spacing::Css => {
             let slashes = memchr::memmem::find_iter(code, b"//");
             let mut comments = slashes.filter(|&at| {
                 let line = code[..at].iter().rposition(|&byte| byte == b'\n');
-                find(&code[line.unwrap_or(0)..at], b"url(").is_none()
+                !has_address(&code[line.unwrap_or(0)..at])
             });
-            [quote(b'"'), comments.next()]
+            // Braces that do not tell where a declaration ends.
+            let mut blocks = own_properties(code).filter(|&value| {
+                let end = code[value..].iter().find(|byte| b"{};".contains(byte));
+                end == Some(&b'{')
+            });
+            [quote(b'"'), comments.next(), blocks.next()]
         }
-        Spacing::Words | Spacing::Tokens | Spacing::Margins => [quote(b'"'), quote(b'`')],
-        _ => [quote(b'"'), None],
+        Spacing::Words | Spacing::Tokens | Spacing::Margins => [quote(b'"'), quote(b'`'), None],
+        _ => [quote(b'"'), None, None],
     };
     marks.into_iter().flatten().min()
 }
