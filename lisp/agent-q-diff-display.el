@@ -22,6 +22,7 @@
 (require 'agent-q-diff-change)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
+(require 'agent-q-diff-shown)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
 (require 'agent-q-diff-disk)
@@ -270,7 +271,7 @@ is as for `agent-q-diff-buffer-counts'."
               ;; In Agent-Q's buffer, a line of its own names it.
               (unless (agent-q-diff-session-is-documented review)
                 (agent-q-diff-progress--literal
-                 (agent-q-diff-visible
+                 (agent-q-diff-visible-name
                   (abbreviate-file-name (file-name-directory agent-q-diff-buffer-path))))))))
       (setq agent-q-diff-progress--header-end
             (agent-q-diff-progress--of-review review counts))
@@ -284,6 +285,7 @@ is as for `agent-q-diff-buffer-counts'."
                "Progress:" (and (length> agent-q-diff-buffer-positions 0)
                                 (aref agent-q-diff-buffer-positions 0)))
           (agent-q-diff-progress--replace-line (agent-q-diff-progress-line counts)))))
+    (agent-q-diff-shown-forget-pending)
     (apply #'run-hook-with-args 'agent-q-diff-progress-functions counts)
     (run-hooks 'agent-q-diff-session-changed-hook)))
 

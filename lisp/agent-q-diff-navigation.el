@@ -583,11 +583,6 @@ it hides by `agent-q-diff-filter-hide'."
 (defvar-local agent-q-diff-filter--unseen nil
   "The hunks that `agent-q-diff-unseen-mode' shows, by their ids in the engine.")
 
-(defun agent-q-diff-filter--find-unseen ()
-  "Return the hunks that are decided and were not shown."
-  (agent-q-diff-shown-not
-   (seq-filter (lambda (hunk) (aref agent-q-diff-buffer-marks hunk)) (agent-q-diff-buffer-all))))
-
 (defun agent-q-diff-filter--hide-seen ()
   "Hide the hunks that were shown, or are not decided, adjacent ones together."
   (let ((from 0))
@@ -608,18 +603,18 @@ The key after this one may take back what was decided about them."
   :lighter " Unseen"
   (agent-q-diff-buffer-complete)
   (agent-q-diff-buffer-current-change)
-  (let* ((hunks (and agent-q-diff-unseen-mode (agent-q-diff-filter--find-unseen)))
+  (let* ((hunks (and agent-q-diff-unseen-mode (agent-q-diff-shown-decided-unseen)))
          (ids (agent-q-diff-change-ids agent-q-diff-buffer-change hunks)))
     (when (and agent-q-diff-unseen-mode (null hunks))
       (setq agent-q-diff-unseen-mode nil)
-      (user-error "All that is decided has been shown"))
+      (user-error "All that is decided had been shown before"))
     (setq agent-q-diff-filter--unseen ids)
+    (agent-q-diff-shown-offer ids)
     (agent-q-diff-filter-use #'agent-q-diff-filter--hide-seen agent-q-diff-unseen-mode)
     (if (null hunks)
         (when (called-interactively-p 'any)
           (message "All hunks are shown"))
       (agent-q-diff-buffer-goto-hunk (car hunks))
-      (agent-q-diff-shown-offer ids)
       (message (substitute-command-keys
                 (ngettext "%d hunk was decided and not shown; \\<agent-q-diff-mode-map>\
 \\[agent-q-diff-unapply-hunk] takes it back"

@@ -206,5 +206,38 @@ It counts as one that somebody looks at, but so far nothing was shown."
     (aqd-shown-key #'agent-q-diff-unapply-hunk)
     (should (equal '(nil nil nil applied) (append agent-q-diff-buffer-marks nil)))))
 
+(defun aqd-shown-unseen ()
+  "Toggle the view of what was decided unseen as by its key, and return the message."
+  (setq last-command this-command
+        this-command #'agent-q-diff-unseen-mode)
+  ;; Called interactively, a minor mode has a message of its own in batch.
+  (aqd-said (agent-q-diff-unseen-mode 'toggle)))
+
+(ert-deftest aqd-shown-the-view-has-what-the-message-counted-although-a-window-shows-it ()
+  (aqd-shown-with (aqd-shown-calls) (aqd-shown-renamed)
+    (aqd-shown-look "^[-+]other\\|line 50")
+    (agent-q-diff-buffer-goto-hunk 0)
+    (should (string-search "3 of 3 not shown" (aqd-shown-key #'agent-q-diff-accept-alike)))
+    ;; The window has followed point meanwhile.
+    (aqd-shown-look "^.+")
+    (should (string-match-p "3 hunks were decided and not shown"
+                            (aqd-shown-unseen)))
+    (should-not (agent-q-diff-filter-hidden-p 1))
+    (aqd-shown-unseen)
+    ;; Another command between changes nothing, nor does a later decision.
+    (agent-q-diff-buffer-goto-hunk 3)
+    (aqd-shown-key #'agent-q-diff-accept-hunk)
+    (aqd-shown-key #'agent-q-diff-next-hunk)
+    (should (string-match-p "3 hunks were decided and not shown"
+                            (aqd-shown-unseen)))
+    (aqd-shown-unseen)
+    ;; What is pending again, and then decided, was seen.
+    (agent-q-diff-buffer-goto-hunk 0)
+    (aqd-shown-key #'agent-q-diff-unapply-hunk)
+    (agent-q-diff-buffer-goto-hunk 0)
+    (aqd-shown-key #'agent-q-diff-accept-hunk)
+    (should (string-match-p "2 hunks were decided and not shown"
+                            (aqd-shown-unseen)))))
+
 (provide 'agent-q-diff-shown-test)
 ;;; agent-q-diff-shown-test.el ends here
