@@ -899,15 +899,15 @@ KEEP is as for `agent-q-diff-visible'."
   "What is no name of an agent in a sentence of ours, but says something else.")
 
 (defun agent-q-diff-visible-name (name &optional is-agent)
-  "Return NAME, of a file or a tool, as it may stand in a sentence of ours.
-It is quoted unless it is one word, or, if IS-AGENT is non-nil, at most
-three short ones, like \"Claude Code\", and perhaps a session.  An agent that
-calls itself the user, or us, is quoted, too."
+  "Return NAME, of a file or a tool, as it may stand between words of ours.
+It is quoted unless it is one word without brackets, or, if IS-AGENT is
+non-nil, at most three short ones, like \"Claude Code\", and perhaps a
+session.  An agent that calls itself the user, or us, is quoted, too."
   (let ((shown (replace-regexp-in-string agent-q-diff-visible-tag "<U+003C>\\1"
                                          (agent-q-diff-visible name))))
     (if (and (string-match-p (if is-agent
                                  "\\`[[:alnum:]_.-]+\\(?: [[:alnum:]_.-]\\{1,12\\}\\)\\{0,2\\}\\(?: (session [[:alnum:]_-]+)\\)?\\'"
-                               "\\`[][[:alnum:]_+@=~/.<>#%(){}$!&^-]*[^.!]\\'")
+                               "\\`[[:alnum:]_+@=~/.<>#%$!&^-]*[^.!]\\'")
                              shown)
              (not (and is-agent
                        (member (downcase shown) agent-q-diff-visible--not-agents))))

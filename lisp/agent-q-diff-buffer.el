@@ -812,7 +812,7 @@ APPLIED, REJECTED and PENDING are numbers of hunks."
 
 (defun agent-q-diff-section-file-name (path)
   "Return PATH, a file of this buffer's change, for display."
-  (agent-q-diff-visible
+  (agent-q-diff-visible-name
    (if (string-prefix-p default-directory path)
        (substring path (length default-directory))
      (abbreviate-file-name path))))

@@ -116,7 +116,8 @@ FILE is in the project at ROOT."
                     (if (eq 'rename (car operation))
                         (concat " "
                                 (mapconcat (lambda (path)
-                                             (agent-q-diff-visible (file-relative-name path root)))
+                                             (agent-q-diff-visible-name
+                                              (file-relative-name path root)))
                                            (list (agent-q-diff-file-change-old-path file)
                                                  (agent-q-diff-file-change-new-path file))
                                            " → "))

@@ -284,7 +284,7 @@ If there are many, name the first."
   (let ((words (format " (%s)" (agent-q-diff-changes--why-words why))))
     (if (nthcdr agent-q-diff-changes--n-left-out paths)
         (concat (agent-q-diff-changes--names paths) words)
-      (mapconcat (lambda (path) (concat (agent-q-diff-visible path) words)) paths ", "))))
+      (mapconcat (lambda (path) (concat (agent-q-diff-visible-name path) words)) paths ", "))))
 
 (defun agent-q-diff-changes--submodule-words (path submodule)
   "Return words for what has changed about SUBMODULE, which is at PATH.
@@ -297,7 +297,7 @@ It is as in `agent-q-diff-module-pending'."
                          ((null reviewed) (format "is new, at commit %.7s" checked-out))
                          (t (format "is at another commit (%.7s -> %.7s)"
                                     reviewed checked-out)))))
-    (concat "Submodule " (agent-q-diff-visible path) " "
+    (concat "Submodule " (agent-q-diff-visible-name path) " "
             (if failed
                 (concat "cannot be looked at: " (agent-q-diff-visible failed))
               (string-join (remq nil (list changes commits)) " and ")))))
@@ -312,8 +312,8 @@ It is as in `agent-q-diff-module-pending'."
   "Return words for PATHS; if there are many, name the first."
   (let ((n-more (1- (length paths))))
     (if (< n-more agent-q-diff-changes--n-left-out)
-        (mapconcat #'agent-q-diff-visible paths ", ")
-      (format "%s and %d more" (agent-q-diff-visible (car paths)) n-more))))
+        (mapconcat #'agent-q-diff-visible-name paths ", ")
+      (format "%s and %d more" (agent-q-diff-visible-name (car paths)) n-more))))
 
 (defun agent-q-diff-changes--elsewhere-note (left-out)
   "Return sentences about what LEFT-OUT has of submodules and hidden files, or nil."
@@ -325,7 +325,7 @@ It is as in `agent-q-diff-module-pending'."
       (string-join
        (append
         (mapcar (pcase-lambda (`([,_ ,place] . ,files))
-                  (format "New lines of %s hide %s" (agent-q-diff-visible place)
+                  (format "New lines of %s hide %s" (agent-q-diff-visible-name place)
                           (agent-q-diff-changes--names (mapcar #'car files))))
                 (seq-group-by #'cdr hidden))
         (mapcar (pcase-lambda (`(,path . ,submodule))
@@ -423,7 +423,7 @@ the answer is no, signal an error."
                   (folder (expand-file-name (if project (project-root project) directory)))
                   (`(,root . ,n) (agent-q-diff-engine-call #'agent-q-diff-module-new-project
                                                            folder))
-                  (name (agent-q-diff-visible
+                  (name (agent-q-diff-visible-name
                          (abbreviate-file-name (file-name-as-directory root)))))
        (unless (y-or-n-p
                 (format "There is no git repository here.  Take %s in %s as reviewed, \
@@ -494,7 +494,7 @@ at, is said first; it can be nil."
             (`(parting . ,branch)
              (format "has changed since %s was left" (agent-q-diff-visible branch)))
             (_ (format "has changed since %s" (agent-q-diff-visible only))))
-          " in " (agent-q-diff-visible (abbreviate-file-name root))))
+          " in " (agent-q-diff-visible-name (abbreviate-file-name root))))
 
 (defun agent-q-diff-changes-open-review (root &optional since)
   "Return the open review of what is pending in the project at ROOT, or nil.
@@ -758,7 +758,7 @@ has changes; ask for it if there are several."
             (agent-q-diff-file-named
              (pcase paths
                ('nil (user-error "No submodule has changes in %s"
-                                 (agent-q-diff-visible (abbreviate-file-name root))))
+                                 (agent-q-diff-visible-name (abbreviate-file-name root))))
                (`(,path) path)
                (_ (completing-read "Review which submodule: " paths nil t)))
              root)))))
@@ -772,7 +772,7 @@ has changes; ask for it if there are several."
       (user-error "%s" (agent-q-diff-changes--submodule-words
                         (abbreviate-file-name name) found)))
     (unless (file-directory-p submodule)
-      (user-error "Submodule %s is gone" (agent-q-diff-visible (abbreviate-file-name name))))
+      (user-error "Submodule %s is gone" (agent-q-diff-visible-name (abbreviate-file-name name))))
     (agent-q-diff-review-changes submodule
                                  (and (not (equal reviewed checked-out)) reviewed))))
 

@@ -176,7 +176,7 @@ What is rejected, or will be, has a reason instead."
   "Return words for LINES, (SIDE START N), of PATH; nil is all of it."
   (concat (pcase lines
             (`(,side ,start ,n) (concat (agent-q-diff-round-lines-words side start n) " of ")))
-          (agent-q-diff-visible (file-name-nondirectory path))))
+          (agent-q-diff-visible-name (file-name-nondirectory path))))
 
 (defun agent-q-diff-comments--make (file lines kind &optional text)
   "Ask for a comment of KIND on LINES of FILE, an index, and record it.
@@ -239,8 +239,9 @@ If it is blank, close that."
     (cond
      ((string-empty-p path) "all of it")
      ((eq 'old (agent-q-diff-comment-side one))
-      (format "%s, old line %d" path (1+ (agent-q-diff-comment-was one))))
-     (t (concat path (if line (format ":%d" (1+ line)) ""))))))
+      (format "%s, old line %d" (agent-q-diff-visible-name path)
+              (1+ (agent-q-diff-comment-was one))))
+     (t (concat (agent-q-diff-visible-name path) (if line (format ":%d" (1+ line)) ""))))))
 
 ;;;###autoload
 (defun agent-q-diff-comment-file (text &optional kind)

@@ -806,7 +806,8 @@ STATE is what `agent-q-diff-disk-sync' returned."
                                     'stuck
                                   state)
                                 agent-q-diff-disk--messages)))
-    (format format (expand-file-name (buffer-file-name buffer)))))
+    (format format (agent-q-diff-visible-name
+                    (expand-file-name (buffer-file-name buffer))))))
 
 ;;;; Checks before edits
 

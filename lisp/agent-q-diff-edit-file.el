@@ -362,7 +362,7 @@ of edits has all of them."
                (if-let ((agent (agent-q-diff-call-agent (agent-q-diff-request-call request))))
                    (agent-q-diff-visible agent)
                  "An agent")
-               (agent-q-diff-visible
+               (agent-q-diff-visible-name
                 (file-name-nondirectory (agent-q-diff-request-name request)))
                (1+ (caar (agent-q-diff-edit-file-plan-lines plan)))
                (agent-q-diff-request-summary request)

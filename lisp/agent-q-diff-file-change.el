@@ -156,7 +156,7 @@ user knows then, or if there is too much to compare."
 
 (defun agent-q-diff-file-change-name (change)
   "Return the name of the file of CHANGE, without its directory, for display."
-  (agent-q-diff-visible
+  (agent-q-diff-visible-name
    (file-name-nondirectory
     (agent-q-diff-target-path (agent-q-diff-file-change-target change)))))
 

@@ -745,7 +745,7 @@ CHOOSE is as for `agent-q-diff-input--resolve'."
           (agent-q-diff-file-refuse
            "the diff does not say which file it is for: %s fit; give one as the path, or make the \
 diff with other names"
-           (mapconcat #'agent-q-diff-visible names " and ")))
+           (mapconcat #'agent-q-diff-visible-name names " and ")))
         (agent-q-diff-input--decide
          (agent-q-diff-input--choosing
           all (funcall choose "The diff fits several files; which one is meant? " names))
@@ -760,9 +760,9 @@ The error suggests that one.  BASES are the directories to look in."
       (when-let ((fits (agent-q-diff-input--fits file bases 2)))
         (agent-q-diff-file-refuse
          "%s does not exist; if %s is meant, give that as the path"
-         (agent-q-diff-visible (let ((names (agent-q-diff-input--usual file)))
-                                 (or (car names) (cdr names))))
-         (mapconcat (lambda (fit) (agent-q-diff-visible (agent-q-diff-input-fit-name fit)))
+         (agent-q-diff-visible-name (let ((names (agent-q-diff-input--usual file)))
+                                      (or (car names) (cdr names))))
+         (mapconcat (lambda (fit) (agent-q-diff-visible-name (agent-q-diff-input-fit-name fit)))
                     fits " or "))))))
 
 (defun agent-q-diff-input-fits-p (diff)

@@ -486,7 +486,7 @@ answer whatever they do."
     (if unsaved
         (format ", %s not saved"
                 (mapconcat (lambda (file)
-                             (agent-q-diff-visible
+                             (agent-q-diff-visible-name
                               (file-name-nondirectory (plist-get file :path))))
                            unsaved ", "))
       "")))
@@ -787,7 +787,7 @@ PREDICATE is called with each caller and returns non-nil if it is gone.
   (agent-q-diff-base-with-live (agent-q-diff-session-buffer review)
     (agent-q-diff-progress-refresh))
   (message "Nobody is waiting any more for the review of %s"
-           (agent-q-diff-visible
+           (agent-q-diff-visible-name
             (abbreviate-file-name (agent-q-diff-session-path review)))))
 
 (defun agent-q-diff-lifecycle-end-by-program (review outcome)

@@ -243,9 +243,10 @@ A relative path is below the root that ENTRY has."
 
 ;; A remote name may not connect.
 (defun agent-q-diff-log-list--abbreviated (path)
-  "Return PATH, a value of any type, abbreviated if it is the name of a local file."
-  (if (and (stringp path) (not (file-remote-p path)))
-      (abbreviate-file-name path)
+  "Return PATH, a value of any type, for display.
+The name of a local file is abbreviated."
+  (if (stringp path)
+      (agent-q-diff-visible-name (if (file-remote-p path) path (abbreviate-file-name path)))
     path))
 
 (defun agent-q-diff-log-list--rows ()

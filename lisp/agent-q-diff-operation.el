@@ -683,15 +683,15 @@ Both are states as in `agent-q-diff-operation--states'."
     (`(reading ,before ,after) (agent-q-diff-coding-change-words before after))
     (`(kind ,before ,after) (format "%s → %s" (agent-q-diff-operation--state-words before)
                                     (agent-q-diff-operation--state-words after)))
-    (`(link nil ,after) (format "new link to %s" (agent-q-diff-visible after)))
-    (`(link ,before nil) (format "delete the link to %s" (agent-q-diff-visible before)))
-    (`(link ,before ,after) (format "link to %s → %s" (agent-q-diff-visible before)
-                                    (agent-q-diff-visible after)))))
+    (`(link nil ,after) (format "new link to %s" (agent-q-diff-visible-name after)))
+    (`(link ,before nil) (format "delete the link to %s" (agent-q-diff-visible-name before)))
+    (`(link ,before ,after) (format "link to %s → %s" (agent-q-diff-visible-name before)
+                                    (agent-q-diff-visible-name after)))))
 
 (defun agent-q-diff-operation--state-words (state)
   "Return words for STATE, what a path is, as in an operation."
   (pcase-exhaustive state
-    (`(link ,target) (format "link to %s" (agent-q-diff-visible target)))
+    (`(link ,target) (format "link to %s" (agent-q-diff-visible-name target)))
     (`(file ,mode ,bytes)
      (let ((n (agent-q-diff-operation-n-lines bytes)))
        (format (ngettext "%s, %d line" "%s, %d lines" n)
@@ -760,7 +760,7 @@ IS-DONE is non-nil if it has been done."
     (`(kind ,_ ,after) (format (if is-done "now is a %s" "is no %s")
                                (agent-q-diff-operation--state-words after)))
     (`(link ,_ ,after) (format (if is-done "now links to %s" "does not link to %s")
-                               (agent-q-diff-visible after)))))
+                               (agent-q-diff-visible-name after)))))
 
 (defun agent-q-diff-operation-n-lines (text)
   "Return the number of lines of TEXT; the last one may lack its newline."

@@ -185,7 +185,7 @@ You are still asked about protected files."
     (when (y-or-n-p (format "Accept all%s, and let %s edit %s without asking until Emacs exits \
 (protected files excepted)? "
                             (agent-q-diff-shown-pending-words)
-                            name (agent-q-diff-visible (abbreviate-file-name root))))
+                            name (agent-q-diff-visible-name (abbreviate-file-name root))))
       ;; The agent may have gone while this was asked.
       (unless (and (buffer-live-p buffer)
                    (eq buffer (current-buffer))
@@ -291,11 +291,11 @@ the files.  Record that in the log as well."
   (dolist (path paths)
     (agent-q-diff-own-agent-log call path "not run" nil why))
   (agent-q-diff-base-warn
-   (agent-q-diff-visible
-    (format "%s was not run, so nothing that you accepted is in %s: %s"
-            (agent-q-diff-own-agent-tool call)
-            (mapconcat #'abbreviate-file-name paths ", ")
-            why))))
+   (format "%s was not run, so nothing that you accepted is in %s: %s"
+           (agent-q-diff-visible (agent-q-diff-own-agent-tool call))
+           (mapconcat (lambda (path) (agent-q-diff-visible-name (abbreviate-file-name path)))
+                      paths ", ")
+           (agent-q-diff-visible why))))
 
 (defun agent-q-diff-own-agent-refused (check)
   "Return why CHECK refuses its file, a clause, or nil if it does not.
@@ -351,7 +351,7 @@ Then the agent has proposed again what was not decided."
    'agent-q-diff
    (format "%s edited %s before you had decided: it did not wait for you"
            (agent-q-diff-visible (agent-q-diff-own-agent-tool call))
-           (mapconcat (lambda (path) (agent-q-diff-visible (abbreviate-file-name path)))
+           (mapconcat (lambda (path) (agent-q-diff-visible-name (abbreviate-file-name path)))
                       paths ", "))
    :error))
 
@@ -421,7 +421,7 @@ MESSAGE is the one for the agent if the file were as decided; return the one
 that is true."
   (let* ((agent (agent-q-diff-own-agent-name call))
          (tool (agent-q-diff-call-tool call))
-         (shown (agent-q-diff-visible (abbreviate-file-name path)))
+         (shown (agent-q-diff-visible-name (abbreviate-file-name path)))
          (is-later (eq kind 'later))
          (diff (if (null text)
                    "The file cannot be read any more."
@@ -538,7 +538,7 @@ the last edit goes into the log.  The value is a list of strings."
                    "The file is gone.")))
         (list (format "Another program, such as a formatter, has changed %s since an agent's last \
 edit%s."
-                      (agent-q-diff-visible (file-name-nondirectory name))
+                      (agent-q-diff-visible-name (file-name-nondirectory name))
                       (if agent-q-diff-log-file "; M-x agent-q-diff-log shows how" "")))))))
 
 (provide 'agent-q-diff-own-agent)

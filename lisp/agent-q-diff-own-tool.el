@@ -152,7 +152,7 @@ reviewed after that, it gets a note for the user that says why."
                   (and to (agent-q-diff-own-agent-why-not-pending call to text)))))
     (and why
          (format "%s would not be pending, since %s"
-                 (agent-q-diff-visible (file-name-nondirectory (or to name)))
+                 (agent-q-diff-visible-name (file-name-nondirectory (or to name)))
                  (agent-q-diff-visible why)))))
 
 (defun agent-q-diff-own-tool--unsaved-p (name)
@@ -274,7 +274,7 @@ ANSWER is as for `agent-q-diff-own-tool-decide'."
          (path (agent-q-diff-own-tool-file-path file))
          (question (format "Let %s make the empty file %s? "
                            (agent-q-diff-own-agent-name (agent-q-diff-own-tool-edit-call edit))
-                           (agent-q-diff-visible
+                           (agent-q-diff-visible-name
                             (abbreviate-file-name (agent-q-diff-own-tool-file-name file))))))
     (agent-q-diff-tools-queue
      (lambda ()
@@ -591,9 +591,11 @@ It is as if they were in the files; IS-SAVED is as for
          (let ((names (agent-q-diff-own-tool-edit-names edit)))
            (dolist (name names)
              (agent-q-diff-own-agent-log call name "run after all" nil))
-           (message "%s" (agent-q-diff-visible
-                          (format "%s was run after all: %s" (agent-q-diff-own-agent-tool call)
-                                  (mapconcat #'abbreviate-file-name names ", "))))))
+           (message "%s was run after all: %s"
+                    (agent-q-diff-visible (agent-q-diff-own-agent-tool call))
+                    (mapconcat (lambda (name)
+                                 (agent-q-diff-visible-name (abbreviate-file-name name)))
+                               names ", "))))
         ((agent-q-diff-own-tool--untouched-p edit)
          (agent-q-diff-own-tool-not-run edit why)
          t))))))
@@ -780,7 +782,7 @@ agent."
   (agent-q-diff-base-warn
    (format "%s's tool %s left text in %s that differs from what you decided"
            (agent-q-diff-own-agent-name call) (agent-q-diff-call-tool call)
-           (mapconcat #'agent-q-diff-visible paths ", "))
+           (mapconcat #'agent-q-diff-visible-name paths ", "))
    :error)
   (format "ALARM: %s %s not what the user decided: %s wrote something else. Read %s, tell the \
 user what differs, and change nothing more until the user says so."
@@ -853,7 +855,7 @@ ARGUMENTS is that function's."
             call
             (if is-patch
                 (agent-q-diff-own-tool-edit-what edit)
-              (agent-q-diff-visible (abbreviate-file-name (car names))))
+              (agent-q-diff-visible-name (abbreviate-file-name (car names))))
             by names))
        ((null differing)
         (agent-q-diff-own-tool--say-written edit (agent-q-diff-own-agent-tool call))))

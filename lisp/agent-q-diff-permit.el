@@ -42,7 +42,8 @@
   "Return the rows of the list of grants."
   (mapcar (lambda (grant)
             (pcase-let ((`(,tool ,root ,time) grant))
-              (list grant tool (format-time-string "%T" time) (abbreviate-file-name root))))
+              (list grant tool (format-time-string "%T" time)
+                    (agent-q-diff-visible-name (abbreviate-file-name root)))))
           agent-q-diff-permit--grants))
 
 (agent-q-diff-views-define agent-q-diff-grants-mode "Agent-Q Grants"
@@ -195,7 +196,7 @@ Signal `agent-q-diff-no-user' if nobody can be asked, and
 (defun agent-q-diff-permit--say-withdrawn (request)
   "Show why the question about REQUEST was closed without an answer."
   (message "Nobody is waiting any more for the edit of %s; nothing was changed"
-           (agent-q-diff-visible (agent-q-diff-request-path request))))
+           (agent-q-diff-visible-name (agent-q-diff-request-path request))))
 
 (defun agent-q-diff-permit--by-user (request)
   "Ask the user about REQUEST; the value is that of `agent-q-diff-permit'."
@@ -308,7 +309,7 @@ end first."
   (propertize
    (format "s allows any agent's %s in %s until Emacs exits, except protected files\n"
            (agent-q-diff-request-tool request)
-           (agent-q-diff-visible
+           (agent-q-diff-visible-name
             (abbreviate-file-name (agent-q-diff-request-root request))))
    'face 'shadow))
 
@@ -329,9 +330,9 @@ end first."
          (concat (agent-q-diff-visible agent 40) ": ")
        "")
      (format "%s %s (%s) in %s?  " (agent-q-diff-request-tool request)
-             (agent-q-diff-visible (agent-q-diff-request-path request))
+             (agent-q-diff-visible-name (agent-q-diff-request-path request))
              (agent-q-diff-request-summary request)
-             (agent-q-diff-visible
+             (agent-q-diff-visible-name
               (abbreviate-file-name (agent-q-diff-request-root request))))
      (if protection
          "[y]es [n]o [r]eason [f]ull review "

@@ -211,7 +211,7 @@ among them."
     (format "You said of %s: \"%s\"; %s has answered: \"%s\""
             (if (string-empty-p (agent-q-diff-comment-path one))
                 "all of it"
-              (agent-q-diff-visible (agent-q-diff-comment-path one)))
+              (agent-q-diff-visible-name (agent-q-diff-comment-path one)))
             (funcall short (agent-q-diff-comment-text one))
             (agent-q-diff-visible (or who "somebody")) (funcall short (or text "")))))
 

@@ -416,7 +416,7 @@ says what was done.  If that fails, copy TEXT to the kill ring and signal a
   (or (ignore-error agent-q-diff-no-repository
         (agent-q-diff-told-message root))
       (user-error "There is no message for an agent about %s"
-                  (agent-q-diff-visible (abbreviate-file-name root)))))
+                  (agent-q-diff-visible-name (abbreviate-file-name root)))))
 
 (defun agent-q-diff-send--told (root)
   "Record that agents of the project at ROOT need not be told again.
@@ -492,7 +492,7 @@ buffer's directory is."
              ('insert "Messages about %s are put at the prompt here; you press RET")
              ('send "Messages about %s are sent here, RET pressed")
              (_ "Messages about %s are not put here"))
-           (agent-q-diff-visible (abbreviate-file-name (agent-q-diff-send--root)))))
+           (agent-q-diff-visible-name (abbreviate-file-name (agent-q-diff-send--root)))))
 
 (provide 'agent-q-diff-send)
 ;;; agent-q-diff-send.el ends here

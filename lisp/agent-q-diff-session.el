@@ -100,11 +100,10 @@ Its title, if it has one, comes before that."
 (defun agent-q-diff-session-directory (review)
   "Return the directory of the file of REVIEW, for display.
 For several files, that is the one that has them all."
-  (agent-q-diff-visible
-   (abbreviate-file-name
-    (or (agent-q-diff-change-directory (agent-q-diff-session-change review))
-        (agent-q-diff-session-root review)
-        ""))))
+  (if-let ((directory (or (agent-q-diff-change-directory (agent-q-diff-session-change review))
+                          (agent-q-diff-session-root review))))
+      (agent-q-diff-visible-name (abbreviate-file-name directory))
+    ""))
 
 (defun agent-q-diff-session-long-name (review &optional width)
   "Return the subject of REVIEW with its directory, for display.
@@ -113,7 +112,7 @@ If that has more than WIDTH columns, not all of the directory is shown."
          (is-several (cdr (agent-q-diff-change-files (agent-q-diff-session-change review))))
          (whole (if is-several
                     (agent-q-diff-session-directory review)
-                  (agent-q-diff-visible
+                  (agent-q-diff-visible-name
                    (abbreviate-file-name (agent-q-diff-session-path review)))))
          (before (if is-several (format "%s in " name) ""))
          (least (if is-several 12 (+ 2 (string-width name)))))

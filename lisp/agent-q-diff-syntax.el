@@ -50,7 +50,8 @@ files is it folded by `agent-q-diff-fold-white-space-mode', or accepted unread
 by `agent-q-diff-accept-white-space' or a rule.  In all others it may mean
 something.
 
-In strings and comments it always does, and nowhere may it join or divide words.
+In strings and comments it always does, nowhere may it join or divide words, and
+what is right below a comment stays there.
 Apart from that, KIND says where it means nothing:
 - `margins': around what is on a line, and blank lines.
 - `words': also where there is more or less of it.  So it is for one of FILES.

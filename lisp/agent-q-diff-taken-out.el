@@ -49,7 +49,7 @@
 
 (defun agent-q-diff-taken-out--name (entry)
   "Return the name of the file of ENTRY, to be shown."
-  (agent-q-diff-visible
+  (agent-q-diff-visible-name
    (agent-q-diff-engine-text (agent-q-diff-taken-out-entry-path entry))))
 
 (defun agent-q-diff-taken-out--agent (entry turns)
@@ -83,7 +83,7 @@ It can if all TURNS that began until then and wrote the file were of one agent."
               (list entry
                     (agent-q-diff-taken-out--when entry)
                     (agent-q-diff-taken-out--agent entry turns)
-                    (agent-q-diff-taken-out-entry-path entry)
+                    (agent-q-diff-taken-out--name entry)
                     (agent-q-diff-taken-out--amount entry)
                     (string-trim-right
                      (agent-q-diff-engine-text (or (agent-q-diff-taken-out-entry-line entry) ""))
@@ -121,7 +121,7 @@ Return nil if that is not known."
                             states))
     (user-error "%s is not text; what it held is in %s"
                 (agent-q-diff-taken-out--name entry)
-                (agent-q-diff-visible
+                (agent-q-diff-visible-name
                  (abbreviate-file-name
                   (expand-file-name (cdr (agent-q-diff-taken-out-entry-had entry))
                                     agent-q-diff-taken-out--texts))))))
@@ -167,7 +167,7 @@ Return nil if that is not known."
           (agent-q-diff-module-free engine)))
     (agent-q-diff-identical
      (user-error "Only the encoding or the line ends of %s differ"
-                 (agent-q-diff-visible name)))))
+                 (agent-q-diff-visible-name name)))))
 
 ;;; Bringing it back
 
@@ -280,7 +280,7 @@ is listed can be brought back."
     (if entries
         (agent-q-diff-views-show "*agent-q-diff taken out*" #'agent-q-diff-taken-out-mode root)
       (message "Nothing was taken out of files in %s in the last 30 days"
-               (agent-q-diff-visible (abbreviate-file-name root))))))
+               (agent-q-diff-visible-name (abbreviate-file-name root))))))
 
 (provide 'agent-q-diff-taken-out)
 ;;; agent-q-diff-taken-out.el ends here

@@ -521,11 +521,11 @@ They are to be appended to a message, and the user is told only once."
   (cond
    ((eq 'deleted (agent-q-diff-target-lost target))
     (format "%s was deleted or renamed after it was proposed to change it"
-            (agent-q-diff-visible (agent-q-diff-target-path target))))
+            (agent-q-diff-visible-name (agent-q-diff-target-path target))))
    ((agent-q-diff-target-put-off target)
     (unless (agent-q-diff-target-can-wait-p target)
       (format "%s has changed since the proposal, and cannot be visited"
-              (agent-q-diff-visible (agent-q-diff-target-path target)))))
+              (agent-q-diff-visible-name (agent-q-diff-target-path target)))))
    (t (agent-q-diff-disk-message (agent-q-diff-target-buffer target)
                                  (agent-q-diff-target-disk-state target)))))
 
@@ -536,7 +536,7 @@ BUFFER visits the file, or is nil."
     (unless (equal truename (agent-q-diff-file-truename path))
       (if buffer
           (agent-q-diff-disk-message buffer 'moved)
-        (format "%s leads elsewhere now, through a link" (agent-q-diff-visible path))))))
+        (format "%s leads elsewhere now, through a link" (agent-q-diff-visible-name path))))))
 
 (defun agent-q-diff-target-why-away (target)
   "Return why the name of TARGET, which was visited, is not its file now, or nil.

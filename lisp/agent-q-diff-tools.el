@@ -807,7 +807,8 @@ Tell the user about any that was still waiting."
         (when (agent-q-diff-tools--turn-begin turn)
           (message "%s gave up an edit of %s that waited for its turn"
                    (agent-q-diff-visible-name (or (agent-q-diff-call-agent call) "An agent") t)
-                   (mapconcat (lambda (file) (agent-q-diff-visible (abbreviate-file-name file)))
+                   (mapconcat (lambda (file)
+                                (agent-q-diff-visible-name (abbreviate-file-name file)))
                               (agent-q-diff-tools--turn-files turn) ", "))))))
   (agent-q-diff-tools--begin-turns))
 

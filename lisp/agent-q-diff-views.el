@@ -197,7 +197,7 @@ The mode line names the project."
       (when project
         (setq default-directory project
               mode-line-process
-              (string-replace "%" "%%" (format " in %s" (agent-q-diff-visible
+              (string-replace "%" "%%" (format " in %s" (agent-q-diff-visible-name
                                                          (abbreviate-file-name project))))))
       ;; If that fails, no window has changed.
       (setq agent-q-diff-views--rows (funcall (plist-get agent-q-diff-views--view :rows))))

@@ -460,7 +460,7 @@ It visits no file, so nothing done to it is ever written.  It has the major
 mode of PATH, so that its code is shown in colors."
   (with-current-buffer (generate-new-buffer
                         (format "*Agent-Q Content: %s*"
-                                (agent-q-diff-visible
+                                (agent-q-diff-visible-name
                                  (file-name-nondirectory path))))
     (ignore-errors
       (agent-q-diff-visit-turn-on (agent-q-diff-visit--mode-of path text)))

@@ -414,7 +414,7 @@ If IS-ELSEWHERE is non-nil, it is on FILE, but for who wrote HUNK."
 (defun agent-q-diff-waiting--lost-note (path reason how)
   "Return a sentence for the user: a rejection in PATH for REASON is lost, and HOW."
   (format "In %s, a hunk that you rejected%s %s%s."
-          (agent-q-diff-visible path)
+          (agent-q-diff-visible-name path)
           (if reason (format " and commented with \"%s\"" (agent-q-diff-visible reason)) "")
           (nth 2 (assq how agent-q-diff-waiting--lost))
           (if (and reason (eq how 'out)) "; the agent is told why you rejected it" "")))

@@ -379,6 +379,37 @@ new file   new.txt
                 (substring-no-properties (concat line after)))))
           (append agent-q-diff-buffer-headings nil)))
 
+(ert-deftest aqd-section-names-that-read-as-words-of-ours-are-quoted ()
+  (let* ((directory (file-name-as-directory (make-temp-file "agent-q-diff-section" t)))
+         (names '("x.py  +1 -0 · accepted" "y.py (executable)" "a → b" "[id].py" "plain_1.py"))
+         (shown '("\"x.py  +1 -0 · accepted\"" "\"y.py (executable)\"" "\"a → b\""
+                  "\"[id].py\"" "plain_1.py"))
+         (create-lockfiles nil)
+         (review (aqd-section-begin directory
+                                    (mapcar (lambda (name) (list :path name :content "x\n"))
+                                            names))))
+    (unwind-protect
+        (aqd-in-diff review
+          (should (equal shown (mapcar (lambda (heading)
+                                         (get-text-property heading 'agent-q-diff-heading))
+                                       (append agent-q-diff-buffer-headings nil))))
+          (cl-loop for name in shown
+                   for hunk from 0
+                   do (agent-q-diff-buffer-goto-hunk hunk)
+                   do (agent-q-diff-progress-update-header-line)
+                   do (should (string-search (concat " " name ": ") header-line-format)))
+          (let ((rows (mapconcat (lambda (row) (agent-q-diff-overview-item-words (car row)))
+                                 (cdr (agent-q-diff-overview--rows)) "\n")))
+            (dolist (name shown)
+              (should (string-search name rows)))))
+      (agent-q-diff-cancel review))
+    ;; In a review of one file.
+    (let ((review (aqd-section-begin directory
+                                     (list (list :path (car names) :content "x\n")))))
+      (should (equal (car shown) (agent-q-diff-session-name review)))
+      (agent-q-diff-cancel review))
+    (aqd-remove-tree directory)))
+
 (ert-deftest aqd-section-headings-of-long-names-fit-the-window-with-their-counts ()
   (let* ((directory (file-name-as-directory (make-temp-file "agent-q-diff-section" t)))
          (deep (concat (mapconcat #'identity (make-list 6 "directory") "/") "/"))

@@ -456,7 +456,7 @@ No line may be torn and none lost."
       (agent-q-diff-log)
       (should (derived-mode-p 'agent-q-diff-log-mode))
       (should (= 2 (count-lines (point-min) (point-max))))
-      (should (looking-at " +….*U\\+202E>\\.el +unchanged +policy +2[0-9-]+ [0-9:]\\{8\\} +propose_file_edit"))
+      (should (looking-at " +….*U\\+202E>\\.el\" +unchanged +policy +2[0-9-]+ [0-9:]\\{8\\} +propose_file_edit"))
       (forward-line 1)
       (should (looking-at " +/p/src/a.el +changed +user +2[0-9-]+ [0-9:]\\{8\\} +edit_file +Because\\."))
       ;; `g' reads the log again and stays at the entry.

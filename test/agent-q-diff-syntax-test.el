@@ -41,9 +41,8 @@
 
 ;;;; White space
 
-(defun aqd-syntax-takes (name original modified)
-  "Return whether the change of file NAME from ORIGINAL to MODIFIED is white space.
-The value is t if all of it is, nil if none of it is, and else `some'."
+(defun aqd-syntax-in-review (name original modified function)
+  "Call FUNCTION in the review of file NAME, changed from ORIGINAL to MODIFIED."
   (let* ((folder (file-name-as-directory (make-temp-file "aqd-syntax" t)))
          (default-directory folder)
          (agent-q-diff-log-file nil))
@@ -55,12 +54,7 @@ The value is t if all of it is, nil if none of it is, and else `some'."
                          "A test" #'ignore :agent "An agent")))
             (unwind-protect
                 (aqd-in-diff review
-                  (agent-q-diff-white-space--split)
-                  (let ((n (length (agent-q-diff-syntax-white-space-hunks
-                                    agent-q-diff-buffer-change))))
-                    (cond ((= n (length agent-q-diff-buffer-positions)) t)
-                          ((= n 0) nil)
-                          (t 'some))))
+                  (funcall function))
               (agent-q-diff-cancel review))))
       (dolist (buffer (buffer-list))
         (when (string-prefix-p folder (or (buffer-file-name buffer) ""))
@@ -68,6 +62,18 @@ The value is t if all of it is, nil if none of it is, and else `some'."
             (set-buffer-modified-p nil)
             (kill-buffer))))
       (aqd-remove-tree folder))))
+
+(defun aqd-syntax-takes (name original modified)
+  "Return whether the change of file NAME from ORIGINAL to MODIFIED is white space.
+The value is t if all of it is, nil if none of it is, and else `some'."
+  (aqd-syntax-in-review
+   name original modified
+   (lambda ()
+     (agent-q-diff-white-space--split)
+     (let ((n (length (agent-q-diff-syntax-white-space-hunks agent-q-diff-buffer-change))))
+       (cond ((= n (length agent-q-diff-buffer-positions)) t)
+             ((= n 0) nil)
+             (t 'some))))))
 
 (ert-deftest aqd-syntax-white-space-between-tokens-means-nothing ()
   (pcase-dolist
@@ -86,9 +92,61 @@ The value is t if all of it is, nil if none of it is, and else `some'."
          ("a.css" "a,b{color:red;margin:0 1px}\n" "a,\nb {\n  color: red;\n  margin: 0 1px\n}\n")
          ("a.el" "(defun f ()\n\"A.\n\n  B.\"\n(g 1\n2))\n" "(defun f ()\n  \"A.\n\n  B.\"\n  (g 1 2))\n")
          ("a.js" "x=`\n  a\n`;\nif(a){b()}\n" "x = `\n  a\n`;\nif (a) { b() }\n")
+         ("a.css" "a{color:var(--b)}\n" "a {\n  color: var(--b)\n}\n")
+         ("a.js" "f(\"</b>\",a)\n/** Returns <b>c</b>. */\nb()\n"
+          "f(\"</b>\", a)\n/** Returns <b>c</b>. */\n  b()\n")
          ("a.js" "f(\"a  b\")  // c\n" "  f(\"a  b\") // c\n")))
     (ert-info ((format "%s: %S" name modified))
       (should (eq t (aqd-syntax-takes name original modified))))))
+
+(ert-deftest aqd-syntax-white-space-that-something-else-reads-is-none ()
+  (pcase-dolist
+      (`(,name ,original ,modified)
+       '(("a.c" "%:define f(x) x\n" "%:define f (x) x\n")
+         ("a.c" "??=define f(x) x\n" "??=define f (x) x\n")
+         ("a.c" "#embed <a  b>\n" "#embed <a b>\n")
+         ("a.c" "#if __has_include(<a  b>)\n" "#if __has_include(<a b>)\n")
+         ;; What a comment is about.
+         ("a.c" "/* NOLINTNEXTLINE */\nf();\n" "/* NOLINTNEXTLINE */\n\nf();\n")
+         ("a.js" "// @ts-ignore\n\nf()\n" "// @ts-ignore\nf()\n")
+         ("a.js" "/**\n * A.\n */\nf()\n" "/**\n * A.\n */\n\n  f()\n")
+         ("a.css" "/* prettier-ignore */\na { b: c }\n" "/* prettier-ignore */\n\na { b: c }\n")
+         ("a.go" "package a\n\n// int f();\nimport  \"C\"\n"
+          "package a\n\n// int f();\n\nimport  \"C\"\n")
+         ;; What Emacs reads.
+         ("a.el" "(f)\n;;;###autoload\n(g)\n" "(f)\n  ;;;###autoload\n(g)\n")
+         ("a.el" ";;; a.el\n;; Version: 1\n(f)\n" ";;; a.el\n  ;; Version: 1\n(f)\n")
+         ("a.el" "(f)\n;; Local\x20Variables:\n;; a: b\n;; End:\n"
+          "(f)\n;; Local\x20Variables:\n  ;; a: b\n;; End:\n")
+         ;; Text between tags.
+         ("a.js" "x = <b>a  b< /b>\n" "x = <b>a b< /b>\n")
+         ("a.js" "x = <b>\n  a  b\n  don't</b>\n" "x = <b>\n  a b\n  don't</b>\n")
+         ("a.js" "x = <b>\n  a  b\n  http://c</b>\n" "x = <b>\n  a b\n  http://c</b>\n")
+         ;; What browsers and scripts read.
+         ("a.css" "@charset \"utf-8\";\na { b: c }\n" " @charset \"utf-8\";\na { b: c }\n")
+         ("a.css" "a { --b:{} }\n" "a { --b: {} }\n")
+         ("a.css" "a {\n--b:;\n}\n" "a {\n--b: ;\n}\n")
+         ("a.css" "a { --b: {\nc:d;\n} }\n" "a { --b: {\nc: d;\n} }\n")
+         ("a.css" "a { b: URL(x y) }\n" "a { b: URL(x  y) }\n")
+         ("a.css" "a { b: URL(x,y) }\n" "a { b: URL(x, y) }\n")))
+    (ert-info ((format "%s: %S" name modified))
+      (should-not (eq t (aqd-syntax-takes name original modified))))))
+
+(ert-deftest aqd-syntax-code-has-not-moved-into-a-comment ()
+  (let ((block (mapconcat (lambda (n) (format "check_the_right(%d);\n" n))
+                          (number-sequence 1 5) ""))
+        (rest (mapconcat (lambda (n) (format "line(%d);\n" n)) (number-sequence 1 30) "")))
+    (pcase-dolist (`(,name ,open ,close)
+                   '(("a.py" "\"\"\"\nA note.\n" "\"\"\"\n")
+                     ("a.c" "/*\n" "*/\n")
+                     ("a.lisp" "#|\n" "|#\n")))
+      (cl-flet ((moved (modified)
+                  (aqd-syntax-in-review
+                   name (concat "one();\n" block rest open close) modified
+                   (lambda () (length (agent-q-diff-alike--moved))))))
+        (ert-info (name)
+          (should (= 1 (moved (concat "one();\n" rest open close block))))
+          (should (= 0 (moved (concat "one();\n" rest open block close)))))))))
 
 (ert-deftest aqd-syntax-a-real-edit-among-reformatted-lines-stays ()
   (should (eq 'some (aqd-syntax-takes
