@@ -326,16 +326,31 @@ nil if anything could not be done."
           (agent-q-diff-decide-as-one
            (agent-q-diff-split-change)
            (lambda ()
-             (let ((hunks (agent-q-diff-split-pick-region beg end)))
+             (let* ((hunks (agent-q-diff-split-pick-region beg end))
+                    (unseen (and (cdr hunks)
+                                 (not (eq command 'unapply))
+                                 (agent-q-diff-shown-not hunks))))
                (deactivate-mark)
                (when (and agent-q-diff-commands--reason (eq command 'reject))
                  (mapc (apply-partially #'agent-q-diff-commands-note
                                         agent-q-diff-commands--reason)
                        hunks))
-               (agent-q-diff-commands--do-each command hunks))))
+               (agent-q-diff-commands--add-unseen
+                (agent-q-diff-commands--do-each command hunks) unseen (length hunks)))))
         (agent-q-diff-error
          (message "Cannot use these lines alone: %s" (agent-q-diff-error-text err))
          nil)))))
+
+(defun agent-q-diff-commands--add-unseen (said unseen n)
+  "Show the message SAID, and that UNSEEN of N decided hunks were not shown.
+Return what is shown.  If nothing is to be added, SAID is shown already."
+  (if (not (and said unseen))
+      said
+    (message "%s%s"
+             ;; The header line has them, too.
+             (string-remove-suffix
+              (agent-q-diff-commands-counts-words agent-q-diff-buffer-change) said)
+             (agent-q-diff-shown-words unseen n))))
 
 (defun agent-q-diff-commands--do-each (command hunks)
   "Carry out COMMAND on HUNKS in order, and stop at the first failure.

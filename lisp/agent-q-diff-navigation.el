@@ -615,13 +615,22 @@ The key after this one may take back what was decided about them."
         (when (called-interactively-p 'any)
           (message "All hunks are shown"))
       (agent-q-diff-buffer-goto-hunk (car hunks))
-      (message (substitute-command-keys
-                (ngettext "%d hunk was decided and not shown; \\<agent-q-diff-mode-map>\
-\\[agent-q-diff-unapply-hunk] takes it back"
-                          "%d hunks were decided and not shown; \\<agent-q-diff-mode-map>\
-\\[agent-q-diff-unapply-hunk] takes all of them back"
-                          (length hunks)))
-               (length hunks)))))
+      (message "%s%s"
+               (format (ngettext "%d hunk was decided and not shown"
+                                 "%d hunks were decided and not shown" (length hunks))
+                       (length hunks))
+               (agent-q-diff-filter--back-words
+                (length (agent-q-diff-shown-to-take-back hunks)) (length hunks))))))
+
+(defun agent-q-diff-filter--back-words (n total)
+  "Return words that a key takes N of TOTAL hunks back, or \"\"."
+  (if (= 0 n)
+      ""
+    (substitute-command-keys
+     (format "; \\<agent-q-diff-mode-map>\\[agent-q-diff-unapply-hunk] takes %s back"
+             (cond ((= 1 total) "it")
+                   ((= n total) "all of them")
+                   (t (format "%d of them" n)))))))
 
 ;;;; Folding by hand
 

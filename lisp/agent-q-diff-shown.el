@@ -388,6 +388,16 @@ After a command that has said how many it decided so, they are these."
         (format " (%d of %d not shown)" (length unseen) (length pending))
       "")))
 
+(defun agent-q-diff-shown-to-take-back (hunks)
+  "Return those of HUNKS, which are decided, that a key can take back.
+Before the write, one that was rejected is in no file."
+  (if (agent-q-diff-buffer-written-p)
+      hunks
+    (seq-filter (lambda (hunk)
+                  (agent-q-diff-engine-hunk-fact
+                   (agent-q-diff-change-hunk agent-q-diff-buffer-change hunk)))
+                hunks)))
+
 (defun agent-q-diff-shown-words (unseen n)
   "Return words that UNSEEN, a list of hunks, of N decided ones were not shown.
 \"\" is for none.  The next key may take them back."
@@ -400,8 +410,11 @@ After a command that has said how many it decided so, they are these."
     ;; Short: a message of two lines takes one from a window, which is scrolled then.
     (substitute-command-keys
      (format "; %d of %d not shown (\\<agent-q-diff-mode-map>\
-\\[agent-q-diff-unseen-mode] shows, \\[agent-q-diff-unapply-hunk] takes back)"
-             (length unseen) n))))
+\\[agent-q-diff-unseen-mode] shows, %s)"
+             (length unseen) n
+             (if (agent-q-diff-shown-to-take-back unseen)
+                 "\\[agent-q-diff-unapply-hunk] takes back"
+               "\\[agent-q-diff-undo] undoes")))))
 
 (defun agent-q-diff-shown-offer (ids)
   "Have the next key be able to take the hunks with IDS back."

@@ -165,6 +165,38 @@ It counts as one that somebody looks at, but so far nothing was shown."
                             (aqd-shown-key #'agent-q-diff-unapply-hunk)))
     (should (equal '(applied nil nil nil) (append agent-q-diff-buffer-marks nil)))))
 
+(ert-deftest aqd-shown-selected-lines-of-several-hunks-say-it-too ()
+  (aqd-shown-with (aqd-shown-calls) (aqd-shown-renamed)
+    (aqd-shown-look "^[-+]other\\|line 50")
+    (goto-char (point-max))
+    (let ((transient-mark-mode t)
+          (mark-active t))
+      (set-mark (point-min))
+      (should (string-match-p "4 hunks applied; 3 of 4 not shown (H shows, u takes back)\\'"
+                              (aqd-shown-key #'agent-q-diff-accept-hunk))))
+    (aqd-shown-key #'agent-q-diff-unapply-hunk)
+    (should (equal '(nil nil nil applied) (append agent-q-diff-buffer-marks nil)))))
+
+(ert-deftest aqd-shown-what-is-rejected-before-the-write-is-undone ()
+  "It is in no file, so the key that takes out cannot take it back."
+  (aqd-shown-with (aqd-shown-calls) (aqd-shown-renamed)
+    (agent-q-diff-buffer-goto-hunk 0)
+    (should (string-match-p "3 hunks alike rejected; 3 of 3 not shown (H shows, [^ ]+ undoes)\\'"
+                            (aqd-shown-key #'agent-q-diff-reject-alike)))
+    (should (string-match-p "3 hunks were decided and not shown\\'" (aqd-shown-unseen)))
+    (agent-q-diff-undo)
+    (should (equal '(nil nil nil nil) (append agent-q-diff-buffer-marks nil)))
+    (aqd-shown-unseen)
+    ;; Of both kinds, the key takes what is in the file.
+    (aqd-shown-key #'agent-q-diff-reject-alike)
+    (agent-q-diff-buffer-goto-hunk 3)
+    (aqd-shown-key #'agent-q-diff-accept-hunk)
+    (aqd-shown-key #'agent-q-diff-next-hunk)
+    (should (string-match-p "4 hunks were decided and not shown; u takes 1 of them back"
+                            (aqd-shown-unseen)))
+    (aqd-shown-key #'agent-q-diff-unapply-hunk)
+    (should (equal '(rejected rejected rejected nil) (append agent-q-diff-buffer-marks nil)))))
+
 (ert-deftest aqd-shown-nothing-is-said-when-all-was-shown ()
   (aqd-shown-with (aqd-shown-calls) (aqd-shown-renamed)
     (agent-q-diff-buffer-goto-hunk 0)
