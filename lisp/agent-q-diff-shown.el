@@ -207,10 +207,17 @@ Each is called with the window, with its buffer current.")
                      (eq frame (tty-top-frame frame))))
         (dolist (window (window-list frame 'no-minibuffer))
           (with-current-buffer (window-buffer window)
-            (if agent-q-diff-buffer-positions
-                (unless (agent-q-diff-buffer-ended-p)
-                  (agent-q-diff-shown--note-window window))
-              (run-hook-with-args 'agent-q-diff-shown-functions window))))))))
+            (agent-q-diff-shown--note-in window)))))))
+
+(defun agent-q-diff-shown--note-in (window)
+  "Note what WINDOW shows of this buffer, a diff buffer or another one."
+  (cond
+   ;; It hides lines, and nothing else tells which.
+   (selective-display nil)
+   ((null agent-q-diff-buffer-positions)
+    (run-hook-with-args 'agent-q-diff-shown-functions window))
+   ((not (agent-q-diff-buffer-ended-p))
+    (agent-q-diff-shown--note-window window))))
 
 (defun agent-q-diff-shown-watch ()
   "Note from now on what windows show, as long as there is a diff buffer.

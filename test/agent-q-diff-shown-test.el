@@ -75,6 +75,17 @@ It counts as one that somebody looks at, but so far nothing was shown."
     (aqd-shown-look "^.+")
     (should-not (agent-q-diff-shown-p 0))))
 
+(ert-deftest aqd-shown-nothing-counts-where-lines-are-hidden-by-their-indentation ()
+  (aqd-shown-with (aqd-shown-lines) (aqd-shown-lines '(10 . "        ten"))
+    (cl-letf (((symbol-function 'window-end) (lambda (&rest _) (point-max)))
+              ((symbol-function 'window-start) (lambda (&rest _) (point-min))))
+      (setq selective-display 4)
+      (agent-q-diff-shown--note-in (selected-window))
+      (should-not (agent-q-diff-shown-p 0))
+      (setq selective-display nil)
+      (agent-q-diff-shown--note-in (selected-window))
+      (should (agent-q-diff-shown-p 0)))))
+
 (ert-deftest aqd-shown-wide-characters-and-tabs-take-their-columns ()
   (with-temp-buffer
     (setq tab-width 8)
@@ -239,7 +250,7 @@ It counts as one that somebody looks at, but so far nothing was shown."
     (should (equal '(nil nil nil applied) (append agent-q-diff-buffer-marks nil)))))
 
 (defun aqd-shown-unseen ()
-  "Toggle the view of what was decided unseen as by its key, and return the message."
+  "Toggle the view of what was decided unseen, and return the message."
   (setq last-command this-command
         this-command #'agent-q-diff-unseen-mode)
   ;; Called interactively, a minor mode has a message of its own in batch.
