@@ -285,7 +285,8 @@ is as for `agent-q-diff-buffer-counts'."
                "Progress:" (and (length> agent-q-diff-buffer-positions 0)
                                 (aref agent-q-diff-buffer-positions 0)))
           (agent-q-diff-progress--replace-line (agent-q-diff-progress-line counts)))))
-    (agent-q-diff-shown-forget-pending)
+    (when agent-q-diff-shown-unseen
+      (agent-q-diff-shown-forget-pending))
     (apply #'run-hook-with-args 'agent-q-diff-progress-functions counts)
     (run-hooks 'agent-q-diff-session-changed-hook)))
 

@@ -358,17 +358,17 @@ SHOWN is as from `agent-q-diff-shown-of'; a line counts if it is the same one."
   "What the last command decided unseen, (COMMAND . IDS), or nil.
 IDS are those of its hunks in the engine.")
 
-(defvar-local agent-q-diff-shown--unseen nil
+(defvar-local agent-q-diff-shown-unseen nil
   "The hunks that were decided unseen, and are decided since, by their ids.
 Meanwhile windows may have shown some of them.")
 
 (defun agent-q-diff-shown-forget-pending ()
   "Forget of those hunks that they were decided unseen that are pending again."
-  (setq agent-q-diff-shown--unseen
+  (setq agent-q-diff-shown-unseen
         (seq-filter (lambda (id)
                       (pcase (agent-q-diff-change-hunks-with agent-q-diff-buffer-change (list id))
                         (`(,hunk) (aref agent-q-diff-buffer-marks hunk))))
-                    agent-q-diff-shown--unseen)))
+                    agent-q-diff-shown-unseen)))
 
 (defun agent-q-diff-shown-not (hunks)
   "Return those of HUNKS that have not been shown.
@@ -381,7 +381,7 @@ If nothing is noted, since nobody looks at this Emacs, return nil."
 After a command that has said how many it decided so, they are these."
   (or (agent-q-diff-shown-offered)
       (let ((known (agent-q-diff-change-hunks-with agent-q-diff-buffer-change
-                                                   agent-q-diff-shown--unseen)))
+                                                   agent-q-diff-shown-unseen)))
         (seq-filter (lambda (hunk)
                       (and (aref agent-q-diff-buffer-marks hunk)
                            (or (memql hunk known) (agent-q-diff-shown-not (list hunk)))))
@@ -413,7 +413,7 @@ Before the write, one that was rejected is in no file."
       ""
     (let ((ids (agent-q-diff-change-ids agent-q-diff-buffer-change unseen)))
       (agent-q-diff-shown-offer ids)
-      (setq agent-q-diff-shown--unseen (seq-union agent-q-diff-shown--unseen ids #'eql)))
+      (setq agent-q-diff-shown-unseen (seq-union agent-q-diff-shown-unseen ids #'eql)))
     ;; Short: a message of two lines takes one from a window, which is scrolled then.
     (substitute-command-keys
      (format "; %d of %d not shown (\\<agent-q-diff-mode-map>\
