@@ -210,7 +210,7 @@ Each is called with the window, with its buffer current.")
             (agent-q-diff-shown--note-in window)))))))
 
 (defun agent-q-diff-shown--note-in (window)
-  "Note what WINDOW shows of this buffer, a diff buffer or another one."
+  "Note which text of this buffer, a diff buffer or another one, is in WINDOW."
   (cond
    ;; It hides lines, and nothing else tells which.
    (selective-display nil)

@@ -36,9 +36,12 @@ pub(crate) struct Ongoing {
     pub(crate) written: Option<Rc<RefCell<Written>>>,
     /// By indices of files, the keys of their entries at a [`Review::revision`].
     keys: HashMap<usize, (usize, Vec<Key>)>,
-    /// What moved between the hunks with these ids, by file, and whether its syntax was known.
-    moves: Option<(Vec<(Vec<usize>, bool)>, Rc<Moves>)>,
+    /// What moved between these hunks.
+    moves: Option<(Known, Rc<Moves>)>,
 }
+
+/// The ids of the hunks of each file, and whether its syntax was known.
+type Known = Vec<(Vec<usize>, bool)>;
 
 /// The number of changes that hold memory.
 static N_CHANGES: AtomicUsize = AtomicUsize::new(0);

@@ -394,7 +394,7 @@ impl Sides<'_> {
             .chain(new.lines(after.clone()));
         let tokens = || Some((self.tokens[0].on(&before)?, self.tokens[1].on(&after)?));
         let is_white = is_certain
-            && !lines.any(|line| is_continued(line))
+            && !lines.any(is_continued)
             && has_same_ends(edit, [old, new], above[0])
             && self.read_lines(0, &before) == self.read_lines(1, &after)
             && self.has_same_below_comments(edit)
