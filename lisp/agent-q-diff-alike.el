@@ -614,7 +614,8 @@ At either end, a line says where they moved."
   "Hide the hunks that are like one that is shown, and what moved.
 The one that is shown is the one at point, or else the first that is pending.
 Of lines that moved, one says where."
-  (let ((here (agent-q-diff-buffer-hunk-at-point)))
+  (let ((here (agent-q-diff-buffer-hunk-at-point))
+        (hidden (make-bool-vector (length agent-q-diff-buffer-positions) nil)))
     (dolist (group (agent-q-diff-alike-groups))
       (when (agent-q-diff-alike--moved-p group)
         (agent-q-diff-alike--fold-moved group))
@@ -626,8 +627,8 @@ Of lines that moved, one says where."
                         (agent-q-diff-buffer-first-pending hunks))))
         (dolist (hunk hunks)
           (unless (eql hunk shown)
-            (agent-q-diff-filter-hide (agent-q-diff-buffer-position hunk)
-                                      (agent-q-diff-buffer-hunk-end hunk))))))))
+            (aset hidden hunk t)))))
+    (agent-q-diff-filter-hide-hunks hidden t)))
 
 (defun agent-q-diff-alike--show-here ()
   "Show the hunk at point, if it is hidden since another one like it is shown."

@@ -520,12 +520,13 @@ that is known."
 (defun agent-q-diff-commands--shown-pending (hunk)
   "Return HUNK, which is pending, or if it is hidden, the next one that is not.
 If all pending hunks are hidden, return HUNK."
-  (or (cl-loop repeat (1+ (length agent-q-diff-buffer-marks))
-               for there = hunk then (agent-q-diff-module-next-pending
-                                      (agent-q-diff-change-engine agent-q-diff-buffer-change) there)
-               while there
-               unless (agent-q-diff-filter-hidden-p there) return there)
-      hunk))
+  (let ((n (length agent-q-diff-buffer-marks)))
+    (or (cl-loop repeat (1+ n)
+                 for there = hunk then (mod (1+ there) n)
+                 unless (or (aref agent-q-diff-buffer-marks there)
+                            (agent-q-diff-filter-hidden-p there))
+                 return there)
+        hunk)))
 
 (defun agent-q-diff-commands--do-and-advance (command)
   "Carry out COMMAND here, and move to the next pending hunk.
@@ -599,17 +600,26 @@ Such hunks are in reviews of what was written already; see the manual."
     (unless hunks
       (user-error "No pending hunk was written outside any turn"))
     (agent-q-diff-commands--accept-these
-     hunks (ngettext "Kept %d hunk from outside any turn"
+     change hunks
+     (ngettext "Kept %d hunk from outside any turn"
                      "Kept %d hunks from outside any turn" (length hunks)))))
 
-(defun agent-q-diff-commands--accept-these (hunks said)
-  "Accept HUNKS, and leave point where it is.
+(defun agent-q-diff-commands--accept-these (change hunks said)
+  "Accept HUNKS of CHANGE as one decision, and leave point where it is.
 If that can be done, show the message SAID, a format for their number."
-  (let ((unseen (agent-q-diff-shown-not hunks)))
-    (save-excursion
-      (when (agent-q-diff-commands--do-each 'accept hunks)
-        (message "%s%s" (format said (length hunks))
-                 (agent-q-diff-shown-words unseen (length hunks)))))))
+  (condition-case err
+      (let ((unseen (agent-q-diff-shown-not hunks))
+            (failed (agent-q-diff-decide-these change 'accept hunks)))
+        (save-excursion
+          (agent-q-diff-commands-show-many change))
+        (if failed
+            (agent-q-diff-commands--say-failures
+             failed (agent-q-diff-commands--not-done 'accept))
+          (message "%s%s%s" (format said (length hunks))
+                   (agent-q-diff-commands-hook-words change hunks)
+                   (agent-q-diff-shown-words unseen (length hunks)))))
+    (agent-q-diff-error
+     (message "Nothing was changed: %s" (agent-q-diff-error-text err)))))
 
 (defun agent-q-diff-accept-white-space ()
   "Accept the pending hunks that change only whitespace.
@@ -621,8 +631,9 @@ This is one undo step of the target."
     (unless hunks
       (user-error "No pending whitespace-only hunks"))
     (agent-q-diff-commands--accept-these
-     hunks (ngettext "Accepted %d whitespace-only hunk"
-                     "Accepted %d whitespace-only hunks" (length hunks)))))
+     change hunks
+     (ngettext "Accepted %d whitespace-only hunk"
+               "Accepted %d whitespace-only hunks" (length hunks)))))
 
 (defun agent-q-diff-accept-words ()
   "Accept the hunk at point, leave white space as it is, and move on.

@@ -130,8 +130,9 @@ If there is none, return DEFAULT."
   (cl-loop for there = hunk then (+ there step)
            while (< -1 there (length agent-q-diff-buffer-positions))
            for position = (agent-q-diff-buffer-position there)
-           unless (and (invisible-p position)
-                       (null (agent-q-diff-buffer-folds position (1+ position))))
+           unless (or (agent-q-diff-filter--header-hidden-p there)
+                      (and (invisible-p position)
+                           (null (agent-q-diff-buffer-folds position (1+ position)))))
            return there
            finally return default))
 
@@ -513,19 +514,63 @@ This is for functions that `agent-q-diff-filter-use' was called with."
   (agent-q-diff-base-overlay beg end 'agent-q-diff-filter t 'invisible 'agent-q-diff
                              'after-string text))
 
+(defvar-local agent-q-diff-filter--hidden nil
+  "Which hunks filters hide, as (TICK LINES . HEADERS), or nil if that is unknown.
+LINES and HEADERS are bool-vectors: of which hunks these are hidden.  TICK is
+the modification tick of the buffer then.")
+
+;; One by one, Emacs 28 would go through all overlays for each hunk.
+(defun agent-q-diff-filter--covered (overlays at)
+  "Return a bool-vector of the hunks that OVERLAYS cover at a position.
+AT is called at the beginning of each hunk, and returns that."
+  (let ((covered (make-bool-vector (length agent-q-diff-buffer-positions) nil))
+        (overlays (sort overlays (lambda (one other)
+                                   (< (overlay-start one) (overlay-start other)))))
+        (end (point-min))
+        ;; Fields are looked for among the overlays, too.
+        (inhibit-field-text-motion t))
+    (save-excursion
+      (dotimes (hunk (length covered))
+        (goto-char (agent-q-diff-buffer-position hunk))
+        (let ((at (funcall at)))
+          (while (and overlays (<= (overlay-start (car overlays)) at))
+            (setq end (max end (overlay-end (pop overlays)))))
+          (aset covered hunk (< at end)))))
+    covered))
+
+(defun agent-q-diff-filter--hidden ()
+  "Return which hunks filters hide, see the variable of this name."
+  (unless (eql (car agent-q-diff-filter--hidden) (buffer-modified-tick))
+    (agent-q-diff-base-widened
+      (let* ((all (overlays-in (point-min) (point-max)))
+             (hiding (seq-filter (lambda (overlay)
+                                   (and (overlay-get overlay 'agent-q-diff-filter)
+                                        (overlay-get overlay 'invisible)))
+                                 all))
+             (folding (seq-filter (lambda (overlay)
+                                    (overlay-get overlay 'agent-q-diff-folded-file))
+                                  all)))
+        (setq agent-q-diff-filter--hidden
+              (cons (buffer-modified-tick)
+                    (cons (agent-q-diff-filter--covered (copy-sequence hiding) #'line-end-position)
+                          (bool-vector-set-difference
+                           (agent-q-diff-filter--covered hiding #'point)
+                           (agent-q-diff-filter--covered folding #'point))))))))
+  (cdr agent-q-diff-filter--hidden))
+
 (defun agent-q-diff-filter-hidden-p (hunk)
   "Return non-nil if a filter hides the lines of HUNK."
   (and agent-q-diff-filter--filters
-       (let ((end (save-excursion
-                    (goto-char (agent-q-diff-buffer-position hunk))
-                    (line-end-position))))
-         (seq-some (lambda (overlay)
-                     (and (overlay-get overlay 'agent-q-diff-filter)
-                          (overlay-get overlay 'invisible)))
-                   (overlays-in end (1+ end))))))
+       (aref (car (agent-q-diff-filter--hidden)) hunk)))
+
+(defun agent-q-diff-filter--header-hidden-p (hunk)
+  "Return non-nil if a filter hides the header of HUNK, whose file is not folded."
+  (and agent-q-diff-filter--filters
+       (aref (cdr (agent-q-diff-filter--hidden)) hunk)))
 
 (defun agent-q-diff-filter-update (&rest _)
   "Hide what the filters that are on hide, and show everything else."
+  (setq agent-q-diff-filter--hidden nil)
   (agent-q-diff-base-widened
     (remove-overlays nil nil 'agent-q-diff-filter t)
     (unless (agent-q-diff-buffer-ended-p)
@@ -533,20 +578,27 @@ This is for functions that `agent-q-diff-filter-use' was called with."
       (mapc #'funcall agent-q-diff-filter--filters))
     (agent-q-diff-buffer-announce-folds)))
 
+(defun agent-q-diff-filter-hide-hunks (hidden &optional by-file)
+  "Hide the hunks for which HIDDEN, a bool-vector, is t, adjacent ones together.
+If BY-FILE is non-nil, leave the headings of files between them visible."
+  (let ((n (length hidden))
+        (hunk 0))
+    (while (< hunk n)
+      (if (not (aref hidden hunk))
+          (cl-incf hunk)
+        (let* ((first hunk)
+               (file (and by-file (agent-q-diff-buffer-file-index first))))
+          (while (and (< hunk n)
+                      (aref hidden hunk)
+                      (or (null file) (= file (agent-q-diff-buffer-file-index hunk))))
+            (cl-incf hunk))
+          (agent-q-diff-filter-hide (agent-q-diff-buffer-position first)
+                                    (agent-q-diff-buffer-hunk-end (1- hunk))))))))
+
 (defun agent-q-diff-filter--hide-decided ()
   "Hide the decided hunks, adjacent ones together."
-  (let ((n (length agent-q-diff-buffer-positions))
-        (hunk 0))
-    (cl-flet ((is-decided (hunk) (aref agent-q-diff-buffer-marks hunk)))
-      (while (< hunk n)
-        (if (not (is-decided hunk))
-            (cl-incf hunk)
-          (let ((first hunk))
-            (while (and (< hunk n) (is-decided hunk))
-              (cl-incf hunk))
-            (agent-q-diff-filter-hide
-             (agent-q-diff-buffer-position first)
-             (agent-q-diff-buffer-hunk-end (1- hunk)))))))))
+  (agent-q-diff-filter-hide-hunks
+   (apply #'bool-vector (mapcar (lambda (mark) (and mark t)) agent-q-diff-buffer-marks))))
 
 ;;;; Modes
 
@@ -585,17 +637,11 @@ it hides by `agent-q-diff-filter-hide'."
 
 (defun agent-q-diff-filter--hide-seen ()
   "Hide the hunks that were shown, or are not decided, adjacent ones together."
-  (let ((from 0))
-    (cl-flet ((hide (from to)
-                (when (< from to)
-                  (agent-q-diff-filter-hide (agent-q-diff-buffer-position from)
-                                            (agent-q-diff-buffer-hunk-end (1- to))))))
-      (dolist (hunk (sort (agent-q-diff-change-hunks-with agent-q-diff-buffer-change
-                                                          agent-q-diff-filter--unseen)
-                          #'<))
-        (hide from hunk)
-        (setq from (1+ hunk)))
-      (hide from (length agent-q-diff-buffer-positions)))))
+  (let ((hidden (make-bool-vector (length agent-q-diff-buffer-positions) t)))
+    (dolist (hunk (agent-q-diff-change-hunks-with agent-q-diff-buffer-change
+                                                  agent-q-diff-filter--unseen))
+      (aset hidden hunk nil))
+    (agent-q-diff-filter-hide-hunks hidden)))
 
 (define-minor-mode agent-q-diff-unseen-mode
   "Show only the hunks that are decided and had not been shown before that.
