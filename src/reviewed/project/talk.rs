@@ -424,11 +424,12 @@ impl Project {
                 let mut paths = ledger.changed_paths();
                 paths.extend(begun.keys().cloned());
                 let head = tree.git().map(Git::head).transpose()?.flatten();
+                let is_moved = head != turn.head;
                 let is_gone = match (tree.git(), &turn.head) {
-                    (Some(git), Some(commit)) => !git.has_commit(commit)?,
+                    (Some(git), Some(commit)) if is_moved => !git.has_commit(commit)?,
                     _ => false,
                 };
-                if head != turn.head && !is_gone {
+                if is_moved && !is_gone {
                     paths.extend(disk.changed(turn.head.as_deref(), head.as_deref())?);
                 }
                 let mut files = Vec::new();
