@@ -454,7 +454,8 @@ HEADING has a place for an exception.")
 
 (defconst agent-q-diff-message--how-to-answer
   "When you have handled a comment or a question, call the tool resolve_comment with its id and your \
-answer; if you have no such tool, answer in your reply."
+answer; if you have no such tool, begin a paragraph of your last reply with its number, as in \"[3] \
+Because of this.\""
   "What agents are told about comments.")
 
 (defun agent-q-diff-message--how-to-read (line)

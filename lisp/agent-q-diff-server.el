@@ -537,6 +537,11 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
     (agent-q-diff-own-agent-went-on (agent-q-diff-call-agent agent-q-diff-call)
                                     (gethash "session" arguments))
     (agent-q-diff-server--turn-ended client (eq t (gethash "can_go_on" arguments))))
+   ((equal tool "comments_answered")
+    (agent-q-diff-told-note-answered
+     (append (gethash "ids" arguments) nil)
+     (agent-q-diff-call-agent agent-q-diff-call))
+    (agent-q-diff-server--answer client "" nil))
    ((equal tool "take_turn")
     ;; That a tool is called means that earlier ones have run, except for an agent
     ;; that calls several at once.

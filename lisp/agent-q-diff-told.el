@@ -629,6 +629,17 @@ review_comments again to read them."))
               (list (format "comment %d is for %s, which wrote these lines; it stays open" id
                             (agent-q-diff-told--names (mapcar #'agent-q-diff-round-agent-of to))))))))
 
+;; An agent without that tool answers in its reply, which the program reads.
+(defun agent-q-diff-told-note-answered (ids agent)
+  "Show that AGENT has answered the comments IDS in this project.
+IDS are numbers or strings.  AGENT may be nil if nobody knows who it is."
+  (agent-q-diff-told-queue-again default-directory)
+  (agent-q-diff-round-show-comments default-directory)
+  (message "%s has answered %s; M-x agent-q-diff-comments"
+           (agent-q-diff-visible-name (or agent "An agent") t)
+           (format (ngettext "comment %s" "comments %s" (length ids))
+                   (mapconcat (lambda (id) (format "%s" id)) ids ", "))))
+
 (defun agent-q-diff-told-answer (id answer)
   "Record ANSWER to the comment ID in the project of `default-directory'.
 ID is a string.  It is by the agent of the current call.  Return a message for
@@ -647,10 +658,7 @@ it."
                             (string-to-number id)
                             (or (agent-q-diff-call-agent agent-q-diff-call) "An agent")
                             (agent-q-diff-round-plain answer))
-  (agent-q-diff-told-queue-again default-directory)
-  (agent-q-diff-round-show-comments default-directory)
-  (message "%s has answered comment %s; M-x agent-q-diff-comments"
-           (agent-q-diff-visible-name (or (agent-q-diff-call-agent agent-q-diff-call) "An agent") t) id)
+  (agent-q-diff-told-note-answered (list id) (agent-q-diff-call-agent agent-q-diff-call))
   (format "Comment %s is handled, and the user is shown your answer." id))
 
 (defun agent-q-diff-told-take (root)

@@ -65,7 +65,7 @@ The user's comments; do what they say:
 - [2] f.txt, line 27: why?
 - [3] all of it: well done
 
-When you have handled a comment or a question, call the tool resolve_comment with its id and your answer; if you have no such tool, answer in your reply.
+When you have handled a comment or a question, call the tool resolve_comment with its id and your answer; if you have no such tool, begin a paragraph of your last reply with its number, as in \"[3] Because of this.\"
 
 The changes that were rejected:
 ```
@@ -1073,6 +1073,17 @@ files are open; call review_comments with one of these paths: f.txt."
       (should (equal '(("Codex" . "It is shorter.")) (agent-q-diff-comment-answers one))))
     (aqd-rounds-play
       (should (string-search "# Note: 0 new hunks, 1 comment handled." (buffer-string))))))
+
+(ert-deftest aqd-rounds-an-answer-in-the-reply-is-shown ()
+  (aqd-with-repository
+    (let (shown)
+      (cl-letf (((symbol-function 'agent-q-diff-round-show-comments)
+                 (lambda (root) (push root shown))))
+        (should (equal "Codex has answered comments 1, 2; M-x agent-q-diff-comments"
+                       (aqd-said (agent-q-diff-told-note-answered '(1 2) "Codex"))))
+        (should (equal "An agent has answered comment 1; M-x agent-q-diff-comments"
+                       (aqd-said (agent-q-diff-told-note-answered '(1) nil)))))
+      (should (equal (list default-directory default-directory) shown)))))
 
 (ert-deftest aqd-rounds-without-a-project-nothing-is-open ()
   (aqd-with-git-folder

@@ -33,6 +33,8 @@ const N_AT_ONCE: usize = 8;
 /// What a look has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
+    /// The commit that was checked out; `None` if there is none.
+    pub head: Option<String>,
     /// What is pending, by path.
     pub pending: Vec<Pending>,
     /// What was not looked at, by path.
@@ -58,6 +60,7 @@ pub(crate) fn look_with_git(
     });
     let mut found = found?;
     let (head, in_head) = (found.head.clone(), std::mem::take(&mut found.in_head));
+    let checked_out = head.clone();
     let mut left_out = std::mem::take(&mut found.left_out);
     let in_index = std::mem::take(&mut found.in_index);
     let mut submodules = found.submodules.clone();
@@ -135,6 +138,7 @@ pub(crate) fn look_with_git(
     left_out.extend(said(submodules));
     left_out.extend(unknown.into_iter().map(|path| (path, Why::Unknown)));
     Ok(Look {
+        head: checked_out,
         pending,
         left_out: left_out::sorted(left_out),
         notes: store.notes(),
@@ -283,6 +287,7 @@ pub(crate) fn look_without_git(
         left_out.extend(with(&unknown, Why::Unknown));
         left_out.append(&mut disk.refused);
         Ok::<_, ProjectError>(Look {
+            head: None,
             pending,
             left_out: left_out::sorted(left_out),
             notes: Vec::new(),

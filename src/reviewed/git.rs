@@ -409,12 +409,32 @@ impl Git {
     ///
     /// [`GitError`].
     pub fn head(&self) -> Result<Option<String>, GitError> {
+        if let Some(commit) = self.head_in_files() {
+            return Ok(Some(commit));
+        }
         let arguments = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
         match self.run(&arguments, b"") {
             Ok(commit) => Ok(Some(String::from_utf8_lossy(line(&commit)).into_owned())),
             Err(GitError::Failed { message, .. }) if message.is_empty() => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns the commit that is checked out if git's files say it plainly, which needs no process.
+    fn head_in_files(&self) -> Option<String> {
+        let read = |path: PathBuf| file::read(&path, Links::Refused, MAX_GIT_FILE).ok();
+        let head = read(self.folder.join("HEAD"))?;
+        let commit = match line(&head).strip_prefix(b"ref: ") {
+            None => line(&head).to_vec(),
+            Some(branch) if branch.starts_with(b"refs/heads/") && flaw(branch).is_none() => {
+                read(self.common.join(path_of(branch)))?
+            }
+            Some(_) => return None,
+        };
+        let commit = String::from_utf8(line(&commit).to_vec()).ok()?;
+        let is_name = matches!(commit.len(), 40 | 64)
+            && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_name.then_some(commit)
     }
 
     /// Returns by what it is known whether git has written the index: when, and how long it is.

@@ -38,6 +38,8 @@ pub mod commits;
 
 pub mod rounds;
 
+mod replies;
+
 mod programs;
 
 mod processes;

@@ -443,8 +443,10 @@ impl Project {
     ) -> Result<(), ProjectError> {
         self.check_width()?;
         self.end_turns(Some((agent, session)))?;
-        self.look_if_possible()?;
-        let head = self.tree.git().map(Git::head).transpose()?.flatten();
+        let head = match (self.look_if_possible()?, self.tree.git()) {
+            (Some(look), _) => look.head,
+            (None, git) => git.map(Git::head).transpose()?.flatten(),
+        };
         let title = title.lines().next().unwrap_or_default();
         let since = processes::ticks();
         let turn = self.store.change(|ledger, _| {
@@ -562,9 +564,10 @@ impl Project {
         Ok(self.store.ledger().at_work().filter(|turn| turn.is_alive()))
     }
 
-    fn look_if_possible(&mut self) -> Result<(), ProjectError> {
+    fn look_if_possible(&mut self) -> Result<Option<Look>, ProjectError> {
         match self.look_unasked() {
-            Ok(_) | Err(ProjectError::InProgress(_) | ProjectError::TooMany(..)) => Ok(()),
+            Ok(look) => Ok(Some(look)),
+            Err(ProjectError::InProgress(_) | ProjectError::TooMany(..)) => Ok(None),
             Err(error) => Err(error),
         }
     }

@@ -100,9 +100,7 @@ Return what it was told at its first request, one string."
     (should (string-search "- a.txt, line 5. The user says: keep it quiet\n" told))
     (should (string-search "\na.txt, line 5:\n    -line 5\n    +LINE 5" told))
     (should (string-search "- [1] b.txt, lines 1 to 2: why not in a.txt?" told)))
-  (e2e-eval `(let* ((default-directory ,(file-name-as-directory (e2e-path "project")))
-                    (agent-q-diff-call (agent-q-diff-call-with 'agent ,client)))
-               (agent-q-diff-tools-call "resolve_comment" '(id "1" answer "It is another list."))))
+  ;; It has answered in its reply.
   (agents-rounds--serve-again)
   ;; What was kept is not shown again, and one key rejects with the same reason.
   (agents-rounds--review "^# Note: .*1 again, 1 comment handled\\."

@@ -7,7 +7,8 @@ other, and ends with a word when it has read as many results.  A call with "at_o
 with the one before it.  Calls with a "task" are those of a subagent, a model that was told that text;
 the agent itself ends only when its subagents have.  LOG gets a JSON object a line for each request:
 its "task", what the model reads of each result, "results", what it reads beside them, "beside", and all
-that it is told in its user's place or by the agent itself, "told".
+that it is told in its user's place or by the agent itself, "told".  If it has read a question, "[1]", it
+answers it with its last word.
 PORT-FILE gets the port on 127.0.0.1 where it listens.  It speaks the streaming APIs of Anthropic, of
 Gemini, and both of OpenAI's.  A request without any tool of the script, for a title and the like, is
 answered aside.
@@ -20,6 +21,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SCRIPT, LOG, PORT_FILE = sys.argv[1:]
 END = "That is all."
+ANSWER = "\n\n- **[1]** It is another list.\n\nNo more."
 
 # The tasks of subagents that have ended, and what is notified of each.
 ended = set()
@@ -257,6 +259,8 @@ class Handler(BaseHTTPRequestHandler):
                     # subagents.
                     tasks = {call["task"] for call in whole if "task" in call}
                     one_ended.wait_for(lambda: tasks <= ended)
+            if "- [1] " in json.dumps(request):
+                steps = [END + ANSWER]
         events = list(api.events(steps))
         if "stream" not in path and not request.get("stream"):
             return self.send("application/json", json.dumps(events[0][1]).encode())

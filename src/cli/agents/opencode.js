@@ -72,6 +72,13 @@ export const AgentQDiff = async ({ client, directory }) => {
     tool_response: response,
     tool_use_id: input.callID,
   })
+  // What the agent has said last, so that the user's comments are answered by it.
+  const lastReply = async (id) => {
+    const messages = await inTime(async () => client.session.messages({ path: { id } }))
+    const last = messages?.data?.findLast(({ info }) => info.role === "assistant")
+    const texts = last?.parts.filter((part) => part.type === "text" && !part.synthetic)
+    return texts?.map((part) => part.text).join("\n") ?? ""
+  }
   // opencode does not wait for one event before the next. That a tool failed is told before the
   // turn's end, or Emacs could only say that the tool did not run. Answers would change nothing.
   let told = Promise.resolve()
@@ -84,7 +91,10 @@ export const AgentQDiff = async ({ client, directory }) => {
       if (IS_OFF) return
       if (type === "session.idle") {
         const id = properties.sessionID
-        await tell(rootOf(id).then((root) => of(root === id ? "session.idle" : "subagent.idle", id)))
+        await tell(rootOf(id).then(async (root) =>
+          root === id
+            ? { ...(await of("session.idle", id)), last_assistant_message: await lastReply(id) }
+            : of("subagent.idle", id)))
       }
       // Of a tool that fails, or that the user does not permit in opencode, nothing else tells.
       const part = type === "message.part.updated" ? properties.part : undefined

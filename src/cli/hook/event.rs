@@ -71,6 +71,9 @@ const NOTIFICATION: &str = "<task-notification>";
 /// Keys of the name of an event, those of Claude Code, and of VS Code.
 const EVENT_NAMES: &[&str] = &["hook_event_name", "hookEventName"];
 
+/// Keys of what the agent has said last, those of Claude Code, Codex and Qwen Code, and of Gemini CLI.
+const REPLIES: &[&str] = &["last_assistant_message", "prompt_response"];
+
 /// A call of an agent's tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
@@ -92,6 +95,8 @@ pub struct Event {
     pub session: String,
     /// What the user has said to it; empty if that is not told.
     pub prompt: String,
+    /// What the agent has said last; empty if that is not told.
+    pub reply: String,
     /// Whether that prompt is no user's, but the agent's own.
     pub is_notification: bool,
     /// Whether subagents of it go on after its end; then it goes on when they have ended.
@@ -161,6 +166,7 @@ impl Event {
                 None => session.clone(),
             },
             session,
+            reply: text(REPLIES).unwrap_or_default(),
             is_notification: prompt.starts_with(NOTIFICATION),
             prompt,
             has_subagents: tasks.is_some_and(|tasks| tasks.iter().any(is_subagent)),
@@ -241,7 +247,11 @@ mod tests {
         assert_eq!((&*other.tool, &*other.thread), ("T", "s a"));
         assert_eq!(other.call_of(Path::new("/f")), "s c");
         let stop = Event::parse(br#"{"hook_event_name": "Stop", "session_id": "s"}"#).unwrap();
-        assert_eq!(stop.moment, Moment::Ends);
+        assert_eq!((stop.moment, &*stop.reply), (Moment::Ends, ""));
+        for reply in ["last_assistant_message", "prompt_response"] {
+            let stop = format!(r#"{{"hook_event_name": "Stop", "{reply}": "[1] Yes"}}"#);
+            assert_eq!(Event::parse(stop.as_bytes()).unwrap().reply, "[1] Yes");
+        }
         assert_eq!(stop.call_of(Path::new("/f")), "s /f");
     }
 

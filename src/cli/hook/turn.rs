@@ -69,7 +69,10 @@ pub async fn follow(options: &Hook, event: &Event) {
             }
         }
         Moment::GoesOn => went_on(options, event).await,
-        Moment::Ends => end(options, event).await,
+        Moment::Ends => {
+            note_answers(options, event).await;
+            end(options, event).await;
+        }
         Moment::Closes => {
             let work = Work::of(options, event);
             if in_time(move || work.close()).await == Some(Some(())) {
@@ -98,6 +101,20 @@ async fn went_on(options: &Hook, event: &Event) {
     let arguments = json!({ "session": event.thread });
     let told = ask(options, event, "session_went_on", arguments);
     let _ = tokio::time::timeout(TIME_TO_GO_ON, told).await;
+}
+
+/// Records what the agent's reply answers to comments of the user's, and tells Emacs to show that.
+async fn note_answers(options: &Hook, event: &Event) {
+    if event.reply.is_empty() {
+        return;
+    }
+    let work = Work::of(options, event);
+    let answered = in_time(move || work.note_answers()).await.flatten();
+    if let Some(ids) = answered.filter(|ids| !ids.is_empty()) {
+        let arguments = json!({ "session": event.thread, "ids": ids });
+        let told = ask(options, event, "comments_answered", arguments);
+        let _ = tokio::time::timeout(TIME_TO_GO_ON, told).await;
+    }
 }
 
 /// Has the agent go on with what the user has said since its turn began, or ends the turn.
@@ -216,6 +233,16 @@ impl Work {
             self.tell(project, beside_prompt, None)?;
         }
         begun
+    }
+
+    /// Records what the agent's reply answers to comments of the user's, and returns their numbers.
+    fn note_answers(&self) -> Option<Vec<u64>> {
+        let (agent, event) = (&self.options.name, &self.event);
+        let answered = self
+            .project()
+            .ok()?
+            .answer_in_reply(agent, &event.session, &event.reply);
+        answered.ok()
     }
 
     /// Has the agent go on with what the user has said since its turn began; if there is nothing, records
@@ -386,7 +413,7 @@ mod tests {
     use std::path::Path;
     use std::process::Command;
 
-    use agent_q_diff_reviewed::rounds::address;
+    use agent_q_diff_reviewed::rounds::{Kind, address};
 
     use super::*;
     use crate::agents::{Agent, codex, gemini, opencode};
@@ -564,6 +591,33 @@ mod tests {
             second.contains("round 3") && !second.contains("round 2") && !second.contains("fits")
         );
         assert_eq!(prompted(), "");
+    }
+
+    #[test]
+    fn what_the_reply_says_to_a_comment_answers_it_once_it_was_told() {
+        let repository = Repository::new("reply");
+        let agent = &codex::AGENT;
+        let reply = json!({ "last_assistant_message": "Well:\n\n- **[1]** a.txt: because\nof it.\n\nSo." });
+        let stop = repository.work(agent, "Stop", reply);
+        fs::write(repository.0.join("a.txt"), "a\n").unwrap();
+        let mut project = Project::open(&repository.0).unwrap();
+        let to = [agent.title.to_owned()];
+        let path = b"a.txt".to_vec();
+        let id = project.comment(&path, None, Kind::Question, "Why?", &to);
+        assert_eq!(id.unwrap(), 1);
+        // The user's question was not told, so the number means something else.
+        assert_eq!(stop.note_answers(), Some(Vec::new()));
+        project.queue_message(&to, "Why?", &[1]).unwrap();
+        let work = |name| repository.work(name, "UserPromptSubmit", prompt("Go on"));
+        work(agent).begin_alone().unwrap();
+        assert_eq!(stop.note_answers(), Some(vec![1]));
+        // A further reply with that number is none to it.
+        assert_eq!(stop.note_answers(), Some(Vec::new()));
+        let comments = project.comments(&Default::default()).unwrap();
+        let [reply] = &comments[0].comment.replies[..] else {
+            panic!("it was not answered once");
+        };
+        assert_eq!((&*reply.who, &*reply.text), (agent.title, "a.txt: because\nof it."));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::ledger::{Ledger, Pending};
 use crate::path::Path;
 use crate::record::Turn;
 use crate::renames::Rename;
+use crate::replies::answers_in;
 use crate::rounds::{
     Begun, Comment, KeysByPath, Kind, Message, Outcome, Place, Rejected, Reply, RoundRecord, Side,
     State, Wrote, address, addressee, place,
@@ -198,6 +199,38 @@ impl Project {
         })
     }
 
+    /// Records what `reply`, which `agent` has said to its user in `session`, answers to comments that such a
+    /// session was told; see [`replies`](crate::replies). Returns the numbers of the comments.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn answer_in_reply(
+        &mut self,
+        agent: &str,
+        session: &str,
+        reply: &str,
+    ) -> Result<Vec<u64>, ProjectError> {
+        let mut answers = answers_in(reply);
+        if answers.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.store.refresh()?;
+        let ledger = self.store.ledger();
+        answers.retain(|(id, _)| {
+            let known = ledger.rounds().comments().get(id);
+            known.is_some_and(|known| {
+                let mut to = known.to.iter();
+                known.state == State::Sent
+                    && (known.to.is_empty() || to.any(|to| is_for(ledger, to, agent, session)))
+            })
+        });
+        for (id, answer) in &answers {
+            self.answer(*id, agent, answer)?;
+        }
+        Ok(answers.into_iter().map(|(id, _)| id).collect())
+    }
+
     /// Returns the comments that are not closed, by number, and where their lines are now. `texts` are, for
     /// a path, the texts that count as reviewed and as what the file holds; for others, those that are.
     ///
@@ -264,15 +297,11 @@ impl Project {
     ) -> Result<Vec<(Message, String)>, ProjectError> {
         self.store.refresh()?;
         let ledger = self.store.ledger();
-        let is_for = |to: &&String| {
-            let (name, of) = addressee(to);
-            to.is_empty()
-                || name == agent && (of.is_empty() || of == session || !is_open(ledger, to))
-        };
+        let is_its = |to: &&String| is_for(ledger, to, agent, session);
         let all = ledger.rounds().messages().iter();
         let all = all.filter(|message| since.is_none_or(|since| message.time >= since));
         let read = all.filter_map(|message| {
-            let to = message.to.iter().find(is_for)?;
+            let to = message.to.iter().find(is_its)?;
             Some((message.clone(), to.clone()))
         });
         Ok(read.collect())
@@ -395,11 +424,12 @@ impl Project {
                 let mut paths = ledger.changed_paths();
                 paths.extend(begun.keys().cloned());
                 let head = tree.git().map(Git::head).transpose()?.flatten();
+                let is_moved = head != turn.head;
                 let is_gone = match (tree.git(), &turn.head) {
-                    (Some(git), Some(commit)) => !git.has_commit(commit)?,
+                    (Some(git), Some(commit)) if is_moved => !git.has_commit(commit)?,
                     _ => false,
                 };
-                if head != turn.head && !is_gone {
+                if is_moved && !is_gone {
                     paths.extend(disk.changed(turn.head.as_deref(), head.as_deref())?);
                 }
                 let mut files = Vec::new();
@@ -467,6 +497,12 @@ impl Project {
             left_out: Vec::new(),
         })
     }
+}
+
+/// Returns whether what is for the address `to` is for `session` of `agent`, too.
+fn is_for(ledger: &Ledger, to: &str, agent: &str, session: &str) -> bool {
+    let (name, of) = addressee(to);
+    to.is_empty() || name == agent && (of.is_empty() || of == session || !is_open(ledger, to))
 }
 
 /// Returns whether the session with the address `to` has not ended, as far as that is known: its agent's
