@@ -432,8 +432,8 @@ impl Git {
             Some(_) => return None,
         };
         let commit = String::from_utf8(line(&commit).to_vec()).ok()?;
-        let is_name = matches!(commit.len(), 40 | 64)
-            && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_name =
+            matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_name.then_some(commit)
     }
 

@@ -597,7 +597,8 @@ mod tests {
     fn what_the_reply_says_to_a_comment_answers_it_once_it_was_told() {
         let repository = Repository::new("reply");
         let agent = &codex::AGENT;
-        let reply = json!({ "last_assistant_message": "Well:\n\n- **[1]** a.txt: because\nof it.\n\nSo." });
+        let reply =
+            json!({ "last_assistant_message": "Well:\n\n- **[1]** a.txt: because\nof it.\n\nSo." });
         let stop = repository.work(agent, "Stop", reply);
         fs::write(repository.0.join("a.txt"), "a\n").unwrap();
         let mut project = Project::open(&repository.0).unwrap();
@@ -617,7 +618,10 @@ mod tests {
         let [reply] = &comments[0].comment.replies[..] else {
             panic!("it was not answered once");
         };
-        assert_eq!((&*reply.who, &*reply.text), (agent.title, "a.txt: because\nof it."));
+        assert_eq!(
+            (&*reply.who, &*reply.text),
+            (agent.title, "a.txt: because\nof it.")
+        );
     }
 
     #[test]
