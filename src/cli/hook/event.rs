@@ -62,6 +62,15 @@ fn mode_for_emacs(word: &str) -> Option<&'static str> {
     }
 }
 
+/// Returns the text of `prompt`, which Kimi gives in parts.
+fn prompt_in(prompt: &Value) -> String {
+    let parts = prompt.as_array().into_iter().flatten();
+    let parts: Vec<_> = parts.filter_map(|part| part["text"].as_str()).collect();
+    prompt
+        .as_str()
+        .map_or_else(|| parts.join("\n"), str::to_owned)
+}
+
 /// The word for a mode in which an agent edits nothing.
 pub const PLANS: &str = "plans";
 
@@ -135,7 +144,7 @@ impl Event {
         };
         let input = input.as_ref().and_then(Value::as_object);
         let session = text(&["session_id", "sessionId", "conversation_id"]).unwrap_or_default();
-        let prompt = text(&["prompt"]).unwrap_or_default();
+        let prompt = prompt_in(&event["prompt"]);
         let tasks = event["background_tasks"].as_array();
         let is_subagent = |task: &Value| task["type"] == "subagent" && task["status"] == "running";
         if moment.is_of_tool() && (tool.is_none() || input.is_none()) {
@@ -173,6 +182,15 @@ impl Event {
     /// Returns `path`, a name in the input, as an absolute one.
     pub fn absolute(&self, path: &str) -> PathBuf {
         self.directory.join(path)
+    }
+
+    /// Returns the directory in which a command in the input runs.
+    pub fn shell_directory(&self) -> PathBuf {
+        let names = ["directory", "dir_path", "workdir"];
+        let named = names
+            .iter()
+            .find_map(|name| self.input.get(*name)?.as_str());
+        self.absolute(named.unwrap_or_default())
     }
 
     /// Returns an id of the call, which changes `path`. Those that the agent gives are unique in a
@@ -260,6 +278,13 @@ mod tests {
         }
         let none = Event::parse(br#"{"hook_event_name": "AfterAgent"}"#).unwrap();
         assert_eq!(none.mode, None);
+    }
+
+    #[test]
+    fn a_prompt_may_have_parts() {
+        let event = br#"{"hook_event_name": "UserPromptSubmit",
+            "prompt": [{"type": "text", "text": "Fix it"}, {"type": "image"}]}"#;
+        assert_eq!(Event::parse(event).unwrap().prompt, "Fix it");
     }
 
     #[test]
