@@ -16,6 +16,7 @@
 (require 'agent-q-diff-log)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
+(require 'agent-q-diff-visit)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-shown)
 (require 'agent-q-diff-commands)
@@ -158,7 +159,10 @@ known, and names, of what the agent reads.  ANSWER is called once, with a
 message, nil, and a verdict for the program, an alist."
   (let* ((call agent-q-diff-call)
          (agent (agent-q-diff-call-agent call))
-         (command (gethash "command" arguments)))
+         (command (gethash "command" arguments))
+         (files (mapcar (lambda (file)
+                          (agent-q-diff-visit-truename (agent-q-diff-visit-name file)))
+                        (gethash "files" arguments))))
     (if (and (eq 'ask agent-q-diff-shell-writes)
              (not (agent-q-diff-own-agent-after-p call (gethash "mode" arguments)))
              (not (agent-q-diff-permit-granted-p (agent-q-diff-own-agent--grant-name call)
@@ -176,7 +180,7 @@ with your edit tools, so that the user can decide about each part of it."
            nil '((verdict . "deny"))))
       (agent-q-diff-pending-note-command (gethash "call" arguments) agent
                                          (gethash "session" arguments) command
-                                         (append (gethash "files" arguments) nil))
+                                         files)
       (funcall answer "" nil '((verdict . "allow"))))))
 
 ;;;; Allowing it

@@ -511,13 +511,11 @@ STATES is an alist from the files that COMMAND names to their states before it."
 
 (defun agent-q-diff-pending-note-command (id agent session command files)
   "Note that the call ID of AGENT in SESSION is about to run COMMAND.
-FILES are the absolute names of the files that it plainly writes; those that
-would be remote in Emacs do not count."
+FILES are the true names of the files that it plainly writes."
   (push (cl-list* id agent session command
                   (mapcar (lambda (file)
-                            (cons (file-truename file) (agent-q-diff-pending--state file)))
-                          (seq-remove (lambda (file) (find-file-name-handler file 'file-truename))
-                                      files)))
+                            (cons file (agent-q-diff-pending--state file)))
+                          files))
         agent-q-diff-pending--running)
   (setq agent-q-diff-pending--running
         (seq-take agent-q-diff-pending--running agent-q-diff-pending--max-commands)))

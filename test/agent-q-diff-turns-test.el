@@ -110,7 +110,7 @@ ANSWER, if it is not nil, is called when Codex need not wait any more."
   "Have the shell of Codex run COMMAND, which writes the lines CHANGES of f.txt.
 IS-UNKNOWN is as for `agent-q-diff-pending-command-ended'."
   (agent-q-diff-module-begin-turn default-directory "Codex" "s" "")
-  (agent-q-diff-pending-note-command "c" "Codex" "s" command (list (aqd-pending-name "f.txt")))
+  (agent-q-diff-pending-note-command "c" "Codex" "s" command (list (file-truename (aqd-pending-name "f.txt"))))
   (aqd-pending-put "f.txt" (aqd-numbered 30 changes))
   (agent-q-diff-pending-command-ended "Codex" "s" "c" is-unknown)
   (agent-q-diff-module-end-turns default-directory))
