@@ -58,8 +58,8 @@ pub static AGENT: Agent = Agent {
         advice: "Codex skips a hook that you have not trusted, and says nothing: start it, call \
                  /hooks, and trust the hook. After each change of it you have to do so again. \
                  Started with -c features.hooks=false or --disable hooks, it runs none, and edits \
-                 without a decision. What its shell changes is decided only if that is by \
-                 apply_patch.",
+                 without a decision. What its shell writes, unless that is by apply_patch, is \
+                 reviewed after that, or refused if agent-q-diff-shell-writes is ask in Emacs.",
     }),
 };
 

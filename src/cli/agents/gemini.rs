@@ -96,7 +96,8 @@ pub static AGENT: Agent = Agent {
         without: ", without --acp",
         advice: "Gemini CLI reads its settings when it starts: restart it. A project's own \
                  settings count only in a folder that you trust. Started with --acp, it runs no \
-                 hook, and edits without a decision. What its shell changes is never decided.",
+                 hook, and edits without a decision. What its shell writes is reviewed after \
+                 that, or refused if agent-q-diff-shell-writes is ask in Emacs.",
     }),
 };
 

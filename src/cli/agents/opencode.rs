@@ -76,7 +76,8 @@ pub static AGENT: Agent = Agent {
         last_edits: || None,
         without: ", without --pure",
         advice: "opencode reads its plugins when it starts: restart it. Started with --pure, it \
-                 reads none, and edits without a decision. What its shell changes is never decided.",
+                 reads none, and edits without a decision. What its shell writes is reviewed after \
+                 that, or refused if agent-q-diff-shell-writes is ask in Emacs.",
     }),
 };
 
