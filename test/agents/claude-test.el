@@ -113,15 +113,17 @@ run there, .*: call agent-q-diff setup claude$"
       (should (string-match-p "made 0 edits by its tools, and 1 by commands"
                               (cadr (agents-run "check" "claude"))))
       (e2e-eval '(ignore (setq agent-q-diff-shell-writes 'ask)))
+      ;; What git ignores is nothing to decide.
+      (agents-put ".gitignore" "*.o\n")
       (agents-start "claude" (agents-rounds--shell "claude" shout)
-                    (agents-rounds--shell "claude" "cat a.txt > ../elsewhere; wc -l a.txt"))
+                    (agents-rounds--shell "claude" "cat a.txt > built.o; wc -l a.txt"))
       (let ((told (agents-end)))
         (agents-should-be-refused
          "claude" told "This command would write a.txt past the user's review: make the change \
 with your edit tools, so that the user can decide about each part of it.")
         (agents-should-read told "^40 a\\.txt"))
       (should (equal (agents-bytes "a.txt") (e2e-text)))
-      (should (file-exists-p (e2e-path "elsewhere"))))))
+      (should (equal (agents-bytes "built.o") (e2e-text))))))
 
 (ert-deftest agents-claude-after-two-edits-pass-and-are-pending-and-one-is-asked-about ()
   (agents-with-home-of-its-own
