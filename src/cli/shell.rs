@@ -517,7 +517,7 @@ impl Run<'_> {
         };
         let is_script =
             |it: &&str| it.starts_with('-') && !it.starts_with("--") && it.ends_with('c');
-        let at = arguments.iter().position(|it| is_script(it));
+        let at = arguments.iter().position(is_script);
         match at.and_then(|at| arguments.get(at + 1)) {
             Some(script) => written_at(script, directory, self.depth + 1, self.found),
             None if arguments.iter().all(|it| it.starts_with('-')) => {

@@ -71,6 +71,12 @@ fn prompt_in(prompt: &Value) -> String {
         .map_or_else(|| parts.join("\n"), str::to_owned)
 }
 
+/// Returns whether `event`, about a prompt, is one of Qwen Code's before each further request to its model: it
+/// has no prompt.
+fn is_repeated(event: &Value) -> bool {
+    event["prompt"] == "" && !event["prompt_id"].is_null() && event["submitted_prompt"].is_null()
+}
+
 /// The word for a mode in which an agent edits nothing.
 pub const PLANS: &str = "plans";
 
@@ -135,7 +141,10 @@ impl Event {
                 (Some(_), Some(_)) => Some("postToolUse".to_owned()),
             });
         let name = name.ok_or_else(|| unknown("it has no hook_event_name"))?;
-        let moment = Moment::of(&name);
+        let moment = match Moment::of(&name) {
+            Moment::Begins if is_repeated(&event) => Moment::GoesOn,
+            moment => moment,
+        };
         let tool = text(&["tool_name", "toolName"]);
         // Earlier versions of Copilot CLI have its JSON as a string.
         let input = match value(&["tool_input", "toolArgs"]) {
@@ -278,6 +287,18 @@ mod tests {
         }
         let none = Event::parse(br#"{"hook_event_name": "AfterAgent"}"#).unwrap();
         assert_eq!(none.mode, None);
+    }
+
+    #[test]
+    fn qwen_code_s_further_requests_are_no_prompts() {
+        let moment = |rest: &str| {
+            let event = format!(r#"{{"hook_event_name": "UserPromptSubmit", {rest}}}"#);
+            Event::parse(event.as_bytes()).unwrap().moment
+        };
+        assert_eq!(moment(r#""prompt_id": "i", "prompt": """#), Moment::GoesOn);
+        let first = r#""prompt_id": "i", "prompt": "Fix it", "submitted_prompt": "Fix it""#;
+        assert_eq!(moment(first), Moment::Begins);
+        assert_eq!(moment(r#""prompt": """#), Moment::Begins);
     }
 
     #[test]
