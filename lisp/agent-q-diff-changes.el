@@ -392,6 +392,16 @@ They are a list of `agent-q-diff-pending-file' in the project at ROOT."
             (agent-q-diff-changes--names
              (mapcar #'agent-q-diff-pending-file-path committed)))))
 
+(defun agent-q-diff-changes--commands-note (root files)
+  "Return a sentence about commands of agents that changed FILES, or nil.
+They are below ROOT."
+  (when-let ((commands (agent-q-diff-pending-commands root files)))
+    (format "Changed by a shell: %s"
+            (mapconcat (pcase-lambda (`(,path ,agent ,command))
+                         (format "%s (%s: %s)" (agent-q-diff-visible path)
+                                 (agent-q-diff-visible agent) command))
+                       commands ", "))))
+
 (defun agent-q-diff-changes--authors-note (root files)
   "Return a sentence about who wrote what is pending in FILES, or nil.
 They are in the project at ROOT.
@@ -532,6 +542,7 @@ hunks, in that review or an earlier one, is in the new one as well."
                               (list alarm
                                     left-out-note
                                     (agent-q-diff-changes--committed-note files)
+                                    (agent-q-diff-changes--commands-note root files)
                                     (if since
                                         (format "Everything since %s, yours included."
                                                 (agent-q-diff-visible since))

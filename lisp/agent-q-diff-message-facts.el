@@ -499,7 +499,7 @@ Their :index counts from 0 in FILE."
 (defun agent-q-diff-message-files--operation (hunk file result)
   "Return what became of HUNK, an operation on FILE of RESULT, in words."
   (concat (plist-get hunk :fate)
-          (if (and (eq 'rename (plist-get hunk :operation)) (plist-get hunk :in-file))
+          (if (eq 'rename (plist-get hunk :operation))
               (concat " to " (agent-q-diff-message-files--name
                               (plist-get file :new-path) result))
             "")))
@@ -699,7 +699,10 @@ If IS-STATED is non-nil, without those that the sentence about its files has."
             (cond
              ((or (< 0 (plist-get result :in-file))
                   (< 0 (or (plist-get result :pending) 0))
-                  (seq-some (lambda (hunk) (plist-get hunk :comment)) (plist-get result :hunks)))
+                  (seq-some (lambda (hunk)
+                              (or (plist-get hunk :comment)
+                                  (eq 'rename (plist-get hunk :operation))))
+                            (plist-get result :hunks)))
               (agent-q-diff-message-files-in-sentence result))
              (t "None of it is in the files.")))))
 

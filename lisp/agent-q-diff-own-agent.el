@@ -16,10 +16,12 @@
 (require 'agent-q-diff-log)
 (require 'agent-q-diff-engine)
 (require 'agent-q-diff-text)
+(require 'agent-q-diff-visit)
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-shown)
 (require 'agent-q-diff-commands)
 (require 'agent-q-diff-pending)
+(require 'agent-q-diff-guard)
 (require 'agent-q-diff-permit)
 (require 'agent-q-diff-tools)
 
@@ -147,6 +149,39 @@ BY is who decided it, a symbol, or nil, and REASON why, a string or nil."
                  :path path :root (agent-q-diff-call-root call) :outcome outcome)
            (and by (list :decided-by by))
            (and reason (list :in-file 0 :reason reason)))))
+
+;;;; Shell commands
+
+(defun agent-q-diff-own-agent-shell-writes (arguments answer)
+  "Answer whether the shell command in ARGUMENTS, a hash table, may run.
+It plainly writes files of the project: files, a vector of those that are
+known, and names, of what the agent reads.  ANSWER is called once, with a
+message, nil, and a verdict for the program, an alist."
+  (let* ((call agent-q-diff-call)
+         (agent (agent-q-diff-call-agent call))
+         (command (gethash "command" arguments))
+         (files (mapcar (lambda (file)
+                          (agent-q-diff-visit-truename (agent-q-diff-visit-name file)))
+                        (gethash "files" arguments))))
+    (if (and (eq 'ask agent-q-diff-shell-writes)
+             (not (agent-q-diff-own-agent-after-p call (gethash "mode" arguments)))
+             (not (agent-q-diff-permit-granted-p (agent-q-diff-own-agent--grant-name call)
+                                                 (agent-q-diff-guard-root))))
+        (progn
+          (message "%s was told to use its edit tools instead of its shell: %s"
+                   (agent-q-diff-own-agent-name call)
+                   (agent-q-diff-pending-command-words command))
+          (funcall
+           answer
+           (format "This command would write %s past the user's review: make the change \
+with your edit tools, so that the user can decide about each part of it."
+                   (mapconcat #'agent-q-diff-visible-name (gethash "names" arguments)
+                              ", "))
+           nil '((verdict . "deny"))))
+      (agent-q-diff-pending-note-command (gethash "call" arguments) agent
+                                         (gethash "session" arguments) command
+                                         files)
+      (funcall answer "" nil '((verdict . "allow"))))))
 
 ;;;; Allowing it
 

@@ -51,6 +51,9 @@
 ;;                 be read, and written: what the tool says to have written,
 ;;                 if it does; of a patch, Emacs reads the files
 ;; `call_failed'   call: the tool has run, and says that it failed
+;; `shell_writes'  command, files (a vector of names), names (of what the agent
+;;                 reads), mode, call, session: the command is about to run
+;; `shell_wrote'   call, session: it has run
 ;; `session_went_on' session: its tools have by now written what was decided,
 ;;                 or never will; `turn_ended' means that as well
 

@@ -97,6 +97,25 @@ What cannot be recorded does not pass then."
                    (agent-q-diff-engine-call #'agent-q-diff-module-passing directory)))
     (agent-q-diff-pending-note-choice directory agent)))
 
+(defcustom agent-q-diff-shell-writes 'review
+  "What happens when an agent's shell command plainly writes a project's file.
+That is seen before the command runs, as far as the agent runs the hook then.
+`review'  The command runs; what it has written is pending after that, and
+          the end of the turn says by which command.
+`ask'     The agent is told to use its edit tools instead, so that you decide
+          by the hunk.
+
+Only what the command says by itself counts: redirections, here-documents,
+`sed -i', `perl -i', `tee', `patch', `git apply', `cp' and `mv' onto a file, and
+Python code that opens a file to write.  What git ignores, what is outside the
+project, and names with variables or wildcards do not count.  With `ask' as
+well, a command runs if you review that agent's edits after they are made (see
+`agent-q-diff-decide-when'), if you have allowed its edits in the project, or
+if no Emacs runs; and what other programs write is pending as with `review'."
+  :type '(choice (const :tag "Review it after that" review)
+                 (const :tag "Have the agent use its edit tools" ask))
+  :group 'agent-q-diff-agents)
+
 ;;;; What is pending
 
 (cl-defstruct (agent-q-diff-pending-file (:type vector) (:constructor nil) (:copier nil))
@@ -468,6 +487,75 @@ this Emacs or an earlier one.  That command turns this mode on."
       (cancel-timer agent-q-diff-pending--timer))
     (setq agent-q-diff-pending--timer nil
           agent-q-diff-pending--to-count nil)))
+
+;;;; What a shell command has written
+
+(defvar agent-q-diff-pending--running nil
+  "List of (CALL AGENT SESSION COMMAND . STATES), commands that may be running.
+STATES is an alist from the files that COMMAND names to their states before it.")
+
+(defvar agent-q-diff-pending--commands nil
+  "Alist from files to (STATE AGENT COMMAND), the latest command that changed it.")
+
+(defconst agent-q-diff-pending--max-commands 200
+  "Number of commands, and of files changed by commands, that are remembered.")
+
+(defconst agent-q-diff-pending--command-width 40
+  "Number of columns of a command that are shown.")
+
+(defun agent-q-diff-pending--state (file)
+  "Return the state of FILE, an absolute name, another one once it is written."
+  (let ((attributes (file-attributes file)))
+    (list (file-attribute-modification-time attributes) (file-attribute-size attributes)
+          (file-attribute-inode-number attributes))))
+
+(defun agent-q-diff-pending-note-command (id agent session command files)
+  "Note that the call ID of AGENT in SESSION is about to run COMMAND.
+FILES are the true names of the files that it plainly writes."
+  (push (cl-list* id agent session command
+                  (mapcar (lambda (file)
+                            (cons file (agent-q-diff-pending--state file)))
+                          files))
+        agent-q-diff-pending--running)
+  (setq agent-q-diff-pending--running
+        (seq-take agent-q-diff-pending--running agent-q-diff-pending--max-commands)))
+
+(defun agent-q-diff-pending-command-ended (agent session &optional id is-unknown)
+  "Note which files the commands of AGENT in SESSION have changed by now.
+If ID is non-nil, only that call has ended.  If IS-UNKNOWN is non-nil, more may
+have run since they began, so that nothing is known of them."
+  (pcase-dolist ((and running `(,call ,its ,in ,command . ,states))
+                 agent-q-diff-pending--running)
+    (when (and (equal its agent) (equal in session) (or (null id) (equal call id)))
+      (setq agent-q-diff-pending--running (delq running agent-q-diff-pending--running))
+      (pcase-dolist (`(,file . ,before) (and (not is-unknown) states))
+        (let ((now (agent-q-diff-pending--state file)))
+          (unless (equal now before)
+            (setf (alist-get file agent-q-diff-pending--commands nil nil #'equal)
+                  (list now agent command)))))))
+  (setq agent-q-diff-pending--commands
+        (seq-take agent-q-diff-pending--commands agent-q-diff-pending--max-commands)))
+
+(defun agent-q-diff-pending-command-words (command)
+  "Return the beginning of COMMAND, as it is shown."
+  (agent-q-diff-visible-beginning
+   (agent-q-diff-visible (string-join (split-string command) " "))
+   agent-q-diff-pending--command-width))
+
+(defun agent-q-diff-pending-commands (root files)
+  "Return which of FILES, pending below ROOT, a command of an agent has changed.
+The value is a list of (PATH AGENT COMMAND), the words of COMMAND to be shown.
+Files that were written since are not in it."
+  (delq nil
+        (mapcar
+         (lambda (file)
+           (let* ((path (agent-q-diff-pending-file-path file))
+                  (name (file-truename (expand-file-name path root))))
+             (pcase (cdr (assoc name agent-q-diff-pending--commands))
+               ((and `(,state ,agent ,command)
+                     (guard (equal state (agent-q-diff-pending--state name))))
+                (list path agent (agent-q-diff-pending-command-words command))))))
+         files)))
 
 (provide 'agent-q-diff-pending)
 ;;; agent-q-diff-pending.el ends here

@@ -528,6 +528,8 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
    ((equal tool "session_went_on")
     (agent-q-diff-own-agent-went-on (agent-q-diff-call-agent agent-q-diff-call)
                                     (gethash "session" arguments))
+    (agent-q-diff-pending-command-ended (agent-q-diff-call-agent agent-q-diff-call)
+                                        (gethash "session" arguments))
     (when-let ((root (agent-q-diff-reviewed-root-of default-directory)))
       ;; The hook reads it next.
       (with-demoted-errors "agent-q-diff: %S"
@@ -536,6 +538,8 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
    ((equal tool "turn_ended")
     (agent-q-diff-own-agent-went-on (agent-q-diff-call-agent agent-q-diff-call)
                                     (gethash "session" arguments))
+    (agent-q-diff-pending-command-ended (agent-q-diff-call-agent agent-q-diff-call)
+                                        (gethash "session" arguments) nil 'is-unknown)
     (agent-q-diff-server--turn-ended client (eq t (gethash "can_go_on" arguments))))
    ((equal tool "comments_answered")
     (agent-q-diff-told-note-answered
@@ -553,6 +557,14 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
      arguments (lambda (has-waited)
                  (agent-q-diff-server--send
                   client `((turn . ,(if has-waited "waited" "at once")))))))
+   ((equal tool "shell_writes")
+    (agent-q-diff-own-agent-shell-writes
+     arguments (apply-partially #'agent-q-diff-server--answer client)))
+   ((equal tool "shell_wrote")
+    (agent-q-diff-pending-command-ended (agent-q-diff-call-agent agent-q-diff-call)
+                                        (gethash "session" arguments)
+                                        (gethash "call" arguments))
+    (agent-q-diff-server--answer client "" nil))
    ((equal tool "call_failed")
     (agent-q-diff-own-agent-failed (gethash "call" arguments))
     (agent-q-diff-server--answer client "" nil))

@@ -108,9 +108,10 @@ or set `agent-q-diff-program'"
   "Have the edits by AGENT's own tools decided in this Emacs.
 AGENT is \"Claude Code\", \"Codex\", \"Gemini CLI\" or \"opencode\".  The
 change of its settings is shown as a review; when you have accepted it,
-what is missing is listed.  With a prefix argument, IS-REMOVING, take the
-hook out of the settings again.  Return the review, or nil if nothing has
-to be changed."
+what is missing is listed.  For Claude Code, a hunk of it has its models edit
+with its tools rather than by its shell.  With a prefix argument, IS-REMOVING,
+take the hook out of the settings again.  Return the review, or nil if nothing
+has to be changed."
   (interactive (list (completing-read (if current-prefix-arg
                                           "No longer decide the edits of: "
                                         "Decide the edits of: ")
@@ -121,7 +122,10 @@ to be changed."
          (file (string-trim-right (agent-q-diff-setup--output "setup" name "--where")))
          (new (apply #'agent-q-diff-setup--output "setup" name "--show"
                      (append
-                      (and is-removing '("--remove"))
+                      (cond
+                       (is-removing '("--remove"))
+                       ;; It is a hunk of its own, which the user can reject.
+                       ((equal name "claude") '("--edit-tools")))
                       (and agent-q-diff-server-socket
                            (list "--socket"
                                  (expand-file-name agent-q-diff-server-socket))))))
@@ -134,7 +138,7 @@ to be changed."
                      file old new (format (if is-removing "no hook for %s" "a hook for %s")
                                           agent)
                      (lambda (result)
-                       (when (eq 'accepted (plist-get result :status))
+                       (when (memq (plist-get result :status) '(accepted partial))
                          (cond
                           ((not is-removing) (agent-q-diff-setup--check name))
                           ;; A plugin is a file of its own.

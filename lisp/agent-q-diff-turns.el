@@ -76,7 +76,7 @@ nil."
            (t
             (funcall answer "")
             (pcase agent-q-diff-when-turn-ends
-              ('announce (agent-q-diff-turns--announce agent files note))
+              ('announce (agent-q-diff-turns--announce agent root files note))
               ('review (agent-q-diff-turns--review-soon root)))
             nil)))
       ;; What is in no project has nothing to review.
@@ -90,14 +90,27 @@ nil."
                 (agent-q-diff-visible (agent-q-diff-error-text err)))
        nil))))
 
-(defun agent-q-diff-turns--announce (agent files note)
-  "Say that AGENT has ended its turn, and that FILES are pending.
+(defun agent-q-diff-turns--announce (agent root files note)
+  "Say that AGENT has ended its turn, and that FILES below ROOT are pending.
 NOTE, sentences about what cannot be reviewed with them or nil, is said first."
   (let ((n (length files)))
-    (message "%s has ended: %s%s to review; M-x agent-q-diff-review-changes"
+    (message "%s has ended: %s%s to review%s; M-x agent-q-diff-review-changes"
              (agent-q-diff-visible agent)
              (if note (concat note "; ") "")
-             (format (ngettext "%d file" "%d files" n) n))))
+             (format (ngettext "%d file" "%d files" n) n)
+             (agent-q-diff-turns--commands-words
+              n (agent-q-diff-pending-commands root files)))))
+
+(defun agent-q-diff-turns--commands-words (n commands)
+  "Return words for COMMANDS that have changed some of N pending files.
+COMMANDS is as from `agent-q-diff-pending-commands'."
+  (let ((words (format "by `%s`" (nth 2 (car commands)))))
+    (cond
+     ((null commands) "")
+     ((and (eql n (length commands))
+           (null (cdr (seq-uniq (mapcar #'cddr commands)))))
+      (concat ", changed " words))
+     (t (format ", %d changed by its shell, as %s" (length commands) words)))))
 
 (defun agent-q-diff-turns--review-soon (root)
   "Open the review of what is pending in the project at ROOT when Emacs is idle."

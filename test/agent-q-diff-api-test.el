@@ -291,6 +291,17 @@ no keys left to read; the change is in the file")
                      "modified   target.txt"
                      "new file   new")))))
 
+(ert-deftest aqd-api-a-rejected-rename-is-told-with-both-names ()
+  (aqd-with-file "a\n"
+    (let* ((to (expand-file-name "moved.txt" (file-name-directory aqd-file)))
+           (result nil)
+           (review (agent-q-diff-review-change (list (list :path aqd-file :to to)) ""
+                                               (lambda (got) (setq result got)))))
+      (aqd-in-diff review (agent-q-diff-reject-all))
+      (should (string-match-p (concat "declined the change to 1 file\\. None of it is in the files: "
+                                      ".*target\\.txt not renamed to .*moved\\.txt\\.")
+                              (plist-get result :message))))))
+
 (ert-deftest aqd-api-what-a-diff-cannot-be-reviewed-for-is-said ()
   (aqd-with-file "a\n"
     (pcase-dolist (`(,diff . ,words)

@@ -81,6 +81,33 @@
                        (setq message (aqd-own-tool-check "text" aqd-modified-of-two)))))
       (should (string-prefix-p "✓ Accepted: both hunks are in " message)))))
 
+(defun aqd-own-tool-shell ()
+  "Return the verdict on a command that writes the test's file, and the answer."
+  (let (answered)
+    (agent-q-diff-own-agent-shell-writes
+     (aqd-own-tool-arguments "command" "sed -i s/a/b/ target.txt" "mode" "accepts"
+                             "names" ["target.txt"] "files" (vector aqd-file))
+     (lambda (&rest answer) (setq answered answer)))
+    (cons (alist-get 'verdict (nth 2 answered)) (car answered))))
+
+(ert-deftest aqd-own-tool-a-shell-command-that-writes-a-file-is-denied-if-that-is-chosen ()
+  (aqd-own-tool-with-file aqd-original-of-two
+    (let (agent-q-diff-pending--running)
+      (should (equal '("allow" . "") (aqd-own-tool-shell)))
+      (should (equal aqd-file (car (nth 4 (car agent-q-diff-pending--running)))))
+      (let ((agent-q-diff-shell-writes 'ask)
+            (agent-q-diff-pending--running nil)
+            (agent-q-diff-permit--grants nil))
+        (should (equal '("deny" . "This command would write target.txt past the user's review: \
+make the change with your edit tools, so that the user can decide about each part of it.")
+                       (aqd-own-tool-shell)))
+        (should-not agent-q-diff-pending--running)
+        (dolist (choice '(after client))
+          (let ((agent-q-diff-decide-when (list (cons "claude" choice))))
+            (should (equal '("allow" . "") (aqd-own-tool-shell)))))
+        (agent-q-diff-permit-grant "Claude Code's own tools" (agent-q-diff-guard-root))
+        (should (equal '("allow" . "") (aqd-own-tool-shell)))))))
+
 (ert-deftest aqd-own-tool-a-part-changes-what-the-tool-writes ()
   (aqd-own-tool-with-file aqd-original-of-two
     (let ((review (aqd-own-tool-decide)))

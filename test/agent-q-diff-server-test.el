@@ -796,7 +796,10 @@ MORE is an alist of further members."
                                 `((description . "d") (changes . [,file]))))
              `(((path . ,name) (content . "x\n"))
                ((path . "target.txt") (rename_to . ,name))))
-     (list (aqd-server-line directory "take_turn"
+     (list (aqd-server-line directory "shell_writes"
+                            `((call . "c") (session . "s") (command . "x > y")
+                              (names . [,name]) (files . [,name])))
+           (aqd-server-line directory "take_turn"
                             `((call . "c") (session . "s") (files . [((path . ,name))])))
            (aqd-server-line directory "edit_file"
                             `((path . ,name) (old_str . "a") (new_str . "b")))

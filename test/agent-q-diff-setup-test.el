@@ -25,7 +25,7 @@ case \"$*\" in
     'setup claude --show --remove --socket '*) echo '{}' ;;
     'setup opencode --show --remove --socket '*) ;;
     'setup opencode --show --socket '*) echo 'plugin' ;;
-    'setup claude --show --socket '*) printf '%%s' '%s' ;;
+    'setup claude --show --edit-tools --socket '*) printf '%%s' '%s' ;;
     check*) echo \"checked: $*\" ;;
     *) echo \"cannot $*\" >&2; exit 1 ;;
 esac

@@ -106,6 +106,36 @@ ANSWER, if it is not nil, is called when Codex need not wait any more."
     (let ((default-directory temporary-file-directory))
       (should-not (aqd-turns-end)))))
 
+(defun aqd-turns-run (command changes &optional is-unknown)
+  "Have the shell of Codex run COMMAND, which writes the lines CHANGES of f.txt.
+IS-UNKNOWN is as for `agent-q-diff-pending-command-ended'."
+  (agent-q-diff-module-begin-turn default-directory "Codex" "s" "")
+  (agent-q-diff-pending-note-command "c" "Codex" "s" command (list (file-truename (aqd-pending-name "f.txt"))))
+  (aqd-pending-put "f.txt" (aqd-numbered 30 changes))
+  (agent-q-diff-pending-command-ended "Codex" "s" "c" is-unknown)
+  (agent-q-diff-module-end-turns default-directory))
+
+(ert-deftest aqd-turns-the-command-that-changed-a-file-is-said ()
+  (aqd-with-repository
+    (let (agent-q-diff-pending--running agent-q-diff-pending--commands)
+      (should-not (aqd-turns-end))
+      (aqd-turns-run "sed -i 's/a/b/'\n  f.txt" '((3 . "three")))
+      (should (equal "Codex has ended: 1 file to review, changed by `sed -i 's/a/b/' f.txt`; \
+M-x agent-q-diff-review-changes"
+                     (aqd-turns-end)))
+      (aqd-with-pending
+        (goto-char (point-min))
+        (should (search-forward "Changed by a shell: f.txt (Codex: sed -i 's/a/b/' f.txt)" nil t)))
+      (aqd-pending-put "new.txt" "1\n")
+      (should (string-search "2 files to review, 1 changed by its shell, as by `sed"
+                             (aqd-turns-end)))
+      ;; Others have written since, or perhaps before it ended.
+      (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "3!"))))
+      (should (string-search "2 files to review; M-x" (aqd-turns-end)))
+      (aqd-turns-run "sed -i s/a/b/ f.txt" '((3 . "more")) 'is-unknown)
+      (should (string-search "2 files to review; M-x" (aqd-turns-end)))
+      (should-not agent-q-diff-pending--running))))
+
 (ert-deftest aqd-turns-what-is-left-out-is-said-once-at-the-end-of-a-turn ()
   (aqd-with-repository
     (should-not (aqd-turns-end))

@@ -209,19 +209,47 @@ pub struct Setup {
     pub form: Form,
     /// Returns what in the settings, [`Layer::turns_off`], turns the hook off.
     pub switches: fn(&[Layer<'_>]) -> Vec<String>,
+    /// A program that brings an agent of its own, with the same settings.
+    pub adapter: Option<&'static str>,
     /// Environment variables that keep the hook from being run.
     pub variables: &'static [&'static str],
     /// What the agent does if one of them is set.
     pub without_hooks: &'static str,
+    /// What has its models edit with its tools, which a hook can decide, rather than by its shell.
+    pub steer: Option<Steer>,
     /// Returns what the agent itself says of its settings. No model is asked, and no hook is run.
     pub said: fn() -> Vec<Said>,
     /// Returns the edits that the agent has noted, at least those after this time.
     pub edits_after: fn(SystemTime) -> Vec<Edit>,
+    /// Returns how many edits its last session made by its tools, and how many by commands of its shell
+    /// that plainly write a file, if it has noted any session.
+    pub last_edits: fn() -> Option<(usize, usize)>,
     /// The options without which it must be started so that it runs hooks.
     pub without: &'static str,
     /// What the user must check, since it cannot be seen from here.
     pub advice: &'static str,
 }
+
+/// A variable of the environment, which an agent also reads in the object "env" of its settings.
+#[derive(Debug)]
+pub struct Steer {
+    /// Its name.
+    pub name: &'static str,
+    /// The value that is put into the settings.
+    pub value: &'static str,
+    /// What the agent may do without it.
+    pub without: &'static str,
+}
+
+impl Steer {
+    /// Returns whether `value` has the agent edit with its tools.
+    pub fn is_on(&self, value: &str) -> bool {
+        ["0", "false", "no", "off"].contains(&value.trim().to_lowercase().as_str())
+    }
+}
+
+/// The option of the hook that says that `setup` has put [`Steer`] into the settings beside it.
+pub const STEERED: &str = "--edit-tools";
 
 /// Whose settings are changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -251,6 +279,8 @@ pub struct Settings {
     pub second: u64,
     /// The names of the tools that edit files, as a matcher.
     pub matcher: &'static str,
+    /// The same with the tools that run shell commands, which may write files.
+    pub matcher_before: &'static str,
     /// The dialect of JSON that the agent reads.
     pub dialect: Dialect,
     /// Returns whether the agent knows all that is at an event, well enough to read the file.
@@ -325,6 +355,15 @@ impl Settings {
         self.events.after[0]
     }
 
+    /// Returns the matcher at `event`, around a tool.
+    pub fn matcher_at(&self, event: &str) -> &'static str {
+        if event == self.before() {
+            self.matcher_before
+        } else {
+            self.matcher
+        }
+    }
+
     /// Returns a day, in the agent's unit.
     pub fn day(&self) -> u64 {
         86_400 * self.second
@@ -379,7 +418,12 @@ impl Settings {
 
 /// A plugin of ours. A line of it, [`COMMAND`], names the command that it runs.
 #[derive(Debug)]
-pub struct Plugin(pub &'static str);
+pub struct Plugin {
+    /// Its text, without the command.
+    pub text: &'static str,
+    /// Returns the files in which the agent's settings may be.
+    pub settings_files: fn() -> Vec<PathBuf>,
+}
 
 /// The line of a plugin that names the command.
 const COMMAND: &str = "const COMMAND = [];";
@@ -388,13 +432,13 @@ impl Plugin {
     /// Returns the plugin that runs `command`, given word by word.
     pub fn text(&self, command: &[String]) -> String {
         let command = serde_json::to_string(command).expect("it has only strings");
-        self.0
+        self.text
             .replace(COMMAND, &format!("const COMMAND = {command}"))
     }
 
     /// Returns whether `text` is the plugin, by its first line.
     pub fn is_ours(&self, text: &str) -> bool {
-        text.lines().next() == self.0.lines().next()
+        text.lines().next() == self.text.lines().next()
     }
 
     /// Returns the command that `text`, a plugin of ours, runs, word by word.
@@ -423,7 +467,7 @@ impl Layer<'_> {
 
 /// Returns the value at `path`, a JSON pointer, in the first of `layers` that has one, and that
 /// layer.
-fn first<'l, 'f>(layers: &'l [Layer<'f>], path: &str) -> Option<(&'l Layer<'f>, &'l Value)> {
+pub fn first<'l, 'f>(layers: &'l [Layer<'f>], path: &str) -> Option<(&'l Layer<'f>, &'l Value)> {
     let mut found = layers
         .iter()
         .filter_map(|layer| Some((layer, layer.settings.pointer(path)?)));
@@ -499,11 +543,16 @@ impl Agent {
         Ok(words)
     }
 
-    /// Returns whether `command` runs its hook, by whatever path.
+    /// Returns whether `command` runs its hook, by whatever path, and nothing else.
     pub fn is_ours(&self, command: &str) -> bool {
+        self.runs_ours(command) && is_simple(without_guard(command))
+    }
+
+    /// Returns whether `command` runs its hook, by whatever path, and perhaps more.
+    pub fn runs_ours(&self, command: &str) -> bool {
         self.program_of(command).is_some_and(|program| {
             let program = program.trim_end_matches('\'');
-            program.rsplit('/').next() == Some("agent-q-diff")
+            program.rsplit(['/', ' ']).next() == Some("agent-q-diff")
         })
     }
 
@@ -511,13 +560,53 @@ impl Agent {
     /// options.
     pub fn program_of<'c>(&self, command: &'c str) -> Option<&'c str> {
         let words = format!(" hook {}", self.name);
-        let command = [GUARD, PASSING]
-            .into_iter()
-            .find_map(|prefix| command.strip_prefix(prefix))
-            .unwrap_or(command);
-        let (program, options) = command.split_once(&words)?;
+        let (program, options) = without_guard(command).split_once(&words)?;
         (options.is_empty() || options.starts_with(' ')).then_some(program)
     }
+}
+
+/// Returns `told` for an agent that shows its model "&lt;" for "<", with characters that it leaves as they
+/// are, and which the model is told about.
+fn without_brackets(told: &str) -> String {
+    if !told.contains(['<', '>']) {
+        return told.to_owned();
+    }
+    let told = told.replace('<', "\u{2039}").replace('>', "\u{203a}");
+    format!("(Here \u{2039} and \u{203a} stand for the signs less-than and greater-than.)\n{told}")
+}
+
+/// Returns the command that the tool called `name` runs in a shell, by its `input`, or `None` if it is no
+/// shell.
+pub fn shell_command<'i>(name: &str, input: &'i JsonObject) -> Option<&'i str> {
+    let is_shell = ["bash", "shell", "run_shell_command"].contains(&name.to_lowercase().as_str());
+    input.get("command").filter(|_| is_shell)?.as_str()
+}
+
+/// Returns `command` without what runs our program, if it begins with that.
+fn without_guard(command: &str) -> &str {
+    let mut prefixes = [GUARD, PASSING].into_iter();
+    let found = prefixes.find_map(|prefix| command.strip_prefix(prefix));
+    found.unwrap_or(command)
+}
+
+/// Returns whether `command`, of a shell, is a single one.
+fn is_simple(command: &str) -> bool {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    !command.chars().any(|character| {
+        let was_escaped = std::mem::replace(&mut is_escaped, false);
+        match character {
+            _ if was_escaped => false,
+            '\\' if !is_quoted => {
+                is_escaped = true;
+                false
+            }
+            '\'' => {
+                is_quoted = !is_quoted;
+                false
+            }
+            other => !is_quoted && ";&|<>`\n".contains(other),
+        }
+    })
 }
 
 /// Returns an answer with `output`, a JSON object, for the event `name`, as Claude Code reads it.
@@ -538,6 +627,15 @@ mod tests {
         assert_eq!(tool(&gemini::AGENT, "Edit"), None);
         assert_eq!(tool(&opencode::AGENT, "edit"), Some(&opencode::EDIT));
         assert_eq!(tool(&opencode::AGENT, "read"), None);
+    }
+
+    #[test]
+    fn what_an_agent_would_escape_is_replaced_and_that_is_said() {
+        assert_eq!(without_brackets("a & b"), "a & b");
+        let told = without_brackets("<a>");
+        assert!(told.starts_with("(Here \u{2039} and") && told.ends_with("\n\u{2039}a\u{203a}"));
+        let answer = (gemini::AGENT.after)("a < b").to_string();
+        assert!(answer.contains("a \u{2039} b") && !answer.contains('<'));
     }
 
     #[test]
@@ -580,5 +678,14 @@ mod tests {
             "/a/agent-q-diff hook claudette",
         ];
         assert!(!others.iter().any(|command| claude::AGENT.is_ours(command)));
+        // What does more is the user's.
+        for command in [
+            "/a/agent-q-diff hook claude && notify",
+            "cd /x; /a/agent-q-diff hook claude",
+            "/a/agent-q-diff hook claude --socket /s | tee log",
+        ] {
+            assert!(claude::AGENT.runs_ours(command) && !claude::AGENT.is_ours(command));
+        }
+        assert!(claude::AGENT.is_ours("'/a;b/agent-q-diff' hook claude"));
     }
 }

@@ -38,8 +38,9 @@ use tokio::sync::oneshot;
 
 use agent_q_diff_reviewed::{Project, ProjectError, folder_of};
 
-use crate::agents::{Agent, Tool, Verdict, records};
+use crate::agents::{Agent, Tool, Verdict, patch, records, shell_command};
 use crate::options::Hook;
+use crate::shell::{self, Written};
 use crate::socket::{Answer, Call, Request, Source, State, Texts, sockets};
 
 use edit::Edit;
@@ -151,7 +152,21 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
         // A disk that hangs would keep the runtime from ending.
         std::process::exit(0);
     }
-    turn::note_edit(options, &event).await;
+    let command = shell_command(&event.tool, &event.input);
+    let written = match command {
+        Some(command) => written_by(options, &event, command).await,
+        None => Vec::new(),
+    };
+    let is_patch = command.is_some_and(|command| command.contains(patch::BEGIN));
+    if command.is_none() || is_patch || !written.is_empty() {
+        turn::note_edit(options, &event).await;
+    }
+    if let (Some(command), false) = (command, written.is_empty())
+        && let Some(refusal) = follow_shell(options, &event, command, &written).await
+    {
+        let denied = Verdict::Deny(refusal);
+        return (options.agent.before)(denied, &event.input).map(Some);
+    }
     let Some(tool) = (options.agent.tool)(&event.tool, &event.input) else {
         return Ok(None);
     };
@@ -198,6 +213,81 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
         }
         _ => Ok(None),
     }
+}
+
+/// Returns what `command`, of a shell, plainly writes in the project in which the agent of `event` works.
+async fn written_by(options: &Hook, event: &Event, command: &str) -> Vec<Written> {
+    let written = shell::written(command, &event.shell_directory());
+    if written.is_empty() {
+        return written;
+    }
+    let folder = event.project(options.agent);
+    let in_project = move || {
+        let project = Project::open(&folder).ok()?;
+        let written = written.into_iter();
+        Some(
+            written
+                .filter(|it| is_project_s(project.root(), it.path()))
+                .collect(),
+        )
+    };
+    let found = tokio::task::spawn_blocking(in_project).await;
+    found.ok().flatten().unwrap_or_default()
+}
+
+/// Returns whether the file `path`, an absolute name, is in the project at `root`, and not ignored by git.
+fn is_project_s(root: &Path, path: &Path) -> bool {
+    let folder = folder_of(path);
+    let rest = path.strip_prefix(&folder).unwrap_or(path);
+    let Ok(folder) = folder.canonicalize() else {
+        return false;
+    };
+    let real = folder.join(rest);
+    let mut git = std::process::Command::new("git");
+    git.arg("-C")
+        .arg(root)
+        .args(["check-ignore", "-q", "--"])
+        .arg(&real);
+    let mut is_ignored = || git.output().is_ok_and(|it| it.status.success());
+    real.starts_with(root) && !is_ignored()
+}
+
+/// Tells Emacs that `command`, of a shell, is about to write, or has by now written, what is `written`.
+/// Returns why it must not run, if that is so. If no Emacs runs, it may.
+async fn follow_shell(
+    options: &Hook,
+    event: &Event,
+    command: &str,
+    written: &[Written],
+) -> Option<String> {
+    let call = event.call_of(Path::new(""));
+    if event.moment == Moment::After {
+        let arguments = json!({ "call": call, "session": event.thread });
+        tell(options, event, "shell_wrote", arguments).await;
+        return None;
+    }
+    let root = event.project(options.agent);
+    let names = written.iter().map(|written| {
+        let path = written.path();
+        match written {
+            Written::File(_) => path.strip_prefix(&root).unwrap_or(path).to_owned(),
+            Written::In(_) => "what the patch names".into(),
+        }
+    });
+    let files = written.iter().filter(|it| matches!(it, Written::File(_)));
+    let mut arguments = json!({
+        "command": command,
+        "names": names.collect::<Vec<_>>(),
+        "files": files.map(Written::path).collect::<Vec<_>>(),
+        "call": call,
+        "session": event.thread,
+    });
+    if let Some(mode) = event.mode {
+        arguments["mode"] = mode.into();
+    }
+    let answer = wait(options, event, "shell_writes", arguments).await.ok()?;
+    let is_denied = answer.result?.get("verdict")? == "deny";
+    is_denied.then_some(answer.text)
 }
 
 /// Waits until no other edit of the files that `tool` would change is to be decided, or made.

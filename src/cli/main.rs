@@ -8,6 +8,7 @@
 //! The modules, each of which uses only those above it:
 //!
 //! - [`socket`]: one call's connection to Emacs
+//! - [`shell`]: the files that a shell command plainly writes
 //! - [`agents`]: the coding agents whose edits are decided
 //! - [`options`]: the commands of the program, and their options
 //! - [`mcp`]: the MCP server
@@ -24,6 +25,7 @@ mod mcp;
 mod options;
 mod review;
 mod setup;
+mod shell;
 mod socket;
 
 use std::process::ExitCode;

@@ -123,6 +123,9 @@ pub struct HookArguments {
     /// set there
     #[arg(long, value_name = "FILE", verbatim_doc_comment)]
     socket: Option<PathBuf>,
+    // It says only what `setup` has put beside the hook.
+    #[arg(long = "edit-tools", hide = true)]
+    is_steered: bool,
 }
 
 /// What a hook does.
@@ -218,6 +221,11 @@ pub struct Setup {
     /// Do not ask
     #[arg(long = "yes")]
     pub is_yes: bool,
+    /// Also have the agent edit with its tools, which you
+    /// decide, rather than by its shell (Claude Code). Without
+    /// --yes and --show, you are offered that
+    #[arg(long = "edit-tools", verbatim_doc_comment)]
+    pub is_steering: bool,
     /// Emacs's socket, if `agent-q-diff-server-socket' is
     /// set there
     #[arg(long, value_name = "FILE", verbatim_doc_comment)]

@@ -8,7 +8,7 @@ pub mod check;
 mod json;
 pub mod settings;
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::Path;
@@ -19,6 +19,7 @@ use agent_q_diff_engine::patch::hunk::print;
 use agent_q_diff_engine::text::Text;
 use agent_q_diff_reviewed::file::{self, Links};
 
+use crate::agents::{Agent, STEERED};
 use crate::options::{Check, Setup};
 
 /// Puts the hook into the settings of an agent, or takes it out.
@@ -29,6 +30,13 @@ pub async fn run(options: Setup) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let command = options.agent.command(options.socket.as_deref());
+    if options.is_steering && options.agent.setup().steer.is_none() {
+        eprintln!(
+            "agent-q-diff setup: {} has no setting for --edit-tools",
+            options.agent.title
+        );
+        return ExitCode::FAILURE;
+    }
     match command.and_then(|command| set_up(&options, &path, &command)) {
         Ok(Done::Shown) => ExitCode::SUCCESS,
         Ok(Done::Refused) => {
@@ -36,7 +44,16 @@ pub async fn run(options: Setup) -> ExitCode {
             ExitCode::FAILURE
         }
         Ok(Done::Written) if options.is_removing => {
-            println!("The hook is no longer in {}.", path.display());
+            let left = left_in(&path, options.agent);
+            if left.is_empty() {
+                println!("The hook is no longer in {}.", path.display());
+            }
+            for (event, command) in left {
+                println!(
+                    "{} has at {event} still a command of yours that runs the hook: {command}",
+                    path.display()
+                );
+            }
             ExitCode::SUCCESS
         }
         Ok(Done::Written) => {
@@ -52,6 +69,15 @@ pub async fn run(options: Setup) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Returns the commands of the user's in the settings `path` of `agent` that run the hook beside something
+/// else, with their events.
+fn left_in(path: &Path, agent: &Agent) -> Vec<(&'static str, String)> {
+    let text = read(path).ok().flatten();
+    let text = text.and_then(|bytes| settings::decoded(&bytes).ok());
+    text.map(|text| settings::compounds(&text, agent))
+        .unwrap_or_default()
 }
 
 /// What became of the settings.
@@ -70,13 +96,12 @@ fn set_up(options: &Setup, path: &Path, command: &[String]) -> Result<Done, Stri
     let before = read(path).map_err(|error| failed(&error))?;
     let text = before.as_deref().map(settings::decoded).transpose();
     let text = text.map_err(|error| failed(&error))?;
-    let after = match (&text, options.is_removing) {
-        (None, true) => Ok(None),
-        (Some(text), true) => settings::without_hook(text, options.agent),
-        (_, false) => settings::with_hook(text.as_deref(), options.agent, command).map(Some),
+    let change = |is_steered: bool| {
+        let after = changed(options, text.as_deref(), command, is_steered);
+        after.map_err(|error| failed(&error))
     };
-    let after = after.map_err(|error| failed(&error))?;
-    let after = after.map(|text| settings::encoded(&text));
+    let steering = Steering::of(options, text.as_deref().unwrap_or_default());
+    let mut after = change(steering == Steering::On || steering == Steering::Offered)?;
     if options.is_showing {
         let shown = io::stdout().write_all(&after.unwrap_or_default());
         shown.map_err(|error| failed(&error))?;
@@ -93,8 +118,23 @@ fn set_up(options: &Setup, path: &Path, command: &[String]) -> Result<Done, Stri
     }
     let texts = [&before, &after].map(|bytes| bytes.as_deref().unwrap_or_default());
     print!("{}", difference(path, texts));
-    if !(options.is_yes || is_agreed(path)?) {
-        return Ok(Done::Refused);
+    if let (Steering::Offered, Some(steer)) = (steering, &options.agent.setup().steer) {
+        println!(
+            "{} is put into \"env\" since without it, {}.",
+            steer.name, steer.without
+        );
+    }
+    let answer = match options.is_yes {
+        true => Answer::Yes,
+        false => asked(path, steering)?,
+    };
+    match answer {
+        Answer::Yes => {}
+        Answer::OnlyHook => after = change(false)?,
+        Answer::No => return Ok(Done::Refused),
+    }
+    if after == before {
+        return Ok(Done::Written);
     }
     // Agents write their settings themselves.
     if read(path) != Ok(before) {
@@ -107,6 +147,26 @@ fn set_up(options: &Setup, path: &Path, command: &[String]) -> Result<Done, Stri
     };
     written.map_err(|error| failed(&error))?;
     Ok(Done::Written)
+}
+
+/// Returns what settings with `text` are to be, as `options` say, so that they run `command`, and if
+/// `is_steered` have the agent edit with its tools; `None` if they are to be gone.
+fn changed(
+    options: &Setup,
+    text: Option<&str>,
+    command: &[String],
+    is_steered: bool,
+) -> Result<Option<Vec<u8>>, String> {
+    let after = match (text, options.is_removing) {
+        (None, true) => None,
+        (Some(text), true) => settings::without_hook(text, options.agent)?,
+        (text, false) => {
+            let mut command = command.to_vec();
+            command.extend(is_steered.then(|| STEERED.to_owned()));
+            Some(settings::with_hook(text, options.agent, &command)?)
+        }
+    };
+    Ok(after.map(|text| settings::encoded(&text)))
 }
 
 /// Returns what is in the file `path`, or `None` if there is none.
@@ -141,22 +201,70 @@ fn difference(path: &Path, texts: [&[u8]; 2]) -> String {
     String::from_utf8_lossy(&printed.bytes).into_owned()
 }
 
-/// Asks whether `path` is to be written so.
+/// Whether the agent is to edit with its tools rather than by its shell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Steering {
+    /// Its settings are not to say so, or it has none for that, or they say something themselves.
+    Off,
+    /// The user is asked.
+    Offered,
+    /// They are to say so.
+    On,
+}
+
+impl Steering {
+    /// Returns what `options` say for the settings `text`.
+    fn of(options: &Setup, text: &str) -> Self {
+        let Some(steer) = options
+            .agent
+            .setup()
+            .steer
+            .as_ref()
+            .filter(|_| !options.is_removing)
+        else {
+            return Self::Off;
+        };
+        let is_asked = !(options.is_yes || options.is_showing);
+        match settings::has_steer(text, steer) {
+            true if settings::is_steered(text, options.agent, steer) => Self::On,
+            false if options.is_steering => Self::On,
+            false if is_asked => Self::Offered,
+            _ => Self::Off,
+        }
+    }
+}
+
+/// What the user says to a change of settings.
+enum Answer {
+    Yes,
+    OnlyHook,
+    No,
+}
+
+/// Asks whether `path` is to be written so, or if `steering` is offered, only with the hook.
 ///
 /// # Errors
 ///
 /// A sentence if there is nobody to ask.
-fn is_agreed(path: &Path) -> Result<bool, String> {
+fn asked(path: &Path, steering: Steering) -> Result<Answer, String> {
     if !io::stdin().is_terminal() {
         return Err("nobody can be asked here; --yes writes without asking".to_owned());
     }
-    print!("Change {} so? [y/N] ", path.display());
+    let keys = match steering {
+        Steering::Offered => "[y/N, or h: only the hook]",
+        _ => "[y/N]",
+    };
+    print!("Change {} so? {keys} ", path.display());
     let mut answer = String::new();
     let asked = io::stdout()
         .flush()
         .and_then(|()| io::stdin().lock().read_line(&mut answer));
     asked.map_err(|error| error.to_string())?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    Ok(match answer.trim() {
+        "y" | "Y" | "yes" => Answer::Yes,
+        "h" | "H" if steering == Steering::Offered => Answer::OnlyHook,
+        _ => Answer::No,
+    })
 }
 
 /// Replaces the file `path`, or what it is a link to, by `text`, as a whole or not at all. Missing
@@ -169,22 +277,53 @@ fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".agent-q-diff-{}", std::process::id()));
     let new = path.with_file_name(name);
-    let written = write_new(&new, text, &path).and_then(|()| fs::rename(&new, &path));
+    let written = draft(&new)
+        .and_then(|(file, is_named)| {
+            fill(&file, text, &path)?;
+            if is_named {
+                Ok(())
+            } else {
+                give_name(&file, &new)
+            }
+        })
+        .and_then(|()| fs::rename(&new, &path));
     if written.is_err() {
         let _ = fs::remove_file(&new);
     }
     written
 }
 
-/// Writes `text` to `new`, a file that is not there, with the owner and the permissions of `path` if
-/// that is.
-fn write_new(new: &Path, text: &[u8], path: &Path) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(new)?;
+/// Returns a new file that is to be called `new`, and whether it has that name. Where that is possible it has
+/// none before [`give_name`] gives it one, so that nothing of it is left if the program is killed.
+fn draft(new: &Path) -> io::Result<(File, bool)> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, Mode, OFlags, openat};
+        let directory = new.parent().unwrap_or(Path::new("."));
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        if let Ok(file) = openat(CWD, directory, flags, Mode::from_raw_mode(0o666)) {
+            return Ok((file.into(), false));
+        }
+    }
+    let file = OpenOptions::new().write(true).create_new(true).open(new)?;
+    Ok((file, true))
+}
+
+/// Gives `file`, a [`draft`], the name `new`.
+fn give_name(file: &File, new: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    use std::os::fd::AsRawFd;
+    let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(linkat(CWD, unnamed, CWD, new, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+/// Writes `text` to `file`, with the owner and the permissions of `path` if that is there.
+fn fill(mut file: &File, text: &[u8], path: &Path) -> io::Result<()> {
     file.write_all(text)?;
     if let Ok(old) = fs::metadata(path) {
         let made = file.metadata()?;
         if (made.uid(), made.gid()) != (old.uid(), old.gid()) {
-            fchown(&file, Some(old.uid()), Some(old.gid()))?;
+            fchown(file, Some(old.uid()), Some(old.gid()))?;
         }
         file.set_permissions(old.permissions())?;
     }
@@ -208,17 +347,23 @@ mod tests {
         fs::remove_dir_all(&directory).unwrap();
     }
 
-    /// Sets up Claude Code, or undoes that, in the settings `path`.
-    fn set_up_in(path: &Path, is_removing: bool) -> Result<Done, String> {
-        let options = Setup {
+    /// Returns the options that set up Claude Code, or undo that.
+    fn setup_of(is_removing: bool) -> Setup {
+        Setup {
             agent: &claude::AGENT,
             is_for_project: false,
             is_removing,
             is_showing: false,
             is_naming: false,
             is_yes: true,
+            is_steering: false,
             socket: None,
-        };
+        }
+    }
+
+    /// Sets up Claude Code, or undoes that, in the settings `path`.
+    fn set_up_in(path: &Path, is_removing: bool) -> Result<Done, String> {
+        let options = setup_of(is_removing);
         let command = ["/opt/agent-q-diff", "hook", "claude"].map(str::to_owned);
         set_up(&options, path, &command)
     }
@@ -259,6 +404,59 @@ mod tests {
             }
             assert_eq!(fs::read(directory.join("two")).unwrap(), b"{}");
             assert!(directory.join("dangling").is_symlink());
+        });
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_setup_that_is_killed_leaves_no_draft() {
+        in_directory("draft", |directory| {
+            let path = directory.join("settings.json");
+            let (file, is_named) = draft(&path).unwrap();
+            fill(&file, b"{}", &path).unwrap();
+            assert!(!is_named && fs::read_dir(directory).unwrap().next().is_none());
+            give_name(&file, &path).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"{}");
+        });
+    }
+
+    #[test]
+    fn what_the_agent_edits_with_is_taken_out_if_setup_has_put_it_there() {
+        in_directory("steered", |directory| {
+            let path = directory.join("settings.json");
+            let command = ["/opt/agent-q-diff", "hook", "claude"].map(str::to_owned);
+            let steer = claude::AGENT.setup().steer.as_ref().unwrap();
+            let theirs = format!("{{\"env\": {{\"{}\": \"0\"}}}}\n", steer.name);
+            for text in [
+                None,
+                Some("{}"),
+                Some("{\n  \"env\": {\"A\": \"1\"}\n}\n"),
+                Some(&theirs),
+            ] {
+                if let Some(text) = text {
+                    fs::write(&path, text).unwrap();
+                }
+                let set_up = |is_removing, is_steering| {
+                    let options = Setup {
+                        is_steering,
+                        ..setup_of(is_removing)
+                    };
+                    assert!(set_up(&options, &path, &command).is_ok());
+                    fs::read_to_string(&path).ok()
+                };
+                // Without the option, and if it must not ask, only the hook is put there.
+                let has = |text: &Option<String>| text.as_ref().unwrap().contains(steer.name);
+                assert_eq!(has(&set_up(false, false)), text == Some(&theirs));
+                let with = set_up(false, true);
+                assert!(has(&with));
+                assert_eq!(
+                    set_up(false, false),
+                    with,
+                    "it stays if setup is called again"
+                );
+                assert_eq!(set_up(true, false).as_deref(), text);
+                let _ = fs::remove_file(&path);
+            }
         });
     }
 

@@ -11,6 +11,7 @@
 ;;; Code:
 
 (require 'agents-tools)
+(require 'agents-turns)
 
 (defun agents-formats--settings (client options)
   "Return the settings file of CLIENT, and its lines of the manual.
@@ -30,15 +31,20 @@ if that is `gone'."
        ;; Kimi's settings have the model's URL as well, see `agents-write-provider'.
        (list ".kimi-code/hooks.toml"
              (mapconcat (lambda (event)
-                          (format "[[hooks]]\nevent = \"%s\"\nmatcher = \"Edit|Write\"
-command = \"%s\"\ntimeout = 600\n" event command))
-                        '("PreToolUse" "PostToolUse") "\n")))
+                          (format "[[hooks]]\nevent = \"%s\"\n%scommand = \"%s\"\ntimeout = 600\n"
+                                  event
+                                  (if (string-suffix-p "ToolUse" event)
+                                      "matcher = \"Edit|Write|Bash\"\n"
+                                    "")
+                                  command))
+                        '("PreToolUse" "PostToolUse" "UserPromptSubmit" "Stop") "\n")))
       ("qwen"
-       (let ((hook `[((matcher . "edit|write_file")
-                      (hooks . [((type . "command") (command . ,command)
-                                 (timeout . 60000))]))]))
+       (let* ((run `[((type . "command") (command . ,command) (timeout . 60000))])
+              (tool `[((matcher . "edit|write_file|run_shell_command") (hooks . ,run))])
+              (turn `[((hooks . ,run))]))
          (list ".qwen/settings.json"
-               (json-serialize `((hooks . ((PreToolUse . ,hook) (PostToolUse . ,hook)))))))))))
+               (json-serialize `((hooks . ((PreToolUse . ,tool) (PostToolUse . ,tool)
+                                           (UserPromptSubmit . ,turn) (Stop . ,turn)))))))))))
 
 (defmacro agents-formats-with-emacs (client options &rest body)
   "Evaluate BODY as in `agents-with-emacs', with the hook of CLIENT.
@@ -96,13 +102,28 @@ OPTIONS are those of `agents-formats--settings'."
     (agents-end)
     (should (equal (agents-bytes "a.txt") (e2e-text)))))
 
+(defun agents-formats-a-message-is-read-beside-the-next-prompt-and-once (client)
+  "Check that CLIENT reads a message beside its next prompt, unless it is Copilot."
+  (agents-formats-with-emacs client ""
+    (agents-turns--begin)
+    (agents-turns--say "Rename x (1), please.")
+    (dolist (n (if (equal client "copilot") '(0 0) '(1 0)))
+      (agents-put "a.txt" (e2e-text))
+      (agents-turns--start client)
+      (agents-turns--decide)
+      (agents-end)
+      (should (= n (agents-turns--count "Rename x (1), please." (car (agents-turns--told)))))
+      (unless (equal client "copilot")
+        (should (equal '("Begin." t) (cdar (last (agents-turns--recorded)))))))))
+
 (defmacro agents-define-formats (client)
   "Define the tests for CLIENT, as agents-CLIENT-NAME."
   `(progn
      ,@(mapcar (lambda (name)
                  `(ert-deftest ,(intern (format "agents-%s-%s" client name)) ()
                     (,(intern (format "agents-formats-%s" name)) ,client)))
-               '(all-of-it a-part-and-nothing when-time-is-up-nothing-is-written
+               '(all-of-it a-part-and-nothing
+                 a-message-is-read-beside-the-next-prompt-and-once when-time-is-up-nothing-is-written
                  if-the-program-is-gone-nothing-is-written))))
 
 (provide 'agents-formats)

@@ -28,7 +28,8 @@
        ,@(mapcar #'test-of '(three-of-them
                              its-edits-pass-and-are-reviewed-after-the-turn
                              what-it-commits-is-pending-all-the-same
-                             what-a-file-server-writes-is-pending)))))
+                             what-a-file-server-writes-is-pending
+                             what-its-shell-plainly-writes-is-sent-back)))))
 
 (defun agents-rounds--shell (client command)
   "Return the call by which the model of CLIENT runs COMMAND in a shell."
@@ -166,6 +167,22 @@ reviews it after your turn, and may take parts of it out then." "a.txt"))
   (should (string-search "-line 5\n" (agents-rounds--play client "true"))))
 
 ;; The server for files of the Model Context Protocol's own project.
+
+(defun agents-rounds-what-its-shell-plainly-writes-is-sent-back (client)
+  "Check that the model of CLIENT is told to use its edit tools, if that is chosen."
+  ;; What git ignores is nothing to decide.
+  (agents-put ".gitignore" "*.o\n")
+  (e2e-eval '(ignore (setq agent-q-diff-shell-writes 'ask)))
+  (agents-start client
+                (agents-rounds--shell client "sed -i 's/^line 5$/LINE 5/' a.txt")
+                (agents-rounds--shell client "cat a.txt > built.o; wc -l a.txt"))
+  (let ((told (agents-end)))
+    (agents-should-be-refused
+     client told "This command would write a.txt past the user's review: make the change \
+with your edit tools, so that the user can decide about each part of it.")
+    (agents-should-read told "40 a\\.txt"))
+  (should (equal (agents-bytes "a.txt") (e2e-text)))
+  (should (equal (agents-bytes "built.o") (e2e-text))))
 
 (defun agents-rounds--add-file-server (client)
   "Let CLIENT have the file server.

@@ -80,10 +80,9 @@
   (let ((agents-prompt "Begin.\nThe second line."))
     (agents-turns--start client))
   (agents-go "a.txt")
-  ;; opencode puts quotes around a prompt of several words.
   (pcase-let ((`((,agent ,title ,is-over)) (agents-turns--recorded)))
     (should (equal (agents-name client) agent))
-    (should (equal "Begin." (string-remove-prefix "\"" title)))
+    (should (equal "Begin." title))
     (should-not is-over))
   ;; claude-agent-acp chooses a mode that accepts edits, unless settings say otherwise.
   (should (equal (e2e-eval 'agents-mode)

@@ -73,11 +73,10 @@
                                         (json-serialize settings)))
         (pcase-let ((`(,status ,found) (agents-run "check" "claude")))
           (should (equal status 1))
-          (dolist (regexp '("^MISSING  UserPromptSubmit: the hook is not run at UserPromptSubmit, .*: \
-call agent-q-diff setup claude$"
-                            "^MISSING  PostToolBatch: " "^MISSING  SessionEnd: "
+          (dolist (regexp '("^MISSING  UserPromptSubmit, PostToolBatch, SessionEnd: the hook is not \
+run there, .*: call agent-q-diff setup claude$"
                             "^MISSING  Stop: .* a failure could keep your prompt from the agent"
-                            "^ok       PreToolUse: "))
+                            "^ok       PreToolUse, PostToolUse: "))
             (should (string-match-p regexp found))))
         (should (equal 0 (car (agents-run "setup" "claude" "--yes"))))
         (should (equal 0 (car (agents-run "check" "claude"))))))))
@@ -96,6 +95,23 @@ call agent-q-diff setup claude$"
        "claude"
        `(("Agent" (description . "shout") (prompt . ,task) (subagent_type . "general-purpose")))
        task))))
+
+;; In auto mode, newer models are told to edit by their shell.
+(ert-deftest agents-claude-what-its-shell-writes-is-announced-by-the-command ()
+  (agents-with-emacs "claude"
+    (agents-turns--begin)
+    (let ((shout "sed -i 's/^line 5$/LINE 5/' a.txt"))
+      (agents-start "claude" (agents-rounds--shell "claude" shout))
+      (agents-end)
+      (e2e-wait-for (string-search
+                     "Claude Code has ended: 1 file to review, changed by `sed -i"
+                     (e2e-eval '(with-current-buffer "*Messages*" (buffer-string)))))
+      (agents-rounds--review "Changed by a shell: a\\.txt (Claude Code: sed -i" "^\\+LINE 5")
+      (e2e-press "r q")
+      (e2e-wait-for (equal (agents-bytes "a.txt") (e2e-text)))
+      ;; The count of the edits of its last session.
+      (should (string-match-p "made 0 edits by its tools, and 1 by commands"
+                              (cadr (agents-run "check" "claude")))))))
 
 (ert-deftest agents-claude-after-two-edits-pass-and-are-pending-and-one-is-asked-about ()
   (agents-with-home-of-its-own

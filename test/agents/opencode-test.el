@@ -150,6 +150,10 @@ edit anew\\'"))
     (agents-with-emacs "opencode"
       (let ((plugin "home/.config/opencode/plugins/agent-q-diff.js"))
         (should (equal 0 (car (agents-run "check" "opencode"))))
+        ;; opencode, when it is run, fills its folders.
+        (should (equal (list (file-truename (e2e-path plugin)))
+                       (mapcar #'file-truename
+                               (directory-files-recursively (e2e-path "home/.config/") ""))))
         (should (equal 0 (car (agents-run "setup" "opencode" "--remove" "--yes"))))
         (should-not (file-exists-p (e2e-path plugin)))
         (should (equal 1 (car (agents-run "check" "opencode"))))

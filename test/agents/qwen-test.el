@@ -13,5 +13,10 @@
 
 (agents-define-formats "qwen")
 
+(ert-deftest agents-qwen-a-message-of-its-turn-is-read-before-it-ends ()
+  (agents-formats-with-emacs "qwen" ""
+    (agents-turns--begin)
+    (agents-turns-a-message-of-its-turn-is-read-before-it-ends "qwen")))
+
 (provide 'qwen-test)
 ;;; qwen-test.el ends here

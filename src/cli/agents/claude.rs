@@ -12,9 +12,10 @@ use serde_json::{Value, json};
 use super::fields::{Field, put_content, put_replacement, replacement, replacements};
 use super::records::{self, Edit, Said, lines_of};
 use super::{
-    Agent, Dialect, Events, Form, LESS_THAN_A_DAY, Layer, Scope, Settings, Setup, Tool, Verdict,
-    first, home, hook_output, is_switch, notebook,
+    Agent, Dialect, Events, Form, LESS_THAN_A_DAY, Layer, Scope, Settings, Setup, Steer, Tool,
+    Verdict, first, home, hook_output, is_switch, notebook, shell_command,
 };
+use crate::shell;
 use crate::socket::current_directory;
 
 pub const EVENTS: Events = Events {
@@ -70,6 +71,7 @@ pub static AGENT: Agent = Agent {
             events: EVENTS,
             second: 1,
             matcher: "Edit|Write|MultiEdit|NotebookEdit",
+            matcher_before: "Edit|Write|MultiEdit|NotebookEdit|Bash",
             dialect: Dialect {
                 byte_order_mark: true,
                 empty_file: true,
@@ -81,8 +83,14 @@ pub static AGENT: Agent = Agent {
             says_others: false,
         }),
         switches,
+        adapter: Some("claude-agent-acp"),
         variables: &SWITCHES,
         without_hooks: "Claude Code runs no hook",
+        steer: Some(Steer {
+            name: "CLAUDE_CODE_THRIFTY_SONIC",
+            value: "0",
+            without: "its newer models may be told to edit by the shell, which writes before you decide",
+        }),
         said: || {
             let mut command = Command::new("claude");
             command.arg("doctor").envs([
@@ -92,11 +100,13 @@ pub static AGENT: Agent = Agent {
             said_in(&lines_of(command, "", |_| false).0)
         },
         edits_after,
+        last_edits,
         without: ", without --bare, --safe-mode and --setting-sources",
         advice: "Claude Code reads its settings when it starts: restart it, and look whether \
                  /hooks lists the hook. Started with --bare or --safe-mode, with --setting-sources \
                  that leave out the hook's file, or with --settings that have disableAllHooks, it \
-                 runs none, and edits without a decision. What its shell changes is never decided.",
+                 runs none, and edits without a decision. What its shell writes is reviewed after \
+                 that, or refused if agent-q-diff-shell-writes is ask in Emacs.",
     }),
 };
 
@@ -321,6 +331,35 @@ fn edits_after(since: SystemTime) -> Vec<Edit> {
     records::edits_in(&directory, since, "toolUseResult", edit_in)
 }
 
+/// Returns how many edits the last session has made by its tools, and by its shell.
+fn last_edits() -> Option<(usize, usize)> {
+    let text = records::last_in(&directory().join("projects"))?;
+    let lines = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let counts = lines.map(|line| {
+        (
+            usize::from(edit_in(&line).is_some()),
+            shell_writes_in(&line),
+        )
+    });
+    Some(counts.fold((0, 0), |(tools, shell), (tool, more)| {
+        (tools + tool, shell + more)
+    }))
+}
+
+/// Returns how many commands in `line` of a record, what the model has said, plainly write a file.
+fn shell_writes_in(line: &Value) -> usize {
+    let directory = Path::new(line["cwd"].as_str().unwrap_or("/"));
+    let parts = line.pointer("/message/content").and_then(Value::as_array);
+    let calls = parts.into_iter().flatten();
+    let calls = calls.filter(|part| part["type"] == "tool_use");
+    calls
+        .filter_map(|call| shell_command(call["name"].as_str()?, call["input"].as_object()?))
+        .filter(|command| !shell::written(command, directory).is_empty())
+        .count()
+}
+
 /// Returns the edit in `line` of a record: `Edit` and `Write` note a patch, `NotebookEdit` the
 /// notebook.
 pub fn edit_in(line: &Value) -> Option<Edit> {
@@ -338,6 +377,22 @@ pub fn edit_in(line: &Value) -> Option<Edit> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_that_write_a_file_are_counted_as_edits_of_the_shell() {
+        let line = |name: &str, command: &str| {
+            json!({ "cwd": "/p", "type": "assistant", "message": { "content": [
+                { "type": "text", "text": "sed -i s/a/b/ a.txt" },
+                { "type": "tool_use", "name": name, "input": { "command": command } }] } })
+        };
+        assert_eq!(shell_writes_in(&line("Bash", "sed -i s/a/b/ a.txt")), 1);
+        assert_eq!(shell_writes_in(&line("Bash", "cat a.txt")), 0);
+        assert_eq!(shell_writes_in(&line("Read", "sed -i s/a/b/ a.txt")), 0);
+        assert_eq!(
+            shell_writes_in(&json!({ "message": { "content": "x" } })),
+            0
+        );
+    }
 
     #[test]
     fn what_claude_code_calls_invalid_is_said() {

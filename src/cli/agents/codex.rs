@@ -10,7 +10,7 @@ use super::fields::Field;
 use super::records::{self, Edit, Said, lines_of, other_hook};
 use super::{
     Agent, Dialect, Events, Form, Handler, Kind, LESS_THAN_A_DAY, Scope, Settings, Setup, Tool,
-    claude, directory_of, patch,
+    claude, directory_of, patch, without_brackets,
 };
 use crate::socket::current_directory;
 
@@ -36,7 +36,7 @@ pub static AGENT: Agent = Agent {
     after: claude::after,
     beside_prompt: Some(claude::beside_prompt),
     // Its model reads "&lt;" there for "<".
-    going_on: Some(claude::going_on),
+    going_on: Some(|told| claude::going_on(&without_brackets(told))),
     refusal: None,
     setup: Some(Setup {
         file,
@@ -44,19 +44,22 @@ pub static AGENT: Agent = Agent {
         form: Form::Settings(SETTINGS),
         // It is asked.
         switches: |_| Vec::new(),
+        adapter: None,
         variables: &[],
         without_hooks: "",
+        steer: None,
         said,
         edits_after: |since| {
             let directory = directory().join("sessions");
             records::edits_in(&directory, since, "FileChange", edit_in)
         },
+        last_edits: || None,
         without: ", without -c features.hooks=false; trust the hook in its /hooks",
         advice: "Codex skips a hook that you have not trusted, and says nothing: start it, call \
                  /hooks, and trust the hook. After each change of it you have to do so again. \
                  Started with -c features.hooks=false or --disable hooks, it runs none, and edits \
-                 without a decision. What its shell changes is decided only if that is by \
-                 apply_patch.",
+                 without a decision. What its shell writes, unless that is by apply_patch, is \
+                 reviewed after that, or refused if agent-q-diff-shell-writes is ask in Emacs.",
     }),
 };
 
@@ -84,6 +87,7 @@ const SETTINGS: Settings = Settings {
     second: 1,
     // A shell command can have a patch in a here-document.
     matcher: "apply_patch|Bash",
+    matcher_before: "apply_patch|Bash",
     dialect: Dialect {
         other_bytes: false,
         repeated_keys: false,
@@ -151,7 +155,15 @@ fn said_in(answer: &Value) -> Vec<Said> {
         .map(text)
         .chain(lists("errors").map(|error| text(&error["message"])));
     let mut said: Vec<_> = faults
-        .map(|fault| Said::Fault(format!("Codex says: {}", fault.replace('\n', " "))))
+        .map(|fault| {
+            let said = format!("Codex says: {}", fault.replace('\n', " "));
+            // The user has hooks of another kind in config.toml; it runs both.
+            if fault.contains("prefer a single representation") {
+                Said::Note(said)
+            } else {
+                Said::Fault(said)
+            }
+        })
         .collect();
     for event in SETTINGS.events() {
         let name = |hook: &Value| text(&hook["eventName"]);
@@ -238,6 +250,10 @@ mod tests {
         assert!(skipped.contains("not trusted"), "{skipped}");
         let other = said(&[hook(after, "prettier", "trusted")], &[]);
         assert!(matches!(other.last(), Some(Said::Note(_))), "{other:?}");
+        let both = "loading hooks from both hooks.json and config.toml; prefer a single \
+                    representation for this layer";
+        let beside = said(&[hook(before, ours, "trusted")], &[both]);
+        assert!(matches!(beside.first(), Some(Said::Note(_))), "{beside:?}");
         // An older version does not know the question.
         assert_eq!(said_in(&json!({ "error": {} })), []);
     }

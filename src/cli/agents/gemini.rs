@@ -9,7 +9,7 @@ use super::fields::{Field, put_replacement, replacement};
 use super::records::{self, Edit};
 use super::{
     Agent, Dialect, Events, Form, LESS_THAN_A_DAY, Layer, Scope, Settings, Setup, Tool, Verdict,
-    claude, directory_of, first, hook_output,
+    claude, directory_of, first, hook_output, without_brackets,
 };
 use crate::socket::current_directory;
 
@@ -53,9 +53,15 @@ pub static AGENT: Agent = Agent {
             Verdict::Deny(reason) => json!({ "decision": "deny", "reason": reason }),
         })
     },
-    after: |told| hook_output("AfterTool", json!({ "additionalContext": told })),
-    // Its model reads "&lt;" there for "<".
-    beside_prompt: Some(|told| hook_output("BeforeAgent", json!({ "additionalContext": told }))),
+    // Its model reads "&lt;" there for "<", and "&gt;" for ">", but "&" as it is.
+    after: |told| {
+        let told = without_brackets(told);
+        hook_output("AfterTool", json!({ "additionalContext": told }))
+    },
+    beside_prompt: Some(|told| {
+        let told = without_brackets(told);
+        hook_output("BeforeAgent", json!({ "additionalContext": told }))
+    }),
     // That is its next prompt, with an event for it.
     going_on: Some(claude::going_on),
     refusal: None,
@@ -66,6 +72,7 @@ pub static AGENT: Agent = Agent {
             events: EVENTS,
             second: 1_000,
             matcher: "replace|write_file",
+            matcher_before: "replace|write_file|run_shell_command",
             dialect: Dialect {
                 comments: true,
                 ..Dialect::STRICT
@@ -75,18 +82,22 @@ pub static AGENT: Agent = Agent {
             says_others: false,
         }),
         switches,
+        adapter: None,
         variables: &[],
         without_hooks: "",
+        steer: None,
         // It has no such command.
         said: Vec::new,
         edits_after: |since| {
             let directory = directory().join("tmp");
             records::edits_in(&directory, since, "toolCalls", edit_in)
         },
+        last_edits: || None,
         without: ", without --acp",
         advice: "Gemini CLI reads its settings when it starts: restart it. A project's own \
                  settings count only in a folder that you trust. Started with --acp, it runs no \
-                 hook, and edits without a decision. What its shell changes is never decided.",
+                 hook, and edits without a decision. What its shell writes is reviewed after \
+                 that, or refused if agent-q-diff-shell-writes is ask in Emacs.",
     }),
 };
 

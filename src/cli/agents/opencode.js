@@ -5,6 +5,8 @@ import { spawn } from "node:child_process"
 
 const COMMAND = [];
 const TOOLS = ["edit", "write", "apply_patch"]
+// A command of its shell may write a file.
+const SHELL = "bash"
 const IS_OFF = process.env.AGENT_Q_DIFF === "off"
 const LSP_PART = "\n\nLSP errors detected"
 const TIME_FOR_PROMPT = 10_000
@@ -107,7 +109,8 @@ export const AgentQDiff = async ({ client, directory }) => {
       modes.set(sessionID, message.agent)
       if (IS_OFF || (await rootOf(sessionID)) !== sessionID) return
       const texts = parts.filter((part) => part.type === "text" && !part.synthetic)
-      const prompt = texts.map((part) => part.text).join("\n")
+      // `opencode run` puts quotes around a prompt with blanks.
+      const prompt = texts.map((part) => part.text).join("\n").replace(/^"([^"]*)"\s*$/, "$1")
       const { context } = await ask({ ...(await of("chat.message", sessionID)), prompt })
       const last = parts.at(-1)
       if (!context || !last) return
@@ -116,8 +119,10 @@ export const AgentQDiff = async ({ client, directory }) => {
       parts.push({ id: `${last.id}z`, sessionID, messageID, type: "text", text: context, synthetic: true })
     }),
     "tool.execute.before": async (input, output) => {
-      if (!isDecided(input)) return
+      const isShell = !IS_OFF && input.tool === SHELL
+      if (!isShell && !isDecided(input)) return
       const answer = await ask(await event("tool.execute.before", input, output.args))
+      if (isShell && !answer.decision) return
       if (answer.decision !== "allow") {
         throw new Error(answer.reason ?? "agent-q-diff gave no decision. Nothing was changed.")
       }

@@ -1,5 +1,6 @@
 //! opencode: its events, tools, answers, plugin and records. Measured with 1.18.33.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -8,7 +9,7 @@ use agent_q_diff_engine::inputs::{Encoding, FileText, opencode as rules};
 use serde_json::{Value, json};
 
 use super::fields::{Field, put_content, put_replacement, replacement};
-use super::records::{Edit, Said, lines_of, other_hook};
+use super::records::{Edit, lines_of};
 use super::{
     Agent, Events, Form, Kind, LESS_THAN_A_DAY, Plugin, Scope, Setup, Tool, Verdict, directory_of,
     home, patch,
@@ -59,16 +60,24 @@ pub static AGENT: Agent = Agent {
     setup: Some(Setup {
         file,
         files,
-        form: Form::Plugin(Plugin(include_str!("opencode.js"))),
+        form: Form::Plugin(Plugin {
+            text: include_str!("opencode.js"),
+            settings_files,
+        }),
         switches: |_| Vec::new(),
+        adapter: None,
         variables: &["OPENCODE_PURE"],
         without_hooks: "opencode reads no plugin",
-        said,
+        steer: None,
+        // It fills its directories when it is run.
+        said: Vec::new,
         // It is in the last session in the current directory.
         edits_after: |_| edits().unwrap_or_default(),
+        last_edits: || None,
         without: ", without --pure",
         advice: "opencode reads its plugins when it starts: restart it. Started with --pure, it \
-                 reads none, and edits without a decision. What its shell changes is never decided.",
+                 reads none, and edits without a decision. What its shell writes is reviewed after \
+                 that, or refused if agent-q-diff-shell-writes is ask in Emacs.",
     }),
 };
 
@@ -155,63 +164,27 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Returns what it says when it is asked for its settings.
-fn said() -> Vec<Said> {
-    let mut command = Command::new("opencode");
-    command.args(["debug", "config"]);
-    let (out, errors) = lines_of(command, "", |_| false);
-    match serde_json::from_str(&out.join("\n")) {
-        Ok(config) => said_in(&config),
-        Err(_) => errors
-            .iter()
-            .filter(|line| line.contains("onfig"))
-            .map(|line| Said::Fault(format!("opencode says: {}", plain(line))))
-            .take(1)
-            .collect(),
-    }
-}
-
-/// Returns `line` without the sequences that color it.
-fn plain(line: &str) -> String {
-    let mut parts = line.split("\u{1b}[");
-    let first = parts.next().unwrap_or_default().to_owned();
-    let rest = parts.map(|part| part.split_once('m').map_or(part, |(_, rest)| rest));
-    rest.fold(first, |line, part| line + part)
-}
-
-/// Returns what `config`, its settings as it puts them together, says about our plugin.
-fn said_in(config: &Value) -> Vec<Said> {
-    let plugins = config["plugin"].as_array().into_iter().flatten();
-    let names = plugins.filter_map(|name| name.as_str()?.strip_prefix("file://"));
-    let ours: Vec<_> = names
-        .filter(|name| name.ends_with(NAME) && Path::new(name).is_file())
+/// Returns the files in which its settings may be.
+fn settings_files() -> Vec<PathBuf> {
+    let plugins = files().into_iter();
+    let mut directories: Vec<_> = plugins
+        .filter_map(|file| Some(file.parent()?.parent()?.to_owned()))
         .collect();
-    let mut said = vec![match ours[..] {
-        [] => Said::Fault("opencode does not read the plugin here".to_owned()),
-        [file] => Said::Good(format!("opencode reads {file}")),
-        _ => Said::Fault(format!(
-            "opencode reads the plugin more than once, and each edit would be decided as often; \
-             leave one of {}",
-            ours.join(", ")
-        )),
-    }];
-    let is_on = match &config["formatter"] {
-        Value::Object(formatters) => formatters.values().any(|it| it["disabled"] != true),
-        other => *other == true,
-    };
-    if is_on {
-        said.push(Said::Note(other_hook(
-            "opencode's formatter setting",
-            "after an edit",
-            "a formatter",
-        )));
-    }
-    said
+    directories.push(current_directory());
+    let names = ["opencode.jsonc", "opencode.json"];
+    let files = directories
+        .iter()
+        .flat_map(|it| names.map(|name| it.join(name)));
+    files.collect()
 }
 
 /// Returns the edits of its last session in the current directory, which it has in a data base and
-/// tells itself.
+/// tells itself, without reading the user's settings.
 fn edits() -> Option<Vec<Edit>> {
+    let data = directory_of("XDG_DATA_HOME", ".local/share").join("opencode");
+    if !data.is_dir() {
+        return None;
+    }
     let sessions = told(&["session", "list", "--max-count", "1", "--format", "json"])?;
     let session = told(&["export", sessions[0]["id"].as_str()?])?;
     let messages = session["messages"].as_array()?.iter();
@@ -221,9 +194,19 @@ fn edits() -> Option<Vec<Edit>> {
 
 /// Returns what it prints, in JSON, when it is called with `arguments`.
 fn told(arguments: &[&str]) -> Option<Value> {
+    // It would put files beside the user's settings.
+    let name = format!("agent-q-diff-opencode-{}", std::process::id());
+    let directory = std::env::temp_dir().join(name);
+    fs::create_dir(&directory).ok()?;
     let mut command = Command::new("opencode");
-    command.arg("--pure").args(arguments);
+    command
+        .arg("--pure")
+        .args(arguments)
+        .env("XDG_CONFIG_HOME", &directory)
+        .env("OPENCODE_DISABLE_PROJECT_CONFIG", "1")
+        .env_remove("OPENCODE_CONFIG_DIR");
     let (lines, _) = lines_of(command, "", |_| false);
+    let _ = fs::remove_dir_all(&directory);
     serde_json::from_str(&lines.join("\n")).ok()
 }
 
@@ -253,26 +236,4 @@ pub fn edit_in(part: &Value) -> Option<Edit> {
         path,
         at: SystemTime::UNIX_EPOCH + end,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn opencode_s_formatter_and_a_missing_plugin_are_said() {
-        let said = said_in(&json!({ "plugin": [], "formatter": true }));
-        assert!(
-            matches!(&said[..], [Said::Fault(_), Said::Note(_)]),
-            "{said:?}"
-        );
-        for formatter in [
-            json!(false),
-            Value::Null,
-            json!({ "a": { "disabled": true } }),
-        ] {
-            let said = said_in(&json!({ "formatter": formatter }));
-            assert_eq!(said.len(), 1, "{said:?}");
-        }
-    }
 }

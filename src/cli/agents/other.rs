@@ -12,7 +12,7 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 use super::fields::{Field, replacements};
-use super::{Agent, Events, Kind, Tool, Verdict, claude, hook_output, patch};
+use super::{Agent, Events, Kind, Tool, Verdict, claude, hook_output, patch, without_brackets};
 
 /// Any agent, so it is cautious. The names of arguments are those of VS Code and Cursor, by their
 /// documentation.
@@ -65,6 +65,8 @@ pub static KIMI: Agent = Agent {
         (Field::New, "new"),
         (Field::Edits, "edit"),
     ],
+    // At the end of a turn it can be kept from ending only once.
+    beside_prompt: Some(|told| json!({ "message": told })),
     ..READING_OUTPUT
 };
 
@@ -72,6 +74,8 @@ pub static KIMI: Agent = Agent {
 pub static QWEN: Agent = Agent {
     name: "qwen",
     title: "Qwen Code",
+    beside_prompt: Some(|told| claude::beside_prompt(&without_brackets(told))),
+    going_on: Some(claude::going_on),
     ..READING_OUTPUT
 };
 
@@ -83,6 +87,7 @@ const READING_OUTPUT: Agent = Agent {
     events: Events {
         before: &["PreToolUse"],
         after: &["PostToolUse"],
+        begins: &["UserPromptSubmit"],
         ends: &["Stop"],
         ..Events::NONE
     },

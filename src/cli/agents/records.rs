@@ -79,6 +79,17 @@ pub fn edits_in(
         .collect()
 }
 
+/// Returns the text of the newest record below `directory`, without those of subagents.
+pub fn last_in(directory: &Path) -> Option<String> {
+    let mut records = Vec::new();
+    collect(directory, MAX_DEPTH, SystemTime::UNIX_EPOCH, &mut records);
+    records.retain(|(_, file)| {
+        let name = file.file_name().unwrap_or_default();
+        !name.as_encoded_bytes().starts_with(b"agent-")
+    });
+    read_text(&records.iter().max()?.1)
+}
+
 /// Returns the text of the file `path`, or `None` if it has none or cannot be read.
 pub fn read_text(path: &Path) -> Option<String> {
     let bytes = file::read(path, Links::Followed, file::MAX_BYTES).ok()?;

@@ -62,6 +62,21 @@ fn mode_for_emacs(word: &str) -> Option<&'static str> {
     }
 }
 
+/// Returns the text of `prompt`, which Kimi gives in parts.
+fn prompt_in(prompt: &Value) -> String {
+    let parts = prompt.as_array().into_iter().flatten();
+    let parts: Vec<_> = parts.filter_map(|part| part["text"].as_str()).collect();
+    prompt
+        .as_str()
+        .map_or_else(|| parts.join("\n"), str::to_owned)
+}
+
+/// Returns whether `event`, about a prompt, is one of Qwen Code's before each further request to its model: it
+/// has no prompt.
+fn is_repeated(event: &Value) -> bool {
+    event["prompt"] == "" && !event["prompt_id"].is_null() && event["submitted_prompt"].is_null()
+}
+
 /// The word for a mode in which an agent edits nothing.
 pub const PLANS: &str = "plans";
 
@@ -131,7 +146,10 @@ impl Event {
                 (Some(_), Some(_)) => Some("postToolUse".to_owned()),
             });
         let name = name.ok_or_else(|| unknown("it has no hook_event_name"))?;
-        let moment = Moment::of(&name);
+        let moment = match Moment::of(&name) {
+            Moment::Begins if is_repeated(&event) => Moment::GoesOn,
+            moment => moment,
+        };
         let tool = text(&["tool_name", "toolName"]);
         // Earlier versions of Copilot CLI have its JSON as a string.
         let input = match value(&["tool_input", "toolArgs"]) {
@@ -140,7 +158,7 @@ impl Event {
         };
         let input = input.as_ref().and_then(Value::as_object);
         let session = text(&["session_id", "sessionId", "conversation_id"]).unwrap_or_default();
-        let prompt = text(&["prompt"]).unwrap_or_default();
+        let prompt = prompt_in(&event["prompt"]);
         let tasks = event["background_tasks"].as_array();
         let is_subagent = |task: &Value| task["type"] == "subagent" && task["status"] == "running";
         if moment.is_of_tool() && (tool.is_none() || input.is_none()) {
@@ -179,6 +197,15 @@ impl Event {
     /// Returns `path`, a name in the input, as an absolute one.
     pub fn absolute(&self, path: &str) -> PathBuf {
         self.directory.join(path)
+    }
+
+    /// Returns the directory in which a command in the input runs.
+    pub fn shell_directory(&self) -> PathBuf {
+        let names = ["directory", "dir_path", "workdir"];
+        let named = names
+            .iter()
+            .find_map(|name| self.input.get(*name)?.as_str());
+        self.absolute(named.unwrap_or_default())
     }
 
     /// Returns an id of the call, which changes `path`. Those that the agent gives are unique in a
@@ -270,6 +297,25 @@ mod tests {
         }
         let none = Event::parse(br#"{"hook_event_name": "AfterAgent"}"#).unwrap();
         assert_eq!(none.mode, None);
+    }
+
+    #[test]
+    fn qwen_code_s_further_requests_are_no_prompts() {
+        let moment = |rest: &str| {
+            let event = format!(r#"{{"hook_event_name": "UserPromptSubmit", {rest}}}"#);
+            Event::parse(event.as_bytes()).unwrap().moment
+        };
+        assert_eq!(moment(r#""prompt_id": "i", "prompt": """#), Moment::GoesOn);
+        let first = r#""prompt_id": "i", "prompt": "Fix it", "submitted_prompt": "Fix it""#;
+        assert_eq!(moment(first), Moment::Begins);
+        assert_eq!(moment(r#""prompt": """#), Moment::Begins);
+    }
+
+    #[test]
+    fn a_prompt_may_have_parts() {
+        let event = br#"{"hook_event_name": "UserPromptSubmit",
+            "prompt": [{"type": "text", "text": "Fix it"}, {"type": "image"}]}"#;
+        assert_eq!(Event::parse(event).unwrap().prompt, "Fix it");
     }
 
     #[test]

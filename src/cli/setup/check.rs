@@ -6,16 +6,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, SystemTime};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::agents::records::{self, Said, other_hook};
 use crate::agents::{
-    Agent, Form, GUARD, Handler, Layer, PASSING, Plugin, Settings, Setup, is_switch,
+    Agent, Dialect, Form, GUARD, Handler, Layer, PASSING, Plugin, Settings, Setup, Steer, first,
+    is_switch,
 };
 use crate::options::Check;
 use crate::socket::{Call, Request, current_directory, sockets};
 
-use super::settings;
+use super::{json, settings};
 
 /// An edit without the hook comes at least this long after the last one with it. An agent notes an
 /// edit a moment after it has run the hook.
@@ -34,17 +35,28 @@ pub async fn run(options: Check) -> ExitCode {
     files.retain(|file| seen.insert(file.clone()));
     let mut findings = match &setup.form {
         Form::Settings(settings) => of_settings(agent, settings, &files),
-        Form::Plugin(plugin) => vec![of_plugin(agent, plugin, &files)],
+        Form::Plugin(plugin) => {
+            let mut findings = vec![of_plugin(agent, plugin, &files)];
+            findings.extend(of_formatters(agent, &(plugin.settings_files)()));
+            findings
+        }
     };
     findings.extend(of_environment(setup));
     let program = of_agent(agent);
     if matches!(program, Said::Good(_)) {
-        findings.extend((setup.said)());
+        let mut said = (setup.said)();
+        said.retain(|it| !is_said(it, &findings, &files));
+        findings.extend(said);
     }
+    findings.extend(of_last_edits(agent));
     findings.push(of_runs(agent, &files));
     findings.push(program);
     findings.push(of_emacs(&options).await);
-    for finding in &findings {
+    let events: Vec<_> = match &setup.form {
+        Form::Settings(settings) => settings.events().collect(),
+        Form::Plugin(_) => Vec::new(),
+    };
+    for finding in &once(findings.as_slice(), &events) {
         let (word, text) = match finding {
             Said::Good(text) => ("ok     ", text),
             Said::Fault(text) => ("MISSING", text),
@@ -55,6 +67,63 @@ pub async fn run(options: Check) -> ExitCode {
     println!("\n{}", setup.advice);
     let is_missing = |finding: &Said| matches!(finding, Said::Fault(_));
     ExitCode::from(u8::from(findings.iter().any(is_missing)))
+}
+
+/// Returns whether `findings`, from `files`, have the fault that an agent has `said`: of the same event, the
+/// same file, or the plugin.
+fn is_said(said: &Said, findings: &[Said], files: &[PathBuf]) -> bool {
+    let Said::Fault(said) = said else {
+        return false;
+    };
+    let is_same = |found: &Said| {
+        let Said::Fault(found) = found else {
+            return false;
+        };
+        let about = found.split(": ").next().unwrap_or_default();
+        let is_file = files.iter().any(|file| file.display().to_string() == about);
+        match is_file {
+            true => said.contains(about),
+            false => said.starts_with(&format!("{about}: ")) || !found.contains(": "),
+        }
+    };
+    findings.iter().any(is_same)
+}
+
+/// Returns `findings` with what is said of several of `events` said once.
+fn once(findings: &[Said], events: &[&str]) -> Vec<Said> {
+    let parts = |said: &Said| {
+        let (Said::Good(text) | Said::Fault(text) | Said::Note(text)) = said;
+        let (event, rest) = text.split_once(": ").unwrap_or_default();
+        match events.contains(&event) {
+            true => (event.to_owned(), rest.to_owned()),
+            false => (String::new(), text.clone()),
+        }
+    };
+    let mut all: Vec<(&Said, Vec<String>, String)> = Vec::new();
+    for said in findings {
+        let (event, rest) = parts(said);
+        let is_same = |it: &&mut (&Said, Vec<String>, String)| {
+            std::mem::discriminant(it.0) == std::mem::discriminant(said) && it.2 == rest
+        };
+        match all.iter_mut().find(is_same) {
+            Some((_, events, _)) if !event.is_empty() => events.push(event),
+            Some(_) => {}
+            None if event.is_empty() => all.push((said, Vec::new(), rest)),
+            None => all.push((said, vec![event], rest)),
+        }
+    }
+    let joined = all.into_iter().map(|(said, events, rest)| {
+        let text = match events.is_empty() {
+            true => rest,
+            false => format!("{}: {rest}", events.join(", ")),
+        };
+        match said {
+            Said::Good(_) => Said::Good(text),
+            Said::Fault(_) => Said::Fault(text),
+            Said::Note(_) => Said::Note(text),
+        }
+    });
+    joined.collect()
 }
 
 impl From<Result<String, String>> for Said {
@@ -76,7 +145,58 @@ fn of_settings(agent: &Agent, form: &Settings, files: &[PathBuf]) -> Vec<Said> {
     let switches = (agent.setup().switches)(&layers);
     findings.extend(switches.into_iter().map(Said::Fault));
     findings.extend(of_other_hooks(agent, form, &layers));
+    findings.extend(
+        agent
+            .setup()
+            .steer
+            .iter()
+            .map(|steer| of_steer(agent, steer, &layers)),
+    );
     findings
+}
+
+/// Says whether `agent` edits with its tools, by `steer` in `layers`, its settings, or here.
+fn of_steer(agent: &Agent, steer: &Steer, layers: &[Layer<'_>]) -> Said {
+    let name = steer.name;
+    let set = match first(layers, &format!("/env/{name}")) {
+        Some((layer, value)) => {
+            let value = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            Some((value, format!("in {}", layer.file.display())))
+        }
+        None => std::env::var(name)
+            .ok()
+            .map(|value| (value, "here".to_owned())),
+    };
+    match set {
+        Some((value, place)) if steer.is_on(&value) => Said::Good(format!(
+            "{name} is {value} {place}: {} edits with its tools",
+            agent.title
+        )),
+        Some((value, place)) => Said::Note(format!("{name} is {value} {place}: {}", steer.without)),
+        None => Said::Note(format!(
+            "{name} is not set, so {}; agent-q-diff setup {} --edit-tools sets it",
+            steer.without, agent.name
+        )),
+    }
+}
+
+/// Says how `agent` has edited in its last session.
+fn of_last_edits(agent: &Agent) -> Option<Said> {
+    let (by_tools, by_shell) = (agent.setup().last_edits)()?;
+    let edits = |n: usize| format!("{n} edit{}", if n == 1 { "" } else { "s" });
+    let said = format!(
+        "in its last session, {} made {} by its tools, and {by_shell} by commands that plainly write \
+         a file",
+        agent.title,
+        edits(by_tools)
+    );
+    Some(if by_shell == 0 {
+        Said::Good(said)
+    } else {
+        Said::Note(said)
+    })
 }
 
 /// Reads `files` as `agent` does, and says which of them it does not read.
@@ -109,7 +229,7 @@ fn of_other_hooks(agent: &Agent, form: &Settings, layers: &[Layer<'_>]) -> Vec<S
     let others = layers.iter().flat_map(|layer| {
         let handlers = settings::handlers(&layer.settings, event).into_iter();
         handlers
-            .filter(|it| !agent.is_ours(&it.command) && form.is_for_edits(it))
+            .filter(|it| !agent.runs_ours(&it.command) && form.is_for_edits(it))
             .map(|it| other_hook(&layer.file.display().to_string(), event, &it.command))
     });
     others.map(Said::Note).collect()
@@ -166,13 +286,26 @@ fn of_plugin(agent: &Agent, plugin: &Plugin, files: &[PathBuf]) -> Said {
         let text = String::from_utf8(super::read(file).ok()??).ok()?;
         plugin.is_ours(&text).then_some((file, text))
     });
-    let Some((file, text)) = texts.into_iter().next() else {
+    // A directory may have several names.
+    let mut texts: Vec<_> = texts.collect();
+    let mut seen = HashSet::new();
+    texts.retain(|(file, _)| seen.insert(fs::canonicalize(file).ok()));
+    let Some((file, text)) = texts.first() else {
         return Said::Fault(format!("there is no plugin; {set_up} puts it there"));
     };
+    if texts.len() > 1 {
+        let names = texts.iter().map(|(file, _)| file.display().to_string());
+        return Said::Fault(format!(
+            "{} reads the plugin more than once, and each edit would be decided as often; leave one of \
+             {}",
+            agent.title,
+            names.collect::<Vec<_>>().join(", ")
+        ));
+    }
     let file = file.display();
     let command = plugin
-        .command_of(&text)
-        .filter(|command| plugin.text(command) == text);
+        .command_of(text)
+        .filter(|command| plugin.text(command) == *text);
     let Some(command) = command else {
         return Said::Fault(format!(
             "{file} is not the plugin of this version; {set_up} mends it"
@@ -185,18 +318,47 @@ fn of_plugin(agent: &Agent, plugin: &Plugin, files: &[PathBuf]) -> Said {
     )
 }
 
+/// Says what `files`, in which `agent` may have its settings, have it run after an edit, and which it cannot
+/// read.
+fn of_formatters(agent: &Agent, files: &[PathBuf]) -> Vec<Said> {
+    let mut seen = HashSet::new();
+    let files = files.iter().filter(|file| seen.insert(*file));
+    let found = files.filter_map(|file| {
+        let bytes = super::read(file).ok()??;
+        let name = file.display().to_string();
+        let settings = settings::decoded(&bytes).and_then(|text| json::value(&text, Dialect::LAX));
+        match settings {
+            Err(error) => Some(Said::Fault(format!(
+                "{name}: {error}, and {} does not start with such a file",
+                agent.title
+            ))),
+            Ok(settings) => has_formatter(&settings)
+                .then(|| Said::Note(other_hook(&name, "after an edit", "a formatter"))),
+        }
+    });
+    found.collect()
+}
+
+/// Returns whether `settings`, those of opencode, have it run a formatter.
+fn has_formatter(settings: &Value) -> bool {
+    match &settings["formatter"] {
+        Value::Object(formatters) => formatters.values().any(|it| it["disabled"] != true),
+        other => *other == true,
+    }
+}
+
 /// Checks whether one of `layers` runs the hook of `agent` at `event`.
 fn of_event(agent: &Agent, form: &Settings, event: &str, layers: &[Layer<'_>]) -> Said {
     let set_up = format!("agent-q-diff setup {}", agent.name);
     let ours = layers.iter().find_map(|layer| {
         let handlers = settings::handlers(&layer.settings, event).into_iter();
-        let ours = handlers.filter(|it| agent.is_ours(&it.command));
-        Some((layer.file.display(), ours.into_iter().next()?))
+        let mut ours = handlers.filter(|it| agent.runs_ours(&it.command));
+        Some((layer.file.display(), ours.next()?))
     });
     let Some((file, handler)) = ours else {
         if form.wait_at(event).is_some() {
             return Said::Fault(format!(
-                "{event}: the hook is not run at {event}, so it is not known who wrote what, or the \
+                "{event}: the hook is not run there, so it is not known who wrote what, or the \
                  agent does not read what you say in reviews of that: call {set_up}"
             ));
         }
@@ -226,8 +388,8 @@ fn of_handler(
             Err("a failure could keep your prompt from the agent, or have it go on".to_owned())
         };
     }
-    if handler.matcher.as_deref() != Some(form.matcher) {
-        return Err("it is not run for all tools that edit files".to_owned());
+    if handler.matcher.as_deref() != Some(form.matcher_at(event)) {
+        return Err("it is not run for all tools that write files".to_owned());
     }
     if event == form.before() && handler.timeout.is_none_or(|timeout| timeout < form.day()) {
         return Err(
@@ -284,15 +446,23 @@ fn of_environment(setup: &Setup) -> Vec<Said> {
 /// Checks whether `agent` is installed.
 fn of_agent(agent: &Agent) -> Said {
     let name = agent.name;
-    let output = Command::new(name).arg("--version").output();
-    Said::from(
-        output
-            .map(|output| {
-                let version = String::from_utf8_lossy(&output.stdout);
-                format!("{name} is installed: {}", version.trim())
-            })
-            .map_err(|_| format!("there is no program {name} here")),
-    )
+    if let Ok(output) = Command::new(name).arg("--version").output() {
+        let version = String::from_utf8_lossy(&output.stdout);
+        return Said::Good(format!("{name} is installed: {}", version.trim()));
+    }
+    match agent.setup().adapter.filter(|adapter| is_in_path(adapter)) {
+        Some(adapter) => Said::Good(format!(
+            "{adapter} is installed, which brings its own {}",
+            agent.title
+        )),
+        None => Said::Fault(format!("there is no program {name} here")),
+    }
+}
+
+/// Returns whether there is a program called `name` that can be started by that.
+fn is_in_path(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(name).is_file())
 }
 
 /// Checks whether Emacs answers.
@@ -312,4 +482,62 @@ async fn of_emacs(options: &Check) -> Said {
         Some(answer) => Err(answer.text.trim_start_matches("Error: ").to_owned()),
         None => Err("Emacs does not answer; it may be busy".to_owned()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_formatter_of_opencode_is_known() {
+        for (settings, wanted) in [
+            (json!({ "formatter": true }), true),
+            (json!({ "formatter": { "a": {} } }), true),
+            (json!({ "formatter": { "a": { "disabled": true } } }), false),
+            (json!({ "formatter": false }), false),
+            (json!({}), false),
+        ] {
+            assert_eq!(has_formatter(&settings), wanted, "{settings}");
+        }
+    }
+
+    #[test]
+    fn what_holds_for_several_events_is_said_once() {
+        let good = |text: &str| Said::Good(text.to_owned());
+        let fault = |text: &str| Said::Fault(text.to_owned());
+        let findings = [
+            good("Before: f runs x"),
+            good("After: f runs x"),
+            fault("End: f runs x"),
+            good("f: it is there"),
+            good("f: it is there"),
+        ];
+        let wanted = [
+            good("Before, After: f runs x"),
+            fault("End: f runs x"),
+            good("f: it is there"),
+        ];
+        assert_eq!(once(&findings, &["Before", "After", "End"]), wanted);
+    }
+
+    #[test]
+    fn what_an_agent_says_of_a_fault_that_was_found_is_not_said_again() {
+        let fault = |text: &str| Said::Fault(text.to_owned());
+        let files = [PathBuf::from("/h/settings.json")];
+        let is_said = |said: &str, found: &str| is_said(&fault(said), &[fault(found)], &files);
+        assert!(is_said("Stop: it is skipped", "Stop: no settings run it"));
+        assert!(!is_said("Stop: it is skipped", "After: no settings run it"));
+        assert!(is_said(
+            "It says: /h/settings.json is bad",
+            "/h/settings.json: not JSON"
+        ));
+        assert!(!is_said(
+            "It says: /p/settings.json is bad",
+            "/h/settings.json: not JSON"
+        ));
+        assert!(is_said(
+            "it does not read the plugin",
+            "there is no plugin; setup puts it there"
+        ));
+    }
 }

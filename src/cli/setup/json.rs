@@ -16,6 +16,9 @@ use crate::mcp::without_halves;
 /// Deeper nesting is an error.
 const MAX_DEPTH: usize = 500;
 
+/// Number of characters that are quoted of what is wrong.
+const MAX_QUOTED: usize = 40;
+
 /// A value and its place.
 struct Node {
     range: Range<usize>,
@@ -265,9 +268,26 @@ fn parse(text: &str, dialect: Dialect) -> Result<Node, String> {
         None => Ok(node),
         Some(_) => Err("something behind its end".to_owned()),
     });
-    let read = text.as_bytes().iter().take(parser.at);
+    let at = parser.at.min(text.len());
+    let read = text.as_bytes().iter().take(at);
     let line = read.filter(|&&byte| byte == b'\n').count() + 1;
-    node.map_err(|what| format!("it is not JSON: {what} in line {line}"))
+    let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let quoted = text[start..].lines().next().unwrap_or_default().trim();
+    let quoted = match quoted {
+        "" => String::new(),
+        quoted => format!(": {}", beginning(quoted)),
+    };
+    node.map_err(|what| format!("it is not JSON: {what} in line {line}{quoted}"))
+}
+
+/// Returns the beginning of `text`, as it can be shown.
+pub fn beginning(text: &str) -> String {
+    let is_shown = |c: &char| !c.is_control();
+    let beginning: String = text.chars().filter(is_shown).take(MAX_QUOTED).collect();
+    match text.chars().nth(MAX_QUOTED) {
+        None => beginning,
+        Some(_) => beginning + "\u{2026}",
+    }
 }
 
 /// Reads a text from its start. Its errors name what is wrong at the place that was reached.
@@ -404,7 +424,7 @@ impl Parser<'_> {
         if serde_json::from_str::<IgnoredAny>(word).is_err() {
             return Err(match word {
                 "" => "an unexpected character".to_owned(),
-                _ => format!("the unknown word \"{word}\""),
+                _ => format!("the unknown word \"{}\"", beginning(word)),
             });
         }
         self.at += word.len();

@@ -5,7 +5,9 @@
 use serde_json::{Value, json};
 
 use super::json;
-use crate::agents::{Agent, Dialect, Form, GUARD, Handler, PASSING, Plugin, Settings};
+use crate::agents::{
+    Agent, Dialect, Form, GUARD, Handler, PASSING, Plugin, STEERED, Settings, Steer,
+};
 
 /// Returns `words` as a command of a shell.
 fn in_shell(words: &[String]) -> String {
@@ -25,7 +27,7 @@ fn wanted(settings: &Settings, event: &str, command: &[String]) -> Handler {
         };
     }
     Handler {
-        matcher: Some(settings.matcher.to_owned()),
+        matcher: Some(settings.matcher_at(event).to_owned()),
         command: format!("{GUARD}{command}"),
         timeout: (event == settings.before()).then_some(settings.day()),
     }
@@ -124,7 +126,7 @@ fn fault_of(value: &Value, settings: &Settings) -> Option<String> {
     };
     let is_known = |key: &&String| dialect.keys.is_empty() || dialect.keys.contains(&key.as_str());
     if let Some(key) = entries.keys().find(|key| !is_known(key)) {
-        return Some(format!("it has the key \"{key}\""));
+        return Some(format!("it has the key \"{}\"", json::beginning(key)));
     }
     let is_none = |value: &Value| dialect.null && value.is_null();
     let hooks = entries.get("hooks").filter(|hooks| !is_none(hooks))?;
@@ -146,7 +148,11 @@ fn fault_of(value: &Value, settings: &Settings) -> Option<String> {
 /// Returns what is wrong if an object on the way to `path` in `text` has a key twice.
 fn repeated(text: &str, dialect: Dialect, path: &[&str]) -> Result<Option<String>, String> {
     let key = json::repeated_key(text, dialect, path)?;
-    Ok(key.map(|key| format!("it has the key \"{key}\" twice in one object")))
+    let fault = |key: String| {
+        let key = json::beginning(&key);
+        format!("it has the key \"{key}\" twice in one object")
+    };
+    Ok(key.map(fault))
 }
 
 /// Checks that it is certain which hooks in `text` count.
@@ -159,8 +165,68 @@ fn check_keys(text: &str, settings: &Settings) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns `text` with the hook of `agent`, which runs `command`, given word by word. Settings that
-/// are not there have no text.
+/// Returns the commands of the user's in `text`, settings of `agent`, that run the hook beside something else,
+/// each with its event.
+pub fn compounds(text: &str, agent: &Agent) -> Vec<(&'static str, String)> {
+    let (Form::Settings(settings), Ok(value)) =
+        (&agent.setup().form, json::value(text, Dialect::LAX))
+    else {
+        return Vec::new();
+    };
+    let events = settings.events();
+    let all = events.flat_map(|event| {
+        handlers(&value, event)
+            .into_iter()
+            .map(move |it| (event, it))
+    });
+    let is_compound = |command: &str| agent.runs_ours(command) && !agent.is_ours(command);
+    all.filter(|(_, handler)| is_compound(&handler.command))
+        .map(|(event, handler)| (event, handler.command))
+        .collect()
+}
+
+/// Returns whether `text`, settings of `agent`, say themselves whether it edits with its tools.
+pub fn has_steer(text: &str, steer: &Steer) -> bool {
+    let value = json::value(text, Dialect::LAX);
+    value.is_ok_and(|value| value["env"].get(steer.name).is_some())
+}
+
+/// Returns whether `setup` has put `steer` into `text`, settings of `agent`, and it is there as it was.
+pub fn is_steered(text: &str, agent: &Agent, steer: &Steer) -> bool {
+    let (Form::Settings(settings), Ok(value)) =
+        (&agent.setup().form, json::value(text, Dialect::LAX))
+    else {
+        return false;
+    };
+    let is_ours = |it: &Handler| {
+        let mut words = it.command.split(' ');
+        agent.is_ours(&it.command) && words.any(|word| word == STEERED)
+    };
+    value["env"][steer.name] == steer.value
+        && handlers(&value, settings.before()).iter().any(is_ours)
+}
+
+/// Returns `text`, settings of an agent that reads `dialect`, with `steer`.
+///
+/// # Errors
+///
+/// A sentence, without its period, if it cannot be put there.
+fn with_steer(text: &str, dialect: Dialect, steer: &Steer) -> Result<String, String> {
+    let entry = format!("\"{}\": \"{}\"", steer.name, steer.value);
+    if json::is_at(text, dialect, &["env"])? {
+        json::appended(text, dialect, &["env"], &entry)
+    } else {
+        json::appended(
+            text,
+            dialect,
+            &[],
+            &json::entry_around("env", ["{", "}"], &entry),
+        )
+    }
+}
+
+/// Returns `text` with the hook of `agent`, which runs `command`, given word by word, and with [`Steer`] if
+/// that has the option [`STEERED`]. Settings that are not there have no text.
 ///
 /// # Errors
 ///
@@ -173,6 +239,14 @@ pub fn with_hook(text: Option<&str>, agent: &Agent, command: &[String]) -> Resul
             return Ok(plugin.text(command));
         }
     };
+    let steer = agent.setup().steer.as_ref();
+    let steer = steer.filter(|_| command.iter().any(|word| word == STEERED));
+    if let Some((event, theirs)) = text.and_then(|text| compounds(text, agent).into_iter().next()) {
+        return Err(format!(
+            "at {event} it has a command of yours that runs the hook and more, so each edit would be \
+             decided twice; take the hook out of it first: {theirs}"
+        ));
+    }
     if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
         let value = read(text, agent, settings)?;
         check_keys(text, settings)?;
@@ -184,7 +258,7 @@ pub fn with_hook(text: Option<&str>, agent: &Agent, command: &[String]) -> Resul
                 .collect();
             matches!(&ours[..], [only] if **only == wanted(settings, event, command))
         });
-        if is_there {
+        if is_there && steer.is_none_or(|steer| is_steered(text, agent, steer)) {
             return Ok(text.to_owned());
         }
     }
@@ -201,7 +275,11 @@ pub fn with_hook(text: Option<&str>, agent: &Agent, command: &[String]) -> Resul
             &entry,
         )?);
     }
-    Ok(text.unwrap_or_default())
+    let text = text.unwrap_or_default();
+    match steer {
+        Some(steer) if !has_steer(&text, steer) => with_steer(&text, settings.dialect, steer),
+        _ => Ok(text),
+    }
 }
 
 /// Returns `text` with `entry` at `event`, and with what that needs around it.
@@ -261,6 +339,12 @@ pub fn without_hook(text: &str, agent: &Agent) -> Result<Option<String>, String>
     }
     check_keys(text, settings)?;
     let mut text = text.to_owned();
+    if let Some(steer) = &agent.setup().steer
+        && is_steered(&text, agent, steer)
+        && let Some(rest) = json::removed(&text, Dialect::LAX, &["env", steer.name])?
+    {
+        text = rest;
+    }
     for event in settings.events() {
         // Each removal moves what is behind it.
         while let Some((group, handler, is_only)) = place_of(&text, event, agent)? {
@@ -372,7 +456,7 @@ mod tests {
   "hooks": {
     "PreToolUse": [
       {
-        "matcher": "Edit|Write|MultiEdit|NotebookEdit",
+        "matcher": "Edit|Write|MultiEdit|NotebookEdit|Bash",
         "hooks": [
           {
             "type": "command",
@@ -635,6 +719,22 @@ mod tests {
     }
 
     #[test]
+    fn of_a_garbage_line_a_part_is_quoted() {
+        let garbage = "x".repeat(5000);
+        for text in [
+            format!("{{\n{garbage}\n}}"),
+            format!("{{\"a\": {garbage}}}"),
+        ] {
+            let error = read(&text, &claude::AGENT).unwrap_err();
+            assert!(
+                error.contains("xxx") && error.contains('\u{2026}'),
+                "{error}"
+            );
+            assert!(error.len() < 200, "{error}");
+        }
+    }
+
+    #[test]
     fn keys_that_are_there_twice_are_refused() {
         let ours = new(&claude::AGENT, COMMAND);
         let ours = ours.trim_end().trim_matches(['{', '}']);
@@ -663,6 +763,19 @@ mod tests {
             let wanted = "{ // mine\n  \"description\": \"\"\n}\n";
             assert_eq!(removed.as_deref(), Some(wanted), "{}", agent.title);
         }
+    }
+
+    #[test]
+    fn a_command_of_the_user_s_that_runs_the_hook_and_more_stays() {
+        let mine = "/opt/agent-q-diff hook claude && notify";
+        let ours = new(&claude::AGENT, COMMAND);
+        let text = ours.replacen(&in_json(GUARD), &format!("{mine:?}"), 1);
+        let left = without_hook(&text, &claude::AGENT).unwrap().unwrap();
+        let named = compounds(&left, &claude::AGENT);
+        assert_eq!(named, [("PreToolUse", mine.to_owned())]);
+        assert_eq!(handlers_in(&left, &claude::AGENT, "Stop"), []);
+        let error = with_hook(Some(&left), &claude::AGENT, &words(COMMAND)).unwrap_err();
+        assert!(error.contains("twice") && error.ends_with(mine), "{error}");
     }
 
     #[test]
@@ -836,6 +949,9 @@ mod tests {
             panic!("{text}");
         };
         assert_eq!(handler.timeout, Some(86_400_000));
-        assert_eq!(handler.matcher.as_deref(), Some("replace|write_file"));
+        assert_eq!(
+            handler.matcher.as_deref(),
+            Some("replace|write_file|run_shell_command")
+        );
     }
 }
