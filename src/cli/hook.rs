@@ -152,6 +152,7 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
         std::process::exit(0);
     }
     turn::note_edit(options, &event).await;
+    turn::note_tasks(options, &event).await;
     let Some(tool) = (options.agent.tool)(&event.tool, &event.input) else {
         return Ok(None);
     };

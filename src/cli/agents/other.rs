@@ -84,6 +84,7 @@ const READING_OUTPUT: Agent = Agent {
         before: &["PreToolUse"],
         after: &["PostToolUse"],
         ends: &["Stop"],
+        breaks: &["Interrupt", "StopFailure"],
         ..Events::NONE
     },
     arguments: &[],
@@ -99,6 +100,7 @@ const READING_OUTPUT: Agent = Agent {
     beside_prompt: None,
     going_on: None,
     refusal: Some(denied),
+    hears_while_at_work: true,
     setup: None,
 };
 
