@@ -798,7 +798,8 @@ are carried out then."
   "Carry out what waits in the project of DIRECTORY, if no agent is at work there.
 That is done in its open review, or else in one that nobody sees."
   (when-let* ((root (agent-q-diff-reviewed-root-of directory))
-              (_ (null (agent-q-diff-engine-call #'agent-q-diff-module-at-work root))))
+              (is-free (null (agent-q-diff-engine-call #'agent-q-diff-module-at-work root))))
+    (ignore is-free)
     (if-let ((open (agent-q-diff-changes-open-review (file-name-as-directory root))))
         (agent-q-diff-waiting-look-at open)
       (when (seq-some (pcase-lambda (`(,_ . ,notes))

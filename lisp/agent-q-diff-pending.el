@@ -170,9 +170,9 @@ WHO and TURNS are as in `agent-q-diff-module-pending'."
               (t author)))
            who)))
 
-(defun agent-q-diff-pending--agent (id turns)
-  "Return the name of the agent of the turn ID, which is one of TURNS, or was."
-  (if-let ((turn (seq-find (lambda (turn) (eql id (agent-q-diff-turn-id turn))) turns)))
+(defun agent-q-diff-pending--agent (id all)
+  "Return the name of the agent of the turn ID, which is or was one of ALL."
+  (if-let ((turn (seq-find (lambda (turn) (eql id (agent-q-diff-turn-id turn))) all)))
       (agent-q-diff-turn-agent turn)
     "an agent"))
 
