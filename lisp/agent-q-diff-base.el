@@ -149,7 +149,7 @@ Keys of a keyboard macro or of a batch Emacs are never ignored."
   "Whether what is written outside any turn of an agent is reviewed at once.
 That is what other programs than Emacs write, such as a formatter, in a project
 in which turns of agents are known.  A file in which an agent has written, too,
-is not meant."
+is not meant, nor what one may have written in the background."
   :group 'agent-q-diff-review
   :type 'boolean)
 

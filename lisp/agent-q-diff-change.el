@@ -35,12 +35,13 @@
 If it is from what was reviewed, this is nil.")
   (turn nil :documentation "The number of the turn of which alone it is, or nil.")
   (waiting nil :documentation "Ids of the hunks that are taken out when the agent has ended.")
+  (at-work nil :documentation "Words on the agent that is at work in the project, or nil.")
   (waiter nil :documentation "The process of the client that waits for the review's end.
 It is t for any other program that does, and nil if none does.")
   (written-by nil :documentation "Alist from absolute names of files to who wrote what is pending.
 Each is (AUTHORS . LINES).  AUTHORS are those of the file: the name of an
 agent, or `outside', `unknown' or `user', as in `agent-q-diff-module-pending';
-or `somebody', if no turn of an agent is known.  LINES are as there, or nil if
+or (background . AGENT); or `somebody', if no turn of an agent is known.  LINES are as there, or nil if
 each line is by all of them.")
   (turns-by nil :documentation "As `written-by'; agents are the numbers of their turns.")
   (title nil :documentation "What its agent was asked to do, or nil.")
@@ -294,6 +295,9 @@ whose it is."
                      (mapcar (lambda (author)
                                (pcase-exhaustive author
                                  ('outside "outside any turn")
+                                 (`(background . ,agent)
+                                  (format "in the background of %s, or outside"
+                                          (agent-q-diff-visible-name agent t)))
                                  ('unknown "from before the first look")
                                  ((or 'user 'somebody) nil)
                                  ((pred stringp) (agent-q-diff-visible-name author t))))

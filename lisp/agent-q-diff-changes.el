@@ -416,6 +416,9 @@ In several files, the heading of each says that."
      ((and files (null (cdr files)) (null (cdr authors)))
       (pcase (car authors)
         ('outside "Written outside any turn of an agent.")
+        (`(background . ,agent)
+         (format "Written in the background of %s, or outside any turn."
+                 (agent-q-diff-visible agent)))
         ((and agent (pred stringp)) (format "Written by %s." (agent-q-diff-visible agent))))))))
 
 (defun agent-q-diff-changes--directory (directory)
@@ -790,7 +793,7 @@ has changes; ask for it if there are several."
 ;;;###autoload
 (defun agent-q-diff-end-turns ()
   "Record that no agent is at work in the project of the current buffer any more.
-An agent that was interrupted does not say so.  Rejections that wait for its end
+An agent that was interrupted may not say so.  Rejections that wait for its end
 are carried out then."
   (interactive)
   (let ((n (agent-q-diff-engine-call #'agent-q-diff-module-end-turns
@@ -799,7 +802,28 @@ are carried out then."
                  "No agent was at work"
                (format (ngettext "The turn of %d agent is over"
                                  "The turns of %d agents are over" n)
-                       n)))))
+                       n))))
+  (agent-q-diff-changes-carry-out (agent-q-diff-changes--directory nil)))
+
+(defun agent-q-diff-changes-carry-out (directory)
+  "Carry out what waits in the project of DIRECTORY, if no agent is at work there.
+That is done in its open review, or else in one that nobody sees."
+  (when-let* ((root (agent-q-diff-reviewed-root-of directory))
+              (is-free (null (agent-q-diff-engine-call #'agent-q-diff-module-at-work root))))
+    (ignore is-free)
+    (if-let ((open (agent-q-diff-changes-open-review (file-name-as-directory root))))
+        (agent-q-diff-waiting-look-at open)
+      (when (seq-some (pcase-lambda (`(,_ . ,notes))
+                        (seq-some (lambda (note) (aref note 2)) notes))
+                      (agent-q-diff-engine-call #'agent-q-diff-module-noted-hunks root))
+        (let* ((agent-q-diff-display 'announce)
+               (review (nth 1 (agent-q-diff-changes-begin root nil))))
+          (when (and review (null (agent-q-diff-session-outcome review)))
+            (agent-q-diff-waiting-look-at review)
+            ;; The user was shown nothing of the rest.
+            (let ((agent-q-diff-round-is-replacing t))
+              (agent-q-diff-end review))
+            (agent-q-diff-told-queue-now root)))))))
 
 ;;;###autoload
 (defun agent-q-diff-mark-reviewed (&optional file)

@@ -298,9 +298,10 @@ COUNTS is as from `agent-q-diff-buffer-counts'."
                                             (agent-q-diff-session-change review)))
                (n-unsaved (setq agent-q-diff-progress--n-unsaved (agent-q-diff-buffer-n-unsaved)))
                (agent (agent-q-diff-session-agent-name review))
-               (title (and (agent-q-diff-change-written (agent-q-diff-session-change review))
-                           (agent-q-diff-session-title review))))
-    (format "%s%s%s%s%s%s%s"
+               (written (agent-q-diff-change-written (agent-q-diff-session-change review)))
+               (title (and written (agent-q-diff-session-title review)))
+               (at-work (and written (agent-q-diff-written-at-work written))))
+    (format "%s%s%s%s%s%s%s%s"
             (agent-q-diff-buffer-counts-words applied rejected pending)
             (if (zerop conflicts)
                 ""
@@ -310,6 +311,7 @@ COUNTS is as from `agent-q-diff-buffer-counts'."
             (if (agent-q-diff-change-users-comment (agent-q-diff-session-change review) nil)
                 " · commented"
               "")
+            (if at-work (concat " · " (agent-q-diff-progress--literal at-work)) "")
             (if title (concat " · " (agent-q-diff-progress--literal title)) "")
             (if agent
                 (concat " · " (agent-q-diff-progress--literal agent))

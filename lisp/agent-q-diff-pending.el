@@ -181,14 +181,19 @@ WHO and TURNS are as in `agent-q-diff-module-pending'."
   (seq-uniq
    (mapcar (lambda (author)
              (cond
-              ((integerp author)
-               (if-let ((turn (seq-find (lambda (turn) (eql author (agent-q-diff-turn-id turn))) turns)))
-                   (agent-q-diff-turn-agent turn)
-                 "an agent"))
+              ((integerp author) (agent-q-diff-pending--agent author turns))
+              ((consp author)
+               (cons 'background (agent-q-diff-pending--agent (car author) turns)))
               ;; Where no turn is known, nothing is outside one.
               ((and (eq author 'outside) (null turns)) 'somebody)
               (t author)))
            who)))
+
+(defun agent-q-diff-pending--agent (id all)
+  "Return the name of the agent of the turn ID, which is or was one of ALL."
+  (if-let ((turn (seq-find (lambda (turn) (eql id (agent-q-diff-turn-id turn))) all)))
+      (agent-q-diff-turn-agent turn)
+    "an agent"))
 
 (defun agent-q-diff-pending-bytes (texts name)
   "Return the bytes of the text with NAME in the folder TEXTS; \"\" if NAME is nil.

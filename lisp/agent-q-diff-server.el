@@ -533,6 +533,7 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
     (when-let ((root (agent-q-diff-reviewed-root-of default-directory)))
       ;; The hook reads it next.
       (with-demoted-errors "agent-q-diff: %S"
+        (agent-q-diff-changes-carry-out root)
         (agent-q-diff-told-queue-again root)))
     (agent-q-diff-server--answer client "" nil))
    ((equal tool "turn_ended")

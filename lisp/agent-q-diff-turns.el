@@ -59,7 +59,9 @@ nil."
   (let ((default-directory directory))
     (condition-case err
         (pcase-let* ((`(,root ,_ ,files ,left-out)
-                      (agent-q-diff-pending-look-and-note directory))
+                      (progn
+                        (agent-q-diff-changes-carry-out directory)
+                        (agent-q-diff-pending-look-and-note directory)))
                      (alarm (agent-q-diff-changes-alarm left-out))
                      (note (agent-q-diff-changes-sentences
                             alarm (agent-q-diff-changes-left-out-news root left-out))))

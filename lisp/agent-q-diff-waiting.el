@@ -44,10 +44,28 @@
   (agent-q-diff-change-written agent-q-diff-buffer-change))
 
 (defun agent-q-diff-waiting--agent ()
-  "Return the name of an agent that is at work in the project, or nil."
-  (ignore-errors
-    (agent-q-diff-engine-call #'agent-q-diff-module-at-work
-                              (agent-q-diff-written-root (agent-q-diff-waiting--written)))))
+  "Return the name of an agent that is at work in the project, or nil.
+The header line says since when."
+  (let* ((written (agent-q-diff-waiting--written))
+         (turn (ignore-errors
+                 (agent-q-diff-engine-call #'agent-q-diff-module-at-work
+                                           (agent-q-diff-written-root written))))
+         (words (and turn (agent-q-diff-waiting--at-work turn))))
+    (unless (equal words (agent-q-diff-written-at-work written))
+      (setf (agent-q-diff-written-at-work written) words)
+      (agent-q-diff-progress-refresh))
+    (and turn (aref turn 0))))
+
+(defun agent-q-diff-waiting--at-work (turn)
+  "Return words on the agent of TURN, as from `agent-q-diff-module-at-work'.
+One that was interrupted may not have said so, and a key says it instead."
+  (pcase-let* ((`[,agent ,since ,seen] turn)
+               (`(,since ,seen) (mapcar (apply-partially #'format-time-string "%H:%M")
+                                        (list since seen))))
+    (format "%s at work since %s%s (%s ends that)"
+            (agent-q-diff-visible-name agent t) since
+            (if (equal since seen) "" (format ", last seen %s" seen))
+            (substitute-command-keys "\\[agent-q-diff-end-turns]"))))
 
 (defun agent-q-diff-waiting--id (hunk)
   "Return the id of HUNK, which stays the same as long as its lines do."
@@ -91,8 +109,7 @@ Return non-nil if any was added."
     (setf (agent-q-diff-written-waiting (agent-q-diff-waiting--written))
           (append (mapcar #'agent-q-diff-waiting--id hunks)
                   (agent-q-diff-written-waiting (agent-q-diff-waiting--written))))
-    (unless agent-q-diff-waiting--timer
-      (agent-q-diff-waiting--look-later (current-buffer)))
+    (agent-q-diff-waiting--look-later (current-buffer))
     (agent-q-diff-round-settle agent-q-diff-buffer-change)
     (agent-q-diff-signs-show-all)
     (let ((n (length hunks)))
@@ -128,21 +145,31 @@ Return non-nil if any was added."
 (defun agent-q-diff-waiting--look-later (buffer)
   "Call `agent-q-diff-waiting--look' for BUFFER in a moment."
   (with-current-buffer buffer
-    (setq agent-q-diff-waiting--timer
-          (run-with-timer agent-q-diff-waiting--seconds nil
-                          #'agent-q-diff-waiting--look buffer))))
+    (unless agent-q-diff-waiting--timer
+      (setq agent-q-diff-waiting--timer
+            (run-with-timer agent-q-diff-waiting--seconds nil
+                            #'agent-q-diff-waiting--look buffer 'if-any)))))
 
-(defun agent-q-diff-waiting--look (buffer)
-  "Carry out what waits in BUFFER, if no agent is at work any more."
+(defun agent-q-diff-waiting--look (buffer &optional if-any)
+  "Carry out what waits in BUFFER, if no agent is at work any more.
+While one is, its header line says so.  If IF-ANY is non-nil and nothing waits,
+say nothing."
   (when (buffer-live-p buffer)
     (with-current-buffer buffer
-      (setq agent-q-diff-waiting--timer nil)
+      (when agent-q-diff-waiting--timer
+        (cancel-timer agent-q-diff-waiting--timer)
+        (setq agent-q-diff-waiting--timer nil))
       (cond
        ((agent-q-diff-buffer-ended-p))
        ((or (agent-q-diff-waiting--agent)
             (agent-q-diff-change-in-progress-p agent-q-diff-buffer-change))
         (agent-q-diff-waiting--look-later buffer))
-       (t (agent-q-diff-waiting--carry-out))))))
+       ((or (not if-any) (agent-q-diff-written-waiting (agent-q-diff-waiting--written)))
+        (agent-q-diff-waiting--carry-out))))))
+
+(defun agent-q-diff-waiting-look-at (review)
+  "Carry out what waits in REVIEW now, if no agent is at work any more."
+  (agent-q-diff-waiting--look (agent-q-diff-session-buffer review) 'if-any))
 
 (defun agent-q-diff-waiting--fresh (change)
   "Return the indices of the files of CHANGE about which nobody else has decided."
@@ -322,8 +349,7 @@ from a commit, nothing waits; in one before the write, do nothing."
                                                (cdr (assoc name agent-q-diff-waiting--noted)))
                                              (if (assoc (cadr of) names) (list (car of)) of))
                      when notes do (agent-q-diff-waiting--restore-file written file notes))))
-        (when (and (agent-q-diff-written-waiting written)
-                   (null agent-q-diff-waiting--timer))
+        (when (or (agent-q-diff-waiting--agent) (agent-q-diff-written-waiting written))
           (agent-q-diff-waiting--look-later (current-buffer)))
         ;; Without anything to show, what is on the screen stays as it is.
         (when noted

@@ -799,7 +799,7 @@ another git has locked the index (index.lock)"
 (ert-deftest aqd-pending-a-turn-that-was-interrupted-can-be-ended ()
   (aqd-with-repository
     (agent-q-diff-module-begin-turn default-directory "Codex" "" "")
-    (should (equal "Codex" (agent-q-diff-module-at-work default-directory)))
+    (should (equal "Codex" (aref (agent-q-diff-module-at-work default-directory) 0)))
     (should (equal "The turn of 1 agent is over" (aqd-said (agent-q-diff-end-turns))))
     (should-not (agent-q-diff-module-at-work default-directory))
     (should (equal "No agent was at work" (aqd-said (agent-q-diff-end-turns))))))

@@ -86,6 +86,54 @@
       (should (equal "fix the login bug, and then a… · f.txt"
                      (agent-q-diff-session-name agent-q-diff-buffer-review))))))
 
+(ert-deftest aqd-turns-what-waits-is-taken-out-at-the-end-also-without-a-review ()
+  (dolist (is-open '(nil t))
+    (aqd-with-repository
+      (agent-q-diff-module-begin-turn default-directory "Codex" "s" "")
+      (aqd-pending-put "f.txt" aqd-pending-written)
+      (save-current-buffer
+        (aqd-with-pending
+          (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+          (run-hooks 'post-command-hook)
+          (unless is-open
+            (should (string-search "1 of these to be taken out when the agent has ended"
+                                   (aqd-said (agent-q-diff-finish nil t)))))
+          ;; It goes on.
+          (agent-q-diff-changes-carry-out aqd-pending-root)
+          (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
+          (agent-q-diff-module-end-turns aqd-pending-root)
+          (should (equal "Codex has ended: 1 file to review; M-x agent-q-diff-review-changes"
+                         (let ((default-directory aqd-pending-root))
+                           (aqd-turns-end))))
+          (should (equal (aqd-numbered 30 '((27 . "x"))) (aqd-pending-has "f.txt")))
+          (should (eq is-open (and (agent-q-diff-open-reviews) t)))
+          (when is-open
+            (aqd-said (agent-q-diff-finish nil t)))))
+      (should (string-search "- f.txt, line 3" (agent-q-diff-told-message default-directory)))
+      ;; The rest stays pending.
+      (should (equal '("f.txt") (aqd-pending-files))))))
+
+(ert-deftest aqd-turns-the-header-says-who-is-at-work-and-the-key-that-ends-it ()
+  (aqd-with-repository
+    (agent-q-diff-module-begin-turn default-directory "Claude Code" "s" "")
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (cl-letf (((symbol-function 'where-is-internal) (lambda (&rest _) (kbd "C-c q e"))))
+      (aqd-with-pending
+        (should (string-match-p " · Claude Code at work since [0-9][0-9]:[0-9][0-9] (C-c q e ends that)"
+                                (substring-no-properties header-line-format)))
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (agent-q-diff-end-turns)
+        (should (equal (aqd-numbered 30 '((27 . "x"))) (aqd-pending-has "f.txt")))
+        (should-not (string-match-p "at work" header-line-format))))))
+
+(ert-deftest aqd-turns-what-is-in-the-background-is-not-plainly-outside ()
+  (let* ((turns (list (vector 7 0 nil "Claude Code" "s" "" nil t)))
+         (names (agent-q-diff-pending--names '(7 (7) (8) outside) turns)))
+    (should (equal '("Claude Code" (background . "Claude Code") (background . "an agent") outside)
+                   names))
+    (should (equal "in the background of Claude Code, or outside"
+                   (agent-q-diff-change-author-words (list (cadr names)))))))
+
 (defun aqd-turns-end (&optional answer)
   "End a turn of Codex in Emacs, and return the message that is shown.
 ANSWER, if it is not nil, is called when Codex need not wait any more."

@@ -76,6 +76,8 @@ pub struct Agent {
     /// Returns the answer that refuses an edit, with the reason, if the agent reads one on standard
     /// output rather than on standard error.
     pub refusal: Option<fn(&str) -> Value>,
+    /// Whether its user can say something to it while it works, with an event as at any prompt.
+    pub hears_while_at_work: bool,
     /// How it is set up, or `None` if the user puts the hook into its settings.
     pub setup: Option<Setup>,
 }
@@ -93,6 +95,8 @@ pub struct Events {
     pub goes_on: &'static [&'static str],
     /// When its turn has ended.
     pub ends: &'static [&'static str],
+    /// When its turn was interrupted, or has failed: it reads nothing then.
+    pub breaks: &'static [&'static str],
     /// When its session has ended.
     pub closes: &'static [&'static str],
 }
@@ -105,6 +109,7 @@ impl Events {
         begins: &[],
         goes_on: &[],
         ends: &[],
+        breaks: &[],
         closes: &[],
     };
 }
@@ -376,6 +381,7 @@ impl Settings {
             begins,
             goes_on,
             ends,
+            breaks,
             closes,
             ..
         } = self.events;
@@ -384,6 +390,7 @@ impl Settings {
             (begins, some),
             (goes_on, some),
             (ends, self.day()),
+            (breaks, some),
             (closes, few),
         ];
         let turns = waits.into_iter();

@@ -81,7 +81,8 @@ fn mark_reviewed(project: &mut Project, only: Option<&Path>) -> Result<String, P
     let look = project.look_unasked()?;
     let is_agents = |pending: &&Pending| {
         let mut authors = pending.written.authors.iter();
-        is_any_agents || authors.any(|author| matches!(author, Author::Turn(_)))
+        is_any_agents
+            || authors.any(|author| matches!(author, Author::Turn(_) | Author::Background(_)))
     };
     let (agents, others): (Vec<&Pending>, Vec<&Pending>) = look.pending.iter().partition(is_agents);
     let mut agents: Vec<_> = agents

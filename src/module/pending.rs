@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use agent_q_diff_engine::merge;
 use agent_q_diff_reviewed::authors::{Author, Authors};
 use agent_q_diff_reviewed::{
-    Digest, LeftOut, Moves, Pending, Project, ProjectError, Since, Version, Why, folder_of,
+    Digest, LeftOut, Moves, Pending, Project, ProjectError, Since, Turn, Version, Why, folder_of,
     projects_folder, read_text, recorded_root as root_of,
 };
 use emacs::{Env, IntoLisp, Result, Value, defun};
@@ -164,7 +164,8 @@ fn begin_project(env: &Env, folder: Value) -> Result<()> {
 /// PATH that are pending.
 ///
 /// AUTHORS is a list of those who wrote it: the number of an agent's turn,
-/// `user' in Emacs, `outside' for another program outside any turn, or
+/// `user' in Emacs, `outside' for another program outside any turn, (ID) for one
+/// while the agent of the turn ID had something in the background, or
 /// `unknown' for what was there at the first look.  If they wrote different
 /// lines, LINES is a list of ([START END] . AUTHORS): the lines of WORKING that
 /// differ, from 0, without the one at END; START is END where lines were only
@@ -224,10 +225,39 @@ fn found<'e>(env: &'e Env, project: &mut Project, moves: Option<Moves>) -> Resul
         })
     });
     let files = files.collect::<Result<Vec<_>>>()?;
-    let turns = answer(env, project.turns())?.clone();
+    let turns: Vec<_> = answer(env, project.turns())?.iter().cloned().collect();
+    let turns: Vec<_> = turns.iter().map(ATurn::of).collect();
     let (root, texts) = places(project);
     let left_out = not_looked_at(&look.left_out, &look.notes);
     lisp(env, &(root, texts, files, left_out, turns))
+}
+
+/// A turn for Lisp, without how its end is known.
+#[derive(Serialize)]
+pub(crate) struct ATurn<'a> {
+    id: u64,
+    time: u64,
+    head: Option<&'a str>,
+    agent: &'a str,
+    session: &'a str,
+    title: &'a str,
+    pid: Option<u32>,
+    is_over: bool,
+}
+
+impl<'a> ATurn<'a> {
+    pub(crate) fn of(turn: &'a Turn) -> Self {
+        Self {
+            id: turn.id,
+            time: turn.time,
+            head: turn.head.as_deref(),
+            agent: &turn.agent,
+            session: &turn.session,
+            title: &turn.title,
+            pid: turn.pid,
+            is_over: turn.is_over,
+        }
+    }
 }
 
 /// Returns the folders of `project` and of its texts, for Lisp.
@@ -370,15 +400,19 @@ fn end_turns(env: &Env, folder: Value) -> Result<usize> {
     })
 }
 
-/// Return the name of the agent whose turn in the project of FOLDER began last and is not over.
+/// Return [AGENT SINCE SEEN] of the turn in the project of FOLDER that began last and is not over.
 ///
+/// AGENT is the name of its agent, and the other two are times in seconds since
+/// 1970: when the turn began, and when the agent was last seen to do anything.
 /// If no agent is at work there, return nil.
 #[defun]
-fn at_work(env: &Env, folder: Value) -> Result<Option<String>> {
+fn at_work<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
     catching_panics(env, || {
-        with_project(env, folder, false, |project| {
-            answer(env, project.agent_at_work())
-        })
+        let turn = with_project(env, folder, false, |project| {
+            answer(env, project.turn_at_work())
+        })?;
+        let said = turn.map(|turn| (turn.agent.clone(), turn.time, turn.last_seen()));
+        lisp(env, &said)
     })
 }
 

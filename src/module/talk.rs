@@ -6,7 +6,7 @@ use emacs::{Env, Result, Value, defun};
 use serde::Serialize;
 
 use crate::lisp::{answer, catching_panics, said};
-use crate::pending::{since_for_lisp, with_project};
+use crate::pending::{ATurn, since_for_lisp, with_project};
 use crate::values::{Bytes, lisp, rust};
 
 /// Record that the user says COMMENT about PATH in the project of FOLDER; return its id.
@@ -221,7 +221,7 @@ fn turns<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
             let all = answer(env, project.outcomes())?;
             let all = all
                 .iter()
-                .map(|(turn, outcome)| (turn, Became::of(outcome)));
+                .map(|(turn, outcome)| (ATurn::of(turn), Became::of(outcome)));
             lisp(env, &all.collect::<Vec<_>>())
         })
     })

@@ -38,7 +38,7 @@ impl Project {
             turn.agent == agent && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
         };
         let mut turns = self.store.ledger().at_work();
-        if !turns.any(|turn| is_its(turn) && turn.is_alive()) {
+        if !turns.any(|turn| is_its(turn) && turn.goes_on()) {
             return Err(ProjectError::NotPending(format!(
                 "no turn of {agent} is known in its project"
             )));

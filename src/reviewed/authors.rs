@@ -13,6 +13,9 @@ use crate::version::{Digest, Word};
 pub enum Author {
     /// The agent of the turn with this number.
     Turn(u64),
+    /// Another program than the user's Emacs, outside any turn of an agent, while that of the turn with this
+    /// number had something in the background: that, or any other.
+    Background(u64),
     /// Another program than the user's Emacs, outside any turn of an agent.
     Outside,
     /// Nobody knows: it was there at the first look.
@@ -22,10 +25,11 @@ pub enum Author {
 }
 
 impl Author {
-    /// Returns it as a word: `t` and the number of its turn, `o`, `?` or `u`.
+    /// Returns it as a word: `t` and the number of its turn, `b` and such a number, `o`, `?` or `u`.
     pub fn word(self) -> String {
         match self {
             Author::Turn(id) => format!("t{id}"),
+            Author::Background(id) => format!("b{id}"),
             Author::Outside => "o".to_owned(),
             Author::Unknown => "?".to_owned(),
             Author::User => "u".to_owned(),
@@ -37,20 +41,24 @@ impl Author {
             "o" => Some(Author::Outside),
             "?" => Some(Author::Unknown),
             "u" => Some(Author::User),
-            _ => Some(Author::Turn(word.strip_prefix('t')?.parse().ok()?)),
+            _ => match word.strip_prefix('b') {
+                Some(id) => Some(Author::Background(id.parse().ok()?)),
+                None => Some(Author::Turn(word.strip_prefix('t')?.parse().ok()?)),
+            },
         }
     }
 }
 
-/// As its word, or, for Lisp, as the number of its turn or a symbol.
+/// As its word, or, for Lisp, as the number of its turn, alone or in a list, or a symbol.
 impl Serialize for Author {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
             _ if to.is_human_readable() => to.serialize_str(&self.word()),
             Author::Turn(id) => to.serialize_u64(*id),
-            Author::Outside => to.serialize_unit_variant("Author", 1, "outside"),
-            Author::Unknown => to.serialize_unit_variant("Author", 2, "unknown"),
-            Author::User => to.serialize_unit_variant("Author", 3, "user"),
+            Author::Background(id) => [*id][..].serialize(to),
+            Author::Outside => to.serialize_unit_variant("Author", 2, "outside"),
+            Author::Unknown => to.serialize_unit_variant("Author", 3, "unknown"),
+            Author::User => to.serialize_unit_variant("Author", 4, "user"),
         }
     }
 }

@@ -16,7 +16,6 @@ use crate::left_out::{self, LeftOut, Submodule, Why};
 use crate::moved::Moved;
 use crate::path::{self, Path};
 use crate::plain::{Files, IS_SPECIAL, Plain, is_outside};
-use crate::processes::{self, Processes};
 use crate::record::{Staged, Turn};
 use crate::store::{Store, StoreError};
 use crate::tree::Tree;
@@ -99,10 +98,7 @@ pub(crate) fn look_with_git(
         let pending = without_submodules(pending, &mut submodules, store)?;
         left_out.extend(note_unread(git, ledger, &disk, moves)?);
         ledger.follow_programs(&programs, false);
-        ledger.note_processes(Processes {
-            left: processes::still(&ledger.processes().left),
-            ..ledger.processes().clone()
-        });
+        ledger.follow_processes();
         let large = large
             .into_iter()
             .filter(|path| in_head.get(path) == Some(&None));
@@ -126,7 +122,6 @@ pub(crate) fn look_with_git(
         }
         hidden::note_excludes(git, ledger);
         left_out.extend(hidden::hidden(git, ledger, store, &pending)?);
-        ledger.end_turns(|turn| !turn.is_alive());
         Ok::<_, ProjectError>((pending, unknown, disk.unread, by_others))
     })?;
     note_others(git, store, &by_others)?;
@@ -177,7 +172,8 @@ fn note_unread(
         .collect())
 }
 
-/// Returns whether an agent is in its turn, and still runs.
+/// Returns whether an agent is in its turn, and still runs. One that was interrupted since the last look is
+/// among them: what was done until now may be its own.
 pub(crate) fn is_at_work(ledger: &Ledger) -> bool {
     ledger.at_work().any(Turn::is_alive)
 }
@@ -281,8 +277,8 @@ pub(crate) fn look_without_git(
         let large = files.large.clone();
         let (mut disk, not_text) = Disk::without_git(tree, store, ledger, files)?;
         let pending = ledger.look(&mut disk, moves)?;
+        ledger.follow_processes();
         let unknown = disk.leave_out(ledger, [large, not_text.clone()].concat())?;
-        ledger.end_turns(|turn| !turn.is_alive());
         left_out.extend(with(&not_text, Why::NoText));
         left_out.extend(with(&unknown, Why::Unknown));
         left_out.append(&mut disk.refused);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::authors::{Author, Authors};
 use crate::path::{Path, escaped};
-use crate::processes::Processes;
+use crate::processes::{Processes, Task};
 use crate::programs::{Known, Programs};
 use crate::record::{Excludes, HunkNote, Record, Seen, Staged, TakenOut, Turn};
 use crate::rounds::{RoundRecord, Rounds};
@@ -366,10 +366,47 @@ impl Ledger {
         }
     }
 
+    /// Records which of these still run now.
+    pub(crate) fn follow_processes(&mut self) {
+        let is_alive = |id| {
+            let mut turns = self.turns.iter();
+            turns.any(|turn| turn.id == id && turn.is_alive())
+        };
+        self.note_processes(self.processes.now(is_alive));
+    }
+
+    /// Records that `tasks`, by the agent's names, are what the last turn of `agent` in `session` has in the
+    /// background now; without such a turn, nothing is recorded.
+    pub(crate) fn note_tasks(&mut self, agent: &str, session: &str, tasks: Vec<String>) {
+        let is_its = |turn: &&Turn| turn.agent == agent && turn.session == session;
+        let its: Vec<u64> = self
+            .turns
+            .iter()
+            .filter(is_its)
+            .map(|turn| turn.id)
+            .collect();
+        let Some(&last) = its.last() else { return };
+        let mut known = self.processes.clone();
+        known.tasks.retain(|task| !its.contains(&task.turn));
+        let tasks = tasks.into_iter().map(|id| Task { turn: last, id });
+        known.tasks.extend(tasks);
+        self.note_processes(known);
+    }
+
+    /// Returns what `agent` has in the background of `session`, by its own names.
+    pub(crate) fn tasks(&self, agent: &str, session: &str) -> Vec<String> {
+        let is_its = |task: &&Task| {
+            let mut turns = self.turns.iter();
+            turns.any(|turn| turn.id == task.turn && turn.agent == agent && turn.session == session)
+        };
+        let its = self.processes.tasks.iter().filter(is_its);
+        its.map(|task| task.id.clone()).collect()
+    }
+
     /// Returns whether what somebody does now in what is git's own is done by the user: turns are known here,
-    /// none is open, and no process that one has left was running at the last look.
+    /// none is open, and nothing that one has begun was running at the last look.
     pub(crate) fn is_users_time(&self) -> bool {
-        let is_free = self.at_work().next().is_none() && self.processes.left.is_empty();
+        let is_free = self.at_work().next().is_none() && !self.processes.may_run();
         is_free && !self.turns.is_empty()
     }
 
@@ -491,6 +528,8 @@ impl Ledger {
         let turns: Authors = self.at_work().map(|turn| Author::Turn(turn.id)).collect();
         if !turns.is_empty() {
             turns
+        } else if let (true, Some(turn)) = (self.has_base, self.processes.background()) {
+            vec![Author::Background(turn)]
         } else if self.has_base {
             vec![Author::Outside]
         } else {

@@ -44,6 +44,8 @@ mod programs;
 
 mod processes;
 
+mod transcript;
+
 mod record;
 
 mod undone;
@@ -94,6 +96,7 @@ pub use project::{Lines, Placed, Project, Question, Since};
 pub use record::{HunkNote, Record, Seen, Staged, TakenOut, Turn};
 pub use renames::Rename;
 pub use store::{StoreError, now, read_text};
+pub use transcript::Transcript;
 pub use tree::{recorded_root, tree_root};
 pub use version::{Digest, Version};
 pub use world::{Step, World};

@@ -7,6 +7,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
 /// A process, by its number and the time of its start, since numbers are given again.
@@ -19,6 +20,67 @@ pub struct Processes {
     pub since: Option<u64>,
     /// Those that turns left running, as of the last look.
     pub left: Vec<Process>,
+    /// Those of them that run beside the agents, rather than having called this program.
+    #[serde(default)]
+    pub beside: Vec<Process>,
+    /// The number of the turn that was the last to leave one of these.
+    #[serde(default)]
+    pub turn: u64,
+    /// What agents have said that they run in the background.
+    #[serde(default)]
+    pub tasks: Vec<Task>,
+}
+
+/// Something that an agent runs in the background: a command, a watch, or a prompt of its own at some time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// The number of the turn of its session in which that was last said.
+    pub turn: u64,
+    /// The agent's name for it.
+    pub id: String,
+}
+
+impl Processes {
+    /// Returns the number of a turn whose agent has something in the background, if there is one.
+    pub fn background(&self) -> Option<u64> {
+        let left = (!self.beside.is_empty()).then_some(self.turn);
+        self.tasks.last().map(|task| task.turn).or(left)
+    }
+
+    /// Returns whether something that turns have begun may still run.
+    pub fn may_run(&self) -> bool {
+        !self.left.is_empty() || !self.tasks.is_empty()
+    }
+
+    /// Adds those that `turns` of these numbers and agents leave, in the project at `root`.
+    pub fn add_left(&mut self, turns: &[(u64, Option<u32>)], root: &Path) {
+        let Some(since) = self.since else { return };
+        for (turn, agent) in turns {
+            let (left, callers) = left(since, *agent, root);
+            let beside = left.iter().filter(|one| !callers.contains(one));
+            let n_before = self.beside.len();
+            self.beside.extend(beside);
+            if self.beside.len() > n_before {
+                self.turn = *turn;
+            }
+            self.left.extend(left);
+        }
+        for list in [&mut self.left, &mut self.beside] {
+            list.sort_unstable();
+            list.dedup();
+        }
+    }
+
+    /// Returns those that still run. Of the tasks, these are those of turns that `is_alive`.
+    pub fn now(&self, is_alive: impl Fn(u64) -> bool) -> Processes {
+        let tasks = self.tasks.iter().filter(|task| is_alive(task.turn));
+        Processes {
+            left: still(&self.left),
+            beside: still(&self.beside),
+            tasks: tasks.cloned().collect(),
+            ..*self
+        }
+    }
 }
 
 /// What the system says of a process.
@@ -28,6 +90,8 @@ struct Stat {
     start: u64,
     /// Whether it is one that becomes the parent of those without one.
     is_reaper: bool,
+    /// Whether it has ended, and its parent has not asked how.
+    is_zombie: bool,
 }
 
 /// Programs that become the parents of processes without one.
@@ -44,6 +108,7 @@ impl Stat {
             parent: words.get(1)?.parse().ok()?,
             start: words.get(19)?.parse().ok()?,
             is_reaper: REAPERS.contains(&name),
+            is_zombie: matches!(words[0], "Z" | "X"),
         })
     }
 }
@@ -52,6 +117,11 @@ impl Stat {
 pub fn ticks() -> Option<u64> {
     let stat = std::thread::spawn(|| Stat::read("thread-self"));
     Some(stat.join().ok()??.start)
+}
+
+/// Returns whether the process `id` has ended, and only its parent has not asked how.
+pub fn is_zombie(id: Pid) -> bool {
+    Stat::read(&id.as_raw_nonzero().to_string()).is_some_and(|stat| stat.is_zombie)
 }
 
 /// Returns the processes of this user.
@@ -70,8 +140,8 @@ fn all() -> HashMap<u32, Stat> {
 /// Returns the processes that a turn leaves, which began at `since`, of an agent with the process `agent` in
 /// the project at `root`. They have begun in the turn, and are below the agent, or in the project's folder and
 /// beside this process or without a parent. A process that has called this one is one of them, too, if it
-/// has begun in the turn.
-pub fn left(since: u64, agent: Option<u32>, root: &Path) -> Vec<Process> {
+/// has begun in the turn; those are returned once more.
+fn left(since: u64, agent: Option<u32>, root: &Path) -> (Vec<Process>, Vec<Process>) {
     let all = all();
     let this = std::process::id();
     let above = |id: u32| {
@@ -96,7 +166,11 @@ pub fn left(since: u64, agent: Option<u32>, root: &Path) -> Vec<Process> {
     };
     let new = all.iter();
     let new = new.filter(|(id, stat)| **id != this && stat.start >= since && is_meant(**id, stat));
-    sorted(new)
+    let new = sorted(new);
+    let callers = new.iter().copied();
+    let callers = callers.filter(|(id, _)| above(this).any(|one| one == *id));
+    let callers = callers.collect();
+    (new, callers)
 }
 
 fn sorted<'a>(processes: impl Iterator<Item = (&'a u32, &'a Stat)>) -> Vec<Process> {
@@ -106,7 +180,7 @@ fn sorted<'a>(processes: impl Iterator<Item = (&'a u32, &'a Stat)>) -> Vec<Proce
 }
 
 /// Returns those of `left` that still run, and those that they have begun.
-pub fn still(left: &[Process]) -> Vec<Process> {
+fn still(left: &[Process]) -> Vec<Process> {
     if left.is_empty() {
         return Vec::new();
     }

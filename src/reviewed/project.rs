@@ -222,6 +222,8 @@ impl Project {
             }
         })?;
         self.index = index;
+        // What was written until now is theirs.
+        self.close_turns(|turn| !turn.goes_on())?;
         if self.pruned.is_none_or(|at| at.elapsed() > PRUNE_PAUSE) {
             self.store.prune()?;
             self.pruned = Some(Instant::now());
@@ -427,13 +429,11 @@ impl Project {
         self.look_as(moves, false)
     }
 
-    /// Records that `agent`, the process `pid`, has begun a turn in `session`, and what the files hold at
-    /// that time: what others write until its end is the agent's. In the middle of a merge or the like,
-    /// files are not looked at.
+    /// Does what [`Project::begin_new`] does, with a turn of `agent`, the process `pid`, in `session`.
     ///
     /// # Errors
     ///
-    /// [`ProjectError`], also if the project is all of the home directory.
+    /// [`ProjectError`], as there.
     pub fn begin_turn(
         &mut self,
         agent: &str,
@@ -441,15 +441,32 @@ impl Project {
         title: &str,
         pid: Option<u32>,
     ) -> Result<(), ProjectError> {
+        self.begin_new(Turn {
+            agent: agent.to_owned(),
+            session: session.to_owned(),
+            title: title.to_owned(),
+            pid,
+            ..Turn::default()
+        })
+    }
+
+    /// Records that `turn` has begun, and what the files hold at that time: what others write until its end is
+    /// its agent's. Its number, time and commit are those of now. In the middle of a merge or the like, files
+    /// are not looked at.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`], also if the project is all of the home directory.
+    pub fn begin_new(&mut self, turn: Turn) -> Result<(), ProjectError> {
         self.check_width()?;
-        self.end_turns(Some((agent, session)))?;
+        self.end_turns(Some((&turn.agent, &turn.session)))?;
         let head = match (self.look_if_possible()?, self.tree.git()) {
             (Some(look), _) => look.head,
             (None, git) => git.map(Git::head).transpose()?.flatten(),
         };
-        let title = title.lines().next().unwrap_or_default();
+        let title = turn.title.lines().next().unwrap_or_default().to_owned();
         let since = processes::ticks();
-        let turn = self.store.change(|ledger, _| {
+        let id = self.store.change(|ledger, _| {
             if ledger.at_work().next().is_none() {
                 let known = ledger.processes().clone();
                 ledger.note_processes(Processes { since, ..known });
@@ -457,14 +474,11 @@ impl Project {
             Ok::<u64, ProjectError>(ledger.begin_turn(Turn {
                 time: now(),
                 head,
-                agent: agent.to_owned(),
-                session: session.to_owned(),
-                title: title.to_owned(),
-                pid,
-                ..Turn::default()
+                title,
+                ..turn
             }))
         })?;
-        self.note_begun(turn)
+        self.note_begun(id)
     }
 
     /// Checks that the project is not all of the home directory, or of the machine.
@@ -499,7 +513,7 @@ impl Project {
         &mut self,
         only: Option<(&str, &str)>,
     ) -> Result<(usize, usize), ProjectError> {
-        let is_hooks = |turn: &Turn| turn.pid.is_some() && turn.is_alive();
+        let is_hooks = |turn: &Turn| turn.pid.is_some() && turn.goes_on();
         let ended = self.end_turns_that(|turn| is_one(turn, only) && !is_hooks(turn))?;
         let left = self.store.ledger().at_work();
         Ok((ended, left.filter(|turn| is_one(turn, only)).count()))
@@ -507,35 +521,67 @@ impl Project {
 
     fn end_turns_that(&mut self, is_meant: impl Fn(&Turn) -> bool) -> Result<usize, ProjectError> {
         self.store.refresh()?;
+        let mut open = self.store.ledger().at_work();
+        if !open.any(&is_meant) {
+            return Ok(0);
+        }
+        let n = open.filter(|turn| is_meant(turn)).count() + 1;
+        self.look_if_possible()?;
+        self.close_turns(is_meant)?;
+        Ok(n)
+    }
+
+    /// Records that the open turns that `is_meant` are over, as of the last look.
+    fn close_turns(&mut self, is_meant: impl Fn(&Turn) -> bool) -> Result<(), ProjectError> {
         let open = self.store.ledger().at_work().filter(|turn| is_meant(turn));
         let open: Vec<Turn> = open.cloned().collect();
         if !open.is_empty() {
-            self.look_if_possible()?;
             self.note_wrote(&open)?;
             let root = self.root().to_owned();
             self.store.change(|ledger, _| {
                 let mut known = ledger.processes().clone();
-                let agents = open.iter().map(|turn| turn.pid);
-                let left = known.since.map(|since| {
-                    agents
-                        .flat_map(|agent| processes::left(since, agent, &root))
-                        .collect()
-                });
-                known.left.extend::<Vec<_>>(left.unwrap_or_default());
-                known.left.sort_unstable();
-                known.left.dedup();
+                let ended: Vec<_> = open.iter().map(|turn| (turn.id, turn.pid)).collect();
+                known.add_left(&ended, &root);
                 ledger.note_processes(known);
-                ledger.end_turns(is_meant);
+                ledger.end_turns(|turn| open.iter().any(|one| one.id == turn.id));
                 Ok::<(), ProjectError>(())
             })?;
         }
-        Ok(open.len())
+        Ok(())
     }
 
-    /// Returns whether turns left processes running, as of the last look: what is written or staged since, they
-    /// may have done.
+    /// Returns whether turns left processes running, as of the last look, or agents have something in the
+    /// background: what is written or staged since, they may have done.
     pub fn has_left_processes(&self) -> bool {
-        !self.store.ledger().processes().left.is_empty()
+        self.store.ledger().processes().may_run()
+    }
+
+    /// Records that what `agent` runs in the background of `session`, by its own names, is what `change` makes of
+    /// it.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`].
+    pub fn follow_tasks(
+        &mut self,
+        agent: &str,
+        session: &str,
+        change: impl FnOnce(Vec<String>) -> Vec<String>,
+    ) -> Result<(), ProjectError> {
+        self.store.refresh()?;
+        let before = self.store.ledger().tasks(agent, session);
+        let after = change(before.clone());
+        if after == before {
+            return Ok(());
+        }
+        if after.len() < before.len() {
+            // What was written until now may be theirs.
+            self.look_if_possible()?;
+        }
+        self.store.change(|ledger, _| {
+            ledger.note_tasks(agent, session, after);
+            Ok(())
+        })
     }
 
     /// Returns the agent whose turn began last and is not over, if there is one.
@@ -544,8 +590,16 @@ impl Project {
     ///
     /// [`ProjectError::Store`].
     pub fn agent_at_work(&mut self) -> Result<Option<String>, ProjectError> {
-        let turns = self.at_work()?;
-        Ok(turns.last().map(|turn| turn.agent.clone()))
+        Ok(self.turn_at_work()?.map(|turn| turn.agent))
+    }
+
+    /// Returns the turn that began last and is not over, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn turn_at_work(&mut self) -> Result<Option<Turn>, ProjectError> {
+        Ok(self.at_work()?.last().cloned())
     }
 
     /// Returns whether `agent` is in a turn in `session`.
@@ -558,10 +612,10 @@ impl Project {
         Ok(turns.any(|turn| turn.agent == agent && turn.session == session))
     }
 
-    /// Returns the turns that are not over, and whose agents still run.
+    /// Returns the turns that are not over, as far as that is known.
     fn at_work(&mut self) -> Result<impl Iterator<Item = &Turn>, ProjectError> {
         self.store.refresh()?;
-        Ok(self.store.ledger().at_work().filter(|turn| turn.is_alive()))
+        Ok(self.store.ledger().at_work().filter(|turn| turn.goes_on()))
     }
 
     fn look_if_possible(&mut self) -> Result<Option<Look>, ProjectError> {
@@ -803,6 +857,17 @@ impl Project {
     pub fn noted(&mut self) -> Result<&BTreeMap<Vec<u8>, Vec<HunkNote>>, ProjectError> {
         self.store.refresh()?;
         Ok(self.store.ledger().noted())
+    }
+
+    /// Returns whether the rejection of a hunk waits for the end of turns, and none is open any more.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn has_waiting(&mut self) -> Result<bool, ProjectError> {
+        let is_free = self.at_work()?.next().is_none();
+        let mut notes = self.store.ledger().noted().values().flatten();
+        Ok(is_free && notes.any(|note| note.is_waiting))
     }
 
     /// Returns what was taken out of files in the last 30 days, the latest first, each with the number

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::authors::Written;
 use crate::path::{self, Path};
-use crate::processes::Processes;
+use crate::processes::{self, Processes};
 use crate::programs::Known;
 use crate::rounds::RoundRecord;
+use crate::transcript::Transcript;
 use crate::version::{Digest, Version};
 
 /// A turn of an agent: from a prompt of the user's until the agent has ended.
@@ -29,6 +30,12 @@ pub struct Turn {
     pub title: String,
     /// The agent's process, if that is known: when it is gone, the turn is over.
     pub pid: Option<u32>,
+    /// The agent's own name for the turn; empty if it has none.
+    #[serde(default)]
+    pub name: String,
+    /// The agent's record of its session, if that is known: once it says so, the turn is over.
+    #[serde(default)]
+    pub transcript: Option<Transcript>,
     /// Whether it has ended.
     #[serde(default)]
     pub is_over: bool,
@@ -41,7 +48,22 @@ impl Turn {
             .pid
             .and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
         // It may be another user's, who may not be told.
-        pid.is_none_or(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+        pid.is_none_or(|pid| {
+            test_kill_process(pid) != Err(Errno::SRCH) && !processes::is_zombie(pid)
+        })
+    }
+
+    /// Returns whether it is not over, as far as that is known: its agent still runs, and was neither
+    /// interrupted nor has failed.
+    pub fn goes_on(&self) -> bool {
+        let says_ended = |transcript: &Transcript| transcript.says_ended();
+        !self.is_over && self.is_alive() && !self.transcript.as_ref().is_some_and(says_ended)
+    }
+
+    /// Returns when the agent was last seen to do anything in it, in seconds since 1970.
+    pub fn last_seen(&self) -> u64 {
+        let written = self.transcript.as_ref().and_then(Transcript::last_written);
+        written.unwrap_or_default().max(self.time)
     }
 }
 
@@ -199,6 +221,7 @@ pub struct Seen {
 pub(crate) mod tests {
     use super::*;
     use crate::authors::Author;
+    use crate::processes::Task;
     use crate::rounds;
 
     /// A record of each kind.
@@ -236,7 +259,7 @@ pub(crate) mod tests {
                 session: String::new(),
                 title: ".\u{e9} %".to_owned(),
                 pid: Some(7),
-                is_over: false,
+                ..Turn::default()
             }),
             Record::TurnOver(3),
             Record::TakenOut(TakenOut {
@@ -285,6 +308,12 @@ pub(crate) mod tests {
             Record::Processes(Processes {
                 since: Some(7),
                 left: vec![(8, 9)],
+                beside: vec![(8, 9)],
+                turn: 3,
+                tasks: vec![Task {
+                    turn: 3,
+                    id: "b1".to_owned(),
+                }],
             }),
             Record::Programs(Known::default().followed(
                 &[("a hook".to_owned(), Digest::of(b"text"))].into(),
@@ -310,7 +339,15 @@ pub(crate) mod tests {
 
     #[test]
     fn records_are_read_as_they_were_written() {
-        for record in records() {
+        let turn = Record::Turn(Turn {
+            name: "a turn".to_owned(),
+            transcript: Some(Transcript {
+                path: "/x.jsonl".to_owned(),
+                from: 7,
+            }),
+            ..Turn::default()
+        });
+        for record in records().into_iter().chain([turn]) {
             let line = serde_json::to_string(&record).unwrap();
             assert!(!line.contains('\n'), "{line}");
             let read: Record = serde_json::from_str(&line).unwrap();

@@ -128,8 +128,8 @@ wire_api = \"responses\"\n
   "Settings of Codex: a model of ours, and no process that outlives it.")
 
 (defun agents-codex-trusted-p ()
-  "Return non-nil if Codex has noted that all five hooks are trusted."
-  (string-match-p "\\(?:trusted_hash\\(?:.\\|\n\\)*\\)\\{5\\}"
+  "Return non-nil if Codex has noted that all six hooks are trusted."
+  (string-match-p "\\(?:trusted_hash\\(?:.\\|\n\\)*\\)\\{6\\}"
                   (or (e2e-read "home/.codex/config.toml") "")))
 
 (defun agents-codex-press (key regexp)
@@ -150,7 +150,7 @@ What is typed while it starts is lost."
          (append '("env") (remove "TERM=dumb" (agents-environment))
                  ;; On a busy machine it may give up on its terminal.
                  '("sh" "-c" "codex || codex || codex")))
-  (e2e-see "Hooks need review" "5 hooks are new or changed" "2\\. Trust all and continue")
+  (e2e-see "Hooks need review" "6 hooks are new or changed" "2\\. Trust all and continue")
   (agents-codex-press "2" "› 2\\. Trust all")
   (e2e-keys "RET")
   (e2e-wait-for (agents-codex-trusted-p))

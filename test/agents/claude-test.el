@@ -145,5 +145,71 @@ reviews it after your turn, and may take parts of it out then." "a.txt")
                              (agent-q-diff-review-changes))))
         (e2e-see "hunk 1/2 " "Written by Claude Code")))))
 
+;; With messages instead of a prompt, an interruption is what ESC is in its terminal.
+(defun agents-claude--say (message)
+  "Send MESSAGE, for `json-serialize', to the Claude Code that runs."
+  (process-send-string agents--client (concat (json-serialize message) "\n")))
+
+(defun agents-claude--prompt (text)
+  "Give the Claude Code that runs the prompt TEXT."
+  (agents-claude--say `((type . "user") (message . ((role . "user") (content . ,text))))))
+
+(defmacro agents-claude--with-talk (calls &rest body)
+  "Evaluate BODY with a Claude Code that is talked to; its model makes CALLS."
+  (declare (indent 1) (debug t))
+  `(agents-with-emacs "claude"
+     (agents-turns--begin)
+     (cl-letf (((symbol-function 'process-send-eof) #'ignore)
+               ((symbol-function 'agents--command)
+                (lambda (&rest _)
+                  (list (expand-file-name "node_modules/.bin/claude" (agents-directory)) "-p"
+                        "--verbose" "--input-format" "stream-json" "--output-format" "stream-json"
+                        "--permission-mode" "acceptEdits" "--allowedTools" "Bash"))))
+       (apply #'agents-start "claude" ,calls))
+     (agents-claude--prompt "Begin.")
+     ,@body))
+
+(defun agents-claude--shout (&optional rest)
+  "Return a call of its shell that changes line 5 of a.txt, and then does REST."
+  `("Bash" (command . ,(concat "sed -i 's/^line 5$/LINE 5/' a.txt" rest))))
+
+(ert-deftest agents-claude-after-esc-what-is-rejected-is-taken-out-and-told ()
+  (agents-claude--with-talk
+      (list (agents-claude--shout "; python3 -c 'import time; time.sleep(600)'"))
+    (e2e-wait-for (equal (e2e-text 5) (agents-bytes "a.txt")))
+    (e2e-eval `(ignore (let ((default-directory ,(e2e-path "project/")))
+                         (agent-q-diff-review-changes))))
+    (e2e-see "Claude Code at work since")
+    (e2e-press "r")
+    (e2e-see "will be taken out")
+    (agents-claude--say '((type . "control_request") (request_id . "1")
+                          (request . ((subtype . "interrupt")))))
+    (e2e-wait-for (equal (e2e-text) (agents-bytes "a.txt")))
+    (should (equal '(("Claude Code" "Begin." t)) (agents-turns--recorded)))
+    (e2e-press "q")
+    (agents-claude--prompt "Leave line 5.")
+    (e2e-wait-for (equal '(("Claude Code" "Begin." t) ("Claude Code" "Leave line 5." t))
+                         (agents-turns--recorded)))
+    (should (= 1 (agents-turns--count "- a.txt, line 5" (car (last (agents-turns--told))))))))
+
+(ert-deftest agents-claude-what-it-writes-in-the-background-is-not-plainly-outside ()
+  (agents-claude--with-talk
+      (list (append (agents-claude--shout "; while ! test -e go; do sleep 0.1; done; echo made > b.txt")
+                    '((run_in_background . t))))
+    (e2e-wait-for (equal '(("Claude Code" "Begin." t)) (agents-turns--recorded)))
+    (agents-put "go" "")
+    (e2e-wait-for (agents-bytes "b.txt"))
+    (cl-flet ((authors ()
+                (e2e-eval `(mapcar (lambda (file)
+                                     (cons (agent-q-diff-pending-file-path file)
+                                           (agent-q-diff-pending-file-authors file)))
+                                   (nth 2 (agent-q-diff-pending-look ,(e2e-path "project")))))))
+      (should (equal '((background . "Claude Code")) (cdr (assoc "b.txt" (authors)))))
+      ;; Its notification begins a turn of its own.
+      (e2e-wait-for (equal '(("Claude Code" "Begin." t) ("Claude Code" "" t))
+                           (agents-turns--recorded)))
+      (agents-put "c.txt" "mine\n")
+      (should (equal '(outside) (cdr (assoc "c.txt" (authors))))))))
+
 (provide 'claude-test)
 ;;; claude-test.el ends here

@@ -58,6 +58,7 @@ Nothing is compared then, so that there is no condition to wait for.")
     ("\\b[0-9][0-9]:[0-9][0-9]:[0-9][0-9]\\b" . "HH:MM:SS")
     ("\\b[0-9]:[0-9][0-9]:[0-9][0-9]\\b" . "H:MM:SS")
     ("YYYY-MM-DD [0-9][0-9]:[0-9][0-9]\\b" . "YYYY-MM-DD HH:MM")
+    ("at work since [0-9][0-9]:[0-9][0-9]\\b\\(, last seen [0-9][0-9]:[0-9][0-9]\\)?" . "at work since HH:MM")
     ("Unloaded [0-9]+ features" . "Unloaded N features"))
   "Alist from what differs from run to run to what is stored in its place.
 The test's own folder is `~' besides.")

@@ -663,6 +663,10 @@ fn the_turn_of_an_agent_that_is_gone_is_over() {
     assert_eq!(project.agent_at_work().unwrap().as_deref(), Some("Codex"));
     fs::write(folder.join("f"), "A\nb\nc\n").unwrap();
     agent.kill().unwrap();
+    // It is gone, also before whoever has begun it asks how it ended.
+    while project.agent_at_work().unwrap().is_some() {
+        std::thread::yield_now();
+    }
     agent.wait().unwrap();
     assert_eq!(project.agent_at_work().unwrap(), None);
     assert!(!project.is_at_work("Codex", "s").unwrap());
@@ -670,6 +674,57 @@ fn the_turn_of_an_agent_that_is_gone_is_over() {
     assert_eq!(written(folder), ["f: t1"]);
     fs::write(folder.join("g"), "x\n").unwrap();
     assert_eq!(written(folder), ["f: t1", "g: o"]);
+}
+
+#[test]
+fn what_an_agent_has_in_the_background_is_not_plainly_outside_any_turn() {
+    let folder = repository();
+    let folder = folder.path();
+    let open = || Project::open(folder).unwrap();
+    let tasks = |ids: &[&str]| {
+        let ids = ids.iter().map(|id| (*id).to_owned()).collect();
+        open().follow_tasks("Claude Code", "s", |_| ids).unwrap();
+    };
+    let put = |name: &str| fs::write(folder.join(name), "x\n").unwrap();
+    // Of a session without a turn, nothing is known.
+    tasks(&["b0"]);
+    open().begin_turn("Claude Code", "s", "", None).unwrap();
+    open().end_turns(None).unwrap();
+    put("before");
+    assert_eq!(written(folder), ["before: o"]);
+    open().begin_turn("Claude Code", "s", "", None).unwrap();
+    tasks(&["b1", "b2"]);
+    open().end_turns(None).unwrap();
+    put("during");
+    assert!(open().has_left_processes());
+    assert_eq!(written(folder), ["before: o", "during: b2"]);
+    tasks(&["b2"]);
+    // What nobody has looked at may be by what ends now.
+    put("more");
+    tasks(&[]);
+    assert!(!open().has_left_processes());
+    put("since");
+    let all = ["before: o", "during: b2", "more: b2", "since: o"];
+    assert_eq!(written(folder), all);
+}
+
+#[test]
+fn what_an_agent_that_is_gone_had_in_the_background_is_gone() {
+    let folder = repository();
+    let folder = folder.path();
+    let mut agent = Command::new("sleep").arg("1000").spawn().unwrap();
+    let mut project = Project::open(folder).unwrap();
+    let begun = project.begin_turn("Claude Code", "s", "", Some(agent.id()));
+    begun.unwrap();
+    let tasks = |_| vec!["b1".to_owned()];
+    project.follow_tasks("Claude Code", "s", tasks).unwrap();
+    project.end_turns(None).unwrap();
+    fs::write(folder.join("g"), "x\n").unwrap();
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    assert_eq!(written(folder), ["g: b1"]);
+    fs::write(folder.join("h"), "x\n").unwrap();
+    assert_eq!(written(folder), ["g: b1", "h: o"]);
 }
 
 #[test]

@@ -24,6 +24,7 @@ pub const EVENTS: Events = Events {
     begins: &["UserPromptSubmit"],
     goes_on: &["PostToolBatch"],
     ends: &["Stop"],
+    breaks: &["StopFailure"],
     closes: &["SessionEnd"],
 };
 
@@ -55,6 +56,7 @@ pub static AGENT: Agent = Agent {
     beside_prompt: Some(beside_prompt),
     going_on: Some(going_on),
     refusal: None,
+    hears_while_at_work: true,
     setup: Some(Setup {
         file: |scope| match scope {
             Scope::User => directory().join("settings.json"),

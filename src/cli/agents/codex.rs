@@ -16,6 +16,7 @@ use crate::socket::current_directory;
 
 const EVENTS: Events = Events {
     goes_on: &[],
+    breaks: &["Interrupt"],
     ..claude::EVENTS
 };
 
@@ -38,6 +39,7 @@ pub static AGENT: Agent = Agent {
     // Its model reads "&lt;" there for "<".
     going_on: Some(|told| claude::going_on(&without_brackets(told))),
     refusal: None,
+    hears_while_at_work: true,
     setup: Some(Setup {
         file,
         files: || [Scope::Project, Scope::User].map(file).to_vec(),

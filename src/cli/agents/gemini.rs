@@ -65,6 +65,8 @@ pub static AGENT: Agent = Agent {
     // That is its next prompt, with an event for it.
     going_on: Some(claude::going_on),
     refusal: None,
+    // It keeps what is said then until its turn has ended.
+    hears_while_at_work: false,
     setup: Some(Setup {
         file,
         files,

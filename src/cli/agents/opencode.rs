@@ -57,6 +57,7 @@ pub static AGENT: Agent = Agent {
     // A further prompt can be sent then, but `opencode run` ends before it is answered.
     going_on: None,
     refusal: None,
+    hears_while_at_work: true,
     setup: Some(Setup {
         file,
         files,

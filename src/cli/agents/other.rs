@@ -89,6 +89,7 @@ const READING_OUTPUT: Agent = Agent {
         after: &["PostToolUse"],
         begins: &["UserPromptSubmit"],
         ends: &["Stop"],
+        breaks: &["Interrupt", "StopFailure"],
         ..Events::NONE
     },
     arguments: &[],
@@ -104,6 +105,7 @@ const READING_OUTPUT: Agent = Agent {
     beside_prompt: None,
     going_on: None,
     refusal: Some(denied),
+    hears_while_at_work: true,
     setup: None,
 };
 

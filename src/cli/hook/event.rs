@@ -20,6 +20,8 @@ pub enum Moment {
     GoesOn,
     /// When the agent's turn has ended.
     Ends,
+    /// When it was interrupted, or has failed.
+    Breaks,
     /// When its session has ended.
     Closes,
     /// At another time, which does not matter here.
@@ -30,12 +32,13 @@ impl Moment {
     /// Returns when an event called `name` comes, whichever agent it is from.
     fn of(name: &str) -> Self {
         type Names = fn(&Events) -> &[&str];
-        let moments: [(Names, Self); 6] = [
+        let moments: [(Names, Self); 7] = [
             (|events| events.before, Self::Before),
             (|events| events.after, Self::After),
             (|events| events.begins, Self::Begins),
             (|events| events.goes_on, Self::GoesOn),
             (|events| events.ends, Self::Ends),
+            (|events| events.breaks, Self::Breaks),
             (|events| events.closes, Self::Closes),
         ];
         let mut moments = moments.into_iter();
@@ -114,6 +117,16 @@ pub struct Event {
     pub reply: String,
     /// Whether that prompt is no user's, but the agent's own.
     pub is_notification: bool,
+    /// The agent's own name for its turn; empty if it has none.
+    pub turn: String,
+    /// The agent's record of its session, if it says where that is.
+    pub transcript: Option<String>,
+    /// The names of what its calls have begun in the background, which goes on after them.
+    pub begun: Vec<String>,
+    /// The names of what has ended there, or was stopped.
+    pub ended: Vec<String>,
+    /// The names of all that still runs there, if it says so.
+    pub running: Option<Vec<String>>,
     /// Whether subagents of it go on after its end; then it goes on when they have ended.
     pub has_subagents: bool,
     /// The directory to which names in the input are relative.
@@ -161,6 +174,10 @@ impl Event {
         let prompt = prompt_in(&event["prompt"]);
         let tasks = event["background_tasks"].as_array();
         let is_subagent = |task: &Value| task["type"] == "subagent" && task["status"] == "running";
+        let calls = match event["tool_calls"].as_array() {
+            Some(calls) => calls.iter().collect(),
+            None => vec![&event],
+        };
         if moment.is_of_tool() && (tool.is_none() || input.is_none()) {
             return Err(unknown(
                 "it has no tool_name, or its tool_input is no object",
@@ -185,6 +202,15 @@ impl Event {
             },
             session,
             reply: text(REPLIES).unwrap_or_default(),
+            turn: text(&["turn_id", "prompt_id"]).unwrap_or_default(),
+            transcript: text(&["transcript_path"]).filter(|path| !path.is_empty()),
+            begun: calls.iter().filter_map(|call| begun_by(call)).collect(),
+            ended: [
+                calls.iter().filter_map(|call| stopped_by(call)).collect(),
+                ended_in(&prompt),
+            ]
+            .concat(),
+            running: running_in(&event),
             is_notification: prompt.starts_with(NOTIFICATION),
             prompt,
             has_subagents: tasks.is_some_and(|tasks| tasks.iter().any(is_subagent)),
@@ -229,6 +255,67 @@ impl Event {
     }
 }
 
+/// Tools of Claude Code that begin something, besides a call that says so: it acts later, without its user.
+const LASTING: [&str; 4] = ["Monitor", "Workflow", "CronCreate", "ScheduleWakeup"];
+
+/// Tools of Claude Code that stop something.
+const STOPPING: [&str; 4] = ["KillShell", "KillBash", "TaskStop", "CronDelete"];
+
+/// Returns the name of what `call`, which was made, has begun in the background, if it has: the agent's own, if
+/// it says so, or else that of the call.
+fn begun_by(call: &Value) -> Option<String> {
+    let tool = call["tool_name"].as_str()?;
+    let is_lasting = LASTING.contains(&tool) || call["tool_input"]["run_in_background"] == true;
+    let has_run = call.get("tool_response").is_some();
+    let names = ["/tool_response/backgroundTaskId", "/tool_use_id"];
+    let mut names = names.iter().filter_map(|name| call.pointer(name)?.as_str());
+    (is_lasting && has_run).then(|| names.next().unwrap_or(tool).to_owned())
+}
+
+/// Returns the name of what `call` has stopped, if it has.
+fn stopped_by(call: &Value) -> Option<String> {
+    let is_stopping = STOPPING.contains(&call["tool_name"].as_str()?);
+    let names = ["task_id", "shell_id", "id"];
+    let mut names = names
+        .iter()
+        .filter_map(|name| call["tool_input"][name].as_str());
+    names.next().filter(|_| is_stopping).map(str::to_owned)
+}
+
+/// Returns the names of what has ended by the notification `prompt`: the agent's own, and that of the call.
+fn ended_in(prompt: &str) -> Vec<String> {
+    let within = |name: &str| {
+        let (_, rest) = prompt.split_once(&format!("<{name}>"))?;
+        Some(rest.split_once(&format!("</{name}>"))?.0.to_owned())
+    };
+    // What only says something of itself has none.
+    let is_over =
+        prompt.starts_with(NOTIFICATION) && within("status").is_some_and(|it| it != "running");
+    let names = ["task-id", "tool-use-id"].into_iter();
+    names
+        .filter_map(|name| within(name).filter(|_| is_over))
+        .collect()
+}
+
+/// Returns the names of what runs in the background by `event`, if it says that. Of subagents, the turn is not
+/// over.
+fn running_in(event: &Value) -> Option<Vec<String>> {
+    let tasks = event["background_tasks"].as_array()?.iter();
+    let is_one = |task: &&Value| {
+        let is_over = matches!(
+            task["status"].as_str(),
+            Some("completed" | "failed" | "killed")
+        );
+        task["type"] != "subagent" && !is_over
+    };
+    let crons = event["session_crons"].as_array().into_iter().flatten();
+    let all = tasks.filter(is_one).chain(crons);
+    Some(
+        all.map(|one| one["id"].as_str().unwrap_or("?").to_owned())
+            .collect(),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,6 +337,8 @@ mod tests {
             ("Stop", Moment::Ends),
             ("AfterAgent", Moment::Ends),
             ("session.idle", Moment::Ends),
+            ("StopFailure", Moment::Breaks),
+            ("Interrupt", Moment::Breaks),
             ("SessionEnd", Moment::Closes),
             // The end of a subagent is not that of the turn.
             ("SubagentStop", Moment::Other),

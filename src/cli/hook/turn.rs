@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use agent_q_diff_reviewed::rounds::addressee;
-use agent_q_diff_reviewed::{Project, ProjectError, Turn};
+use agent_q_diff_reviewed::{Project, ProjectError, Transcript, Turn};
 use serde_json::{Value, json};
 
 use super::event::{Event, Moment};
@@ -53,36 +53,53 @@ pub async fn follow(options: &Hook, event: &Event) {
             let work = Work::of(options, event);
             let opened = in_time(move || {
                 let mut project = work.project().ok()?;
-                Some((work.is_told_something(&mut project), project))
+                let _ = work.end_earlier(&mut project);
+                let waits = project.has_waiting().unwrap_or(false);
+                Some((waits, work.is_told_something(&mut project), project))
             });
-            let Some(Some((is_told, mut project))) = opened.await else {
-                return went_on(options, event).await;
+            let Some(Some((waits, is_told, mut project))) = opened.await else {
+                return went_on(options, event, TIME_TO_GO_ON).await;
             };
             let work = Work::of(options, event);
             let begun = in_time(move || work.begin(&mut project));
-            if is_told {
-                // Emacs makes the message anew, of what the files hold now.
-                went_on(options, event).await;
+            if waits || is_told {
+                // Emacs takes out what waits for the end of a turn, and makes the message anew, of what the
+                // files hold now.
+                let time = if waits { TIME_FOR_STEP } else { TIME_TO_GO_ON };
+                went_on(options, event, time).await;
                 begun.await;
             } else {
-                tokio::join!(begun, went_on(options, event));
+                tokio::join!(begun, went_on(options, event, TIME_TO_GO_ON));
             }
         }
-        Moment::GoesOn => went_on(options, event).await,
+        Moment::GoesOn => {
+            note_tasks(options, event).await;
+            went_on(options, event, TIME_TO_GO_ON).await;
+        }
         Moment::Ends => {
             note_answers(options, event).await;
             end(options, event).await;
         }
-        Moment::Closes => {
+        // A subagent's end is not that of the turn.
+        Moment::Breaks if event.thread != event.session => {}
+        Moment::Breaks | Moment::Closes => {
             let work = Work::of(options, event);
             if in_time(move || work.close()).await == Some(Some(())) {
                 let told = turn_ended(options, event, false);
                 let _ = tokio::time::timeout(TIME_TO_GO_ON, told).await;
             } else {
-                went_on(options, event).await;
+                went_on(options, event, TIME_TO_GO_ON).await;
             }
         }
         Moment::Before | Moment::After | Moment::Other => {}
+    }
+}
+
+/// Records what the agent's calls have begun and stopped in the background, by `event`, after them.
+pub async fn note_tasks(options: &Hook, event: &Event) {
+    if event.moment != Moment::Before && !(event.begun.is_empty() && event.ended.is_empty()) {
+        let work = Work::of(options, event);
+        in_time(move || work.follow_tasks(&mut work.project()?)).await;
     }
 }
 
@@ -96,11 +113,11 @@ pub async fn note_edit(options: &Hook, event: &Event) {
     }
 }
 
-/// Tells Emacs that what was to run before has run, or will not.
-async fn went_on(options: &Hook, event: &Event) {
+/// Tells Emacs that what was to run before has run, or will not; waits for `time` at most.
+async fn went_on(options: &Hook, event: &Event, time: Duration) {
     let arguments = json!({ "session": event.thread });
     let told = ask(options, event, "session_went_on", arguments);
-    let _ = tokio::time::timeout(TIME_TO_GO_ON, told).await;
+    let _ = tokio::time::timeout(time, told).await;
 }
 
 /// Records what the agent's reply answers to comments of the user's, and tells Emacs to show that.
@@ -122,7 +139,7 @@ async fn end(options: &Hook, event: &Event) {
     let work = Work::of(options, event);
     let over = match in_time(move || work.end()).await {
         Some(Some(over)) => over,
-        Some(None) => return went_on(options, event).await,
+        Some(None) => return went_on(options, event, TIME_TO_GO_ON).await,
         None => return,
     };
     turn_ended(options, event, over.can_go_on).await;
@@ -197,6 +214,29 @@ impl Work {
         turns.find(is_this).cloned()
     }
 
+    /// Records what the agent has begun and stopped in the background, by the event.
+    fn follow_tasks(&self, project: &mut Project) -> Result<(), ProjectError> {
+        let Event {
+            begun,
+            ended,
+            running,
+            ..
+        } = &self.event;
+        if begun.is_empty() && ended.is_empty() && running.is_none() {
+            return Ok(());
+        }
+        project.follow_tasks(&self.options.name, &self.event.session, |known| {
+            let mut tasks = running.clone().unwrap_or(known);
+            for one in begun {
+                if !tasks.contains(one) {
+                    tasks.push(one.clone());
+                }
+            }
+            tasks.retain(|one| !ended.contains(one));
+            tasks
+        })
+    }
+
     /// Returns whether the agent is told something beside its prompt.
     fn is_told_something(&self, project: &mut Project) -> bool {
         let messages = project.messages(&self.options.name, &self.event.session, None);
@@ -205,8 +245,43 @@ impl Work {
 
     /// Records that a turn called `title` begins.
     fn begin_turn(&self, project: &mut Project, title: &str) -> Result<(), ProjectError> {
-        let (agent, session) = (&self.options.name, &self.event.session);
-        project.begin_turn(agent, session, title, agent_process())
+        project.begin_new(Turn {
+            agent: self.options.name.clone(),
+            session: self.event.session.clone(),
+            title: title.to_owned(),
+            pid: agent_process(),
+            name: self.event.turn.clone(),
+            transcript: self.event.transcript.as_deref().map(Transcript::now),
+            ..Turn::default()
+        })
+    }
+
+    /// Records that the session's turn that is not over is over now, if the prompt begins another one.
+    fn end_earlier(&self, project: &mut Project) -> Result<(), ProjectError> {
+        match self.open_turn(project) {
+            Some(turn) if !self.goes_on(&turn) => {
+                let this = (&self.options.name[..], &self.event.session[..]);
+                project.end_turns(Some(this)).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns whether the prompt is no user's, but the agent's own.
+    fn is_own(&self) -> bool {
+        // Gemini CLI takes what keeps it from ending for a prompt.
+        self.event.is_notification || self.held.is_with(self.event.prompt.trim())
+    }
+
+    /// Returns whether the prompt is in the open `turn`: it is the agent's own, or its user has said it while
+    /// the agent works.
+    fn goes_on(&self, turn: &Turn) -> bool {
+        let is_named = !self.event.turn.is_empty() && !turn.name.is_empty();
+        let is_heard = match is_named {
+            true => self.event.turn == turn.name,
+            false => self.options.agent.hears_while_at_work,
+        };
+        turn.goes_on() && (is_heard || self.is_own())
     }
 
     /// Records that a turn begins, if none is open.
@@ -219,16 +294,18 @@ impl Work {
 
     /// Records that a turn begins, and tells the agent beside the prompt what it was not told yet.
     fn begin(&self, project: &mut Project) -> Result<(), ProjectError> {
-        let prompt = self.event.prompt.trim();
-        // Gemini CLI takes what keeps it from ending for a prompt.
-        let begun = if self.event.is_notification || self.held.is_with(prompt) {
-            self.begin_unless_begun(project)
+        let open = self.open_turn(project);
+        let begun = if open.is_some_and(|turn| self.goes_on(&turn)) {
+            Ok(())
+        } else if self.is_own() {
+            self.begin_turn(project, "")
         } else {
             self.held.forget();
-            let title = prompt.lines().next().unwrap_or_default();
+            let title = self.event.prompt.trim().lines().next().unwrap_or_default();
             let title: String = title.chars().take(MAX_TITLE_LEN).collect();
             self.begin_turn(project, &title)
         };
+        let _ = self.follow_tasks(project);
         if let Some(beside_prompt) = self.options.agent.beside_prompt {
             self.tell(project, beside_prompt, None)?;
         }
@@ -257,6 +334,7 @@ impl Work {
         let Ok(mut project) = self.project() else {
             return Some(over);
         };
+        let _ = self.follow_tasks(&mut project);
         if let Some(turn) = self.open_turn(&mut project) {
             over.title = turn.title;
             over.since = Some(turn.time);
@@ -338,11 +416,16 @@ impl Work {
         Ok(true)
     }
 
-    /// Records that the turn is over, since its session is; `None` if none was open.
+    /// Records that the turn is over, since it was interrupted, has failed, or its session is over; `None` if
+    /// none was open.
     fn close(&self) -> Option<()> {
         self.held.forget();
         let mut project = self.project().ok()?;
-        let _ = project.close_session(&self.options.name, &self.event.session);
+        if self.event.moment == Moment::Closes {
+            let _ = project.close_session(&self.options.name, &self.event.session);
+            let (agent, session) = (&self.options.name, &self.event.session);
+            let _ = project.follow_tasks(agent, session, |_| Vec::new());
+        }
         self.open_turn(&mut project)?;
         let this = (&self.options.name[..], &self.event.session[..]);
         project.end_turns(Some(this)).ok().map(drop)
@@ -416,7 +499,7 @@ mod tests {
     use agent_q_diff_reviewed::rounds::{Kind, address};
 
     use super::*;
-    use crate::agents::{Agent, codex, gemini, opencode};
+    use crate::agents::{Agent, claude, codex, gemini, opencode};
 
     impl Work {
         fn begin_alone(&self) -> Result<(), ProjectError> {
@@ -478,6 +561,11 @@ mod tests {
                 .unwrap();
         }
 
+        /// Ends all turns.
+        fn end(&self) {
+            Project::open(&self.0).unwrap().end_turns(None).unwrap();
+        }
+
         /// Returns the titles of the turns, and whether each is over.
         fn turns(&self) -> Vec<(String, bool)> {
             let mut project = Project::open(&self.0).unwrap();
@@ -498,6 +586,153 @@ mod tests {
         json!({ "prompt": text })
     }
 
+    fn turn(title: &str, is_over: bool) -> (String, bool) {
+        (title.to_owned(), is_over)
+    }
+
+    #[test]
+    fn what_was_interrupted_or_has_failed_is_over_and_nothing_is_told() {
+        for name in ["StopFailure", "Interrupt"] {
+            let repository = Repository::new(name);
+            let agent = &codex::AGENT;
+            let work = |name, rest| repository.work(agent, name, rest);
+            let begin = |text: &str| {
+                let prompted = work("UserPromptSubmit", prompt(text));
+                prompted.begin_alone().unwrap();
+                printed()
+            };
+            begin("Fix it");
+            repository.queue(agent, "Take it out");
+            let broken = work(name, json!({}));
+            assert_eq!(broken.close(), Some(()));
+            assert_eq!(printed(), [""; 0]);
+            assert_eq!(repository.turns(), [turn("Fix it", true)]);
+            assert_eq!(broken.close(), None);
+            begin("More");
+            assert_eq!(repository.turns()[1], turn("More", false));
+        }
+    }
+
+    #[test]
+    fn a_prompt_while_the_agent_works_is_in_its_turn_and_another_ends_it() {
+        let repository = Repository::new("queued");
+        let begin = |agent: &'static Agent, rest: Value| {
+            let event = if std::ptr::eq(agent, &gemini::AGENT) {
+                "BeforeAgent"
+            } else {
+                "UserPromptSubmit"
+            };
+            repository.work(agent, event, rest).begin_alone().unwrap();
+        };
+        let named = |text: &str, name: &str| json!({ "prompt": text, "prompt_id": name });
+        let (claude, gemini) = (&claude::AGENT, &gemini::AGENT);
+        begin(claude, named("One", "p1"));
+        begin(claude, named("queued", "p1"));
+        assert_eq!(repository.turns(), [turn("One", false)]);
+        begin(claude, named("Two", "p2"));
+        assert_eq!(repository.turns(), [turn("One", true), turn("Two", false)]);
+        // Without names, nobody knows.
+        begin(claude, prompt("perhaps queued"));
+        assert_eq!(repository.turns().len(), 2);
+        begin(gemini, prompt("Three"));
+        begin(gemini, prompt("Four"));
+        assert_eq!(
+            repository.turns()[2..],
+            [turn("Three", true), turn("Four", false)]
+        );
+    }
+
+    #[test]
+    fn a_prompt_after_an_interruption_ends_what_was_interrupted() {
+        let repository = Repository::new("interrupted");
+        let record = repository.0.join("record.jsonl");
+        let begin = |text: &str| {
+            let rest = json!({ "prompt": text, "transcript_path": record });
+            let work = repository.work(&claude::AGENT, "UserPromptSubmit", rest);
+            let mut project = work.project().unwrap();
+            work.end_earlier(&mut project).unwrap();
+            let n_open = repository
+                .turns()
+                .iter()
+                .filter(|(_, is_over)| !is_over)
+                .count();
+            work.begin(&mut project).unwrap();
+            n_open
+        };
+        begin("One");
+        assert_eq!(begin("queued"), 1);
+        let said = r#"{"type":"user","message":{"content":[{"type":"text",
+            "text":"[Request interrupted by user]"}]}}"#;
+        fs::write(&record, said.replace("\n", " ")).unwrap();
+        assert_eq!(begin("Two"), 0);
+        assert_eq!(repository.turns(), [turn("One", true), turn("Two", false)]);
+    }
+
+    #[test]
+    fn what_runs_in_the_background_is_known_until_its_end() {
+        let repository = Repository::new("background");
+        let agent = &claude::AGENT;
+        let work = |name, rest| repository.work(agent, name, rest);
+        // Other tests run processes meanwhile, which may count as left.
+        let may_run = || {
+            let mut is_any = false;
+            let mut project = Project::open(&repository.0).unwrap();
+            let followed = project.follow_tasks(agent.title, "s", |known| {
+                is_any = !known.is_empty();
+                known
+            });
+            followed.unwrap();
+            is_any
+        };
+        let follow = |name, rest| {
+            let work = work(name, rest);
+            work.follow_tasks(&mut work.project().unwrap()).unwrap();
+            may_run()
+        };
+        let call = |tool: &str, input: Value, response: Value| json!({ "tool_name": tool, "tool_input": input, "tool_response": response, "tool_use_id": "c" });
+        let shell =
+            |is_beside: bool| call("Bash", json!({ "run_in_background": is_beside }), json!(""));
+        let stop = |rest: Value| work("Stop", rest).end().is_some() && may_run();
+        let notified = |status: &str| {
+            prompt(&format!(
+                "<task-notification>\n<task-id>b</task-id>\n<tool-use-id>c</tool-use-id>\n{status}"
+            ))
+        };
+        let begin = |rest: Value| {
+            work("UserPromptSubmit", rest).begin_alone().unwrap();
+            may_run()
+        };
+        assert!(!begin(prompt("Fix it")));
+        assert!(!follow("PostToolUse", shell(false)));
+        assert!(follow("PostToolUse", shell(true)));
+        assert!(stop(json!({})));
+        assert!(begin(notified("")));
+        assert!(!begin(notified("<status>completed</status>")));
+        for tool in ["Monitor", "CronCreate", "Workflow", "ScheduleWakeup"] {
+            let batch = json!({ "tool_calls": [shell(false), call(tool, json!({}), json!(""))] });
+            assert!(follow("PostToolBatch", batch), "{tool}");
+            assert!(!follow(
+                "PostToolUse",
+                call("TaskStop", json!({ "task_id": "c" }), json!(""))
+            ));
+        }
+        // What it says at its end counts.
+        let tasks = json!([{ "id": "b", "type": "shell", "status": "running" }]);
+        assert!(stop(
+            json!({ "background_tasks": tasks, "session_crons": [] })
+        ));
+        begin(prompt("More"));
+        assert!(!stop(
+            json!({ "background_tasks": [], "session_crons": [] })
+        ));
+        begin(prompt("More"));
+        assert!(stop(
+            json!({ "background_tasks": [], "session_crons": [{ "id": "7" }] })
+        ));
+        work("SessionEnd", json!({})).close();
+        assert!(!may_run());
+    }
+
     #[test]
     fn a_prompt_begins_a_turn_and_carries_what_was_not_told() {
         for (agent, event) in [
@@ -512,6 +747,7 @@ mod tests {
             gone.begin_alone().unwrap();
             assert_eq!(repository.turns(), [("Fix it".to_owned(), false)]);
             // What could not be printed is told the next time, and then no more.
+            repository.end();
             repository
                 .work(agent, event, prompt("More"))
                 .begin_alone()
@@ -521,6 +757,7 @@ mod tests {
             };
             assert!(answer.contains(r"one\ntwo"), "{answer}");
             let long = "x".repeat(MAX_TITLE_LEN + 1);
+            repository.end();
             repository
                 .work(agent, event, prompt(&long))
                 .begin_alone()
@@ -691,7 +928,7 @@ mod tests {
         repository.queue(&codex::AGENT, "Take it out");
         stop.go_on_after_all(&over).unwrap();
         assert!(printed()[0].contains(r#""reason":"Take it out""#));
-        let turn = |is_over| ("Fix it".to_owned(), is_over);
+        let turn = |is_over| turn("Fix it", is_over);
         assert_eq!(repository.turns(), [turn(true), turn(false)]);
         let over = stop.end().unwrap();
         stop.go_on_after_all(&over).unwrap();
