@@ -41,8 +41,8 @@ It is t for any other program that does, and nil if none does.")
   (written-by nil :documentation "Alist from absolute names of files to who wrote what is pending.
 Each is (AUTHORS . LINES).  AUTHORS are those of the file: the name of an
 agent, or `outside', `unknown' or `user', as in `agent-q-diff-module-pending';
-or (background . AGENT); or `somebody', if no turn of an agent is known.  LINES are as there, or nil if
-each line is by all of them.")
+or (background . AGENT); or `somebody', if no turn of an agent is known.  LINES
+are as there, or nil if each line is by all of them.")
   (turns-by nil :documentation "As `written-by'; agents are the numbers of their turns.")
   (title nil :documentation "What its agent was asked to do, or nil.")
   (protected nil :documentation "Alist from absolute names of protected files to why they are.")

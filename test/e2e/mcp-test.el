@@ -453,7 +453,7 @@ PATH is what the agent calls it."
   (e2e-write name (e2e-text))
   (mcp-call (concat name ".call") "edit_file" :path (or path (e2e-path name))
             :old_str "line 5\n" :new_str "LINE 5\n")
-  (e2e-see (format "edit_file .*%s .*\\[y\\]es" (file-name-nondirectory name)))
+  (e2e-see (format "edit_file .*%s\"? .*\\[y" (file-name-nondirectory name)) "\\[n\\]o ")
   (e2e-keys "y")
   (mcp-should-answer (concat name ".call") nil "\\`✓ Edit applied")
   (should (equal (e2e-text 5) (e2e-read name))))

@@ -736,8 +736,10 @@ your edit anew" .reason)))
     (e2e-press "C-c C-c")
     (e2e-see "1 of 1 not shown")
     (e2e-press "C-c C-c")
-    (e2e-see "ok       PreToolUse: " "Emacs .* serves at")
-    (should (string-search "agent-q-diff hook claude\"" (e2e-read "claude/settings.json")))))
+    (e2e-see "ok       PreToolUse, PostToolUse: " "Emacs .* serves at")
+    (let ((settings (e2e-read "claude/settings.json")))
+      (should (string-search "agent-q-diff hook claude --edit-tools\"" settings))
+      (should (string-search "\"CLAUDE_CODE_THRIFTY_SONIC\": \"0\"" settings)))))
 
 ;;;; Whatever goes wrong, the edit is refused
 
