@@ -167,6 +167,7 @@ async fn answer(options: &Hook, input: &[u8]) -> Result<Option<Value>, String> {
         let denied = Verdict::Deny(refusal);
         return (options.agent.before)(denied, &event.input).map(Some);
     }
+    turn::note_elsewhere(options, &event).await;
     turn::note_tasks(options, &event).await;
     let Some(tool) = (options.agent.tool)(&event.tool, &event.input) else {
         return Ok(None);

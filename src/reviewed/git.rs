@@ -403,6 +403,25 @@ impl Git {
         all.filter(|folder| file::has_record(folder)).collect()
     }
 
+    /// Returns the tops of the other working trees of the repository that have a record.
+    pub fn other_trees(&self) -> Vec<PathBuf> {
+        let linked = fs::read_dir(self.common.join("worktrees"));
+        let linked = linked.into_iter().flatten().flatten();
+        let linked = linked.filter_map(|entry| {
+            let name = file::read(&entry.path().join("gitdir"), Links::Followed, MAX_GIT_FILE);
+            Some(path_of(line(&name.ok()?)))
+        });
+        let all = [self.common.clone()].into_iter().chain(linked);
+        let tops = all.filter_map(|own| fs::canonicalize(own.parent()?).ok());
+        tops.filter(|top| *top != self.root && has_record(top))
+            .collect()
+    }
+
+    /// Returns whether `other` is a working tree of the same repository.
+    pub fn shares(&self, other: &Git) -> bool {
+        self.common == other.common
+    }
+
     /// Returns the commit that is checked out; `None` if there is none yet.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! A project on disk: its files, its repository, and what was reviewed of it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -479,6 +480,26 @@ impl Project {
             }))
         })?;
         self.note_begun(id)
+    }
+
+    /// Returns the other working trees of the repository that have a record.
+    pub fn others(&self) -> Vec<Project> {
+        let tops = self.tree.git().map(Git::other_trees).unwrap_or_default();
+        tops.iter()
+            .filter_map(|top| Project::open(top).ok())
+            .collect()
+    }
+
+    /// Returns the working tree that `folder` is in, if it is another one of the same repository.
+    pub fn other_at(&self, folder: &Path) -> Option<Project> {
+        let top = folder.ancestors().find(|one| one.join(".git").exists())?;
+        // Nearly always it is this one, and no process need be run to know that.
+        if fs::canonicalize(top).is_ok_and(|top| top == self.root()) {
+            return None;
+        }
+        let other = Project::open(folder).ok()?;
+        let is_other = self.tree.git()?.shares(other.tree.git()?) && other.root() != self.root();
+        is_other.then_some(other)
     }
 
     /// Checks that the project is not all of the home directory, or of the machine.

@@ -248,6 +248,11 @@ impl Event {
         json!({ "path": path, "call": self.call_of(path) })
     }
 
+    /// Returns the directory in which the agent is, to which names in the input are relative.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// Returns the root of the project in which `agent` works.
     pub fn project(&self, agent: &Agent) -> PathBuf {
         let root = agent.project.and_then(std::env::var_os);

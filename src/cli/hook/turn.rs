@@ -8,7 +8,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agent_q_diff_reviewed::rounds::addressee;
@@ -109,6 +109,23 @@ pub async fn note_edit(options: &Hook, event: &Event) {
     if event.moment == Moment::Before && !options.agent.events.ends.is_empty() {
         let work = Work::of(options, event);
         let note = move || work.begin_unless_begun(&mut work.project()?);
+        let _ = tokio::task::spawn_blocking(note).await;
+    }
+}
+
+/// Records that the agent's turn has begun by now in the working tree that `event` comes from, if that is
+/// another one of the repository: a subagent may have one of its own, and an agent may go into one.
+pub async fn note_elsewhere(options: &Hook, event: &Event) {
+    let top = |folder: &Path| {
+        let mut above = folder.ancestors();
+        above
+            .find(|one| one.join(".git").exists())
+            .map(Path::to_owned)
+    };
+    let is_elsewhere = top(event.directory()) != top(&event.project(options.agent));
+    if is_elsewhere && event.moment == Moment::Before && !options.agent.events.ends.is_empty() {
+        let work = Work::of(options, event);
+        let note = move || work.begin_elsewhere(&mut work.project()?);
         let _ = tokio::task::spawn_blocking(note).await;
     }
 }
@@ -292,10 +309,40 @@ impl Work {
         Ok(())
     }
 
+    /// Records that the turn in `project` has begun, too, in the working tree that the event comes from, if
+    /// that is another one of the repository.
+    fn begin_elsewhere(&self, project: &mut Project) -> Result<(), ProjectError> {
+        let Some(mut other) = project.other_at(self.event.directory()) else {
+            return Ok(());
+        };
+        if other.is_at_work(&self.options.name, &self.event.session)? {
+            return Ok(());
+        }
+        let title = self.open_turn(project).map(|turn| turn.title);
+        self.begin_turn(&mut other, &title.unwrap_or_default())
+    }
+
     /// Records that a turn begins, and tells the agent beside the prompt what it was not told yet.
     fn begin(&self, project: &mut Project) -> Result<(), ProjectError> {
+        let mut begun = self.begin_in(project);
+        let _ = self.follow_tasks(project);
+        let mut other = project.other_at(self.event.directory());
+        if let Some(other) = &mut other {
+            begun = begun.and(self.begin_in(other));
+        }
+        if let Some(beside_prompt) = self.options.agent.beside_prompt
+            && !self.tell(project, beside_prompt, None)?
+            && let Some(other) = &mut other
+        {
+            self.tell(other, beside_prompt, None)?;
+        }
+        begun
+    }
+
+    /// Records that a turn begins in `project`, unless the prompt is in one that is open there.
+    fn begin_in(&self, project: &mut Project) -> Result<(), ProjectError> {
         let open = self.open_turn(project);
-        let begun = if open.is_some_and(|turn| self.goes_on(&turn)) {
+        if open.is_some_and(|turn| self.goes_on(&turn)) {
             Ok(())
         } else if self.is_own() {
             self.begin_turn(project, "")
@@ -304,12 +351,7 @@ impl Work {
             let title = self.event.prompt.trim().lines().next().unwrap_or_default();
             let title: String = title.chars().take(MAX_TITLE_LEN).collect();
             self.begin_turn(project, &title)
-        };
-        let _ = self.follow_tasks(project);
-        if let Some(beside_prompt) = self.options.agent.beside_prompt {
-            self.tell(project, beside_prompt, None)?;
         }
-        begun
     }
 
     /// Records what the agent's reply answers to comments of the user's, and returns their numbers.
@@ -335,10 +377,15 @@ impl Work {
             return Some(over);
         };
         let _ = self.follow_tasks(&mut project);
-        if let Some(turn) = self.open_turn(&mut project) {
-            over.title = turn.title;
-            over.since = Some(turn.time);
-            if over.can_go_on && self.go_on(&mut project, over.since).unwrap_or(false) {
+        let others = project.others();
+        for mut project in [project].into_iter().chain(others) {
+            let Some(turn) = self.open_turn(&mut project) else {
+                continue;
+            };
+            if over.since.is_none() {
+                (over.title, over.since) = (turn.title, Some(turn.time));
+            }
+            if over.can_go_on && self.go_on(&mut project, Some(turn.time)).unwrap_or(false) {
                 return None;
             }
             if self.event.has_subagents {
@@ -426,9 +473,16 @@ impl Work {
             let (agent, session) = (&self.options.name, &self.event.session);
             let _ = project.follow_tasks(agent, session, |_| Vec::new());
         }
-        self.open_turn(&mut project)?;
         let this = (&self.options.name[..], &self.event.session[..]);
-        project.end_turns(Some(this)).ok().map(drop)
+        let others = project.others();
+        let open = [project]
+            .into_iter()
+            .chain(others)
+            .filter_map(|mut project| {
+                self.open_turn(&mut project)?;
+                project.end_turns(Some(this)).ok()
+            });
+        (open.count() > 0).then_some(())
     }
 }
 
@@ -493,7 +547,6 @@ fn agent_process() -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
-    use std::path::Path;
     use std::process::Command;
 
     use agent_q_diff_reviewed::rounds::{Kind, address};
@@ -828,6 +881,59 @@ mod tests {
             second.contains("round 3") && !second.contains("round 2") && !second.contains("fits")
         );
         assert_eq!(prompted(), "");
+    }
+
+    #[test]
+    fn a_turn_in_another_working_tree_begins_and_ends_with_its_session() {
+        let repository = Repository::new("trees");
+        let git = |arguments: &[&str]| {
+            let mut git = Command::new("git");
+            let names = ["-c", "user.name=a", "-c", "user.email=a"];
+            let done = git.current_dir(&repository.0).args(names).args(arguments);
+            assert!(done.output().unwrap().status.success());
+        };
+        git(&["commit", "-q", "--allow-empty", "-m", "One"]);
+        git(&["worktree", "add", "-q", "trees/other"]);
+        let other = repository.0.join("trees/other");
+        let agent = &codex::AGENT;
+        let begin = |folder: &Path| {
+            let rest = json!({ "prompt": "Fix it", "cwd": folder });
+            let work = repository.work(agent, "UserPromptSubmit", rest);
+            let mut project = Project::open(&repository.0).unwrap();
+            work.begin(&mut project).unwrap();
+        };
+        let titles = || {
+            let mut project = Project::open(&other).unwrap();
+            let turns = project.turns().unwrap().iter();
+            turns
+                .map(|turn| (turn.title.clone(), turn.is_over))
+                .collect::<Vec<_>>()
+        };
+        begin(&repository.0);
+        assert_eq!(titles(), []);
+        // A tool of its own, or of a subagent, is run there.
+        let before = json!({ "cwd": other, "tool_name": "Edit", "tool_input": {} });
+        let before = repository.work(agent, "PreToolUse", before);
+        let mut project = Project::open(&repository.0).unwrap();
+        for _ in 0..2 {
+            before.begin_elsewhere(&mut project).unwrap();
+            assert_eq!(titles(), [turn("Fix it", false)]);
+        }
+        assert!(repository.work(agent, "Stop", json!({})).end().is_some());
+        assert_eq!(titles(), [turn("Fix it", true)]);
+        // Its session has gone there, and what was said there is told.
+        let mut project = Project::open(&other).unwrap();
+        let to = [agent.title.to_owned()];
+        project.queue_message(&to, "Take it out", &[]).unwrap();
+        begin(&other);
+        assert!(printed()[0].contains("Take it out"));
+        assert_eq!(titles()[1], turn("Fix it", false));
+        assert_eq!(
+            repository.work(agent, "SessionEnd", json!({})).close(),
+            Some(())
+        );
+        assert_eq!(titles()[1], turn("Fix it", true));
+        assert!(repository.turns().iter().all(|(_, is_over)| *is_over));
     }
 
     #[test]
