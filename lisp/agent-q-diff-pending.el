@@ -555,12 +555,14 @@ Files that were written since are not in it."
         (mapcar
          (lambda (file)
            (let* ((path (agent-q-diff-pending-file-path file))
-                  (name (file-truename (expand-file-name path root))))
+                  ;; A link may lead to itself.
+                  (name (ignore-error error
+                          (file-truename (expand-file-name path root)))))
              (pcase (cdr (assoc name agent-q-diff-pending--commands))
                ((and `(,state ,agent ,command)
                      (guard (equal state (agent-q-diff-pending--state name))))
                 (list path agent (agent-q-diff-pending-command-words command))))))
-         files)))
+         (and agent-q-diff-pending--commands files))))
 
 (provide 'agent-q-diff-pending)
 ;;; agent-q-diff-pending.el ends here

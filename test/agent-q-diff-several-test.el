@@ -175,7 +175,8 @@ run.sh made executable, link now links to run.sh."))))
       (should (equal (aqd-several-disk) before))
       (should (eq 'rejected (aqd-several-answer :status)))
       (should (string-prefix-p
-               "✗ Rejected: the user declined the changes to 6 files. None of it is in the files."
+               "✗ Rejected: the user declined the changes to 6 files. None of it is in the files: \
+a.txt 0 of 3 hunks, old.txt not renamed to sub/new.txt, 0 of 1 hunk, gone.txt not deleted, "
                (aqd-several-answer :message))))))
 
 (ert-deftest aqd-several-taken-back-everything-is-as-it-was ()
@@ -766,7 +767,7 @@ character →; .*agent-q-diff-recode-target.*; r rejects\\'"
         (agent-q-diff-comment-hunk comment))
       (agent-q-diff-reject-all))
     (should (equal "✗ Rejected: the user declined the changes to 6 files. None of it is in the \
-files: a.txt 0 of 3 hunks, old.txt not renamed, 0 of 1 hunk (hunk 1: \"keep two\"), \
+files: a.txt 0 of 3 hunks, old.txt not renamed to sub/new.txt, 0 of 1 hunk (hunk 1: \"keep two\"), \
 gone.txt not deleted (\"needed\"), deep/made.txt not created, run.sh not made executable, \
 link does not link to run.sh."
                    (aqd-several-answer :message)))))

@@ -62,7 +62,10 @@ That is much, since tests may have to share a slow machine with others.")
         "OPENCODE_DISABLE_AUTOUPDATE=1" "OPENCODE_DISABLE_MODELS_FETCH=1"
         "OPENCODE_DISABLE_LSP_DOWNLOAD=1" "KIMI_CODE_NO_AUTO_UPDATE=1"
         "COPILOT_OFFLINE=true" "COPILOT_MODEL=scripted" "COPILOT_PROVIDER_API_KEY=scripted"
-        "ANTHROPIC_API_KEY=scripted" "GEMINI_API_KEY=scripted"))
+        "ANTHROPIC_API_KEY=scripted" "GEMINI_API_KEY=scripted"
+        ;; With a key, Claude Code's doctor asks its service, and waits for half a minute
+        ;; where there is no network.  The clients themselves get that of the model.
+        "ANTHROPIC_BASE_URL=http://127.0.0.1:9"))
 
 (defun agents-run (&rest arguments)
   "Run agent-q-diff with ARGUMENTS; return its exit status and what it prints."
