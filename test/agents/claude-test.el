@@ -75,7 +75,7 @@
           (should (equal status 1))
           (dolist (regexp '("^MISSING  UserPromptSubmit, PostToolBatch, SessionEnd: the hook is not \
 run there, .*: call agent-q-diff setup claude$"
-                            "^MISSING  Stop: .* a failure could keep your prompt from the agent"
+                            "^MISSING  Stop, StopFailure: .* a failure could keep your prompt from the agent"
                             "^ok       PreToolUse, PostToolUse: "))
             (should (string-match-p regexp found))))
         (should (equal 0 (car (agents-run "setup" "claude" "--yes"))))
