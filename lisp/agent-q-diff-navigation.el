@@ -516,12 +516,12 @@ This is for functions that `agent-q-diff-filter-use' was called with."
 
 (defvar-local agent-q-diff-filter--hidden nil
   "Which hunks filters hide, as (TICK LINES . HEADERS), or nil if that is unknown.
-LINES and HEADERS are bool-vectors: of which hunks these are hidden.  TICK is
-the modification tick of the buffer then.")
+LINES and HEADERS have t for each hunk of which these are hidden.  TICK is the
+modification tick of the buffer then.")
 
 ;; One by one, Emacs 28 would go through all overlays for each hunk.
 (defun agent-q-diff-filter--covered (overlays at)
-  "Return a bool-vector of the hunks that OVERLAYS cover at a position.
+  "Return a `bool-vector' of the hunks that OVERLAYS cover at a position.
 AT is called at the beginning of each hunk, and returns that."
   (let ((covered (make-bool-vector (length agent-q-diff-buffer-positions) nil))
         (overlays (sort overlays (lambda (one other)
@@ -579,8 +579,9 @@ AT is called at the beginning of each hunk, and returns that."
     (agent-q-diff-buffer-announce-folds)))
 
 (defun agent-q-diff-filter-hide-hunks (hidden &optional by-file)
-  "Hide the hunks for which HIDDEN, a bool-vector, is t, adjacent ones together.
-If BY-FILE is non-nil, leave the headings of files between them visible."
+  "Hide the hunks for which HIDDEN is t, adjacent ones together.
+HIDDEN is a `bool-vector' of all hunks.  If BY-FILE is non-nil, leave the
+headings of files between them visible."
   (let ((n (length hidden))
         (hunk 0))
     (while (< hunk n)

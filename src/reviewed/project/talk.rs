@@ -200,7 +200,8 @@ impl Project {
     }
 
     /// Records what `reply`, which `agent` has said to its user in `session`, answers to comments that such a
-    /// session was told; see [`replies`](crate::replies). Returns the numbers of the comments.
+    /// session was told, each in a paragraph that begins with its number, as in `[3] Because.`. Returns their
+    /// numbers.
     ///
     /// # Errors
     ///
