@@ -18,9 +18,11 @@
 The hook gets further OPTIONS, a string, or is a program that is not there
 if that is `gone'."
   (let* ((gone (eq options 'gone))
-         (command (format "%s hook --format %s%s || exit 2"
-                          (if gone "/nowhere/agent-q-diff" (agents-program))
-                          client (if gone "" options))))
+         (run (format "%s hook --format %s%s" (if gone "/nowhere/agent-q-diff" (agents-program))
+                      client (if gone "" options)))
+         (command (concat run " || exit 2"))
+         ;; A failure at a prompt must not keep that from the agent.
+         (passing (concat run " || :")))
     (pcase-exhaustive client
       ("copilot"
        (let ((hook `[((type . "command") (bash . ,command) (timeoutSec . 600))]))
@@ -31,20 +33,21 @@ if that is `gone'."
        ;; Kimi's settings have the model's URL as well, see `agents-write-provider'.
        (list ".kimi-code/hooks.toml"
              (mapconcat (lambda (event)
-                          (format "[[hooks]]\nevent = \"%s\"\n%scommand = \"%s\"\ntimeout = 600\n"
-                                  event
-                                  (if (string-suffix-p "ToolUse" event)
-                                      "matcher = \"Edit|Write|Bash\"\n"
-                                    "")
-                                  command))
+                          (apply #'format
+                                 "[[hooks]]\nevent = \"%s\"\n%scommand = \"%s\"\ntimeout = 600\n"
+                                 event
+                                 (if (string-suffix-p "ToolUse" event)
+                                     (list "matcher = \"Edit|Write|Bash\"\n" command)
+                                   (list "" passing))))
                         '("PreToolUse" "PostToolUse" "UserPromptSubmit" "Stop") "\n")))
       ("qwen"
-       (let* ((run `[((type . "command") (command . ,command) (timeout . 60000))])
-              (tool `[((matcher . "edit|write_file|run_shell_command") (hooks . ,run))])
-              (turn `[((hooks . ,run))]))
-         (list ".qwen/settings.json"
-               (json-serialize `((hooks . ((PreToolUse . ,tool) (PostToolUse . ,tool)
-                                           (UserPromptSubmit . ,turn) (Stop . ,turn)))))))))))
+       (cl-flet ((hooks (command)
+                   `[((type . "command") (command . ,command) (timeout . 60000))]))
+         (let ((tool `[((matcher . "edit|write_file|run_shell_command") (hooks . ,(hooks command)))])
+               (turn `[((hooks . ,(hooks passing)))]))
+           (list ".qwen/settings.json"
+                 (json-serialize `((hooks . ((PreToolUse . ,tool) (PostToolUse . ,tool)
+                                             (UserPromptSubmit . ,turn) (Stop . ,turn))))))))))))
 
 (defmacro agents-formats-with-emacs (client options &rest body)
   "Evaluate BODY as in `agents-with-emacs', with the hook of CLIENT.
