@@ -42,7 +42,8 @@
     (e2e-keys "RET")
     (when (string-search " setup " line)
       ;; The command takes more than a line.
-      (e2e-see "\"command\": \"/bin/sh -c " "Change .*settings\\.json so\\? \\[y/N\\]")
+      (e2e-see "\"command\": \"/bin/sh -c " "CLAUDE_CODE_THRIFTY_SONIC"
+               "Change .*settings\\.json so\\? \\[y/N, or h: only the hook\\]")
       (e2e-type "y")
       (e2e-keys "RET")
       (e2e-see "The hook is in .*settings\\.json\\." "ok       PreToolUse")))
