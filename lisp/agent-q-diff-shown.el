@@ -364,11 +364,12 @@ Meanwhile windows may have shown some of them.")
 
 (defun agent-q-diff-shown-forget-pending ()
   "Forget of those hunks that they were decided unseen that are pending again."
-  (setq agent-q-diff-shown-unseen
-        (seq-filter (lambda (id)
-                      (pcase (agent-q-diff-change-hunks-with agent-q-diff-buffer-change (list id))
-                        (`(,hunk) (aref agent-q-diff-buffer-marks hunk))))
-                    agent-q-diff-shown-unseen)))
+  (let ((engine (agent-q-diff-change-engine agent-q-diff-buffer-change)))
+    (setq agent-q-diff-shown-unseen
+          (seq-filter (lambda (id)
+                        (when-let ((hunk (agent-q-diff-module-hunk-with-id engine id)))
+                          (aref agent-q-diff-buffer-marks hunk)))
+                      agent-q-diff-shown-unseen))))
 
 (defun agent-q-diff-shown-not (hunks)
   "Return those of HUNKS that have not been shown.
@@ -380,11 +381,13 @@ If nothing is noted, since nobody looks at this Emacs, return nil."
   "Return the hunks that were decided before they were shown.
 After a command that has said how many it decided so, they are these."
   (or (agent-q-diff-shown-offered)
-      (let ((known (agent-q-diff-change-hunks-with agent-q-diff-buffer-change
-                                                   agent-q-diff-shown-unseen)))
+      (let ((is-known (make-bool-vector (length agent-q-diff-buffer-marks) nil)))
+        (dolist (hunk (agent-q-diff-change-hunks-with agent-q-diff-buffer-change
+                                                      agent-q-diff-shown-unseen))
+          (aset is-known hunk t))
         (seq-filter (lambda (hunk)
                       (and (aref agent-q-diff-buffer-marks hunk)
-                           (or (memql hunk known) (agent-q-diff-shown-not (list hunk)))))
+                           (or (aref is-known hunk) (agent-q-diff-shown-not (list hunk)))))
                     (agent-q-diff-buffer-all)))))
 
 (defun agent-q-diff-shown-pending-words ()
@@ -413,7 +416,8 @@ Before the write, one that was rejected is in no file."
       ""
     (let ((ids (agent-q-diff-change-ids agent-q-diff-buffer-change unseen)))
       (agent-q-diff-shown-offer ids)
-      (setq agent-q-diff-shown-unseen (seq-union agent-q-diff-shown-unseen ids #'eql)))
+      ;; Of long lists, this makes a hash table.
+      (setq agent-q-diff-shown-unseen (delete-dups (append ids agent-q-diff-shown-unseen))))
     ;; Short: a message of two lines takes one from a window, which is scrolled then.
     (substitute-command-keys
      (format "; %d of %d not shown (\\<agent-q-diff-mode-map>\
