@@ -138,11 +138,12 @@ has to be changed."
                      file old new (format (if is-removing "no hook for %s" "a hook for %s")
                                           agent)
                      (lambda (result)
-                       (when (memq (plist-get result :status) '(accepted partial))
-                         (cond
-                          ((not is-removing) (agent-q-diff-setup--check name))
-                          ;; A plugin is a file of its own.
-                          ((equal new "") (agent-q-diff-setup--delete file)))))
+                       (pcase (plist-get result :status)
+                         ((and (or 'accepted 'partial) (guard (not is-removing)))
+                          (agent-q-diff-setup--check name))
+                         ;; A plugin is a file of its own; of a part, the rest is in it.
+                         ((and 'accepted (guard (equal new "")))
+                          (agent-q-diff-setup--delete file))))
                      :agent "agent-q-diff")))
         (unless (agent-q-diff-session-outcome review)
           (pop-to-buffer (agent-q-diff-session-buffer review)))
