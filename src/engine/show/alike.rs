@@ -424,24 +424,20 @@ enum Replaced {
 /// Returns which words of the lines `removed` are replaced by which of the lines `added`.
 fn replaced(removed: &[&str], added: &[&str], within: &Within) -> Option<Replaced> {
     let (before, after) = (tokens(removed)?, tokens(added)?);
-    let texts = |tokens: &'_ [Word<'_>]| -> Vec<String> {
-        tokens.iter().map(|word| word.text.to_owned()).collect()
-    };
-    let (old, new) = (texts(&before), texts(&after));
     let diff = diff_of(
-        old.iter().map(String::as_str),
-        new.iter().map(String::as_str),
+        before.iter().map(|word| word.text),
+        after.iter().map(|word| word.text),
     );
     // Each once: the words, in what they are, and what is joined to them.
     let mut all: Vec<([String; 2], [Option<InSyntax>; 2], Around)> = Vec::new();
     for hunk in diff.hunks() {
         let ranges =
             [hunk.before, hunk.after].map(|range| range.start as usize..range.end as usize);
-        let pair = [
-            old[ranges[0].clone()].concat(),
-            new[ranges[1].clone()].concat(),
-        ];
         let sides = [(&before, removed), (&after, added)];
+        let pair = [0, 1].map(|side| -> String {
+            let words = sides[side].0[ranges[side].clone()].iter();
+            words.map(|word| word.text).collect()
+        });
         let places = [0, 1].map(|side| {
             let mut words = sides[side].0[ranges[side].clone()].iter();
             let word = words.find(|word| !word.text.trim().is_empty())?;
