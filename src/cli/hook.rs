@@ -227,31 +227,10 @@ async fn written_by(options: &Hook, event: &Event, command: &str) -> Vec<Written
     let in_project = move || {
         let project = Project::open(&folder).ok()?;
         let written = written.into_iter();
-        Some(
-            written
-                .filter(|it| is_project_s(project.root(), it.path()))
-                .collect(),
-        )
+        Some(written.filter(|it| project.includes(it.path())).collect())
     };
     let found = tokio::task::spawn_blocking(in_project).await;
     found.ok().flatten().unwrap_or_default()
-}
-
-/// Returns whether the file `path`, an absolute name, is in the project at `root`, and not ignored by git.
-fn is_project_s(root: &Path, path: &Path) -> bool {
-    let folder = folder_of(path);
-    let rest = path.strip_prefix(&folder).unwrap_or(path);
-    let Ok(folder) = folder.canonicalize() else {
-        return false;
-    };
-    let real = folder.join(rest);
-    let mut git = std::process::Command::new("git");
-    git.arg("-C")
-        .arg(root)
-        .args(["check-ignore", "-q", "--"])
-        .arg(&real);
-    let mut is_ignored = || git.output().is_ok_and(|it| it.status.success());
-    real.starts_with(root) && !is_ignored()
 }
 
 /// Tells Emacs that `command`, of a shell, is about to write, or has by now written, what is `written`.

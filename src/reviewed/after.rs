@@ -16,6 +16,17 @@ use crate::project::Project;
 use crate::record::Turn;
 
 impl Project {
+    /// Returns whether the file `path`, an absolute name, is or would be one of the project: git does not ignore
+    /// it.
+    pub fn includes(&self, path: &Path) -> bool {
+        let folder = folder_of(path);
+        let rest = path.strip_prefix(&folder).unwrap_or(path);
+        let real = folder.canonicalize().map(|folder| folder.join(rest));
+        real.is_ok_and(|real| {
+            real.starts_with(self.root()) && !self.tree.git().is_some_and(|git| git.ignores(&real))
+        })
+    }
+
     /// Checks that an edit of the file `path`, an absolute name, is pending once it is made: the project
     /// can be looked at, `agent` is in a turn in it, and the next look will see the file. `thread` is the
     /// agent's session, perhaps with a space and the name of a subagent. `text` is what the file will

@@ -62,6 +62,30 @@ fn no_filter_runs(name: &[u8], file: &str, prepare: impl FnOnce(&Path, &Path)) {
 }
 
 #[test]
+fn which_files_are_the_project_s_is_found_without_its_monitor() {
+    let traces = tempfile::tempdir().unwrap();
+    let folder = repository();
+    let folder = folder.path();
+    write(folder, ".gitignore", "*.log\n");
+    run_git(
+        folder,
+        &[
+            "config",
+            "core.fsmonitor",
+            &canary(traces.path(), "monitor"),
+        ],
+    );
+    let project = Project::open(folder).unwrap();
+    let included =
+        ["f", "new/a.txt", "a.log", "../f"].map(|name| project.includes(&folder.join(name)));
+    assert_eq!(included, [true, true, false, false]);
+    assert!(ran(traces.path()).is_empty());
+    // The trap is one.
+    run_git(folder, &["status"]);
+    assert_eq!(ran(traces.path()), ["ran-monitor"]);
+}
+
+#[test]
 fn no_filter_runs_that_an_included_file_defines() {
     no_filter_runs(b"trap", "more", |folder, file| {
         let file = file.to_str().unwrap();

@@ -40,6 +40,13 @@ impl Git {
         files
     }
 
+    /// Returns whether git ignores the file `path`, an absolute name.
+    pub fn ignores(&self, path: &std::path::Path) -> bool {
+        let input = [path.as_os_str().as_bytes(), b"\0"].concat();
+        // It fails if it ignores none.
+        self.run(&["check-ignore", "-z", "--stdin"], &input).is_ok()
+    }
+
     /// Returns what git ignores, a folder of which it ignores all as one, with a slash at its end; each with the
     /// file that has the pattern, as [`Git::excludes`] calls it or by its path, and the pattern's line.
     ///
