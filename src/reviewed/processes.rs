@@ -74,9 +74,13 @@ impl Processes {
     /// Returns those that still run. Of the tasks, these are those of turns that `is_alive`.
     pub fn now(&self, is_alive: impl Fn(u64) -> bool) -> Processes {
         let tasks = self.tasks.iter().filter(|task| is_alive(task.turn));
+        let all = match self.left.is_empty() && self.beside.is_empty() {
+            true => HashMap::new(),
+            false => all(),
+        };
         Processes {
-            left: still(&self.left),
-            beside: still(&self.beside),
+            left: still(&self.left, &all),
+            beside: still(&self.beside, &all),
             tasks: tasks.cloned().collect(),
             ..*self
         }
@@ -179,12 +183,8 @@ fn sorted<'a>(processes: impl Iterator<Item = (&'a u32, &'a Stat)>) -> Vec<Proce
     sorted
 }
 
-/// Returns those of `left` that still run, and those that they have begun.
-fn still(left: &[Process]) -> Vec<Process> {
-    if left.is_empty() {
-        return Vec::new();
-    }
-    let all = all();
+/// Returns those of `left` that are among `all`, which run now, and those that they have begun.
+fn still(left: &[Process], all: &HashMap<u32, Stat>) -> Vec<Process> {
     let is_known = |id: &u32| {
         let stat = all.get(id);
         stat.is_some_and(|stat| left.contains(&(*id, stat.start)))
