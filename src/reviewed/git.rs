@@ -396,23 +396,28 @@ impl Git {
 
     /// Returns the folders for data of agent-q-diff of all working trees of the repository that have one.
     pub fn data_folders(&self) -> Vec<PathBuf> {
-        let others = fs::read_dir(self.common.join("worktrees"));
-        let others = others.into_iter().flatten().flatten();
-        let folders = others.map(|entry| entry.path().join("agent-q-diff"));
-        let all = [self.common_data_folder()].into_iter().chain(folders);
+        let all = self.folders().into_iter();
+        let all = all.map(|own| own.join("agent-q-diff"));
         all.filter(|folder| file::has_record(folder)).collect()
+    }
+
+    /// Returns git's own folders of all working trees of the repository, the shared one first.
+    fn folders(&self) -> Vec<PathBuf> {
+        let linked = fs::read_dir(self.common.join("worktrees"));
+        let linked = linked.into_iter().flatten().flatten();
+        let linked = linked.map(|entry| entry.path());
+        [self.common.clone()].into_iter().chain(linked).collect()
     }
 
     /// Returns the tops of the other working trees of the repository that have a record.
     pub fn other_trees(&self) -> Vec<PathBuf> {
-        let linked = fs::read_dir(self.common.join("worktrees"));
-        let linked = linked.into_iter().flatten().flatten();
-        let linked = linked.filter_map(|entry| {
-            let name = file::read(&entry.path().join("gitdir"), Links::Followed, MAX_GIT_FILE);
-            Some(path_of(line(&name.ok()?)))
-        });
-        let all = [self.common.clone()].into_iter().chain(linked);
-        let tops = all.filter_map(|own| fs::canonicalize(own.parent()?).ok());
+        let top = |own: PathBuf| {
+            // A linked one names the `.git` in its top.
+            let name = file::read(&own.join("gitdir"), Links::Followed, MAX_GIT_FILE);
+            let git = name.map_or(own, |name| path_of(line(&name)));
+            fs::canonicalize(git.parent()?).ok()
+        };
+        let tops = self.folders().into_iter().filter_map(top);
         tops.filter(|top| *top != self.root && has_record(top))
             .collect()
     }

@@ -97,6 +97,6 @@ pub use record::{HunkNote, Record, Seen, Staged, TakenOut, Turn};
 pub use renames::Rename;
 pub use store::{StoreError, now, read_text};
 pub use transcript::Transcript;
-pub use tree::{recorded_root, tree_root};
+pub use tree::{git_top, recorded_root, tree_root};
 pub use version::{Digest, Version};
 pub use world::{Step, World};

@@ -1,7 +1,6 @@
 //! A project on disk: its files, its repository, and what was reviewed of it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -27,7 +26,7 @@ use crate::record::{HunkNote, TakenOut, Turn};
 use crate::renames::Rename;
 use crate::stage::staged;
 use crate::store::{Store, StoreError, now};
-use crate::tree::Tree;
+use crate::tree::{Tree, git_top};
 use crate::version::Version;
 use crate::world::World;
 
@@ -492,11 +491,8 @@ impl Project {
 
     /// Returns the working tree that `folder` is in, if it is another one of the same repository.
     pub fn other_at(&self, folder: &Path) -> Option<Project> {
-        let top = folder.ancestors().find(|one| one.join(".git").exists())?;
         // Nearly always it is this one, and no process need be run to know that.
-        if fs::canonicalize(top).is_ok_and(|top| top == self.root()) {
-            return None;
-        }
+        git_top(folder).filter(|top| top != self.root())?;
         let other = Project::open(folder).ok()?;
         let is_other = self.tree.git()?.shares(other.tree.git()?) && other.root() != self.root();
         is_other.then_some(other)
@@ -603,15 +599,6 @@ impl Project {
             ledger.note_tasks(agent, session, after);
             Ok(())
         })
-    }
-
-    /// Returns the agent whose turn began last and is not over, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError::Store`].
-    pub fn agent_at_work(&mut self) -> Result<Option<String>, ProjectError> {
-        Ok(self.turn_at_work()?.map(|turn| turn.agent))
     }
 
     /// Returns the turn that began last and is not over, if there is one.

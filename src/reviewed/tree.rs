@@ -27,12 +27,18 @@ pub fn recorded_root(folder: &Path, projects: &Path) -> Option<PathBuf> {
         .map(|(root, _)| root)
 }
 
+/// Returns the top of the working tree of git's that `folder` is in, by the `.git` that it has. No program is
+/// run.
+pub fn git_top(folder: &Path) -> Option<PathBuf> {
+    let top = folder.ancestors().find(|top| top.join(".git").exists())?;
+    top.canonicalize().ok()
+}
+
 /// Returns the root of the project that `folder` is in, or would be in if it had a record, and whether it has
 /// one; see [`recorded_root`].
 pub fn tree_root(folder: &Path, projects: &Path) -> Option<(PathBuf, bool)> {
     let folder = folder.ancestors().find(|folder| folder.exists())?;
-    let top = folder.ancestors().find(|top| top.join(".git").exists());
-    let top = top.and_then(|top| top.canonicalize().ok());
+    let top = git_top(folder);
     let plain = Plain::find(folder, projects).map(|plain| plain.root);
     match (top, plain) {
         (Some(top), Some(plain)) if plain.starts_with(&top) => Some((plain, true)),

@@ -8,11 +8,11 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use agent_q_diff_reviewed::rounds::addressee;
-use agent_q_diff_reviewed::{Project, ProjectError, Transcript, Turn};
+use agent_q_diff_reviewed::{Project, ProjectError, Transcript, Turn, git_top};
 use serde_json::{Value, json};
 
 use super::event::{Event, Moment};
@@ -116,13 +116,7 @@ pub async fn note_edit(options: &Hook, event: &Event) {
 /// Records that the agent's turn has begun by now in the working tree that `event` comes from, if that is
 /// another one of the repository: a subagent may have one of its own, and an agent may go into one.
 pub async fn note_elsewhere(options: &Hook, event: &Event) {
-    let top = |folder: &Path| {
-        let mut above = folder.ancestors();
-        above
-            .find(|one| one.join(".git").exists())
-            .map(Path::to_owned)
-    };
-    let is_elsewhere = top(event.directory()) != top(&event.project(options.agent));
+    let is_elsewhere = git_top(event.directory()) != git_top(&event.project(options.agent));
     if is_elsewhere && event.moment == Moment::Before && !options.agent.events.ends.is_empty() {
         let work = Work::of(options, event);
         let note = move || work.begin_elsewhere(&mut work.project()?);
@@ -547,6 +541,7 @@ fn agent_process() -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
+    use std::path::Path;
     use std::process::Command;
 
     use agent_q_diff_reviewed::rounds::{Kind, address};
