@@ -398,8 +398,8 @@ They are below ROOT."
   (when-let ((commands (agent-q-diff-pending-commands root files)))
     (format "Changed by a shell: %s"
             (mapconcat (pcase-lambda (`(,path ,agent ,command))
-                         (format "%s (%s: %s)" (agent-q-diff-visible path)
-                                 (agent-q-diff-visible agent) command))
+                         (format "%s (%s: %s)" (agent-q-diff-visible-name path)
+                                 (agent-q-diff-visible-name agent t) command))
                        commands ", "))))
 
 (defun agent-q-diff-changes--authors-note (root files)
@@ -418,8 +418,8 @@ In several files, the heading of each says that."
         ('outside "Written outside any turn of an agent.")
         (`(background . ,agent)
          (format "Written in the background of %s, or outside any turn."
-                 (agent-q-diff-visible agent)))
-        ((and agent (pred stringp)) (format "Written by %s." (agent-q-diff-visible agent))))))))
+                 (agent-q-diff-visible-name agent t)))
+        ((and agent (pred stringp)) (format "Written by %s." (agent-q-diff-visible-name agent t))))))))
 
 (defun agent-q-diff-changes--directory (directory)
   "Return DIRECTORY, by default the current one, as an absolute directory name."
@@ -809,8 +809,7 @@ are carried out then."
   "Carry out what waits in the project of DIRECTORY, if no agent is at work there.
 That is done in its open review, or else in one that nobody sees."
   (when-let* ((root (agent-q-diff-reviewed-root-of directory))
-              (is-free (null (agent-q-diff-engine-call #'agent-q-diff-module-at-work root))))
-    (ignore is-free)
+              ((null (agent-q-diff-engine-call #'agent-q-diff-module-at-work root))))
     (if-let ((open (agent-q-diff-changes-open-review (file-name-as-directory root))))
         (agent-q-diff-waiting-look-at open)
       (when (seq-some (pcase-lambda (`(,_ . ,notes))

@@ -602,7 +602,7 @@ Such hunks are in reviews of what was written already; see the manual."
     (agent-q-diff-commands--accept-these
      change hunks
      (ngettext "Kept %d hunk from outside any turn"
-                     "Kept %d hunks from outside any turn" (length hunks)))))
+               "Kept %d hunks from outside any turn" (length hunks)))))
 
 (defun agent-q-diff-commands--accept-these (change hunks said)
   "Accept HUNKS of CHANGE as one decision, and leave point where it is.

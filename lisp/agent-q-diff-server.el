@@ -543,9 +543,10 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
                                         (gethash "session" arguments) nil 'is-unknown)
     (agent-q-diff-server--turn-ended client (eq t (gethash "can_go_on" arguments))))
    ((equal tool "comments_answered")
-    (agent-q-diff-told-note-answered
-     (append (gethash "ids" arguments) nil)
-     (agent-q-diff-call-agent agent-q-diff-call))
+    (let ((default-directory (or (agent-q-diff-reviewed-root-of default-directory)
+                                 default-directory)))
+      (agent-q-diff-told-note-answered (append (gethash "ids" arguments) nil)
+                                       (agent-q-diff-call-agent agent-q-diff-call)))
     (agent-q-diff-server--answer client "" nil))
    ((equal tool "take_turn")
     ;; That a tool is called means that earlier ones have run, except for an agent

@@ -71,7 +71,7 @@ nil."
            ((null files)
             (funcall answer "")
             (when (and note (or alarm agent-q-diff-when-turn-ends))
-              (message "%s has ended: %s" (agent-q-diff-visible agent) note))
+              (message "%s has ended: %s" (agent-q-diff-visible-name agent t) note))
             nil)
            (agent-q-diff-stop-waits
             (agent-q-diff-turns--wait root answer))
@@ -88,7 +88,7 @@ nil."
       ;; Nobody has to be told: it is looked at again.
       (agent-q-diff-error
        (funcall answer "")
-       (message "After the turn of %s: %s" (agent-q-diff-visible agent)
+       (message "After the turn of %s: %s" (agent-q-diff-visible-name agent t)
                 (agent-q-diff-visible (agent-q-diff-error-text err)))
        nil))))
 
@@ -97,7 +97,7 @@ nil."
 NOTE, sentences about what cannot be reviewed with them or nil, is said first."
   (let ((n (length files)))
     (message "%s has ended: %s%s to review%s; M-x agent-q-diff-review-changes"
-             (agent-q-diff-visible agent)
+             (agent-q-diff-visible-name agent t)
              (if note (concat note "; ") "")
              (format (ngettext "%d file" "%d files" n) n)
              (agent-q-diff-turns--commands-words
