@@ -667,17 +667,32 @@ of each conflict that is left, each part by itself."
           ((null (agent-q-diff-disk--conflicts live)) (list base live result))))))
 
 (defvar-local agent-q-diff-disk--marked nil
-  "The conflicts of this buffer as the last merge has marked them, strings.")
+  "The lines of the conflicts in this buffer that merges of ours have put there.
+Those that the user has typed are not among them, wherever in a conflict.")
 (put 'agent-q-diff-disk--marked 'permanent-local t)
+
+(defun agent-q-diff-disk--lines (texts)
+  "Return a hash table with the lines of TEXTS."
+  (let ((lines (make-hash-table :test #'equal)))
+    (dolist (text texts lines)
+      (dolist (line (split-string text "\n"))
+        (puthash line t lines)))))
+
+(defun agent-q-diff-disk--of-others (text result)
+  "Return those lines of conflicts in RESULT that are not the user's.
+RESULT is the merge of the current buffer with TEXT."
+  (let ((known (agent-q-diff-disk--lines
+                `("<<<<<<< ours\n||||||| original\n=======\n>>>>>>> theirs"
+                  ,(car agent-q-diff-disk--base) ,text . ,agent-q-diff-disk--marked))))
+    (seq-filter (lambda (line) (gethash line known))
+                (hash-table-keys
+                 (agent-q-diff-disk--lines (agent-q-diff-disk--conflicts result))))))
 
 (defun agent-q-diff-disk--loses-p (base live result)
   "Return non-nil if a line of LIVE is neither in RESULT nor from others.
-These are lines of BASE, and of conflicts as they were marked: what is typed
-into the original or their part of one is in no other part of it."
-  (let ((known (make-hash-table :test #'equal)))
-    (dolist (text (cons base (cons result agent-q-diff-disk--marked)))
-      (dolist (line (split-string text "\n"))
-        (puthash line t known)))
+These are lines of BASE, and of conflicts as merges have marked them: what is
+typed into the original or their part of one is in no other part of it."
+  (let ((known (agent-q-diff-disk--lines `(,base ,result . ,agent-q-diff-disk--marked))))
     (seq-some (lambda (line) (not (gethash line known)))
               (split-string live "\n"))))
 
@@ -758,8 +773,8 @@ These are nil if there is no file.  Return the number of conflicts."
     (agent-q-diff-disk--take-coding coding)
     (set-visited-file-modtime (if attributes (nth 1 attributes) -1))
     (agent-q-diff-disk-note nil attributes)
+    (setq agent-q-diff-disk--marked (agent-q-diff-disk--of-others text result))
     (apply #'agent-q-diff-disk--set-base text merged)
-    (setq agent-q-diff-disk--marked (agent-q-diff-disk--conflicts result))
     (when (< 0 n)
       (smerge-mode))
     n))

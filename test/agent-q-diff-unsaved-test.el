@@ -179,6 +179,21 @@ evaluated after the first look at the project, and before WRITTEN is written."
         (should (string-search "\ntyped\n" (aqd-unsaved-text)))
         (should (string-search "typed elsewhere\n" (aqd-unsaved-text)))))))
 
+(ert-deftest aqd-unsaved-what-is-typed-inside-a-conflict-stays-however-often-it-is-made-anew ()
+  (dolist (part '("original" "======="))
+    (cl-letf (((symbol-function 'agent-q-diff-base-warn) #'ignore))
+      (aqd-with-unsaved (aqd-unsaved-change-third) aqd-unsaved-written
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+        (with-current-buffer aqd-unsaved-buffer
+          (goto-char (point-min))
+          (re-search-forward (concat part "\n"))
+          (insert "typed\n"))
+        (aqd-pending-do #'agent-q-diff-reject-hunk 1)
+        (should (string-search "\ntyped\n" (aqd-unsaved-text)))
+        (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
+        (aqd-pending-do #'agent-q-diff-reject-hunk 0)
+        (should (string-search "\ntyped\n" (aqd-unsaved-text)))))))
+
 (ert-deftest aqd-unsaved-a-conflict-of-the-users-own-is-left-to-the-user ()
   (let ((warning nil))
     (cl-letf (((symbol-function 'agent-q-diff-base-warn) (lambda (text) (setq warning text))))
