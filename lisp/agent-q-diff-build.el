@@ -210,44 +210,78 @@ there are no sources to compare with, return non-nil."
       (agent-q-diff-build-refuse
        "cargo is neither on `exec-path' nor in ~/.cargo/bin; install Rust")))
 
-(defun agent-q-diff-build--built-file (source)
-  "Return the name of the library that cargo built in SOURCE."
-  (let ((target (or (getenv "CARGO_TARGET_DIR") "target"))
-        (name (pcase system-type
-                ('windows-nt "agent_q_diff_module.dll")
-                ('darwin "libagent_q_diff_module.dylib")
-                (_ "libagent_q_diff_module.so"))))
-    (expand-file-name (concat "release/" name) (expand-file-name target source))))
+(defun agent-q-diff-build--built-file (source name)
+  "Return the name of the file NAME that cargo built in SOURCE."
+  (expand-file-name (concat "release/" name)
+                    (expand-file-name (or (getenv "CARGO_TARGET_DIR") "target") source)))
 
-(defun agent-q-diff-build--install (source digest stamp)
-  "Install the library built in SOURCE as the module.
+(defun agent-q-diff-build-program ()
+  "Return the name of the program for agents that was built here, or nil."
+  (when-let* ((source (agent-q-diff-build--find-sources))
+              (file (agent-q-diff-build--built-file
+                     source (if (eq 'windows-nt system-type) "agent-q-diff.exe" "agent-q-diff")))
+              ((file-executable-p file)))
+    file))
+
+(defun agent-q-diff-build--library (source)
+  "Return the name of the engine's library that cargo built in SOURCE."
+  (agent-q-diff-build--built-file source (pcase system-type
+                                           ('windows-nt "agent_q_diff_module.dll")
+                                           ('darwin "libagent_q_diff_module.dylib")
+                                           (_ "libagent_q_diff_module.so"))))
+
+(defun agent-q-diff-build--install (library digest stamp &optional check)
+  "Install LIBRARY, a file, as the module.
 DIGEST and STAMP are those of the sources when the build began, or nil.
 The file is renamed into place: writing over a loaded module would crash
-the Emacs that has it loaded."
+the Emacs that has it loaded.  CHECK, if given, is called with a copy of the
+library before that."
   (let* ((file (agent-q-diff-build--module-file))
          (temporary (make-temp-name (concat file "."))))
-    (copy-file (agent-q-diff-build--built-file source) temporary)
-    (rename-file temporary file t)
+    (unwind-protect
+        (progn
+          (copy-file library temporary)
+          (when check
+            (funcall check temporary))
+          (rename-file temporary file t))
+      (when (file-exists-p temporary)
+        (delete-file temporary)))
     (with-temp-file (agent-q-diff-build--version-file)
       (insert agent-q-diff-build-version
               (if digest (concat " " digest) "")
               (if (and digest stamp) (concat " " stamp) "")
               "\n"))))
 
-(defun agent-q-diff-build--build-arguments ()
-  "Return the arguments of cargo for building the module."
+(defun agent-q-diff-build-take (library)
+  "Install LIBRARY, a file that was built elsewhere, as the engine, and load it.
+If an engine is loaded already, that stays until Emacs is restarted."
+  (agent-q-diff-build--install
+   library (agent-q-diff-build--sources) (agent-q-diff-build--stamp)
+   (unless (featurep 'agent-q-diff-module)
+     (lambda (copy)
+       (condition-case err
+           (module-load copy)
+         (module-load-failed
+          (agent-q-diff-build-refuse "%s does not load as an engine (%s)"
+                                     library (error-message-string err))))
+       (agent-q-diff-build--check-loaded)))))
+
+(defun agent-q-diff-build--build-arguments (&optional is-all)
+  "Return the arguments of cargo for building the module.
+If IS-ALL is non-nil, they are for the program for agents, too."
   (append '("build" "--release" "--locked" "-p" "agent-q-diff-module")
+          (when is-all
+            '("-p" "agent-q-diff-cli"))
           (when-let ((features (getenv "AGENT_Q_DIFF_FEATURES")))
             (list "--features" features))))
 
-;;;###autoload
-(defun agent-q-diff-build-module ()
-  "Build the engine with cargo and install it beside the Lisp files.
-Show cargo's output in a buffer, and say what to do next when it ends."
-  (interactive)
+(defun agent-q-diff-build-start (is-all function)
+  "Build the engine with cargo, install it, and then call FUNCTION.
+If IS-ALL is non-nil, build the program for agents, too.  Show cargo's output in
+a buffer, and return its process."
   (let* ((default-directory (agent-q-diff-build--source-directory))
          (command (cons (agent-q-diff-build--cargo)
-                        (agent-q-diff-build--build-arguments)))
+                        (agent-q-diff-build--build-arguments is-all)))
          (digest (agent-q-diff-build--sources))
          (stamp (agent-q-diff-build--stamp))
          (buffer (get-buffer-create "*agent-q-diff build*")))
@@ -259,10 +293,23 @@ Show cargo's output in a buffer, and say what to do next when it ends."
     (let ((process
            (make-process :name "agent-q-diff-build" :buffer buffer :command command
                          :sentinel #'agent-q-diff-build--build-sentinel)))
-      (process-put process 'source default-directory)
+      (process-put process 'library (agent-q-diff-build--library default-directory))
       (process-put process 'digest digest)
       (process-put process 'stamp stamp)
+      (process-put process 'function function)
       process)))
+
+;;;###autoload
+(defun agent-q-diff-build-module ()
+  "Build the engine with cargo and install it beside the Lisp files.
+Show cargo's output in a buffer, and say what to do next when it ends."
+  (interactive)
+  (agent-q-diff-build-start
+   nil (lambda ()
+         (message "Engine %s is built%s" agent-q-diff-build-version
+                  (if (featurep 'agent-q-diff-module)
+                      "; restart Emacs to use it"
+                    "")))))
 
 (defun agent-q-diff-build--build-sentinel (process _event)
   "Install what PROCESS built, or say that it failed."
@@ -270,13 +317,10 @@ Show cargo's output in a buffer, and say what to do next when it ends."
     (if (not (eq 0 (process-exit-status process)))
         (message "Building the engine failed; see %s"
                  (buffer-name (process-buffer process)))
-      (agent-q-diff-build--install (process-get process 'source)
+      (agent-q-diff-build--install (process-get process 'library)
                                    (process-get process 'digest)
                                    (process-get process 'stamp))
-      (message "Engine %s is built%s" agent-q-diff-build-version
-               (if (featurep 'agent-q-diff-module)
-                   "; restart Emacs to use it"
-                 "")))))
+      (funcall (process-get process 'function)))))
 
 (defun agent-q-diff-build-module-batch ()
   "Build and install the engine in a batch Emacs, for \"make build\"."
@@ -289,7 +333,7 @@ Show cargo's output in a buffer, and say what to do next when it ends."
     (unless (eq status 0)
       (message "agent-q-diff: cargo failed (%s)" status)
       (kill-emacs 1))
-    (agent-q-diff-build--install default-directory digest stamp)))
+    (agent-q-diff-build--install (agent-q-diff-build--library default-directory) digest stamp)))
 
 (provide 'agent-q-diff-build)
 ;;; agent-q-diff-build.el ends here

@@ -22,19 +22,19 @@
 
 ;;;; Grants
 
-(defvar agent-q-diff-permit--grants nil
-  "The grants for the session, a list of (TOOL ROOT TIME).")
+(defvar agent-q-diff-permit-grants nil
+  "What agents may do without asking until Emacs exits, a list of (TOOL ROOT TIME).")
 
 (defun agent-q-diff-permit-granted-p (tool root)
   "Return non-nil if TOOL is granted in the project ROOT."
   (seq-some (pcase-lambda (`(,granted ,directory ,_))
               (and (equal granted tool) (equal directory root)))
-            agent-q-diff-permit--grants))
+            agent-q-diff-permit-grants))
 
 (defun agent-q-diff-permit-grant (tool root)
   "Grant TOOL in the project ROOT for the session."
   (unless (agent-q-diff-permit-granted-p tool root)
-    (push (list tool root (current-time)) agent-q-diff-permit--grants)))
+    (push (list tool root (current-time)) agent-q-diff-permit-grants)))
 
 ;;;; Listing and revoking
 
@@ -44,7 +44,7 @@
             (pcase-let ((`(,tool ,root ,time) grant))
               (list grant tool (format-time-string "%T" time)
                     (agent-q-diff-visible-name (abbreviate-file-name root)))))
-          agent-q-diff-permit--grants))
+          agent-q-diff-permit-grants))
 
 (agent-q-diff-views-define agent-q-diff-grants-mode "Agent-Q Grants"
   "Major mode of the list of what agents may do without asking."
@@ -60,15 +60,15 @@
 \\<agent-q-diff-grants-mode-map>There, \\[agent-q-diff-grants-revoke] revokes the grant at point."
   (interactive)
   (agent-q-diff-views-show "*Agent-Q Grants*" #'agent-q-diff-grants-mode)
-  (unless agent-q-diff-permit--grants
+  (unless agent-q-diff-permit-grants
     (message "Nothing is granted")))
 
 (defun agent-q-diff-grants-revoke ()
   "Revoke the grant at point."
   (interactive nil agent-q-diff-grants-mode)
   (let ((grant (agent-q-diff-views-here)))
-    (setq agent-q-diff-permit--grants
-          (delq grant agent-q-diff-permit--grants))
+    (setq agent-q-diff-permit-grants
+          (delq grant agent-q-diff-permit-grants))
     (agent-q-diff-views-update)
     (message "%s will ask again in %s" (car grant)
              (agent-q-diff-visible (cadr grant)))))
@@ -77,7 +77,7 @@
 (defun agent-q-diff-revoke-grants ()
   "Revoke everything that agents may do without asking."
   (interactive)
-  (setq agent-q-diff-permit--grants nil)
+  (setq agent-q-diff-permit-grants nil)
   (when (derived-mode-p 'agent-q-diff-grants-mode)
     (agent-q-diff-views-update))
   (message "Agents will ask again"))

@@ -87,6 +87,7 @@
 (require 'agent-q-diff-turns)
 (require 'agent-q-diff-own-tool)
 (require 'agent-q-diff-own-agent)
+(require 'agent-q-diff-doctor)
 
 (defcustom agent-q-diff-server-socket nil
   "Name of the socket that `agent-q-diff-serve' opens, or nil for the usual one.
@@ -443,6 +444,19 @@ The message and the texts of files are left out.  RESULT is as for
 (defvar agent-q-diff-server--process nil
   "The listening process, or nil.")
 
+(defun agent-q-diff-server-serving ()
+  "Return the name of the socket at which this Emacs serves, or nil."
+  (and (process-live-p agent-q-diff-server--process)
+       (process-get agent-q-diff-server--process 'socket)))
+
+(defvar agent-q-diff-server-last-call nil
+  "The last call that was served, (TIME AGENT TOOL), or nil.")
+
+(defun agent-q-diff-server-state (program)
+  "Return what is found in this Emacs, as from `agent-q-diff-doctor-text'.
+PROGRAM is as there."
+  (agent-q-diff-doctor-text (agent-q-diff-server-serving) agent-q-diff-server-last-call program))
+
 (defvar agent-q-diff-server--clients nil
   "Connections that are open.")
 
@@ -519,10 +533,8 @@ If CLIENT is gone, cancel REVIEW.  It may have ended, or be nil."
       tool (agent-q-diff-tools-arguments tool arguments)
       (apply-partially #'agent-q-diff-server--answer-result client))))
    ((equal tool "ping")
-    (agent-q-diff-server--answer
-     client (format "Emacs %s serves at %s" emacs-version
-                    (process-get agent-q-diff-server--process 'socket))
-     nil))
+    (agent-q-diff-server--answer client (agent-q-diff-server-state (gethash "version" arguments))
+                                 nil))
    ((equal tool "review_changes")
     (agent-q-diff-server--review-changes client (eq t (gethash "wait" arguments))))
    ((equal tool "session_went_on")
@@ -730,6 +742,9 @@ root, so if that of REQUEST is not its directory, its names are made absolute."
             (agent-q-diff-call-make :agent (process-get client 'agent) :caller client
                                     :root (agent-q-diff-server--root request))))
       (agent-q-diff-server--check-names (gethash "tool" request) arguments)
+      (unless (equal "ping" (gethash "tool" request))
+        (setq agent-q-diff-server-last-call
+              (list (current-time) (process-get client 'agent) (gethash "tool" request))))
       (agent-q-diff-server--call client (gethash "tool" request) arguments))))
 
 ;;;; Connections
@@ -874,7 +889,7 @@ If that is impossible, signal an error that says what to do."
         (setq agent-q-diff-server--process process)))
     ;; Late, so that callers of reviews that end with Emacs learn why.
     (add-hook 'kill-emacs-hook #'agent-q-diff-serve-stop 90))
-  (process-get agent-q-diff-server--process 'socket))
+  (agent-q-diff-server-serving))
 
 ;;;###autoload
 (defun agent-q-diff-serve (&optional by-key)

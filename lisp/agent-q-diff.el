@@ -144,6 +144,12 @@
   "Let the user's MCP clients request reviews in this Emacs." t)
 (autoload 'agent-q-diff-lisp-mode "agent-q-diff-lisp"
   "Answer Common Lisp's proposals when they are decided, and work meanwhile." t)
+(autoload 'agent-q-diff-setup "agent-q-diff-setup"
+  "Do all that is needed before the first review." t)
+(autoload 'agent-q-diff-setup-init "agent-q-diff-setup"
+  "Show the lines that the init file needs as a change of it." t)
+(autoload 'agent-q-diff-doctor "agent-q-diff-setup"
+  "Show why an agent's edits are not decided here, and what to do about it." t)
 (autoload 'agent-q-diff-setup-agent "agent-q-diff-setup"
   "Have the edits by AGENT's own tools decided in this Emacs." t)
 (autoload 'agent-q-diff-unload "agent-q-diff-unload"

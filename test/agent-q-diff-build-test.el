@@ -229,6 +229,41 @@ cp \"$module\" target/release/libagent_q_diff_module.so"
     (should (string-match-p "failed; see \\*agent-q-diff build\\*" (aqd-build)))
     (should-not (agent-q-diff-build--installed))))
 
+(ert-deftest aqd-build-an-engine-can-be-taken-from-a-file ()
+  (aqd-build-with-cargo ""
+    (agent-q-diff-build-take (expand-file-name (concat "agent-q-diff-module" module-file-suffix)
+                                               aqd-lisp-directory))
+    (should (equal (agent-q-diff-build--installed)
+                   (list agent-q-diff-build-version (agent-q-diff-build--sources)
+                         (agent-q-diff-build--stamp))))
+    (cl-letf ((installed (directory-files agent-q-diff-build--directory nil "\\`[^.]"))
+              ((symbol-value 'features) (remq 'agent-q-diff-module features)))
+      ;; What is no engine takes the place of none.
+      (should (string-search "Cargo.toml does not load as an engine"
+                             (cadr (should-error (agent-q-diff-build-take
+                                                  (expand-file-name "Cargo.toml" source))
+                                                 :type 'agent-q-diff-no-module))))
+      (should (equal installed (directory-files agent-q-diff-build--directory nil "\\`[^.]")))
+      (should (equal (aqd-bytes-of (agent-q-diff-build--module-file))
+                     (aqd-bytes-of (expand-file-name
+                                    (concat "agent-q-diff-module" module-file-suffix)
+                                    aqd-lisp-directory)))))))
+
+(ert-deftest aqd-build-the-program-for-agents-is-built-with-the-engine ()
+  (aqd-build-with-cargo "mkdir -p target/release
+cp \"$module\" target/release/libagent_q_diff_module.so
+touch target/release/agent-q-diff
+chmod +x target/release/agent-q-diff"
+    (should-not (agent-q-diff-build-program))
+    (let* ((done nil)
+           (process (agent-q-diff-build-start t (lambda () (setq done t)))))
+      (while (or (process-live-p process) (not done))
+        (accept-process-output process 1)))
+    (should (equal (agent-q-diff-build-program)
+                   (expand-file-name "target/release/agent-q-diff" source)))
+    (should (equal (aqd-bytes-of (expand-file-name "arguments" source))
+                   "build --release --locked -p agent-q-diff-module -p agent-q-diff-cli\n"))))
+
 ;;;; Where the sources are
 
 (defun aqd-build-source-found (&rest tree)

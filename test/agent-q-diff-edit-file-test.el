@@ -23,7 +23,7 @@
   "Make CALLS, each (OLD NEW), by a grant; return the last message."
   (let ((agent-q-diff-tools-policy 'ask)
         (agent-q-diff-edit-file--row nil))
-    (setq agent-q-diff-permit--grants
+    (setq agent-q-diff-permit-grants
           (list (list "edit_file" aqd-project (current-time))))
     (aqd-said (dolist (call calls)
                 (should (string-prefix-p "✓ Edit applied" (apply #'aqd-edit call)))))))

@@ -97,7 +97,7 @@
       (should (equal aqd-file (car (nth 4 (car agent-q-diff-pending--running)))))
       (let ((agent-q-diff-shell-writes 'ask)
             (agent-q-diff-pending--running nil)
-            (agent-q-diff-permit--grants nil))
+            (agent-q-diff-permit-grants nil))
         (should (equal '("deny" . "This command would write target.txt past the user's review: \
 make the change with your edit tools, so that the user can decide about each part of it.")
                        (aqd-own-tool-shell)))
@@ -698,7 +698,7 @@ decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
                        t))))))
 
 (ert-deftest aqd-own-tool-a-grant-is-for-one-agent-and-project ()
-  (let ((agent-q-diff-permit--grants nil))
+  (let ((agent-q-diff-permit-grants nil))
     (aqd-own-tool-with-file aqd-original-of-two
       (agent-q-diff-permit-grant "Claude Code's own tools" (agent-q-diff-guard-root))
       (should-not (aqd-own-tool-decide))
@@ -709,7 +709,7 @@ decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
       (should (equal (aqd-own-tool-answer 'verdict) "deny")))))
 
 (ert-deftest aqd-own-tool-a-policy-of-review-counts-more-than-a-grant ()
-  (let ((agent-q-diff-permit--grants nil)
+  (let ((agent-q-diff-permit-grants nil)
         (agent-q-diff-tools-policy (lambda (&rest _) 'review)))
     (aqd-own-tool-with-file aqd-original-of-two
       (agent-q-diff-permit-grant "Claude Code's own tools" (agent-q-diff-guard-root))
@@ -731,23 +731,23 @@ decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
         (delete-file agent-q-diff-log-file)))))
 
 (ert-deftest aqd-own-tool-nothing-is-allowed-if-the-agent-goes-meanwhile ()
-  (let ((agent-q-diff-permit--grants nil))
+  (let ((agent-q-diff-permit-grants nil))
     (aqd-own-tool-with-file aqd-original-of-two
       (let ((review (aqd-own-tool-decide)))
         (aqd-in-diff review
           (cl-letf (((symbol-function 'y-or-n-p)
                      (lambda (_) (save-current-buffer (agent-q-diff-cancel review)) t)))
             (should-error (agent-q-diff-allow-agent) :type 'user-error))))
-      (should-not agent-q-diff-permit--grants))))
+      (should-not agent-q-diff-permit-grants))))
 
 (ert-deftest aqd-own-tool-the-user-can-allow-an-agent-for-the-session ()
-  (let ((agent-q-diff-permit--grants nil))
+  (let ((agent-q-diff-permit-grants nil))
     (aqd-own-tool-with-file aqd-original-of-two
       (aqd-in-diff (aqd-own-tool-decide)
         (should (eq #'agent-q-diff-allow-agent (key-binding "A")))
         (cl-letf (((symbol-function 'y-or-n-p) #'ignore))
           (agent-q-diff-allow-agent))
-        (should-not agent-q-diff-permit--grants)
+        (should-not agent-q-diff-permit-grants)
         (cl-letf (((symbol-function 'y-or-n-p) (lambda (question)
                                                  (string-search "Claude Code's own tools"
                                                                 question))))
@@ -762,7 +762,7 @@ decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
         (agent-q-diff-reject-all)))))
 
 (ert-deftest aqd-own-tool-a-grant-is-not-for-files-outside-the-project ()
-  (let ((agent-q-diff-permit--grants nil))
+  (let ((agent-q-diff-permit-grants nil))
     (aqd-own-tool-with-file aqd-original-of-two
       (let ((agent-q-diff-project-root (file-name-as-directory (make-temp-file "aqd" t))))
         (agent-q-diff-permit-grant "Claude Code's own tools" (agent-q-diff-guard-root))
@@ -844,7 +844,7 @@ decided; Emacs wrote it.\n✓ Accepted in part: 1 of 2 hunks is in " message))
 
 (ert-deftest aqd-own-tool-a-protected-file-is-always-asked-for ()
   (let ((agent-q-diff-tools-policy 'allow)
-        (agent-q-diff-permit--grants nil))
+        (agent-q-diff-permit-grants nil))
     (aqd-own-tool-with-file aqd-original-of-two
       (agent-q-diff-permit-grant "Claude Code's own tools" (agent-q-diff-guard-root))
       (let ((aqd-file (expand-file-name ".env" (file-name-directory aqd-file))))
@@ -1580,7 +1580,7 @@ by the user: hunk 1\\."
   "Run BODY in a repository in which Claude Code is in a turn.
 CHOICE says when its edits are decided."
   (declare (indent 1) (debug t))
-  `(let ((agent-q-diff-permit--grants nil)
+  `(let ((agent-q-diff-permit-grants nil)
          (agent-q-diff-decide-when (list (cons "claude" ,choice))))
      (aqd-own-tool-in-repository
        (agent-q-diff-module-begin-turn default-directory "Claude Code" "12345678-9abc" "")

@@ -22,10 +22,10 @@
        (let ((agent-q-diff-permission-function (aqd-answering 'session)))
          (aqd-edit "a" "b")
          (should (string-prefix-p "✓" (aqd-edit "b" "c"))))
-       (setq grants agent-q-diff-permit--grants)
+       (setq grants agent-q-diff-permit-grants)
        (should (equal (mapcar #'car grants) '("edit_file"))))
      (aqd-with-project "a\n"
-       (let ((agent-q-diff-permit--grants grants)
+       (let ((agent-q-diff-permit-grants grants)
              (agent-q-diff-permission-function (aqd-answering 'deny)))
          (should (equal (aqd-edit "a" "b") aqd-rejected)))))))
 
@@ -41,7 +41,7 @@
          (should (string-search (abbreviate-file-name (file-truename aqd-project))
                                 (buffer-string)))
          (aqd-press "k")
-         (should-not agent-q-diff-permit--grants)
+         (should-not agent-q-diff-permit-grants)
          (should (equal (buffer-string) "")))
        (aqd-edit "b" "c")
        (agent-q-diff-revoke-grants)
@@ -55,7 +55,7 @@
    (aqd-with-project "a\n"
      (should (string-prefix-p "✓ Edit applied" (aqd-ask "y")))
      (should (equal (aqd-disk) "b\n"))
-     (should-not agent-q-diff-permit--grants))))
+     (should-not agent-q-diff-permit-grants))))
 
 (ert-deftest aqd-permit-n-denies ()
   (aqd-asking
@@ -222,7 +222,7 @@ it must be ask, allow, deny or review"))
         (should (string-prefix-p "✓" (aqd-call-tool "edit_file"
                                                     '(:path ".dir-locals.el"
                                                             :old_str "a" :new_str "b"))))
-        (should-not agent-q-diff-permit--grants))
+        (should-not agent-q-diff-permit-grants))
       (should (= asked 2)))))
 
 (ert-deftest aqd-permit-s-is-no-answer-for-a-protected-file ()

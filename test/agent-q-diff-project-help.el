@@ -43,7 +43,7 @@ The policy is `aqd-policy', nothing is logged, and there are no grants."
      (let* ((aqd-project (file-name-directory aqd-file))
             (agent-q-diff-project-root aqd-project)
             (agent-q-diff-tools-policy aqd-policy)
-            (agent-q-diff-permit--grants nil)
+            (agent-q-diff-permit-grants nil)
             (agent-q-diff-edit-file--row nil)
             (agent-q-diff-log-file nil))
        (unwind-protect (progn ,@body)

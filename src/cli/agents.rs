@@ -590,7 +590,7 @@ pub fn shell_command<'i>(name: &str, input: &'i JsonObject) -> Option<&'i str> {
 }
 
 /// Returns `command` without what runs our program, if it begins with that.
-fn without_guard(command: &str) -> &str {
+pub fn without_guard(command: &str) -> &str {
     let mut prefixes = [GUARD, PASSING].into_iter();
     let found = prefixes.find_map(|prefix| command.strip_prefix(prefix));
     found.unwrap_or(command)

@@ -43,8 +43,9 @@ Put the hook into an agent's settings, and check that it will be run. The change
 is shown first. All else in the settings stays as it is.";
 
 const ABOUT_CHECK: &str = "\
-Say what keeps an agent's hook from being run, as far as that can be seen
-without a model. Exits with 1 if anything is missing.";
+Say why nothing happens: what keeps Emacs from being asked, or an agent's hook
+from being run, as far as that can be seen without a model. Exits with 1 if
+anything is missing. In Emacs, M-x agent-q-diff-doctor says the same.";
 
 /// What coding agents want to change in files is decided in Emacs, hunk by hunk.
 /// Call M-x agent-q-diff-serve there first.
@@ -244,16 +245,20 @@ impl Setup {
 
 /// The options of a check.
 #[derive(Debug, PartialEq, Eq, Args)]
-#[command(about = "Say what keeps an agent's hook from being run")]
+#[command(about = "Say what keeps an agent's edits from being decided")]
 #[command(long_about = ABOUT_CHECK, args_override_self = true)]
 pub struct Check {
-    /// The agent that runs the hook
-    #[arg(value_parser = named(true))]
-    pub agent: &'static Agent,
+    /// The agents that run the hook; by default all that are
+    /// installed here or set up
+    #[arg(value_name = "AGENT", value_parser = named(true), verbatim_doc_comment)]
+    pub agents: Vec<&'static Agent>,
     /// Emacs's socket, if `agent-q-diff-server-socket' is
     /// set there
     #[arg(long, value_name = "FILE", verbatim_doc_comment)]
     pub socket: Option<PathBuf>,
+    // Emacs, which calls it so, says the rest itself.
+    #[arg(long = "no-emacs", hide = true)]
+    pub is_without_emacs: bool,
 }
 
 /// Returns the agents that can be set up, or else those that are formats.

@@ -59,8 +59,9 @@ pub async fn run(options: Setup) -> ExitCode {
         Ok(Done::Written) => {
             println!("The hook is in {}.\n", path.display());
             check::run(Check {
-                agent: options.agent,
+                agents: vec![options.agent],
                 socket: options.socket,
+                is_without_emacs: false,
             })
             .await
         }

@@ -4,71 +4,56 @@
 
 ;;; Commentary:
 
-;; In an empty home, the lines that README has for users of Claude Code are
-;; typed as they stand there, into a shell and into Emacs; then Claude Code
-;; makes an edit, and keys decide it by the hunk.
+;; In an empty home, where only Claude Code is installed, README's command is called
+;; and answered by the keys that it names; then Claude Code makes an edit, and keys
+;; decide it by the hunk.
 
 ;;; Code:
 
 (require 'agents-tools)
 
-(defun readme-section ()
-  "Return the section of README about the agents' own tools."
+(defun readme-shell-lines ()
+  "Return the commands for a shell with which README begins."
   (with-temp-buffer
     (insert-file-contents (expand-file-name "../../README.md" e2e-here))
-    (re-search-forward "^## Claude Code.*with their own tools$")
-    (buffer-substring (point) (progn (re-search-forward "^## ") (point)))))
-
-(defun readme-shell-lines (section)
-  "Return the commands for a shell in SECTION, without their comments."
-  (should (string-match "^```sh\n\\(\\(?:.\\|\n\\)*?\\)```$" section))
-  (mapcar (lambda (line) (string-trim (car (split-string line "#"))))
-          (split-string (match-string 1 section) "\n" t)))
-
-(defun readme-key (section)
-  "Return the command that SECTION says to call in Emacs."
-  (should (string-match "In Emacs, call `M-x \\([a-z-]+\\)`" section))
-  (match-string 1 section))
-
-(defun readme-type-into-shell (lines)
-  "Type LINES into a shell at the root of the repository, with an empty home."
-  (apply #'e2e-tmux "new-window" "-c" (expand-file-name "../.." e2e-here) "--"
-         (append '("env") (remove "TERM=dumb" (agents-environment))
-                 '("PS1=ready>" "bash" "--norc")))
-  (dolist (line lines)
-    (e2e-see "^ready>[[:space:]]*\\'")
-    (e2e-tmux "clear-history")
-    (e2e-type (concat "clear; " line))
-    (e2e-keys "RET")
-    (when (string-search " setup " line)
-      ;; The command takes more than a line.
-      (e2e-see "\"command\": \"/bin/sh -c " "CLAUDE_CODE_THRIFTY_SONIC"
-               "Change .*settings\\.json so\\? \\[y/N, or h: only the hook\\]")
-      (e2e-type "y")
-      (e2e-keys "RET")
-      (e2e-see "The hook is in .*settings\\.json\\." "ok       PreToolUse")))
-  (e2e-see "^ready>[[:space:]]*\\'")
-  (e2e-tmux "kill-window"))
+    (re-search-forward "^## From nothing to a first review\n\\(?:.*\n\\)*?```sh\n")
+    (split-string (buffer-substring (point) (progn (re-search-forward "^```$")
+                                                   (line-beginning-position)))
+                  "\n" t)))
 
 (ert-deftest agents-readme-leads-from-nothing-to-a-first-edit ()
   (agents-with-home-of-its-own
-    (let ((e2e-limit-seconds agents-limit-seconds)
-          (section (readme-section)))
+    (let ((e2e-limit-seconds agents-limit-seconds))
+      (should (equal (readme-shell-lines)
+                     '("git clone REPOSITORY agent-q-diff"
+                       "emacs -L agent-q-diff/lisp -l agent-q-diff -f agent-q-diff-setup")))
       (e2e-with-emacs
         (make-symbolic-link (agents-home) (e2e-path "home"))
-        (dolist (directory '("project" "run"))
+        (dolist (directory '("project" "run" "bin"))
           (make-directory (e2e-path directory)))
-        (should (equal (readme-shell-lines section)
-                       '("make mcp" "target/release/agent-q-diff setup claude")))
-        (readme-type-into-shell (readme-shell-lines section))
-        ;; As README says in "Installing".
-        (e2e-eval '(progn (require 'agent-q-diff)
-                          (setenv "XDG_RUNTIME_DIR" (inside-file "run"))
+        (dolist (program '("claude" "node"))
+          (make-symbolic-link (expand-file-name (concat "node_modules/.bin/" program)
+                                                (agents-directory))
+                              (e2e-path (concat "bin/" program))))
+        (e2e-eval `(progn (require 'agent-q-diff)
+                          (require 'agent-q-diff-setup)
+                          (dolist (variable ',(remove "TERM=dumb" (agents-environment)))
+                            (string-match "=" variable)
+                            (setenv (substring variable 0 (match-beginning 0))
+                                    (substring variable (match-end 0))))
+                          (setenv "PATH" ,(concat (e2e-path "bin") ":/usr/bin:/bin"))
+                          (setq exec-path '(,(e2e-path "bin") "/usr/bin" "/bin")
+                                agent-q-diff-program ,(agents-program))
                           nil))
         (e2e-press "ESC x")
-        (e2e-type (readme-key section))
+        (e2e-type "agent-q-diff-setup")
         (e2e-keys "RET")
-        (e2e-see "Reviews for MCP clients are served at ")
+        (e2e-see " settings\\.json: hunk 1/1")
+        (should-not (file-exists-p (e2e-path "home/.claude/settings.json")))
+        (e2e-press "a q")
+        (e2e-see "^ok +this Emacs serves agents at "
+                 "^ok +Claude Code runs the hook from its next start on"
+                 "^Start Claude Code anew, and give it a prompt")
         (agents-put "a.txt" (e2e-text))
         (unwind-protect
             (progn
@@ -77,7 +62,18 @@
               (agents-decide "a.txt" "a r a q")
               (agents-should-read (agents-end) "✓ Accepted in part: 2 of 3 hunks are in ")
               (should (equal (agents-bytes "a.txt") (e2e-text 5 35))))
-          (agents-stop))))))
+          (agents-stop))
+        ;; What was set up is as it should be.
+        (e2e-press "ESC x")
+        (e2e-type "agent-q-diff-doctor")
+        (e2e-keys "RET")
+        (e2e-see "^ok +Emacs .* serves at" "^ok +Claude Code last called at ")
+        (e2e-wait-for (string-match-p "^ok +the hook was last run "
+                                      (e2e-eval '(with-current-buffer "*Agent-Q Doctor*"
+                                                   (buffer-string)))))
+        (should-not (string-match-p "^MISSING"
+                                    (e2e-eval '(with-current-buffer "*Agent-Q Doctor*"
+                                                 (buffer-string)))))))))
 
 ;; Gemini CLI takes options that follow the program for its own.
 (ert-deftest agents-readme-lines-for-mcp-leave-options-to-the-program ()

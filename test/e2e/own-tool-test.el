@@ -736,7 +736,11 @@ your edit anew" .reason)))
     (e2e-press "C-c C-c")
     (e2e-see "1 of 1 not shown")
     (e2e-press "C-c C-c")
-    (e2e-see "ok       PreToolUse, PostToolUse: " "Emacs .* serves at")
+    (e2e-see "ok       Claude Code runs the hook from its next start on"
+             "ok       this Emacs serves agents at " "^Claude Code$")
+    (e2e-wait-for (string-match-p "^ok +PreToolUse, PostToolUse, .*settings\\.json runs .* hook claude"
+                                  (e2e-eval '(with-current-buffer "*Agent-Q Setup*"
+                                               (buffer-string)))))
     (let ((settings (e2e-read "claude/settings.json")))
       (should (string-search "agent-q-diff hook claude --edit-tools\"" settings))
       (should (string-search "\"CLAUDE_CODE_THRIFTY_SONIC\": \"0\"" settings)))))

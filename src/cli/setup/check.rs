@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::agents::records::{self, Said, other_hook};
 use crate::agents::{
-    Agent, Dialect, Form, GUARD, Handler, Layer, PASSING, Plugin, Settings, Setup, Steer, first,
-    is_switch,
+    ALL, Agent, Dialect, Form, GUARD, Handler, Layer, PASSING, Plugin, Settings, Setup, Steer,
+    first, is_switch, without_guard,
 };
 use crate::options::Check;
 use crate::socket::{Call, Request, current_directory, sockets};
@@ -25,10 +25,61 @@ const MARGIN: Duration = Duration::from_secs(10);
 /// How long Emacs may take to say that it is there.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Says what is as it should be, and what is not.
+/// Says what is as it should be, and what is not: in Emacs, and for each agent. Agents that are neither
+/// installed nor set up are only named, unless they were asked for.
 pub async fn run(options: Check) -> ExitCode {
-    let agent = options.agent;
-    let setup = agent.setup();
+    let all = || {
+        ALL.iter()
+            .filter_map(|agent| Some((*agent, agent.setup.as_ref()?)))
+    };
+    let is_asked_by_name = !options.agents.is_empty();
+    let asked = all().filter(|(agent, _)| !is_asked_by_name || options.agents.contains(agent));
+    let is_here = |(agent, setup): &(&Agent, &Setup)| {
+        is_asked_by_name || is_installed(agent) || is_set_up(agent, setup)
+    };
+    let (here, others): (Vec<_>, Vec<_>) = asked.partition(is_here);
+    let mut sections = Vec::new();
+    if !options.is_without_emacs {
+        let socket = options.socket.clone();
+        sections.push(("Emacs", of_emacs(socket).await, ""));
+    }
+    for (agent, setup) in here {
+        let (findings, advice) = match is_asked_by_name || is_set_up(agent, setup) {
+            true => (of_hook(agent, setup), setup.advice),
+            false => (vec![of_agent(agent), without_hook(agent)], ""),
+        };
+        sections.push((agent.title, findings, advice));
+    }
+    let paragraphs = sections.iter().map(|(title, findings, advice)| {
+        let lines = findings.iter().map(Said::line);
+        let advice = Some(format!("\n{advice}")).filter(|_| !advice.is_empty());
+        let lines = [(*title).to_owned()].into_iter().chain(lines).chain(advice);
+        lines.collect::<Vec<_>>().join("\n")
+    });
+    let titles: Vec<_> = others.iter().map(|(agent, _)| agent.title).collect();
+    let rest = Some(format!(
+        "Neither installed here nor set up: {}",
+        titles.join(", ")
+    ));
+    let rest = rest.filter(|_| !titles.is_empty());
+    let paragraphs: Vec<_> = paragraphs.chain(rest).collect();
+    println!("{}", paragraphs.join("\n\n"));
+    let mut findings = sections.iter().flat_map(|(_, findings, _)| findings);
+    let is_missing = findings.any(|finding| matches!(finding, Said::Fault(_)));
+    ExitCode::from(u8::from(is_missing))
+}
+
+/// Says that `agent`, which is installed, has no hook.
+fn without_hook(agent: &Agent) -> Said {
+    Said::Note(format!(
+        "its settings have no hook, so its edits are not decided before they are made: M-x \
+         agent-q-diff-setup, or agent-q-diff setup {}",
+        agent.name
+    ))
+}
+
+/// Checks all that concerns the hook of `agent`, which is set up by `setup`.
+fn of_hook(agent: &Agent, setup: &Setup) -> Vec<Said> {
     let mut files = (setup.files)();
     // In the home directory, the project's file is the user's.
     let mut seen = HashSet::new();
@@ -51,22 +102,11 @@ pub async fn run(options: Check) -> ExitCode {
     findings.extend(of_last_edits(agent));
     findings.push(of_runs(agent, &files));
     findings.push(program);
-    findings.push(of_emacs(&options).await);
     let events: Vec<_> = match &setup.form {
         Form::Settings(settings) => settings.events().collect(),
         Form::Plugin(_) => Vec::new(),
     };
-    for finding in &once(findings.as_slice(), &events) {
-        let (word, text) = match finding {
-            Said::Good(text) => ("ok     ", text),
-            Said::Fault(text) => ("MISSING", text),
-            Said::Note(text) => ("note   ", text),
-        };
-        println!("{word}  {text}");
-    }
-    println!("\n{}", setup.advice);
-    let is_missing = |finding: &Said| matches!(finding, Said::Fault(_));
-    ExitCode::from(u8::from(findings.iter().any(is_missing)))
+    once(&findings, &events)
 }
 
 /// Returns whether `findings`, from `files`, have the fault that an agent has `said`: of the same event, the
@@ -124,6 +164,30 @@ fn once(findings: &[Said], events: &[&str]) -> Vec<Said> {
         }
     });
     joined.collect()
+}
+
+impl Said {
+    /// Returns a line that says it.
+    fn line(&self) -> String {
+        let (word, text) = match self {
+            Self::Good(text) => ("ok", text),
+            Self::Fault(text) => ("MISSING", text),
+            Self::Note(text) => ("note", text),
+        };
+        format!("{word:7}  {text}")
+    }
+
+    /// Returns what `line` says, which is like those of [`Said::line`].
+    fn of_line(line: &str) -> Self {
+        let (word, text) = line.split_once(' ').unwrap_or_default();
+        let text = text.trim_start().to_owned();
+        match word {
+            "ok" => Self::Good(text),
+            "MISSING" => Self::Fault(text),
+            "note" => Self::Note(text),
+            _ => Self::Note(line.to_owned()),
+        }
+    }
 }
 
 impl From<Result<String, String>> for Said {
@@ -350,12 +414,7 @@ fn has_formatter(settings: &Value) -> bool {
 /// Checks whether one of `layers` runs the hook of `agent` at `event`.
 fn of_event(agent: &Agent, form: &Settings, event: &str, layers: &[Layer<'_>]) -> Said {
     let set_up = format!("agent-q-diff setup {}", agent.name);
-    let ours = layers.iter().find_map(|layer| {
-        let handlers = settings::handlers(&layer.settings, event).into_iter();
-        let mut ours = handlers.filter(|it| agent.runs_ours(&it.command));
-        Some((layer.file.display(), ours.next()?))
-    });
-    let Some((file, handler)) = ours else {
+    let Some((file, handler)) = handler_of_ours(agent, event, layers) else {
         if form.wait_at(event).is_some() {
             return Said::Fault(format!(
                 "{event}: the hook is not run there, so it is not known who wrote what, or the \
@@ -369,9 +428,22 @@ fn of_event(agent: &Agent, form: &Settings, event: &str, layers: &[Layer<'_>]) -
     };
     Said::from(
         of_handler(agent, form, event, &handler)
-            .map(|()| format!("{event}: {file} runs {}", handler.command))
+            .map(|()| format!("{event}: {file} runs {}", without_guard(&handler.command)))
             .map_err(|error| format!("{event}: in {file}, {error}; {set_up} mends it")),
     )
+}
+
+/// Returns the first of `layers` in which `agent` runs our hook at `event`, its name, and the handler.
+fn handler_of_ours<'l>(
+    agent: &Agent,
+    event: &str,
+    layers: &'l [Layer<'_>],
+) -> Option<(std::path::Display<'l>, Handler)> {
+    layers.iter().find_map(|layer| {
+        let handlers = settings::handlers(&layer.settings, event).into_iter();
+        let mut ours = handlers.filter(|it| agent.runs_ours(&it.command));
+        Some((layer.file.display(), ours.next()?))
+    })
 }
 
 /// Checks that `handler`, the hook of `agent` at `event`, cannot be bypassed.
@@ -443,6 +515,28 @@ fn of_environment(setup: &Setup) -> Vec<Said> {
     findings
 }
 
+/// Returns whether `agent` is installed here, if only with what brings its own.
+fn is_installed(agent: &Agent) -> bool {
+    let adapter = agent.setup.as_ref().and_then(|setup| setup.adapter);
+    [Some(agent.name), adapter]
+        .into_iter()
+        .flatten()
+        .any(is_in_path)
+}
+
+/// Returns whether any settings that `agent` reads run the hook, or would if they could be read.
+fn is_set_up(agent: &Agent, setup: &Setup) -> bool {
+    let files = (setup.files)();
+    match &setup.form {
+        Form::Plugin(plugin) => !matches!(of_plugin(agent, plugin, &files), Said::Fault(_)),
+        Form::Settings(form) => {
+            let (layers, _) = read_all(agent, form, &files);
+            form.events()
+                .any(|event| handler_of_ours(agent, event, &layers).is_some())
+        }
+    }
+}
+
 /// Checks whether `agent` is installed.
 fn of_agent(agent: &Agent) -> Said {
     let name = agent.name;
@@ -465,23 +559,26 @@ fn is_in_path(name: &str) -> bool {
     std::env::split_paths(&path).any(|directory| directory.join(name).is_file())
 }
 
-/// Checks whether Emacs answers.
-async fn of_emacs(options: &Check) -> Said {
+/// Returns what Emacs, at `socket` or the usual places, finds about itself, or why it does not answer.
+async fn of_emacs(socket: Option<PathBuf>) -> Vec<Said> {
     let request = Request {
         tool: "ping".to_owned(),
-        arguments: json!({}),
-        agent: Some(options.agent.title.to_owned()),
+        arguments: json!({ "version": env!("CARGO_PKG_VERSION") }),
         directory: current_directory(),
         ..Request::default()
     };
-    let call = Call::begin(sockets(options.socket.clone()), request);
+    let call = Call::begin(sockets(socket), request);
     let answered = tokio::time::timeout(TIMEOUT, call.answer()).await;
-    Said::from(match answered.ok().flatten() {
-        Some(answer) if !answer.is_error => Ok(answer.text),
+    match answered.ok().flatten() {
+        Some(answer) if !answer.is_error => answer.text.lines().map(Said::of_line).collect(),
         // It is said as agents read it.
-        Some(answer) => Err(answer.text.trim_start_matches("Error: ").to_owned()),
-        None => Err("Emacs does not answer; it may be busy".to_owned()),
-    })
+        Some(answer) => vec![Said::Fault(
+            answer.text.trim_start_matches("Error: ").to_owned(),
+        )],
+        None => vec![Said::Fault(
+            "Emacs does not answer; it may be busy".to_owned(),
+        )],
+    }
 }
 
 #[cfg(test)]
@@ -499,6 +596,14 @@ mod tests {
         ] {
             assert_eq!(has_formatter(&settings), wanted, "{settings}");
         }
+    }
+
+    #[test]
+    fn what_emacs_finds_is_said_as_it_says_it() {
+        for line in ["ok       a", "MISSING  b: c", "note     d  e"] {
+            assert_eq!(Said::of_line(line).line(), line);
+        }
+        assert_eq!(Said::of_line("Emacs 28.2").line(), "note     Emacs 28.2");
     }
 
     #[test]
