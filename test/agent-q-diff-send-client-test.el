@@ -15,6 +15,7 @@
 
 (require 'cl-lib)
 (require 'agent-q-diff-test-help)
+(require 'map)
 (require 'agent-q-diff-send)
 
 (defvar agent-shell-session-strategy)
@@ -23,13 +24,14 @@
 (defvar gptel-prompt-prefix-alist)
 (declare-function agent-shell-make-agent-config "ext:agent-shell" (&rest arguments))
 (declare-function agent-shell--make-acp-client "ext:agent-shell" (&rest arguments))
+(declare-function agent-shell--state "ext:agent-shell" ())
 (declare-function agent-shell--start "ext:agent-shell" (&rest arguments))
 (declare-function gptel-mode "ext:gptel" (&optional arg))
 (declare-function shell-maker-busy "ext:shell-maker" ())
 (declare-function shell-maker-submit "ext:shell-maker" (&rest arguments))
 
 (defconst send-client-wanted
-  "agent-shell of xenodium/agent-shell, with xenodium/shell-maker ab4f8eb and \
+  "agent-shell 0.74.3 of xenodium/agent-shell, with xenodium/shell-maker ab4f8eb and \
 xenodium/acp.el 4d7d58d; gptel of karthink/gptel cd2cd73 with magit/transient 0ec75dc, \
 emacs-compat/compat 1f3d759 and tarsius/cond-let c48600d"
   "What these tests are for.")
@@ -111,7 +113,7 @@ for line in sys.stdin:
   "Run BODY in a buffer of agent-shell, with the test's agent in it."
   (declare (indent 0) (debug t))
   `(progn
-     (send-client-load 'agent-shell "compat" "acp" "shell-maker" "agent-shell")
+     (send-client-load 'agent-shell "compat" "acp" "shell-maker" "agent-shell-0.74")
      (let* ((send-client-folder (file-name-as-directory
                                  (file-truename (make-temp-file "aqd-send" t))))
             (default-directory send-client-folder)
@@ -150,11 +152,16 @@ for line in sys.stdin:
          (delete-directory send-client-folder t)))))
 
 (defun send-client-wait-ready ()
-  "Wait until the shell's prompt takes input."
+  "Wait until the shell's prompt takes input, and its agent has begun a session."
   (send-client-wait 'the-prompt
                     (lambda ()
                       (and (string-suffix-p "Robin> " (buffer-string))
+                           (send-client-session)
                            (not (shell-maker-busy))))))
+
+(defun send-client-session ()
+  "Return the session of the agent in this buffer, or nil if it has begun none."
+  (map-nested-elt (agent-shell--state) '(:session :id)))
 
 (ert-deftest aqd-send-into-agent-shell ()
   (send-client-with-agent-shell
@@ -165,6 +172,7 @@ for line in sys.stdin:
       (send-client-wait 'the-message
                         (lambda () (string-suffix-p "Please[201~\nrename" (buffer-string)))))
     (should-not (send-client-prompts))
+    (send-client-wait 'the-session #'send-client-session)
     (goto-char (point-max))
     (shell-maker-submit)
     (send-client-wait 'the-prompt-to-arrive #'send-client-prompts)
