@@ -42,13 +42,16 @@ IS-WHOLE is non-nil if these are all.  LINE is where they begin, from 0."
 ;;;; Which there are
 
 (defvar-local agent-q-diff-alike--known nil
-  "What is known of this buffer, (POSITIONS GROUPS . TABLE), or nil.
-POSITIONS are `agent-q-diff-buffer-positions' when it was found.  TABLE is from
+  "What is known of this buffer, (SAME GROUPS . TABLE), or nil.
+SAME is `agent-q-diff-buffer-same-hunks' when it was found.  TABLE is from
 hunks to lists of (PLACE NTH . GROUP): PLACE is the place with the index NTH.
 Of what changed inside of lines that moved, NTH is `removed' or `added'.")
+;; It is found before the buffer has its mode.
+(put 'agent-q-diff-alike--known 'permanent-local t)
 
 (defvar-local agent-q-diff-alike--shown-moved nil
   "What moved, a list of groups, as the notes say.")
+(put 'agent-q-diff-alike--shown-moved 'permanent-local t)
 
 (defun agent-q-diff-alike--moved-p (group)
   "Return non-nil if GROUP is lines that moved."
@@ -66,20 +69,29 @@ equal lines have moved."
   (let* ((engine (agent-q-diff-change-engine agent-q-diff-buffer-change))
          (groups (agent-q-diff-module-groups engine nil))
          (hunks (seq-mapcat #'agent-q-diff-alike-hunks groups)))
-    (if (null hunks)
-        groups
-      (agent-q-diff-syntax-hand-over
-       agent-q-diff-buffer-change
-       (seq-uniq (mapcar #'agent-q-diff-buffer-file-index hunks) #'eql)
-       agent-q-diff-alike--max-bytes)
-      (agent-q-diff-module-groups engine t))))
+    (if (and hunks
+             (agent-q-diff-syntax-hand-over agent-q-diff-buffer-change
+                                            (agent-q-diff-alike--files (sort hunks #'<))
+                                            agent-q-diff-alike--max-bytes))
+        (agent-q-diff-module-groups engine t)
+      groups)))
+
+(defun agent-q-diff-alike--files (hunks)
+  "Return the indices of the files of HUNKS, which are in order."
+  (let ((end 0))
+    (cl-loop for hunk in hunks
+             unless (< hunk end)
+             collect (let ((index (agent-q-diff-buffer-file-index hunk)))
+                       (setq end (agent-q-diff-change-end-of agent-q-diff-buffer-change index))
+                       index))))
 
 (defun agent-q-diff-alike--know ()
   "Return what is known of this buffer, as in `agent-q-diff-alike--known'."
-  (if (eq agent-q-diff-buffer-positions (car agent-q-diff-alike--known))
+  (if (eq (agent-q-diff-buffer-same-hunks) (car agent-q-diff-alike--known))
       agent-q-diff-alike--known
-    (let ((groups (and (agent-q-diff-buffer-known-p) (agent-q-diff-alike--find)))
-          (table (make-hash-table)))
+    (let* ((is-known (agent-q-diff-buffer-known-p))
+           (groups (and is-known (agent-q-diff-alike--find)))
+           (table (make-hash-table)))
       (dolist (group groups)
         (cl-flet ((put (place nth)
                     (push (cons place (cons nth group))
@@ -95,10 +107,8 @@ equal lines have moved."
           (dolist (place (agent-q-diff-alike-added group))
             (put place 'added))))
       (setq agent-q-diff-alike--known
-            (cons agent-q-diff-buffer-positions (cons groups table)))
-      (when (seq-some #'agent-q-diff-alike--moved-p groups)
-        (setq agent-q-diff-alike--shown-moved (agent-q-diff-alike--moved))
-        (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-alike--follow-decisions nil t))
+            (cons (and is-known (agent-q-diff-buffer-same-hunks)) (cons groups table))
+            agent-q-diff-alike--shown-moved (and is-known (agent-q-diff-alike--moved)))
       agent-q-diff-alike--known)))
 
 (defun agent-q-diff-alike--holds-p (group)
@@ -304,8 +314,7 @@ If the same is done elsewhere in the syntax, too, they say in what it is done."
 
 (defun agent-q-diff-alike-where-words (group)
   "Return in how many places and files GROUP is, such as \"60 in 12 files\"."
-  (let ((n-files (length (seq-uniq (mapcar #'agent-q-diff-buffer-file-index
-                                           (agent-q-diff-alike-hunks group))))))
+  (let ((n-files (length (agent-q-diff-alike--files (agent-q-diff-alike-hunks group)))))
     (concat (number-to-string (length (agent-q-diff-alike-places group)))
             (if agent-q-diff-buffer-headings
                 (format (ngettext " in %d file" " in %d files" n-files) n-files)
@@ -384,7 +393,8 @@ What changed inside of them is shown like any other change."
 
 (defun agent-q-diff-alike--follow-decisions (&rest _)
   "Have the notes shown that are right now, if decisions change what moved."
-  (when (eq agent-q-diff-buffer-positions (car agent-q-diff-alike--known))
+  (when (and (eq (agent-q-diff-buffer-same-hunks) (car agent-q-diff-alike--known))
+             (seq-some #'agent-q-diff-alike--moved-p (cadr agent-q-diff-alike--known)))
     (let ((moved (agent-q-diff-alike--moved)))
       (unless (equal moved agent-q-diff-alike--shown-moved)
         (setq agent-q-diff-alike--shown-moved moved)
@@ -394,6 +404,7 @@ What changed inside of them is shown like any other change."
   "Show in this buffer on which hunks others make the same change."
   (when agent-q-diff-buffer-is-made
     (jit-lock-register #'agent-q-diff-alike--show-between)
+    (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-alike--follow-decisions nil t)
     (add-hook 'agent-q-diff-buffer-shown-functions #'agent-q-diff-alike--show-anew nil t)))
 
 ;;;; Deciding

@@ -65,6 +65,23 @@ count like those made by commands.")
 For a hunk that is not in the buffer yet, it is the end of its file's
 heading; see `agent-q-diff-buffer-position' and `agent-q-diff-buffer-rest'.")
 
+(defvar-local agent-q-diff-buffer--same nil
+  "(POSITIONS . OBJECT), for `agent-q-diff-buffer-same-hunks'.")
+(put 'agent-q-diff-buffer--same 'permanent-local t)
+
+(defun agent-q-diff-buffer-same-hunks ()
+  "Return an object that stays the same until the hunks of this buffer change.
+Their positions may change meanwhile."
+  (unless (eq agent-q-diff-buffer-positions (car agent-q-diff-buffer--same))
+    (setq agent-q-diff-buffer--same (cons agent-q-diff-buffer-positions (list 'hunks))))
+  (cdr agent-q-diff-buffer--same))
+
+(defun agent-q-diff-buffer-move-hunks (positions)
+  "Note that the hunks of this buffer, which stay the same, are at POSITIONS."
+  (let ((same (agent-q-diff-buffer-same-hunks)))
+    (setq agent-q-diff-buffer-positions positions
+          agent-q-diff-buffer--same (cons positions same))))
+
 (defvar-local agent-q-diff-buffer-rest nil
   "What is not in this buffer yet: nil, or (HUNK . INSERT).
 HUNK is the first such hunk.  INSERT is a function that inserts it and all
@@ -722,15 +739,15 @@ Return non-nil if they were."
 ;;; Lines added and removed, and hunks decided
 
 (defvar-local agent-q-diff-buffer--line-counts nil
-  "What is known of lines added and removed, (POSITIONS COUNTS . WORDS), or nil.
-POSITIONS were `agent-q-diff-buffer-positions' then; COUNTS are as from
+  "What is known of lines added and removed, (SAME COUNTS . WORDS), or nil.
+SAME was `agent-q-diff-buffer-same-hunks' then; COUNTS are as from
 `agent-q-diff-buffer-line-counts', and WORDS for all of them.")
 
 (defun agent-q-diff-buffer-line-counts ()
   "Return (ADDED . REMOVED), numbers of lines, for each file of this review.
 The value is a vector.  The lines of a file that is to be deleted, or becomes a
 link, or was one, count."
-  (if (or (eq agent-q-diff-buffer-positions (car agent-q-diff-buffer--line-counts))
+  (if (or (eq (agent-q-diff-buffer-same-hunks) (car agent-q-diff-buffer--line-counts))
           (agent-q-diff-buffer-ended-p))
       (cadr agent-q-diff-buffer--line-counts)
     (let* ((change agent-q-diff-buffer-change)
@@ -743,13 +760,13 @@ link, or was one, count."
                      (agent-q-diff-change-files change)
                      (agent-q-diff-module-line-counts (agent-q-diff-change-engine change))))))
       (setq agent-q-diff-buffer--line-counts
-            (cons agent-q-diff-buffer-positions
+            (cons (agent-q-diff-buffer-same-hunks)
                   (cons counts (agent-q-diff-buffer-lines-words (append counts nil)))))
       counts)))
 
 (defun agent-q-diff-buffer-all-lines-words ()
   "Return the number of lines added and removed in this review, as words."
-  (unless (eq agent-q-diff-buffer-positions (car agent-q-diff-buffer--line-counts))
+  (unless (eq (agent-q-diff-buffer-same-hunks) (car agent-q-diff-buffer--line-counts))
     (agent-q-diff-buffer-line-counts))
   (or (cddr agent-q-diff-buffer--line-counts) ""))
 
@@ -914,11 +931,11 @@ file, are inserted at once; see `agent-q-diff-buffer-rest'."
   "Insert the hunks of the files of REVIEW from that with the index FIRST on."
   (let* ((change (agent-q-diff-session-change review))
          (firsts (agent-q-diff-change-first-hunks change)))
-    (setq agent-q-diff-buffer-positions
-          (vconcat (seq-take agent-q-diff-buffer-positions (aref firsts first))
-                   (cl-loop for index from first below (length firsts)
-                            do (goto-char (agent-q-diff-buffer-section-end index))
-                            append (agent-q-diff-section--insert-hunks change index))))
+    (agent-q-diff-buffer-move-hunks
+     (vconcat (seq-take agent-q-diff-buffer-positions (aref firsts first))
+              (cl-loop for index from first below (length firsts)
+                       do (goto-char (agent-q-diff-buffer-section-end index))
+                       append (agent-q-diff-section--insert-hunks change index))))
     (agent-q-diff-section--note-diff review)))
 
 (defun agent-q-diff-section--note-diff (review)

@@ -59,11 +59,11 @@ Return non-nil if there is one."
   (let* ((at (point))
          (delta (agent-q-diff-buffer-edit-quietly edit)))
     (unless (zerop delta)
-      (setq agent-q-diff-buffer-positions
-            (vconcat (mapcar (lambda (position)
-                               (if (>= position at) (+ position delta) position))
-                             agent-q-diff-buffer-positions))
-            agent-q-diff-buffer-hunk-states
+      (agent-q-diff-buffer-move-hunks
+       (vconcat (mapcar (lambda (position)
+                          (if (>= position at) (+ position delta) position))
+                        agent-q-diff-buffer-positions)))
+      (setq agent-q-diff-buffer-hunk-states
             (agent-q-diff-buffer-shift-states agent-q-diff-buffer-hunk-states at delta)
             agent-q-diff-buffer-entries nil))))
 

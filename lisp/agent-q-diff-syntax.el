@@ -85,6 +85,24 @@ Apart from that, KIND says where it means nothing:
       (setq mode (symbol-function mode)))
     mode))
 
+(defvar agent-q-diff-syntax--by-kind nil
+  "(OPTION . VALUE), the last value of `agent-q-diff-syntax--free-by-kind'.
+OPTION was `agent-q-diff-white-space-free' then.")
+
+(defun agent-q-diff-syntax--free-by-kind ()
+  "Return (SINGLE . KINDS), what `agent-q-diff-white-space-free' has.
+SINGLE are its extensions and modes of no kind; KINDS is an alist from the kinds
+to theirs."
+  (unless (eq agent-q-diff-white-space-free (car agent-q-diff-syntax--by-kind))
+    (setq agent-q-diff-syntax--by-kind
+          `(,agent-q-diff-white-space-free
+            ,(seq-remove #'consp agent-q-diff-white-space-free)
+            . ,(mapcar (pcase-lambda (`(,kind . ,elements))
+                         (cons kind (seq-mapcat #'cdr elements)))
+                       (seq-group-by #'car (seq-filter #'consp
+                                                       agent-q-diff-white-space-free))))))
+  (cdr agent-q-diff-syntax--by-kind))
+
 (defun agent-q-diff-syntax--spacing (change)
   "Return how white space is read in the file of CHANGE, a symbol, or nil.
 It is one of the kinds of `agent-q-diff-white-space-free'; nil is that it may
@@ -96,11 +114,9 @@ however blank it is."
                                              (agent-q-diff-file-change-new-path change)))))
          (mode (agent-q-diff-syntax--mode change))
          (has-all (lambda (files) (null (seq-difference extensions files))))
-         (single (seq-remove #'consp agent-q-diff-white-space-free))
-         (kinds (mapcar (pcase-lambda (`(,kind . ,elements))
-                          (cons kind (seq-mapcat #'cdr elements)))
-                        (seq-group-by #'car (seq-filter #'consp
-                                                        agent-q-diff-white-space-free)))))
+         (known (agent-q-diff-syntax--free-by-kind))
+         (single (car known))
+         (kinds (cdr known)))
     (and extensions
          (not (seq-intersection '(create delete kind link)
                                 (mapcar #'car (agent-q-diff-file-change-operations change))))
@@ -146,14 +162,17 @@ The value is as for `agent-q-diff-module-set-language'."
 (defun agent-q-diff-syntax-hand-over (change files n-bytes)
   "Have the engine know what of the texts of CHANGE are strings and comments.
 FILES are the indices of the files that matter.  At most N-BYTES of texts are
-analyzed, those of the first of these files."
-  (let ((engine (agent-q-diff-change-engine change)))
+analyzed, those of the first of these files.  Return non-nil unless no file has
+a mode with strings or comments."
+  (let ((engine (agent-q-diff-change-engine change))
+        (is-any nil))
     (cl-loop
      for file in (agent-q-diff-change-files change)
      for index from 0
      for mode = (and (memql index files)
                      (agent-q-diff-visit-mode-for-text (agent-q-diff-syntax--mode file)))
      do (unless (memq mode agent-q-diff-syntax--plain-modes)
+          (setq is-any t)
           (pcase (agent-q-diff-module-texts-without-syntax
                   engine index (min agent-q-diff-syntax--max-bytes (/ n-bytes 2)))
             (`(,original . ,modified)
@@ -163,7 +182,8 @@ analyzed, those of the first of these files."
                (agent-q-diff-module-set-language
                 engine index (agent-q-diff-syntax--spacing file)
                 (agent-q-diff-syntax--spans (agent-q-diff-engine-text original) mode)
-                (agent-q-diff-syntax--spans (agent-q-diff-engine-text modified) mode)))))))))
+                (agent-q-diff-syntax--spans (agent-q-diff-engine-text modified) mode)))))))
+    is-any))
 
 (defun agent-q-diff-syntax-white-space-free (change)
   "Return the indices of files of CHANGE where some white space means nothing.
