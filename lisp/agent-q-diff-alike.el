@@ -109,6 +109,7 @@ equal lines have moved."
       (setq agent-q-diff-alike--known
             (cons (and is-known (agent-q-diff-buffer-same-hunks)) (cons groups table))
             agent-q-diff-alike--shown-moved (and is-known (agent-q-diff-alike--moved)))
+      (agent-q-diff-alike--watch-decisions)
       agent-q-diff-alike--known)))
 
 (defun agent-q-diff-alike--holds-p (group)
@@ -391,10 +392,14 @@ What changed inside of them is shown like any other change."
   (when (and are-new (bound-and-true-p jit-lock-mode))
     (jit-lock-refontify)))
 
+(defun agent-q-diff-alike--watch-decisions ()
+  "Follow decisions in this buffer, if any of it has moved."
+  (when (seq-some #'agent-q-diff-alike--moved-p (cadr agent-q-diff-alike--known))
+    (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-alike--follow-decisions nil t)))
+
 (defun agent-q-diff-alike--follow-decisions (&rest _)
   "Have the notes shown that are right now, if decisions change what moved."
-  (when (and (eq (agent-q-diff-buffer-same-hunks) (car agent-q-diff-alike--known))
-             (seq-some #'agent-q-diff-alike--moved-p (cadr agent-q-diff-alike--known)))
+  (when (eq (agent-q-diff-buffer-same-hunks) (car agent-q-diff-alike--known))
     (let ((moved (agent-q-diff-alike--moved)))
       (unless (equal moved agent-q-diff-alike--shown-moved)
         (setq agent-q-diff-alike--shown-moved moved)
@@ -404,7 +409,7 @@ What changed inside of them is shown like any other change."
   "Show in this buffer on which hunks others make the same change."
   (when agent-q-diff-buffer-is-made
     (jit-lock-register #'agent-q-diff-alike--show-between)
-    (add-hook 'agent-q-diff-progress-functions #'agent-q-diff-alike--follow-decisions nil t)
+    (agent-q-diff-alike--watch-decisions)
     (add-hook 'agent-q-diff-buffer-shown-functions #'agent-q-diff-alike--show-anew nil t)))
 
 ;;;; Deciding
