@@ -377,7 +377,7 @@ handled until you close it; it is stale if its lines are gone."
   :columns '(("Id" 4 number :right-align t) ("State" 8 t) ("Agent" 11 t) ("Where" 24 t :end t)
              ("Comment" 0 nil))
   :rows #'agent-q-diff-comments--rows
-  :keys '(("RET" . agent-q-diff-comments-visit)
+  :keys '(("\r" . agent-q-diff-comments-visit)
           ("e" . agent-q-diff-comments-edit)
           ("k" . agent-q-diff-comments-close)))
 

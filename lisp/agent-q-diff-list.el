@@ -349,7 +349,7 @@ It updates itself."
   :columns '(("Agent" 11 t) ("File" 22 t) ("Age" 7 nil) ("Progress" 22 nil) ("Description" 0 nil))
   :rows #'agent-q-diff-list--rows
   :same #'agent-q-diff-list--same-p
-  :keys '(("RET" . agent-q-diff-list-open)
+  :keys '(("\r" . agent-q-diff-list-open)
           ("k" . agent-q-diff-list-cancel)
           ("U" . agent-q-diff-list-take-back))
   :begin #'agent-q-diff-list--begin)

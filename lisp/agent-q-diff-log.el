@@ -277,7 +277,7 @@ The name of a local file is abbreviated."
              ("Hunks" 5 nil) ("By" 8 t) ("Time" 19 t) ("Project" 20 t :aside t :end t)
              ("Tool" 17 t :aside t) ("Reason" 0 nil :aside t))
   :rows #'agent-q-diff-log-list--rows
-  :keys '(("RET" . agent-q-diff-log-show-entry)
+  :keys '(("\r" . agent-q-diff-log-show-entry)
           ("o" . agent-q-diff-log-visit)))
 
 ;;;###autoload

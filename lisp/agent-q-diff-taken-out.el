@@ -266,7 +266,7 @@ what it had, each (MODE . BYTES)."
   :columns '(("When" 16 t) ("Agent" 11 t) ("File" 24 t :end t) ("Taken out" 9 nil)
              ("First line" 0 nil))
   :rows #'agent-q-diff-taken-out--rows
-  :keys '(("RET" . agent-q-diff-taken-out-diff)
+  :keys '(("\r" . agent-q-diff-taken-out-diff)
           ("b" . agent-q-diff-taken-out-bring-back)))
 
 ;;;###autoload

@@ -198,7 +198,7 @@ Hunks that you decided before the write are not counted."
   :rows #'agent-q-diff-turns--rows
   :same (lambda (one other)
           (eql (agent-q-diff-turn-id one) (agent-q-diff-turn-id other)))
-  :keys '(("RET" . agent-q-diff-turns-review)))
+  :keys '(("\r" . agent-q-diff-turns-review)))
 
 ;;;###autoload
 (defun agent-q-diff-turns ()

@@ -71,7 +71,8 @@ BEGIN, if not nil, is called at the end of MODE."
   (let ((map (make-sparse-keymap))
         (remove (alist-get "k" keys nil nil #'equal)))
     (pcase-dolist (`(,key . ,command) keys)
-      (define-key map (kbd key) command))
+      ;; `kbd' would load edmacro, and that takes longer than all of this file.
+      (define-key map key command))
     (define-key map "j" (agent-q-diff-base-key-by-evil nil #'next-line))
     (define-key map "k" (agent-q-diff-base-key-by-evil remove #'previous-line))
     (when remove
