@@ -67,6 +67,8 @@
   "Finish REVIEW, as by key: decide by the mark of each hunk.")
 (autoload 'agent-q-diff-open-reviews "agent-q-diff-session"
   "Return the reviews that have not ended, the oldest first.")
+(autoload 'agent-q-diff-find-review "agent-q-diff-session"
+  "Return the open review that was begun with ID, or nil.")
 (autoload 'agent-q-diff-past-reviews "agent-q-diff-session"
   "Return the reviews that have ended and are kept, the latest first.")
 (autoload 'agent-q-diff-cancel "agent-q-diff-lifecycle"
