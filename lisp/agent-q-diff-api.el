@@ -38,6 +38,7 @@
 (require 'agent-q-diff-mode)
 (require 'agent-q-diff-render)
 (require 'agent-q-diff-policy)
+(require 'agent-q-diff-live)
 (require 'agent-q-diff-input)
 
 ;;; Waiting in a recursive edit
@@ -247,6 +248,12 @@ The error that was signaled says only why, and how much is in the file.")
 
 ;;;; Entry points
 
+(defun agent-q-diff-api--original (path original)
+  "Return ORIGINAL, or if it is nil, the text that the file PATH has on disk."
+  (or original
+      (agent-q-diff-live-saved-text (agent-q-diff-visit-name path))
+      ""))
+
 (defun agent-q-diff-api--check-arguments (original modified description)
   "Signal an error unless ORIGINAL, MODIFIED and DESCRIPTION are texts.
 DESCRIPTION may be nil as well."
@@ -262,7 +269,8 @@ DESCRIPTION may be nil as well."
                                              annotations check)
   "Let the user decide about a proposal, and wait for the decision.
 The proposal is to change the file PATH, expanded against
-`default-directory', from the text ORIGINAL to the text MODIFIED;
+`default-directory', from the text ORIGINAL to the text MODIFIED.  If ORIGINAL
+is nil, it is what the file has on disk, nothing if it is new.
 DESCRIPTION, a string or nil, says why.  MODE is the major mode of the diff
 buffer, NOTES a list of strings to show above the diff.  ANNOTATIONS is a
 list of (LINE . TEXT), each a string to show below a line of the diff: LINE
@@ -296,14 +304,15 @@ Return a plist once the user has decided:
 Signal an error under `agent-q-diff-error' if there is no decision: the
 proposal could not be shown, what was accepted could not be applied, the
 review was cancelled, or this is a batch Emacs with nobody to ask."
-  (agent-q-diff-api--check-arguments original modified description)
+  (agent-q-diff-api--check-arguments (or original "") modified description)
   (agent-q-diff-api--start-and-wait
    path original modified description mode notes
    (lambda ()
      (agent-q-diff-input-check-annotations annotations path modified)
      (agent-q-diff-input-annotated
       (agent-q-diff-file-change-open (agent-q-diff-visit-name path)
-                                     original modified check)
+                                     (agent-q-diff-api--original path original)
+                                     modified check)
       annotations))))
 
 ;;;###autoload
@@ -440,7 +449,8 @@ Each hunk has these properties in addition:
 :now      for the first 50 hunks, (LINE . TEXT): the line, from 0, at which
           the hunk with its context begins, and the target's text there;
           nil if its place is not known"
-  (agent-q-diff-api--check-arguments original modified description)
+  (agent-q-diff-api--check-arguments (if detached original (or original ""))
+                                     modified description)
   (agent-q-diff-api-start
    path callback agent original modified description mode notes
    (lambda ()
@@ -449,7 +459,8 @@ Each hunk has these properties in addition:
       (agent-q-diff-file-change-open (if detached
                                          (agent-q-diff-visit-detached-name path)
                                        (agent-q-diff-visit-name path))
-                                     original modified check detached)
+                                     (agent-q-diff-api--original path original)
+                                     modified check detached)
       annotations))
    id))
 
@@ -694,10 +705,14 @@ All of them are decided in one diff buffer, and CALLBACK is called once.
 FILES is a list with a property list for each file:
 
 :path      its name, expanded against `default-directory'
-:original  its text before; give both, or one of the next four
+:original  its text before; give both, or one of the next five
 :modified  its text after
 :content   its whole text after, whether it exists or not
 :update    a function that takes its text and returns that after
+:edits     a list of edits of parts of it, each a property list: :old is
+           replaced by :new, which must be in it once, or with :all, more
+           often.  Of several, :line says which is meant: where it begins in
+           the file as it is, from 0.  Each edit sees what those before it did
 :diff      a unified diff of it, whose hunks are placed where their lines are
 :delete    non-nil if it is to be deleted
 :to        its new name

@@ -26,7 +26,8 @@
 
 (defconst agent-q-diff-input--keys
   '((:path stringp) (:to stringp) (:original stringp) (:modified stringp)
-    (:content stringp) (:update functionp) (:diff stringp) (:delete booleanp) (:mode natnump)
+    (:content stringp) (:update functionp) (:edits consp) (:diff stringp) (:delete booleanp)
+    (:mode natnump)
     (:old-mode natnump) (:executable symbolp) (:link stringp) (:old-link stringp) (:check functionp)
     (:annotations consp))
   "Alist from the properties of a file's proposal to the test of their values.")
@@ -51,7 +52,7 @@
            do (agent-q-diff-input--refuse "%s of a file must not be %S" key (type-of value)))
   (let ((path (plist-get proposal :path))
         (given (seq-filter (lambda (key) (plist-get proposal key))
-                           '(:modified :content :update :diff :delete :link))))
+                           '(:modified :content :update :edits :diff :delete :link))))
     (unless path
       (agent-q-diff-input--refuse "a file needs a :path"))
     (when (and (cdr given)
@@ -76,6 +77,7 @@
                (or (plist-get proposal :delete) (plist-get proposal :content)))
       (agent-q-diff-input--refuse "%s cannot be renamed and deleted, or created, at once"
                                   path))
+    (agent-q-diff-input--check-edits (plist-get proposal :edits) path)
     (agent-q-diff-input-check-annotations
      (plist-get proposal :annotations) path
      (if (plist-get proposal :delete)
@@ -86,6 +88,17 @@
   "Return non-nil if a file is to be a link by PROPOSAL, or a link a file."
   (or (and (plist-get proposal :link) (plist-get proposal :original))
       (and (plist-get proposal :old-link) (plist-get proposal :content))))
+
+(defun agent-q-diff-input--check-edits (edits path)
+  "Signal an error unless EDITS are ones of the file PATH, or nil."
+  (dolist (edit (if (proper-list-p edits) edits '(nil)))
+    (unless (and (proper-list-p edit) (cl-evenp (length edit))
+                 (stringp (plist-get edit :old)) (stringp (plist-get edit :new))
+                 (cl-typep (plist-get edit :line) '(or null natnum))
+                 (cl-loop for (key) on edit by #'cddr
+                          always (memq key '(:old :new :line :all))))
+      (agent-q-diff-input--refuse
+       "%s: edits must be a list of (:old TEXT :new TEXT), with :line or :all" path))))
 
 (defun agent-q-diff-input-check-annotations (annotations path modified)
   "Signal an error unless ANNOTATIONS are ones of the file PATH.
@@ -281,18 +294,95 @@ OLD is the file's present name, or nil if it is new; CHECK is as for
                                            (plist-get proposal :modified) check))
      ((plist-get proposal :update)
       (agent-q-diff-input--updated path (plist-get proposal :update) check))
+     ((plist-get proposal :edits)
+      (let* ((live (agent-q-diff-input--live path))
+             (text (agent-q-diff-live-text live)))
+        (agent-q-diff-file-change-open-later
+         path text (agent-q-diff-input--edited (plist-get proposal :edits) live path) check)))
      ((and content old)
       (agent-q-diff-input--updated path (lambda (_) content) check))
      ((and content (not (string-empty-p content)))
       (agent-q-diff-file-change-open path "" content check)))))
 
+(defun agent-q-diff-input--live (path)
+  "Return the `agent-q-diff-live' of the file PATH, which must exist."
+  (unless (or (file-exists-p path) (find-buffer-visiting path))
+    (agent-q-diff-file-refuse "%s does not exist" path))
+  (agent-q-diff-live-read (file-truename path)))
+
 (defun agent-q-diff-input--updated (path update check)
   "Return a file change of PATH by UPDATE, a function from old to new text.
 CHECK is as for `agent-q-diff-file-change-open'."
-  (unless (or (file-exists-p path) (find-buffer-visiting path))
-    (agent-q-diff-file-refuse "%s does not exist" path))
-  (let ((text (agent-q-diff-live-text (agent-q-diff-live-read (file-truename path)))))
+  (let ((text (agent-q-diff-live-text (agent-q-diff-input--live path))))
     (agent-q-diff-file-change-open-later path text (funcall update text) check)))
+
+;;;; Edits: fragments of a file
+
+(defun agent-q-diff-input--edited (edits live path)
+  "Return the text of LIVE, that of the file PATH, after EDITS.
+EDITS are as for `agent-q-diff-review-change'.  The text of LIVE is changed."
+  (let ((done '())
+        (n 0))
+    (dolist (edit edits)
+      (cl-incf n)
+      (condition-case err
+          (pcase-let* ((`(,old . ,new) (agent-q-diff-live-strings live (plist-get edit :old)
+                                                                  (plist-get edit :new)))
+                       (text (agent-q-diff-live-text live))
+                       (line (agent-q-diff-input--moved (plist-get edit :line) done))
+                       (`(,spans . ,new) (agent-q-diff-input--place
+                                          text old new line (plist-get edit :all)))
+                       (by (- (cl-count ?\n new) (cl-count ?\n old))))
+            (push (mapcar (lambda (span)
+                            (cons (agent-q-diff-input--line-of text (car span)) by))
+                          spans)
+                  done)
+            (setf (agent-q-diff-live-text live) (agent-q-diff-write-result live spans new)))
+        (agent-q-diff-error
+         (signal (car err)
+                 (list (format "%s, edit %d: %s%s" path n (cadr err)
+                               (agent-q-diff-input--places-words err)))))))
+    (agent-q-diff-live-text live)))
+
+(defun agent-q-diff-input--place (text old new line is-all)
+  "Return (SPANS . NEW) for replacing OLD by NEW in TEXT.
+They are as from `agent-q-diff-engine-replace', also IS-ALL.  If OLD is there
+several times, the one that begins on LINE counts, a number from 0 or nil."
+  (pcase-let ((`(,spans ,_ ,new . ,_)
+               (agent-q-diff-engine-replace text old new (or is-all line))))
+    (if (or is-all (null (cdr spans)))
+        (cons spans new)
+      (let ((lines (mapcar (lambda (span) (agent-q-diff-input--line-of text (car span)))
+                           spans)))
+        (unless (= 1 (cl-count line lines))
+          (signal 'agent-q-diff-several-matches
+                  (list (format "the string is in the text %d times" (length lines)) lines)))
+        (cons (list (nth (cl-position line lines) spans)) new)))))
+
+(defun agent-q-diff-input--line-of (text position)
+  "Return the line of TEXT, from 0, that has POSITION."
+  (cl-count ?\n text :end position))
+
+(defun agent-q-diff-input--moved (line done)
+  "Return where LINE, a number or nil, is after the edits DONE, the latest first.
+Each of these is a list of (LINE . BY): what is below LINE moved BY lines."
+  (dolist (edit (and line (reverse done)) line)
+    (cl-incf line (cl-loop for (at . by) in edit
+                           when (< at line) sum by))))
+
+(defun agent-q-diff-input--places-words (err)
+  "Return words on the places that ERR, of `agent-q-diff-engine-replace', names."
+  (pcase err
+    (`(,(or 'agent-q-diff-several-matches 'agent-q-diff-overlapping-matches) ,_ ,lines)
+     (format ", at lines %s; its :line, from 0, says which is meant"
+             (mapconcat (lambda (line) (number-to-string (1+ line)))
+                        (seq-take (seq-uniq lines) 10) ", ")))
+    (`(agent-q-diff-no-match ,_ (,first ,_ . ,kinds))
+     (format "; the nearest lines, from %d on, differ in %s" (1+ first)
+             (mapconcat #'symbol-name kinds ", ")))
+    (_ "")))
+
+;;;; Names
 
 (defun agent-q-diff-input--present-name (proposal old)
   "Return the name that the file of PROPOSAL has now.

@@ -156,6 +156,55 @@ no keys left to read; the change is in the file")
                     :type 'agent-q-diff-bad-arguments)
       (aqd-should-leave-nothing))))
 
+;;;; Without the original
+
+(ert-deftest aqd-api-the-original-is-the-file-s-if-it-is-not-given ()
+  (pcase-dolist (`(,before ,modified ,after)
+                 '(("a\nb\n" "a\nc\n" "a\nc\n")
+                   ("a\r\nb\r\n" "a\nc\n" "a\r\nc\r\n")
+                   ("a\r\nb\r\n" "a\r\nc\r\n" "a\r\nc\r\n")
+                   ("\344\nb\n" "ä\nc\n" "\344\nc\n")
+                   (nil "new\n" "new\n")))
+    (dolist (is-visited '(nil t))
+      (let ((aqd-answers nil))
+        (aqd-with-file (or before "")
+          (unless before
+            (delete-file aqd-file))
+          (when (and before is-visited)
+            (find-file-noselect aqd-file))
+          (let ((review (aqd-begin-review nil modified)))
+            (should (equal 1 (car (agent-q-diff-change-tally
+                                   (agent-q-diff-session-change review)))))
+            (aqd-in-diff review (agent-q-diff-accept-all)))
+          (should (equal '(accepted t) (aqd-answer :status :saved)))
+          (should (equal after (aqd-bytes-of aqd-file)))
+          (should (equal "accepted"
+                         (plist-get (aqd-play "a q" (lambda ()
+                                                      (agent-q-diff-review-and-wait
+                                                       aqd-file nil (concat modified "x\n") nil)))
+                                    :decision))))
+        (aqd-should-leave-nothing)))))
+
+(ert-deftest aqd-api-what-is-not-saved-is-not-the-original-and-stays ()
+  "Whoever made the proposal has read the file, and would take the rest back."
+  (let ((aqd-answers nil))
+    (aqd-with-file (aqd-numbered 20)
+      (with-current-buffer (find-file-noselect aqd-file)
+        (goto-char (point-max))
+        (insert "mine\n"))
+      (let ((review (aqd-begin-review nil (concat "top\n" (aqd-numbered 20)))))
+        (should-not (aqd-signs-of review))
+        (should (equal 1 (car (agent-q-diff-change-tally (agent-q-diff-session-change review)))))
+        (aqd-in-diff review (agent-q-diff-accept-all)))
+      (should (equal '(accepted nil) (aqd-answer :status :saved)))
+      (aqd-in-target
+       (should (equal (buffer-string) (concat "top\n" (aqd-numbered 20) "mine\n")))
+       (set-buffer-modified-p nil)))))
+
+(ert-deftest aqd-api-a-detached-text-needs-its-original ()
+  (should-error (agent-q-diff-review "x" nil "b" "" #'ignore :detached t)
+                :type 'agent-q-diff-bad-arguments))
+
 (ert-deftest aqd-api-takes-neither-window-nor-point ()
   (aqd-with-file aqd-original-of-two
     (save-window-excursion
