@@ -40,6 +40,7 @@
 (require 'agent-q-diff-policy)
 (require 'agent-q-diff-live)
 (require 'agent-q-diff-input)
+(require 'agent-q-diff-writer)
 
 ;;; Waiting in a recursive edit
 
@@ -367,8 +368,10 @@ REVIEW and ARGUMENTS are as for `agent-q-diff-render-prepare'."
 AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES are as for
 `agent-q-diff-api-start'."
   (let ((review (agent-q-diff-api--review-of (funcall open) agent)))
-    (agent-q-diff-api--prepare-or-close review original modified
-                                        (or description "") mode notes)
+    (agent-q-diff-api--prepare-or-close
+     review original modified (or description "") mode
+     (append notes (agent-q-diff-writer-note (agent-q-diff-session-change review)
+                                             (agent-q-diff-session-agent-name review))))
     review))
 
 (defconst agent-q-diff-api--agent-length 40
@@ -405,7 +408,7 @@ Signal an error under `agent-q-diff-error' if there is no decision."
 ;;;###autoload
 (cl-defun agent-q-diff-review (path original modified description callback
                                     &key (mode #'agent-q-diff-mode) notes annotations
-                                    agent id detached check)
+                                    agent id writer detached check)
   "Ask the user to decide about a proposal, and return the review at once.
 PATH, ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES, ANNOTATIONS and CHECK
 are as for `agent-q-diff-review-and-wait'.  CALLBACK is a function, or nil,
@@ -414,6 +417,22 @@ ended.  If the review cannot begin, CALLBACK is called before this function
 returns.  AGENT is the name of the agent that proposes, a string or nil.
 ID, any value, is what `agent-q-diff-find-review' and `agent-q-diff-cancel'
 find the review by while it is open.
+
+By default, Emacs writes each hunk when it is accepted.  If the caller writes,
+WRITER is `caller' if it can write any text, or `caller-if-all' if it can write
+only all of the proposal.  Then the user decides first, and the result has
+:writer, who writes what was accepted:
+
+`caller'  the caller, the :content; nothing is written yet
+`emacs'   Emacs, which has done so: because only a part was accepted, which
+          the caller cannot write, or because that would have destroyed
+          something: the file has unsaved edits, or is not what the proposal
+          was made for; the caller must not write
+nil       nobody, since nothing was accepted
+
+The :message is true whoever writes; `agent-q-diff-note-written' returns one
+that is exact, once the caller has.
+
 If DETACHED is non-nil, no file is read or written: the hunks go into the
 text ORIGINAL, and :content is the resulting text.
 
@@ -455,13 +474,19 @@ Each hunk has these properties in addition:
    path callback agent original modified description mode notes
    (lambda ()
      (agent-q-diff-input-check-annotations annotations path modified)
-     (agent-q-diff-input-annotated
-      (agent-q-diff-file-change-open (if detached
-                                         (agent-q-diff-visit-detached-name path)
-                                       (agent-q-diff-visit-name path))
-                                     (agent-q-diff-api--original path original)
-                                     modified check detached)
-      annotations))
+     (if writer
+         (agent-q-diff-writer-open
+          ;; As content, it can be new.
+          (list (list :path path :original original (if original :modified :content) modified
+                      :check check :annotations annotations))
+          writer detached)
+       (agent-q-diff-input-annotated
+        (agent-q-diff-file-change-open (if detached
+                                           (agent-q-diff-visit-detached-name path)
+                                         (agent-q-diff-visit-name path))
+                                       (agent-q-diff-api--original path original)
+                                       modified check detached)
+        annotations)))
    id))
 
 ;;;###autoload
@@ -698,7 +723,7 @@ Arguments, errors and value are as for `agent-q-diff-command'."
 ;;;###autoload
 (cl-defun agent-q-diff-review-change (files description callback
                                             &key (mode #'agent-q-diff-mode) notes agent
-                                            id detached)
+                                            id writer detached)
   "Ask the user to decide about FILES, and return the review at once.
 All of them are decided in one diff buffer, and CALLBACK is called once.
 
@@ -733,8 +758,9 @@ texts, which the result has as :content.  Then give :content only for a new
 file, :original also for one that is to be deleted, and besides these only
 :path, :modified, :delete, :to, :check and :annotations.
 
-DESCRIPTION, CALLBACK, MODE, NOTES, AGENT and ID are as for
-`agent-q-diff-review'.  If only the lines of one file would change, the
+DESCRIPTION, CALLBACK, MODE, NOTES, AGENT, ID and WRITER are as for
+`agent-q-diff-review'; what is not a text, or given as :diff, Emacs writes in
+any case.  If only the lines of one file would change, the
 result is as for that function.  Otherwise it differs in three ways: :path is
 the directory to which the names are shown relative, :saved tells whether all
 files have what was accepted, and instead of :altered, :content, :untouched
@@ -759,7 +785,9 @@ is accepted; then :fate is a property of the file."
   (agent-q-diff-api-start
    default-directory callback agent nil nil description mode notes
    (lambda ()
-     (agent-q-diff-input-change files detached))
+     (if writer
+         (agent-q-diff-writer-open files writer detached)
+       (agent-q-diff-input-change files detached)))
    id))
 
 ;;;###autoload
@@ -773,6 +801,44 @@ FILES, DESCRIPTION, MODE, NOTES and the value are as for
    default-directory nil nil description mode notes
    (lambda ()
      (agent-q-diff-input-change files))))
+
+;;;; What was decided before
+
+(defun agent-q-diff-api-make (proposals &optional description agent)
+  "Have Emacs make PROPOSALS, all of them or none, and return the result.
+They are as for `agent-q-diff-review-change', and were decided.  DESCRIPTION and
+AGENT are those of the review that did so; this one is not shown or announced."
+  (let* ((agent-q-diff-display 'announce)
+         (agent-q-diff-policy-rules nil)
+         (agent-q-diff-review-begun-functions nil)
+         (agent-q-diff-review-ended-functions nil)
+         (inhibit-message t)
+         (made nil)
+         (review (agent-q-diff-review-change proposals (or description "")
+                                             (lambda (result) (setq made result))
+                                             :agent agent)))
+    (unless (agent-q-diff-session-outcome review)
+      (setf (agent-q-diff-session-is-by-program review) t)
+      (unwind-protect
+          (with-current-buffer (agent-q-diff-session-buffer review)
+            (agent-q-diff-accept-all)
+            (unless made
+              (agent-q-diff-unapply-all)))
+        (unless made
+          (agent-q-diff-lifecycle-end-by-program review 'not-applied))))
+    made))
+
+(defun agent-q-diff-api--settle (review)
+  "Say who writes what was decided in REVIEW, and have it written if that is Emacs."
+  (agent-q-diff-writer-settle
+   review
+   (lambda (proposals)
+     ;; The log has it once, with this review.
+     (let ((agent-q-diff-log-file nil))
+       (agent-q-diff-api-make proposals (agent-q-diff-session-description review)
+                              (agent-q-diff-session-agent review))))))
+
+(add-hook 'agent-q-diff-lifecycle-ending-functions #'agent-q-diff-api--settle)
 
 ;;;; Reviewing a diff
 

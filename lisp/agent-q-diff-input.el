@@ -41,6 +41,12 @@
   "Return KEY of a proposal as an agent knows it, without its colon."
   (substring (symbol-name key) 1))
 
+(defun agent-q-diff-input-check (proposals)
+  "Signal an error unless PROPOSALS are complete and consistent."
+  (unless (and (consp proposals) (proper-list-p proposals))
+    (agent-q-diff-input--refuse "a change is a list of files, at least one"))
+  (mapc #'agent-q-diff-input--check proposals))
+
 (defun agent-q-diff-input--check (proposal)
   "Signal an error unless PROPOSAL, that of one file, is complete and consistent."
   (unless (and (proper-list-p proposal) (cl-evenp (length proposal)))
@@ -197,7 +203,7 @@ Either is nil if it does not exist on that side."
         (agent-q-diff-file-refuse "%s does not exist, so it cannot be deleted" old))
       (list (list 'delete (agent-q-diff-input--deleted-bytes proposal old))))
      ((null old)
-      (unless (agent-q-diff-input--creates-p proposal)
+      (unless (agent-q-diff-input-new-p proposal)
         (agent-q-diff-file-refuse "%s does not exist" new))
       (list (append (list 'create (or mode #o644))
                     (and (agent-q-diff-input--in-place-of new)
@@ -245,7 +251,7 @@ OLD is the file's present name, or nil; see `agent-q-diff-input--file' for
          ;; For whom it can be read.
          (logior present (ash (logand present #o444) -2)))))))
 
-(defun agent-q-diff-input--creates-p (proposal)
+(defun agent-q-diff-input-new-p (proposal)
   "Return non-nil if PROPOSAL is for a file that does not exist yet."
   (or (plist-get proposal :content)
       (equal "" (plist-get proposal :original))
@@ -292,15 +298,11 @@ OLD is the file's present name, or nil if it is new; CHECK is as for
      ((plist-get proposal :modified)
       (agent-q-diff-file-change-open-later path (plist-get proposal :original)
                                            (plist-get proposal :modified) check))
-     ((plist-get proposal :update)
-      (agent-q-diff-input--updated path (plist-get proposal :update) check))
-     ((plist-get proposal :edits)
-      (let* ((live (agent-q-diff-input--live path))
-             (text (agent-q-diff-live-text live)))
+     ((or (plist-get proposal :update) (plist-get proposal :edits) (and content old))
+      (let ((live (agent-q-diff-input--live path)))
         (agent-q-diff-file-change-open-later
-         path text (agent-q-diff-input--edited (plist-get proposal :edits) live path) check)))
-     ((and content old)
-      (agent-q-diff-input--updated path (lambda (_) content) check))
+         path (agent-q-diff-live-text live)
+         (agent-q-diff-input-proposed-text proposal live path) check)))
      ((and content (not (string-empty-p content)))
       (agent-q-diff-file-change-open path "" content check)))))
 
@@ -310,17 +312,23 @@ OLD is the file's present name, or nil if it is new; CHECK is as for
     (agent-q-diff-file-refuse "%s does not exist" path))
   (agent-q-diff-live-read (file-truename path)))
 
-(defun agent-q-diff-input--updated (path update check)
-  "Return a file change of PATH by UPDATE, a function from old to new text.
-CHECK is as for `agent-q-diff-file-change-open'."
-  (let ((text (agent-q-diff-live-text (agent-q-diff-input--live path))))
-    (agent-q-diff-file-change-open-later path text (funcall update text) check)))
+(defun agent-q-diff-input-proposed-text (proposal live path)
+  "Return the text that PROPOSAL has for the file PATH, or nil if it has none.
+LIVE is its `agent-q-diff-live', or nil if it is new."
+  (cond
+   ((plist-get proposal :modified))
+   ((plist-get proposal :content))
+   ((null live) nil)
+   ((plist-get proposal :update)
+    (funcall (plist-get proposal :update) (agent-q-diff-live-text live)))
+   ((plist-get proposal :edits)
+    (agent-q-diff-input--edited (plist-get proposal :edits) (copy-sequence live) path))))
 
 ;;;; Edits: fragments of a file
 
 (defun agent-q-diff-input--edited (edits live path)
   "Return the text of LIVE, that of the file PATH, after EDITS.
-EDITS are as for `agent-q-diff-review-change'.  The text of LIVE is changed."
+EDITS are as for `agent-q-diff-review-change'.  That in LIVE is set to it."
   (let ((done '())
         (n 0))
     (dolist (edit edits)
@@ -497,9 +505,7 @@ See `agent-q-diff-review-change' for detached changes."
   "Return a new change of the files in PROPOSALS, a list of property lists.
 See `agent-q-diff-review-change', also for IS-DETACHED.  If there is an
 error, nothing is left open."
-  (unless (and (consp proposals) (proper-list-p proposals))
-    (agent-q-diff-input--refuse "a change is a list of files, at least one"))
-  (mapc #'agent-q-diff-input--check proposals)
+  (agent-q-diff-input-check proposals)
   (let ((files nil)
         (is-done nil)
         (agent-q-diff-input--leaving

@@ -487,9 +487,10 @@ answer whatever they do."
             (plist-get result :total)
             (cond
              ((plist-get result :detached)
-              (if (= 0 (plist-get result :in-file))
-                  "accepted, nothing is written"
-                "accepted, not yet written"))
+              (cond
+               ((= 0 (plist-get result :in-file)) "accepted, nothing is written")
+               ((plist-get result :writer) "accepted, for the agent to write")
+               (t "accepted, not yet written")))
              ((plist-get result :files)
               (concat "in the files" (agent-q-diff-lifecycle--unsaved-text result)))
              ((and (< 0 (plist-get result :in-file)) (not (plist-get result :saved)))
