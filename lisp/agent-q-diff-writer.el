@@ -303,7 +303,7 @@ MAKE is as for `agent-q-diff-writer-settle'.  Signal an error if nobody can."
             changed)
       (setf (agent-q-diff-writer-watched writer)
             (agent-q-diff-reviewed-watch (mapcar #'agent-q-diff-writer--names changed)))
-      (agent-q-diff-writer--say 'caller (agent-q-diff-writer--with-line-ends files result)))
+      (agent-q-diff-writer--say 'caller (agent-q-diff-writer--for-caller files result)))
      (t
       (agent-q-diff-writer--say
        'emacs (agent-q-diff-writer--made
@@ -321,16 +321,21 @@ MAKE is as for `agent-q-diff-writer-settle'.  Signal an error if nobody can."
       (cons (agent-q-diff-writer-file-name file) (agent-q-diff-writer-file-to file))
     (agent-q-diff-writer-file-name file)))
 
-(defun agent-q-diff-writer--with-line-ends (files result)
-  "Return RESULT with the line ends in the texts of FILES that the caller gave."
-  (cl-flet ((with-them (file result)
-              (if-let ((content (and (agent-q-diff-writer-file-is-crlf file)
-                                     (plist-get result :content))))
-                  (append (list :content (string-replace "\n" "\r\n" content)) result)
+(defun agent-q-diff-writer--for-caller (files result)
+  "Return RESULT with the texts of FILES that the caller is to write.
+They have the line ends that the caller gave.  That of the only file is the
+:content of RESULT itself, too, also if that is a result of several files."
+  (cl-flet ((with-text (file result)
+              (if-let ((text (agent-q-diff-writer-file-text file)))
+                  (append (list :content (if (agent-q-diff-writer-file-is-crlf file)
+                                             (string-replace "\n" "\r\n" text)
+                                           text))
+                          result)
                 result)))
-    (if-let ((results (plist-get result :files)))
-        (append (list :files (cl-mapcar #'with-them files results)) result)
-      (with-them (car files) result))))
+    (append (and (null (cdr files)) (with-text (car files) nil))
+            (when-let ((results (plist-get result :files)))
+              (list :files (cl-mapcar #'with-text files results)))
+            result)))
 
 (defun agent-q-diff-writer--decided-proposal (file)
   "Return what was decided about FILE, for `agent-q-diff-review-change'."

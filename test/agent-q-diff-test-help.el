@@ -35,6 +35,8 @@
 ;;   aqd-elisp-original aqd-elisp-modified aqd-with-elisp-review
 ;; The buffer in which a hunk is edited
 ;;   aqd-small-buffer aqd-in-small-buffer aqd-retype
+;; Real clients
+;;   aqd-load-client
 ;; The manual
 ;;   aqd-manual-node aqd-manual-code
 ;; Reviews that no caller waits for
@@ -492,6 +494,25 @@ It has three hunks."
   (goto-char (point-min))
   (search-forward old)
   (replace-match new t t))
+
+;;;; Real clients
+
+(defun aqd-load-client (wanted feature &rest folders)
+  "Load FEATURE from FOLDERS of packages, or skip the test, which WANTED them.
+If they are given, a feature that does not load is a failure."
+  (let ((clients (getenv "AGENT_Q_DIFF_CLIENTS")))
+    (cl-flet ((skip (reason)
+                (message "Skipped, since %s.  Wanted: %s" reason wanted)
+                (ert-skip reason)))
+      (cond
+       ((version< emacs-version "30.1") (skip "these packages are for Emacs 30.1"))
+       ((member clients '(nil "")) (skip "AGENT_Q_DIFF_CLIENTS names no folder"))))
+    (dolist (folder folders)
+      (let ((package (expand-file-name folder clients)))
+        (add-to-list 'load-path (if (file-directory-p (expand-file-name "lisp" package))
+                                    (expand-file-name "lisp" package)
+                                  package))))
+    (require feature)))
 
 ;;;; The manual
 
