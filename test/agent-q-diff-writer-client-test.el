@@ -14,6 +14,7 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'map)
 (require 'seq)
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff)
@@ -160,7 +161,7 @@ This is a function for `monet-diff-tool'."
     (funcall close arguments)))
 
 (defmacro writer-client-in-ide (&rest body)
-  "Run BODY in a session of claude-code-ide.el, which has asked for a diff of two hunks."
+  "Run BODY where claude-code-ide.el was asked for a diff of two hunks."
   (declare (indent 0) (debug t))
   `(progn
      (aqd-load-client writer-client-wanted 'claude-code-ide-mcp
