@@ -163,8 +163,7 @@ writes what you accept."
               ('other (format "Emacs, not %s, writes what you accept." who))
               ('nil (if (eq 'caller (agent-q-diff-writer-kind writer))
                         (format "You decide what %s writes." who)
-                      (format "If you accept all of it, %s writes it; of a part, Emacs writes \
-what you accept."
+                      (format "If you accept all of it, %s writes it; if a part, Emacs does."
                               who))))))))
 
 ;;;; What was decided

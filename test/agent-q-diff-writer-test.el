@@ -83,8 +83,7 @@ that asked writes." aqd-file)
 (ert-deftest aqd-writer-the-user-reads-who-writes ()
   (pcase-dolist (`(,writer . ,words)
                  '((caller . "You decide what Monet writes.")
-                   (caller-if-all . "If you accept all of it, Monet writes it; of a part, Emacs \
-writes what you accept.")))
+                   (caller-if-all . "If you accept all of it, Monet writes it; if a part, Emacs does.")))
     (aqd-writer-with writer
       (aqd-in-diff review
         (should (string-search words (buffer-string))))
