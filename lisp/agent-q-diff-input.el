@@ -322,61 +322,86 @@ LIVE is its `agent-q-diff-live', or nil if it is new."
    ((plist-get proposal :update)
     (funcall (plist-get proposal :update) (agent-q-diff-live-text live)))
    ((plist-get proposal :edits)
-    (agent-q-diff-input--edited (plist-get proposal :edits) (copy-sequence live) path))))
+    (agent-q-diff-input--edited (plist-get proposal :edits) live path))))
 
 ;;;; Edits: fragments of a file
 
 (defun agent-q-diff-input--edited (edits live path)
   "Return the text of LIVE, that of the file PATH, after EDITS.
-EDITS are as for `agent-q-diff-review-change'.  That in LIVE is set to it."
-  (let ((done '())
-        (n 0))
-    (dolist (edit edits)
-      (cl-incf n)
-      (condition-case err
-          (pcase-let* ((`(,old . ,new) (agent-q-diff-live-strings live (plist-get edit :old)
-                                                                  (plist-get edit :new)))
-                       (text (agent-q-diff-live-text live))
-                       (line (agent-q-diff-input--moved (plist-get edit :line) done))
-                       (`(,spans . ,new) (agent-q-diff-input--place
-                                          text old new line (plist-get edit :all)))
-                       (by (- (cl-count ?\n new) (cl-count ?\n old))))
-            (push (mapcar (lambda (span)
-                            (cons (agent-q-diff-input--line-of text (car span)) by))
-                          spans)
-                  done)
-            (setf (agent-q-diff-live-text live) (agent-q-diff-write-result live spans new)))
-        (agent-q-diff-error
-         (signal (car err)
-                 (list (format "%s, edit %d: %s%s" path n (cadr err)
-                               (agent-q-diff-input--places-words err)))))))
-    (agent-q-diff-live-text live)))
+EDITS are as for `agent-q-diff-review-change'."
+  (with-temp-buffer
+    (set-buffer-multibyte (multibyte-string-p (agent-q-diff-live-text live)))
+    (insert (agent-q-diff-live-text live))
+    (let ((lines (mapcar (lambda (edit)
+                           (when-let ((line (plist-get edit :line)))
+                             (goto-char (point-min))
+                             (forward-line line)
+                             ;; It moves with what earlier edits do above it.
+                             (point-marker)))
+                         edits))
+          (is-crlf (agent-q-diff-input--crlf-p))
+          (n 0))
+      (dolist (edit edits)
+        (cl-incf n)
+        (condition-case err
+            (pcase-let ((`(,old . ,new) (agent-q-diff-live-strings live (plist-get edit :old)
+                                                                   (plist-get edit :new))))
+              (agent-q-diff-input--edit-here
+               (if is-crlf (agent-q-diff-input--with-crlf old) old)
+               (if is-crlf (agent-q-diff-input--with-crlf new) new)
+               (pop lines) (plist-get edit :all)))
+          (agent-q-diff-error
+           (signal (car err)
+                   (list (format "%s, edit %d: %s%s" path n (cadr err)
+                                 (agent-q-diff-input--places-words err))))))))
+    (buffer-string)))
 
-(defun agent-q-diff-input--place (text old new line is-all)
-  "Return (SPANS . NEW) for replacing OLD by NEW in TEXT.
-They are as from `agent-q-diff-engine-replace', also IS-ALL.  If OLD is there
-several times, the one that begins on LINE counts, a number from 0 or nil."
-  (pcase-let ((`(,spans ,_ ,new . ,_)
-               (agent-q-diff-engine-replace text old new (or is-all line))))
-    (if (or is-all (null (cdr spans)))
-        (cons spans new)
-      (let ((lines (mapcar (lambda (span) (agent-q-diff-input--line-of text (car span)))
-                           spans)))
-        (unless (= 1 (cl-count line lines))
-          (signal 'agent-q-diff-several-matches
-                  (list (format "the string is in the text %d times" (length lines)) lines)))
-        (cons (list (nth (cl-position line lines) spans)) new)))))
+(defun agent-q-diff-input--crlf-p ()
+  "Return non-nil if each line of this buffer ends with CR and LF characters."
+  (goto-char (point-min))
+  (and (search-forward "\r\n" nil t)
+       (progn (goto-char (point-min))
+              (not (re-search-forward "^\n\\|[^\r\n]\n" nil t)))))
 
-(defun agent-q-diff-input--line-of (text position)
-  "Return the line of TEXT, from 0, that has POSITION."
-  (cl-count ?\n text :end position))
+(defun agent-q-diff-input--with-crlf (string)
+  "Return STRING with CRLF at the end of each line."
+  (string-replace "\n" "\r\n" (string-replace "\r\n" "\n" string)))
 
-(defun agent-q-diff-input--moved (line done)
-  "Return where LINE, a number or nil, is after the edits DONE, the latest first.
-Each of these is a list of (LINE . BY): what is below LINE moved BY lines."
-  (dolist (edit (and line (reverse done)) line)
-    (cl-incf line (cl-loop for (at . by) in edit
-                           when (< at line) sum by))))
+(defun agent-q-diff-input--edit-here (old new line is-all)
+  "Replace OLD by NEW in this buffer, in all places if IS-ALL is non-nil.
+Otherwise it must be there once; of several, the one that begins on the line
+at LINE counts, a marker or nil."
+  (let* ((place (and (not is-all)
+                     (or (and line
+                              (progn (goto-char line)
+                                     (agent-q-diff-input--only-place
+                                      old line (+ (line-end-position) (length old)))))
+                         (agent-q-diff-input--only-place old (point-min) (point-max))))))
+    (if (and place (not (equal old new)))
+        (agent-q-diff-input--replace place (+ place (length old)) new)
+      ;; It says what is wrong.
+      (pcase-let ((`(,spans ,_ ,new . ,_)
+                   (agent-q-diff-engine-replace (buffer-string) old new is-all)))
+        (pcase-dolist (`(,beg . ,end) (reverse spans))
+          (agent-q-diff-input--replace (1+ beg) (1+ end) new))))))
+
+(defun agent-q-diff-input--only-place (old beg end)
+  "Return where OLD begins in this buffer between BEG and END, or nil.
+It is nil also if it is there several times, or if it is empty."
+  (let ((case-fold-search nil))
+    (goto-char beg)
+    (when-let ((place (and (not (string-empty-p old))
+                           (search-forward old (min end (point-max)) t)
+                           (match-beginning 0))))
+      (goto-char (1+ place))
+      (and (not (search-forward old (min end (point-max)) t))
+           place))))
+
+(defun agent-q-diff-input--replace (beg end new)
+  "Replace the text of this buffer from BEG to END by NEW."
+  (delete-region beg end)
+  (goto-char beg)
+  (insert new))
 
 (defun agent-q-diff-input--places-words (err)
   "Return words on the places that ERR, of `agent-q-diff-engine-replace', names."

@@ -1528,6 +1528,15 @@ diff --git a/old.txt b/old.txt
                     "a\nb\nc\nx\n2\ny\n")
                    ("1\nx\n2\nx\n" ((:old "1\n" :new "") (:old "x" :new "y" :line 1))
                     "y\n2\nx\n")
+                   ("aaa\naa\n" ((:old "aa" :new "b" :line 1)) "aaa\nb\n")
+                   ("x\n}\n}\n" ((:old "}\n" :new "" :line 1)) "x\n}\n")
+                   ;; The text can have other line ends than most files.
+                   ("a\r\nb\nc\r\n" ((:old "c" :new "d\r\ne")) "a\r\nb\nd\r\ne\r\n")
+                   ("a\r\n}\r\n}\n" ((:old "}" :new "d" :line 2)) "a\r\n}\r\nd\n")
+                   ("\344\n\344\n" ((:old "ä" :new "ö" :line 1)) "\344\n\366\n")
+                   ("\0\377a\nb\n" ((:old "b" :new "ä")) "\0\377a\n\303\244\n")
+                   ("\0a\r\nb\r\n" ((:old "a" :new "x\ny")) "\0x\r\ny\r\nb\r\n")
+                   ("\0a\r\n\r\nb\r\n" ((:old "a\n\n" :new "x\n")) "\0x\r\nb\r\n")
                    ;; If there is only one, its line is of no account.
                    ("a\nb\n" ((:old "b" :new "c" :line 0)) "a\nc\n")
                    ;; Line ends are the file's.
@@ -1543,6 +1552,8 @@ diff --git a/old.txt b/old.txt
        '((((:old "x" :new "y")) agent-q-diff-several-matches
           "e.txt, edit 1: the string is in the text 2 times, at lines 2, 4; its :line")
          (((:old "x" :new "y" :line 0)) agent-q-diff-several-matches "2 times")
+         (((:old "x" :new "y" :line 99)) agent-q-diff-several-matches "2 times")
+         (((:old "x" :new "x" :line 1)) agent-q-diff-equal-texts "edit 1: ")
          (((:old "1" :new "2") (:old "1" :new "3")) agent-q-diff-no-match "edit 2: ")
          (((:old "X" :new "y")) agent-q-diff-no-match
           "not in the text; the nearest lines, from 2 on, differ in case")

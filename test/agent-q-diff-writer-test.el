@@ -236,6 +236,35 @@ what differs."
     (should (equal '(emacs accepted) (aqd-answer :writer :status)))
     (should (string-search "and more\n" (aqd-disk)))))
 
+(ert-deftest aqd-writer-emacs-writes-a-part-for-a-caller-that-waits ()
+  (aqd-writer-with 'caller-if-all
+    (let ((result (aqd-play "r a q" (lambda () (agent-q-diff-wait review)))))
+      (should (eq 'emacs (plist-get result :writer)))
+      (should (equal (plist-get result :message) (car (aqd-answer :message))))
+      (should (equal aqd-writer-second-only (aqd-disk))))))
+
+(ert-deftest aqd-writer-rules-decide-before-anybody-writes ()
+  (pcase-dolist (`(,rules ,writer ,text)
+                 `((((agent . "Monet") . keep) caller ,aqd-original-of-two)
+                   (((agent . "Monet") reject . "no") nil ,aqd-original-of-two)))
+    (let ((agent-q-diff-policy-rules (list rules))
+          (aqd-answers nil))
+      (aqd-with-file aqd-original-of-two
+        (let ((agent-q-diff-project-root (file-name-directory aqd-file)))
+          (should (agent-q-diff-session-outcome (aqd-writer-begin 'caller-if-all))))
+        (should (equal (list writer) (aqd-answer :writer)))
+        (should (equal text (aqd-disk)))))))
+
+(ert-deftest aqd-writer-what-a-hook-of-the-user-s-keeps-from-the-file-is-said ()
+  (let ((write-file-functions (list (lambda () (error "No saving today")))))
+    (aqd-writer-with 'caller-if-all
+      (agent-q-diff-accept review 1)
+      (let ((warned (aqd-warned (agent-q-diff-end review))))
+        (should (string-search "No saving today" warned)))
+      (should (equal '(nil stale 0) (aqd-answer :writer :status :in-file)))
+      (should (string-search "No saving today" (car (aqd-answer :message))))
+      (should (equal aqd-original-of-two (aqd-disk))))))
+
 ;;;; Nothing to write
 
 (ert-deftest aqd-writer-nobody-writes-what-was-rejected-or-not-decided ()
