@@ -467,7 +467,7 @@ ANSWER is as for `agent-q-diff-own-tool-decide'."
         (is-patch (agent-q-diff-own-tool-edit-diff edit))
         (is-decided (agent-q-diff-own-tool--decided-p result)))
     (when is-decided
-      (cl-mapc #'agent-q-diff-own-tool--note-decision
+      (cl-mapc #'agent-q-diff-writer-note-decision
                (agent-q-diff-own-tool-edit-changed edit)
                (or (plist-get result :files) (list result))))
     (cond
@@ -477,7 +477,7 @@ ANSWER is as for `agent-q-diff-own-tool-decide'."
                (agent-q-diff-message-of-not-run result (agent-q-diff-own-tool-edit-what edit)
                                                 (agent-q-diff-own-tool-edit-tool edit))
                t agent-q-diff-own-tool--denied))
-     ((seq-every-p #'agent-q-diff-own-tool-file-stays-p files)
+     ((seq-every-p #'agent-q-diff-writer-stays-p files)
       (funcall answer (agent-q-diff-own-tool--message edit result 'saved)
                nil agent-q-diff-own-tool--denied))
      ((agent-q-diff-own-tool--deny-elsewhere edit answer))
@@ -499,14 +499,6 @@ ANSWER is as for `agent-q-diff-own-tool-decide'."
       (setf (agent-q-diff-own-tool-edit-result edit) result)
       (agent-q-diff-own-tool--remember edit)
       (funcall answer "" nil (agent-q-diff-own-tool-edit-verdict edit))))))
-
-(defun agent-q-diff-own-tool--note-decision (file result)
-  "Record in FILE the decision on it; RESULT is the file's result."
-  (pcase-let ((`(,text . ,is-renamed)
-               (agent-q-diff-writer-decided result (agent-q-diff-own-tool-file-original file)
-                                            (agent-q-diff-own-tool-file-modified file))))
-    (setf (agent-q-diff-own-tool-file-text file) text
-          (agent-q-diff-own-tool-file-is-renamed file) is-renamed)))
 
 (defun agent-q-diff-own-tool--deny-elsewhere (edit answer)
   "If a file of EDIT must not be written any more, answer that; return non-nil.
@@ -700,7 +692,7 @@ Return non-nil if all are saved."
              file (agent-q-diff-own-tool-file-text file)
              (and (agent-q-diff-own-tool-file-is-renamed file)
                   (agent-q-diff-own-tool-file-to file))))
-          (seq-remove #'agent-q-diff-own-tool-file-stays-p
+          (seq-remove #'agent-q-diff-writer-stays-p
                       (agent-q-diff-own-tool-edit-files edit))))
 
 ;;;; After the tool has run

@@ -168,41 +168,30 @@ writes what you accept."
 
 ;;;; What was decided
 
-(defun agent-q-diff-writer-decided (result original modified)
-  "Return (TEXT . IS-RENAMED), what was decided about a file from RESULT.
-That is the file's result.  ORIGINAL is its text, or nil if it is new, MODIFIED
-the proposed one, or nil if it is to be deleted; likewise TEXT."
-  (cl-flet ((is-in (operation)
-              (seq-some (lambda (hunk)
-                          (and (eq operation (plist-get hunk :operation))
-                               (plist-get hunk :in-file)))
-                        (plist-get result :hunks))))
-    (cons (cond
-           ((null original) (and (< 0 (plist-get result :in-file))
-                                 (or (plist-get result :content) "")))
-           ((null modified) (if (is-in 'delete) nil original))
-           (t (or (plist-get result :content) original)))
-          (and (is-in 'rename) t))))
+(defun agent-q-diff-writer-note-decision (file result)
+  "Record in FILE what was decided about it; RESULT is the file's result."
+  (let ((original (agent-q-diff-writer-file-original file)))
+    (cl-flet ((is-in (operation)
+                (seq-some (lambda (hunk)
+                            (and (eq operation (plist-get hunk :operation))
+                                 (plist-get hunk :in-file)))
+                          (plist-get result :hunks))))
+      (setf (agent-q-diff-writer-file-is-renamed file) (is-in 'rename)
+            (agent-q-diff-writer-file-text file)
+            (cond
+             ((null original) (and (< 0 (plist-get result :in-file))
+                                   (or (plist-get result :content) "")))
+             ((null (agent-q-diff-writer-file-modified file))
+              (if (is-in 'delete) nil original))
+             (t (or (plist-get result :content) original)))))))
 
-(defun agent-q-diff-writer--note-decision (writer result)
-  "Record in the files of WRITER what was decided, by RESULT of their review."
-  (cl-mapc (lambda (file result)
-             (pcase-let ((`(,text . ,is-renamed)
-                          (agent-q-diff-writer-decided
-                           result (agent-q-diff-writer-file-original file)
-                           (agent-q-diff-writer-file-modified file))))
-               (setf (agent-q-diff-writer-file-text file) text
-                     (agent-q-diff-writer-file-is-renamed file) is-renamed)))
-           (agent-q-diff-writer-files writer)
-           (or (plist-get result :files) (list result))))
-
-(defun agent-q-diff-writer--stays-p (file)
+(defun agent-q-diff-writer-stays-p (file)
   "Return non-nil if FILE is to stay as it is by the decision."
   (and (not (agent-q-diff-writer-file-is-renamed file))
        (equal (agent-q-diff-writer-file-text file)
               (agent-q-diff-writer-file-original file))))
 
-(defun agent-q-diff-writer--whole-p (file)
+(defun agent-q-diff-writer-whole-p (file)
   "Return non-nil if all that was proposed for FILE was accepted, and nothing else."
   (and (equal (agent-q-diff-writer-file-text file)
               (agent-q-diff-writer-file-modified file))
@@ -286,14 +275,16 @@ result.  Nothing is done unless the caller of REVIEW may write."
 (defun agent-q-diff-writer--settle-decided (writer result make)
   "Return RESULT, a decision, with who of WRITER writes it.
 MAKE is as for `agent-q-diff-writer-settle'.  Signal an error if nobody can."
-  (agent-q-diff-writer--note-decision writer result)
+  (cl-mapc #'agent-q-diff-writer-note-decision
+           (agent-q-diff-writer-files writer)
+           (or (plist-get result :files) (list result)))
   (let* ((files (agent-q-diff-writer-files writer))
-         (changed (seq-remove #'agent-q-diff-writer--stays-p files)))
+         (changed (seq-remove #'agent-q-diff-writer-stays-p files)))
     (cond
      ((null changed)
       (agent-q-diff-writer--say nil (agent-q-diff-writer-as-written result t)))
      ((and (or (eq 'caller (agent-q-diff-writer-kind writer))
-               (seq-every-p #'agent-q-diff-writer--whole-p files))
+               (seq-every-p #'agent-q-diff-writer-whole-p files))
            (agent-q-diff-file-uncached
              (seq-every-p #'agent-q-diff-writer--as-before-p files)))
       (mapc (lambda (file)
