@@ -38,7 +38,9 @@
 (require 'agent-q-diff-mode)
 (require 'agent-q-diff-render)
 (require 'agent-q-diff-policy)
+(require 'agent-q-diff-live)
 (require 'agent-q-diff-input)
+(require 'agent-q-diff-writer)
 
 ;;; Waiting in a recursive edit
 
@@ -247,6 +249,12 @@ The error that was signaled says only why, and how much is in the file.")
 
 ;;;; Entry points
 
+(defun agent-q-diff-api--original (path original)
+  "Return ORIGINAL, or if it is nil, the text that the file PATH has on disk."
+  (or original
+      (agent-q-diff-live-saved-text (agent-q-diff-visit-name path))
+      ""))
+
 (defun agent-q-diff-api--check-arguments (original modified description)
   "Signal an error unless ORIGINAL, MODIFIED and DESCRIPTION are texts.
 DESCRIPTION may be nil as well."
@@ -262,7 +270,8 @@ DESCRIPTION may be nil as well."
                                              annotations check)
   "Let the user decide about a proposal, and wait for the decision.
 The proposal is to change the file PATH, expanded against
-`default-directory', from the text ORIGINAL to the text MODIFIED;
+`default-directory', from the text ORIGINAL to the text MODIFIED.  If ORIGINAL
+is nil, it is what the file has on disk, nothing if it is new.
 DESCRIPTION, a string or nil, says why.  MODE is the major mode of the diff
 buffer, NOTES a list of strings to show above the diff.  ANNOTATIONS is a
 list of (LINE . TEXT), each a string to show below a line of the diff: LINE
@@ -296,14 +305,15 @@ Return a plist once the user has decided:
 Signal an error under `agent-q-diff-error' if there is no decision: the
 proposal could not be shown, what was accepted could not be applied, the
 review was cancelled, or this is a batch Emacs with nobody to ask."
-  (agent-q-diff-api--check-arguments original modified description)
+  (agent-q-diff-api--check-arguments (or original "") modified description)
   (agent-q-diff-api--start-and-wait
    path original modified description mode notes
    (lambda ()
      (agent-q-diff-input-check-annotations annotations path modified)
      (agent-q-diff-input-annotated
       (agent-q-diff-file-change-open (agent-q-diff-visit-name path)
-                                     original modified check)
+                                     (agent-q-diff-api--original path original)
+                                     modified check)
       annotations))))
 
 ;;;###autoload
@@ -333,10 +343,16 @@ ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and value are as for
                     (lambda ()
                       (agent-q-diff-api--prepare nil original modified description mode
                                                  notes open)))))
-       (agent-q-diff-lifecycle-begin review)
-       (setf (agent-q-diff-session-end review) #'agent-q-diff-lifecycle-end-unwaited)
-       (agent-q-diff-policy-apply review)
+       (agent-q-diff-api--begin review)
+       (unless (agent-q-diff-session-outcome review)
+         (agent-q-diff-policy-apply review))
        review))))
+
+(defun agent-q-diff-api--begin (review)
+  "Record that REVIEW is open, and say so to those who want to know it."
+  (agent-q-diff-lifecycle-begin review)
+  (setf (agent-q-diff-session-end review) #'agent-q-diff-lifecycle-end-unwaited)
+  (agent-q-diff-lifecycle-run 'agent-q-diff-review-begun-functions review))
 
 (defun agent-q-diff-api--prepare-or-close (review &rest arguments)
   "Prepare a diff buffer for REVIEW, and free REVIEW if there is an error.
@@ -352,8 +368,10 @@ REVIEW and ARGUMENTS are as for `agent-q-diff-render-prepare'."
 AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES are as for
 `agent-q-diff-api-start'."
   (let ((review (agent-q-diff-api--review-of (funcall open) agent)))
-    (agent-q-diff-api--prepare-or-close review original modified
-                                        (or description "") mode notes)
+    (agent-q-diff-api--prepare-or-close
+     review original modified (or description "") mode
+     (append notes (agent-q-diff-writer-note (agent-q-diff-session-change review)
+                                             (agent-q-diff-session-agent-name review))))
     review))
 
 (defconst agent-q-diff-api--agent-length 40
@@ -390,13 +408,31 @@ Signal an error under `agent-q-diff-error' if there is no decision."
 ;;;###autoload
 (cl-defun agent-q-diff-review (path original modified description callback
                                     &key (mode #'agent-q-diff-mode) notes annotations
-                                    agent detached check)
+                                    agent id writer detached check)
   "Ask the user to decide about a proposal, and return the review at once.
 PATH, ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES, ANNOTATIONS and CHECK
 are as for `agent-q-diff-review-and-wait'.  CALLBACK is a function, or nil,
 that is called once with the result when the review has ended, however it
 ended.  If the review cannot begin, CALLBACK is called before this function
 returns.  AGENT is the name of the agent that proposes, a string or nil.
+ID, any value, is what `agent-q-diff-find-review' and `agent-q-diff-cancel'
+find the review by while it is open.
+
+By default, Emacs writes each hunk when it is accepted.  If the caller writes,
+WRITER is `caller' if it can write any text, or `caller-if-all' if it can write
+only all of the proposal.  Then the user decides first, and the result has
+:writer, who writes what was accepted:
+
+`caller'  the caller, the :content; nothing is written yet
+`emacs'   Emacs, which has done so: because only a part was accepted, which
+          the caller cannot write, or because that would have destroyed
+          something: the file has unsaved edits, or is not what the proposal
+          was made for; the caller must not write
+nil       nobody, since nothing was accepted
+
+The :message is true whoever writes; `agent-q-diff-note-written' returns one
+that is exact, once the caller has.
+
 If DETACHED is non-nil, no file is read or written: the hunks go into the
 text ORIGINAL, and :content is the resulting text.
 
@@ -432,22 +468,31 @@ Each hunk has these properties in addition:
 :now      for the first 50 hunks, (LINE . TEXT): the line, from 0, at which
           the hunk with its context begins, and the target's text there;
           nil if its place is not known"
-  (agent-q-diff-api--check-arguments original modified description)
+  (agent-q-diff-api--check-arguments (if detached original (or original ""))
+                                     modified description)
   (agent-q-diff-api-start
    path callback agent original modified description mode notes
    (lambda ()
      (agent-q-diff-input-check-annotations annotations path modified)
-     (agent-q-diff-input-annotated
-      (agent-q-diff-file-change-open (if detached
-                                         (agent-q-diff-visit-detached-name path)
-                                       (agent-q-diff-visit-name path))
-                                     original modified check detached)
-      annotations))))
+     (if writer
+         (agent-q-diff-writer-open
+          ;; As content, it can be new.
+          (list (list :path path :original original (if original :modified :content) modified
+                      :check check :annotations annotations))
+          writer detached)
+       (agent-q-diff-input-annotated
+        (agent-q-diff-file-change-open (if detached
+                                           (agent-q-diff-visit-detached-name path)
+                                         (agent-q-diff-visit-name path))
+                                       (agent-q-diff-api--original path original)
+                                       modified check detached)
+        annotations)))
+   id))
 
 ;;;###autoload
 (cl-defun agent-q-diff-review-patch (path diff description callback
                                           &key (mode #'agent-q-diff-mode) notes
-                                          agent check)
+                                          agent id check)
   "Ask the user to decide about DIFF, and return the review at once.
 DIFF is a unified diff of the file PATH without the file's original text: a
 hunk is applied where its lines are found, if that place is certain.  The
@@ -457,24 +502,28 @@ other arguments and the value are those of `agent-q-diff-review'."
    path callback agent nil nil description mode
    (append notes (agent-q-diff-api--names-note path diff))
    (lambda ()
-     (agent-q-diff-file-change-open-patch (agent-q-diff-visit-name path) diff check))))
+     (agent-q-diff-file-change-open-patch (agent-q-diff-visit-name path) diff check))
+   id))
 
 (defun agent-q-diff-api-start (path callback agent original modified description
-                                     mode notes open)
+                                     mode notes open &optional id)
   "Call OPEN for what to decide, show its review, and return that at once.
-PATH, CALLBACK, AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE and NOTES
+PATH, CALLBACK, AGENT, ORIGINAL, MODIFIED, DESCRIPTION, MODE, NOTES and ID
 are as for `agent-q-diff-review'."
   (condition-case err
       ;; The hooks of its mode run as well.
       (agent-q-diff-base-keeping-selection
+        (agent-q-diff-api--check-id id)
         (let ((review (agent-q-diff-base-collecting-once
                         (agent-q-diff-api--prepare agent original modified description mode
                                                    notes open))))
           (setf (agent-q-diff-session-callback review) callback)
-          (agent-q-diff-lifecycle-begin review)
-          (setf (agent-q-diff-session-end review) #'agent-q-diff-lifecycle-end-unwaited)
+          (when id
+            (setf (agent-q-diff-session-id review) id))
+          (agent-q-diff-api--begin review)
           ;; What was written already may have notes of the user's first.
-          (unless (agent-q-diff-change-written (agent-q-diff-session-change review))
+          (unless (or (agent-q-diff-session-outcome review)
+                      (agent-q-diff-change-written (agent-q-diff-session-change review)))
             (agent-q-diff-reviewed-look-up (agent-q-diff-session-change review))
             (agent-q-diff-policy-apply review))
           (unless (agent-q-diff-session-outcome review)
@@ -482,6 +531,11 @@ are as for `agent-q-diff-review'."
           review))
     (error
      (agent-q-diff-api--end-unbegun path callback err))))
+
+(defun agent-q-diff-api--check-id (id)
+  "Signal an error if there is an open review with ID already."
+  (when (agent-q-diff-find-review id)
+    (agent-q-diff-base-refuse "a review with the id %S is open already; cancel that first" id)))
 
 (defun agent-q-diff-api--end-unbegun (path callback err)
   "Return a review of the file PATH that ended with ERR before it began.
@@ -669,17 +723,21 @@ Arguments, errors and value are as for `agent-q-diff-command'."
 ;;;###autoload
 (cl-defun agent-q-diff-review-change (files description callback
                                             &key (mode #'agent-q-diff-mode) notes agent
-                                            detached)
+                                            id writer detached)
   "Ask the user to decide about FILES, and return the review at once.
 All of them are decided in one diff buffer, and CALLBACK is called once.
 
 FILES is a list with a property list for each file:
 
 :path      its name, expanded against `default-directory'
-:original  its text before; give both, or one of the next four
+:original  its text before; give both, or one of the next five
 :modified  its text after
 :content   its whole text after, whether it exists or not
 :update    a function that takes its text and returns that after
+:edits     a list of edits of parts of it, each a property list: :old is
+           replaced by :new, which must be in it once, or with :all, more
+           often.  Of several, :line says which is meant: where it begins in
+           the file as it is, from 0.  Each edit sees what those before it did
 :diff      a unified diff of it, whose hunks are placed where their lines are
 :delete    non-nil if it is to be deleted
 :to        its new name
@@ -700,8 +758,9 @@ texts, which the result has as :content.  Then give :content only for a new
 file, :original also for one that is to be deleted, and besides these only
 :path, :modified, :delete, :to, :check and :annotations.
 
-DESCRIPTION, CALLBACK, MODE, NOTES and AGENT are as for
-`agent-q-diff-review'.  If only the lines of one file would change, the
+DESCRIPTION, CALLBACK, MODE, NOTES, AGENT, ID and WRITER are as for
+`agent-q-diff-review'; what is not a text, or given as :diff, Emacs writes in
+any case.  If only the lines of one file would change, the
 result is as for that function.  Otherwise it differs in three ways: :path is
 the directory to which the names are shown relative, :saved tells whether all
 files have what was accepted, and instead of :altered, :content, :untouched
@@ -726,7 +785,10 @@ is accepted; then :fate is a property of the file."
   (agent-q-diff-api-start
    default-directory callback agent nil nil description mode notes
    (lambda ()
-     (agent-q-diff-input-change files detached))))
+     (if writer
+         (agent-q-diff-writer-open files writer detached)
+       (agent-q-diff-input-change files detached)))
+   id))
 
 ;;;###autoload
 (cl-defun agent-q-diff-review-change-and-wait (files description
@@ -740,10 +802,49 @@ FILES, DESCRIPTION, MODE, NOTES and the value are as for
    (lambda ()
      (agent-q-diff-input-change files))))
 
+;;;; What was decided before
+
+(defun agent-q-diff-api-make (proposals &optional description agent)
+  "Have Emacs make PROPOSALS, all of them or none, and return the result.
+They are as for `agent-q-diff-review-change', and were decided.  DESCRIPTION and
+AGENT are those of the review that did so; this one is not shown or announced."
+  (let* ((agent-q-diff-display 'announce)
+         (agent-q-diff-policy-rules nil)
+         (agent-q-diff-review-begun-functions nil)
+         (agent-q-diff-review-ended-functions nil)
+         (inhibit-message t)
+         (made nil)
+         (review (agent-q-diff-review-change proposals (or description "")
+                                             (lambda (result) (setq made result))
+                                             :agent agent)))
+    (unless (agent-q-diff-session-outcome review)
+      (setf (agent-q-diff-session-is-by-program review) t)
+      (unwind-protect
+          (with-current-buffer (agent-q-diff-session-buffer review)
+            (agent-q-diff-accept-all)
+            (unless made
+              (agent-q-diff-unapply-all)))
+        (unless made
+          (agent-q-diff-lifecycle-end-by-program review 'not-applied))))
+    made))
+
+(defun agent-q-diff-api--settle (review)
+  "Say who writes what was decided in REVIEW, and have it written if that is Emacs."
+  (agent-q-diff-writer-settle
+   review
+   (lambda (proposals)
+     ;; The log has it once, with this review.
+     (let ((agent-q-diff-log-file nil))
+       (agent-q-diff-api-make proposals (agent-q-diff-session-description review)
+                              (agent-q-diff-session-agent review))))))
+
+(add-hook 'agent-q-diff-lifecycle-ending-functions #'agent-q-diff-api--settle)
+
 ;;;; Reviewing a diff
 
 ;;;###autoload
-(defun agent-q-diff-review-diff (diff &optional directory callback choose)
+(cl-defun agent-q-diff-review-diff (diff &optional directory callback choose
+                                         &key agent id (description "A diff") notes)
   "Review DIFF, a unified diff of one or more files, and return the review.
 A patch in the format of Codex's `apply_patch' will do as well; there may be
 prose around it.  Interactively, DIFF is the text of the region if it is
@@ -754,30 +855,51 @@ of version control around it, with any prefix that git or another program
 puts before them; the files that exist decide.  If several fit, CHOOSE, a
 function, is called with a prompt and their names, and returns one; if it is
 nil, signal an error.  Interactively, you are asked, also for DIRECTORY if
-no file fits.  CALLBACK is as for `agent-q-diff-review-change'."
+no file fits.  CALLBACK is as for `agent-q-diff-review-change'.
+
+Unless AGENT is given, the diff is the user's, and its review is selected.  If
+AGENT, a string, proposes it, the review is shown and announced as any other of
+an agent's, and if it cannot begin, CALLBACK is called and nothing signaled.
+ID, DESCRIPTION and NOTES are as for `agent-q-diff-review-change'."
   (interactive
    (let ((diff (agent-q-diff-several--read-diff)))
      (list diff (agent-q-diff-several--read-directory diff) nil
            #'agent-q-diff-several--read-name)))
   (let* ((agent-q-diff-call
           (agent-q-diff-call-with 'is-by-user
-                                  (not (or (agent-q-diff-call-agent agent-q-diff-call)
+                                  (not (or agent
+                                           (agent-q-diff-call-agent agent-q-diff-call)
                                            (agent-q-diff-call-caller agent-q-diff-call)))))
          (default-directory (file-name-as-directory
                              (expand-file-name (or directory default-directory))))
-         (proposals (agent-q-diff-input-of-diff diff nil choose))
-         (only (agent-q-diff-input-only-text proposals))
-         (notes (agent-q-diff-several--outside-notes proposals))
-         (review (if only
-                     (agent-q-diff-review-patch (plist-get only :path) (plist-get only :diff)
-                                                "A diff" callback :notes notes)
-                   (agent-q-diff-review-change proposals "A diff" callback :notes notes))))
-    (if (agent-q-diff-session-outcome review)
-        (message "%s: %s" (agent-q-diff-session-name review)
-                 (agent-q-diff-visible
-                  (plist-get (agent-q-diff-session-result review) :reason)))
-      (pop-to-buffer (agent-q-diff-session-buffer review)))
+         (review (condition-case err
+                     (agent-q-diff-several--review
+                      (agent-q-diff-input-of-diff diff nil choose) description callback
+                      :notes notes :agent agent :id id)
+                   (agent-q-diff-error
+                    (if agent
+                        (agent-q-diff-api--end-unbegun default-directory callback err)
+                      (signal (car err) (cdr err)))))))
+    (cond
+     (agent)
+     ((agent-q-diff-session-outcome review)
+      (message "%s: %s" (agent-q-diff-session-name review)
+               (agent-q-diff-visible
+                (plist-get (agent-q-diff-session-result review) :reason))))
+     (t (pop-to-buffer (agent-q-diff-session-buffer review))))
     review))
+
+(cl-defun agent-q-diff-several--review (proposals description callback &key notes agent id)
+  "Begin and return the review of PROPOSALS, those of a diff.
+DESCRIPTION, CALLBACK, NOTES, AGENT and ID are as for
+`agent-q-diff-review-diff'."
+  (let ((only (agent-q-diff-input-only-text proposals))
+        (notes (append notes (agent-q-diff-several--outside-notes proposals))))
+    (if only
+        (agent-q-diff-review-patch (plist-get only :path) (plist-get only :diff)
+                                   description callback :notes notes :agent agent :id id)
+      (agent-q-diff-review-change proposals description callback
+                                  :notes notes :agent agent :id id))))
 
 (defun agent-q-diff-several--read-directory (diff)
   "Return the directory that the names in DIFF are relative to.

@@ -130,6 +130,20 @@ It never takes the selected window or your keystrokes.
                  (const :tag "When idle" when-idle)
                  (const :tag "Only announced" announce)))
 
+(defcustom agent-q-diff-review-begun-functions nil
+  "Functions to call with each review that has just begun.
+They can read it with `agent-q-diff-session-path', `-agent', `-description',
+`-id' and `-buffer', all beginning with `agent-q-diff-session'."
+  :group 'agent-q-diff-agents
+  :type 'hook)
+
+(defcustom agent-q-diff-review-ended-functions nil
+  "Functions to call with each review that has ended, and its result.
+Its caller is answered before that.  The result is as for
+`agent-q-diff-review'; a review of what was written already has no :message."
+  :group 'agent-q-diff-agents
+  :type 'hook)
+
 (defcustom agent-q-diff-grace 0.5
   "Seconds for which the keys that decide are ignored in a new diff buffer.
 A review can appear while you are typing, and keys meant for another buffer

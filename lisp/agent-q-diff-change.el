@@ -62,6 +62,7 @@ told; t means that they are to be looked for."))
   (committed nil :documentation "Last snapshot, an `agent-q-diff-engine-committed', or nil.")
   (known-unplaced nil :documentation "What `agent-q-diff-change-unplaced' returns, or nil if that is not known.")
   (written nil :documentation "`agent-q-diff-written' if it was written before the review, else nil.")
+  (writer nil :documentation "`agent-q-diff-writer' if its caller may write it, else nil.")
   (failures nil :documentation "Alist from hunk index to why it last failed to apply.")
   (comments nil :documentation "Alist from hunk index to the user's comment; nil is all of it.
 Of what was written before its review, these are the reasons of rejections;

@@ -81,7 +81,8 @@ element."
   (agent-q-diff-coding-check-surrogates (agent-q-diff-edit-file-call-new call)
                                         (agent-q-diff-edit-file-call-old call))
   (pcase-let ((text (agent-q-diff-live-text live))
-              (`(,old . ,new) (agent-q-diff-edit-file--strings live call)))
+              (`(,old . ,new) (agent-q-diff-live-strings live (agent-q-diff-edit-file-call-old call)
+                                                         (agent-q-diff-edit-file-call-new call))))
     (condition-case err
         (agent-q-diff-engine-replace text old new (agent-q-diff-edit-file-call-is-all call))
       (agent-q-diff-no-match
@@ -91,19 +92,6 @@ element."
                        (and nearest
                             (agent-q-diff-edit-file--lines-text
                              text (car nearest) (cadr nearest))))))))))
-
-(defun agent-q-diff-edit-file--strings (live call)
-  "Return (OLD . NEW), the strings of CALL as they would be in the text of LIVE.
-At the beginning of the file, a byte order mark before a string is dropped,
-since the file keeps or lacks its mark in any case."
-  (let* ((old (agent-q-diff-live-adapt live (agent-q-diff-edit-file-call-old call)))
-         (new (agent-q-diff-live-adapt live (agent-q-diff-edit-file-call-new call)))
-         (unmarked (string-remove-prefix "\ufeff" old)))
-    (if (and (not (string-empty-p unmarked))
-             (string-prefix-p unmarked
-                              (string-remove-prefix "\ufeff" (agent-q-diff-live-text live))))
-        (cons unmarked (string-remove-prefix "\ufeff" new))
-      (cons old new))))
 
 (defun agent-q-diff-edit-file--lines-text (text first end)
   "Return the lines of TEXT from FIRST up to but not including END, from 0."

@@ -26,7 +26,8 @@
 
 (defconst agent-q-diff-input--keys
   '((:path stringp) (:to stringp) (:original stringp) (:modified stringp)
-    (:content stringp) (:update functionp) (:diff stringp) (:delete booleanp) (:mode natnump)
+    (:content stringp) (:update functionp) (:edits consp) (:diff stringp) (:delete booleanp)
+    (:mode natnump)
     (:old-mode natnump) (:executable symbolp) (:link stringp) (:old-link stringp) (:check functionp)
     (:annotations consp))
   "Alist from the properties of a file's proposal to the test of their values.")
@@ -40,6 +41,12 @@
   "Return KEY of a proposal as an agent knows it, without its colon."
   (substring (symbol-name key) 1))
 
+(defun agent-q-diff-input-check (proposals)
+  "Signal an error unless PROPOSALS are complete and consistent."
+  (unless (and (consp proposals) (proper-list-p proposals))
+    (agent-q-diff-input--refuse "a change is a list of files, at least one"))
+  (mapc #'agent-q-diff-input--check proposals))
+
 (defun agent-q-diff-input--check (proposal)
   "Signal an error unless PROPOSAL, that of one file, is complete and consistent."
   (unless (and (proper-list-p proposal) (cl-evenp (length proposal)))
@@ -51,7 +58,7 @@
            do (agent-q-diff-input--refuse "%s of a file must not be %S" key (type-of value)))
   (let ((path (plist-get proposal :path))
         (given (seq-filter (lambda (key) (plist-get proposal key))
-                           '(:modified :content :update :diff :delete :link))))
+                           '(:modified :content :update :edits :diff :delete :link))))
     (unless path
       (agent-q-diff-input--refuse "a file needs a :path"))
     (when (and (cdr given)
@@ -76,6 +83,7 @@
                (or (plist-get proposal :delete) (plist-get proposal :content)))
       (agent-q-diff-input--refuse "%s cannot be renamed and deleted, or created, at once"
                                   path))
+    (agent-q-diff-input--check-edits (plist-get proposal :edits) path)
     (agent-q-diff-input-check-annotations
      (plist-get proposal :annotations) path
      (if (plist-get proposal :delete)
@@ -86,6 +94,17 @@
   "Return non-nil if a file is to be a link by PROPOSAL, or a link a file."
   (or (and (plist-get proposal :link) (plist-get proposal :original))
       (and (plist-get proposal :old-link) (plist-get proposal :content))))
+
+(defun agent-q-diff-input--check-edits (edits path)
+  "Signal an error unless EDITS are ones of the file PATH, or nil."
+  (dolist (edit (if (proper-list-p edits) edits '(nil)))
+    (unless (and (proper-list-p edit) (cl-evenp (length edit))
+                 (stringp (plist-get edit :old)) (stringp (plist-get edit :new))
+                 (cl-typep (plist-get edit :line) '(or null natnum))
+                 (cl-loop for (key) on edit by #'cddr
+                          always (memq key '(:old :new :line :all))))
+      (agent-q-diff-input--refuse
+       "%s: edits must be a list of (:old TEXT :new TEXT), with :line or :all" path))))
 
 (defun agent-q-diff-input-check-annotations (annotations path modified)
   "Signal an error unless ANNOTATIONS are ones of the file PATH.
@@ -184,7 +203,7 @@ Either is nil if it does not exist on that side."
         (agent-q-diff-file-refuse "%s does not exist, so it cannot be deleted" old))
       (list (list 'delete (agent-q-diff-input--deleted-bytes proposal old))))
      ((null old)
-      (unless (agent-q-diff-input--creates-p proposal)
+      (unless (agent-q-diff-input-new-p proposal)
         (agent-q-diff-file-refuse "%s does not exist" new))
       (list (append (list 'create (or mode #o644))
                     (and (agent-q-diff-input--in-place-of new)
@@ -232,7 +251,7 @@ OLD is the file's present name, or nil; see `agent-q-diff-input--file' for
          ;; For whom it can be read.
          (logior present (ash (logand present #o444) -2)))))))
 
-(defun agent-q-diff-input--creates-p (proposal)
+(defun agent-q-diff-input-new-p (proposal)
   "Return non-nil if PROPOSAL is for a file that does not exist yet."
   (or (plist-get proposal :content)
       (equal "" (plist-get proposal :original))
@@ -279,20 +298,124 @@ OLD is the file's present name, or nil if it is new; CHECK is as for
      ((plist-get proposal :modified)
       (agent-q-diff-file-change-open-later path (plist-get proposal :original)
                                            (plist-get proposal :modified) check))
-     ((plist-get proposal :update)
-      (agent-q-diff-input--updated path (plist-get proposal :update) check))
-     ((and content old)
-      (agent-q-diff-input--updated path (lambda (_) content) check))
+     ((or (plist-get proposal :update) (plist-get proposal :edits) (and content old))
+      (let ((live (agent-q-diff-input--live path)))
+        (agent-q-diff-file-change-open-later
+         path (agent-q-diff-live-text live)
+         (agent-q-diff-input-proposed-text proposal live path) check)))
      ((and content (not (string-empty-p content)))
       (agent-q-diff-file-change-open path "" content check)))))
 
-(defun agent-q-diff-input--updated (path update check)
-  "Return a file change of PATH by UPDATE, a function from old to new text.
-CHECK is as for `agent-q-diff-file-change-open'."
+(defun agent-q-diff-input--live (path)
+  "Return the `agent-q-diff-live' of the file PATH, which must exist."
   (unless (or (file-exists-p path) (find-buffer-visiting path))
     (agent-q-diff-file-refuse "%s does not exist" path))
-  (let ((text (agent-q-diff-live-text (agent-q-diff-live-read (file-truename path)))))
-    (agent-q-diff-file-change-open-later path text (funcall update text) check)))
+  (agent-q-diff-live-read (file-truename path)))
+
+(defun agent-q-diff-input-proposed-text (proposal live path)
+  "Return the text that PROPOSAL has for the file PATH, or nil if it has none.
+LIVE is its `agent-q-diff-live', or nil if it is new."
+  (cond
+   ((plist-get proposal :modified))
+   ((plist-get proposal :content))
+   ((null live) nil)
+   ((plist-get proposal :update)
+    (funcall (plist-get proposal :update) (agent-q-diff-live-text live)))
+   ((plist-get proposal :edits)
+    (agent-q-diff-input--edited (plist-get proposal :edits) live path))))
+
+;;;; Edits: fragments of a file
+
+(defun agent-q-diff-input--edited (edits live path)
+  "Return the text of LIVE, that of the file PATH, after EDITS.
+EDITS are as for `agent-q-diff-review-change'."
+  (with-temp-buffer
+    (set-buffer-multibyte (multibyte-string-p (agent-q-diff-live-text live)))
+    (insert (agent-q-diff-live-text live))
+    (let ((lines (mapcar (lambda (edit)
+                           (when-let ((line (plist-get edit :line)))
+                             (goto-char (point-min))
+                             (forward-line line)
+                             ;; It moves with what earlier edits do above it.
+                             (point-marker)))
+                         edits))
+          (is-crlf (agent-q-diff-input--crlf-p))
+          (n 0))
+      (dolist (edit edits)
+        (cl-incf n)
+        (condition-case err
+            (pcase-let ((`(,old . ,new) (agent-q-diff-live-strings live (plist-get edit :old)
+                                                                   (plist-get edit :new))))
+              (agent-q-diff-input--edit-here
+               (if is-crlf (agent-q-diff-input--with-crlf old) old)
+               (if is-crlf (agent-q-diff-input--with-crlf new) new)
+               (pop lines) (plist-get edit :all)))
+          (agent-q-diff-error
+           (signal (car err)
+                   (list (format "%s, edit %d: %s%s" path n (cadr err)
+                                 (agent-q-diff-input--places-words err))))))))
+    (buffer-string)))
+
+(defun agent-q-diff-input--crlf-p ()
+  "Return non-nil if each line of this buffer ends with CR and LF characters."
+  (goto-char (point-min))
+  (and (search-forward "\r\n" nil t)
+       (progn (goto-char (point-min))
+              (not (re-search-forward "^\n\\|[^\r\n]\n" nil t)))))
+
+(defun agent-q-diff-input--with-crlf (string)
+  "Return STRING with CRLF at the end of each line."
+  (string-replace "\n" "\r\n" (string-replace "\r\n" "\n" string)))
+
+(defun agent-q-diff-input--edit-here (old new line is-all)
+  "Replace OLD by NEW in this buffer, in all places if IS-ALL is non-nil.
+Otherwise it must be there once; of several, the one that begins on the line
+at LINE counts, a marker or nil."
+  (let* ((place (and (not is-all)
+                     (or (and line
+                              (progn (goto-char line)
+                                     (agent-q-diff-input--only-place
+                                      old line (+ (line-end-position) (length old)))))
+                         (agent-q-diff-input--only-place old (point-min) (point-max))))))
+    (if (and place (not (equal old new)))
+        (agent-q-diff-input--replace place (+ place (length old)) new)
+      ;; It says what is wrong.
+      (pcase-let ((`(,spans ,_ ,new . ,_)
+                   (agent-q-diff-engine-replace (buffer-string) old new is-all)))
+        (pcase-dolist (`(,beg . ,end) (reverse spans))
+          (agent-q-diff-input--replace (1+ beg) (1+ end) new))))))
+
+(defun agent-q-diff-input--only-place (old beg end)
+  "Return where OLD begins in this buffer between BEG and END, or nil.
+It is nil also if it is there several times, or if it is empty."
+  (let ((case-fold-search nil))
+    (goto-char beg)
+    (when-let ((place (and (not (string-empty-p old))
+                           (search-forward old (min end (point-max)) t)
+                           (match-beginning 0))))
+      (goto-char (1+ place))
+      (and (not (search-forward old (min end (point-max)) t))
+           place))))
+
+(defun agent-q-diff-input--replace (beg end new)
+  "Replace the text of this buffer from BEG to END by NEW."
+  (delete-region beg end)
+  (goto-char beg)
+  (insert new))
+
+(defun agent-q-diff-input--places-words (err)
+  "Return words on the places that ERR, of `agent-q-diff-engine-replace', names."
+  (pcase err
+    (`(,(or 'agent-q-diff-several-matches 'agent-q-diff-overlapping-matches) ,_ ,lines)
+     (format ", at lines %s; its :line, from 0, says which is meant"
+             (mapconcat (lambda (line) (number-to-string (1+ line)))
+                        (seq-take (seq-uniq lines) 10) ", ")))
+    (`(agent-q-diff-no-match ,_ (,first ,_ . ,kinds))
+     (format "; the nearest lines, from %d on, differ in %s" (1+ first)
+             (mapconcat #'symbol-name kinds ", ")))
+    (_ "")))
+
+;;;; Names
 
 (defun agent-q-diff-input--present-name (proposal old)
   "Return the name that the file of PROPOSAL has now.
@@ -407,9 +530,7 @@ See `agent-q-diff-review-change' for detached changes."
   "Return a new change of the files in PROPOSALS, a list of property lists.
 See `agent-q-diff-review-change', also for IS-DETACHED.  If there is an
 error, nothing is left open."
-  (unless (and (consp proposals) (proper-list-p proposals))
-    (agent-q-diff-input--refuse "a change is a list of files, at least one"))
-  (mapc #'agent-q-diff-input--check proposals)
+  (agent-q-diff-input-check proposals)
   (let ((files nil)
         (is-done nil)
         (agent-q-diff-input--leaving

@@ -424,8 +424,24 @@ answered later."
         (agent-q-diff-result-record review))
       (agent-q-diff-lifecycle--give-back review)
       (agent-q-diff-lifecycle--say-undecided review)
-      (when (agent-q-diff-lifecycle-tell review)
-        (agent-q-diff-lifecycle--say-decided review)))))
+      (unwind-protect
+          (when (agent-q-diff-lifecycle-tell review)
+            (agent-q-diff-lifecycle--say-decided review))
+        ;; Also if the callback has thrown to somewhere else.
+        (agent-q-diff-lifecycle-run 'agent-q-diff-review-ended-functions review
+                                    (agent-q-diff-session-result review))))))
+
+(defun agent-q-diff-lifecycle-run (hook &rest arguments)
+  "Call each function of HOOK, a symbol, with ARGUMENTS, whatever others do.
+An error in one is only shown."
+  (run-hook-wrapped
+   hook
+   (lambda (function)
+     (condition-case err
+         (apply function arguments)
+       ((error quit)
+        (message "A function of `%s' failed: %s" hook (error-message-string err))))
+     nil)))
 
 (defun agent-q-diff-lifecycle--note-lost (review)
   "Bring REVIEW up to date with its target, and record if the file is gone.
@@ -471,9 +487,10 @@ answer whatever they do."
             (plist-get result :total)
             (cond
              ((plist-get result :detached)
-              (if (= 0 (plist-get result :in-file))
-                  "accepted, nothing is written"
-                "accepted, not yet written"))
+              (cond
+               ((= 0 (plist-get result :in-file)) "accepted, nothing is written")
+               ((plist-get result :writer) "accepted, for the agent to write")
+               (t "accepted, not yet written")))
              ((plist-get result :files)
               (concat "in the files" (agent-q-diff-lifecycle--unsaved-text result)))
              ((and (< 0 (plist-get result :in-file)) (not (plist-get result :saved)))
@@ -763,11 +780,15 @@ Errors in other people's hooks must not keep the caller from its answer."
 
 (defun agent-q-diff-cancel (review)
   "End REVIEW without a decision, since its proposal was withdrawn.
-Hunks that were accepted by then stay in the target.  Return non-nil
-unless REVIEW had ended before."
-  (unless (agent-q-diff-session-outcome review)
-    (agent-q-diff-lifecycle-end-by-program review 'cancelled)
-    t))
+REVIEW is a review, or the id of one; see `agent-q-diff-find-review'.  Hunks
+that were accepted by then stay in the target.  Return non-nil unless REVIEW
+had ended before, or no open review has that id."
+  (when-let ((review (if (agent-q-diff-session-p review)
+                         review
+                       (agent-q-diff-find-review review))))
+    (unless (agent-q-diff-session-outcome review)
+      (agent-q-diff-lifecycle-end-by-program review 'cancelled)
+      t)))
 
 (defun agent-q-diff-abandon (predicate)
   "Mark the open reviews as abandoned whose caller is gone.

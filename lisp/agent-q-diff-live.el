@@ -96,6 +96,17 @@ date with its file first; if that is impossible, the file is refused."
   (and (agent-q-diff-live-buffer live)
        (agent-q-diff-disk-unsaved-p (agent-q-diff-live-buffer live))))
 
+(defun agent-q-diff-live-saved-text (name)
+  "Return the text that the file NAME has on disk, or nil if there is no such file.
+Unsaved edits in a buffer do not count.  NAME is absolute."
+  (let* ((name (file-truename name))
+         (buffer (agent-q-diff-disk-visitor name)))
+    (if (and buffer (agent-q-diff-disk-unsaved-p buffer))
+        (and (file-exists-p name)
+             (car (agent-q-diff-coding-decode-bytes name (agent-q-diff-file-bytes name))))
+      (when-let ((live (agent-q-diff-live-read name)))
+        (agent-q-diff-live-text live)))))
+
 ;;;; Encoding
 
 (defun agent-q-diff-live--write-coding (live)
@@ -121,6 +132,19 @@ STRING.  If the text is bytes, the value is STRING as UTF-8 bytes."
     (if (and (multibyte-string-p lines) (agent-q-diff-live--bytes-p live))
         (encode-coding-string lines 'utf-8-emacs-unix)
       lines)))
+
+(defun agent-q-diff-live-strings (live old new)
+  "Return (OLD . NEW), strings of an agent's, as they would be in the text of LIVE.
+At the beginning of the file, a byte order mark before OLD is dropped, since
+the file keeps or lacks its mark in any case."
+  (let* ((old (agent-q-diff-live-adapt live old))
+         (new (agent-q-diff-live-adapt live new))
+         (unmarked (string-remove-prefix "\ufeff" old)))
+    (if (and (not (string-empty-p unmarked))
+             (string-prefix-p unmarked
+                              (string-remove-prefix "\ufeff" (agent-q-diff-live-text live))))
+        (cons unmarked (string-remove-prefix "\ufeff" new))
+      (cons old new))))
 
 (defun agent-q-diff-live--utf-8-p (live)
   "Return non-nil if LIVE has the same bytes in its file as in memory.

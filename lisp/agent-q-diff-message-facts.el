@@ -111,7 +111,10 @@ If the target is not saved, that is the buffer, not the file."
 (defun agent-q-diff-message-facts-where (result path)
   "Return where the applied hunks of RESULT are, in words that include PATH."
   (pcase (agent-q-diff-message-facts-place result)
-    ("the text" (format "the text for %s; no file was written" path))
+    ("the text" (format (if (eq 'caller (plist-get result :writer))
+                            "the text for %s, which the program that asked writes"
+                          "the text for %s; no file was written")
+                        path))
     ("the file" path)
     ("the buffer" (format "the user's Emacs buffer for %s" path))))
 
@@ -683,7 +686,10 @@ If IS-STATED is non-nil, without those that the sentence about its files has."
              ((= in 0) "Accepted, but nothing is in the files")
              ((< in (plist-get result :total)) "Accepted in part")
              (t "Accepted"))
-            (if (plist-get result :detached) ", not yet written" "")
+            (cond
+             ((not (plist-get result :detached)) "")
+             ((eq 'caller (plist-get result :writer)) ", and the program that asked writes it")
+             (t ", not yet written"))
             (agent-q-diff-message-files-sentence result)
             (if (or (plist-get result :saved) (plist-get result :detached))
                 ""

@@ -386,11 +386,13 @@ ended undecided, which says more than ERR, or nil if there was none."
 
 (defun agent-q-diff-message-of-not-run (result what tool)
   "Return the message that TOOL was not run, since nothing is decided on WHAT.
-No file has what the user had accepted by then.  RESULT is that of the review."
+If TOOL is nil, only that nothing was written.  No file has what the user had
+accepted by then.  RESULT is that of the review."
   (agent-q-diff-message--all
    (list (list (agent-q-diff-message-of-error
                 what (list (plist-get result :error) (plist-get result :reason))))
-         (cons (format "%s was not run, and none of the change is in %s." tool
+         (cons (format "%s of the change is in %s."
+                       (if tool (format "%s was not run, and none" tool) "None")
                        (if (plist-get result :files) "the files" "the file"))
                (if (plist-get result :files)
                    (agent-q-diff-message-files-comments result)

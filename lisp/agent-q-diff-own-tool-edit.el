@@ -19,6 +19,7 @@
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-file)
 (require 'agent-q-diff-disk)
+(require 'agent-q-diff-writer)
 (require 'agent-q-diff-own-agent)
 
 (cl-defstruct (agent-q-diff-own-tool-edit (:constructor agent-q-diff-own-tool--edit-make)
@@ -38,19 +39,13 @@
   (watched nil :documentation "What `agent-q-diff-reviewed-watch' returned when it was decided."))
 
 (cl-defstruct (agent-q-diff-own-tool-file (:constructor agent-q-diff-own-tool--file-make)
+                                          (:include agent-q-diff-writer-file)
                                           (:copier nil))
-  "A file that an agent's own tool is about to edit, and what was decided."
+  "A file that an agent's own tool is about to edit, and what was decided.
+`is-crlf' is non-nil if the lines in the file end with CRLF."
   (path nil :documentation "The file as the agent named it.")
-  (name nil :documentation "Its absolute name.")
-  (to nil :documentation "Its new absolute name, or nil.")
-  (original nil :documentation "Its text before, or nil if it is new.")
-  (modified nil :documentation "The text that the tool would leave, or nil if it would delete it.")
   (encoding-before nil :documentation "How it is encoded, a string, or nil if that is not known.")
-  (encoding nil :documentation "How it is to be encoded, a string.")
-  (is-crlf nil :documentation "Non-nil if the lines in the file end with CRLF.")
-  (check nil :documentation "Function that signals an error if the file must not be written.")
-  (text nil :documentation "The text that it is to have, or nil if there is to be no file.")
-  (is-renamed nil :documentation "Non-nil if it is to get its new name."))
+  (encoding nil :documentation "How it is to be encoded, a string."))
 
 ;;;; What is requested
 
@@ -134,24 +129,11 @@ It is to be as the tool would leave it."
 
 ;;;; What was decided
 
-(defun agent-q-diff-own-tool-file-stays-p (file)
-  "Return non-nil if FILE is to stay as it is by the decision."
-  (and (not (agent-q-diff-own-tool-file-is-renamed file))
-       (equal (agent-q-diff-own-tool-file-text file)
-              (agent-q-diff-own-tool-file-original file))))
-
-(defun agent-q-diff-own-tool--whole-p (file)
-  "Return non-nil if all that was proposed for FILE was accepted."
-  (and (equal (agent-q-diff-own-tool-file-text file)
-              (agent-q-diff-own-tool-file-modified file))
-       (eq (null (agent-q-diff-own-tool-file-to file))
-           (null (agent-q-diff-own-tool-file-is-renamed file)))))
-
 (defun agent-q-diff-own-tool-edit-verdict (edit)
   "Return the verdict for the program about EDIT, of which something was accepted."
   (let ((files (agent-q-diff-own-tool-edit-files edit)))
     (cond
-     ((seq-every-p #'agent-q-diff-own-tool--whole-p files)
+     ((seq-every-p #'agent-q-diff-writer-whole-p files)
       '((verdict . "allow")))
      ((agent-q-diff-own-tool-edit-diff edit)
       `((verdict . "change")

@@ -77,6 +77,7 @@
 (require 'agent-q-diff-reviewed)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-commands)
+(require 'agent-q-diff-writer)
 (require 'agent-q-diff-api)
 (require 'agent-q-diff-tools)
 (require 'agent-q-diff-own-agent)
@@ -390,14 +391,9 @@ It must exist if it is to be updated or deleted."
   "Return what `agent-q-diff-review-change' takes for FILE.
 FILE is to have TEXT, or to be deleted if that is nil, and the name TO, or
 its present one if that is nil."
-  (let ((original (agent-q-diff-own-tool-file-original file)))
-    (append (list :path (agent-q-diff-own-tool-file-name file)
-                  :check (agent-q-diff-own-tool-file-check file))
-            (and to (list :to to))
-            (cond
-             ((null original) (list :content text))
-             ((null text) (list :delete t :original original))
-             ((not (equal original text)) (list :original original :modified text))))))
+  (agent-q-diff-writer-proposal
+   (agent-q-diff-own-tool-file-name file) (agent-q-diff-own-tool-file-original file) text to
+   (agent-q-diff-own-tool-file-check file)))
 
 (defun agent-q-diff-own-tool--review-texts (edit answer)
   "Begin the review of the texts that EDIT, a patch, would leave, and return it.
@@ -471,7 +467,7 @@ ANSWER is as for `agent-q-diff-own-tool-decide'."
         (is-patch (agent-q-diff-own-tool-edit-diff edit))
         (is-decided (agent-q-diff-own-tool--decided-p result)))
     (when is-decided
-      (cl-mapc #'agent-q-diff-own-tool--note-decision
+      (cl-mapc #'agent-q-diff-writer-note-decision
                (agent-q-diff-own-tool-edit-changed edit)
                (or (plist-get result :files) (list result))))
     (cond
@@ -481,7 +477,7 @@ ANSWER is as for `agent-q-diff-own-tool-decide'."
                (agent-q-diff-message-of-not-run result (agent-q-diff-own-tool-edit-what edit)
                                                 (agent-q-diff-own-tool-edit-tool edit))
                t agent-q-diff-own-tool--denied))
-     ((seq-every-p #'agent-q-diff-own-tool-file-stays-p files)
+     ((seq-every-p #'agent-q-diff-writer-stays-p files)
       (funcall answer (agent-q-diff-own-tool--message edit result 'saved)
                nil agent-q-diff-own-tool--denied))
      ((agent-q-diff-own-tool--deny-elsewhere edit answer))
@@ -503,23 +499,6 @@ ANSWER is as for `agent-q-diff-own-tool-decide'."
       (setf (agent-q-diff-own-tool-edit-result edit) result)
       (agent-q-diff-own-tool--remember edit)
       (funcall answer "" nil (agent-q-diff-own-tool-edit-verdict edit))))))
-
-(defun agent-q-diff-own-tool--note-decision (file result)
-  "Record in FILE the decision on it; RESULT is the file's result."
-  (let ((original (agent-q-diff-own-tool-file-original file))
-        (modified (agent-q-diff-own-tool-file-modified file)))
-    (cl-flet ((is-in (operation)
-                (seq-some (lambda (hunk)
-                            (and (eq operation (plist-get hunk :operation))
-                                 (plist-get hunk :in-file)))
-                          (plist-get result :hunks))))
-      (setf (agent-q-diff-own-tool-file-is-renamed file) (is-in 'rename)
-            (agent-q-diff-own-tool-file-text file)
-            (cond
-             ((null original) (and (< 0 (plist-get result :in-file))
-                                   (or (plist-get result :content) "")))
-             ((null modified) (if (is-in 'delete) nil original))
-             (t (or (plist-get result :content) original)))))))
 
 (defun agent-q-diff-own-tool--deny-elsewhere (edit answer)
   "If a file of EDIT must not be written any more, answer that; return non-nil.
@@ -545,20 +524,11 @@ The user is told WHY-FOR-USER.  ANSWER is as for
                      (agent-q-diff-visible-name (agent-q-diff-own-tool-edit-path edit))))
            t agent-q-diff-own-tool--denied))
 
-(defun agent-q-diff-own-tool--as-written (result is-saved)
-  "Return RESULT of a detached review as if its texts were in the files.
-IS-SAVED is non-nil if they are saved there."
-  (let ((written (list :detached nil :saved (and is-saved t))))
-    (append written
-            (when-let ((files (plist-get result :files)))
-              (list :files (mapcar (lambda (file) (append written file)) files)))
-            result)))
-
 (defun agent-q-diff-own-tool--message (edit result is-saved)
   "Return the message for the agent about RESULT of a review of the texts of EDIT.
 It is as if they were in the files; IS-SAVED is as for
-`agent-q-diff-own-tool--as-written'."
-  (agent-q-diff-message-of-result (agent-q-diff-own-tool--as-written result is-saved)
+`agent-q-diff-writer-as-written'."
+  (agent-q-diff-message-of-result (agent-q-diff-writer-as-written result is-saved)
                                   (if (agent-q-diff-own-tool-edit-diff edit)
                                       (plist-get result :path)
                                     (agent-q-diff-own-tool-edit-path edit))))
@@ -707,33 +677,13 @@ Return non-nil if all are saved."
                                     (not (agent-q-diff-own-tool-file-as-before-p file)))
                                   (agent-q-diff-own-tool-edit-files edit)))))
     (agent-q-diff-own-tool--refuse-changed changed))
-  (let ((made (agent-q-diff-own-tool--make edit)))
+  (let ((made (let ((agent-q-diff-call (agent-q-diff-call-with
+                                        'tool (agent-q-diff-own-tool-edit-tool edit))))
+                (agent-q-diff-api-make (agent-q-diff-own-tool--decided-proposals edit)))))
     (unless (eq 'accepted (plist-get made :status))
       (agent-q-diff-file-refuse "%s was not run, and Emacs could not write what the user accepted: %s"
                                 (agent-q-diff-own-tool-edit-tool edit) (plist-get made :reason)))
     (plist-get made :saved)))
-
-(defun agent-q-diff-own-tool--make (edit)
-  "Carry out the decision on EDIT, a patch, completely or not; return the result."
-  (let* ((agent-q-diff-call (agent-q-diff-call-with 'tool (agent-q-diff-own-tool-edit-tool edit)))
-         (agent-q-diff-display 'announce)
-         ;; All of it was decided.
-         (agent-q-diff-policy-rules nil)
-         (inhibit-message t)
-         (made nil)
-         (review (agent-q-diff-review-change
-                  (agent-q-diff-own-tool--decided-proposals edit) ""
-                  (lambda (result) (setq made result)))))
-    (unless (agent-q-diff-session-outcome review)
-      (setf (agent-q-diff-session-is-by-program review) t)
-      (unwind-protect
-          (with-current-buffer (agent-q-diff-session-buffer review)
-            (agent-q-diff-accept-all)
-            (unless made
-              (agent-q-diff-unapply-all)))
-        (unless made
-          (agent-q-diff-cancel review))))
-    made))
 
 (defun agent-q-diff-own-tool--decided-proposals (edit)
   "Return what was decided about EDIT, as `agent-q-diff-review-change' takes it."
@@ -742,7 +692,7 @@ Return non-nil if all are saved."
              file (agent-q-diff-own-tool-file-text file)
              (and (agent-q-diff-own-tool-file-is-renamed file)
                   (agent-q-diff-own-tool-file-to file))))
-          (seq-remove #'agent-q-diff-own-tool-file-stays-p
+          (seq-remove #'agent-q-diff-writer-stays-p
                       (agent-q-diff-own-tool-edit-files edit))))
 
 ;;;; After the tool has run

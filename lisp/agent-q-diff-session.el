@@ -39,6 +39,8 @@ The short slots come first, since `eval-expression' prints no more of it."
   (told nil :documentation "A clause about who reads the message of the review later, perhaps empty.
 If there is no message, nil.")
   (begun (current-time) :documentation "Time at which the review began.")
+  (id (agent-q-diff-call-id agent-q-diff-call)
+      :documentation "What its caller finds it by, any value, or nil.")
   (change nil :documentation "The `agent-q-diff-change' that is decided.")
   (description nil :documentation "What the agent says about the proposal, a string.")
   (proposed nil :documentation "The proposal as a diff, for the log.")
@@ -185,6 +187,14 @@ A part of a minute counts as one.  If there are more than
 (defun agent-q-diff-open-reviews ()
   "Return the reviews that have not ended, the oldest first."
   (copy-sequence agent-q-diff-reviews-open))
+
+(defun agent-q-diff-find-review (id)
+  "Return the open review that was begun with ID, or nil.
+A review of an edit that an agent's own tool makes has the id of that call.
+Ids are compared with `equal'; nil is none."
+  (and id
+       (seq-find (lambda (review) (equal id (agent-q-diff-session-id review)))
+                 agent-q-diff-reviews-open)))
 
 (defconst agent-q-diff-reviews-mode-line
   '(:eval (agent-q-diff-reviews-mode-line))

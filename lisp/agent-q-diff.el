@@ -53,6 +53,8 @@
   "Ask the user to decide about a proposal, and return the review at once.")
 (autoload 'agent-q-diff-review-patch "agent-q-diff-api"
   "Ask the user to decide about DIFF, and return the review at once.")
+(autoload 'agent-q-diff-note-written "agent-q-diff-writer"
+  "Note that the caller has written what was decided in REVIEW; return the result.")
 (autoload 'agent-q-diff-wait "agent-q-diff-api"
   "Show REVIEW, wait in a recursive edit until it has ended, and return its result.")
 (autoload 'agent-q-diff-command "agent-q-diff-api"
@@ -67,6 +69,8 @@
   "Finish REVIEW, as by key: decide by the mark of each hunk.")
 (autoload 'agent-q-diff-open-reviews "agent-q-diff-session"
   "Return the reviews that have not ended, the oldest first.")
+(autoload 'agent-q-diff-find-review "agent-q-diff-session"
+  "Return the open review that was begun with ID, or nil.")
 (autoload 'agent-q-diff-past-reviews "agent-q-diff-session"
   "Return the reviews that have ended and are kept, the latest first.")
 (autoload 'agent-q-diff-cancel "agent-q-diff-lifecycle"

@@ -114,9 +114,12 @@ Return non-nil if it was carried out."
 
 ;;;; Entry point
 
-(defun sly-agent-q-diff--request (path)
+(defun sly-agent-q-diff--request (path original)
   "Return a request for PATH that the guard has checked.
-What is no file is a bad target, and not forbidden."
+What is no file is a bad target, and not forbidden.  The text ORIGINAL must be
+given, as Agent-Q's documents say."
+  (unless (stringp original)
+    (agent-q-diff-base-refuse "original must be a string, not %S" (type-of original)))
   (let ((request (agent-q-diff-tools-request "propose_file_edit" path nil)))
     (agent-q-diff-file-check-regular (agent-q-diff-request-name request))
     (agent-q-diff-tools-check request)))
@@ -130,7 +133,7 @@ Return \"accepted\" or \"rejected\"; signal an error if there is no decision,
 which says how much is in the file."
   (let ((agent-q-diff-call (agent-q-diff-call-make :agent "Agent-Q" :contract 'agent-q
                                                    :caller (agent-q-diff-lisp-current))))
-    (let ((target (sly-agent-q-diff--request path)))
+    (let ((target (sly-agent-q-diff--request path original)))
       (plist-get (agent-q-diff-review-and-wait
                   (agent-q-diff-request-name target) original modified description
                   :mode #'sly-agent-q-diff-mode
@@ -143,7 +146,7 @@ which says how much is in the file."
 PATH, ORIGINAL, MODIFIED and DESCRIPTION are that function's."
   (let ((agent-q-diff-call (agent-q-diff-call-make :agent "Agent-Q" :contract 'agent-q
                                                    :caller request)))
-    (let ((target (sly-agent-q-diff--request path)))
+    (let ((target (sly-agent-q-diff--request path original)))
       (agent-q-diff-review
        (agent-q-diff-request-name target) original modified description
        (lambda (result)

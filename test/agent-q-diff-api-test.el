@@ -8,6 +8,7 @@
 
 (require 'cl-lib)
 (require 'seq)
+(require 'ert-x)
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-tools)
 
@@ -155,6 +156,55 @@ no keys left to read; the change is in the file")
                     :type 'agent-q-diff-bad-arguments)
       (aqd-should-leave-nothing))))
 
+;;;; Without the original
+
+(ert-deftest aqd-api-the-original-is-the-file-s-if-it-is-not-given ()
+  (pcase-dolist (`(,before ,modified ,after)
+                 '(("a\nb\n" "a\nc\n" "a\nc\n")
+                   ("a\r\nb\r\n" "a\nc\n" "a\r\nc\r\n")
+                   ("a\r\nb\r\n" "a\r\nc\r\n" "a\r\nc\r\n")
+                   ("\344\nb\n" "ä\nc\n" "\344\nc\n")
+                   (nil "new\n" "new\n")))
+    (dolist (is-visited '(nil t))
+      (let ((aqd-answers nil))
+        (aqd-with-file (or before "")
+          (unless before
+            (delete-file aqd-file))
+          (when (and before is-visited)
+            (find-file-noselect aqd-file))
+          (let ((review (aqd-begin-review nil modified)))
+            (should (equal 1 (car (agent-q-diff-change-tally
+                                   (agent-q-diff-session-change review)))))
+            (aqd-in-diff review (agent-q-diff-accept-all)))
+          (should (equal '(accepted t) (aqd-answer :status :saved)))
+          (should (equal after (aqd-bytes-of aqd-file)))
+          (should (equal "accepted"
+                         (plist-get (aqd-play "a q" (lambda ()
+                                                      (agent-q-diff-review-and-wait
+                                                       aqd-file nil (concat modified "x\n") nil)))
+                                    :decision))))
+        (aqd-should-leave-nothing)))))
+
+(ert-deftest aqd-api-what-is-not-saved-is-not-the-original-and-stays ()
+  "Whoever made the proposal has read the file, and would take the rest back."
+  (let ((aqd-answers nil))
+    (aqd-with-file (aqd-numbered 20)
+      (with-current-buffer (find-file-noselect aqd-file)
+        (goto-char (point-max))
+        (insert "mine\n"))
+      (let ((review (aqd-begin-review nil (concat "top\n" (aqd-numbered 20)))))
+        (should-not (aqd-signs-of review))
+        (should (equal 1 (car (agent-q-diff-change-tally (agent-q-diff-session-change review)))))
+        (aqd-in-diff review (agent-q-diff-accept-all)))
+      (should (equal '(accepted nil) (aqd-answer :status :saved)))
+      (aqd-in-target
+       (should (equal (buffer-string) (concat "top\n" (aqd-numbered 20) "mine\n")))
+       (set-buffer-modified-p nil)))))
+
+(ert-deftest aqd-api-a-detached-text-needs-its-original ()
+  (should-error (agent-q-diff-review "x" nil "b" "" #'ignore :detached t)
+                :type 'agent-q-diff-bad-arguments))
+
 (ert-deftest aqd-api-takes-neither-window-nor-point ()
   (aqd-with-file aqd-original-of-two
     (save-window-excursion
@@ -218,6 +268,94 @@ no keys left to read; the change is in the file")
       (should (equal (aqd-bytes-of (expand-file-name "new" directory)) "one\ntwo\n"))
       (kill-buffer (find-buffer-visiting (expand-file-name "new" directory)))
       (aqd-should-leave-nothing))))
+
+;;;; A diff that a program proposes
+
+(defconst aqd-api-diff-of-target
+  (aqd-lines "--- a/target.txt" "+++ b/target.txt" "@@ -1 +1 @@" "-a" "+b")
+  "A diff of the file of a test, which has the line a.")
+
+(ert-deftest aqd-api-a-diff-by-a-program-takes-no-window-and-is-its-agent-s ()
+  (aqd-with-file "a\n"
+    (let ((directory (file-name-directory aqd-file))
+          (aqd-answers nil))
+      (save-window-excursion
+        (switch-to-buffer "*scratch*")
+        (pcase-dolist (`(,agent . ,is-selected) '(("macher") ("macher") (nil . t)))
+          (ert-with-message-capture said
+            (let ((review (agent-q-diff-review-diff
+                           aqd-api-diff-of-target directory
+                           (lambda (result) (push result aqd-answers)) nil
+                           :agent agent :description "Say b" :notes '("Look.") :id "x")))
+              (should (eq review (agent-q-diff-find-review "x")))
+              (should (eq is-selected (not (equal (buffer-name (window-buffer)) "*scratch*"))))
+              (should (equal agent (agent-q-diff-session-agent review)))
+              (should (eq is-selected (agent-q-diff-call-is-by-user
+                                       (agent-q-diff-session-call review))))
+              (should (string-match-p (if agent
+                                          "\\`macher proposes to change .*target.txt (Say b)"
+                                        "\\`Review of a diff of .*target.txt (Say b)")
+                                      said))
+              (aqd-in-diff review
+                (should (string-search "Say b" (buffer-string)))
+                (should (string-search "Look." (buffer-string))))
+              (agent-q-diff-cancel review)))))
+      (should (= 3 (length aqd-answers))))
+    (aqd-should-leave-nothing)))
+
+(ert-deftest aqd-api-a-diff-by-a-program-that-cannot-be-reviewed-is-answered ()
+  (aqd-with-file "a\n"
+    (pcase-dolist (`(,diff . ,symbol)
+                   `(("nothing\n" . agent-q-diff-malformed)
+                     ("@@ -1 +1 @@\n-a\n+b\n" . agent-q-diff-bad-target)))
+      (let* ((aqd-answers nil)
+             (review (agent-q-diff-review-diff
+                      diff (file-name-directory aqd-file)
+                      (lambda (result) (push result aqd-answers)) nil :agent "macher")))
+        (should (agent-q-diff-session-outcome review))
+        (should (equal (aqd-answer :status :error) (list 'error symbol)))
+        (should (string-prefix-p "Error: " (car (aqd-answer :message))))))
+    (aqd-should-leave-nothing)))
+
+;;;; Ids
+
+(ert-deftest aqd-api-a-review-is-found-and-cancelled-by-its-id ()
+  (dolist (begin (list (lambda (id callback)
+                         (agent-q-diff-review aqd-file "a\n" "b\n" nil callback :id id))
+                       (lambda (id callback)
+                         (agent-q-diff-review-patch aqd-file "@@ -1 +1 @@\n-a\n+b\n" nil
+                                                    callback :id id))
+                       (lambda (id callback)
+                         (agent-q-diff-review-change `((:path ,aqd-file :delete t)) nil
+                                                     callback :id id))))
+    (aqd-with-file "a\n"
+      (let* ((aqd-answers nil)
+             (review (funcall begin '("session" 7) (lambda (result) (push result aqd-answers)))))
+        (should (eq review (agent-q-diff-find-review (list "session" 7))))
+        (should-not (agent-q-diff-find-review '("session" 8)))
+        (should-not (agent-q-diff-find-review nil))
+        (should-not (agent-q-diff-cancel "other"))
+        (should-not (agent-q-diff-cancel nil))
+        (should-not aqd-answers)
+        (should (agent-q-diff-cancel '("session" 7)))
+        (should (equal '(cancelled) (aqd-answer :status)))
+        (should-not (agent-q-diff-find-review '("session" 7)))
+        (should-not (agent-q-diff-cancel '("session" 7))))
+      (aqd-should-leave-nothing))))
+
+(ert-deftest aqd-api-an-id-that-is-taken-is-refused-and-answered ()
+  (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+    (setf (agent-q-diff-session-id review) "x")
+    (aqd-begin-review aqd-original-of-two aqd-modified-of-two :id "x")
+    (should (equal (aqd-answer :status :error :reason)
+                   '(error agent-q-diff-bad-arguments
+                           "a review with the id \"x\" is open already; cancel that first")))
+    (should (eq review (agent-q-diff-find-review "x")))
+    (agent-q-diff-cancel "x")
+    ;; Now it is free.
+    (let ((next (aqd-begin-review aqd-original-of-two aqd-modified-of-two :id "x")))
+      (should (eq next (agent-q-diff-find-review "x")))
+      (agent-q-diff-cancel next))))
 
 (ert-deftest aqd-api-a-diff-that-is-none-says-so ()
   (should-error (agent-q-diff-review-diff "nothing\n") :type 'agent-q-diff-malformed)

@@ -10,6 +10,7 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'ert-x)
 (require 'agent-q-diff-test-help)
 (require 'agent-q-diff-lifecycle)
 (require 'agent-q-diff-list)
@@ -333,6 +334,89 @@
     (agent-q-diff-cancel (agent-q-diff-review aqd-file aqd-original-of-two
                                               aqd-modified-of-two nil nil))
     (aqd-should-leave-nothing)))
+
+;;;; Functions of users and packages
+
+(ert-deftest aqd-lifecycle-beginning-and-end-are-said-whatever-fails ()
+  (let* ((said '())
+         (agent-q-diff-review-begun-functions
+          (list (lambda (_) (error "Broken"))
+                (lambda (review)
+                  (push (list 'begun (agent-q-diff-session-path review)
+                              (agent-q-diff-session-agent review)
+                              (agent-q-diff-session-id review))
+                        said))))
+         (agent-q-diff-review-ended-functions
+          (list (lambda (&rest _) (signal 'quit nil))
+                (lambda (review result)
+                  (push (list 'ended (agent-q-diff-session-id review)
+                              (plist-get result :status) (plist-get result :in-file))
+                        said)))))
+    (pcase-dolist (`(,end . ,status) `((agent-q-diff-cancel . cancelled)
+                                       (agent-q-diff-end . accepted)
+                                       (,(lambda (review)
+                                           (kill-buffer (agent-q-diff-session-buffer review)))
+                                        . cancelled)
+                                       (,(lambda (_) (run-hooks 'kill-emacs-hook)) . cancelled)))
+      (aqd-with-file aqd-original-of-two
+        (let* ((said-by-caller nil)
+               (review (agent-q-diff-review aqd-file aqd-original-of-two aqd-modified-of-two
+                                            nil
+                                            (lambda (_)
+                                              (setq said-by-caller (length said))
+                                              (error "Broken"))
+                                            :agent "A" :id 7)))
+          (should (equal said `((begun ,aqd-file "A" 7))))
+          (agent-q-diff-accept review 0)
+          (agent-q-diff-accept review 1)
+          (funcall end review)
+          ;; Who waits is answered first.
+          (should (eql 1 said-by-caller))
+          (should (equal (car said) `(ended 7 ,status 2)))
+          (should (= 2 (length said)))
+          (setq said nil))
+        (aqd-should-leave-nothing)))))
+
+(ert-deftest aqd-lifecycle-a-function-that-fails-is-named ()
+  (let ((agent-q-diff-review-begun-functions '(aqd-fail)))
+    (ert-with-message-capture said
+      (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
+        (agent-q-diff-cancel review))
+      (should (string-search
+               "A function of ‘agent-q-diff-review-begun-functions’ failed: Broken"
+               (subst-char-in-string ?\' ?’ (subst-char-in-string ?` ?‘ said)))))))
+
+(ert-deftest aqd-lifecycle-a-callback-that-throws-keeps-no-end-secret ()
+  (let* ((ended nil)
+         (agent-q-diff-review-ended-functions
+          (list (lambda (_ result) (setq ended (plist-get result :status))))))
+    (aqd-with-file aqd-original-of-two
+      (catch 'elsewhere
+        (agent-q-diff-cancel (aqd-begin-review-telling (lambda (_) (throw 'elsewhere nil)))))
+      (should (eq 'cancelled ended))
+      (aqd-should-leave-nothing))))
+
+(ert-deftest aqd-lifecycle-a-function-may-end-what-has-just-begun ()
+  (let ((agent-q-diff-review-begun-functions '(agent-q-diff-cancel))
+        (aqd-answers nil))
+    (aqd-with-file aqd-original-of-two
+      (let ((review (aqd-begin-review aqd-original-of-two aqd-modified-of-two)))
+        (should (agent-q-diff-session-outcome review))
+        (should-not (get-buffer-window (agent-q-diff-session-buffer review)))
+        (should (equal '(cancelled) (aqd-answer :status))))
+      (should-error (agent-q-diff-review-and-wait aqd-file aqd-original-of-two
+                                                  aqd-modified-of-two "d")
+                    :type 'agent-q-diff-cancelled)
+      (aqd-should-leave-nothing))))
+
+(ert-deftest aqd-lifecycle-what-cannot-begin-neither-begins-nor-ends ()
+  (let* ((said nil)
+         (note (lambda (&rest _) (setq said t)))
+         (agent-q-diff-review-begun-functions (list note))
+         (agent-q-diff-review-ended-functions (list note)))
+    (aqd-with-file "same\n"
+      (agent-q-diff-review aqd-file "same\n" "same\n" nil #'ignore)
+      (should-not said))))
 
 ;;;; Hooks that fail
 

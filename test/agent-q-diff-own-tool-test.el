@@ -81,6 +81,16 @@
                        (setq message (aqd-own-tool-check "text" aqd-modified-of-two)))))
       (should (string-prefix-p "✓ Accepted: both hunks are in " message)))))
 
+(ert-deftest aqd-own-tool-a-review-is-found-by-the-id-of-its-call ()
+  "So the client of the agent can say that the call was answered elsewhere."
+  (aqd-own-tool-with-file aqd-original-of-two
+    (let ((review (aqd-own-tool-decide))
+          (id (gethash "call" (aqd-own-tool-arguments))))
+      (should (stringp id))
+      (should (eq review (agent-q-diff-find-review id)))
+      (should (agent-q-diff-cancel id))
+      (should (equal "deny" (aqd-own-tool-answer 'verdict))))))
+
 (defun aqd-own-tool-shell ()
   "Return the verdict on a command that writes the test's file, and the answer."
   (let (answered)

@@ -171,21 +171,9 @@ The connectors for SLY and gptel are required by their own names."
                        (aqd-package-symbols
                         (lambda (symbol) (get symbol 'error-conditions)))))))
 
-(defun aqd-package-manual-node (name)
-  "Return the source of the manual's node NAME, or of all of it if that is nil."
-  (with-temp-buffer
-    (insert-file-contents (expand-file-name "../doc/agent-q-diff.texi"
-                                            aqd-package-lisp))
-    (when name
-      (re-search-forward (format "^@node %s\n" (regexp-quote name)))
-      (delete-region (point-min) (point))
-      (when (re-search-forward "^@node " nil t)
-        (delete-region (match-beginning 0) (point-max))))
-    (buffer-string)))
-
 (ert-deftest aqd-package-manual-has-the-default-of-every-option ()
   "A default that is a symbol, number or boolean stands there as it is."
-  (let ((manual (aqd-package-manual-node nil)))
+  (let ((manual (aqd-manual-node nil)))
     (dolist (option (seq-difference (aqd-package-options)
                                  '(agent-q-diff-lisp-mode agent-q-diff-pending-marks-mode
                                    agent-q-diff-pending-mode)))
@@ -228,7 +216,7 @@ typed for are left out, and so is what says that a key means nothing."
    (lambda (symbol) (and (boundp symbol) (keymapp (symbol-value symbol))))))
 
 (ert-deftest aqd-package-manual-has-every-key-of-the-diff-buffer ()
-  (let ((node (aqd-package-manual-node "Keys"))
+  (let ((node (aqd-manual-node "Keys"))
         (keys (aqd-package-keys agent-q-diff-mode-map))
         (case-fold-search nil))
     (should (> (length keys) 25))
@@ -238,7 +226,7 @@ typed for are left out, and so is what says that a key means nothing."
         (should (string-match-p (format "^@item.* @kbd{%s}" (regexp-quote key)) node))))))
 
 (ert-deftest aqd-package-manual-has-every-key-of-other-buffers ()
-  (let ((manual (aqd-package-manual-node nil))
+  (let ((manual (aqd-manual-node nil))
         (maps (aqd-package-keymaps)))
     (should (memq 'agent-q-diff-transcript-mode-map maps))
     (dolist (map maps)
@@ -247,7 +235,7 @@ typed for are left out, and so is what says that a key means nothing."
           (should (string-search (format "@kbd{%s}" key) manual)))))))
 
 (ert-deftest aqd-package-manual-has-every-tool-and-parameter ()
-  (let ((node (aqd-package-manual-node "Tools")))
+  (let ((node (aqd-manual-node "Tools")))
     (dolist (tool (agent-q-diff-tools-list))
       (ert-info ((plist-get tool :name))
         (should (string-match (format "^@item %s\n" (plist-get tool :name)) node))

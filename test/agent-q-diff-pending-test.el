@@ -85,6 +85,17 @@
     (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
     (should (equal '("f.txt") (aqd-pending-files)))))
 
+(ert-deftest aqd-pending-a-review-s-beginning-and-end-are-said ()
+  (aqd-with-repository
+    (aqd-pending-put "f.txt" aqd-pending-written)
+    (let* ((said '())
+           (agent-q-diff-review-begun-functions (list (lambda (_) (push 'begun said))))
+           (agent-q-diff-review-ended-functions
+            (list (lambda (_ result) (push (plist-get result :applied) said)))))
+      (aqd-with-pending
+        (aqd-pending-do #'agent-q-diff-accept-hunk 0))
+      (should (equal '(1 begun) said)))))
+
 (defmacro aqd-pending-with-broken-record (&rest body)
   "Run BODY; whenever a decision is recorded meanwhile, the record is no file."
   (declare (indent 0) (debug t))

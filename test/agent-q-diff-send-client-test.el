@@ -36,23 +36,6 @@ xenodium/acp.el 4d7d58d; gptel of karthink/gptel cd2cd73 with magit/transient 0e
 emacs-compat/compat 1f3d759 and tarsius/cond-let c48600d"
   "What these tests are for.")
 
-(defun send-client-load (feature &rest folders)
-  "Load FEATURE from FOLDERS of packages, or skip the test.
-If they are given, a feature that does not load is a failure."
-  (let ((clients (getenv "AGENT_Q_DIFF_CLIENTS")))
-    (cl-flet ((skip (reason)
-                (message "Skipped, since %s.  Wanted: %s" reason send-client-wanted)
-                (ert-skip reason)))
-      (cond
-       ((version< emacs-version "30.1") (skip "these packages are for Emacs 30.1"))
-       ((member clients '(nil "")) (skip "AGENT_Q_DIFF_CLIENTS names no folder"))))
-    (dolist (folder folders)
-      (let ((package (expand-file-name folder clients)))
-        (add-to-list 'load-path (if (file-directory-p (expand-file-name "lisp" package))
-                                    (expand-file-name "lisp" package)
-                                  package))))
-    (require feature)))
-
 (defun send-client-wait (what function)
   "Wait until FUNCTION returns non-nil; WHAT is for the message of a failure."
   (with-timeout (20 (ert-fail (list 'waited-in-vain-for what
@@ -113,7 +96,7 @@ for line in sys.stdin:
   "Run BODY in a buffer of agent-shell, with the test's agent in it."
   (declare (indent 0) (debug t))
   `(progn
-     (send-client-load 'agent-shell "compat" "acp" "shell-maker" "agent-shell-0.74")
+     (aqd-load-client send-client-wanted 'agent-shell "compat" "acp" "shell-maker" "agent-shell-0.74")
      (let* ((send-client-folder (file-name-as-directory
                                  (file-truename (make-temp-file "aqd-send" t))))
             (default-directory send-client-folder)
@@ -209,7 +192,7 @@ for line in sys.stdin:
 ;;;; gptel
 
 (ert-deftest aqd-send-into-gptel ()
-  (send-client-load 'gptel "gptel" "transient" "compat" "cond-let")
+  (aqd-load-client send-client-wanted 'gptel "gptel" "transient" "compat" "cond-let")
   (let ((n-sent 0))
     (with-temp-buffer
       (rename-buffer "*chat*" t)

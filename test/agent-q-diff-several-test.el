@@ -1499,6 +1499,97 @@ diff --git a/old.txt b/old.txt
 @@ -1 +1 @@\n-a\n+b\n")
                  '((:path "tmp/x/new" :diff "@@ -1 +1 @@\n-a\n+b\n")))))
 
+;;;; Fragments of files
+
+(defun aqd-several-edited (text edits)
+  "Return the text that EDITS make of TEXT, or (SYMBOL . WORDS) of the error."
+  (let ((outcome nil))
+    (aqd-several-with-tree
+      (aqd-several-put "e.txt" text)
+      (let ((review (agent-q-diff-review-change `((:path "e.txt" :edits ,edits)) nil
+                                                (lambda (result) (push result aqd-answers)))))
+        (setq outcome
+              (if (agent-q-diff-session-outcome review)
+                  (cons (aqd-several-answer :error) (aqd-several-answer :reason))
+                (aqd-in-diff review (agent-q-diff-accept-all))
+                (should (eq 'accepted (aqd-several-answer :status)))
+                (aqd-bytes-of (aqd-several-name "e.txt"))))))
+    outcome))
+
+(ert-deftest aqd-several-edits-go-where-their-old-texts-are ()
+  (pcase-dolist (`(,before ,edits ,after)
+                 '(("one two\nthree\n" ((:old "two" :new "2")) "one 2\nthree\n")
+                   ;; Each sees what those before it did.
+                   ("a\n" ((:old "a" :new "b") (:old "b\n" :new "b\nc\n")) "b\nc\n")
+                   ("x x\n" ((:old "x" :new "y" :all t)) "y y\n")
+                   ;; The file's own line says which of several.
+                   ("}\na\n}\nb\n}\n" ((:old "}" :new "];" :line 2)) "}\na\n];\nb\n}\n")
+                   ("1\nx\n2\nx\n" ((:old "1" :new "a\nb\nc") (:old "x" :new "y" :line 3))
+                    "a\nb\nc\nx\n2\ny\n")
+                   ("1\nx\n2\nx\n" ((:old "1\n" :new "") (:old "x" :new "y" :line 1))
+                    "y\n2\nx\n")
+                   ("aaa\naa\n" ((:old "aa" :new "b" :line 1)) "aaa\nb\n")
+                   ("x\n}\n}\n" ((:old "}\n" :new "" :line 1)) "x\n}\n")
+                   ;; The text can have other line ends than most files.
+                   ("a\r\nb\nc\r\n" ((:old "c" :new "d\r\ne")) "a\r\nb\nd\r\ne\r\n")
+                   ("a\r\n}\r\n}\n" ((:old "}" :new "d" :line 2)) "a\r\n}\r\nd\n")
+                   ("\344\n\344\n" ((:old "ä" :new "ö" :line 1)) "\344\n\366\n")
+                   ("\0\377a\nb\n" ((:old "b" :new "ä")) "\0\377a\n\303\244\n")
+                   ("\0a\r\nb\r\n" ((:old "a" :new "x\ny")) "\0x\r\ny\r\nb\r\n")
+                   ("\0a\r\n\r\nb\r\n" ((:old "a\n\n" :new "x\n")) "\0x\r\nb\r\n")
+                   ;; If there is only one, its line is of no account.
+                   ("a\nb\n" ((:old "b" :new "c" :line 0)) "a\nc\n")
+                   ;; Line ends are the file's.
+                   ("a\r\nb\r\nc\r\n" ((:old "a\nb\n" :new "x\ny\n")) "x\r\ny\r\nc\r\n")
+                   ("a\r\nb\r\nc\r\n" ((:old "a\r\nb" :new "x\r\ny")) "x\r\ny\r\nc\r\n")
+                   ("\357\273\277a\nb\n" ((:old "\ufeffa" :new "x")) "\357\273\277x\nb\n")))
+    (ert-info ((format "%S" edits))
+      (should (equal after (aqd-several-edited before edits))))))
+
+(ert-deftest aqd-several-edits-without-a-certain-place-are-refused ()
+  (pcase-dolist
+      (`(,edits ,symbol ,words)
+       '((((:old "x" :new "y")) agent-q-diff-several-matches
+          "e.txt, edit 1: the string is in the text 2 times, at lines 2, 4; its :line")
+         (((:old "x" :new "y" :line 0)) agent-q-diff-several-matches "2 times")
+         (((:old "x" :new "y" :line 99)) agent-q-diff-several-matches "2 times")
+         (((:old "x" :new "x" :line 1)) agent-q-diff-equal-texts "edit 1: ")
+         (((:old "1" :new "2") (:old "1" :new "3")) agent-q-diff-no-match "edit 2: ")
+         (((:old "X" :new "y")) agent-q-diff-no-match
+          "not in the text; the nearest lines, from 2 on, differ in case")
+         (((:old "" :new "y")) agent-q-diff-empty-search "edit 1: ")
+         (((:old "1" :new "1")) agent-q-diff-equal-texts "edit 1: ")
+         (((:old "1")) agent-q-diff-bad-arguments "edits must be a list")
+         (((:old "1" :new 1)) agent-q-diff-bad-arguments "edits must be a list")
+         (((:old "1" :new "2" :line -1)) agent-q-diff-bad-arguments "edits must be a list")
+         (((:old "1" :new "2" :lines 1)) agent-q-diff-bad-arguments "edits must be a list")
+         (((:old "1" :new "2") . 3) agent-q-diff-bad-arguments "edits must be a list")
+         ((("1" . "2")) agent-q-diff-bad-arguments "edits must be a list")))
+    (ert-info ((format "%S" edits))
+      (pcase-let ((`(,error . ,reason) (aqd-several-edited "1\nx\n2\nx\n" edits)))
+        (should (eq symbol error))
+        (should (string-search words reason))))))
+
+(ert-deftest aqd-several-edits-of-a-file-that-is-not-there-are-refused ()
+  (aqd-several-with-tree
+    (agent-q-diff-review-change '((:path "none" :edits ((:old "a" :new "b")))) nil
+                                (lambda (result) (push result aqd-answers)))
+    (should (equal '(error agent-q-diff-bad-target)
+                   (list (aqd-several-answer :status) (aqd-several-answer :error))))))
+
+(ert-deftest aqd-several-edits-see-what-a-buffer-has-not-saved ()
+  (aqd-several-with-tree
+    (with-current-buffer (find-file-noselect "a.txt")
+      (goto-char (point-max))
+      (insert "mine\n"))
+    (aqd-in-diff (agent-q-diff-review-change
+                  '((:path "a.txt" :edits ((:old "mine" :new "ours")))) nil #'ignore)
+      (agent-q-diff-accept-all))
+    (with-current-buffer (find-buffer-visiting "a.txt")
+      (should (string-suffix-p "\nours\n" (buffer-string)))
+      (set-buffer-modified-p nil)
+      (kill-buffer))))
+
 ;;;; What cannot be proposed
 
 (ert-deftest aqd-several-bad-input-says-what-is-wrong-and-leaves-nothing ()

@@ -35,6 +35,10 @@
 ;;   aqd-elisp-original aqd-elisp-modified aqd-with-elisp-review
 ;; The buffer in which a hunk is edited
 ;;   aqd-small-buffer aqd-in-small-buffer aqd-retype
+;; Real clients
+;;   aqd-load-client
+;; The manual
+;;   aqd-manual-node aqd-manual-code
 ;; Reviews that no caller waits for
 ;;   aqd-answers aqd-begin-review aqd-begin-review-telling
 ;;   aqd-with-open-review aqd-should-leave-nothing aqd-answer aqd-in-diff
@@ -490,6 +494,50 @@ It has three hunks."
   (goto-char (point-min))
   (search-forward old)
   (replace-match new t t))
+
+;;;; Real clients
+
+(defun aqd-load-client (wanted feature &rest folders)
+  "Load FEATURE from FOLDERS of packages, or skip the test, which WANTED them.
+If they are given, a feature that does not load is a failure."
+  (let ((clients (getenv "AGENT_Q_DIFF_CLIENTS")))
+    (cl-flet ((skip (reason)
+                (message "Skipped, since %s.  Wanted: %s" reason wanted)
+                (ert-skip reason)))
+      (cond
+       ((version< emacs-version "30.1") (skip "these packages are for Emacs 30.1"))
+       ((member clients '(nil "")) (skip "AGENT_Q_DIFF_CLIENTS names no folder"))))
+    (dolist (folder folders)
+      (let ((package (expand-file-name folder clients)))
+        (add-to-list 'load-path (if (file-directory-p (expand-file-name "lisp" package))
+                                    (expand-file-name "lisp" package)
+                                  package))))
+    (require feature)))
+
+;;;; The manual
+
+(defun aqd-manual-node (name)
+  "Return the source of the manual's node NAME, or of all of it if that is nil."
+  (with-temp-buffer
+    (insert-file-contents (expand-file-name "../doc/agent-q-diff.texi"
+                                            (file-name-directory
+                                             (locate-library "agent-q-diff"))))
+    (when name
+      (re-search-forward (format "^@node %s\n" (regexp-quote name)))
+      (delete-region (point-min) (point))
+      (when (re-search-forward "^@node " nil t)
+        (delete-region (match-beginning 0) (point-max))))
+    (buffer-string)))
+
+(defun aqd-manual-code (name)
+  "Return the Lisp code in the manual's node NAME, as its reader sees it."
+  (let ((node (aqd-manual-node name))
+        (start 0)
+        (code ""))
+    (while (string-match "^@lisp\n\\(\\(?:.*\n\\)*?\\)@end lisp" node start)
+      (setq start (match-end 0)
+            code (concat code (match-string 1 node))))
+    (replace-regexp-in-string "@\\([@{}]\\)" "\\1" code)))
 
 ;;;; Reviews that no caller waits for
 

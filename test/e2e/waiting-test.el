@@ -10,6 +10,7 @@
 ;;; Code:
 
 (require 'agent-q-diff-tmux)
+(require 'agent-q-diff-test-help)
 
 (defun waiting-later (form)
   "Have the Emacs under test evaluate FORM in a timer."
@@ -602,6 +603,63 @@ What the user types meanwhile has to arrive where it was typed."
       (ert-info ((format "%S" rule))
         (waiting-type-while-a-review-appears
          rule (format "target-%d" (cl-position rule waiting-window-rules)))))))
+
+(defun waiting-type-elsewhere (form name)
+  "Type in *scratch* while FORM, in a timer, makes the review NAME appear."
+  (waiting-later form)
+  (e2e-see (format "Agent-Q Diff: %s" name))
+  (e2e-type "banana")
+  (e2e-wait-for (equal "banana" (e2e-eval '(with-current-buffer "*scratch*"
+                                             (buffer-string)))))
+  (should (equal (e2e-eval '(buffer-name (window-buffer))) "*scratch*"))
+  (e2e-eval '(ignore (with-current-buffer "*scratch*" (erase-buffer)))))
+
+(ert-deftest e2e-arriving-review-of-the-manual-s-client-says-who-writes ()
+  (e2e-with-emacs
+    (e2e-write "client.el" (aqd-manual-code "Complete example"))
+    (e2e-write "target" (e2e-text))
+    (e2e-eval `(ignore (load ,(e2e-path "client.el"))
+                       (defvar waiting-sent nil)
+                       (setq my-client-send (lambda (&rest answer)
+                                              (push answer waiting-sent)))))
+    (waiting-type-elsewhere
+     `(my-client-ask 7 "Shout" '((,(e2e-path "target") "line 5\n" "LINE 5\n")
+                                 (,(e2e-path "target") "line 20\n" "LINE 20\n")))
+     "target")
+    (e2e-see "^ # Note: If you accept all of it, My agent writes it; if a part, Emacs does\\.$"
+             "^-line 5$")
+    (waiting-select "*Agent-Q Diff: target*")
+    ;; No key has to wait.
+    (e2e-eval '(ignore (with-current-buffer "*Agent-Q Diff: target*"
+                         (setq agent-q-diff-grace--end 0))))
+    (e2e-keys "a")
+    (e2e-see "Hunk 1 accepted; 1 of 2 decided, 1 pending")
+    (should (equal (e2e-read "target") (e2e-text)))
+    (e2e-keys "r q")
+    (e2e-see "^target: 1 of 2 hunks in the file, My agent told")
+    (should (equal (e2e-read "target") (e2e-text 5)))
+    (should (string-prefix-p "Your tool was not run. ✓ Accepted in part: 1 of 2 hunks is in "
+                             (nth 2 (car (e2e-eval 'waiting-sent)))))
+    ;; All of it is the agent's to write.
+    (waiting-later `(my-client-ask 8 "Shout" '((,(e2e-path "target") "line 20\n" "LINE 20\n"))))
+    (e2e-see "^-line 20$")
+    (waiting-select "*Agent-Q Diff: target*")
+    (e2e-eval '(ignore (with-current-buffer "*Agent-Q Diff: target*"
+                         (setq agent-q-diff-grace--end 0))))
+    (e2e-keys "a q")
+    (e2e-see "^target: 1 of 1 hunk accepted, for the agent to write, My agent told")
+    (should (equal (e2e-read "target") (e2e-text 5)))
+    (should (equal '(8 yes nil) (car (e2e-eval 'waiting-sent))))))
+
+(ert-deftest e2e-arriving-review-of-a-program-s-diff-takes-no-window ()
+  (e2e-with-emacs
+    (e2e-write "target" "a\n")
+    (waiting-type-elsewhere
+     `(agent-q-diff-review-diff "--- a/target\n+++ b/target\n@@ -1 +1 @@\n-a\n+b\n"
+                                ,(file-name-directory (e2e-path "target")) #'ignore nil
+                                :agent "macher" :description "Say b")
+     "target")
+    (e2e-see "Say b" "^\\+b$")))
 
 (defconst waiting-late-selections
   '((select-window (get-buffer-window "*Agent-Q Diff: target*"))
