@@ -803,9 +803,15 @@ pub fn safe_environment(folder: &Path) -> Vec<OsString> {
     all.chain(["GIT_OPTIONAL_LOCKS=0".into()]).collect()
 }
 
+/// Returns the folder for data of agent-q-diff of the working tree at `top`, as [`Git::data_folder`]. No
+/// process is run.
+pub fn data_folder_of(top: &Path) -> Option<PathBuf> {
+    Some(own_folder(top)?.join("agent-q-diff"))
+}
+
 /// Returns whether there is a record of the working tree at `top`.
 pub fn has_record(top: &Path) -> bool {
-    own_folder(top).is_some_and(|own| file::has_record(&own.join("agent-q-diff")))
+    data_folder_of(top).is_some_and(|folder| file::has_record(&folder))
 }
 
 /// Returns the folder that all working trees of a repository share, of which `own` is git's folder.

@@ -26,7 +26,7 @@ use crate::record::{HunkNote, TakenOut, Turn};
 use crate::renames::Rename;
 use crate::stage::staged;
 use crate::store::{Store, StoreError, now};
-use crate::tree::{Tree, git_top};
+use crate::tree::{Tree, git_top, record_of};
 use crate::version::Version;
 use crate::world::World;
 
@@ -112,6 +112,17 @@ impl Project {
             store,
             pruned: None,
             index: None,
+        })
+    }
+
+    /// Returns whether `agent` is in a turn in `session` in the project that `folder` is in, if its record says so
+    /// for sure. No program is run.
+    pub fn is_recorded_at_work(folder: &Path, agent: &str, session: &str) -> bool {
+        let projects = projects_folder(|name| std::env::var_os(name));
+        let store = record_of(folder, &projects).and_then(|record| Store::open(record).ok());
+        store.is_some_and(|store| {
+            let mut turns = store.ledger().at_work();
+            turns.any(|turn| turn.agent == agent && turn.session == session && turn.goes_on())
         })
     }
 
@@ -481,12 +492,16 @@ impl Project {
         self.note_begun(id)
     }
 
-    /// Returns the other working trees of the repository that have a record.
-    pub fn others(&self) -> Vec<Project> {
+    /// Returns the other working trees of the repository in whose record one of the turns `is_meant`.
+    pub fn others(&self, is_meant: impl Fn(&Turn) -> bool) -> Vec<Project> {
         let tops = self.tree.git().map(Git::other_trees).unwrap_or_default();
-        tops.iter()
-            .filter_map(|top| Project::open(top).ok())
-            .collect()
+        let has_one = |top: &PathBuf| {
+            // Most have none, and no process need be run to know that.
+            let store = Store::open(git::data_folder_of(top)?).ok()?;
+            store.ledger().turns().iter().any(&is_meant).then_some(())
+        };
+        let tops = tops.iter().filter(|top| has_one(top).is_some());
+        tops.filter_map(|top| Project::open(top).ok()).collect()
     }
 
     /// Returns the working tree that `folder` is in, if it is another one of the same repository.

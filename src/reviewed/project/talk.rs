@@ -199,25 +199,22 @@ impl Project {
         })
     }
 
-    /// Records what `reply`, which `agent` has said to its user in `session`, answers to comments that such a
-    /// session was told, each in a paragraph that begins with its number, as in `[3] Because.`. Returns their
-    /// numbers.
+    /// Returns what `reply`, which `agent` has said to its user in `session`, answers to comments that such a
+    /// session was told: their numbers, and what is said in a paragraph that begins with one, as in `[3]
+    /// Because.`.
     ///
     /// # Errors
     ///
     /// [`ProjectError::Store`].
-    pub fn answer_in_reply(
+    pub fn answers_in_reply(
         &mut self,
         agent: &str,
         session: &str,
         reply: &str,
-    ) -> Result<Vec<u64>, ProjectError> {
-        let mut answers = answers_in(reply);
-        if answers.is_empty() {
-            return Ok(Vec::new());
-        }
+    ) -> Result<Vec<(u64, String)>, ProjectError> {
         self.store.refresh()?;
         let ledger = self.store.ledger();
+        let mut answers = answers_in(reply);
         answers.retain(|(id, _)| {
             let known = ledger.rounds().comments().get(id);
             known.is_some_and(|known| {
@@ -226,10 +223,7 @@ impl Project {
                     && (known.to.is_empty() || to.any(|to| is_for(ledger, to, agent, session)))
             })
         });
-        for (id, answer) in &answers {
-            self.answer(*id, agent, answer)?;
-        }
-        Ok(answers.into_iter().map(|(id, _)| id).collect())
+        Ok(answers)
     }
 
     /// Returns the comments that are not closed, by number, and where their lines are now. `texts` are, for
