@@ -10,8 +10,8 @@ use agent_q_diff_engine::text::Text;
 
 use crate::authors::{Authors, Written};
 use crate::disk::{
-    Bounded, Disk, Elsewhere, Look, bounded, is_binary, look_with_git, look_without_git, said,
-    stored,
+    Bounded, Disk, Elsewhere, Known, Look, bounded, is_binary, look_with_git, look_without_git,
+    said, stored,
 };
 use crate::error::ProjectError;
 use crate::files::{self, Committed, MAX_SIZE};
@@ -73,6 +73,8 @@ pub struct Project {
     pruned: Option<Instant>,
     /// The [`Git::index_stamp`] with which no file had conflicts.
     index: Option<(SystemTime, u64)>,
+    /// What was read of commits at the last look, until the turns that end with it are recorded.
+    pub(crate) known: Known,
 }
 
 impl Project {
@@ -83,6 +85,20 @@ impl Project {
     /// [`ProjectError`].
     pub fn open(folder: &Path) -> Result<Project, ProjectError> {
         Project::open_among(folder, &projects_folder(|name| std::env::var_os(name)))
+    }
+
+    /// Opens the project that `folder` is in for what is done there at once: git's configuration, which is read for
+    /// that, is not read again for it.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`].
+    pub fn open_at_once(folder: &Path) -> Result<Project, ProjectError> {
+        let mut project = Project::open(folder)?;
+        if let Tree::Git(git) = &mut project.tree {
+            git.trust_what_was_read();
+        }
+        Ok(project)
     }
 
     /// Opens the project that `folder` is in; `projects` is the folder of the data of those without git,
@@ -112,6 +128,7 @@ impl Project {
             store,
             pruned: None,
             index: None,
+            known: Known::new(),
         })
     }
 
@@ -225,10 +242,13 @@ impl Project {
     fn look_as(&mut self, moves: Moves, is_said: bool) -> Result<Look, ProjectError> {
         self.tree.make_safe()?;
         let index = self.tree.git().and_then(Git::index_stamp);
+        self.known.clear();
         let look = self.without_lost_texts(|project| {
             let (tree, store) = (&project.tree, &mut project.store);
             match tree {
-                Tree::Git(git) => look_with_git(git, tree, store, (moves, is_said)),
+                Tree::Git(git) => {
+                    look_with_git(git, tree, store, (moves, is_said), &mut project.known)
+                }
                 Tree::Plain(plain) => look_without_git(plain, tree, store, moves),
             }
         })?;
@@ -501,7 +521,8 @@ impl Project {
             store.ledger().turns().iter().any(&is_meant).then_some(())
         };
         let tops = tops.iter().filter(|top| has_one(top).is_some());
-        tops.filter_map(|top| Project::open(top).ok()).collect()
+        tops.filter_map(|top| Project::open_at_once(top).ok())
+            .collect()
     }
 
     /// Returns the working tree that `folder` is in, if it is another one of the same repository.

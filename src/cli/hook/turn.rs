@@ -243,7 +243,7 @@ impl Work {
     }
 
     fn project(&self) -> Result<Project, ProjectError> {
-        Project::open(&self.event.project(self.options.agent))
+        Project::open_at_once(&self.event.project(self.options.agent))
     }
 
     /// Returns the project, and the other working trees of its repository in which the session has worked or is

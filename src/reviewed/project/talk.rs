@@ -404,8 +404,10 @@ impl Project {
     /// Records what was written in `turns`, which end now.
     pub(super) fn note_wrote(&mut self, turns: &[Turn]) -> Result<(), ProjectError> {
         let tree = &self.tree;
+        let known = std::mem::take(&mut self.known);
         self.store.change(|ledger, store| {
             let mut disk = Disk::new(tree, store);
+            disk.committed = known;
             for turn in turns {
                 let begun = ledger.rounds().outcome(turn.id);
                 let begun: BTreeMap<_, _> = begun
@@ -428,6 +430,11 @@ impl Project {
                     paths.extend(disk.changed(turn.head.as_deref(), head.as_deref())?);
                 }
                 let mut files = Vec::new();
+                if !is_gone {
+                    let read = paths.iter().filter(|path| !begun.contains_key(*path));
+                    let read: Vec<&[u8]> = read.map(Vec::as_slice).collect();
+                    disk.read_paths(turn.head.as_deref(), &read)?;
+                }
                 for path in paths {
                     let before = match begun.get(&path) {
                         Some(before) => *before,
