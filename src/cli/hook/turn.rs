@@ -533,14 +533,14 @@ impl Work {
                 break;
             }
             texts += &text;
-            told.push((*n, message.id, to));
+            told.push((*n, message.id));
         }
         // If it cannot be printed, the agent is gone, and reads it the next time.
         if told.is_empty() || !(self.print)(&answer(&texts)) {
             return Ok(false);
         }
-        for (n, id, to) in told {
-            trees[n].told(Some(to), &[id])?;
+        for (n, id) in told {
+            trees[n].told_in(&self.options.name, session, &[id])?;
         }
         Ok(true)
     }
@@ -961,6 +961,14 @@ mod tests {
             panic!("it was not told once");
         };
         assert!(told.contains("of an earlier session") && told.contains("Take it out"));
+        assert_eq!(more(), [""; 0]);
+        // What both have written is no other session's, and is told once.
+        let both = ["one", "two"].map(|session| address(agent.title, session));
+        project.queue_message(&both, "Leave it", &[]).unwrap();
+        let [told] = &more()[..] else {
+            panic!("it was not told once");
+        };
+        assert!(!told.contains("of an earlier session") && told.contains("Leave it"));
         assert_eq!(more(), [""; 0]);
     }
 

@@ -295,8 +295,11 @@ impl Project {
         let is_its = |to: &&String| is_for(ledger, to, agent, session);
         let all = ledger.rounds().messages().iter();
         let all = all.filter(|message| since.is_none_or(|since| message.time >= since));
+        // It may have written with others, and then it is not about an earlier session.
+        let own = address(agent, session);
         let read = all.filter_map(|message| {
-            let to = message.to.iter().find(is_its)?;
+            let to = message.to.iter().find(|to| **to == own);
+            let to = to.or_else(|| message.to.iter().find(is_its))?;
             Some((message.clone(), to.clone()))
         });
         Ok(read.collect())
@@ -346,6 +349,27 @@ impl Project {
         self.store.change(|ledger, _| {
             for &id in ids {
                 ledger.note_round(RoundRecord::Told(id, to.map(str::to_owned)));
+            }
+            Ok(())
+        })
+    }
+
+    /// Records that `session` of `agent` was told the messages `ids`, by whichever address let it.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn told_in(&mut self, agent: &str, session: &str, ids: &[u64]) -> Result<(), ProjectError> {
+        self.store.change(|ledger, _| {
+            let messages = ledger.rounds().messages().iter();
+            let told = messages.filter(|message| ids.contains(&message.id));
+            let told =
+                told.flat_map(|message| message.to.iter().map(|to| (message.id, to.clone())));
+            let told: Vec<_> = told
+                .filter(|(_, to)| is_for(ledger, to, agent, session))
+                .collect();
+            for (id, to) in told {
+                ledger.note_round(RoundRecord::Told(id, Some(to)));
             }
             Ok(())
         })
