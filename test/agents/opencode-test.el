@@ -14,15 +14,12 @@
 (require 'agents-patches)
 (require 'agents-turns)
 (require 'agents-rounds)
-(require 'agents-ends)
 
 (agents-define-matrix "opencode")
 
 (agents-define-turns "opencode")
 
 (agents-define-rounds "opencode")
-
-(agents-define-ends "opencode")
 
 (agents-define-models "opencode")
 
