@@ -1032,7 +1032,7 @@ mod tests {
             assert_eq!(titles(), [turn("Fix it", false)]);
         }
         let over = repository.work(agent, "Stop", json!({})).end_alone();
-        assert_eq!(over.unwrap().elsewhere, [other.clone()]);
+        assert_eq!(over.unwrap().elsewhere, std::slice::from_ref(&other));
         assert_eq!(titles(), [turn("Fix it", true)]);
         // Its session has gone there, and what was said there is told.
         let mut project = Project::open(&other).unwrap();
