@@ -48,7 +48,8 @@
 
 (defun agents-ends-when-its-service-refuses-a-request (client)
   "Let the service of CLIENT refuse a request, also since a limit is reached."
-  (dolist (status '(400 429))
+  ;; Gemini CLI tries again for minutes.
+  (dolist (status (if (equal client "gemini") '(400) '(400 429)))
     (agents-start client (agents-ends--shout client 5 "a.txt") `(:fails ,status))
     (e2e-wait-for (equal (e2e-text 5) (agents-bytes "a.txt")))
     (e2e-wait-for (not (process-live-p agents--client)))
@@ -137,7 +138,9 @@
   (e2e-see "your next prompt")
   (let* ((agents-goes-on t)
          (agents-prompt "Go on.")
-         (told (agents-rounds--play client "true" "sed -i 's/^line 20$/LINE 20/' a.txt")))
+         (shout "sed -i 's/^line 20$/LINE 20/' a.txt")
+         ;; The results of earlier calls count, and Gemini CLI shows some twice.
+         (told (agents-rounds--play client "true" shout shout shout)))
     (should (string-search "- a.txt, line 5. The user says: keep it quiet\n" told))
     (should-not (string-search agents-ends--earlier told)))
   (should (equal '("Begin." "Go on.") (mapcar #'cadr (agents-turns--recorded))))
