@@ -26,7 +26,7 @@ mod file;
 mod turn;
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -471,7 +471,12 @@ async fn told_without_emacs(options: &Hook, tool: &'static Tool, event: &Event) 
 }
 
 /// Begins a call of `tool` of Emacs with `arguments`, a JSON object.
-fn begin(options: &Hook, event: &Event, tool: &str, mut arguments: Value) -> Call {
+fn begin(options: &Hook, event: &Event, tool: &str, arguments: Value) -> Call {
+    begin_in(options, event.project(options.agent), tool, arguments)
+}
+
+/// Like [`begin`], about the project that `directory` is in.
+fn begin_in(options: &Hook, directory: PathBuf, tool: &str, mut arguments: Value) -> Call {
     let texts = Texts::take(&mut arguments);
     Call::begin(
         sockets(options.socket.clone()),
@@ -480,7 +485,7 @@ fn begin(options: &Hook, event: &Event, tool: &str, mut arguments: Value) -> Cal
             arguments,
             texts,
             agent: Some(options.name.clone()),
-            directory: event.project(options.agent),
+            directory,
             timeout: options.timeout,
             ..Request::default()
         },

@@ -43,12 +43,17 @@ pub struct Look {
     pub notes: Vec<String>,
 }
 
+/// What paths hold in commits.
+pub(crate) type Known = HashMap<(String, Path), Version>;
+
 /// Looks at a project with git; see [`crate::Project::look`]. If `is_said`, the user has said who moved HEAD.
+/// What was read of commits is `known` then.
 pub(crate) fn look_with_git(
     git: &Git,
     tree: &Tree,
     store: &mut Store,
     (moves, is_said): (Moves, bool),
+    known: &mut Known,
 ) -> Result<Look, ProjectError> {
     if let Some(what) = git::in_progress(store.folder()) {
         return Err(ProjectError::InProgress(what));
@@ -122,6 +127,7 @@ pub(crate) fn look_with_git(
         }
         hidden::note_excludes(git, ledger);
         left_out.extend(hidden::hidden(git, ledger, store, &pending)?);
+        *known = std::mem::take(&mut disk.committed);
         Ok::<_, ProjectError>((pending, unknown, disk.unread, by_others))
     })?;
     note_others(git, store, &by_others)?;
@@ -199,7 +205,13 @@ fn commits_of_turn(
     let here = here.iter().filter(|tip| tip.is_branch);
     let here = here.map(|tip| tip.commit.as_str()).chain(head);
     let known = ledger.tips().iter().map(String::as_str);
-    Ok(git.new_commits(here, known, false)?)
+    let here: Vec<&str> = here
+        .filter(|tip| !ledger.tips().iter().any(|known| known == tip))
+        .collect();
+    match here[..] {
+        [] => Ok(Vec::new()),
+        _ => Ok(git.new_commits(here, known, false)?),
+    }
 }
 
 /// Records that `head` and the tips exist at this look. While an agent is in a turn, here or elsewhere, those
@@ -556,7 +568,7 @@ pub(crate) struct Disk<'a> {
     store: &'a Store,
     head: Option<String>,
     pub(crate) dirty: Vec<Vec<u8>>,
-    committed: HashMap<(String, Vec<u8>), Version>,
+    pub(crate) committed: Known,
     working: HashMap<Vec<u8>, Version>,
     /// The paths that are not looked at.
     left_out: HashSet<Vec<u8>>,
@@ -728,6 +740,39 @@ impl<'a> Disk<'a> {
         Ok(())
     }
 
+    /// Reads at once what `commit` has of `paths`, unless that is known; one by one, each takes several processes.
+    pub(crate) fn read_paths(
+        &mut self,
+        commit: Option<&str>,
+        paths: &[&[u8]],
+    ) -> Result<(), ProjectError> {
+        let (Some(commit), Some(git)) = (commit, self.tree.git()) else {
+            return Ok(());
+        };
+        let is_known = |path: &[u8]| {
+            let key = (commit.to_owned(), path.to_vec());
+            self.committed.contains_key(&key) || self.is_as_committed(commit, path)
+        };
+        let paths = paths.iter().copied().filter(|path| !is_known(path));
+        let paths: Vec<&[u8]> = paths.collect();
+        if paths.is_empty() {
+            return Ok(());
+        }
+        paths
+            .iter()
+            .try_for_each(|path| StoreError::check_path(path))?;
+        // The repository may name a filter since the last look.
+        let mut git = git.clone();
+        git.make_safe();
+        let all = git.committed(commit, &paths, &Entries::new())?;
+        for (path, committed) in paths.into_iter().zip(all) {
+            let version = stored(self.store, &committed)?;
+            self.committed
+                .insert((commit.to_owned(), path.to_vec()), version);
+        }
+        Ok(())
+    }
+
     /// Returns `in_head` if `commit` is HEAD, and otherwise `unknown`.
     fn known_in<'b>(
         &self,
@@ -850,7 +895,7 @@ impl World for Disk<'_> {
 
     fn committed(&mut self, commit: Option<&str>, path: &[u8]) -> Result<Version, ProjectError> {
         StoreError::check_path(path)?;
-        let (Some(commit), Some(git)) = (commit, self.tree.git()) else {
+        let (Some(commit), Some(_)) = (commit, self.tree.git()) else {
             return Ok(Version::Absent);
         };
         let key = (commit.to_owned(), path.to_vec());
@@ -860,15 +905,8 @@ impl World for Disk<'_> {
         if self.is_as_committed(commit, path) {
             return self.working(path);
         }
-        // The repository may name a filter since the last look.
-        let mut git = git.clone();
-        git.make_safe();
-        let version = match &git.committed(commit, &[path], &Entries::new())?[..] {
-            [committed] => stored(self.store, committed)?,
-            _ => Version::Absent,
-        };
-        self.committed.insert(key, version);
-        Ok(version)
+        self.read_paths(Some(commit), &[path])?;
+        Ok(self.committed.get(&key).copied().unwrap_or(Version::Absent))
     }
 
     fn working(&mut self, path: &[u8]) -> Result<Version, ProjectError> {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender, TryRecvError};
 use std::thread::{self, ScopedJoinHandle};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::file::{self, Links};
 use crate::files::{self, Committed};
@@ -71,6 +71,9 @@ pub enum GitError {
 /// Most bytes of a file `.git`, which names a folder.
 const MAX_GIT_FILE: u64 = 1 << 20;
 
+/// How long what was read of the configuration counts as read now. It can change while git runs, too.
+const JUST_NOW: Duration = Duration::from_millis(100);
+
 /// How long git runs until it is looked whether it waits for a file that is none.
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -103,6 +106,8 @@ pub struct Git {
     is_sparse: bool,
     /// The settings of the repository's own that may have git run something, and where its hooks are.
     settings: programs::Settings,
+    /// When its configuration was read, see [`Git::trust_what_was_read`].
+    read: Option<Instant>,
 }
 
 /// What a path is in a commit, as its mode and the name of its object; `None` if it is not there.
@@ -110,6 +115,9 @@ type Entry = Option<(u32, String)>;
 
 /// What some paths are in a commit.
 pub type Entries = HashMap<Vec<u8>, Entry>;
+
+/// The variable with the folders above which git looks for no repository.
+const CEILINGS: &str = "GIT_CEILING_DIRECTORIES";
 
 /// The only variables of git's that it sees: where its programs are, and its configuration that is the
 /// user's. Others could make it read another repository.
@@ -119,7 +127,7 @@ const KEPT: [&str; 7] = [
     "GIT_CONFIG_SYSTEM",
     "GIT_CONFIG_NOSYSTEM",
     "GIT_ATTR_NOSYSTEM",
-    "GIT_CEILING_DIRECTORIES",
+    CEILINGS,
     "GIT_DISCOVERY_ACROSS_FILESYSTEM",
 ];
 
@@ -140,6 +148,9 @@ impl Git {
     ///
     /// [`GitError`], also if git refuses a repository that another user owns.
     pub fn find(folder: &Path) -> Result<Option<Git>, GitError> {
+        if let Some(git) = Git::find_by_settings(folder) {
+            return Ok(Some(git));
+        }
         let mut git = Git::unknown(folder);
         let both = ["rev-parse", "--show-toplevel", "--absolute-git-dir"];
         let both = match git.run(&both, b"") {
@@ -177,8 +188,42 @@ impl Git {
         if own_folder(&git.root).is_none_or(|own| own != git.folder) {
             refused_by(&git.folder, "core.worktree")?;
         }
-        git.make_safe();
+        let settings = git.read_settings(None);
+        git.settle(settings);
         Ok(Some(git))
+    }
+
+    /// Returns the working tree that `folder` is in if that is sure by which settings git reads there, which are
+    /// needed anyway.
+    fn find_by_settings(folder: &Path) -> Option<Git> {
+        let folder = fs::canonicalize(folder).ok()?;
+        let mut tops = folder.ancestors();
+        let root = tops.find(|top| fs::symlink_metadata(top.join(".git")).is_ok())?;
+        // Several ceilings are parted by colons.
+        root.parent()
+            .filter(|above| !above.as_os_str().as_bytes().contains(&b':'))?;
+        let own = own_folder(root)?;
+        let common = fs::canonicalize(common_folder(&own)).ok()?;
+        // There, git finds no working tree.
+        if folder.starts_with(&own) || folder.starts_with(&common) {
+            return None;
+        }
+        let mut git = Git::unknown(&folder);
+        (git.folder, git.common) = (own, common);
+        let settings = git.read_settings(root.parent()).ok()?;
+        // It has found this repository, may read it, and nothing there says that its files are elsewhere.
+        let mut own = settings.iter().filter(|one| is_own(&one.scope));
+        let config = git.common.join("config");
+        let is_found = own
+            .clone()
+            .any(|one| one.scope == b"local" && one.is_in(root, &config));
+        let is_plain = own.all(|one| match &one.name[..] {
+            b"core.bare" => one.is_off(),
+            name => name != b"core.worktree",
+        });
+        root.clone_into(&mut git.root);
+        git.settle(Ok(settings));
+        (is_found && is_plain).then_some(git)
     }
 
     /// Checks that the repository's configuration did not say at the last [`Git::make_safe`] that its files are
@@ -208,31 +253,65 @@ impl Git {
             own_filters: HashSet::new(),
             own_excludes: None,
             settings: programs::Settings::default(),
+            read: None,
         }
     }
 
     /// Sees to it that nothing is run that the repository's configuration names now; it can change.
     pub fn make_safe(&mut self) {
-        let mut options = always_safe();
-        let arguments = ["config", "-z", "--show-scope", "--list"];
-        // Where it fails, git does nothing else, either.
-        let found = self.run(&arguments, b"");
-        self.is_known = found.is_ok();
-        let found = found.unwrap_or_default();
+        if self.read.take().is_none_or(|at| at.elapsed() > JUST_NOW) {
+            let settings = self.read_settings(None);
+            self.settle(settings);
+        }
+    }
+
+    /// Returns the settings that git reads here, where it looks for a repository only below `ceiling`, if there is
+    /// one.
+    fn read_settings(&self, ceiling: Option<&Path>) -> Result<Vec<Setting>, GitError> {
+        let list = ["config", "-z", "--show-scope", "--show-origin", "--list"];
+        let mut command = self.command(&list);
+        if let Some(ceiling) = ceiling {
+            let mut all = ceiling.as_os_str().to_owned();
+            if let Some(others) = std::env::var_os(CEILINGS) {
+                all.push(":");
+                all.push(others);
+            }
+            command.env(CEILINGS, all);
+        }
+        let found = self.run_command(&mut command, "config", b"")?;
         let mut words = found.split(|&byte| byte == 0);
+        let mut settings = Vec::new();
+        while let (Some(scope), Some(origin), Some(entry)) =
+            (words.next(), words.next(), words.next())
+        {
+            let (name, value) = setting(entry);
+            settings.push(Setting {
+                scope: scope.to_vec(),
+                origin: origin.to_vec(),
+                name: name.to_vec(),
+                value: value.map(<[u8]>::to_vec),
+            });
+        }
+        Ok(settings)
+    }
+
+    /// Sees to it that nothing is run that these settings name. Where they could not be read, git does nothing
+    /// else, either.
+    fn settle(&mut self, settings: Result<Vec<Setting>, GitError>) {
+        let mut options = always_safe();
+        self.is_known = settings.is_ok();
         (self.has_modes, self.is_sparse) = (true, false);
         self.settings = programs::Settings::default();
         self.own_filters.clear();
         self.own_excludes = None;
-        while let (Some(scope), Some(entry)) = (words.next(), words.next()) {
-            let (name, value) = setting(entry);
-            let is_on = value.is_none_or(is_true);
-            self.settings.add(scope, name, value);
-            let is_own = matches!(scope, b"local" | b"worktree");
+        for one in settings.unwrap_or_default() {
+            let (name, value) = (&one.name[..], one.value.as_deref());
+            self.settings.add(&one.scope, name, value);
+            let is_own = is_own(&one.scope);
             match name {
                 b"core.excludesfile" if is_own => self.own_excludes = value.map(<[u8]>::to_vec),
-                b"core.filemode" => self.has_modes = is_on,
-                b"core.sparsecheckout" => self.is_sparse = is_on,
+                b"core.filemode" => self.has_modes = !one.is_off(),
+                b"core.sparsecheckout" => self.is_sparse = !one.is_off(),
                 _ => {}
             }
             let is_own = is_own && name.starts_with(b"filter.");
@@ -250,6 +329,11 @@ impl Git {
             options.push(("core.ignoreCase".into(), "false"));
         }
         self.safe = options;
+    }
+
+    /// Lets what was read of its configuration just now count for the next [`Git::make_safe`], if that is soon.
+    pub fn trust_what_was_read(&mut self) {
+        self.read = Some(Instant::now());
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -746,6 +830,35 @@ fn always_safe() -> Vec<(OsString, &'static str)> {
     ]
 }
 
+/// A setting that git has read.
+struct Setting {
+    /// As in `git config --show-scope`.
+    scope: Vec<u8>,
+    /// As in `git config --show-origin`.
+    origin: Vec<u8>,
+    name: Vec<u8>,
+    /// Nothing means that it is on.
+    value: Option<Vec<u8>>,
+}
+
+impl Setting {
+    /// Returns whether it is in `file`; git has gone to `root`.
+    fn is_in(&self, root: &Path, file: &Path) -> bool {
+        let name = self.origin.strip_prefix(b"file:");
+        let found = name.and_then(|name| fs::canonicalize(root.join(path_of(name))).ok());
+        found.is_some() && found == fs::canonicalize(file).ok()
+    }
+
+    fn is_off(&self) -> bool {
+        self.value.as_deref().is_some_and(|value| !is_true(value))
+    }
+}
+
+/// Returns whether settings of this scope are of the repository's own, which agents can write.
+fn is_own(scope: &[u8]) -> bool {
+    matches!(scope, b"local" | b"worktree")
+}
+
 /// Returns the name and the value of a setting, as git lists it.
 fn setting(entry: &[u8]) -> (&[u8], Option<&[u8]>) {
     let mut parts = entry.splitn(2, |&byte| byte == b'\n');
@@ -803,9 +916,15 @@ pub fn safe_environment(folder: &Path) -> Vec<OsString> {
     all.chain(["GIT_OPTIONAL_LOCKS=0".into()]).collect()
 }
 
+/// Returns the folder for data of agent-q-diff of the working tree at `top`, as [`Git::data_folder`]. No
+/// process is run.
+pub fn data_folder_of(top: &Path) -> Option<PathBuf> {
+    Some(own_folder(top)?.join("agent-q-diff"))
+}
+
 /// Returns whether there is a record of the working tree at `top`.
 pub fn has_record(top: &Path) -> bool {
-    own_folder(top).is_some_and(|own| file::has_record(&own.join("agent-q-diff")))
+    data_folder_of(top).is_some_and(|folder| file::has_record(&folder))
 }
 
 /// Returns the folder that all working trees of a repository share, of which `own` is git's folder.

@@ -95,6 +95,7 @@ pub use programs::{Known, Programs};
 pub use project::{Lines, Placed, Project, Question, Since};
 pub use record::{HunkNote, Record, Seen, Staged, TakenOut, Turn};
 pub use renames::Rename;
+pub use replies::answers_in;
 pub use store::{StoreError, now, read_text};
 pub use transcript::Transcript;
 pub use tree::{git_top, recorded_root, tree_root};

@@ -10,8 +10,8 @@ use agent_q_diff_engine::text::Text;
 
 use crate::authors::{Authors, Written};
 use crate::disk::{
-    Bounded, Disk, Elsewhere, Look, bounded, is_binary, look_with_git, look_without_git, said,
-    stored,
+    Bounded, Disk, Elsewhere, Known, Look, bounded, is_binary, look_with_git, look_without_git,
+    said, stored,
 };
 use crate::error::ProjectError;
 use crate::files::{self, Committed, MAX_SIZE};
@@ -26,7 +26,7 @@ use crate::record::{HunkNote, TakenOut, Turn};
 use crate::renames::Rename;
 use crate::stage::staged;
 use crate::store::{Store, StoreError, now};
-use crate::tree::{Tree, git_top};
+use crate::tree::{Tree, git_top, record_of};
 use crate::version::Version;
 use crate::world::World;
 
@@ -73,6 +73,8 @@ pub struct Project {
     pruned: Option<Instant>,
     /// The [`Git::index_stamp`] with which no file had conflicts.
     index: Option<(SystemTime, u64)>,
+    /// What was read of commits at the last look, until the turns that end with it are recorded.
+    pub(crate) known: Known,
 }
 
 impl Project {
@@ -83,6 +85,20 @@ impl Project {
     /// [`ProjectError`].
     pub fn open(folder: &Path) -> Result<Project, ProjectError> {
         Project::open_among(folder, &projects_folder(|name| std::env::var_os(name)))
+    }
+
+    /// Opens the project that `folder` is in for what is done there at once: git's configuration, which is read for
+    /// that, is not read again for it.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError`].
+    pub fn open_at_once(folder: &Path) -> Result<Project, ProjectError> {
+        let mut project = Project::open(folder)?;
+        if let Tree::Git(git) = &mut project.tree {
+            git.trust_what_was_read();
+        }
+        Ok(project)
     }
 
     /// Opens the project that `folder` is in; `projects` is the folder of the data of those without git,
@@ -112,6 +128,18 @@ impl Project {
             store,
             pruned: None,
             index: None,
+            known: Known::new(),
+        })
+    }
+
+    /// Returns whether `agent` is in a turn in `session` in the project that `folder` is in, if its record says so
+    /// for sure. No program is run.
+    pub fn is_recorded_at_work(folder: &Path, agent: &str, session: &str) -> bool {
+        let projects = projects_folder(|name| std::env::var_os(name));
+        let store = record_of(folder, &projects).and_then(|record| Store::open(record).ok());
+        store.is_some_and(|store| {
+            let mut turns = store.ledger().at_work();
+            turns.any(|turn| turn.agent == agent && turn.session == session && turn.goes_on())
         })
     }
 
@@ -214,10 +242,13 @@ impl Project {
     fn look_as(&mut self, moves: Moves, is_said: bool) -> Result<Look, ProjectError> {
         self.tree.make_safe()?;
         let index = self.tree.git().and_then(Git::index_stamp);
+        self.known.clear();
         let look = self.without_lost_texts(|project| {
             let (tree, store) = (&project.tree, &mut project.store);
             match tree {
-                Tree::Git(git) => look_with_git(git, tree, store, (moves, is_said)),
+                Tree::Git(git) => {
+                    look_with_git(git, tree, store, (moves, is_said), &mut project.known)
+                }
                 Tree::Plain(plain) => look_without_git(plain, tree, store, moves),
             }
         })?;
@@ -481,11 +512,16 @@ impl Project {
         self.note_begun(id)
     }
 
-    /// Returns the other working trees of the repository that have a record.
-    pub fn others(&self) -> Vec<Project> {
+    /// Returns the other working trees of the repository in whose record one of the turns `is_meant`.
+    pub fn others(&self, is_meant: impl Fn(&Turn) -> bool) -> Vec<Project> {
         let tops = self.tree.git().map(Git::other_trees).unwrap_or_default();
-        tops.iter()
-            .filter_map(|top| Project::open(top).ok())
+        let has_one = |top: &PathBuf| {
+            // Most have none, and no process need be run to know that.
+            let store = Store::open(git::data_folder_of(top)?).ok()?;
+            store.ledger().turns().iter().any(&is_meant).then_some(())
+        };
+        let tops = tops.iter().filter(|top| has_one(top).is_some());
+        tops.filter_map(|top| Project::open_at_once(top).ok())
             .collect()
     }
 

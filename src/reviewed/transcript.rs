@@ -85,6 +85,8 @@ fn says(entry: &Value) -> Option<Says> {
         "assistant" if entry["isApiErrorMessage"] == true => Some(Says::Ended),
         "user" | "assistant" | "gemini" => Some(Says::Works),
         "event_msg" if entry["payload"]["type"] == "turn_aborted" => Some(Says::Ended),
+        // One that has not failed runs a hook.
+        "event_msg" if entry["payload"]["error"].is_object() => Some(Says::Ended),
         "event_msg" | "response_item" => Some(Says::Works),
         "info" if entry["content"] == "Request cancelled." => Some(Says::Ended),
         _ => None,
@@ -99,7 +101,7 @@ mod tests {
 
     /// What Claude Code 2.1.332, Codex 0.171.0 and Gemini CLI 0.61.0 write, shortened: of each, while it works,
     /// and when it was interrupted or has failed.
-    const ENTRIES: [(&str, &str); 4] = [
+    const ENTRIES: [(&str, &str); 5] = [
         (
             r#"{"type":"assistant","isSidechain":false,"message":{"content":[{"type":"tool_use"}]}}"#,
             r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]}}"#,
@@ -111,6 +113,10 @@ mod tests {
         (
             r#"{"type":"response_item","payload":{"type":"function_call"}}"#,
             r#"{"type":"event_msg","payload":{"type":"turn_aborted","reason":"interrupted"}}"#,
+        ),
+        (
+            r#"{"type":"event_msg","payload":{"type":"task_complete","error":null}}"#,
+            r#"{"type":"event_msg","payload":{"type":"task_complete","error":{"message":"429"}}}"#,
         ),
         (
             r#"{"type":"gemini","content":"","toolCalls":[]}"#,

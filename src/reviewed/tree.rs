@@ -50,6 +50,19 @@ pub fn tree_root(folder: &Path, projects: &Path) -> Option<(PathBuf, bool)> {
     }
 }
 
+/// Returns the folder for what is recorded of the project that `folder` is in, if there is a record and it is
+/// sure without git which that is. `projects` is as for [`crate::Project::open_among`]. No program is run.
+pub fn record_of(folder: &Path, projects: &Path) -> Option<PathBuf> {
+    let folder = folder.canonicalize().ok()?;
+    match (git_top(&folder), Plain::find(&folder, projects)) {
+        // It is about to be handed over.
+        (Some(top), Some(plain)) if plain.root == top => None,
+        (Some(top), Some(plain)) if plain.root.starts_with(&top) => Some(plain.folder),
+        (Some(top), _) => git::data_folder_of(&top).filter(|_| git::has_record(&top)),
+        (None, plain) => plain.map(|plain| plain.folder),
+    }
+}
+
 impl Tree {
     /// Returns the top of the tree.
     pub fn root(&self) -> &Path {

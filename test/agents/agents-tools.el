@@ -251,20 +251,32 @@ What is typed while it starts is lost."
 (defvar agents-prompt "Begin."
   "The prompt that agents answer, unless they are driven over ACP.")
 
+(defvar agents-goes-on nil
+  "Whether agents go on with their last session in the project.")
+
+(defun agents--going-on (client)
+  "Return options of CLIENT by which it goes on with its last session, if that is meant."
+  (and agents-goes-on
+       (pcase-exhaustive client
+         ((or "claude" "opencode" "kimi" "qwen") '("--continue"))
+         ("codex" '("resume" "--last"))
+         ("gemini" '("--resume" "latest")))))
+
 (defun agents--command (client url)
   "Return the command that has CLIENT answer a prompt with the model at URL."
   (cons (expand-file-name (concat "node_modules/.bin/" client) (agents-directory))
         (pcase-exhaustive client
           ("claude" `("-p" ,agents-prompt "--permission-mode" "acceptEdits"
-                      ,@agents-claude-options))
+                      ,@(agents--going-on client) ,@agents-claude-options))
           ("claude-agent-acp" '())
-          ("opencode" `("run" ,agents-prompt))
+          ("opencode" `("run" ,@(agents--going-on client) ,agents-prompt))
           ("codex" `("exec" "--skip-git-repo-check" "-s" ,agents-codex-sandbox
                      "-c" ,(format "model=\"%s\"" agents-codex-model)
                      "-c" ,(format "model_providers.scripted.base_url=\"%s/v1\"" url)
-                     ,@agents-codex-options
+                     ,@agents-codex-options ,@(agents--going-on client)
                      ,agents-prompt))
-          ("gemini" `("-p" ,agents-prompt "--approval-mode" ,agents-gemini-mode))
+          ("gemini" `("-p" ,agents-prompt "--approval-mode" ,agents-gemini-mode
+                      ,@(agents--going-on client)))
           ("copilot" `("-p" ,agents-prompt "--allow-all-tools"))
           ("kimi" `("-p" ,agents-prompt))
           ("qwen" `("--auth-type" "openai" "--openai-api-key" "scripted" "--model" "scripted"
@@ -275,13 +287,15 @@ What is typed while it starts is lost."
   "Return CALL, as for `agents--start-model', as the model reads it."
   (pcase call
     (`(:at-once . ,call) `((at_once . t) ,@(agents--scripted call)))
+    (`(:fails ,status) `((status . ,status)))
     (`(,tool ,input :task ,task) `((tool . ,tool) (input . ,input) (task . ,task)))
     (`(,tool . ,input) `((tool . ,tool) (input . ,input)))))
 
 (defun agents--start-model (calls)
   "Start a model that makes CALLS, and return its URL.
 A call (TOOL INPUT :task TEXT) is that of a subagent, which was told TEXT.  A
-call (:at-once TOOL . INPUT) is made together with the one before it."
+call (:at-once TOOL . INPUT) is made together with the one before it, and
+with (:fails STATUS), requests fail from there on."
   (e2e-write "script" (json-serialize
                        (vconcat (mapcar #'agents--scripted calls))))
   (dolist (name '("log" "port"))
@@ -296,14 +310,23 @@ call (:at-once TOOL . INPUT) is made together with the one before it."
 
 (defun agents-start (client &rest calls)
   "Start CLIENT, whose model makes CALLS, each (TOOL . INPUT), one after the other."
-  (let* ((url (agents--start-model calls))
-         (command (agents--command client url))
-         (default-directory (file-name-as-directory (e2e-path "project")))
-         (process-environment
-          (append (list (concat "ANTHROPIC_BASE_URL=" url)
-                        (concat "GOOGLE_GEMINI_BASE_URL=" url)
-                        (concat "COPILOT_PROVIDER_BASE_URL=" url "/v1"))
-                  (agents-environment))))
+  (agents--start-client client (agents--start-model calls)))
+
+(defun agents-start-beside (client)
+  "Start a further CLIENT with the model that runs already.
+Return the process of the one before."
+  (prog1 agents--client
+    (agents--start-client client (format "http://127.0.0.1:%s" (e2e-read "port")))))
+
+(defun agents--start-client (client url)
+  "Start CLIENT with the model at URL."
+  (let ((command (agents--command client url))
+        (default-directory (file-name-as-directory (e2e-path "project")))
+        (process-environment
+         (append (list (concat "ANTHROPIC_BASE_URL=" url)
+                       (concat "GOOGLE_GEMINI_BASE_URL=" url)
+                       (concat "COPILOT_PROVIDER_BASE_URL=" url "/v1"))
+                 (agents-environment))))
     (agents-write-provider client url)
     (setq agents--client
           (make-process :name client :noquery t :connection-type 'pipe :coding 'utf-8-unix

@@ -13,12 +13,15 @@
 (require 'agents-models)
 (require 'agents-turns)
 (require 'agents-rounds)
+(require 'agents-ends)
 
 (agents-define-matrix "claude")
 
 (agents-define-turns "claude")
 
 (agents-define-rounds "claude")
+
+(agents-define-ends "claude")
 
 (agents-define-models "claude")
 
@@ -210,6 +213,73 @@ reviews it after your turn, and may take parts of it out then." "a.txt")
                            (agents-turns--recorded)))
       (agents-put "c.txt" "mine\n")
       (should (equal '(outside) (cdr (assoc "c.txt" (authors))))))))
+
+(ert-deftest agents-claude-what-it-writes-in-another-working-tree-is-announced-and-told ()
+  (agents-with-emacs "claude"
+    (agents-turns--begin)
+    (let ((agents-claude-options '("--allowedTools" "Bash")))
+      (agents-start "claude"
+                    '("Bash" (command . "git worktree add -q trees/other && cd trees/other"))
+                    (agents-claude--shout)))
+    (agents-end)
+    (should (equal (e2e-text 5) (agents-bytes "trees/other/a.txt")))
+    (e2e-wait-for (string-search
+                   "Claude Code has ended: 1 file to review"
+                   (e2e-eval '(with-current-buffer "*Messages*" (buffer-string)))))
+    (e2e-eval `(ignore (let ((default-directory ,(e2e-path "project/trees/other/")))
+                         (agent-q-diff-review-changes))
+                       (delete-other-windows)))
+    (e2e-see "hunk 1/1 .* · Begin\\.")
+    (agents-ends--reject "taken out" "keep it quiet")
+    (e2e-press "q")
+    (should (equal (e2e-text) (agents-bytes "trees/other/a.txt")))
+    (let* ((agents-goes-on t)
+           (told (agents-rounds--play "claude" "true")))
+      (should (string-search (format "What follows is about the working tree %s."
+                                     (e2e-path "project/trees/other"))
+                             told))
+      (should (string-search "- a.txt, line 5. The user says: keep it quiet\n" told)))))
+
+;; Its own rewind of files is no tool's, and neither a hook nor its record says it.
+(ert-deftest agents-claude-what-it-rewinds-has-what-was-reviewed-then ()
+  (agents-with-emacs "claude"
+    (agents-turns--begin)
+    (let* ((environment (cons "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=1" (agents-environment)))
+           (default-directory (file-name-as-directory (e2e-path "project")))
+           (pending (lambda ()
+                      (e2e-eval `(mapcar #'agent-q-diff-pending-file-path
+                                         (nth 2 (agent-q-diff-pending-look ,default-directory)))))))
+      (cl-letf (((symbol-function 'agents-environment) (lambda () environment)))
+        (e2e-eval '(ignore (setq agent-q-diff-decide-when '(("claude" . after)))))
+        (apply #'agents-start "claude" (agents-edit "claude" "a.txt" "line 5\n" "LINE 5\n"))
+        (agents-end))
+      (should (equal '("a.txt") (funcall pending)))
+      (let* ((records (file-expand-wildcards (e2e-path "home/.claude/projects/*/*.jsonl")))
+             (record (car (sort records #'file-newer-than-file-p)))
+             (text (with-temp-buffer (insert-file-contents record) (buffer-string)))
+             (program (expand-file-name "node_modules/.bin/claude" (agents-directory)))
+             (process-environment environment))
+        (should (string-match "\"type\":\"user\".*?\"uuid\":\"\\([^\"]+\\)\"" text))
+        (should (equal 0 (call-process program nil nil nil "-p" "--resume" (file-name-base record)
+                                       "--rewind-files" (match-string 1 text)))))
+      (should (equal (e2e-text) (agents-bytes "a.txt")))
+      (should-not (funcall pending))
+      (should (equal '(("Claude Code" "Begin." t)) (agents-turns--recorded))))))
+
+(ert-deftest agents-claude-after-compaction-its-session-goes-on ()
+  (agents-claude--with-talk (list (agents-claude--shout))
+    (e2e-wait-for (equal '(("Claude Code" "Begin." t)) (agents-turns--recorded)))
+    (agents-rounds--review "^ a\\.txt: hunk 1/1 ")
+    (agents-ends--reject "taken out" "keep it quiet")
+    (e2e-press "q")
+    (agents-claude--prompt "/compact")
+    (e2e-wait-for (with-current-buffer (process-buffer agents--client)
+                    (string-search "compact_boundary" (buffer-string))))
+    (agents-claude--prompt "Go on.")
+    (e2e-wait-for (equal '("Claude Code" "Go on." t) (car (last (agents-turns--recorded)))))
+    (let ((told (string-join (car (last (agents-turns--told))) "\n")))
+      (should (string-search "- a.txt, line 5. The user says: keep it quiet\n" told))
+      (should-not (string-search agents-ends--earlier told)))))
 
 (provide 'claude-test)
 ;;; claude-test.el ends here

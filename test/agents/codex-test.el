@@ -14,12 +14,15 @@
 (require 'agents-patches)
 (require 'agents-turns)
 (require 'agents-rounds)
+(require 'agents-ends)
 
 (agents-define-matrix "codex")
 
 (agents-define-turns "codex")
 
 (agents-define-rounds "codex")
+
+(agents-define-ends "codex")
 
 (agents-define-models "codex")
 

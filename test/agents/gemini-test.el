@@ -12,12 +12,15 @@
 (require 'agents-models)
 (require 'agents-turns)
 (require 'agents-rounds)
+(require 'agents-ends)
 
 (agents-define-matrix "gemini")
 
 (agents-define-turns "gemini")
 
 (agents-define-rounds "gemini")
+
+(agents-define-ends "gemini")
 
 (agents-define-models "gemini")
 

@@ -5,7 +5,8 @@ usage: model.py SCRIPT LOG PORT-FILE
 SCRIPT is a JSON array of tool calls, objects with "tool" and "input"; the model makes one after the
 other, and ends with a word when it has read as many results.  A call with "at_once" is made together
 with the one before it.  Calls with a "task" are those of a subagent, a model that was told that text;
-the agent itself ends only when its subagents have.  LOG gets a JSON object a line for each request:
+the agent itself ends only when its subagents have.  A call with a "status" is none: that request, and
+each later one, fails with that status of HTTP.  LOG gets a JSON object a line for each request:
 its "task", what the model reads of each result, "results", what it reads beside them, "beside", and all
 that it is told in its user's place or by the agent itself, "told".  If it has read a question, "[1]", it
 answers it with its last word.
@@ -207,6 +208,18 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def fail(self, status):
+        """Answers that the request has failed, as the services do, so that nothing tries it again."""
+        kind = "usage_limit_reached" if status == 429 else "invalid_request_error"
+        body = json.dumps({"type": "error", "error": {
+            "type": kind, "message": "It has failed.", "code": status, "status": "INVALID_ARGUMENT"}})
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("x-should-retry", "false")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
     def do_GET(self):
         self.send("application/json", b"{}")
 
@@ -244,12 +257,14 @@ class Handler(BaseHTTPRequestHandler):
         rest = script[len(api.results):]
         at_once = next((n for n, call in enumerate(rest[1:], 1) if "at_once" not in call), len(rest))
         steps = rest[:at_once] or [END]
-        if api.tools.isdisjoint(call["tool"] for call in whole):
+        if api.tools.isdisjoint(call.get("tool") for call in whole):
             steps = [api.aside]
         else:
             with open(LOG, "a", encoding="utf-8") as log:
                 print(json.dumps({"task": task, "results": api.results, "beside": api.beside,
                                   "told": api.told}), file=log)
+        if isinstance(steps[0], dict) and "status" in steps[0]:
+            return self.fail(steps[0]["status"])
         if steps == [END]:
             with one_ended:
                 ended.add(task)

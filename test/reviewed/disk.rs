@@ -126,6 +126,37 @@ fn what_differs_from_what_was_reviewed_is_pending() {
 }
 
 #[test]
+fn a_folder_is_in_the_repository_in_which_git_is_there() {
+    let folder = repository();
+    let folder = &folder.path().canonicalize().unwrap();
+    let root_of = |folder: &Path| Project::open(folder).map(|project| project.root().to_owned());
+    // A folder that is none of git's, whatever it has.
+    let config = fs::read(folder.join(".git/config")).unwrap();
+    fs::create_dir_all(folder.join("inner/.git")).unwrap();
+    fs::write(folder.join("inner/.git/config"), &config).unwrap();
+    fs::create_dir_all(folder.join("a/b")).unwrap();
+    std::os::unix::fs::symlink("../a/b", folder.join("inner/link")).unwrap();
+    for inside in ["", "a/b", "inner", "inner/link"] {
+        assert_eq!(root_of(&folder.join(inside)).unwrap(), *folder, "{inside}");
+    }
+    // One of its own.
+    git(folder, &["init", "-q", "a"]);
+    assert_eq!(root_of(&folder.join("a/b")).unwrap(), folder.join("a"));
+    // One without files, and git's own folder.
+    git(folder, &["init", "-q", "--bare", "bare"]);
+    for none in ["bare", "bare/refs", ".git", ".git/hooks"] {
+        assert!(root_of(&folder.join(none)).is_err(), "{none}");
+    }
+    git(folder, &["worktree", "add", "-q", "linked"]);
+    assert_eq!(
+        root_of(&folder.join("linked")).unwrap(),
+        folder.join("linked")
+    );
+    git(&folder.join("a"), &["config", "core.bare", "true"]);
+    assert!(root_of(&folder.join("a/b")).is_err());
+}
+
+#[test]
 fn what_editors_keep_for_themselves_is_not_pending() {
     let folder = repository();
     for name in [".#f", "#f#", "f~", ".f.swp"] {
@@ -660,15 +691,15 @@ fn the_turn_of_an_agent_that_is_gone_is_over() {
     let mut project = Project::open(folder).unwrap();
     let begun = project.begin_turn("Codex", "s", "", Some(agent.id()));
     begun.unwrap();
-    assert_eq!(project.agent_at_work().unwrap().as_deref(), Some("Codex"));
+    assert_eq!(project.turn_at_work().unwrap().unwrap().agent, "Codex");
     fs::write(folder.join("f"), "A\nb\nc\n").unwrap();
     agent.kill().unwrap();
     // It is gone, also before whoever has begun it asks how it ended.
-    while project.agent_at_work().unwrap().is_some() {
+    while project.turn_at_work().unwrap().is_some() {
         std::thread::yield_now();
     }
     agent.wait().unwrap();
-    assert_eq!(project.agent_at_work().unwrap(), None);
+    assert_eq!(project.turn_at_work().unwrap(), None);
     assert!(!project.is_at_work("Codex", "s").unwrap());
     // What was there when that was noticed is still its own.
     assert_eq!(written(folder), ["f: t1"]);

@@ -171,7 +171,7 @@ fn what_is_written_in_a_turn_is_the_agents() {
     let open = || notes.open_at("sub").unwrap();
     notes.write("new", "before\n");
     open().begin_turn("Codex", "s", "do it", None).unwrap();
-    assert_eq!(open().agent_at_work().unwrap().as_deref(), Some("Codex"));
+    assert_eq!(open().turn_at_work().unwrap().unwrap().agent, "Codex");
     notes.write("f", "a\nB\nc\n");
     assert_eq!(open().end_turns(Some(("Codex", "s"))).unwrap(), 1);
     notes.write("later", "x\n");

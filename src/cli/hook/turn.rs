@@ -12,11 +12,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use agent_q_diff_reviewed::rounds::addressee;
-use agent_q_diff_reviewed::{Project, ProjectError, Transcript, Turn, git_top};
+use agent_q_diff_reviewed::{Project, ProjectError, Transcript, Turn, answers_in, git_top};
 use serde_json::{Value, json};
 
 use super::event::{Event, Moment};
-use super::{ask, begin, reader_gone, time_is_up};
+use super::{begin_in, reader_gone, time_is_up};
 use crate::agents::records;
 use crate::options::Hook;
 
@@ -52,43 +52,52 @@ pub async fn follow(options: &Hook, event: &Event) {
         Moment::Begins => {
             let work = Work::of(options, event);
             let opened = in_time(move || {
-                let mut project = work.project().ok()?;
-                let _ = work.end_earlier(&mut project);
-                let waits = project.has_waiting().unwrap_or(false);
-                Some((waits, work.is_told_something(&mut project), project))
+                let mut trees = work.trees();
+                let (mut waits, mut told) = (false, Vec::new());
+                for tree in &mut trees {
+                    let _ = work.end_earlier(tree);
+                    let waits_here = tree.has_waiting().unwrap_or(false);
+                    if waits_here || work.is_told_something(tree) {
+                        told.push(tree.root().to_owned());
+                    }
+                    waits |= waits_here;
+                }
+                (waits, told, trees)
             });
-            let Some(Some((waits, is_told, mut project))) = opened.await else {
+            let Some((waits, told, mut trees)) = opened.await.filter(|found| !found.2.is_empty())
+            else {
                 return went_on(options, event, TIME_TO_GO_ON).await;
             };
             let work = Work::of(options, event);
-            let begun = in_time(move || work.begin(&mut project));
-            if waits || is_told {
-                // Emacs takes out what waits for the end of a turn, and makes the message anew, of what the
-                // files hold now.
-                let time = if waits { TIME_FOR_STEP } else { TIME_TO_GO_ON };
-                went_on(options, event, time).await;
-                begun.await;
-            } else {
+            let begun = in_time(move || work.begin(&mut trees));
+            if told.is_empty() {
                 tokio::join!(begun, went_on(options, event, TIME_TO_GO_ON));
+                return;
             }
+            // Emacs takes out what waits for the end of a turn, and makes the message anew, of what the files
+            // hold now.
+            let time = if waits { TIME_FOR_STEP } else { TIME_TO_GO_ON };
+            for tree in told {
+                went_on_in(options, event, tree, time).await;
+            }
+            begun.await;
         }
         Moment::GoesOn => {
             note_tasks(options, event).await;
             went_on(options, event, TIME_TO_GO_ON).await;
         }
-        Moment::Ends => {
-            note_answers(options, event).await;
-            end(options, event).await;
-        }
+        Moment::Ends => end(options, event).await,
         // A subagent's end is not that of the turn.
         Moment::Breaks if event.thread != event.session => {}
         Moment::Breaks | Moment::Closes => {
             let work = Work::of(options, event);
-            if in_time(move || work.close()).await == Some(Some(())) {
-                let told = turn_ended(options, event, false);
-                let _ = tokio::time::timeout(TIME_TO_GO_ON, told).await;
-            } else {
+            let ended = in_time(move || work.close()).await.unwrap_or_default();
+            if ended.is_empty() {
                 went_on(options, event, TIME_TO_GO_ON).await;
+            }
+            for tree in ended {
+                let told = turn_ended(options, event, tree, false);
+                let _ = tokio::time::timeout(TIME_TO_GO_ON, told).await;
             }
         }
         Moment::Before | Moment::After | Moment::Other => {}
@@ -108,7 +117,13 @@ pub async fn note_tasks(options: &Hook, event: &Event) {
 pub async fn note_edit(options: &Hook, event: &Event) {
     if event.moment == Moment::Before && !options.agent.events.ends.is_empty() {
         let work = Work::of(options, event);
-        let note = move || work.begin_unless_begun(&mut work.project()?);
+        let note = move || {
+            let (folder, agent) = (work.event.project(work.options.agent), &work.options.name);
+            match Project::is_recorded_at_work(&folder, agent, &work.event.session) {
+                true => Ok(()),
+                false => work.begin_unless_begun(&mut work.project()?),
+            }
+        };
         let _ = tokio::task::spawn_blocking(note).await;
     }
 }
@@ -126,45 +141,58 @@ pub async fn note_elsewhere(options: &Hook, event: &Event) {
 
 /// Tells Emacs that what was to run before has run, or will not; waits for `time` at most.
 async fn went_on(options: &Hook, event: &Event, time: Duration) {
+    went_on_in(options, event, event.project(options.agent), time).await;
+}
+
+/// Like [`went_on`], about the working tree `tree`.
+async fn went_on_in(options: &Hook, event: &Event, tree: PathBuf, time: Duration) {
     let arguments = json!({ "session": event.thread });
-    let told = ask(options, event, "session_went_on", arguments);
-    let _ = tokio::time::timeout(time, told).await;
+    tell_emacs(options, tree, "session_went_on", arguments, time).await;
 }
 
-/// Records what the agent's reply answers to comments of the user's, and tells Emacs to show that.
-async fn note_answers(options: &Hook, event: &Event) {
-    if event.reply.is_empty() {
-        return;
-    }
-    let work = Work::of(options, event);
-    let answered = in_time(move || work.note_answers()).await.flatten();
-    if let Some(ids) = answered.filter(|ids| !ids.is_empty()) {
-        let arguments = json!({ "session": event.thread, "ids": ids });
-        let told = ask(options, event, "comments_answered", arguments);
-        let _ = tokio::time::timeout(TIME_TO_GO_ON, told).await;
-    }
+/// Calls `tool` of Emacs with `arguments`, about the working tree `tree`, and waits for `time` at most.
+async fn tell_emacs(options: &Hook, tree: PathBuf, tool: &str, arguments: Value, time: Duration) {
+    let call = begin_in(options, tree, tool, arguments);
+    let _ = tokio::time::timeout(time, call.answer()).await;
 }
 
-/// Has the agent go on with what the user has said since its turn began, or ends the turn.
+/// Records what the agent's reply answers, and has the agent go on with what the user has said since its turn
+/// began, or ends the turn.
 async fn end(options: &Hook, event: &Event) {
     let work = Work::of(options, event);
-    let over = match in_time(move || work.end()).await {
-        Some(Some(over)) => over,
-        Some(None) => return went_on(options, event, TIME_TO_GO_ON).await,
+    let opened = in_time(move || {
+        let mut trees = work.trees();
+        (work.note_answers(&mut trees), trees)
+    });
+    let Some((answered, mut trees)) = opened.await else {
+        return;
+    };
+    for (tree, ids) in answered {
+        let arguments = json!({ "session": event.thread, "ids": ids });
+        tell_emacs(options, tree, "comments_answered", arguments, TIME_TO_GO_ON).await;
+    }
+    let work = Work::of(options, event);
+    let ended = in_time(move || (work.end(&mut trees), trees)).await;
+    let (over, mut trees) = match ended {
+        Some((Some(over), trees)) => (over, trees),
+        Some((None, _)) => return went_on(options, event, TIME_TO_GO_ON).await,
         None => return,
     };
-    turn_ended(options, event, over.can_go_on).await;
+    let here = event.project(options.agent);
+    for tree in [here].into_iter().chain(over.elsewhere.clone()) {
+        turn_ended(options, event, tree, over.can_go_on).await;
+    }
     if over.can_go_on {
         let work = Work::of(options, event);
-        in_time(move || work.go_on_after_all(&over)).await;
+        in_time(move || work.go_on_after_all(&mut trees, &over)).await;
     }
 }
 
-/// Tells Emacs that the turn has ended. While Emacs reports progress, it waits for its user's review, and
-/// so does the agent, if it `can_go_on` with what comes of that.
-async fn turn_ended(options: &Hook, event: &Event, can_go_on: bool) {
+/// Tells Emacs that the turn in the working tree `tree` has ended. While Emacs reports progress, it waits for
+/// its user's review, and so does the agent, if it `can_go_on` with what comes of that.
+async fn turn_ended(options: &Hook, event: &Event, tree: PathBuf, can_go_on: bool) {
     let arguments = json!({ "session": event.thread, "can_go_on": can_go_on });
-    let call = begin(options, event, "turn_ended", arguments);
+    let call = begin_in(options, tree, "turn_ended", arguments);
     let mut states = call.states();
     let heard = states.wait_for(|state| state.answer.is_some() || state.progress.is_some());
     if tokio::time::timeout(TIME_FOR_STEP, heard).await.is_err() {
@@ -191,6 +219,8 @@ struct Over {
     since: Option<u64>,
     /// Whether the agent could go on all the same.
     can_go_on: bool,
+    /// The other working trees of the repository in which it was open as well.
+    elsewhere: Vec<PathBuf>,
 }
 
 /// What is to be done in the project at an event.
@@ -213,7 +243,19 @@ impl Work {
     }
 
     fn project(&self) -> Result<Project, ProjectError> {
-        Project::open(&self.event.project(self.options.agent))
+        Project::open_at_once(&self.event.project(self.options.agent))
+    }
+
+    /// Returns the project, and the other working trees of its repository in which the session has worked or is
+    /// now; none if there is no project.
+    fn trees(&self) -> Vec<Project> {
+        let Ok(project) = self.project() else {
+            return Vec::new();
+        };
+        let mut others = project.others(|turn| self.is_its(turn));
+        let at = project.other_at(self.event.directory());
+        others.extend(at.filter(|at| others.iter().all(|other| other.root() != at.root())));
+        [project].into_iter().chain(others).collect()
     }
 
     /// Returns the session's turn that is not over.
@@ -316,19 +358,21 @@ impl Work {
         self.begin_turn(&mut other, &title.unwrap_or_default())
     }
 
-    /// Records that a turn begins, and tells the agent beside the prompt what it was not told yet.
-    fn begin(&self, project: &mut Project) -> Result<(), ProjectError> {
-        let mut begun = self.begin_in(project);
-        let _ = self.follow_tasks(project);
-        let mut other = project.other_at(self.event.directory());
-        if let Some(other) = &mut other {
-            begun = begun.and(self.begin_in(other));
+    /// Records that a turn begins in the project, the first of `trees`, and where the agent is, and tells the
+    /// agent beside the prompt what it was not told yet.
+    fn begin(&self, trees: &mut [Project]) -> Result<(), ProjectError> {
+        let at = git_top(self.event.directory());
+        let mut begun = Ok(());
+        for (n, tree) in trees.iter_mut().enumerate() {
+            if n == 0 {
+                begun = self.begin_in(tree);
+                let _ = self.follow_tasks(tree);
+            } else if at.as_deref() == Some(tree.root()) {
+                begun = begun.and(self.begin_in(tree));
+            }
         }
-        if let Some(beside_prompt) = self.options.agent.beside_prompt
-            && !self.tell(project, beside_prompt, None)?
-            && let Some(other) = &mut other
-        {
-            self.tell(other, beside_prompt, None)?;
+        if let Some(beside_prompt) = self.options.agent.beside_prompt {
+            self.tell(trees, beside_prompt, None)?;
         }
         begun
     }
@@ -348,44 +392,66 @@ impl Work {
         }
     }
 
-    /// Records what the agent's reply answers to comments of the user's, and returns their numbers.
-    fn note_answers(&self) -> Option<Vec<u64>> {
+    /// Returns whether `turn` is one of the session's.
+    fn is_its(&self, turn: &Turn) -> bool {
+        turn.agent == self.options.name && turn.session == self.event.session
+    }
+
+    /// Records what the agent's reply answers to comments of the user's in `trees`, and returns their numbers, by
+    /// the top of the tree. A number that was told of several trees answers none: nobody knows which is meant.
+    fn note_answers(&self, trees: &mut [Project]) -> Vec<(PathBuf, Vec<u64>)> {
         let (agent, event) = (&self.options.name, &self.event);
-        let answered = self
-            .project()
-            .ok()?
-            .answer_in_reply(agent, &event.session, &event.reply);
-        answered.ok()
+        if answers_in(&event.reply).is_empty() {
+            return Vec::new();
+        }
+        let found = trees.iter_mut().map(|tree| {
+            let found = tree.answers_in_reply(agent, &event.session, &event.reply);
+            found.unwrap_or_default()
+        });
+        let found: Vec<Vec<(u64, String)>> = found.collect();
+        let told: Vec<u64> = found.iter().flatten().map(|(id, _)| *id).collect();
+        let mut answered = Vec::new();
+        for (tree, mut answers) in trees.iter_mut().zip(found) {
+            answers.retain(|(id, answer)| {
+                let is_sure = told.iter().filter(|one| *one == id).count() == 1;
+                is_sure && tree.answer(*id, agent, answer).is_ok()
+            });
+            if !answers.is_empty() {
+                let ids = answers.into_iter().map(|(id, _)| id).collect();
+                answered.push((tree.root().to_owned(), ids));
+            }
+        }
+        answered
     }
 
     /// Has the agent go on with what the user has said since its turn began; if there is nothing, records
-    /// that the turn is over, and returns it.
-    fn end(&self) -> Option<Over> {
+    /// that the turn is over, and returns it. Where there is no project, nothing was recorded.
+    fn end(&self, trees: &mut [Project]) -> Option<Over> {
         let mut over = Over {
             title: String::new(),
             since: None,
             can_go_on: self.options.agent.going_on.is_some() && self.held.n() < MAX_HELD,
+            elsewhere: Vec::new(),
         };
-        // Where there is no project, nothing was recorded.
-        let Ok(mut project) = self.project() else {
+        if trees.is_empty() {
             return Some(over);
-        };
-        let _ = self.follow_tasks(&mut project);
-        let others = project.others();
-        for mut project in [project].into_iter().chain(others) {
-            let Some(turn) = self.open_turn(&mut project) else {
-                continue;
-            };
-            if over.since.is_none() {
-                (over.title, over.since) = (turn.title, Some(turn.time));
-            }
-            if over.can_go_on && self.go_on(&mut project, Some(turn.time)).unwrap_or(false) {
+        }
+        let _ = self.follow_tasks(&mut trees[0]);
+        let open = trees.iter_mut().map(|tree| self.open_turn(tree));
+        let open: Vec<Option<Turn>> = open.collect();
+        if let Some(turn) = open.iter().flatten().next() {
+            (over.title, over.since) = (turn.title.clone(), Some(turn.time));
+            let goes_on = over.can_go_on && self.go_on(trees, over.since).unwrap_or(false);
+            if goes_on || self.event.has_subagents {
                 return None;
             }
-            if self.event.has_subagents {
-                return None;
+        }
+        for (n, tree) in trees.iter_mut().enumerate() {
+            if open[n].is_some() {
+                let _ = tree.end_turns(Some((&self.options.name, &self.event.session)));
+                over.elsewhere
+                    .extend((n > 0).then(|| tree.root().to_owned()));
             }
-            let _ = project.end_turns(Some((&self.options.name, &self.event.session)));
         }
         if !over.can_go_on {
             self.held.forget();
@@ -395,19 +461,22 @@ impl Work {
 
     /// Has the agent go on, in a turn of its own, with what the user has said since the turn `over` began,
     /// if there is anything.
-    fn go_on_after_all(&self, over: &Over) -> Result<(), ProjectError> {
-        let mut project = self.project()?;
-        if self.go_on(&mut project, over.since)? {
-            self.begin_turn(&mut project, &over.title)
-        } else {
+    fn go_on_after_all(&self, trees: &mut [Project], over: &Over) -> Result<(), ProjectError> {
+        if !self.go_on(trees, over.since)? {
             self.held.forget();
-            Ok(())
+            return Ok(());
         }
+        for (n, tree) in trees.iter_mut().enumerate() {
+            if n == 0 || over.elsewhere.iter().any(|other| other == tree.root()) {
+                self.begin_turn(tree, &over.title)?;
+            }
+        }
+        Ok(())
     }
 
     /// Has the agent go on with what the user has said since the time `since`, that of its turn, and
     /// returns whether there was anything.
-    fn go_on(&self, project: &mut Project, since: Option<u64>) -> Result<bool, ProjectError> {
+    fn go_on(&self, trees: &mut [Project], since: Option<u64>) -> Result<bool, ProjectError> {
         let (Some(going_on), Some(_)) = (self.options.agent.going_on, since) else {
             return Ok(false);
         };
@@ -416,67 +485,83 @@ impl Work {
             self.held.hold(text);
             going_on(text)
         };
-        self.tell(project, hold, since)
+        self.tell(trees, hold, since)
     }
 
-    /// Prints the `answer` with what the user has said, if there is anything, and then records that it was
-    /// told; with a time `since`, only what is from then or later. Messages that are too long together with
+    /// Prints the `answer` with what the user has said in `trees`, if there is anything, and then records that it
+    /// was told; with a time `since`, only what is from then or later. Messages that are too long together with
     /// those before them wait. Returns whether anything was printed.
     fn tell(
         &self,
-        project: &mut Project,
+        trees: &mut [Project],
         answer: impl Fn(&str) -> Value,
         since: Option<u64>,
     ) -> Result<bool, ProjectError> {
         let session = &self.event.session;
-        let messages = project.messages(&self.options.name, session, since)?;
+        let at = git_top(self.event.directory());
+        let is_one_of_several = trees.len() > 1;
+        let mut messages = Vec::new();
+        for (n, tree) in trees.iter_mut().enumerate() {
+            let found = tree.messages(&self.options.name, session, since)?;
+            // Its names of files are relative to another folder than the agent thinks.
+            let is_elsewhere = is_one_of_several && at.as_deref() != Some(tree.root());
+            let place = is_elsewhere.then(|| tree.root().display().to_string());
+            messages.extend(
+                found
+                    .into_iter()
+                    .map(|(one, to)| (n, place.clone(), one, to)),
+            );
+        }
         let mut told = Vec::new();
         let mut texts = String::new();
-        for (message, to) in &messages {
+        for (n, place, message, to) in &messages {
             let (_, of) = addressee(to);
-            let gap = if told.is_empty() { "" } else { "\n\n" };
-            let text = match of.is_empty() || of == session {
-                true => format!("{gap}{}", message.text),
-                false => format!("{gap}{OF_AN_EARLIER_SESSION}\n\n{}", message.text),
-            };
+            let mut text = String::new();
+            if !told.is_empty() {
+                text += "\n\n";
+            }
+            if let Some(place) = place {
+                text += &format!("What follows is about the working tree {place}.\n\n");
+            }
+            if !(of.is_empty() || of == session) {
+                text += &format!("{OF_AN_EARLIER_SESSION}\n\n");
+            }
+            text += &message.text;
             if !told.is_empty() && texts.chars().count() + text.chars().count() > MAX_TOLD - ROOM {
                 let n = messages.len() - told.len();
                 texts += &format!("\n\nNot all of it fits here ({n} more): call review_comments.");
                 break;
             }
             texts += &text;
-            told.push((message.id, to));
+            told.push((*n, message.id));
         }
         // If it cannot be printed, the agent is gone, and reads it the next time.
         if told.is_empty() || !(self.print)(&answer(&texts)) {
             return Ok(false);
         }
-        for (id, to) in told {
-            project.told(Some(to), &[id])?;
+        for (n, id) in told {
+            trees[n].told_in(&self.options.name, session, &[id])?;
         }
         Ok(true)
     }
 
-    /// Records that the turn is over, since it was interrupted, has failed, or its session is over; `None` if
-    /// none was open.
-    fn close(&self) -> Option<()> {
+    /// Records that the turn is over, since it was interrupted, has failed, or its session is over. Returns the
+    /// tops of the working trees in which it was open.
+    fn close(&self) -> Vec<PathBuf> {
         self.held.forget();
-        let mut project = self.project().ok()?;
-        if self.event.moment == Moment::Closes {
-            let _ = project.close_session(&self.options.name, &self.event.session);
-            let (agent, session) = (&self.options.name, &self.event.session);
-            let _ = project.follow_tasks(agent, session, |_| Vec::new());
+        let (agent, session) = (&self.options.name[..], &self.event.session[..]);
+        let mut ended = Vec::new();
+        for tree in &mut self.trees() {
+            if self.event.moment == Moment::Closes {
+                let _ = tree.close_session(agent, session);
+                let _ = tree.follow_tasks(agent, session, |_| Vec::new());
+            }
+            let is_open = self.open_turn(tree).is_some();
+            if is_open && tree.end_turns(Some((agent, session))).is_ok() {
+                ended.push(tree.root().to_owned());
+            }
         }
-        let this = (&self.options.name[..], &self.event.session[..]);
-        let others = project.others();
-        let open = [project]
-            .into_iter()
-            .chain(others)
-            .filter_map(|mut project| {
-                self.open_turn(&mut project)?;
-                project.end_turns(Some(this)).ok()
-            });
-        (open.count() > 0).then_some(())
+        ended
     }
 }
 
@@ -551,7 +636,24 @@ mod tests {
 
     impl Work {
         fn begin_alone(&self) -> Result<(), ProjectError> {
-            self.begin(&mut self.project()?)
+            match self.trees() {
+                trees if trees.is_empty() => self.project().map(drop),
+                mut trees => self.begin(&mut trees),
+            }
+        }
+
+        fn end_alone(&self) -> Option<Over> {
+            self.end(&mut self.trees())
+        }
+
+        fn go_on_alone(&self, over: &Over) -> Result<(), ProjectError> {
+            self.go_on_after_all(&mut self.trees(), over)
+        }
+
+        /// Returns the numbers of what the reply answers in the first of the trees that it does in.
+        fn answers(&self) -> Vec<u64> {
+            let answered = self.note_answers(&mut self.trees()).into_iter();
+            answered.flat_map(|(_, ids)| ids).collect()
         }
     }
 
@@ -600,6 +702,19 @@ mod tests {
                 true
             };
             work
+        }
+
+        /// Adds a working tree, and returns its top.
+        fn add_tree(&self) -> PathBuf {
+            let git = |arguments: &[&str]| {
+                let mut git = Command::new("git");
+                let names = ["-c", "user.name=a", "-c", "user.email=a"];
+                let done = git.current_dir(&self.0).args(names).args(arguments);
+                assert!(done.output().unwrap().status.success());
+            };
+            git(&["commit", "-q", "--allow-empty", "-m", "One"]);
+            git(&["worktree", "add", "-q", "trees/other"]);
+            self.0.join("trees/other")
         }
 
         fn queue(&self, agent: &Agent, text: &str) {
@@ -652,10 +767,10 @@ mod tests {
             begin("Fix it");
             repository.queue(agent, "Take it out");
             let broken = work(name, json!({}));
-            assert_eq!(broken.close(), Some(()));
+            assert_eq!(broken.close().len(), 1);
             assert_eq!(printed(), [""; 0]);
             assert_eq!(repository.turns(), [turn("Fix it", true)]);
-            assert_eq!(broken.close(), None);
+            assert!(broken.close().is_empty());
             begin("More");
             assert_eq!(repository.turns()[1], turn("More", false));
         }
@@ -697,14 +812,14 @@ mod tests {
         let begin = |text: &str| {
             let rest = json!({ "prompt": text, "transcript_path": record });
             let work = repository.work(&claude::AGENT, "UserPromptSubmit", rest);
-            let mut project = work.project().unwrap();
-            work.end_earlier(&mut project).unwrap();
+            let mut trees = work.trees();
+            work.end_earlier(&mut trees[0]).unwrap();
             let n_open = repository
                 .turns()
                 .iter()
                 .filter(|(_, is_over)| !is_over)
                 .count();
-            work.begin(&mut project).unwrap();
+            work.begin(&mut trees).unwrap();
             n_open
         };
         begin("One");
@@ -740,7 +855,7 @@ mod tests {
         let call = |tool: &str, input: Value, response: Value| json!({ "tool_name": tool, "tool_input": input, "tool_response": response, "tool_use_id": "c" });
         let shell =
             |is_beside: bool| call("Bash", json!({ "run_in_background": is_beside }), json!(""));
-        let stop = |rest: Value| work("Stop", rest).end().is_some() && may_run();
+        let stop = |rest: Value| work("Stop", rest).end_alone().is_some() && may_run();
         let notified = |status: &str| {
             prompt(&format!(
                 "<task-notification>\n<task-id>b</task-id>\n<tool-use-id>c</tool-use-id>\n{status}"
@@ -847,6 +962,14 @@ mod tests {
         };
         assert!(told.contains("of an earlier session") && told.contains("Take it out"));
         assert_eq!(more(), [""; 0]);
+        // What both have written is no other session's, and is told once.
+        let both = ["one", "two"].map(|session| address(agent.title, session));
+        project.queue_message(&both, "Leave it", &[]).unwrap();
+        let [told] = &more()[..] else {
+            panic!("it was not told once");
+        };
+        assert!(!told.contains("of an earlier session") && told.contains("Leave it"));
+        assert_eq!(more(), [""; 0]);
     }
 
     #[test]
@@ -881,21 +1004,15 @@ mod tests {
     #[test]
     fn a_turn_in_another_working_tree_begins_and_ends_with_its_session() {
         let repository = Repository::new("trees");
-        let git = |arguments: &[&str]| {
-            let mut git = Command::new("git");
-            let names = ["-c", "user.name=a", "-c", "user.email=a"];
-            let done = git.current_dir(&repository.0).args(names).args(arguments);
-            assert!(done.output().unwrap().status.success());
-        };
-        git(&["commit", "-q", "--allow-empty", "-m", "One"]);
-        git(&["worktree", "add", "-q", "trees/other"]);
-        let other = repository.0.join("trees/other");
+        let other = repository.add_tree();
         let agent = &codex::AGENT;
         let begin = |folder: &Path| {
             let rest = json!({ "prompt": "Fix it", "cwd": folder });
             let work = repository.work(agent, "UserPromptSubmit", rest);
-            let mut project = Project::open(&repository.0).unwrap();
-            work.begin(&mut project).unwrap();
+            let mut trees = work.trees();
+            // The project is where the session was begun.
+            trees.sort_by_key(|tree| tree.root() != repository.0);
+            work.begin(&mut trees).unwrap();
         };
         let titles = || {
             let mut project = Project::open(&other).unwrap();
@@ -914,7 +1031,8 @@ mod tests {
             before.begin_elsewhere(&mut project).unwrap();
             assert_eq!(titles(), [turn("Fix it", false)]);
         }
-        assert!(repository.work(agent, "Stop", json!({})).end().is_some());
+        let over = repository.work(agent, "Stop", json!({})).end_alone();
+        assert_eq!(over.unwrap().elsewhere, std::slice::from_ref(&other));
         assert_eq!(titles(), [turn("Fix it", true)]);
         // Its session has gone there, and what was said there is told.
         let mut project = Project::open(&other).unwrap();
@@ -923,12 +1041,64 @@ mod tests {
         begin(&other);
         assert!(printed()[0].contains("Take it out"));
         assert_eq!(titles()[1], turn("Fix it", false));
-        assert_eq!(
-            repository.work(agent, "SessionEnd", json!({})).close(),
-            Some(())
-        );
+        let closed = repository.work(agent, "SessionEnd", json!({})).close();
+        assert_eq!(closed, [repository.0.clone(), other.clone()]);
         assert_eq!(titles()[1], turn("Fix it", true));
         assert!(repository.turns().iter().all(|(_, is_over)| *is_over));
+    }
+
+    #[test]
+    fn what_is_said_in_another_working_tree_is_told_and_answered_by_its_session() {
+        let repository = Repository::new("said");
+        let other = repository.add_tree();
+        let agent = &codex::AGENT;
+        let work = |name, rest| repository.work(agent, name, rest);
+        work("UserPromptSubmit", prompt("Fix it"))
+            .begin_alone()
+            .unwrap();
+        // A subagent has worked there.
+        let before = work(
+            "PreToolUse",
+            json!({ "cwd": other, "tool_name": "Edit", "tool_input": {} }),
+        );
+        let mut project = Project::open(&repository.0).unwrap();
+        before.begin_elsewhere(&mut project).unwrap();
+        assert!(work("Stop", json!({})).end_alone().is_some());
+        let ask = |folder: &Path| {
+            fs::write(folder.join("a.txt"), "a\n").unwrap();
+            let mut project = Project::open(folder).unwrap();
+            let to = [agent.title.to_owned()];
+            let path = b"a.txt".to_vec();
+            let id = project.comment(&path, None, Kind::Question, "Why?", &to);
+            project.queue_message(&to, "Why?", &[id.unwrap()]).unwrap();
+        };
+        let more = || {
+            work("UserPromptSubmit", prompt("More"))
+                .begin_alone()
+                .unwrap();
+            printed().join("")
+        };
+        ask(&other);
+        let place = format!(
+            "What follows is about the working tree {}.",
+            other.display()
+        );
+        let told = more();
+        assert!(told.contains(&place), "{told}");
+        assert_eq!(more(), "");
+        let stop = work("Stop", json!({ "last_assistant_message": "[1] Because." }));
+        let answered = stop.note_answers(&mut stop.trees());
+        assert_eq!(answered, [(other.clone(), vec![1])]);
+        // Of two with one number, it is not known which is answered.
+        let mut project = Project::open(&other).unwrap();
+        project.edit_comment(1, Kind::Question, "Why not?").unwrap();
+        project
+            .queue_message(&[agent.title.to_owned()], "Why not?", &[1])
+            .unwrap();
+        ask(&repository.0);
+        let told = more();
+        assert!(told.contains(&place) && told.contains("Why not?") && told.contains("Why?"));
+        assert_eq!(stop.answers(), [0; 0]);
     }
 
     #[test]
@@ -945,13 +1115,13 @@ mod tests {
         let id = project.comment(&path, None, Kind::Question, "Why?", &to);
         assert_eq!(id.unwrap(), 1);
         // The user's question was not told, so the number means something else.
-        assert_eq!(stop.note_answers(), Some(Vec::new()));
+        assert_eq!(stop.answers(), [0; 0]);
         project.queue_message(&to, "Why?", &[1]).unwrap();
         let work = |name| repository.work(name, "UserPromptSubmit", prompt("Go on"));
         work(agent).begin_alone().unwrap();
-        assert_eq!(stop.note_answers(), Some(vec![1]));
+        assert_eq!(stop.answers(), [1]);
         // A further reply with that number is none to it.
-        assert_eq!(stop.note_answers(), Some(Vec::new()));
+        assert_eq!(stop.answers(), [0; 0]);
         let comments = project.comments(&Default::default()).unwrap();
         let [reply] = &comments[0].comment.replies[..] else {
             panic!("it was not answered once");
@@ -972,12 +1142,12 @@ mod tests {
             .unwrap();
         for n in 1..=7 {
             repository.queue(agent, &format!("round {n}"));
-            assert!(work("Stop", json!({})).end().is_none());
+            assert!(work("Stop", json!({})).end_alone().is_none());
             assert_eq!(printed().len(), 1);
             assert_eq!(repository.turns(), [("Fix it".to_owned(), false)]);
         }
         repository.queue(agent, "round 8");
-        let over = work("Stop", json!({})).end().unwrap();
+        let over = work("Stop", json!({})).end_alone().unwrap();
         assert!(!over.can_go_on && over.title == "Fix it");
         assert_eq!(printed(), [""; 0]);
         assert_eq!(repository.turns(), [("Fix it".to_owned(), true)]);
@@ -987,7 +1157,7 @@ mod tests {
             .unwrap();
         assert!(printed()[0].contains("round 8"));
         repository.queue(agent, "round 9");
-        assert!(work("Stop", json!({})).end().is_none());
+        assert!(work("Stop", json!({})).end_alone().is_none());
     }
 
     #[test]
@@ -997,8 +1167,8 @@ mod tests {
         let work = |name, rest| repository.work(agent, name, rest);
         repository.queue(agent, "early");
         // There is no turn, as with settings of an earlier version.
-        let over = work("Stop", json!({})).end().unwrap();
-        work("Stop", json!({})).go_on_after_all(&over).unwrap();
+        let over = work("Stop", json!({})).end_alone().unwrap();
+        work("Stop", json!({})).go_on_alone(&over).unwrap();
         // Messages and turns have whole seconds.
         let second = || std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
         let queued = second();
@@ -1008,8 +1178,8 @@ mod tests {
         let mut unread = work("UserPromptSubmit", prompt("Fix it"));
         unread.print = |_| false;
         unread.begin_alone().unwrap();
-        let over = work("Stop", json!({})).end().unwrap();
-        work("Stop", json!({})).go_on_after_all(&over).unwrap();
+        let over = work("Stop", json!({})).end_alone().unwrap();
+        work("Stop", json!({})).go_on_alone(&over).unwrap();
         assert_eq!(printed(), [""; 0]);
         work("UserPromptSubmit", prompt("More"))
             .begin_alone()
@@ -1025,14 +1195,14 @@ mod tests {
             .begin_alone()
             .unwrap();
         let stop = work("Stop", json!({}));
-        let over = stop.end().unwrap();
+        let over = stop.end_alone().unwrap();
         repository.queue(&codex::AGENT, "Take it out");
-        stop.go_on_after_all(&over).unwrap();
+        stop.go_on_alone(&over).unwrap();
         assert!(printed()[0].contains(r#""reason":"Take it out""#));
         let turn = |is_over| turn("Fix it", is_over);
         assert_eq!(repository.turns(), [turn(true), turn(false)]);
-        let over = stop.end().unwrap();
-        stop.go_on_after_all(&over).unwrap();
+        let over = stop.end_alone().unwrap();
+        stop.go_on_alone(&over).unwrap();
         assert_eq!(repository.turns(), [turn(true), turn(true)]);
     }
 
@@ -1043,7 +1213,7 @@ mod tests {
         let work = |name, rest| repository.work(agent, name, rest);
         work("BeforeAgent", prompt("Fix it")).begin_alone().unwrap();
         repository.queue(agent, "Take it out\n");
-        assert!(work("AfterAgent", json!({})).end().is_none());
+        assert!(work("AfterAgent", json!({})).end_alone().is_none());
         work("BeforeAgent", prompt("Take it out"))
             .begin_alone()
             .unwrap();
@@ -1052,8 +1222,8 @@ mod tests {
             .begin_alone()
             .unwrap();
         assert_eq!(repository.turns(), [("Fix it".to_owned(), false)]);
-        assert_eq!(work("SessionEnd", json!({})).close(), Some(()));
-        assert_eq!(work("SessionEnd", json!({})).close(), None);
+        assert_eq!(work("SessionEnd", json!({})).close().len(), 1);
+        assert!(work("SessionEnd", json!({})).close().is_empty());
         work("UserPromptSubmit", notified).begin_alone().unwrap();
         assert_eq!(repository.turns()[1], (String::new(), false));
     }
@@ -1067,9 +1237,9 @@ mod tests {
             .unwrap();
         let tasks =
             |kind: &str| json!({ "background_tasks": [{ "type": kind, "status": "running" }] });
-        assert!(work("Stop", tasks("subagent")).end().is_none());
+        assert!(work("Stop", tasks("subagent")).end_alone().is_none());
         assert_eq!(repository.turns(), [("Fix it".to_owned(), false)]);
-        assert!(work("Stop", tasks("shell")).end().is_some());
+        assert!(work("Stop", tasks("shell")).end_alone().is_some());
         assert_eq!(repository.turns(), [("Fix it".to_owned(), true)]);
     }
 
@@ -1083,8 +1253,8 @@ mod tests {
                 .begin_alone()
                 .is_err()
         );
-        assert!(work("Stop", json!({})).end().is_some());
-        assert_eq!(work("SessionEnd", json!({})).close(), None);
+        assert!(work("Stop", json!({})).end_alone().is_some());
+        assert!(work("SessionEnd", json!({})).close().is_empty());
         assert!(Path::new(&repository.0).is_dir() && printed().is_empty());
     }
 }

@@ -120,18 +120,28 @@ impl Git {
     }
 
     /// Returns what git's index lists, and whether with the names of objects, which are needed only where there
-    /// may be submodules: to print them takes as long as the rest.
+    /// may be submodules: to print them takes as long as the rest. If the index plainly has nothing for which that
+    /// is needed, nothing is listed.
     fn listed(&self) -> Result<(Vec<u8>, bool), GitError> {
         let names = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let mut indices = names.map(|entry| entry.path()).filter(|path| {
+        let mut indices = Vec::new();
+        let mut shared = false;
+        for path in names.map(|entry| entry.path()) {
             let name = path.file_name().unwrap_or_default().as_bytes();
-            name == b"index" || name.starts_with(b"sharedindex.")
-        });
-        let has_objects = indices.any(|index| {
-            let index = file::read(&index, Links::Followed, file::MAX_BYTES);
-            // The mode of a submodule, in the order of bytes that an index has.
-            index.is_ok_and(|index| memchr::memmem::find(&index, &[0, 0, 0o340, 0]).is_some())
-        });
+            let is_shared = name.starts_with(b"sharedindex.");
+            if is_shared || name == b"index" {
+                indices.extend(file::read(&path, Links::Followed, file::MAX_BYTES));
+                shared |= is_shared;
+            }
+        }
+        if let ([index], false) = (&indices[..], shared)
+            && is_plain(index)
+        {
+            return Ok((Vec::new(), false));
+        }
+        // The mode of a submodule, in the order of bytes that an index has.
+        let is_there = |index: &Vec<u8>| memchr::memmem::find(index, &[0, 0, 0o340, 0]).is_some();
+        let has_objects = indices.iter().any(is_there);
         let arguments = ["ls-files", "-v", "-z", "-s"];
         let arguments = &arguments[..if has_objects { 4 } else { 3 }];
         Ok((self.run(arguments, b"")?, has_objects))
@@ -232,6 +242,43 @@ impl Git {
     }
 }
 
+/// Returns whether `index`, the bytes of a git index, has files and links only, at all of which git looks. Of one
+/// with anything that is not known here, as of another version, it is not said.
+fn is_plain(index: &[u8]) -> bool {
+    /// Length of an entry before its path.
+    const HEAD: usize = 62;
+    let number = |at: usize| Some(u32::from_be_bytes(index.get(at..at + 4)?.try_into().ok()?));
+    let read = || {
+        // What git has read of other versions is longer, or shorter.
+        let n_entries = number(8).filter(|_| index.starts_with(b"DIRC\0\0\0\x02"))?;
+        let mut at = 12;
+        for _ in 0..n_entries {
+            let kind = number(at + 24)? >> 12;
+            let flags = number(at + HEAD - 4)? & 0xffff;
+            let path = index.get(at + HEAD..)?;
+            let len = memchr::memchr(0, path)?;
+            let padding = 8 - (HEAD + len) % 8;
+            let is_whole = len > 0
+                && flags & 0xfff == u32::try_from(len.min(0xfff)).ok()?
+                && path.get(len..len + padding)?.iter().all(|&byte| byte == 0);
+            // Not a folder or a submodule, nor one at which git does not look, or has more flags for.
+            if !(is_whole && matches!(kind, 0o10 | 0o12) && flags & 0xc000 == 0) {
+                return None;
+            }
+            at += HEAD + len + padding;
+        }
+        // The rest is of no use here, but for the name of a shared index, or what changes how entries are meant.
+        while at + 20 < index.len() {
+            let is_known = [b"TREE", b"REUC", b"UNTR", b"FSMN", b"EOIE", b"IEOT"]
+                .iter()
+                .any(|known| index[at..].starts_with(&known[..]));
+            at += usize::try_from(number(at + 4).filter(|_| is_known)?).ok()? + 8;
+        }
+        (at + 20 == index.len()).then_some(())
+    };
+    read().is_some()
+}
+
 /// Returns the folders that git could not read, by its warnings.
 fn unreadable(warnings: &[u8]) -> Vec<Vec<u8>> {
     let lines = warnings.split(|&byte| byte == b'\n');
@@ -241,4 +288,112 @@ fn unreadable(warnings: &[u8]) -> Vec<Vec<u8>> {
         Some(name[..end].to_vec())
     });
     names.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+
+    use super::*;
+
+    struct Repository(PathBuf);
+
+    impl Repository {
+        fn new(name: &str) -> Repository {
+            let name = format!("aqd-index-{}-{name}", std::process::id());
+            let folder = std::env::temp_dir().join(name);
+            let _ = fs::remove_dir_all(&folder);
+            fs::create_dir_all(folder.join("folder")).unwrap();
+            let repository = Repository(folder);
+            repository.git(&["init", "-q"]);
+            for name in ["a", "folder/b", &"n".repeat(200)] {
+                fs::write(repository.0.join(name), "text").unwrap();
+            }
+            std::os::unix::fs::symlink("a", repository.0.join("link")).unwrap();
+            repository.git(&["add", "."]);
+            let commit = [
+                "-c",
+                "user.name=a",
+                "-c",
+                "user.email=a",
+                "commit",
+                "-qm",
+                "a",
+            ];
+            repository.git(&commit);
+            repository
+        }
+
+        fn git(&self, arguments: &[&str]) {
+            let mut git = Command::new("git");
+            let done = git.current_dir(&self.0).args(arguments).output().unwrap();
+            assert!(done.status.success(), "{arguments:?}: {done:?}");
+        }
+
+        fn index(&self) -> Vec<u8> {
+            fs::read(self.0.join(".git/index")).unwrap()
+        }
+    }
+
+    impl Drop for Repository {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn an_index_is_plain_only_if_git_looks_at_all_of_it() {
+        let make_longer = |folder: &Path| {
+            for n in 0..9 {
+                fs::write(folder.join("a".repeat(n + 1)), "").unwrap();
+            }
+        };
+        let plain: [&[&str]; 4] = [
+            &["status"],
+            &["add", "."],
+            &["rm", "-q", "--cached", "a"],
+            &["update-index", "--untracked-cache"],
+        ];
+        for arguments in plain {
+            let repository = Repository::new("plain");
+            make_longer(&repository.0);
+            repository.git(arguments);
+            assert!(is_plain(&repository.index()), "{arguments:?}");
+        }
+        let others: [&[&str]; 7] = [
+            &["update-index", "--assume-unchanged", "folder/b"],
+            &["update-index", "--skip-worktree", "folder/b"],
+            &["update-index", "--index-version", "4"],
+            &["update-index", "--split-index"],
+            &["add", "-N", "."],
+            &[
+                "update-index",
+                "--add",
+                "--cacheinfo",
+                "160000,1234567890123456789012345678901234567890,sub",
+            ],
+            &["sparse-checkout", "set", "--cone", "--sparse-index", "x"],
+        ];
+        for arguments in others {
+            let repository = Repository::new("other");
+            make_longer(&repository.0);
+            repository.git(arguments);
+            assert!(!is_plain(&repository.index()), "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn an_index_that_is_not_whole_is_not_plain() {
+        let repository = Repository::new("part");
+        let index = repository.index();
+        assert!(is_plain(&index));
+        // Below the entries, there is at least a checksum.
+        let entries = memchr::memmem::find(&index, b"TREE").unwrap();
+        for end in 0..entries + 20 {
+            assert!(!is_plain(&index[..end]), "{end}");
+        }
+        let more = [&index[..], &[0]].concat();
+        assert!(!is_plain(&more) && !is_plain(b""));
+    }
 }

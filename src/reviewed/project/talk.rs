@@ -199,25 +199,22 @@ impl Project {
         })
     }
 
-    /// Records what `reply`, which `agent` has said to its user in `session`, answers to comments that such a
-    /// session was told, each in a paragraph that begins with its number, as in `[3] Because.`. Returns their
-    /// numbers.
+    /// Returns what `reply`, which `agent` has said to its user in `session`, answers to comments that such a
+    /// session was told: their numbers, and what is said in a paragraph that begins with one, as in `[3]
+    /// Because.`.
     ///
     /// # Errors
     ///
     /// [`ProjectError::Store`].
-    pub fn answer_in_reply(
+    pub fn answers_in_reply(
         &mut self,
         agent: &str,
         session: &str,
         reply: &str,
-    ) -> Result<Vec<u64>, ProjectError> {
-        let mut answers = answers_in(reply);
-        if answers.is_empty() {
-            return Ok(Vec::new());
-        }
+    ) -> Result<Vec<(u64, String)>, ProjectError> {
         self.store.refresh()?;
         let ledger = self.store.ledger();
+        let mut answers = answers_in(reply);
         answers.retain(|(id, _)| {
             let known = ledger.rounds().comments().get(id);
             known.is_some_and(|known| {
@@ -226,10 +223,7 @@ impl Project {
                     && (known.to.is_empty() || to.any(|to| is_for(ledger, to, agent, session)))
             })
         });
-        for (id, answer) in &answers {
-            self.answer(*id, agent, answer)?;
-        }
-        Ok(answers.into_iter().map(|(id, _)| id).collect())
+        Ok(answers)
     }
 
     /// Returns the comments that are not closed, by number, and where their lines are now. `texts` are, for
@@ -301,8 +295,11 @@ impl Project {
         let is_its = |to: &&String| is_for(ledger, to, agent, session);
         let all = ledger.rounds().messages().iter();
         let all = all.filter(|message| since.is_none_or(|since| message.time >= since));
+        // It may have written with others, and then it is not about an earlier session.
+        let own = address(agent, session);
         let read = all.filter_map(|message| {
-            let to = message.to.iter().find(is_its)?;
+            let to = message.to.iter().find(|to| **to == own);
+            let to = to.or_else(|| message.to.iter().find(is_its))?;
             Some((message.clone(), to.clone()))
         });
         Ok(read.collect())
@@ -352,6 +349,27 @@ impl Project {
         self.store.change(|ledger, _| {
             for &id in ids {
                 ledger.note_round(RoundRecord::Told(id, to.map(str::to_owned)));
+            }
+            Ok(())
+        })
+    }
+
+    /// Records that `session` of `agent` was told the messages `ids`, by whichever address let it.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectError::Store`].
+    pub fn told_in(&mut self, agent: &str, session: &str, ids: &[u64]) -> Result<(), ProjectError> {
+        self.store.change(|ledger, _| {
+            let messages = ledger.rounds().messages().iter();
+            let told = messages.filter(|message| ids.contains(&message.id));
+            let told =
+                told.flat_map(|message| message.to.iter().map(|to| (message.id, to.clone())));
+            let told: Vec<_> = told
+                .filter(|(_, to)| is_for(ledger, to, agent, session))
+                .collect();
+            for (id, to) in told {
+                ledger.note_round(RoundRecord::Told(id, Some(to)));
             }
             Ok(())
         })
@@ -410,8 +428,10 @@ impl Project {
     /// Records what was written in `turns`, which end now.
     pub(super) fn note_wrote(&mut self, turns: &[Turn]) -> Result<(), ProjectError> {
         let tree = &self.tree;
+        let known = std::mem::take(&mut self.known);
         self.store.change(|ledger, store| {
             let mut disk = Disk::new(tree, store);
+            disk.committed = known;
             for turn in turns {
                 let begun = ledger.rounds().outcome(turn.id);
                 let begun: BTreeMap<_, _> = begun
@@ -434,6 +454,11 @@ impl Project {
                     paths.extend(disk.changed(turn.head.as_deref(), head.as_deref())?);
                 }
                 let mut files = Vec::new();
+                if !is_gone {
+                    let read = paths.iter().filter(|path| !begun.contains_key(*path));
+                    let read: Vec<&[u8]> = read.map(Vec::as_slice).collect();
+                    disk.read_paths(turn.head.as_deref(), &read)?;
+                }
                 for path in paths {
                     let before = match begun.get(&path) {
                         Some(before) => *before,
