@@ -25,6 +25,7 @@
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
+(require 'agent-q-diff-current)
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-outcome)
 (require 'agent-q-diff-target)
@@ -721,7 +722,10 @@ shown twice."
          (set-window-parameter window 'quit-restore nil)))))
   (let ((switch-to-prev-buffer-skip (or switch-to-prev-buffer-skip
                                         #'agent-q-diff-lifecycle--listed-elsewhere-p)))
-    (quit-windows-on buffer is-to-be-killed)))
+    (agent-q-diff-current-giving-back-room
+     buffer
+     (lambda ()
+       (quit-windows-on buffer is-to-be-killed)))))
 
 (defun agent-q-diff-lifecycle-end-unwaited (review outcome)
   "End REVIEW, which no caller waits for in a recursive edit, with OUTCOME.

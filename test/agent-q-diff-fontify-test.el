@@ -685,7 +685,7 @@ The beginnings of lines that are wrapped are lines as well."
                                        (regexp-quote (abbreviate-file-name aqd-file)))))
     (should (invisible-p (match-beginning 0)))
     (should-not (invisible-p (- (point) 2)))
-    (should (string-match-p "\\` target\\.txt: hunk " header-line-format))
+    (should (string-match-p " · target\\.txt: hunk " header-line-format))
     ;; Whoever copies the diff copies it all.
     (should (string-search "\n+++ " (filter-buffer-substring (point-min) (point-max)))))
   (aqd-with-frame 200 24

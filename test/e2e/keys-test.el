@@ -267,6 +267,33 @@
     (e2e-should-be-as-found)))
 
 ;; Three windows: the diff, the file, and what is merged.
+(ert-deftest e2e-keys-a-review-begins-with-most-of-a-small-frame-and-gives-it-back ()
+  (pcase-dolist (`(,lines ,layout ,before ,during)
+                 '((24 "" (22) (6 16))
+                   (24 "C-x 2" (11 11) (6 16))
+                   (24 "C-x 2 C-x 2" (6 5 11) (4 14 4))
+                   (24 "C-x 2 C-x o" (11 11) (16 6))
+                   (24 "C-x 3" (22 22) (22 22))
+                   (39 "" (37) (10 27))
+                   (40 "" (38) (19 19))))
+    (let ((e2e-size (cons 80 lines))
+          (heights '(mapcar #'window-total-height
+                            (window-list nil 'never (frame-first-window)))))
+      (e2e-with-emacs
+        (e2e-write "target" (e2e-text))
+        (e2e-press (concat "C-x 1 " layout))
+        (ert-info ((format "%d lines, %s" lines layout))
+          (e2e-wait-for (equal before (e2e-eval heights)))
+          (e2e-eval `(ignore (agent-q-diff-review ,(e2e-path "target") ,(e2e-text)
+                                                  ,(e2e-text 5 20) "Shout" #'ignore
+                                                  :agent "Claude Code")))
+          (e2e-see " Claude Code · \\+2 -2 · 2 pending · targ" "▌-line 5\n.*▌\\+")
+          (e2e-wait-for (equal during (e2e-eval heights)))
+          (e2e-eval '(ignore (agent-q-diff-cancel (car (agent-q-diff-open-reviews)))
+                             ;; What is said takes two lines.
+                             (message nil)))
+          (e2e-wait-for (equal before (e2e-eval heights))))))))
+
 (defun keys-merge-on-40-lines (layout)
   "Check that a merge is seen whole on 40 lines, with LAYOUT typed before it.
 When it is left, each window is as high as it was."
