@@ -600,16 +600,16 @@ deciding it; COMMENT is the user's comment on it, or nil."
     (and notes (string-join notes ", "))))
 
 (defun agent-q-diff-signs-earlier-words (hunk)
-  "Return words about what the user rejected before that HUNK is like, or nil.
+  "Return words about what the user took out before that HUNK is like, or nil.
 HUNK is an `agent-q-diff-engine-hunk'."
   (pcase (agent-q-diff-engine-hunk-earlier hunk)
     (`[,how ,time ,reason]
      (let ((day (agent-q-diff-signs--day time))
            (reason (agent-q-diff-engine-text reason)))
        (concat (pcase-exhaustive how
-                 ('t (format "rejected %s" day))
-                 ('like "like one that you rejected")
-                 ('part (format "with lines that you rejected %s" day)))
+                 ('t (format "taken out %s" day))
+                 ('like "like one that you took out")
+                 ('part (format "with lines that you took out %s" day)))
                (if (string-empty-p reason)
                    ""
                  (concat ": " (truncate-string-to-width (agent-q-diff-visible reason)

@@ -543,7 +543,7 @@ These are values of :state and :where, as in a result."
                   (t (format "%d of these not saved" n-unsaved)))
                  (agent-q-diff-lifecycle--merged-text review)
                  (when-let ((n (agent-q-diff-lifecycle--n-waiting review)))
-                   (format "%d of these to be taken out when the agent has ended" n))
+                   (format "%d of these to be taken out when the agent's turn ends" n))
                  (when-let ((told (agent-q-diff-session-told review)))
                    ;; An agent that waits goes on with it.
                    (if (agent-q-diff-session-deadline review)

@@ -382,7 +382,7 @@ A text can name the function `aqd-fontify-trap-mode'."
 (ert-deftest aqd-confusables-help-names-what-is-visible ()
   (aqd-with-shown-diff "a\n" "a\nb\u202ec\u00a0\n"
     (goto-char (point-min))
-    (agent-q-diff-help)
+    (agent-q-diff-all-keys)
     (with-current-buffer "*Agent-Q Diff Help*"
       (should (string-search "<U+202E> RIGHT-TO-LEFT OVERRIDE: changes the direction"
                              (buffer-string)))

@@ -28,7 +28,7 @@
   "Return a regexp that matches the echo area after a hunk became WHAT."
   (concat "^Hunk [1-9] " (regexp-quote what)
           "; \\(?:[0-9] of [0-9] decided, [0-9] pending\\|nothing is pending, q finishes\\)"
-          "\\(?:; none below, back at hunk [0-9]\\)?\n*\\'"))
+          "\\(?:; the next one is above: hunk [0-9]\\)?\n*\\'"))
 
 ;;;; The tour
 
@@ -126,13 +126,18 @@
 (ert-deftest e2e-keys-help-is-in-the-other-window ()
   (e2e-with-emacs
     (e2e-propose 'key 'call (e2e-proposal "target"))
-    (keys-press "?" "Agent-Q Diff Help" "^Reviewing a proposal$"
+    (keys-press "?" "^Decide +Go to +Look at +Change, say, end$" "^ a accept +n next +RET its place")
+    ;; The next key is carried out, and the windows are as before.
+    (keys-press "n" (keys-echo "Hunk pending (2 of 3)"))
+    (e2e-see-gone "^Decide")
+    (keys-press "p" "hunk 1/3")
+    (keys-press "? ?" "Agent-Q Diff Help" "^Reviewing a proposal$"
                 "^n +go to the next hunk$" "^C-c C-c +accept all pending"
                 "^RET +show" "^SPC +accept" "^u +take")
     (e2e-see-cursor-at "^@@ -2,7 ")
     ;; While the help is visible, q is about the help.
     (keys-press "a r r q" (keys-echo "Closed the help; q finishes the review"))
-    (e2e-keys "q")
+    (e2e-keys "? q")
     (should (equal (e2e-answer 'call) '(:ok "accepted")))
     (should (equal (e2e-read "target") (e2e-text 5)))
     (e2e-should-be-as-found)))
@@ -617,7 +622,7 @@ C-c C-c = accept"))
     (e2e-keys "e")
     (e2e-see "Agent-Q Hunk 1")
     (keys-see-twice-ignored "C-c C-k C-c C-k")
-    (e2e-keys "?")
+    (e2e-keys "? ?")
     (e2e-see "Reviewing a proposal")
     (e2e-eval '(ignore (select-window (get-buffer-window "*Agent-Q Diff Help*"))))
     (keys-see-twice-ignored "q q")
