@@ -113,8 +113,8 @@ Return non-nil if any was added."
     (agent-q-diff-round-settle agent-q-diff-buffer-change)
     (agent-q-diff-signs-show-all)
     (let ((n (length hunks)))
-      (message (ngettext "%s is taken out when %s's turn ends; the same key on it: now"
-                         "%s are taken out when %s's turn ends; the same key on them: now" n)
+      (message (ngettext "%s is taken out when %s ends its turn; same key on it: now"
+                         "%s are taken out when %s ends its turn; same key on them: now" n)
                (if (= 1 n)
                    (agent-q-diff-buffer-hunk-words (car hunks) 'first)
                  (format "%d hunks" n))

@@ -1262,7 +1262,7 @@ edits, already visits %s; save it under another name or kill it first"
 
 (ert-deftest aqd-pending-a-rejection-waits-until-the-agent-has-ended ()
   (aqd-pending-while-at-work
-    (should (string-match-p "Hunk 2 is taken out when Codex's turn ends"
+    (should (string-match-p "Hunk 2 is taken out when Codex ends its turn"
                             (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
     (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
     (should (equal '("[PENDING, will be taken out]") (mapcar #'cdr (aqd-pending-signs))))
@@ -1318,7 +1318,7 @@ edits, already visits %s; save it under another name or kill it first"
   (aqd-pending-while-at-work
     (agent-q-diff-finish)
     (with-current-buffer (agent-q-diff-look-again)
-      (should (string-match-p "Hunk 1 is taken out when Codex's turn ends"
+      (should (string-match-p "Hunk 1 is taken out when Codex ends its turn"
                               (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
       (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
       (agent-q-diff-finish))))
@@ -1347,7 +1347,7 @@ edits, already visits %s; save it under another name or kill it first"
 
 (ert-deftest aqd-pending-what-waits-can-be-kept-or-stay ()
   (aqd-pending-while-at-work
-    (should (string-match-p "2 hunks are taken out when Codex's turn ends"
+    (should (string-match-p "2 hunks are taken out when Codex ends its turn"
                             (aqd-said (agent-q-diff-reject-all))))
     (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
     (aqd-pending-do #'agent-q-diff-accept-hunk 1)
@@ -1726,7 +1726,7 @@ edits, already visits %s; save it under another name or kill it first"
     (agent-q-diff-module-begin-turn default-directory "Codex" "" "")
     (aqd-pending-put "f.txt" aqd-pending-written)
     (aqd-with-pending
-      (should (string-match-p "Hunk 2 is taken out when Codex's turn ends"
+      (should (string-match-p "Hunk 2 is taken out when Codex ends its turn"
                               (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
       (should (string-match-p "1 hunk was taken out" (aqd-pending-turn-ends))))
     (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))))

@@ -219,7 +219,7 @@ then has TEXT."
       (aqd-pending-put "f.txt" (after-written 3 15 27))
       (after-review "^ [^ ]+: hunk 1/3 ")
       (e2e-keys "r")
-      (e2e-see "^Hunk 1 is taken out when aider has")
+      (e2e-see "^Hunk 1 is taken out when aider ends its turn")
       (e2e-keys "c")
       (e2e-see "^Comment on hunk 2")
       (e2e-type "why?")
