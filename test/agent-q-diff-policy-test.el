@@ -228,7 +228,7 @@ your rules (\\*\\.lock); u"
                  '((((white-space . keep)) aqd-policy-blank accepted
                     "f.txt: 1 hunk kept by your rules (white space), not shown")
                    ((((agent . "codex") . (reject . "not now"))) aqd-policy-text rejected
-                    "f.txt: 1 hunk taken out by your rules (codex), not shown")))
+                    "f.txt: 1 hunk rejected by your rules (codex), not shown")))
     (aqd-policy-with rules
       (let* (result
              (shown (aqd-said
