@@ -190,12 +190,13 @@ were and where they are."
 (defconst agent-q-diff-alike--width 30
   "Number of columns that the words for either side of a change have at most.")
 
-(defun agent-q-diff-alike--side (text)
-  "Return TEXT, one side of a change, as words."
+(defun agent-q-diff-alike--side (text &optional is-quoted)
+  "Return TEXT, one side of a change, as words; if IS-QUOTED, in quotes."
   (let* ((lines (split-string text "\n"))
          (more (length (cdr lines))))
-    (concat (truncate-string-to-width (agent-q-diff-visible (car lines))
-                                      agent-q-diff-alike--width nil nil "…")
+    (concat (format (if is-quoted "\"%s\"" "%s")
+                    (truncate-string-to-width (agent-q-diff-visible (car lines))
+                                              agent-q-diff-alike--width nil nil "…"))
             (cond
              ((= 0 more) "")
              (t (format (ngettext " and %d line" " and %d lines" more) more))))))
@@ -304,8 +305,9 @@ If the same is done elsewhere in the syntax, too, they say in what it is done."
                      (agent-q-diff-alike--does-words (vector 'words before after nil nil nil nil nil)))
                    (split-string before "\x1f") (split-string after "\x1f"))
         ", "))
-      ((guard (string-empty-p before)) (concat "+ " (agent-q-diff-alike--side after)))
-      ((guard (string-empty-p after)) (concat "- " (agent-q-diff-alike--side before)))
+      ;; In quotes, as it may be a part of a word.
+      ((guard (string-empty-p before)) (concat "added " (agent-q-diff-alike--side after t)))
+      ((guard (string-empty-p after)) (concat "removed " (agent-q-diff-alike--side before t)))
       (_ (format "%s → %s" (agent-q-diff-alike--side before)
                  (agent-q-diff-alike--side after))))))
 
@@ -314,9 +316,10 @@ If the same is done elsewhere in the syntax, too, they say in what it is done."
   (delete-dups (mapcar #'agent-q-diff-alike-place-hunk (agent-q-diff-alike-places group))))
 
 (defun agent-q-diff-alike-where-words (group)
-  "Return in how many places and files GROUP is, such as \"60 in 12 files\"."
+  "Return how often, and in how many files, GROUP is, as \"60 times in 12 files\"."
   (let ((n-files (length (agent-q-diff-alike--files (agent-q-diff-alike-hunks group)))))
-    (concat (number-to-string (length (agent-q-diff-alike-places group)))
+    (concat (let ((n (length (agent-q-diff-alike-places group))))
+              (format (ngettext "%d time" "%d times" n) n))
             (if agent-q-diff-buffer-headings
                 (format (ngettext " in %d file" " in %d files" n-files) n-files)
               ""))))
@@ -519,8 +522,8 @@ UNSEEN those of HUNKS that were not shown."
                        ('unapply (if (agent-q-diff-buffer-written-p) "pending" "taken out")))
                      (agent-q-diff-commands-hook-words agent-q-diff-buffer-change hunks)))
            (when (< 0 n-waiting)
-             (format (ngettext "%d rejection waits until the agent has ended"
-                               "%d rejections wait until the agent has ended" n-waiting)
+             (format (ngettext "%d hunk is taken out when the agent's turn ends"
+                               "%d hunks are taken out when the agent's turn ends" n-waiting)
                      n-waiting))
            (when failed
              (format "%d not: %s, %s" (length failed)
@@ -566,7 +569,7 @@ for."
   (interactive
    (list (and current-prefix-arg
               (let ((group (agent-q-diff-alike--group-here)))
-                (read-string (format "Why is it rejected?  For the agent, on all %d: "
+                (read-string (format "%s, on all %d: " (agent-q-diff-commands-why)
                                      (length (agent-q-diff-alike-places group))))))))
   (agent-q-diff-alike-decide-group 'reject (agent-q-diff-alike--group-here) reason))
 

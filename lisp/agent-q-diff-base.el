@@ -640,7 +640,9 @@ that must not be used."
 (defun agent-q-diff-base-warn (message &optional level)
   "Show MESSAGE in the buffer of warnings, for an agent; LEVEL is a symbol."
   (agent-q-diff-base-keeping-selection
-    (display-warning 'agent-q-diff message level)))
+    ;; The reason at its end may be empty.
+    (display-warning 'agent-q-diff (replace-regexp-in-string ":?[ \n]*\\'" "" message)
+                     level)))
 
 ;;;; Hooks that select what has appeared
 
@@ -769,10 +771,14 @@ Either may be nil, for no command."
 (defun agent-q-diff-error-text (err)
   "Return the message of ERR, an error as `condition-case' binds it.
 For the package's own errors, leave out the name of the kind."
-  (if (and (memq 'agent-q-diff-error (get (car err) 'error-conditions))
-           (stringp (cadr err)))
-      (cadr err)
-    (error-message-string err)))
+  (let ((text (if (and (memq 'agent-q-diff-error (get (car err) 'error-conditions))
+                       (stringp (cadr err)))
+                  (cadr err)
+                (error-message-string err))))
+    ;; Behind a colon, nothing would be no reason.
+    (if (string-blank-p text)
+        (format "an error of the kind `%s'" (car err))
+      text)))
 
 ;;;; Vectors
 

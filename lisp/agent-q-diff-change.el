@@ -203,17 +203,22 @@ ALL is as for `agent-q-diff-change-by'."
             (< (- hunk (aref (agent-q-diff-change-first-hunks change) index))
                (length (agent-q-diff-file-change-decided-operations file))))
         (car known)
-      (pcase-let ((`(,start . ,end)
-                   (agent-q-diff-module-changed-lines
-                    (agent-q-diff-change-engine change) hunk)))
-        (or (cl-loop for (from to authors) in (cdr known)
-                     when (and (<= from end) (<= start to)
-                               ;; Two that only touch are two.
-                               (or (< from end) (= start end))
-                               (or (< start to) (= from to)))
-                     append authors into all
-                     finally return (seq-uniq all))
-            (car known))))))
+      (or (agent-q-diff-change-authors-of-lines
+           (agent-q-diff-change-engine change) hunk (cdr known))
+          (car known)))))
+
+(defun agent-q-diff-change-authors-of-lines (engine hunk lines)
+  "Return the authors of the lines of HUNK of ENGINE; nil if LINES do not say that.
+LINES is a list of (START END AUTHORS), as in `agent-q-diff-written'."
+  (when lines
+    (pcase-let ((`(,start . ,end) (agent-q-diff-module-changed-lines engine hunk)))
+      (cl-loop for (from to authors) in lines
+               when (and (<= from end) (<= start to)
+                         ;; Two that only touch are two.
+                         (or (< from end) (= start end))
+                         (or (< start to) (= from to)))
+               append authors into all
+               finally return (seq-uniq all)))))
 
 (defun agent-q-diff-change-hunk-authors (change hunk)
   "Return who wrote HUNK of CHANGE, a list of authors; nil if nobody knows."

@@ -554,7 +554,7 @@ nil if it failed."
           (when (and agent-q-diff-finish-when-decided (agent-q-diff-buffer-awaited-p))
             (agent-q-diff-finish nil t)))
          ((< next here)
-          (message "%s; none below, back at %s" said (agent-q-diff-buffer-hunk-words next))))))
+          (message "%s; the next one is above: %s" said (agent-q-diff-buffer-hunk-words next))))))
     said))
 
 (defun agent-q-diff-toggle-hunk ()
@@ -591,18 +591,26 @@ hunk of their own."
 
 (defun agent-q-diff-keep-outside ()
   "Keep the pending hunks that were written outside any turn of an agent.
-Such hunks are in reviews of what was written already; see the manual."
+Those from before the first look at the project are among them.  Such hunks are
+in reviews of what was written already; see the manual."
   (interactive)
   (let* ((change (agent-q-diff-signs-follow))
          (hunks (seq-filter (lambda (hunk)
-                              (equal '(outside) (agent-q-diff-change-hunk-authors change hunk)))
-                            (agent-q-diff-buffer-pending (agent-q-diff-buffer-all)))))
+                              (let ((authors (agent-q-diff-change-hunk-authors change hunk)))
+                                (and authors (not (seq-difference authors '(outside unknown))))))
+                            (agent-q-diff-buffer-pending (agent-q-diff-buffer-all))))
+         (n-outside (seq-count (lambda (hunk)
+                                 (memq 'outside (agent-q-diff-change-hunk-authors change hunk)))
+                               hunks)))
     (unless hunks
-      (user-error "No pending hunk was written outside any turn"))
+      (user-error "No pending hunk is from outside any turn, or from before the first look"))
     (agent-q-diff-commands--accept-these
      change hunks
-     (ngettext "Kept %d hunk from outside any turn"
-               "Kept %d hunks from outside any turn" (length hunks)))))
+     (concat (ngettext "Kept %d hunk from " "Kept %d hunks from " (length hunks))
+             (cond
+              ((= n-outside (length hunks)) "outside any turn")
+              ((= 0 n-outside) "before the first look")
+              (t "outside any turn, or from before the first look"))))))
 
 (defun agent-q-diff-commands--accept-these (change hunks said)
   "Accept HUNKS of CHANGE as one decision, and leave point where it is.
@@ -632,8 +640,11 @@ This is one undo step of the target."
       (user-error "No pending whitespace-only hunks"))
     (agent-q-diff-commands--accept-these
      change hunks
-     (ngettext "Accepted %d whitespace-only hunk"
-               "Accepted %d whitespace-only hunks" (length hunks)))))
+     (if (agent-q-diff-buffer-written-p)
+         (ngettext "Kept %d whitespace-only hunk"
+                   "Kept %d whitespace-only hunks" (length hunks))
+       (ngettext "Accepted %d whitespace-only hunk"
+                 "Accepted %d whitespace-only hunks" (length hunks))))))
 
 (defun agent-q-diff-accept-words ()
   "Accept the hunk at point, leave white space as it is, and move on.
@@ -651,7 +662,8 @@ signal an error, and change nothing."
     (when (aref agent-q-diff-buffer-marks hunk)
       (user-error "This hunk is decided already; make it pending first"))
     (when (memql hunk (agent-q-diff-syntax-white-space-hunks change))
-      (user-error "This hunk changes only white space; r rejects it"))
+      (user-error "This hunk changes only white space; r %s"
+                  (if (agent-q-diff-buffer-written-p) "takes it out" "rejects it")))
     (if (equal text (agent-q-diff-engine-proposed engine hunk))
         (agent-q-diff-accept-hunk t)
       (agent-q-diff-decide-as-one
@@ -1060,8 +1072,9 @@ rejected, and a key in the prompt makes the comment one on that."
                       map))))
              (read-string (format "%s %s%s: " what (agent-q-diff-commands--where-words hunk)
                                   (if other
-                                      (format " (%s: on %s, just rejected)" key
-                                              (agent-q-diff-buffer-hunk-words other))
+                                      (format " (%s: on %s, just %s)" key
+                                              (agent-q-diff-buffer-hunk-words other)
+                                              (agent-q-diff-buffer-mark-word 'rejected))
                                     ""))
                           (agent-q-diff-commands--comment-on hunk)))))
       (if there
@@ -1072,11 +1085,15 @@ rejected, and a key in the prompt makes the comment one on that."
                                (or typed (agent-q-diff-commands--comment-on other)))))
         (cons hunk comment)))))
 
+(defun agent-q-diff-commands-why ()
+  "Return a question for the reason of a rejection, without what it is about."
+  (format "Why is it %s?  For the agent" (agent-q-diff-buffer-mark-word 'rejected)))
+
 (defun agent-q-diff-commands--read-reason ()
   "Ask why what is at point is rejected, and return the reason.
 Where there is no hunk, return nil."
   (when (or agent-q-diff-buffer-is-made (agent-q-diff-buffer-change-or-nil))
-    (let ((what "Why is it rejected?  For the agent, on"))
+    (let ((what (concat (agent-q-diff-commands-why) ", on")))
       (cond
        ((use-region-p) (read-string (concat what " the selected lines: ")))
        ((agent-q-diff-commands--file-here)

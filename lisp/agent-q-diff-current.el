@@ -204,22 +204,108 @@ the file."
 
 ;;;; A window that begins to show the diff buffer
 
+(defconst agent-q-diff-current--small-frame 40
+  "Number of lines below which a frame is small.
+A review begins with most of it.")
+
+(defvar-local agent-q-diff-current--room nil
+  "How a window got room for the review: (REVIEW BEFORE AFTER), or nil.
+BEFORE and AFTER are as from `agent-q-diff-current--heights'.")
+(put 'agent-q-diff-current--room 'permanent-local t)
+
+(defun agent-q-diff-current--heights (frame function)
+  "Return (WINDOW . HEIGHT) for each window of FRAME, with the heights of FUNCTION.
+Windows of no height were not there then, and are left out."
+  (seq-remove (lambda (pair) (= 0 (cdr pair)))
+              (mapcar (lambda (window) (cons window (funcall function window)))
+                      (agent-q-diff-current--windows frame))))
+
+(defun agent-q-diff-current--windows (frame)
+  "Return the windows of FRAME, always in the same order."
+  (window-list frame 'no-minibuffer (frame-first-window frame)))
+
+(defun agent-q-diff-current--make-room (window)
+  "Give WINDOW, in which the review appears first, most of a small frame.
+A rule of the user's for its buffer decides that alone."
+  (let ((frame (window-frame window)))
+    (unless (or (eq agent-q-diff-buffer-review (car agent-q-diff-current--room))
+                (<= agent-q-diff-current--small-frame (frame-total-lines frame))
+                (display-buffer-assq-regexp (buffer-name) display-buffer-alist nil))
+      (let ((before (agent-q-diff-current--heights frame #'window-old-pixel-height))
+            (delta (min (- (/ (* 3 (window-total-height (frame-root-window frame))) 4)
+                           (window-total-height window))
+                        (window-max-delta window))))
+        (when (< 0 delta)
+          (window-resize window delta))
+        (setq agent-q-diff-current--room
+              (list agent-q-diff-buffer-review before
+                    (agent-q-diff-current--heights frame #'window-pixel-height)))))))
+
+(defun agent-q-diff-current-giving-back-room (buffer function)
+  "Call FUNCTION, and restore the layout that was there before BUFFER got room.
+FUNCTION takes BUFFER from its windows.  A layout that was changed since stays."
+  (pcase-let* ((`(,_ ,before ,after) (buffer-local-value 'agent-q-diff-current--room buffer))
+               (frame (and after (window-live-p (caar after)) (window-frame (caar after))))
+               (is-as-made (and frame
+                                (equal (mapcar #'car after) (agent-q-diff-current--windows frame))
+                                ;; A message of several lines takes some.
+                                (let ((most (- (window-pixel-height (minibuffer-window frame))
+                                               (frame-char-height frame))))
+                                  (seq-every-p (lambda (pair)
+                                                 (<= (abs (agent-q-diff-current--missing pair))
+                                                     most))
+                                               after)))))
+    (funcall function)
+    (when (and is-as-made (frame-live-p frame)
+               (equal (mapcar #'car before) (agent-q-diff-current--windows frame)))
+      ;; The window below may have to be lower until it is its turn.
+      (let ((window-min-height window-safe-min-height))
+        (dolist (pair before)
+          (let ((missing (agent-q-diff-current--missing pair)))
+            (unless (= 0 missing)
+              (ignore-errors
+                (adjust-window-trailing-edge (car pair) missing nil t)))))))))
+
+(defun agent-q-diff-current--missing (pair)
+  "Return how much higher the window of PAIR, (WINDOW . HEIGHT), was.
+One at the bottom of its frame has what the others and the echo area leave: 0."
+  (if (window-at-side-p (car pair) 'bottom)
+      0
+    (- (cdr pair) (window-pixel-height (car pair)))))
+
 (defun agent-q-diff-current--top (window)
   "Return where WINDOW is to begin when point is in the first hunk, or nil.
-That is at the description, unless point, and the line below that of the
-hunk's `@@', would then be below WINDOW; else at the first note, if there is
-one, or at the hunk.  If WINDOW begins below it already, return nil."
+That is at the description, unless point, or an old or a new line of what the
+hunk changes first, would then be below WINDOW; else at the first note, if there
+is one, or at the hunk.  Where no beginning shows both lines, the one below that
+of the hunk's `@@' is enough.  If WINDOW begins below it already, return nil."
   (let* ((first (agent-q-diff-buffer-position 0))
-         (last (max (point)
-                    (save-excursion (goto-char first) (line-beginning-position 2))))
-         (lead (agent-q-diff-current--lead 0 first)))
+         (lead (agent-q-diff-current--lead 0 first))
+         (beginnings (delq nil (list (agent-q-diff-fold-description-beginning)
+                                     (text-property-any (point-min) first 'agent-q-diff-note t)
+                                     lead)))
+         (fits (lambda (last)
+                 (seq-find (lambda (beg)
+                             (< (max last (point))
+                                (agent-q-diff-current-lines-below
+                                 beg (window-body-height window) window)))
+                           beginnings))))
     (and (<= (window-start window) lead)
-         (seq-find (lambda (beg)
-                     (< last (agent-q-diff-current-lines-below
-                              beg (window-body-height window) window)))
-                   (delq nil (list (agent-q-diff-fold-description-beginning)
-                                   (text-property-any (point-min) first 'agent-q-diff-note t)
-                                   lead))))))
+         (or (funcall fits (agent-q-diff-current--first-change first))
+             (funcall fits (save-excursion (goto-char first) (line-beginning-position 2)))))))
+
+(defun agent-q-diff-current--first-change (position)
+  "Return where the first hunk, at POSITION, has the first new line of a change.
+That is of its first change; if lines are only removed there, it is the first of
+these."
+  (let ((removed nil))
+    (catch 'found
+      (agent-q-diff-buffer-each-line (kind 0)
+        (cond
+         ((eq ?a kind) (throw 'found (point)))
+         ((eq ?r kind) (setq removed (or removed (point))))
+         ((and removed (not (eq ?n kind))) (throw 'found removed))))
+      (or removed position))))
 
 (defun agent-q-diff-current--lead (hunk position)
   "Return the position of the heading above HUNK if HUNK is its file's first.
@@ -238,6 +324,7 @@ Otherwise return POSITION, that of HUNK."
 In the first hunk, begin with the description and the notes above it.
 Emacs calls this with any buffer current."
   (with-current-buffer (window-buffer window)
+    (agent-q-diff-current--make-room window)
     (agent-q-diff-fold-new-description window)
     (save-excursion
       (goto-char (window-point window))

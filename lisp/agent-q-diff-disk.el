@@ -798,9 +798,9 @@ If the user has chosen another one since it was read, that stays."
 ;;;; Messages
 
 (defconst agent-q-diff-disk--messages
-  '((changed . "%s was written since its buffer was read, and the buffer has unsaved edits; \
-M-x ediff-current-file there shows both")
-    (stuck . "%s was written since its buffer was read, and the buffer cannot follow it; \
+  '((changed . "%s has changed on disk, and its buffer has unsaved edits; \
+M-x ediff-current-file there compares them")
+    (stuck . "%s has changed on disk, and its buffer cannot be updated; \
 M-x revert-buffer there says why")
     (deleted . "%s was deleted on disk; save or kill its buffer first")
     (irregular . "%s is not a regular file any more; nothing is written to it")

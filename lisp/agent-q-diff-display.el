@@ -118,8 +118,9 @@ there is neither, it is inserted at the beginning of the buffer."
 Each function is called with four numbers of hunks: all, applied, rejected
 and pending.")
 
-(defvar-local agent-q-diff-progress--header-end ""
-  "What the header line shows after the number of the hunk at point.")
+(defvar-local agent-q-diff-progress--header-end '("" "" "")
+  "What the header line shows besides the hunk at point: (AGENT COUNTS MORE).
+These are strings.  AGENT may be nil, and MORE begins with a separator.")
 (put 'agent-q-diff-progress--header-end 'permanent-local t)
 
 (defvar-local agent-q-diff-progress--directory nil
@@ -127,7 +128,8 @@ and pending.")
 (put 'agent-q-diff-progress--directory 'permanent-local t)
 
 (defvar-local agent-q-diff-progress--file nil
-  "The name of the only file as the header line shows it, (PATH . NAME), or nil.")
+  "The name of the only file, (PATH NAME . SHOWN), or nil.
+SHOWN is NAME as the header line shows it where there is room.")
 (put 'agent-q-diff-progress--file 'permanent-local t)
 
 (defvar-local agent-q-diff-progress--n-unsaved 0
@@ -137,6 +139,10 @@ and pending.")
 (defconst agent-q-diff-progress--most-columns 40
   "Most columns of a file's name in the header line.")
 
+(defconst agent-q-diff-progress--narrow 90
+  "Number of columns below which a window is narrow.
+Its header line may be cut off, and has the agent and the counts first.")
+
 (defun agent-q-diff-progress--width ()
   "Return the number of columns of a window of this buffer, or 0 without one."
   (let ((window (if (eq (window-buffer) (current-buffer))
@@ -145,13 +151,14 @@ and pending.")
     (if window (window-width window) 0)))
 
 (defconst agent-q-diff-progress--least-width 12
-  "Number of columns of a longer directory that are worth showing.")
+  "Number of columns of a longer name or directory that are worth showing.")
 
-(defun agent-q-diff-progress--in-directory (line)
+(defun agent-q-diff-progress--in-directory (line width)
   "Return words for the end of LINE that say where the file is, if there is room.
+WIDTH is that of the window, or 0.
 The lines of the diff that say so are hidden, and two files may have one name."
   (let* ((lead " · in ")
-         (room (- (agent-q-diff-progress--width) (string-width line) (length lead)))
+         (room (- width (string-width line) (length lead)))
          (directory agent-q-diff-progress--directory))
     (if (and directory
              (<= (min agent-q-diff-progress--least-width (string-width directory)) room))
@@ -169,6 +176,8 @@ This runs after every command here, so it must take constant time."
           (agent-q-diff-progress--of-review agent-q-diff-buffer-review
                                             (agent-q-diff-buffer-counts))))
   (let* ((hunk (or hunk (agent-q-diff-buffer-hunk-at-point)))
+         (width (agent-q-diff-progress--width))
+         (is-narrow (< 0 width agent-q-diff-progress--narrow))
          (total (length agent-q-diff-buffer-positions))
          (review agent-q-diff-buffer-review)
          ;; It is shown only if that is not long.
@@ -182,6 +191,17 @@ This runs after every command here, so it must take constant time."
                    (format (ngettext ", %d line below" ", %d lines below" n-below) n-below))
                  (unless (zerop n-aside)
                    (format (ngettext ", %d line cut off" ", %d lines cut off" n-aside) n-aside))))
+         (place (if agent-q-diff-buffer-headings
+                    (agent-q-diff-progress--in-file hunk below width)
+                  (pcase-let ((place (format (if hunk ": hunk %d/%d"
+                                               (ngettext ": %2$d hunk" ": %2$d hunks" total))
+                                             (1+ (or hunk 0)) total))
+                              (`(,_ ,name . ,shown) agent-q-diff-progress--file))
+                    (concat (if (and is-narrow
+                                     (length> name agent-q-diff-progress--least-width))
+                                (agent-q-diff-progress--shown-name name place width)
+                              shown)
+                            place below))))
          (line (concat
                 (when (agent-q-diff-session-is-abandoned review)
                   (propertize " nobody waits ·"
@@ -192,31 +212,38 @@ This runs after every command here, so it must take constant time."
                 (when agent-q-diff-buffer-is-past
                   (propertize " ended, the agent was told ·"
                               'face 'agent-q-diff-warning))
-                (if agent-q-diff-buffer-headings
-                    (agent-q-diff-progress--in-file hunk below)
-                  (format (if hunk " %s: hunk %d/%d%s · " (ngettext " %s: %3$d hunk · "
-                                                                    " %s: %3$d hunks · " total))
-                          (cdr agent-q-diff-progress--file) (1+ (or hunk 0)) total below))
-                agent-q-diff-progress--header-end)))
-    (setq line (concat line (agent-q-diff-progress--in-directory line)))
+                " "
+                (pcase-let ((`(,agent ,counts ,more) agent-q-diff-progress--header-end))
+                  (if is-narrow
+                      (concat agent (and agent " · ") counts " · " place more)
+                    (concat place " · " counts more (and agent " · ") agent))))))
+    (setq line (concat line (agent-q-diff-progress--in-directory line width)))
     (unless (equal line header-line-format)
       (setq header-line-format line))))
 
-(defun agent-q-diff-progress--name-width ()
-  "Return the number of columns that a file's name has in the header line.
-Of a longer one, the end is shown.  In a narrow window, the counts need room."
-  (let ((width (agent-q-diff-progress--width)))
+(defun agent-q-diff-progress--shown-name (name place width)
+  "Return NAME, that of a file, for a header line of WIDTH columns.
+PLACE says where in the file point is.  Of a long name, the end is shown.  In a
+narrow window, the counts need room."
+  (agent-q-diff-progress--literal
+   (agent-q-diff-visible-end
+    name
     (if (= 0 width)
         agent-q-diff-progress--most-columns
-      (max 24 (min agent-q-diff-progress--most-columns
-                   (- width
-                      (string-width agent-q-diff-progress--header-end)
-                      (length ": hunk 10/10 · file 10/10 · ")))))))
+      (pcase-let ((`(,agent ,counts ,_) agent-q-diff-progress--header-end))
+        (max (if (< width agent-q-diff-progress--narrow)
+                 agent-q-diff-progress--least-width
+               24)
+             (min agent-q-diff-progress--most-columns
+                  (- width (string-width counts) (string-width place)
+                     (if agent (string-width agent) 0)
+                     (length "  ·  · ")))))))))
 
-(defun agent-q-diff-progress--in-file (hunk below)
+(defun agent-q-diff-progress--in-file (hunk below width)
   "Return which file point is in, and which of its hunks HUNK is, if not nil.
 Hunks are counted from 1 in each file, as agents count them.  BELOW are words
-on how many of its lines are below the window, or \"\"."
+on how many of its lines are below the window, or \"\".  WIDTH is that of the
+window, or 0."
   (let* ((index (agent-q-diff-buffer-file-index))
          (file (nth index (agent-q-diff-change-files agent-q-diff-buffer-change)))
          (operations (agent-q-diff-file-change-decided-operations file))
@@ -228,20 +255,19 @@ on how many of its lines are below the window, or \"\"."
          (n-operations (length operations))
          (total (- end first n-operations))
          (nth (and hunk (- hunk first)))
-         (name (get-text-property heading 'agent-q-diff-heading)))
-    (format " %s%s%s · "
-            (agent-q-diff-progress--literal
-             (agent-q-diff-visible-end name (agent-q-diff-progress--name-width)))
-            (cond
-             ((null nth)
-              (format (ngettext ": %d hunk" ": %d hunks" (- end first)) (- end first)))
-             ((< nth n-operations)
-              (concat ": " (agent-q-diff-progress--literal
-                            (agent-q-diff-operation-words (nth nth operations)))))
-             (t (format ": hunk %d/%d%s" (1+ (- nth n-operations)) total below)))
-            (if (length> agent-q-diff-buffer-headings 1)
-                (format " · file %d/%d" (1+ index) (length agent-q-diff-buffer-headings))
-              ""))))
+         (name (get-text-property heading 'agent-q-diff-heading))
+         (place (concat
+                 (cond
+                  ((null nth)
+                   (format (ngettext ": %d hunk" ": %d hunks" (- end first)) (- end first)))
+                  ((< nth n-operations)
+                   (concat ": " (agent-q-diff-progress--literal
+                                 (agent-q-diff-operation-words (nth nth operations)))))
+                  (t (format ": hunk %d/%d%s" (1+ (- nth n-operations)) total below)))
+                 (and (length> agent-q-diff-buffer-headings 1)
+                      (format " · file %d/%d"
+                              (1+ index) (length agent-q-diff-buffer-headings))))))
+    (concat (agent-q-diff-progress--shown-name name place width) place)))
 
 (defun agent-q-diff-progress--literal (text)
   "Return TEXT quoted for a header line."
@@ -261,12 +287,13 @@ is as for `agent-q-diff-buffer-counts'."
               agent-q-diff-progress--directory nil))
        ((not (equal agent-q-diff-buffer-path (car agent-q-diff-progress--file)))
         (setq agent-q-diff-progress--file
-              (cons agent-q-diff-buffer-path
-                    (agent-q-diff-progress--literal
-                     (agent-q-diff-visible-end
-                      (agent-q-diff-file-change-name
-                       (car (agent-q-diff-change-files (agent-q-diff-session-change review))))
-                      agent-q-diff-progress--most-columns)))
+              (let ((name (agent-q-diff-file-change-name
+                           (car (agent-q-diff-change-files
+                                 (agent-q-diff-session-change review))))))
+                `(,agent-q-diff-buffer-path
+                  ,name . ,(agent-q-diff-progress--literal
+                            (agent-q-diff-visible-end
+                             name agent-q-diff-progress--most-columns))))
               agent-q-diff-progress--directory
               ;; In Agent-Q's buffer, a line of its own names it.
               (unless (agent-q-diff-session-is-documented review)
@@ -291,8 +318,9 @@ is as for `agent-q-diff-buffer-counts'."
     (run-hooks 'agent-q-diff-session-changed-hook)))
 
 (defun agent-q-diff-progress--of-review (review counts)
-  "Return the words on REVIEW for the header line, after the hunk at point.
-COUNTS is as from `agent-q-diff-buffer-counts'."
+  "Return the words on REVIEW for the header line, besides the hunk at point.
+They are as in `agent-q-diff-progress--header-end'.  COUNTS is as from
+`agent-q-diff-buffer-counts'."
   (pcase-let* ((`(,_ ,applied ,rejected ,pending) counts)
                (`(,conflicts . ,ambiguous) (agent-q-diff-change-unplaced
                                             (agent-q-diff-session-change review)))
@@ -301,21 +329,20 @@ COUNTS is as from `agent-q-diff-buffer-counts'."
                (written (agent-q-diff-change-written (agent-q-diff-session-change review)))
                (title (and written (agent-q-diff-session-title review)))
                (at-work (and written (agent-q-diff-written-at-work written))))
-    (format "%s%s%s%s%s%s%s%s"
-            (agent-q-diff-buffer-counts-words applied rejected pending)
-            (if (zerop conflicts)
-                ""
-              (format (ngettext " · %d conflict" " · %d conflicts" conflicts) conflicts))
-            (if (zerop ambiguous) "" (format " · %d ambiguous" ambiguous))
-            (if (zerop n-unsaved) "" (format " · %d not saved" n-unsaved))
-            (if (agent-q-diff-change-users-comment (agent-q-diff-session-change review) nil)
-                " · commented"
-              "")
-            (if at-work (concat " · " (agent-q-diff-progress--literal at-work)) "")
-            (if title (concat " · " (agent-q-diff-progress--literal title)) "")
-            (if agent
-                (concat " · " (agent-q-diff-progress--literal agent))
-              ""))))
+    (list
+     (and agent (agent-q-diff-progress--literal agent))
+     (format "%s%s%s%s%s"
+             (agent-q-diff-buffer-counts-words applied rejected pending)
+             (if (zerop conflicts)
+                 ""
+               (format (ngettext " · %d conflict" " · %d conflicts" conflicts) conflicts))
+             (if (zerop ambiguous) "" (format " · %d ambiguous" ambiguous))
+             (if (zerop n-unsaved) "" (format " · %d not saved" n-unsaved))
+             (if (agent-q-diff-change-users-comment (agent-q-diff-session-change review) nil)
+                 " · commented"
+               ""))
+     (concat (if at-work (concat " · " (agent-q-diff-progress--literal at-work)) "")
+             (if title (concat " · " (agent-q-diff-progress--literal title)) "")))))
 
 ;;; Signs
 
@@ -573,16 +600,16 @@ deciding it; COMMENT is the user's comment on it, or nil."
     (and notes (string-join notes ", "))))
 
 (defun agent-q-diff-signs-earlier-words (hunk)
-  "Return words about what the user rejected before that HUNK is like, or nil.
+  "Return words about what the user took out before that HUNK is like, or nil.
 HUNK is an `agent-q-diff-engine-hunk'."
   (pcase (agent-q-diff-engine-hunk-earlier hunk)
     (`[,how ,time ,reason]
      (let ((day (agent-q-diff-signs--day time))
            (reason (agent-q-diff-engine-text reason)))
        (concat (pcase-exhaustive how
-                 ('t (format "rejected %s" day))
-                 ('like "like one that you rejected")
-                 ('part (format "with lines that you rejected %s" day)))
+                 ('t (format "taken out %s" day))
+                 ('like "like one that you took out")
+                 ('part (format "with lines that you took out %s" day)))
                (if (string-empty-p reason)
                    ""
                  (concat ": " (truncate-string-to-width (agent-q-diff-visible reason)

@@ -175,7 +175,7 @@ non-nil if it was made for the decision that can be redone next."
   (let ((hunk (agent-q-diff-buffer-hunk-here)))
     (when (and agent-q-diff-buffer-change
                (agent-q-diff-change-operation-of agent-q-diff-buffer-change hunk))
-      (user-error "This hunk does not change lines; accept or reject it as a whole"))
+      (user-error "This hunk does not change lines; decide it as a whole"))
     hunk))
 
 (defun agent-q-diff-split-hunk ()

@@ -25,6 +25,7 @@
 (require 'agent-q-diff-session)
 (require 'agent-q-diff-buffer)
 (require 'agent-q-diff-display)
+(require 'agent-q-diff-current)
 (require 'agent-q-diff-edit)
 (require 'agent-q-diff-outcome)
 (require 'agent-q-diff-target)
@@ -559,7 +560,7 @@ These are values of :state and :where, as in a result."
                   (t (format "%d of these not saved" n-unsaved)))
                  (agent-q-diff-lifecycle--merged-text review)
                  (when-let ((n (agent-q-diff-lifecycle--n-waiting review)))
-                   (format "%d of these to be taken out when the agent has ended" n))
+                   (format "%d of these to be taken out when the agent's turn ends" n))
                  (when-let ((told (agent-q-diff-session-told review)))
                    ;; An agent that waits goes on with it.
                    (if (agent-q-diff-session-deadline review)
@@ -738,7 +739,10 @@ shown twice."
          (set-window-parameter window 'quit-restore nil)))))
   (let ((switch-to-prev-buffer-skip (or switch-to-prev-buffer-skip
                                         #'agent-q-diff-lifecycle--listed-elsewhere-p)))
-    (quit-windows-on buffer is-to-be-killed)))
+    (agent-q-diff-current-giving-back-room
+     buffer
+     (lambda ()
+       (quit-windows-on buffer is-to-be-killed)))))
 
 (defun agent-q-diff-lifecycle-end-unwaited (review outcome)
   "End REVIEW, which no caller waits for in a recursive edit, with OUTCOME.

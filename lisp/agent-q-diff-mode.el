@@ -102,10 +102,26 @@
     (beginning-of-buffer "<" . "go to the beginning of the diff")
     (end-of-buffer ">" . "go to its end")
     (scroll-down-command nil . "scroll back")
-    (agent-q-diff-help "?" . "show this help"))
+    (agent-q-diff-help "?" . "show what one does most; once more: this help"))
   "Alist from command to (KEY . TEXT): its key, and what the help says about it.
 KEY is nil if the command has a key that depends on something, or that is in
 another keymap.")
+
+(defconst agent-q-diff-menu--after-the-write
+  '((agent-q-diff-accept-hunk . "keep the hunk: it is reviewed")
+    (agent-q-diff-reject-hunk . "take the hunk out of the file")
+    (agent-q-diff-unapply-hunk . "make the hunk pending again")
+    (agent-q-diff-accept-all . "keep all pending hunks and finish")
+    (agent-q-diff-reject-all . "take all pending hunks out and finish")
+    (agent-q-diff-toggle-hunk . "keep; if kept, make it pending again")
+    (agent-q-diff-comment . "comment on all of it")
+    (agent-q-diff-next-rejected . "go to the next hunk that was taken out")
+    (agent-q-diff-accept-white-space . "keep all whitespace-only hunks")
+    (agent-q-diff-accept-words . "keep the hunk, but leave the white space as it was")
+    (agent-q-diff-accept-alike . "keep all hunks that make the same change")
+    (agent-q-diff-reject-alike . "take all of them out")
+    (agent-q-diff-unapply-alike . "make all of them pending again"))
+  "Alist from command to what the help says after the write, where that differs.")
 
 (defconst agent-q-diff-menu--of-recursive-edits
   '((agent-q-diff-finish-now . exit-recursive-edit)
@@ -173,7 +189,10 @@ The keys are those of this buffer, or of the keymap MAP."
   (let ((line (lambda (key text) (format "%-9s %s\n" key text))))
     (append
      (mapcar (pcase-lambda (`(,command ,_ . ,text))
-               (funcall line (agent-q-diff-menu--key-of command map) text))
+               (funcall line (agent-q-diff-menu--key-of command map)
+                        (or (and (null map) (agent-q-diff-buffer-written-p)
+                                 (alist-get command agent-q-diff-menu--after-the-write))
+                            text)))
              agent-q-diff-menu--help-commands)
      ;; With evil.
      (mapcan (pcase-lambda (`(,key ,command ,text))
@@ -205,8 +224,8 @@ besides that one, the buffer is displayed in the selected window."
             display-buffer-base-action)))
     (agent-q-diff-base-sparing spared display)))
 
-(defun agent-q-diff-help ()
-  "Show the keys of the diff buffer.
+(defun agent-q-diff-all-keys ()
+  "Show all keys of the diff buffer.
 The help is in another window, but not in one that shows the file; if there
 is none, in this one.  Then \\<help-mode-map>\\[quit-window] returns to the diff, and while the
 help is visible, \\<agent-q-diff-mode-map>\\[agent-q-diff-finish] in the diff buffer closes it."
@@ -224,7 +243,7 @@ before the review."
   (with-help-window "*Agent-Q Diff Help*"
     (with-current-buffer standard-output
       (agent-q-diff-grace-expect-return))
-    (princ "Reviewing a proposal\n\n")
+    (princ (if is-written "Reviewing what was written\n\n" "Reviewing a proposal\n\n"))
     (mapc #'princ lines)
     (princ "\nWith an active region, accepting, rejecting and taking out affect\n")
     (princ "only the changed lines in it.\n")
@@ -238,6 +257,90 @@ hunk keeps it, rejecting it takes it out of the file, and u makes it pending aga
       (princ "\nMisleading characters on this screen:\n")
       (dolist (name names)
         (princ (concat name "\n"))))))
+
+;;;; What one does most
+
+(defconst agent-q-diff-menu--groups
+  '(("Decide"
+     (agent-q-diff-accept-hunk "accept" "keep")
+     (agent-q-diff-reject-hunk "reject" "take out")
+     (agent-q-diff-unapply-hunk "take out again" "make pending")
+     (agent-q-diff-accept-words "without spaces" "without spaces")
+     (agent-q-diff-accept-white-space "only spaces" "only spaces")
+     (agent-q-diff-accept-alike "accept equal" "keep equal")
+     (agent-q-diff-reject-alike "reject equal" "equal out")
+     (agent-q-diff-keep-outside nil "outside turns")
+     (agent-q-diff-undo "undo" "undo"))
+    ("Go to"
+     (agent-q-diff-next-hunk "next" "next")
+     (agent-q-diff-previous-hunk "previous" "previous")
+     (agent-q-diff-next-pending "undecided" "undecided")
+     (agent-q-diff-next-file "next file" "next file")
+     (agent-q-diff-next-alike "next equal" "next equal")
+     (agent-q-diff-next-rejected "rejected" "taken out")
+     (agent-q-diff-next-conflict "conflict" "conflict")
+     (agent-q-diff-goto-definition "definition" "definition")
+     (agent-q-diff-find "search" "search")
+     (agent-q-diff-next-review "next review" "next review"))
+    ("Look at"
+     (agent-q-diff-preview-hunk "its place" "its place")
+     (agent-q-diff-show-outcome "file after it" "file after it")
+     (agent-q-diff-in-file "file itself" "file itself")
+     (agent-q-diff-side-by-side-mode "side by side" "side by side")
+     (agent-q-diff-overview "overview" "overview")
+     (agent-q-diff-more-context "more context" "more context")
+     (agent-q-diff-show-definition "all around it" "all around it")
+     (agent-q-diff-expand-line "all of a line" "all of a line")
+     (agent-q-diff-fold-white-space-mode "no spaces" "no spaces")
+     (agent-q-diff-hide-decided-mode "undecided only" "undecided only"))
+    ("Change, say, end"
+     (agent-q-diff-split-hunk "split" "split")
+     (agent-q-diff-edit-hunk "edit" "edit")
+     (agent-q-diff-merge-hunk "merge" nil)
+     (agent-q-diff-comment-here "comment" "comment")
+     (agent-q-diff-ask nil "ask")
+     (agent-q-diff-comment "on all" "on all")
+     (agent-q-diff-accept-all "accept all" "keep all")
+     (agent-q-diff-reject-all "reject all" "all out")
+     (agent-q-diff-stage nil "stage")
+     (agent-q-diff-finish "finish" "finish")
+     (agent-q-diff-abort "cancel" nil)
+     (agent-q-diff-all-keys "all keys" "all keys")))
+  "The commands that `agent-q-diff-help' offers, by what one wants to do.
+Each group is (TITLE . COMMANDS), and each command (COMMAND BEFORE AFTER): its
+words before the write, and after it; they are nil where it is not offered.")
+
+(defun agent-q-diff-menu--layout ()
+  "Return the groups of `agent-q-diff-help' for this buffer, for `transient'.
+The keys are those of this buffer."
+  (vconcat
+   (mapcar
+    (pcase-lambda (`(,title . ,commands))
+      (vconcat
+       (list title)
+       (cl-loop for (command before after) in commands
+                for words = (if (agent-q-diff-buffer-written-p) after before)
+                when words
+                collect (list (if (eq command #'agent-q-diff-all-keys)
+                                  (agent-q-diff-menu--key-of #'agent-q-diff-help)
+                                (agent-q-diff-menu--key-of command))
+                              words command))))
+    agent-q-diff-menu--groups)))
+
+(declare-function transient-setup "transient" (name))
+
+(defun agent-q-diff-help ()
+  "Show what one does most in a review, by what one wants to do.
+The next key carries it out, \\[keyboard-quit] leaves it, and the same key once more shows all
+keys; see `agent-q-diff-all-keys'."
+  (interactive)
+  (require 'transient)
+  ;; Made anew, since the words depend on the stage, and the keys on the mode.
+  (eval `(transient-define-prefix agent-q-diff-menu--most ()
+           "Offer what one does most in a review."
+           ,(agent-q-diff-menu--layout))
+        t)
+  (transient-setup 'agent-q-diff-menu--most))
 
 ;;;; Menu bar
 

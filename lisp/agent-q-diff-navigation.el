@@ -370,10 +370,14 @@ This is incremental search, with all its keys."
 ;;;; Eldoc
 
 (defconst agent-q-diff-navigation--keys
-  '((nil . "\\[agent-q-diff-accept-hunk] accepts, \\[agent-q-diff-reject-hunk] rejects")
-    (applied . "\\[agent-q-diff-unapply-hunk] takes it out of the file")
-    (rejected . "\\[agent-q-diff-accept-hunk] accepts it after all"))
-  "Alist from the mark of a hunk to the keys that Eldoc shows for it.")
+  '((nil "\\[agent-q-diff-accept-hunk] accepts, \\[agent-q-diff-reject-hunk] rejects"
+         . "\\[agent-q-diff-accept-hunk] keeps, \\[agent-q-diff-reject-hunk] takes out")
+    (applied "\\[agent-q-diff-unapply-hunk] takes it out of the file"
+             . "\\[agent-q-diff-unapply-hunk] makes it pending again")
+    (rejected "\\[agent-q-diff-accept-hunk] accepts it after all"
+              . "\\[agent-q-diff-accept-hunk] keeps it after all"))
+  "Alist from the mark of a hunk to the keys that Eldoc shows for it.
+These are (BEFORE . AFTER), before the write and after it.")
 
 (defun agent-q-diff-navigation--eldoc (&rest _)
   "Return the state of the hunk at point and the keys for it, for Eldoc."
@@ -391,10 +395,11 @@ This is incremental search, with all its keys."
                                      "ambiguous: "
                                    "does not apply: ")
                                  reason))
-                    mark 'pending)
+                    (agent-q-diff-buffer-mark-word mark))
                 (substitute-command-keys
                  (concat "\\<agent-q-diff-mode-map>"
-                         (alist-get mark agent-q-diff-navigation--keys))))))))
+                         (funcall (if (agent-q-diff-buffer-written-p) #'cdr #'car)
+                                  (alist-get mark agent-q-diff-navigation--keys)))))))))
 
 ;;;; Following in the other window
 
@@ -821,7 +826,7 @@ if there is none."
 (defun agent-q-diff-next-rejected (&optional n)
   "Move to the Nth next rejected hunk, and show its state."
   (interactive "p")
-  (agent-q-diff-filter--next (or n 1) 'rejected "rejected"))
+  (agent-q-diff-filter--next (or n 1) 'rejected (agent-q-diff-buffer-mark-word 'rejected)))
 
 ;;; Files visited when their hunks come into view
 

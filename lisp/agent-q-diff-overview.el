@@ -505,7 +505,8 @@ REASON becomes the comment on what is rejected, if it is not nil."
 REASON becomes the comment on it; interactively, with a prefix argument, it is
 asked for."
   (interactive (list (and current-prefix-arg
-                          (read-string "Why is it rejected?  For the agent: "))))
+                          (read-string (concat (agent-q-diff-overview--call #'agent-q-diff-commands-why)
+                                               ": ")))))
   (agent-q-diff-overview--decide 'reject reason))
 
 (defun agent-q-diff-overview-unapply ()

@@ -249,10 +249,12 @@ Return nil if it was not looked at."
 
 ;;;; The number of hunks
 
-(defun agent-q-diff-pending-n-hunks (root texts file)
+(defun agent-q-diff-pending-n-hunks (root texts file &optional by)
   "Return the number of hunks that FILE has in a review; at least 1.
 FILE is an `agent-q-diff-pending-file'.  ROOT and TEXTS are as from
-`agent-q-diff-pending-look'.  What is decided as a whole is one hunk."
+`agent-q-diff-pending-look'.  What is decided as a whole is one hunk.
+If BY is (AUTHOR . LINES), count only hunks that AUTHOR wrote.  LINES says who
+wrote which lines, if not all have the same authors; see `agent-q-diff-written'."
   (pcase-let ((`(,mode . ,text) (agent-q-diff-pending-file-reviewed file))
               (`(,new-mode . ,new-text) (agent-q-diff-pending-file-working file)))
     (if (or (= 0 new-mode)
@@ -265,15 +267,20 @@ FILE is an `agent-q-diff-pending-file'.  ROOT and TEXTS are as from
           (t (agent-q-diff-pending--n-text-hunks
               (agent-q-diff-file-named (agent-q-diff-pending-file-path file) root)
               (agent-q-diff-pending-bytes texts text)
-              (agent-q-diff-pending-bytes texts new-text))))))))
+              (agent-q-diff-pending-bytes texts new-text)
+              by)))))))
 
-(defun agent-q-diff-pending--n-text-hunks (path bytes new-bytes)
-  "Return the number of hunks from BYTES to NEW-BYTES of the file PATH."
+(defun agent-q-diff-pending--n-text-hunks (path bytes new-bytes by)
+  "Return the number of hunks from BYTES to NEW-BYTES of the file PATH.
+BY is as for `agent-q-diff-pending-n-hunks'."
   (or (agent-q-diff-pending-compare
        path bytes new-bytes
        (lambda (engine codings)
          ;; How the lines are encoded is a hunk of its own.
-         (+ (length (agent-q-diff-module-marks engine))
+         (+ (cl-loop for hunk below (length (agent-q-diff-module-marks engine))
+                     count (let ((authors (agent-q-diff-change-authors-of-lines
+                                           engine hunk (cdr by))))
+                             (or (null authors) (memql (car by) authors))))
             (if (apply #'agent-q-diff-coding-same-p codings) 0 1))))
       1))
 

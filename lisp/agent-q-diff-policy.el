@@ -231,8 +231,8 @@ you have not seen of them"))
 
 (defun agent-q-diff-policy--decide-one (change id action)
   "Carry out ACTION of a rule on the hunk of CHANGE with ID.
-Return what became of it: `keep', `reject' or `wait', `left' if that failed, so
-that the hunk says why, or nil if there is no such hunk."
+Return what became of it: `keep', `reject', `take-out' or `wait', `left' if that
+failed, so that the hunk says why, or nil if there is no such hunk."
   (let* ((reason (cdr-safe action))
          (mark (if reason 'rejected 'applied))
          (hunk (agent-q-diff-module-hunk-with-id (agent-q-diff-change-engine change) id)))
@@ -244,7 +244,10 @@ that the hunk says why, or nil if there is no such hunk."
                      ((condition-case nil
                           (agent-q-diff-decide-hunk change (if reason 'reject 'accept) hunk)
                         (agent-q-diff-error nil))
-                      (if reason 'reject 'keep))
+                      (cond
+                       ((null reason) 'keep)
+                       ((agent-q-diff-change-written change) 'take-out)
+                       (t 'reject)))
                      (t 'left))))
       (unless (eq did 'left)
         (push (cons id (cons mark reason)) (agent-q-diff-change-by-policy change)))
@@ -274,8 +277,10 @@ that the hunk says why, or nil if there is no such hunk."
                        . "%d hunks kept by your rules (%s)")
                  (reject "%d hunk rejected by your rules (%s)"
                          . "%d hunks rejected by your rules (%s)")
-                 (wait "%d rejection by your rules waits (%s)"
-                       . "%d rejections by your rules wait (%s)"))
+                 (take-out "%d hunk taken out by your rules (%s)"
+                           . "%d hunks taken out by your rules (%s)")
+                 (wait "%d hunk taken out by your rules when the agent's turn ends (%s)"
+                       . "%d hunks taken out by your rules when the agent's turn ends (%s)"))
             for classes = (cl-loop for (what . class) in done
                                    when (eq what did) collect class)
             for n = (length classes)

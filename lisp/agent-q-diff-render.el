@@ -173,8 +173,8 @@ merges them with the file, and they stay unsaved."
                                     (agent-q-diff-file-change-path file)))))))
     (unless (zerop n)
       (format (ngettext
-               "%d misleading character is shown like %s; ? names it."
-               "%d misleading characters are shown like %s; ? names them."
+               "%d misleading character is shown like %s; ? ? names it."
+               "%d misleading characters are shown like %s; ? ? names them."
                n)
               n (agent-q-diff-visible-sign #x202e)))))
 

@@ -187,7 +187,7 @@ among them."
                (list (and n-new
                           (concat
                            (format (ngettext "%d new hunk" "%d new hunks" n-new) n-new)
-                           (and (< 0 n-like) (format " (%d with lines that you rejected)" n-like))))
+                           (and (< 0 n-like) (format " (%d with lines that you took out)" n-like))))
                      (and (< 0 n-again) (format "%d again" n-again))
                      (and (< 0 n-handled)
                           (format (ngettext "%d comment handled" "%d comments handled" n-handled)

@@ -71,7 +71,7 @@ nil."
            ((null files)
             (funcall answer "")
             (when (and note (or alarm agent-q-diff-when-turn-ends))
-              (message "%s has ended: %s" (agent-q-diff-visible-name agent t) note))
+              (message "%s has ended: %s" (agent-q-diff-turns--name agent root) note))
             nil)
            (agent-q-diff-stop-waits
             (agent-q-diff-turns--wait root answer))
@@ -92,12 +92,18 @@ nil."
                 (agent-q-diff-visible (agent-q-diff-error-text err)))
        nil))))
 
+(defun agent-q-diff-turns--name (agent root)
+  "Return words for a turn of AGENT in the project at ROOT."
+  (format "%s's turn in %s"
+          (agent-q-diff-visible-name agent t)
+          (agent-q-diff-visible-name (file-name-nondirectory (directory-file-name root)))))
+
 (defun agent-q-diff-turns--announce (agent root files note)
   "Say that AGENT has ended its turn, and that FILES below ROOT are pending.
 NOTE, sentences about what cannot be reviewed with them or nil, is said first."
   (let ((n (length files)))
     (message "%s has ended: %s%s to review%s; M-x agent-q-diff-review-changes"
-             (agent-q-diff-visible-name agent t)
+             (agent-q-diff-turns--name agent root)
              (if note (concat note "; ") "")
              (format (ngettext "%d file" "%d files" n) n)
              (agent-q-diff-turns--commands-words
@@ -147,9 +153,7 @@ FOUND is as from `agent-q-diff-pending-look'."
         (when (memql id authors)
           (cl-incf n-files)
           (cl-incf n-hunks
-                   (if lines
-                       (seq-count (lambda (run) (memql id (nth 2 run))) lines)
-                     (agent-q-diff-pending-n-hunks root texts file))))))
+                   (agent-q-diff-pending-n-hunks root texts file (cons id lines))))))
     (cons n-files n-hunks)))
 
 (defun agent-q-diff-turns--rows ()

@@ -113,8 +113,8 @@ Return non-nil if any was added."
     (agent-q-diff-round-settle agent-q-diff-buffer-change)
     (agent-q-diff-signs-show-all)
     (let ((n (length hunks)))
-      (message (ngettext "%s is taken out when %s has ended; once more on it: now"
-                         "%s are taken out when %s has ended; once more on them: now" n)
+      (message (ngettext "%s is taken out when %s ends its turn; same key on it: now"
+                         "%s are taken out when %s ends its turn; same key on them: now" n)
                (if (= 1 n)
                    (agent-q-diff-buffer-hunk-words (car hunks) 'first)
                  (format "%d hunks" n))
@@ -248,8 +248,8 @@ stay pending.  Those whose file is not there wait for the next review."
     (agent-q-diff-waiting--note-after-command)
     (message "%s" (string-join
                    (delq nil
-                         (list (format (ngettext "The agent has ended: %d hunk was taken out"
-                                                 "The agent has ended: %d hunks were taken out"
+                         (list (format (ngettext "The turn has ended: %d hunk was taken out"
+                                                 "The turn has ended: %d hunks were taken out"
                                                  n-done)
                                        n-done)
                                (when-let ((unsaved (agent-q-diff-change-unsaved-names change)))
@@ -439,11 +439,11 @@ If IS-ELSEWHERE is non-nil, it is on FILE, but for who wrote HUNK."
 
 (defun agent-q-diff-waiting--lost-note (path reason how)
   "Return a sentence for the user: a rejection in PATH for REASON is lost, and HOW."
-  (format "In %s, a hunk that you rejected%s %s%s."
+  (format "In %s, a hunk that you took out%s %s%s."
           (agent-q-diff-visible-name path)
           (if reason (format " and commented with \"%s\"" (agent-q-diff-visible reason)) "")
           (nth 2 (assq how agent-q-diff-waiting--lost))
-          (if (and reason (eq how 'out)) "; the agent is told why you rejected it" "")))
+          (if (and reason (eq how 'out)) "; the agent is told why you took it out" "")))
 
 (defun agent-q-diff-waiting--lost-comment (reason how)
   "Return a comment for an agent: a rejection for REASON is lost, and HOW."

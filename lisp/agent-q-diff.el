@@ -176,6 +176,8 @@
     (define-key map "n" #'agent-q-diff-next-review)
     (define-key map "f" #'agent-q-diff-go-to-review)
     (define-key map "l" #'agent-q-diff-list)
+    (define-key map "L" #'agent-q-diff-log)
+    (define-key map "o" #'agent-q-diff-taken-out)
     (define-key map "T" #'agent-q-diff-turns)
     (define-key map "C" #'agent-q-diff-comments)
     (define-key map "d" #'agent-q-diff-review-diff)

@@ -76,7 +76,7 @@
                              (aqd-alike-renamed '(45 . "different 1"))
                              '((10 . "  call(new, 1);")))
     (should (equal (agent-q-diff-alike-where-words (car (agent-q-diff-alike-groups)))
-                   "6 in 2 files"))
+                   "6 times in 2 files"))
     (should (equal "old → new" (agent-q-diff-alike-words (car (agent-q-diff-alike-groups)))))
     (should (= 1 (length (agent-q-diff-alike-groups))))
     (should (equal "2 of 6 like this" (nth 1 (aqd-alike-notes))))
@@ -187,8 +187,8 @@
 (ert-deftest aqd-alike-the-words-say-what-is-done ()
   (cl-flet ((words (kind before after)
               (agent-q-diff-alike-words (vector kind before after nil nil nil nil nil))))
-    (should (equal "+ use a;" (words 'added "" "use a;")))
-    (should (equal "- a and 1 line" (words 'removed "a\nb" "")))
+    (should (equal "added \"use a;\"" (words 'added "" "use a;")))
+    (should (equal "removed \"a\" and 1 line" (words 'removed "a\nb" "")))
     (should (equal "a → b" (words 'lines "a" "b")))
     (should (equal "indented by 2 spaces" (words 'indent "" "  ")))
     (should (equal "outdented by 1 tab" (words 'indent "\t" "")))
@@ -210,9 +210,9 @@
                   (should (equal "others like this are not in a string"
                                  (agent-q-diff-alike-note 2)))
                   (should-error (agent-q-diff-accept-alike) :type 'user-error)
-                  (should (equal '("3: q-diff-a → agent-q-diff-a, in code"
-                                   "1: q-diff-a → agent-q-diff-a, in a string"
-                                   "1: q-diff-a → agent-q-diff-a, in a comment")
+                  (should (equal '("3 times: q-diff-a → agent-q-diff-a, in code"
+                                   "1 time: q-diff-a → agent-q-diff-a, in a string"
+                                   "1 time: q-diff-a → agent-q-diff-a, in a comment")
                                  (mapcar #'agent-q-diff-overview-item-words
                                          (agent-q-diff-overview--groups))))
                   (aqd-goto-hunk 1)

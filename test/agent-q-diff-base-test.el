@@ -426,5 +426,17 @@ Each is a function that takes one, and returns what the caller reads.")
     (aqd-visible-should-be (buffer-name (aqd-target-of review)))
     (agent-q-diff-cancel review)))
 
+(ert-deftest aqd-base-no-warning-ends-with-a-colon-and-nothing ()
+  (should (equal "an error of the kind `error'" (agent-q-diff-error-text '(error ""))))
+  (should (equal "an error of the kind `agent-q-diff-error'"
+                 (agent-q-diff-error-text '(agent-q-diff-error " "))))
+  (should (equal "why" (agent-q-diff-error-text '(agent-q-diff-error "why"))))
+  (let (warned)
+    (cl-letf (((symbol-function 'display-warning)
+               (lambda (_type message &rest _) (push message warned))))
+      (agent-q-diff-base-warn "Edit was not run: ")
+      (agent-q-diff-base-warn "Edit was not run: why"))
+    (should (equal '("Edit was not run: why" "Edit was not run") warned))))
+
 (provide 'agent-q-diff-base-test)
 ;;; agent-q-diff-base-test.el ends here

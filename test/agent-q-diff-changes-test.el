@@ -43,12 +43,14 @@
         (should (equal nothing (aqd-said (agent-q-diff-review-changes)))))
       ;; Also in the answer to a program.
       (should (equal (list nothing) (nth 2 (agent-q-diff-changes-begin aqd-pending-root nil))))
-      (should (equal (concat "Codex has ended: " aqd-changes-hook-words)
-                     (aqd-said (agent-q-diff-turns-ended aqd-pending-root "Codex" #'ignore))))
+      (should (equal (concat "Codex's turn in PROJECT has ended: " aqd-changes-hook-words)
+                     (aqd-in-project
+                      (aqd-said (agent-q-diff-turns-ended aqd-pending-root "Codex" #'ignore)))))
       (aqd-pending-put "f.txt" aqd-pending-written)
-      (should (equal (format "Codex has ended: %s; 1 file to review; M-x agent-q-diff-review-changes"
+      (should (equal (format "Codex's turn in PROJECT has ended: %s; 1 file to review; M-x agent-q-diff-review-changes"
                              aqd-changes-hook-words)
-                     (aqd-said (agent-q-diff-turns-ended aqd-pending-root "Codex" #'ignore))))
+                     (aqd-in-project
+                      (aqd-said (agent-q-diff-turns-ended aqd-pending-root "Codex" #'ignore)))))
       (aqd-with-pending
         (goto-char (point-min))
         (should (looking-at-p (regexp-quote (concat "# Note: " aqd-changes-hook-words "\n"))))

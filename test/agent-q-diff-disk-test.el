@@ -573,7 +573,7 @@ was taken out.")
                 (let ((header (buffer-substring-no-properties
                                (point-min) (aqd-goto-hunk 1))))
                   (should (string-search "No hunk can be accepted yet" header))
-                  (should (string-search "M-x ediff-current-file there shows both" header)))
+                  (should (string-search "M-x ediff-current-file there compares them" header)))
                 (should-not (agent-q-diff-accept-hunk))
                 (with-current-buffer (find-buffer-visiting aqd-file)
                   (revert-buffer t t))
@@ -792,7 +792,7 @@ The link led to the test's file before; now it leads to `outside'."
     (aqd-call aqd-twenty-original aqd-twenty-with-first
               (lambda ()
                 (should-not (agent-q-diff-accept-hunk))
-                (should (string-search "the buffer cannot follow it"
+                (should (string-search "its buffer cannot be updated"
                                        (cdar (agent-q-diff-change-failures
                                               agent-q-diff-buffer-change))))
                 (agent-q-diff-reject-all)))

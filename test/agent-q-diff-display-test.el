@@ -89,48 +89,50 @@ It is called with a function that returns the header line, and the target."
 ;;;; The header line
 
 (ert-deftest aqd-progress-header-line-counts-conflicts ()
-  (let ((edit (lambda (from to)
-                (aqd-in-target (search-forward from)
-                               (replace-match to)
-                               (save-buffer))
-                (agent-q-diff-signs-follow)))
-        (counts (lambda () (and (string-match "pending\\(.*\\) · Agent-Q" header-line-format)
-                                (match-string 1 header-line-format)))))
-    (aqd-with-review (aqd-numbered 60)
-        (aqd-numbered 60 '((5 . "a") (20 . "b") (35 . "c") (50 . "d")))
-      (should (equal (funcall counts) ""))
-      (funcall edit "line 20" "mine")
-      (should (equal (funcall counts) " · 1 conflict"))
-      (funcall edit "line 50" "mine")
-      (should (equal (funcall counts) " · 2 conflicts"))
-      (aqd-goto-hunk 1)
-      (agent-q-diff-accept-hunk)
-      (should (equal (funcall counts) " · 2 conflicts"))
-      (funcall edit "mine" "line 20")
-      (funcall edit "mine" "line 50")
-      (should (equal (funcall counts) "")))))
+  (aqd-with-frame 120 24
+    (let ((edit (lambda (from to)
+                  (aqd-in-target (search-forward from)
+                                 (replace-match to)
+                                 (save-buffer))
+                  (agent-q-diff-signs-follow)))
+          (counts (lambda () (and (string-match "pending\\(.*\\) · Agent-Q" header-line-format)
+                                  (match-string 1 header-line-format)))))
+      (aqd-with-review (aqd-numbered 60)
+          (aqd-numbered 60 '((5 . "a") (20 . "b") (35 . "c") (50 . "d")))
+        (should (equal (funcall counts) ""))
+        (funcall edit "line 20" "mine")
+        (should (equal (funcall counts) " · 1 conflict"))
+        (funcall edit "line 50" "mine")
+        (should (equal (funcall counts) " · 2 conflicts"))
+        (aqd-goto-hunk 1)
+        (agent-q-diff-accept-hunk)
+        (should (equal (funcall counts) " · 2 conflicts"))
+        (funcall edit "mine" "line 20")
+        (funcall edit "mine" "line 50")
+        (should (equal (funcall counts) ""))))))
 
 (ert-deftest aqd-progress-header-line-shows-the-progress ()
-  (aqd-with-file "a\n"
-    (aqd-call "a\n" "b\n"
-              (lambda ()
-                (should (string-match-p " · \\+1 -1 · 1 pending"
-                                        header-line-format))
-                (should (string-prefix-p " target.txt: hunk 1/1 · " header-line-format))
-                (should (string-suffix-p " · 1 pending · Agent-Q" header-line-format))
-                (goto-char (point-min))
-                (run-hooks 'post-command-hook)
-                (should (string-prefix-p " target.txt: 1 hunk · " header-line-format))
-                (aqd-goto-hunk 1)
-                (agent-q-diff-reject-hunk)
-                (should (string-match-p " · 1 rejected · 0 pending · Agent-Q"
-                                        header-line-format))
-                (should (string-match-p "The agent will read this"
-                                        (aqd-said (agent-q-diff-comment "Why?"))))
-                (should (string-match-p "0 pending · commented · Agent-Q" header-line-format))
-                (should (string-match-p "No comment" (aqd-said (agent-q-diff-comment " "))))
-                (should (string-match-p "0 pending · Agent-Q" header-line-format))
-                (agent-q-diff-finish)))))
+  (aqd-with-frame 120 24
+    (aqd-with-file "a\n"
+      (aqd-call "a\n" "b\n"
+                (lambda ()
+                  (should (string-match-p " · \\+1 -1 · 1 pending"
+                                          header-line-format))
+                  (should (string-prefix-p " target.txt: hunk 1/1 · " header-line-format))
+                  (should (string-suffix-p " · 1 pending · Agent-Q" header-line-format))
+                  (goto-char (point-min))
+                  (run-hooks 'post-command-hook)
+                  (should (string-prefix-p " target.txt: 1 hunk · " header-line-format))
+                  (aqd-goto-hunk 1)
+                  (agent-q-diff-reject-hunk)
+                  (should (string-match-p " · 1 rejected · 0 pending · Agent-Q"
+                                          header-line-format))
+                  (should (string-match-p "The agent will read this"
+                                          (aqd-said (agent-q-diff-comment "Why?"))))
+                  (should (string-match-p "0 pending · commented · Agent-Q" header-line-format))
+                  (should (string-match-p "No comment" (aqd-said (agent-q-diff-comment " "))))
+                  (should (string-match-p "0 pending · Agent-Q" header-line-format))
+                  (agent-q-diff-finish))))))
 
 (ert-deftest aqd-progress-header-line-says-what-is-not-saved ()
   (aqd-with-three-unsaved
@@ -139,7 +141,7 @@ It is called with a function that returns the header line, and the target."
      (should (string-search " · 1 applied · 2 pending · 1 not saved" (funcall header)))
      (with-current-buffer target
        (save-buffer))
-     (should (string-search " · 1 applied · 2 pending · Agent-Q" (funcall header)))
+     (should (string-search " · 1 applied · 2 pending · target" (funcall header)))
      (with-current-buffer target
        (insert "more\n"))
      (aqd-accept 2)
@@ -148,7 +150,7 @@ It is called with a function that returns the header line, and the target."
      ;; Who never saves at a key knows.
      (let ((agent-q-diff-save 'never))
        (aqd-accept 3)
-       (should (string-search " · 3 applied · 0 pending · Agent-Q" (funcall header)))))))
+       (should (string-search " · 3 applied · 0 pending · target" (funcall header)))))))
 
 (ert-deftest aqd-progress-header-line-begins-at-the-first-hunk ()
   (aqd-with-open-review (aqd-numbered 40) (aqd-numbered 40 '((5 . "five") (30 . "thirty")))
@@ -559,7 +561,7 @@ The agent says DESCRIPTION.  Point is in the window, with the line below it."
           (agent-q-diff-cancel review))))))
 
 (ert-deftest aqd-current-window-begins-with-the-description ()
-  (dolist (height '(9 12 24 40))
+  (dolist (height '(13 24 40))
     (dolist (text (list (aqd-numbered 40) (concat "top\n" (aqd-numbered 40))))
       (pcase-dolist (`(,description . ,first)
                      `(("d" . "# Description: d")
@@ -569,6 +571,25 @@ The agent says DESCRIPTION.  Point is in the window, with the line below it."
         (ert-info ((format "%d lines, %S" height (list (substring text 0 4) first)))
           (should (string-prefix-p first
                                    (aqd-current-first-line text description height))))))))
+
+(ert-deftest aqd-current-window-begins-with-an-old-and-a-new-line-before-the-description ()
+  (let ((text (aqd-numbered 40)))
+    ;; The header, three lines of context, the old line and the new one.
+    (should (string-prefix-p "# Description: d" (aqd-current-first-line text "d" 10)))
+    (should (string-prefix-p "@@ -2,7" (aqd-current-first-line text "d" 9)))))
+
+(ert-deftest aqd-progress-header-line-has-the-file-first-where-there-is-room ()
+  (dolist (case '((90 . " target.txt: hunk 1/1 · +1 -1 · 1 pending · Agent-Q")
+                  (89 . " Agent-Q · +1 -1 · 1 pending · target.txt: hunk 1/1")
+                  (44 . " Agent-Q · +1 -1 · 1 pending · target.txt: hunk 1/1")))
+    (aqd-with-frame (car case) 24
+      (aqd-with-file "a\n"
+        (aqd-call "a\n" "b\n"
+                  (lambda ()
+                    (agent-q-diff-progress-update-header-line)
+                    (should (string-prefix-p (cdr case)
+                                             (substring-no-properties header-line-format)))
+                    (agent-q-diff-finish)))))))
 
 (ert-deftest aqd-current-window-too-low-for-all-begins-with-the-notes-or-the-hunk ()
   (let ((text (concat "top\n" (aqd-numbered 40))))

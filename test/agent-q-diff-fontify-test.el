@@ -382,7 +382,7 @@ A text can name the function `aqd-fontify-trap-mode'."
 (ert-deftest aqd-confusables-help-names-what-is-visible ()
   (aqd-with-shown-diff "a\n" "a\nb\u202ec\u00a0\n"
     (goto-char (point-min))
-    (agent-q-diff-help)
+    (agent-q-diff-all-keys)
     (with-current-buffer "*Agent-Q Diff Help*"
       (should (string-search "<U+202E> RIGHT-TO-LEFT OVERRIDE: changes the direction"
                              (buffer-string)))
@@ -685,7 +685,7 @@ The beginnings of lines that are wrapped are lines as well."
                                        (regexp-quote (abbreviate-file-name aqd-file)))))
     (should (invisible-p (match-beginning 0)))
     (should-not (invisible-p (- (point) 2)))
-    (should (string-match-p "\\` target\\.txt: hunk " header-line-format))
+    (should (string-match-p " · target\\.txt: hunk " header-line-format))
     ;; Whoever copies the diff copies it all.
     (should (string-search "\n+++ " (filter-buffer-substring (point-min) (point-max)))))
   (aqd-with-frame 200 24

@@ -98,6 +98,11 @@ In this Emacs, nobody has looked at it."
                             (file-truename (make-temp-file "aqd-git" t)))))
      ,@body))
 
+(defun aqd-in-project (said)
+  "Return SAID, a string, with PROJECT in place of the name of the project's folder."
+  (string-replace (file-name-nondirectory (directory-file-name aqd-pending-root))
+                  "PROJECT" said))
+
 (defmacro aqd-with-repository (&rest body)
   "Run BODY in a repository with f.txt committed, which was looked at."
   (declare (indent 0) (debug t))

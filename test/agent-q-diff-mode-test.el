@@ -24,9 +24,52 @@
         (should (equal (and (string-prefix-p "agent-q-diff-" (symbol-name command))
                             '(agent-q-diff-mode))
                        (command-modes command)))))
-    (agent-q-diff-help)
+    (agent-q-diff-all-keys)
     (with-current-buffer "*Agent-Q Diff Help*"
       (should-not (string-search "M-x" (buffer-string))))))
+
+(defun aqd-menu-rows (layout)
+  "Return the rows in which `transient' shows LAYOUT, with their columns."
+  (let ((columns
+         (mapcar (lambda (group)
+                   (cons (aref group 0)
+                         (mapcar (pcase-lambda (`(,key ,words ,_))
+                                   (format " %s %s" key words))
+                                 (cdr (append group nil)))))
+                 layout)))
+    (cl-loop for n below (apply #'max (mapcar #'length columns))
+             collect (string-join
+                      (mapcar (lambda (rows)
+                                (string-pad (or (nth n rows) "")
+                                            (+ 3 (apply #'max (mapcar #'length rows)))))
+                              columns)))))
+
+(ert-deftest aqd-menu-what-one-does-most-fits-a-small-frame-in-both-stages ()
+  (dolist (is-written '(nil t))
+    (aqd-with-elisp-review
+      (cl-letf (((symbol-function 'agent-q-diff-buffer-written-p) (lambda () is-written)))
+        (let* ((layout (append (agent-q-diff-menu--layout) nil))
+               (entries (seq-mapcat (lambda (group) (cdr (append group nil))) layout))
+               (rows (aqd-menu-rows layout)))
+          ;; Above it, two windows of four lines have room on 24.
+          (should (<= (length rows) 13))
+          (dolist (row rows)
+            (should (<= (length (string-trim-right row)) 80)))
+          (should (equal entries (seq-uniq entries (lambda (one other)
+                                                     (equal (car one) (car other))))))
+          (pcase-dolist (`(,key ,words ,command) entries)
+            (ert-info (words)
+              (should (commandp command))
+              (pcase command
+                ('agent-q-diff-all-keys (should (equal "?" key)))
+                ;; That key is the same in and out of a recursive edit.
+                ('agent-q-diff-abort (should (equal "C-]" key)))
+                (_ (should (eq (indirect-function command)
+                               (indirect-function (key-binding (kbd key)))))))))
+          (let ((words (mapcar #'cadr entries)))
+            (should (eq is-written (and (member "keep" words) t)))
+            (should (eq is-written (and (member "stage" words) t)))
+            (should (eq is-written (not (member "reject" words))))))))))
 
 (ert-deftest aqd-menu-help-and-menu-miss-no-key ()
   (aqd-with-elisp-review
@@ -57,7 +100,7 @@
   (aqd-with-file "a\n"
     (aqd-call "a\n" "b\n"
               (lambda ()
-                (agent-q-diff-help)
+                (agent-q-diff-all-keys)
                 (let ((help (with-current-buffer "*Agent-Q Diff Help*"
                               (buffer-string))))
                   (dolist (key '("n" "p" "N" "P" "RET" "a" "r" "SPC" "u" "s" "C-c C-c" "C-c C-k"

@@ -76,7 +76,7 @@
     (should (equal (buffer-substring-no-properties (point-min) (point-max))
                    "\
 Equal changes
-  4 in 3 files: old → new  4 pending
+  4 times in 3 files: old → new  4 pending
   1 hunk changes only white space  1 pending
 +5 -5       2 files  5 pending
   +3 -3       modified src/a.c  3 pending
@@ -88,7 +88,7 @@ Equal changes
 "))
     (should (equal header-line-format " 4 files · 7 hunks · +9 -8 · 7 pending"))
     ;; On the first line that can be decided.
-    (should (looking-at "  4 in 3 files"))
+    (should (looking-at "  4 times in 3 files"))
     (aqd-press "q")
     (should (derived-mode-p 'agent-q-diff-mode))
     (should (equal (list (current-buffer)) (mapcar #'window-buffer (window-list))))
@@ -98,7 +98,7 @@ Equal changes
 (ert-deftest aqd-overview-its-lines-are-decided-by-keys ()
   (aqd-overview-with-review aqd-overview-edits
     (aqd-press "o a")
-    (should (looking-at "  4 in 3 files: old → new  4 applied$"))
+    (should (looking-at "  4 times in 3 files: old → new  4 applied$"))
     (should (equal (aqd-overview-file "src/a.c")
                    (aqd-overview-text 0 '((10 . "  call(new);") (20 . "  call(new);")))))
     (aqd-overview-goto "Cargo.lock")
@@ -132,7 +132,7 @@ Equal changes
       (with-current-buffer diff
         (should (= 2 (agent-q-diff-buffer-hunk-at-point (window-point (get-buffer-window))))))
       (aqd-press "p")
-      (should (looking-at "  4 in 3 files"))
+      (should (looking-at "  4 times in 3 files"))
       (aqd-overview-goto "tests/a.c")
       (aqd-press "RET")
       (should (eq diff (current-buffer)))
@@ -165,7 +165,7 @@ Equal changes
     (aqd-overview-with-review aqd-overview-edits
       (should (equal "\
 # 4 files, +9 -8; o lists them
-#   4 in 3 files: old → new
+#   4 times in 3 files: old → new
 #   1 hunk changes only white space
 #   1 file with tests, +1 -1
 #   1 generated file, +3 -2

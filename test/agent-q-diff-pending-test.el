@@ -788,6 +788,32 @@ another git has locked the index (index.lock)"
       (should (equal '(nil) (append agent-q-diff-buffer-marks nil)))
       (should (string-search "+three" (buffer-string))))))
 
+(ert-deftest aqd-pending-what-is-from-before-the-first-look-is-kept-by-the-same-key ()
+  (pcase-dolist (`(,later ,said) '((nil "Kept 1 hunk from before the first look")
+                                   (t "Kept 2 hunks from outside any turn, or from before the \
+first look")))
+    (aqd-with-git-folder
+      (let ((default-directory aqd-pending-root)
+            (agent-q-diff-display 'announce))
+        (unwind-protect
+            (save-window-excursion
+              (aqd-pending-git "init" "-q")
+              (aqd-pending-put "f.txt" aqd-pending-text)
+              (aqd-pending-git "add" ".")
+              (aqd-pending-git "commit" "-qm" "first")
+              (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three"))))
+              (should (equal '("f.txt") (aqd-pending-files)))
+              (aqd-pending-turn "Codex" aqd-pending-written)
+              (when later
+                (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three") (15 . "15!")
+                                                            (27 . "x")))))
+              (aqd-with-pending
+                (should (string-prefix-p said (aqd-said (agent-q-diff-keep-outside)))))
+              (aqd-with-pending
+                (should (equal '(nil) (append agent-q-diff-buffer-marks nil)))
+                (should (string-search "+x" (buffer-string)))))
+          (aqd-pending--clean-up))))))
+
 (ert-deftest aqd-pending-what-is-outside-any-turn-can-be-reviewed-at-once ()
   (aqd-with-repository
     (let ((agent-q-diff-outside-is-reviewed t))
@@ -1247,13 +1273,13 @@ edits, already visits %s; save it under another name or kill it first"
 
 (ert-deftest aqd-pending-a-rejection-waits-until-the-agent-has-ended ()
   (aqd-pending-while-at-work
-    (should (string-match-p "Hunk 2 is taken out when Codex has ended"
+    (should (string-match-p "Hunk 2 is taken out when Codex ends its turn"
                             (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
     (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
     (should (equal '("[PENDING, will be taken out]") (mapcar #'cdr (aqd-pending-signs))))
     (agent-q-diff-waiting--look (current-buffer))
     (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
-    (should (string-match-p "The agent has ended: 1 hunk was taken out"
+    (should (string-match-p "The turn has ended: 1 hunk was taken out"
                             (aqd-pending-turn-ends)))
     (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))))
 
@@ -1272,7 +1298,7 @@ edits, already visits %s; save it under another name or kill it first"
     (dotimes (hunk 2)
       (aqd-pending-do #'agent-q-diff-reject-hunk hunk))
     (should (= 1 (aqd-pending-storing
-                  (should (string-match-p "The agent has ended: 2 hunks were taken out"
+                  (should (string-match-p "The turn has ended: 2 hunks were taken out"
                                           (aqd-pending-turn-ends))))))
     (should (equal '(rejected rejected) (append agent-q-diff-buffer-marks nil)))
     (should (equal aqd-pending-text (aqd-pending-has "f.txt")))
@@ -1303,7 +1329,7 @@ edits, already visits %s; save it under another name or kill it first"
   (aqd-pending-while-at-work
     (agent-q-diff-finish)
     (with-current-buffer (agent-q-diff-look-again)
-      (should (string-match-p "Hunk 1 is taken out when Codex has ended"
+      (should (string-match-p "Hunk 1 is taken out when Codex ends its turn"
                               (aqd-pending-do #'agent-q-diff-reject-hunk 0)))
       (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
       (agent-q-diff-finish))))
@@ -1332,7 +1358,7 @@ edits, already visits %s; save it under another name or kill it first"
 
 (ert-deftest aqd-pending-what-waits-can-be-kept-or-stay ()
   (aqd-pending-while-at-work
-    (should (string-match-p "2 hunks are taken out when Codex has ended"
+    (should (string-match-p "2 hunks are taken out when Codex ends its turn"
                             (aqd-said (agent-q-diff-reject-all))))
     (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
     (aqd-pending-do #'agent-q-diff-accept-hunk 1)
@@ -1368,7 +1394,7 @@ edits, already visits %s; save it under another name or kill it first"
       (should (equal '("why \"three\"?")
                      (mapcar #'agent-q-diff-comment-text
                              (agent-q-diff-module-comments default-directory nil))))
-      (should (string-match-p "The agent has ended: 1 hunk was taken out"
+      (should (string-match-p "The turn has ended: 1 hunk was taken out"
                               (aqd-pending-turn-ends)))
       (should (equal (string-replace "line 15\n" "line 15\nnew\n"
                                      (aqd-numbered 30 '((3 . "three"))))
@@ -1449,7 +1475,7 @@ edits, already visits %s; save it under another name or kill it first"
     (aqd-with-pending
       (should (string-search "I rejected one of several equal changes"
                              (mapconcat #'cdr (aqd-pending-signs) "")))
-      (should (string-search "that you rejected may be any of several equal ones"
+      (should (string-search "that you took out may be any of several equal ones"
                              (buffer-string))))))
 
 (ert-deftest aqd-pending-what-was-reviewed-meanwhile-is-not-taken-out ()
@@ -1711,7 +1737,7 @@ edits, already visits %s; save it under another name or kill it first"
     (agent-q-diff-module-begin-turn default-directory "Codex" "" "")
     (aqd-pending-put "f.txt" aqd-pending-written)
     (aqd-with-pending
-      (should (string-match-p "Hunk 2 is taken out when Codex has ended"
+      (should (string-match-p "Hunk 2 is taken out when Codex ends its turn"
                               (aqd-pending-do #'agent-q-diff-reject-hunk 1)))
       (should (string-match-p "1 hunk was taken out" (aqd-pending-turn-ends))))
     (should (equal (aqd-numbered 30 '((3 . "three"))) (aqd-pending-has "f.txt")))))
@@ -1890,7 +1916,7 @@ is not run)"))
 ;;;; One key for all
 
 (ert-deftest aqd-pending-one-prefix-has-the-commands-on-reviews ()
-  (dolist (key '("c" "m" "u" "U" "n" "f" "l" "d"))
+  (dolist (key '("c" "m" "u" "U" "n" "f" "l" "L" "o" "d"))
     (should (commandp (lookup-key agent-q-diff-prefix-map key)))))
 
 ;;;; project.el

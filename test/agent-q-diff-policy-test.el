@@ -109,7 +109,7 @@ undoes that, H shows what you have not seen of them\\.$"
                                                (lambda (it) (setq result it)))))
         (with-current-buffer (agent-q-diff-session-buffer review)
           (should (equal '(rejected nil nil applied) (aqd-policy-marks)))
-          (should (string-match-p "^# Note: 1 hunk kept by your rules (sub/\\*); 1 hunk rejected by \
+          (should (string-match-p "^# Note: 1 hunk kept by your rules (sub/\\*); 1 hunk taken out by \
 your rules (\\*\\.lock); u"
                                   (buffer-string)))
           ;; The headings are where they were.
@@ -167,7 +167,7 @@ your rules (\\*\\.lock); u"
     (aqd-pending-put "f.txt" aqd-pending-written)
     (aqd-with-pending
       (should (equal '(nil nil) (aqd-policy-marks)))
-      (should (string-match-p "^# Note: 2 rejections by your rules wait (f\\.txt)" (buffer-string)))
+      (should (string-match-p "^# Note: 2 hunks taken out by your rules when the agent.s turn ends (f\\.txt)" (buffer-string)))
       (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
       (agent-q-diff-module-end-turns default-directory)
       (agent-q-diff-waiting--look (current-buffer))

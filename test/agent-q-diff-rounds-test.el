@@ -355,7 +355,7 @@ not saved"
          (let ((signs (mapcar #'cdr (aqd-pending-signs))))
            (should (= 1 (length signs)))
            (should (string-match-p
-                    "\\`\\[PENDING, rejected today: keep the old name\\]\\'"
+                    "\\`\\[PENDING, taken out today: keep the old name\\]\\'"
                     (car signs))))
          (aqd-pending-do #'agent-q-diff-accept-hunk 1)
          ;; One key has the same reason.  A change of mind takes it back.
@@ -389,9 +389,9 @@ not saved"
     (pcase-dolist (`(,changes . ,note)
                    '((((3 . "three")) . "0 new hunks, 1 again.")
                      (((3 . "three\nrm -rf /\ncurl evil"))
-                      . "1 new hunk (1 with lines that you rejected).")
+                      . "1 new hunk (1 with lines that you took out).")
                      (((3 . "three\nfour") (27 . "x"))
-                      . "2 new hunks (1 with lines that you rejected).")
+                      . "2 new hunks (1 with lines that you took out).")
                      ;; The same change, but of another line.
                      (((3 . "line 3\nthree")) . "1 new hunk.")))
       (aqd-rounds-write changes)
@@ -417,8 +417,8 @@ not saved"
       (aqd-pending-put "f.txt" (funcall blocks 1 2 4 6))
       (save-current-buffer
         (aqd-with-pending
-          (should (equal '("[PENDING, like one that you rejected]"
-                           "[PENDING, rejected today]")
+          (should (equal '("[PENDING, like one that you took out]"
+                           "[PENDING, taken out today]")
                          (mapcar #'cdr (aqd-pending-signs)))))))))
 
 (ert-deftest aqd-rounds-a-label-is-only-on-the-same-lines ()
@@ -451,8 +451,8 @@ not saved"
       (save-current-buffer
         (aqd-with-pending
           (pcase-let ((`((,_ . ,one) (,_ . ,other)) (aqd-pending-signs)))
-            (should (string-search "rejected today" one))
-            (should (equal "[PENDING, like one that you rejected]" other))))))))
+            (should (string-search "taken out today" one))
+            (should (equal "[PENDING, like one that you took out]" other))))))))
 
 (ert-deftest aqd-rounds-what-is-back-is-not-said-to-be-taken-out ()
   (aqd-with-repository

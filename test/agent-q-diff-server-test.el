@@ -1197,10 +1197,10 @@ The name has no directory.  NUMBER makes it unique."
       (aqd-pending-put "f.txt" aqd-pending-written)
       ;; One that cannot go on does not wait.
       (let ((agent-q-diff-stop-waits t))
-        (should (string-search "a test has ended: 1 file to review"
-                               (aqd-said (should (equal '(nil "")
+        (should (string-search "a test's turn in PROJECT has ended: 1 file to review"
+                               (aqd-in-project (aqd-said (should (equal '(nil "")
                                                         (aqd-server-answer-to
-                                                         (aqd-server-end-turn nil))))))))
+                                                         (aqd-server-end-turn nil)))))))))
       (let ((agent-q-diff-stop-waits nil))
         (should (equal '(nil "") (aqd-server-answer-to (aqd-server-end-turn t)))))
       (should-not (agent-q-diff-open-reviews)))))

@@ -373,12 +373,12 @@ character →; .*agent-q-diff-recode-target.*; r rejects\\'"
 (ert-deftest aqd-several-the-user-and-the-agent-call-a-hunk-the-same ()
   (aqd-several-with-review
     (agent-q-diff-buffer-goto-hunk 4)
-    (should (string-prefix-p " old.txt → sub/new.txt: hunk 1/1 · file 2/6 · "
+    (should (string-suffix-p " · old.txt → sub/new.txt: hunk 1/1 · file 2/6"
                              (progn (agent-q-diff-progress-update-header-line)
                                     header-line-format)))
     (should (string-prefix-p "Hunk 1 of old.txt rejected" (aqd-said (agent-q-diff-reject-hunk))))
     (agent-q-diff-buffer-goto-hunk 3)
-    (should (string-prefix-p " old.txt → sub/new.txt: rename · file 2/6 · "
+    (should (string-suffix-p "txt → sub/new.txt: rename · file 2/6"
                              (progn (agent-q-diff-progress-update-header-line)
                                     header-line-format)))
     (should (string-prefix-p "The renaming of old.txt applied"

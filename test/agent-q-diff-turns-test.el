@@ -35,6 +35,19 @@
     (aqd-pending-put "new.txt" "1\n")
     (should (equal '("Codex" "(at work) more" "1" "1" "0" "0" "1") (car (aqd-turns-rows))))))
 
+(ert-deftest aqd-turns-hunks-are-those-of-the-review ()
+  (aqd-with-repository
+    ;; Two runs of lines that one hunk has, and another hunk.
+    (aqd-turns-play "one" '((3 . "three") (6 . "six") (27 . "x")))
+    (should (equal '(("Codex" "one" "1" "2" "0" "0" "2")) (aqd-turns-rows)))
+    ;; The next turn writes into the first hunk, and makes a third one.
+    (aqd-turns-play "two" '((3 . "three") (6 . "SIX") (15 . "15!") (27 . "x")))
+    (should (equal '(("Codex" "two" "1" "2" "0" "0" "2") ("Codex" "one" "1" "2" "0" "0" "2"))
+                   (aqd-turns-rows)))
+    (save-current-buffer
+      (aqd-with-pending
+        (should (= 3 (agent-q-diff-count-hunks)))))))
+
 (defun aqd-turns-press-return (nth)
   "Press RET on turn NTH of the list, and return the changed lines of the review."
   (save-current-buffer
@@ -96,13 +109,13 @@
           (aqd-pending-do #'agent-q-diff-reject-hunk 0)
           (run-hooks 'post-command-hook)
           (unless is-open
-            (should (string-search "1 of these to be taken out when the agent has ended"
+            (should (string-search "1 of these to be taken out when the agent's turn ends"
                                    (aqd-said (agent-q-diff-finish nil t)))))
           ;; It goes on.
           (agent-q-diff-changes-carry-out aqd-pending-root)
           (should (equal aqd-pending-written (aqd-pending-has "f.txt")))
           (agent-q-diff-module-end-turns aqd-pending-root)
-          (should (equal "Codex has ended: 1 file to review; M-x agent-q-diff-review-changes"
+          (should (equal "Codex's turn in PROJECT has ended: 1 file to review; M-x agent-q-diff-review-changes"
                          (let ((default-directory aqd-pending-root))
                            (aqd-turns-end))))
           (should (equal (aqd-numbered 30 '((27 . "x"))) (aqd-pending-has "f.txt")))
@@ -137,14 +150,15 @@
 (defun aqd-turns-end (&optional answer)
   "End a turn of Codex in Emacs, and return the message that is shown.
 ANSWER, if it is not nil, is called when Codex need not wait any more."
-  (aqd-said
-   (agent-q-diff-turns-ended default-directory "Codex" (or answer #'ignore))))
+  (when-let ((said (aqd-said
+                    (agent-q-diff-turns-ended default-directory "Codex" (or answer #'ignore)))))
+    (aqd-in-project said)))
 
 (ert-deftest aqd-turns-the-end-of-a-turn-is-announced ()
   (aqd-with-repository
     (should-not (aqd-turns-end))
     (aqd-turns-play "one" '((3 . "three")))
-    (should (equal "Codex has ended: 1 file to review; M-x agent-q-diff-review-changes"
+    (should (equal "Codex's turn in PROJECT has ended: 1 file to review; M-x agent-q-diff-review-changes"
                    (aqd-turns-end #'ignore)))
     (should agent-q-diff-pending-mode)
     (let ((agent-q-diff-when-turn-ends nil))
@@ -168,7 +182,7 @@ IS-UNKNOWN is as for `agent-q-diff-pending-command-ended'."
     (let (agent-q-diff-pending--running agent-q-diff-pending--commands)
       (should-not (aqd-turns-end))
       (aqd-turns-run "sed -i 's/a/b/'\n  f.txt" '((3 . "three")))
-      (should (equal "Codex has ended: 1 file to review, changed by `sed -i 's/a/b/' f.txt`; \
+      (should (equal "Codex's turn in PROJECT has ended: 1 file to review, changed by `sed -i 's/a/b/' f.txt`; \
 M-x agent-q-diff-review-changes"
                      (aqd-turns-end)))
       (aqd-with-pending
@@ -188,11 +202,11 @@ M-x agent-q-diff-review-changes"
   (aqd-with-repository
     (should-not (aqd-turns-end))
     (aqd-put-bytes (make-string (1+ (* 8 1024 1024)) ?x) (aqd-pending-name "big"))
-    (should (equal "Codex has ended: Not looked at: big (over 8 MB)" (aqd-turns-end)))
+    (should (equal "Codex's turn in PROJECT has ended: Not looked at: big (over 8 MB)" (aqd-turns-end)))
     (should-not (aqd-turns-end))
     (aqd-put-bytes (make-string (1+ (* 8 1024 1024)) ?x) (aqd-pending-name "more"))
     (aqd-turns-play "one" '((3 . "three")))
-    (should (equal "Codex has ended: Not looked at: more (over 8 MB); 1 file to review; \
+    (should (equal "Codex's turn in PROJECT has ended: Not looked at: more (over 8 MB); 1 file to review; \
 M-x agent-q-diff-review-changes"
                    (aqd-turns-end)))))
 
@@ -204,7 +218,7 @@ M-x agent-q-diff-review-changes"
     (dolist (name '("a.sh" "b.sh" "c.sh" "d.sh"))
       (aqd-pending-put name "x\n"))
     (let ((note "New lines of .git/info/exclude hide a.sh and 3 more"))
-      (should (equal (concat "Codex has ended: " note)
+      (should (equal (concat "Codex's turn in PROJECT has ended: " note)
                      (aqd-turns-end)))
       (agent-q-diff-end-turns)
       (should (string-prefix-p (concat note "; nothing else is pending in ")

@@ -172,7 +172,7 @@ The rejection of that in block 5 waits, and the others are kept."
       (aqd-pending-put "f.txt" (apply #'aqd-waiting-blocks written))
       (aqd-with-pending
         (should (string-search
-                 (format "# Note: In f.txt, a hunk that you rejected %s, and is pending; the agent \
+                 (format "# Note: In f.txt, a hunk that you took out %s, and is pending; the agent \
 is told.\n" note)
                  (buffer-string)))
         (should (string-match-p "0 hunks were taken out" (aqd-waiting-ends)))
@@ -209,7 +209,7 @@ is told.\n" note)
       (run-hooks 'post-command-hook))
     (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "THREE") (27 . "x"))))
     (aqd-with-pending
-      (should (string-search "# Note: In f.txt, a hunk that you rejected and commented with \
+      (should (string-search "# Note: In f.txt, a hunk that you took out and commented with \
 \"keep the name\" was written anew, and is pending; the agent is told." (buffer-string)))
       (should (string-search "I rejected what you wrote here before: keep the name"
                              (agent-q-diff-comment-text
@@ -233,7 +233,7 @@ name\n"
       (aqd-pending-do #'agent-q-diff-reject-hunk 0)
       (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "THREE") (27 . "x"))))
       (should (string-search "0 hunks were taken out; not taken out: hunk 1" (aqd-waiting-ends)))
-      (should (string-search "# Note: In f.txt, a hunk that you rejected and commented with \
+      (should (string-search "# Note: In f.txt, a hunk that you took out and commented with \
 \"keep the name\" was written anew" (buffer-string)))
       (aqd-said (agent-q-diff-finish nil t)))
     (should (string-search ": I rejected what you wrote here before: keep the name\n"
@@ -252,10 +252,10 @@ name\n"
       (aqd-pending-put "f.txt" (aqd-numbered 30 '((27 . "x"))))
       (aqd-with-pending
         (should (string-search
-                 (format "# Note: In f.txt, a hunk that you rejected%s is gone already: somebody \
+                 (format "# Note: In f.txt, a hunk that you took out%s is gone already: somebody \
 took it out, or kept it, meanwhile%s.\n"
                          (if reason " and commented with \"bad name\"" "")
-                         (if reason "; the agent is told why you rejected it" ""))
+                         (if reason "; the agent is told why you took it out" ""))
                  (buffer-string)))
         (should-not (string-search "PENDING" (format "%s" (aqd-waiting-states))))
         (agent-q-diff-module-end-turns default-directory)
@@ -294,8 +294,8 @@ took it out, or kept it, meanwhile%s.\n"
       (let* ((review nil)
              (said (aqd-said (setq review (agent-q-diff-review-changes)))))
         (should (string-search
-                 "In f.txt, a hunk that you rejected and commented with \"bad name\" is gone already: \
-somebody took it out, or kept it, meanwhile; the agent is told why you rejected it."
+                 "In f.txt, a hunk that you took out and commented with \"bad name\" is gone already: \
+somebody took it out, or kept it, meanwhile; the agent is told why you took it out."
                  (if other
                      (with-current-buffer (agent-q-diff-session-buffer review)
                        (buffer-string))

@@ -146,7 +146,7 @@ opencode does not wait."
   (agents-put "b.txt" "made\n")
   (e2e-press "C-c C-c")
   (if (equal client "opencode")
-      (e2e-see "opencode has ended: [12] files? to review")
+      (e2e-see "opencode's turn in [^ ]+ has ended: [12] files? to review")
     ;; The change of a.txt was decided before it was made.
     (agents-go "b.txt")
     ;; Its turn is over, so that what is rejected is taken out at once.

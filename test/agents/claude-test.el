@@ -107,7 +107,7 @@ run there, .*: call agent-q-diff setup claude$"
       (agents-start "claude" (agents-rounds--shell "claude" shout))
       (agents-end)
       (e2e-wait-for (string-search
-                     "Claude Code has ended: 1 file to review, changed by `sed -i"
+                     "has ended: 1 file to review, changed by `sed -i"
                      (e2e-eval '(with-current-buffer "*Messages*" (buffer-string)))))
       (agents-rounds--review "Changed by a shell: a\\.txt (Claude Code: sed -i" "^\\+LINE 5")
       (e2e-press "r q")

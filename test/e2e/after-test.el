@@ -100,7 +100,7 @@ Emacs's own locks of files do not count."
       (aqd-pending-put "f.txt" written)
       (aqd-pending-put "a.lock" "x\n")
       (after-review "hunk 2/2 · file 2/2")
-      (e2e-see "^# Note: 1 hunk kept by your rules (white space); 1 hunk rejected by your rules \
+      (e2e-see "^# Note: 1 hunk kept by your rules (white space); 1 hunk taken out by your rules \
 (\\*\\.lock); u on a hunk undoes that"
                "1 kept · 1 taken out · 1 pending" "^@@ -24,7 .*")
       (e2e-see-cursor-at "^@@ -24,7")
@@ -219,7 +219,7 @@ then has TEXT."
       (aqd-pending-put "f.txt" (after-written 3 15 27))
       (after-review "^ [^ ]+: hunk 1/3 ")
       (e2e-keys "r")
-      (e2e-see "^Hunk 1 is taken out when aider has")
+      (e2e-see "^Hunk 1 is taken out when aider ends its turn")
       (e2e-keys "c")
       (e2e-see "^Comment on hunk 2")
       (e2e-type "why?")
@@ -236,7 +236,7 @@ then has TEXT."
       (after-review "^\\[PENDING, will be taken out\\] @@ -1,")
       (e2e-see "^# > You (open): why\\?" " · commented · ")
       (turn "--turn-ends")
-      (e2e-see "^The agent has ended: 1 hunk was taken out")
+      (e2e-see "^The turn has ended: 1 hunk was taken out")
       (should (equal (after-written 15 27) (aqd-pending-has "f.txt"))))))
 
 (ert-deftest e2e-after-kill-right-after-a-key ()

@@ -44,7 +44,7 @@
 (defconst screens-is-writing (getenv "AGENT_Q_DIFF_WRITE_SCREENS")
   "Non-nil if the screens are to be stored, not compared.")
 
-(defconst screens-settle-seconds 1.0
+(defconst screens-settle-seconds 2.5
   "Time after which a screen that has not changed is stored.
 Nothing is compared then, so that there is no condition to wait for.")
 

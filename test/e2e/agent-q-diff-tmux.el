@@ -384,12 +384,17 @@ APPLIED, REJECTED and PENDING are numbers of hunks; if nil, any will do."
                ((null n) (format "\\(?:[0-9]+ \\(?:%s\\) · \\)?" words))
                ((= n 0) "")
                (t (format "%d \\(?:%s\\) · " n words)))))
-    ;; A wide screen has it beside the other window.
-    (concat "\\(?:^\\||\\) .+: hunk " hunk "\\(?:, [0-9]+ lines? below\\)?"
-            "\\(?: · file [0-9]+/[0-9]+\\)? · \\+[0-9]+ -[0-9]+ · "
-            (count applied "applied\\|accepted\\|kept")
-            (count rejected "rejected\\|taken out")
-            (if pending (format "%d pending" pending) ""))))
+    (let ((place (concat "[^ ].*: hunk " hunk "\\(?:, [0-9]+ lines? below\\)?"
+                         "\\(?: · file [0-9]+/[0-9]+\\)?"))
+          (counts (concat "\\+[0-9]+ -[0-9]+ · "
+                          (count applied "applied\\|accepted\\|kept")
+                          (count rejected "rejected\\|taken out")
+                          (if pending (format "%d" pending) "[0-9]+")
+                          " pending")))
+      ;; A wide screen has it beside the other window; in a narrow one, the counts are
+      ;; first.
+      (format "\\(?:^\\||\\) \\(?:%s · %s\\|\\(?:.* · \\)?%s · %s\\)"
+              place counts counts place))))
 
 (defun e2e-propose (way tag form)
   "Have the caller evaluate FORM and wait until its diff buffer is selected.

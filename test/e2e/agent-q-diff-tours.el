@@ -72,7 +72,8 @@ A list in the place of a line is the lines for it, perhaps none."
   ("reading-f-n" agent-q-diff-next-hunk "n")
   (nil agent-q-diff-follow-mode "f C-x 1 p")
   ("reading-x-whole" agent-q-diff-expand-line "x")
-  ("reading-help" agent-q-diff-help "?")
+  ("reading-help" agent-q-diff-help "?" (e2e-see "^Decide"))
+  ("reading-help-all" agent-q-diff-all-keys "?" (e2e-see "Agent-Q Diff Help"))
   (nil nil "C-x 1")
   ("reading-outcome" agent-q-diff-show-outcome "=")
   ("reading-outcome-all" agent-q-diff-show-outcome "C-u =")
@@ -142,7 +143,7 @@ The tests in test_calc.py have both spellings.\nSee the issue.")
   ("keys-no-command" agent-q-diff-refuse "z")
   ("keys-g" agent-q-diff-refresh "g")
   ("keys-RET" agent-q-diff-preview-hunk "RET")
-  ("keys-help" agent-q-diff-help "?")
+  ("keys-help" agent-q-diff-all-keys "?" (e2e-see "^Decide") "?" (e2e-see "Agent-Q Diff Help"))
   (nil nil "q")
   ("keys-outcome" agent-q-diff-show-outcome "=")
   (nil nil "q")
@@ -540,7 +541,8 @@ sum(int *xs, int n) {
                          8 (concat (make-string 3000 ?y) "z"))
             "Harmless,\u202e really"))
   ("deceiving" nil "C-x 1")
-  ("deceiving-help" agent-q-diff-help "? C-x o M->")
+  ("deceiving-help" agent-q-diff-all-keys "?" (e2e-see "^Decide") "?" (e2e-see "Agent-Q Diff Help")
+   "C-x o M->")
   ;; By number: whether C-p sees the long line cut depends on redisplay.
   (nil nil "C-x o C-x 1 M-g g" ("16") "RET")
   ("deceiving-x" agent-q-diff-expand-line "x")
@@ -721,7 +723,7 @@ sum(int *xs, int n) {
                      #'ignore)))))))
 
 (screens-define-tour own-patch
-  ("own-patch-opened" nil (tours-own-patch) (e2e-see "file 1/3 .* · Codex"))
+  ("own-patch-opened" nil (tours-own-patch) (e2e-see "hunk 1/2 · file 1/3"))
   ("own-patch-part" agent-q-diff-reject-hunk "C-x o a r a")
   ("own-patch-outcome" agent-q-diff-show-outcome "=")
   ("own-patch-part-q" agent-q-diff-finish "a a q q"))
@@ -729,7 +731,7 @@ sum(int *xs, int n) {
 (screens-define-tour own-tool
   ("own-tool-opened" nil (tours-own-tool "one.txt") (e2e-see " one\\.txt: hunk "))
   ("own-tool-time-left" nil (tours-leave-seconds 595) (e2e-see "10 min left"))
-  (nil nil (tours-leave-seconds nil) (e2e-see "^ [^ ]+: hunk 1/3"))
+  (nil nil (tours-leave-seconds nil) (e2e-see " [^ ]+: hunk 1/3"))
   ("own-tool-part" agent-q-diff-reject-hunk "C-x o a r a")
   ("own-tool-part-q" agent-q-diff-finish "q")
   (nil nil (tours-own-tool "two.txt") (e2e-see " two\\.txt: hunk ") "C-x o")
@@ -810,7 +812,7 @@ sum(int *xs, int n) {
   ("turns-opened" agent-q-diff-review-changes agent-q-diff-review-changes "C-x 1")
   ("turns-r" agent-q-diff-reject-hunk "r")
   ("turns-O" agent-q-diff-keep-outside "O")
-  ("turns-over" agent-q-diff-end-turns agent-q-diff-end-turns (e2e-see "The agent has ended")))
+  ("turns-over" agent-q-diff-end-turns agent-q-diff-end-turns (e2e-see "The turn has ended")))
 
 (screens-define-tour rounds
   (nil nil (tours-repository) "C-x C-f" ("~/p/calc.py") "RET")

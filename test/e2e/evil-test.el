@@ -63,7 +63,7 @@
       (e2e-keys "k")
       (e2e-wait-for (= (1+ line) (evil-test-line))))
     (evil-test-decided 0 0)
-    (e2e-keys "?")
+    (e2e-keys "? ?")
     (e2e-see "^r +reject the hunk$")
     (should (e2e-eval '(with-current-buffer "*Agent-Q Diff Help*"
                          (and (save-excursion
@@ -94,7 +94,7 @@
     (let ((proposal (e2e-proposal "target")))
       (e2e-eval `(progn (find-file ,(e2e-path "target")) nil))
       (e2e-propose 'filter 'call proposal))
-    (e2e-keys "?")
+    (e2e-keys "? ?")
     (e2e-see "^Reviewing a proposal")
     (e2e-keys "q")
     (e2e-see-gone "^Reviewing a proposal")

@@ -28,7 +28,7 @@
   "Return a regexp that matches the echo area after a hunk became WHAT."
   (concat "^Hunk [1-9] " (regexp-quote what)
           "; \\(?:[0-9] of [0-9] decided, [0-9] pending\\|nothing is pending, q finishes\\)"
-          "\\(?:; none below, back at hunk [0-9]\\)?\n*\\'"))
+          "\\(?:; the next one is above: hunk [0-9]\\)?\n*\\'"))
 
 ;;;; The tour
 
@@ -126,13 +126,18 @@
 (ert-deftest e2e-keys-help-is-in-the-other-window ()
   (e2e-with-emacs
     (e2e-propose 'key 'call (e2e-proposal "target"))
-    (keys-press "?" "Agent-Q Diff Help" "^Reviewing a proposal$"
+    (keys-press "?" "^Decide +Go to +Look at +Change, say, end$" "^ a accept +n next +RET its place")
+    ;; The next key is carried out, and the windows are as before.
+    (keys-press "n" (keys-echo "Hunk pending (2 of 3)"))
+    (e2e-see-gone "^Decide")
+    (keys-press "p" "hunk 1/3")
+    (keys-press "? ?" "Agent-Q Diff Help" "^Reviewing a proposal$"
                 "^n +go to the next hunk$" "^C-c C-c +accept all pending"
                 "^RET +show" "^SPC +accept" "^u +take")
     (e2e-see-cursor-at "^@@ -2,7 ")
     ;; While the help is visible, q is about the help.
     (keys-press "a r r q" (keys-echo "Closed the help; q finishes the review"))
-    (e2e-keys "q")
+    (e2e-keys "? q")
     (should (equal (e2e-answer 'call) '(:ok "accepted")))
     (should (equal (e2e-read "target") (e2e-text 5)))
     (e2e-should-be-as-found)))
@@ -267,6 +272,33 @@
     (e2e-should-be-as-found)))
 
 ;; Three windows: the diff, the file, and what is merged.
+(ert-deftest e2e-keys-a-review-begins-with-most-of-a-small-frame-and-gives-it-back ()
+  (pcase-dolist (`(,lines ,layout ,before ,during)
+                 '((24 "" (22) (6 16))
+                   (24 "C-x 2" (11 11) (6 16))
+                   (24 "C-x 2 C-x 2" (6 5 11) (4 14 4))
+                   (24 "C-x 2 C-x o" (11 11) (16 6))
+                   (24 "C-x 3" (22 22) (22 22))
+                   (39 "" (37) (10 27))
+                   (40 "" (38) (19 19))))
+    (let ((e2e-size (cons 80 lines))
+          (heights '(mapcar #'window-total-height
+                            (window-list nil 'never (frame-first-window)))))
+      (e2e-with-emacs
+        (e2e-write "target" (e2e-text))
+        (e2e-press (concat "C-x 1 " layout))
+        (ert-info ((format "%d lines, %s" lines layout))
+          (e2e-wait-for (equal before (e2e-eval heights)))
+          (e2e-eval `(ignore (agent-q-diff-review ,(e2e-path "target") ,(e2e-text)
+                                                  ,(e2e-text 5 20) "Shout" #'ignore
+                                                  :agent "Claude Code")))
+          (e2e-see " Claude Code · \\+2 -2 · 2 pending · targ" "▌-line 5\n.*▌\\+")
+          (e2e-wait-for (equal during (e2e-eval heights)))
+          (e2e-eval '(ignore (agent-q-diff-cancel (car (agent-q-diff-open-reviews)))
+                             ;; What is said takes two lines.
+                             (message nil)))
+          (e2e-wait-for (equal before (e2e-eval heights))))))))
+
 (defun keys-merge-on-40-lines (layout)
   "Check that a merge is seen whole on 40 lines, with LAYOUT typed before it.
 When it is left, each window is as high as it was."
@@ -590,7 +622,7 @@ C-c C-c = accept"))
     (e2e-keys "e")
     (e2e-see "Agent-Q Hunk 1")
     (keys-see-twice-ignored "C-c C-k C-c C-k")
-    (e2e-keys "?")
+    (e2e-keys "? ?")
     (e2e-see "Reviewing a proposal")
     (e2e-eval '(ignore (select-window (get-buffer-window "*Agent-Q Diff Help*"))))
     (keys-see-twice-ignored "q q")
