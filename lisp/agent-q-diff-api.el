@@ -18,6 +18,16 @@
 
 ;;; Code:
 
+;; The first use of the package loads fifty files here.  Reading them produces
+;; garbage for several collections, which take longer than the reading.  What is
+;; required once more below is for the compiler.
+(let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024))))
+  (require 'agent-q-diff-lifecycle)
+  (require 'agent-q-diff-mode)
+  (require 'agent-q-diff-render)
+  (require 'agent-q-diff-policy)
+  (require 'agent-q-diff-writer))
+
 (require 'diff-mode)
 (require 'agent-q-diff-base)
 (require 'agent-q-diff-message)
@@ -237,13 +247,6 @@ The error that was signaled says only why, and how much is in the file.")
        (unless (eq 'error (plist-get result :status))
          (setq agent-q-diff-wait-undecided result))
        (signal symbol (list (agent-q-diff-message-of-no-decision result)))))))
-
-;; The first use of the package loads thirty files here.  Reading them
-;; produces garbage for several collections, which take longer than the
-;; reading.
-(let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024))))
-  (require 'agent-q-diff-mode)
-  (require 'agent-q-diff-lifecycle))
 
 ;; Messages name commands, whichever file the user has required.
 
