@@ -199,20 +199,17 @@ MEANT is as from `agent-q-diff-policy--meant'."
          (done nil))
     (agent-q-diff-decide-in-one-step
      change
-     (lambda ()
-       (pcase-dolist (`(,id . ,rule) meant)
-         (when-let ((did (agent-q-diff-policy--decide-one change id (cdr rule))))
-           (push (cons did (car rule)) done)))))
+     (lambda () (setq done (agent-q-diff-policy--carry-out change meant))))
     (agent-q-diff-buffer-write-states)
     (if (and (not (agent-q-diff-change-written change))
              (zerop (nth 3 (agent-q-diff-change-tally change))))
         (let ((name (agent-q-diff-session-name review)))
           (agent-q-diff-finish)
           (message "%s: %s, not shown" (agent-q-diff-visible name)
-                   (agent-q-diff-policy--words (nreverse done))))
+                   (agent-q-diff-policy--words done)))
       (when done
         (agent-q-diff-display-add-note
-         (concat (agent-q-diff-policy--words (nreverse done))
+         (concat (agent-q-diff-policy--words done)
                  (and (agent-q-diff-change-by-policy change)
                       (substitute-command-keys "; \\<agent-q-diff-mode-map>\
 \\[agent-q-diff-unapply-hunk] on a hunk undoes that, \\[agent-q-diff-unseen-mode] shows what \
@@ -229,29 +226,46 @@ you have not seen of them"))
         (set-window-start window (point-min))
         (agent-q-diff-current-appear window)))))
 
-(defun agent-q-diff-policy--decide-one (change id action)
-  "Carry out ACTION of a rule on the hunk of CHANGE with ID.
-Return what became of it: `keep', `reject', `take-out' or `wait', `left' if that
-failed, so that the hunk says why, or nil if there is no such hunk."
-  (let* ((reason (cdr-safe action))
-         (mark (if reason 'rejected 'applied))
-         (hunk (agent-q-diff-module-hunk-with-id (agent-q-diff-change-engine change) id)))
-    (when-let ((did (cond
-                     ((null hunk) nil)
-                     ((and reason (agent-q-diff-change-written change)
-                           (agent-q-diff-commands-wait-p hunk))
-                      'wait)
-                     ((condition-case nil
-                          (agent-q-diff-decide-hunk change (if reason 'reject 'accept) hunk)
-                        (agent-q-diff-error nil))
-                      (cond
-                       ((null reason) 'keep)
-                       ((agent-q-diff-change-written change) 'take-out)
-                       (t 'reject)))
-                     (t 'left))))
-      (unless (eq did 'left)
-        (push (cons id (cons mark reason)) (agent-q-diff-change-by-policy change)))
-      did)))
+(defun agent-q-diff-policy--carry-out (change meant)
+  "Carry out what rules say of the hunks MEANT of CHANGE, each file at once.
+MEANT is as from `agent-q-diff-policy--meant'.  Return a list of (DID . CLASS):
+DID is what became of a hunk, `keep', `reject', `take-out' or `wait', or `left'
+if that failed, so that the hunk says why; CLASS is that of its rule."
+  (let* ((engine (agent-q-diff-change-engine change))
+         (out (if (agent-q-diff-change-written change) 'take-out 'reject))
+         (rows (cl-loop for (id class . action) in meant
+                        for hunk = (agent-q-diff-module-hunk-with-id engine id)
+                        for reason = (cdr-safe action)
+                        when hunk
+                        collect (list hunk id class reason
+                                      (cond
+                                       ((null reason) 'keep)
+                                       ((and (eq out 'take-out)
+                                             (agent-q-diff-commands-wait-p hunk))
+                                        'wait)
+                                       (t out)))))
+         (left (cl-loop for (did . command) in `((keep . accept) (,out . reject))
+                        for hunks = (cl-loop for row in rows
+                                             when (eq did (nth 4 row)) collect (car row))
+                        append (and hunks
+                                    (agent-q-diff-policy--these change command hunks)))))
+    (cl-loop for (hunk id class reason did) in rows
+             for is-left = (memql hunk left)
+             unless is-left
+             do (push (cons id (cons (if reason 'rejected 'applied) reason))
+                      (agent-q-diff-change-by-policy change))
+             collect (cons (if is-left 'left did) class))))
+
+(defun agent-q-diff-policy--these (change command hunks)
+  "Carry out COMMAND on HUNKS of CHANGE; return those for which that failed.
+If something cannot be carried out in one of several files, do it one by one."
+  (condition-case nil
+      (mapcar #'car (agent-q-diff-decide-these change command hunks))
+    (agent-q-diff-error
+     (seq-remove (lambda (hunk)
+                   (ignore-error agent-q-diff-error
+                     (agent-q-diff-decide-hunk change command hunk)))
+                 hunks))))
 
 (defun agent-q-diff-policy--forget (&rest _)
   "Forget the rules of those hunks that the user has decided otherwise."

@@ -346,7 +346,7 @@ That is its progress line up to the bar, or the same from its header line."
      ((re-search-forward "^Progress: \\(.*?\\)  |" nil t)
       (match-string 1))
      ((and (stringp header-line-format)
-           (string-match (concat "\\([0-9]+\\) hunks? · \\|hunk [0-9]+/\\([0-9]+\\) · ")
+           (string-match (concat "\\([0-9]+\\) hunks? · \\|hunk [0-9]+/\\([0-9]+\\)")
                          header-line-format))
       (let ((total (or (match-string 1 header-line-format)
                        (match-string 2 header-line-format))))
