@@ -303,7 +303,7 @@ hunk keeps it, rejecting it takes it out of the file, and u makes it pending aga
      (agent-q-diff-accept-all "accept all" "keep all")
      (agent-q-diff-reject-all "reject all" "all out")
      (agent-q-diff-stage nil "stage")
-     (agent-q-diff-finish "finish" "finish")
+     (agent-q-diff-finish "close, then finish" "close, then finish")
      (agent-q-diff-abort "cancel" nil)
      (agent-q-diff-all-keys "all keys" "all keys")))
   "The commands that `agent-q-diff-help' offers, by what one wants to do.
@@ -321,18 +321,23 @@ The keys are those of this buffer."
        (cl-loop for (command before after) in commands
                 for words = (if (agent-q-diff-buffer-written-p) after before)
                 when words
-                collect (list (if (eq command #'agent-q-diff-all-keys)
-                                  (agent-q-diff-menu--key-of #'agent-q-diff-help)
-                                (agent-q-diff-menu--key-of command))
-                              words command))))
+                collect (list (agent-q-diff-menu--key-of
+                               (if (eq command #'agent-q-diff-all-keys)
+                                   #'agent-q-diff-help
+                                 command))
+                              words
+                              ;; Who wants to leave the help does not end the review.
+                              (if (eq command #'agent-q-diff-finish)
+                                  'transient-quit-one
+                                command)))))
     agent-q-diff-menu--groups)))
 
 (declare-function transient-setup "transient" (name))
 
 (defun agent-q-diff-help ()
   "Show what one does most in a review, by what one wants to do.
-The next key carries it out, \\[keyboard-quit] leaves it, and the same key once more shows all
-keys; see `agent-q-diff-all-keys'."
+The next key carries it out, but \\[agent-q-diff-finish], as \\[keyboard-quit], only leaves it.
+The same key once more shows all keys; see `agent-q-diff-all-keys'."
   (interactive)
   (require 'transient)
   ;; Made anew, since the words depend on the stage, and the keys on the mode.

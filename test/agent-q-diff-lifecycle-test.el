@@ -77,10 +77,13 @@
   (aqd-with-open-review aqd-original-of-two aqd-modified-of-two
     (save-window-excursion
       (pop-to-buffer (agent-q-diff-session-buffer review))
-      (aqd-press "?")
+      ;; That of what one does most, and that of all keys.
+      (aqd-press "? q")
+      (should-not (agent-q-diff-session-outcome review))
+      (aqd-press "? ?")
       (should (string-prefix-p "Closed the help" (aqd-said (aqd-press "q"))))
       (should-not (agent-q-diff-session-outcome review))
-      (aqd-press "?")
+      (aqd-press "? ?")
       (aqd-press "C-c C-c")
       (should (equal (aqd-answer :status) '(accepted))))))
 

@@ -45,6 +45,7 @@
                               columns)))))
 
 (ert-deftest aqd-menu-what-one-does-most-fits-a-small-frame-in-both-stages ()
+  (require 'transient)
   (dolist (is-written '(nil t))
     (aqd-with-elisp-review
       (cl-letf (((symbol-function 'agent-q-diff-buffer-written-p) (lambda () is-written)))
@@ -63,6 +64,8 @@
               (pcase command
                 ('agent-q-diff-all-keys (should (equal "?" key)))
                 ;; That key is the same in and out of a recursive edit.
+                ;; Who wants to leave the help does not end the review.
+                ('transient-quit-one (should (equal "q" key)))
                 ('agent-q-diff-abort (should (equal "C-]" key)))
                 (_ (should (eq (indirect-function command)
                                (indirect-function (key-binding (kbd key)))))))))

@@ -584,7 +584,7 @@ character →; .*agent-q-diff-recode-target.*; r rejects\\'"
   (aqd-several-with-review
     (agent-q-diff-buffer-goto-hunk 5)
     (dolist (command '(agent-q-diff-split-hunk agent-q-diff-edit-hunk agent-q-diff-merge-hunk))
-      (should (equal '("This hunk does not change lines; accept or reject it as a whole")
+      (should (equal '("This hunk does not change lines; decide it as a whole")
                      (cdr (should-error (funcall command) :type 'user-error)))))
     (font-lock-ensure)))
 

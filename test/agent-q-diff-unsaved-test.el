@@ -576,7 +576,7 @@ evaluated after the first look at the project, and before WRITTEN is written."
         (should (string-search "No hunk can be decided yet" (buffer-string)))
         (dolist (key '(agent-q-diff-accept-hunk agent-q-diff-reject-hunk))
           (should (string-match-p
-                   "f\\.txt was written since .*; M-x ediff-current-file there shows both"
+                   "f\\.txt has changed on disk, .*; M-x ediff-current-file there compares them"
                    (aqd-pending-do key 0)))
           (should (equal aqd-unsaved-written (aqd-pending-has "f.txt")))
           (should (equal (concat "mine\n" aqd-pending-text) (aqd-unsaved-text)))))
