@@ -137,7 +137,11 @@
     (e2e-see-cursor-at "^@@ -2,7 ")
     ;; While the help is visible, q is about the help.
     (keys-press "a r r q" (keys-echo "Closed the help; q finishes the review"))
-    (e2e-keys "? q")
+    (keys-press "?" "^Decide +Go to +Look at")
+    (e2e-keys "q")
+    (e2e-see-gone "^Decide")
+    (e2e-see "hunk 3/3")
+    (e2e-keys "q")
     (should (equal (e2e-answer 'call) '(:ok "accepted")))
     (should (equal (e2e-read "target") (e2e-text 5)))
     (e2e-should-be-as-found)))
