@@ -99,7 +99,7 @@ In this Emacs, nobody has looked at it."
      ,@body))
 
 (defun aqd-in-project (said)
-  "Return SAID, a string, with PROJECT in place of the name of the project's folder."
+  "Return SAID, a string, with PROJECT for the name of the project's folder."
   (string-replace (file-name-nondirectory (directory-file-name aqd-pending-root))
                   "PROJECT" said))
 

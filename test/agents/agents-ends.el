@@ -41,7 +41,7 @@
 (defun agents-ends--reject (where reason)
   "Reject the hunk at point, WHERE, for REASON."
   (e2e-press "C-u r")
-  (e2e-see "Why is it rejected")
+  (e2e-see "Why is it taken out")
   (e2e-type reason)
   (e2e-press "RET")
   (e2e-see where))

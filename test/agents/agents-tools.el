@@ -255,7 +255,7 @@ What is typed while it starts is lost."
   "Whether agents go on with their last session in the project.")
 
 (defun agents--going-on (client)
-  "Return options of CLIENT by which it goes on with its last session, if that is meant."
+  "Return options of CLIENT by which it goes on with its last session, if meant."
   (and agents-goes-on
        (pcase-exhaustive client
          ((or "claude" "opencode" "kimi" "qwen") '("--continue"))

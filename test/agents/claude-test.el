@@ -224,7 +224,7 @@ reviews it after your turn, and may take parts of it out then." "a.txt")
     (agents-end)
     (should (equal (e2e-text 5) (agents-bytes "trees/other/a.txt")))
     (e2e-wait-for (string-search
-                   "Claude Code has ended: 1 file to review"
+                   "Claude Code's turn in other has ended: 1 file to review"
                    (e2e-eval '(with-current-buffer "*Messages*" (buffer-string)))))
     (e2e-eval `(ignore (let ((default-directory ,(e2e-path "project/trees/other/")))
                          (agent-q-diff-review-changes))
