@@ -341,10 +341,36 @@ If the same is done elsewhere in the syntax, too, they say in what it is done."
                "a part is %d of %d alike")
              (1+ nth) (length (agent-q-diff-alike-places group))))))
 
+(defconst agent-q-diff-alike--max-at-once 500
+  "Number of hunks up to which their notes are on the first screen.
+What more of them do alike takes longer to find than all else that is on it.")
+
+(defvar-local agent-q-diff-alike--is-put-off nil
+  "Non-nil if the notes come right after a screen without them.")
+(put 'agent-q-diff-alike--is-put-off 'permanent-local t)
+
+(defun agent-q-diff-alike--put-off-p ()
+  "Return non-nil if the notes come right after the next screen."
+  (or agent-q-diff-alike--is-put-off
+      (and (length> agent-q-diff-buffer-positions agent-q-diff-alike--max-at-once)
+           (not (eq (agent-q-diff-buffer-same-hunks) (car agent-q-diff-alike--known)))
+           (progn
+             (run-with-timer 0 nil #'agent-q-diff-alike--show-later (current-buffer))
+             (setq agent-q-diff-alike--is-put-off t)))))
+
+(defun agent-q-diff-alike--show-later (buffer)
+  "Show the notes in BUFFER, if it is live."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (setq agent-q-diff-alike--is-put-off nil)
+      (agent-q-diff-alike--know)
+      (agent-q-diff-alike--show-anew t))))
+
 (defun agent-q-diff-alike--show-between (beg end)
   "Show the notes on hunks in the headers between BEG and END."
   (remove-overlays beg end 'agent-q-diff-alike t)
-  (when (agent-q-diff-buffer-known-p)
+  (when (and (agent-q-diff-buffer-known-p)
+             (not (agent-q-diff-alike--put-off-p)))
     (save-excursion
       (goto-char beg)
       (cl-loop for hunk from (or (agent-q-diff-buffer-hunk-before) 0)
