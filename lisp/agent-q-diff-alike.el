@@ -347,10 +347,10 @@ What more of them do alike takes longer to find than all else that is on it.")
 
 (defvar-local agent-q-diff-alike--is-put-off nil
   "Non-nil if the notes come right after a screen without them.")
-(put 'agent-q-diff-alike--is-put-off 'permanent-local t)
 
-(defun agent-q-diff-alike--put-off-p ()
-  "Return non-nil if the notes come right after the next screen."
+(defun agent-q-diff-alike--put-off ()
+  "Have the notes come right after the next screen, if they take long to find.
+Return non-nil if they do."
   (or agent-q-diff-alike--is-put-off
       (and (length> agent-q-diff-buffer-positions agent-q-diff-alike--max-at-once)
            (not (eq (agent-q-diff-buffer-same-hunks) (car agent-q-diff-alike--known)))
@@ -370,7 +370,7 @@ What more of them do alike takes longer to find than all else that is on it.")
   "Show the notes on hunks in the headers between BEG and END."
   (remove-overlays beg end 'agent-q-diff-alike t)
   (when (and (agent-q-diff-buffer-known-p)
-             (not (agent-q-diff-alike--put-off-p)))
+             (not (agent-q-diff-alike--put-off)))
     (save-excursion
       (goto-char beg)
       (cl-loop for hunk from (or (agent-q-diff-buffer-hunk-before) 0)

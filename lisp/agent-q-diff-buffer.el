@@ -520,17 +520,17 @@ In a buffer made for a proposal it is where the next hunk or heading begins."
 ;;;; The lines of a hunk
 
 (defvar-local agent-q-diff-buffer--lines nil
-  "What is known of the lines of hunks, (POSITIONS . LINES), or nil.
-POSITIONS were `agent-q-diff-buffer-positions' then.  LINES is a vector with an
+  "What is known of the lines of hunks, (SAME . LINES), or nil.
+SAME was `agent-q-diff-buffer-same-hunks' then.  LINES is a vector with an
 `agent-q-diff-engine-lines' for each hunk, nil for one that changes no lines,
 or t if it was not asked for yet.")
 (put 'agent-q-diff-buffer--lines 'permanent-local t)
 
 (defun agent-q-diff-buffer--known-lines ()
   "Return the vector of `agent-q-diff-buffer--lines', as of this buffer now."
-  (unless (eq agent-q-diff-buffer-positions (car agent-q-diff-buffer--lines))
+  (unless (eq (agent-q-diff-buffer-same-hunks) (car agent-q-diff-buffer--lines))
     (setq agent-q-diff-buffer--lines
-          (cons agent-q-diff-buffer-positions
+          (cons (agent-q-diff-buffer-same-hunks)
                 (make-vector (length agent-q-diff-buffer-positions) t))))
   (cdr agent-q-diff-buffer--lines))
 

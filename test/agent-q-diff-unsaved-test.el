@@ -163,15 +163,21 @@ evaluated after the first look at the project, and before WRITTEN is written."
                                    (aqd-pending-do #'agent-q-diff-reject-hunk 1))))
     (should (equal '("line 26" "line 27" "line 28") (aqd-unsaved-lines-from 33 3)))))
 
+(defun aqd-unsaved-type-inside-conflict (part)
+  "Keep the first hunk, which makes a conflict, and type a line into its PART.
+PART is the last word of the mark above."
+  (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+  (with-current-buffer aqd-unsaved-buffer
+    (goto-char (point-min))
+    (re-search-forward (concat part "\n"))
+    (insert "typed\n")))
+
 (ert-deftest aqd-unsaved-what-is-typed-inside-a-conflict-is-never-dropped-with-it ()
   (dolist (part '("original" "======="))
     (cl-letf (((symbol-function 'agent-q-diff-base-warn) #'ignore))
       (aqd-with-unsaved (aqd-unsaved-change-third) aqd-unsaved-written
-        (aqd-pending-do #'agent-q-diff-accept-hunk 0)
+        (aqd-unsaved-type-inside-conflict part)
         (with-current-buffer aqd-unsaved-buffer
-          (goto-char (point-min))
-          (re-search-forward (concat part "\n"))
-          (insert "typed\n")
           (goto-char (point-min))
           (insert "typed elsewhere\n"))
         (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
@@ -183,11 +189,7 @@ evaluated after the first look at the project, and before WRITTEN is written."
   (dolist (part '("original" "======="))
     (cl-letf (((symbol-function 'agent-q-diff-base-warn) #'ignore))
       (aqd-with-unsaved (aqd-unsaved-change-third) aqd-unsaved-written
-        (aqd-pending-do #'agent-q-diff-accept-hunk 0)
-        (with-current-buffer aqd-unsaved-buffer
-          (goto-char (point-min))
-          (re-search-forward (concat part "\n"))
-          (insert "typed\n"))
+        (aqd-unsaved-type-inside-conflict part)
         (aqd-pending-do #'agent-q-diff-reject-hunk 1)
         (should (string-search "\ntyped\n" (aqd-unsaved-text)))
         (aqd-pending-do #'agent-q-diff-unapply-hunk 0)
