@@ -72,10 +72,10 @@ which builds it, or set `agent-q-diff-program'")))
       (user-error "%s" (agent-q-diff-visible errors)))
     output))
 
-(defun agent-q-diff-setup--show (name text agents &optional map)
-  "Show TEXT in the buffer NAME, and the program's findings about AGENTS.
+(defun agent-q-diff-setup--fill (name text agents &optional map)
+  "Put TEXT into the buffer NAME, and the program's findings about AGENTS.
 They are a list of their names there, or t for all that are installed here or
-set up.  MAP, if given, is the keymap of the buffer."
+set up.  MAP, if given, is the keymap of the buffer, which is returned."
   (let ((buffer (get-buffer-create name))
         (program (agent-q-diff-setup-program)))
     (with-current-buffer buffer
@@ -89,9 +89,8 @@ set up.  MAP, if given, is the keymap of the buffer."
       (setq-local word-wrap t)
       (setq-local revert-buffer-function
                   (lambda (&rest _)
-                    (agent-q-diff-setup--show name text agents map)))
+                    (agent-q-diff-setup--fill name text agents map)))
       (goto-char (point-min)))
-    (agent-q-diff-base-show buffer)
     (when (and program agents)
       ;; It can take a second for each agent, which is asked itself.
       (make-process :name "agent-q-diff-check" :buffer buffer :noquery t
@@ -317,7 +316,7 @@ change of %s:
                                     (mapconcat (lambda (line) (concat "  " line)) lines "\n")))))
                 "\n\n")))
     (pop-to-buffer
-     (agent-q-diff-setup--show
+     (agent-q-diff-setup--fill
       "*Agent-Q Setup*" text
       (mapcar (pcase-lambda (`(,agent . ,_)) (cdr (assoc agent agent-q-diff-setup--agents)))
               agents)
@@ -332,10 +331,11 @@ Each line says what is as it should be, what is MISSING, or what you should
 know, in this Emacs and in the settings of each agent that is installed here or
 set up.  `agent-q-diff check' in a shell prints the same."
   (interactive)
-  (agent-q-diff-setup--show
-   "*Agent-Q Doctor*"
-   (concat "Emacs\n" (agent-q-diff-server-state (and (agent-q-diff-setup-program) t)))
-   t))
+  (agent-q-diff-base-show
+   (agent-q-diff-setup--fill
+    "*Agent-Q Doctor*"
+    (concat "Emacs\n" (agent-q-diff-server-state (and (agent-q-diff-setup-program) t)))
+    t)))
 
 ;;;; The init file
 
