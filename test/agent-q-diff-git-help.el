@@ -106,6 +106,13 @@ In this Emacs, nobody has looked at it."
 (defmacro aqd-with-repository (&rest body)
   "Run BODY in a repository with f.txt committed, which was looked at."
   (declare (indent 0) (debug t))
+  `(aqd-with-new-repository
+     (agent-q-diff-review-changes)
+     ,@body))
+
+(defmacro aqd-with-new-repository (&rest body)
+  "Run BODY in a repository with f.txt committed, at which nobody has looked."
+  (declare (indent 0) (debug t))
   `(aqd-with-git-folder
      (let ((default-directory aqd-pending-root)
            (agent-q-diff-display 'announce))
@@ -115,7 +122,6 @@ In this Emacs, nobody has looked at it."
              (aqd-pending-put "f.txt" aqd-pending-text)
              (aqd-pending-git "add" ".")
              (aqd-pending-git "commit" "-qm" "first")
-             (agent-q-diff-review-changes)
              ,@body)
          (aqd-pending--clean-up)))))
 

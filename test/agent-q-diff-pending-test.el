@@ -792,27 +792,17 @@ another git has locked the index (index.lock)"
   (pcase-dolist (`(,later ,said) '((nil "Kept 1 hunk from before the first look")
                                    (t "Kept 2 hunks from outside any turn, or from before the \
 first look")))
-    (aqd-with-git-folder
-      (let ((default-directory aqd-pending-root)
-            (agent-q-diff-display 'announce))
-        (unwind-protect
-            (save-window-excursion
-              (aqd-pending-git "init" "-q")
-              (aqd-pending-put "f.txt" aqd-pending-text)
-              (aqd-pending-git "add" ".")
-              (aqd-pending-git "commit" "-qm" "first")
-              (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three"))))
-              (should (equal '("f.txt") (aqd-pending-files)))
-              (aqd-pending-turn "Codex" aqd-pending-written)
-              (when later
-                (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three") (15 . "15!")
-                                                            (27 . "x")))))
-              (aqd-with-pending
-                (should (string-prefix-p said (aqd-said (agent-q-diff-keep-outside)))))
-              (aqd-with-pending
-                (should (equal '(nil) (append agent-q-diff-buffer-marks nil)))
-                (should (string-search "+x" (buffer-string)))))
-          (aqd-pending--clean-up))))))
+    (aqd-with-new-repository
+      (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three"))))
+      (should (equal '("f.txt") (aqd-pending-files)))
+      (aqd-pending-turn "Codex" aqd-pending-written)
+      (when later
+        (aqd-pending-put "f.txt" (aqd-numbered 30 '((3 . "three") (15 . "15!") (27 . "x")))))
+      (aqd-with-pending
+        (should (string-prefix-p said (aqd-said (agent-q-diff-keep-outside)))))
+      (aqd-with-pending
+        (should (equal '(nil) (append agent-q-diff-buffer-marks nil)))
+        (should (string-search "+x" (buffer-string)))))))
 
 (ert-deftest aqd-pending-what-is-outside-any-turn-can-be-reviewed-at-once ()
   (aqd-with-repository
