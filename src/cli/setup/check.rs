@@ -28,27 +28,23 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// Says what is as it should be, and what is not: in Emacs, and for each agent. Agents that are neither
 /// installed nor set up are only named, unless they were asked for.
 pub async fn run(options: Check) -> ExitCode {
-    let all = || {
-        ALL.iter()
-            .filter_map(|agent| Some((*agent, agent.setup.as_ref()?)))
-    };
-    let is_asked_by_name = !options.agents.is_empty();
-    let asked = all().filter(|(agent, _)| !is_asked_by_name || options.agents.contains(agent));
-    let is_here = |(agent, setup): &(&Agent, &Setup)| {
-        is_asked_by_name || is_installed(agent) || is_set_up(agent, setup)
-    };
-    let (here, others): (Vec<_>, Vec<_>) = asked.partition(is_here);
-    let mut sections = Vec::new();
+    let (mut sections, mut others) = (Vec::new(), Vec::new());
     if !options.is_without_emacs {
-        let socket = options.socket.clone();
-        sections.push(("Emacs", of_emacs(socket).await, ""));
+        sections.push(("Emacs", of_emacs(options.socket).await, ""));
     }
-    for (agent, setup) in here {
-        let (findings, advice) = match is_asked_by_name || is_set_up(agent, setup) {
-            true => (of_hook(agent, setup), setup.advice),
-            false => (vec![of_agent(agent), without_hook(agent)], ""),
-        };
-        sections.push((agent.title, findings, advice));
+    for (agent, setup) in ALL.iter().filter_map(|it| Some((*it, it.setup.as_ref()?))) {
+        let is_asked = options.agents.contains(&agent);
+        if !(is_asked || options.agents.is_empty()) {
+            continue;
+        }
+        if is_asked || is_set_up(agent, setup) {
+            sections.push((agent.title, of_hook(agent, setup), setup.advice));
+        } else if is_installed(agent) {
+            let findings = vec![of_agent(agent), without_hook(agent)];
+            sections.push((agent.title, findings, ""));
+        } else {
+            others.push(agent.title);
+        }
     }
     let paragraphs = sections.iter().map(|(title, findings, advice)| {
         let lines = findings.iter().map(Said::line);
@@ -56,12 +52,8 @@ pub async fn run(options: Check) -> ExitCode {
         let lines = [(*title).to_owned()].into_iter().chain(lines).chain(advice);
         lines.collect::<Vec<_>>().join("\n")
     });
-    let titles: Vec<_> = others.iter().map(|(agent, _)| agent.title).collect();
-    let rest = Some(format!(
-        "Neither installed here nor set up: {}",
-        titles.join(", ")
-    ));
-    let rest = rest.filter(|_| !titles.is_empty());
+    let rest = format!("Neither installed here nor set up: {}", others.join(", "));
+    let rest = Some(rest).filter(|_| !others.is_empty());
     let paragraphs: Vec<_> = paragraphs.chain(rest).collect();
     println!("{}", paragraphs.join("\n\n"));
     let mut findings = sections.iter().flat_map(|(_, findings, _)| findings);
