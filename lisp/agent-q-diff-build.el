@@ -292,6 +292,8 @@ a buffer, and return its process."
     (display-buffer buffer)
     (let ((process
            (make-process :name "agent-q-diff-build" :buffer buffer :command command
+                         ;; On a terminal, cargo draws a bar, in colors.
+                         :connection-type 'pipe
                          :sentinel #'agent-q-diff-build--build-sentinel)))
       (process-put process 'library (agent-q-diff-build--library default-directory))
       (process-put process 'digest digest)
