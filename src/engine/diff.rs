@@ -5,14 +5,17 @@
 //!
 //! Near-identical texts are read side by side and searched only where they differ. Searching is
 //! imara-diff's: its histogram, as git's `--histogram`, and Myers' algorithm where most lines
-//! recur. Big texts are cut for it into pieces, so with *n* lines that usually takes O(n log n)
-//! time and O(n) space; where pieces must be cut blindly, the result is called coarse. Edits are
-//! slid to where a reader expects them by git's indent heuristic.
+//! recur. Big texts are cut for it into pieces, and of big pieces only lines that both sides have are
+//! compared, so with *n* lines that usually takes O(n log n) time and O(n) space; where pieces must be
+//! cut blindly, the result is called coarse. Edits are slid to where a reader expects them by git's
+//! indent heuristic.
 
 mod indent;
 mod lockstep;
+mod matcher;
 mod search;
 mod slide;
+mod windows;
 
 use std::ops::Range;
 
@@ -57,6 +60,17 @@ impl Edit {
         }
     }
 
+    /// Returns the first lines, up to `len` on each side.
+    fn first(&self, len: usize) -> Edit {
+        self.head(self.before.len().min(len), self.after.len().min(len))
+    }
+
+    /// Returns the lines of `hunk`, which is counted from the first ones.
+    fn part(&self, hunk: &imara_diff::Hunk) -> Edit {
+        let above = self.head(hunk.before.end as usize, hunk.after.end as usize);
+        above.below(hunk.before.start as usize, hunk.after.start as usize)
+    }
+
     /// Returns what is below the first `before` and `after` lines.
     fn below(&self, before: usize, after: usize) -> Edit {
         Edit {
@@ -67,13 +81,34 @@ impl Edit {
 }
 
 /// The edits that turn one text into another.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Comparison {
     /// The edits, in order.
     pub edits: Vec<Edit>,
     /// Whether the budget did not suffice, so that edits may be bigger than necessary, or not be
     /// where a reader expects them. They lead to the modified text even so.
     pub is_coarse: bool,
+}
+
+impl Comparison {
+    /// Adds an edit, which is joined with the last one if no line is between them.
+    fn push(&mut self, edit: Edit) {
+        match self.edits.last_mut() {
+            Some(last)
+                if last.before.end == edit.before.start && last.after.end == edit.after.start =>
+            {
+                last.before.end = edit.before.end;
+                last.after.end = edit.after.end;
+            }
+            _ => self.edits.extend((edit.n_lines() > 0).then_some(edit)),
+        }
+    }
+
+    /// Adds the edits of what is below.
+    fn append(&mut self, below: Comparison) {
+        below.edits.into_iter().for_each(|edit| self.push(edit));
+        self.is_coarse |= below.is_coarse;
+    }
 }
 
 /// About the largest number of steps of a comparison, a few nanoseconds each.

@@ -4,20 +4,33 @@
 //! Where the texts differ, the smallest number of changed lines after which they agree again is
 //! searched for. That is a guess: a copy of a block may begin like the lines below it. So what is
 //! between two such places is searched as a whole if lines of one may match lines of the other, and
-//! the result is given up if much of what it removes is what it adds elsewhere. Texts that do not
-//! agree again soon are left to the full search, too.
+//! the result is given up if much of what it removes is what it adds elsewhere; in long texts, if
+//! samples of it could change much less. Texts that do not agree again soon are left to the full
+//! search, too.
 //!
-//! With *n* lines this takes O(n) time: steps are counted, and once there are more than lines, this
-//! method is given up.
+//! With *n* lines this takes O(n) time: steps are counted, and once there are more than equal lines
+//! and some of the others, this method is given up.
 
 use std::collections::HashSet;
 
+use imara_diff::InternedInput;
+
+use super::matcher::{Matcher, n_changed};
 use super::search::Search;
 use super::{Budget, Comparison, Edit};
 use crate::text::Text;
 
 /// Lines of both sides up to which a search of everything is as fast.
 const MIN_LEN: usize = 256;
+
+/// Of the lines ahead, one in this many may be compared one by one, and of those passed the equal ones.
+const MAX_AHEAD: usize = 8;
+
+/// Number of lines of both sides from which on samples tell whether lines were mismatched; the number
+/// of samples, and about how many lines of the original each has.
+const SAMPLED_LEN: usize = 1 << 17;
+const N_SAMPLES: usize = 6;
+const SAMPLE_LEN: usize = 1 << 9;
 
 /// Number of equal lines in a row from which on texts agree again, and the largest number that is
 /// counted to choose between places.
@@ -44,7 +57,7 @@ pub fn edits(original: &Text, modified: &Text, whole: &Edit, budget: Budget) -> 
     let mut walk = Walk {
         original,
         modified,
-        n_left: whole.n_lines(),
+        n_left: whole.n_lines() / MAX_AHEAD,
     };
     let gaps = walk.gaps(whole.clone())?;
     let mut search = Search::new(original, modified);
@@ -53,9 +66,34 @@ pub fn edits(original: &Text, modified: &Text, whole: &Edit, budget: Budget) -> 
         let share = budget.share(gap.n_lines(), n_lines);
         search.compare(gap, share);
     }
-    let found = search.finish();
-    let is_astray = !found.is_coarse && is_astray(original, modified, &found.edits);
-    (!is_astray).then_some(found)
+    let mut found = search.finish();
+    if !found.is_coarse && is_astray(original, modified, &found.edits) {
+        if whole.n_lines() <= SAMPLED_LEN || is_less_possible(original, modified, &found.edits) {
+            return None;
+        }
+        found.is_coarse = true;
+    }
+    Some(found)
+}
+
+/// Returns whether some samples differ much less than `edits` say.
+fn is_less_possible(original: &Text, modified: &Text, edits: &[Edit]) -> bool {
+    let step = edits.len() / (N_SAMPLES + 1);
+    let is_less = |index: usize| {
+        let edits = &edits[index * step..];
+        let is_near = |edit: &&Edit| edit.before.start < edits[0].before.start + SAMPLE_LEN;
+        let near = edits.iter().take_while(is_near);
+        let Some(last) = near.clone().last() else {
+            return false;
+        };
+        let sample = Edit {
+            before: edits[0].before.start..last.before.end,
+            after: edits[0].after.start..last.after.end,
+        };
+        let n_changed: usize = near.map(Edit::n_lines).sum();
+        3 * n_least_changed(original, modified, &sample) < 2 * n_changed
+    };
+    (0..N_SAMPLES).any(|index| is_less(index + 1))
 }
 
 /// Returns whether `edits` remove much that they add elsewhere.
@@ -68,6 +106,15 @@ fn is_astray(original: &Text, modified: &Text, edits: &[Edit]) -> bool {
         .flat_map(|edit| modified.lines(edit.after.clone()));
     let (removed, added): (HashSet<&[u8]>, HashSet<&[u8]>) = (removed.collect(), added.collect());
     2 * removed.intersection(&added).count() > removed.len().min(added.len())
+}
+
+/// Returns how many lines of `part` change according to Myers' algorithm.
+fn n_least_changed(original: &Text, modified: &Text, part: &Edit) -> usize {
+    let mut input = InternedInput::<&[u8]>::default();
+    input.update_before(original.lines(part.before.clone()));
+    input.update_after(modified.lines(part.after.clone()));
+    let hunks = Matcher::new(input.interner.num_tokens()).fewest_hunks(&input.before, &input.after);
+    n_changed(&hunks)
 }
 
 /// Both texts, on the way down.
@@ -89,6 +136,7 @@ impl Walk<'_> {
             let lines = (rest.before.clone(), rest.after.clone());
             let n_same = self.original.equal_head(lines.0, self.modified, lines.1);
             rest = rest.below(n_same, n_same);
+            self.n_left += 2 * n_same;
         }
         if rest.n_lines() > 0 {
             add(&mut gaps, rest);

@@ -3,26 +3,27 @@
 //! Its histogram takes quadratic time where every other line is new, and up to thousands of steps
 //! for each line where most recur; its Myers search takes about as many steps for each line as
 //! there are lines, up to a thousand. So big texts are first cut at lines that each side has
-//! exactly once and in the same order, as patience diff does, and a piece that is still bigger than
-//! the window is compared window by window. Each window begins where the texts were last found to
-//! differ, so lines added or removed above do not matter; but matches beyond the window are not
-//! found, so the result is called coarse. Texts of so many lines that numbering them would take too
-//! long are compared in windows from the start.
+//! exactly once and in the same order, as patience diff does. Of a piece that is still too big, only
+//! the lines that both sides have are compared, [in windows](super::windows) if these are too many.
+//! Texts of so many lines that numbering them would take too long are compared in windows from the
+//! start.
 
-use std::collections::HashSet;
 use std::iter::{successors, zip};
-use std::ops::Range;
 
-use imara_diff::{Algorithm, Diff, Hunk, InternedInput, Token};
+use imara_diff::{InternedInput, Token};
 
+use super::matcher::Matcher;
+use super::windows::{Common, Steps, in_windows};
 use super::{Budget, Comparison, Edit, without_equal_ends};
 use crate::text::Text;
 
 /// Texts of up to this many lines in all are compared in one piece.
 const WHOLE_LEN: usize = 1 << 11;
 
-/// A piece of larger texts ends at the first possible place after this many lines.
+/// A piece of larger texts ends at the first possible place after this many lines, or after fewer
+/// if the budget is small.
 const PIECE_LEN: usize = 1 << 9;
+const MIN_PIECE_LEN: usize = 1 << 5;
 
 /// Texts of more lines in all than this are not numbered all at once.
 const MAX_NUMBERED: usize = 1 << 20;
@@ -31,20 +32,16 @@ const MAX_NUMBERED: usize = 1 << 20;
 /// memory.
 const NUMBERED_LEN: usize = 1 << 16;
 
-/// A line is rare if it occurs at most this often in the original.
-const MAX_RARE: u32 = 8;
+/// If the last lines took few steps, the next ones may take one in this many of those left.
+const VENTURE: u64 = 16;
 
-/// If less than one line in this many is rare, Myers' algorithm is used.
-const LEAST_RARE: usize = 32;
-
-/// The histogram's result is kept if it changes at most this many times as many lines as Myers'.
-const MAX_RATIO: f64 = 1.25;
+/// Steps that numbering such a line takes.
+const NUMBERING: u64 = 4;
 
 /// Two texts and what was found of them so far, from the top.
 pub struct Search<'a> {
     original: &'a Text,
     modified: &'a Text,
-    diff: Diff,
     found: Comparison,
 }
 
@@ -53,11 +50,7 @@ impl<'a> Search<'a> {
         Search {
             original,
             modified,
-            diff: Diff::default(),
-            found: Comparison {
-                edits: Vec::new(),
-                is_coarse: false,
-            },
+            found: Comparison::default(),
         }
     }
 
@@ -65,176 +58,119 @@ impl<'a> Search<'a> {
         self.found
     }
 
-    /// Adds an edit, which is joined with the last one if no line is between them.
-    fn push(&mut self, edit: Edit) {
-        match self.found.edits.last_mut() {
-            Some(last)
-                if last.before.end == edit.before.start && last.after.end == edit.after.start =>
-            {
-                last.before.end = edit.before.end;
-                last.after.end = edit.after.end;
-            }
-            _ => self
-                .found
-                .edits
-                .extend((edit.n_lines() > 0).then_some(edit)),
-        }
-    }
-
     /// Compares `part` of the texts, which is below all those before, as well as `budget` allows.
     pub fn compare(&mut self, part: Edit, budget: Budget) {
-        let is_much = part.n_lines() > MAX_NUMBERED;
-        let all_alike = budget.window(part.n_lines());
-        let len = if !is_much {
-            MAX_NUMBERED
-        } else if all_alike > 0 {
-            NUMBERED_LEN
+        let part = without_equal_ends(self.original, self.modified, part);
+        let mut lines = Numbered::default();
+        let found = if part.is_one_sided() {
+            Comparison {
+                edits: vec![part],
+                is_coarse: false,
+            }
+        } else if part.n_lines() <= MAX_NUMBERED && budget.window(part.n_lines()) > 0 {
+            self.compared(part, budget, &mut lines).0
         } else {
-            0
+            self.in_windows(part, budget, &mut lines)
         };
-        self.in_windows(part, len, |search, part| {
-            let mut lines = Numbered::new(search.original, search.modified, &part);
-            let pieces = lines.pieces(part, all_alike.min(PIECE_LEN));
-            let pieces = pieces
-                .into_iter()
-                .map(|piece| without_equal_ends(search.original, search.modified, piece))
-                .collect::<Vec<_>>();
-            // Most of the lines between two changes may be the same, and take no steps.
-            let window = if is_much {
-                all_alike
-            } else {
-                budget.window(pieces.iter().map(Edit::n_lines).sum())
-            };
-            for piece in pieces {
-                let is_cut = piece.before.len().max(piece.after.len()) > window;
-                if !is_cut || lines.have_common(&piece) {
-                    search.in_windows(piece, window, |search, part| {
-                        search.compare_window(part, window, &mut lines)
-                    });
-                } else {
-                    search.push(piece);
-                }
+        self.found.append(found);
+    }
+
+    /// Compares `part`, which has too many lines to number them all.
+    fn in_windows(&self, part: Edit, budget: Budget, lines: &mut Numbered<'a>) -> Comparison {
+        let mut left = budget;
+        let (mut is_coarse, mut is_cheap) = (false, true);
+        let trimmed = |part| without_equal_ends(self.original, self.modified, part);
+        let mut found = in_windows(part, trimmed, |rest| {
+            let window = rest.first(NUMBERED_LEN);
+            let numbering = NUMBERING * window.n_lines() as u64;
+            let share = left.share(window.n_lines(), rest.n_lines());
+            let share = Budget(share.0.saturating_sub(numbering));
+            left.0 = left.0.saturating_sub(numbering);
+            // Lines that were moved by much match only in large windows.
+            let venture = Budget(left.0 / VENTURE);
+            let most = if is_cheap { share.max(venture) } else { share };
+            if share.0 == 0 {
+                return None;
             }
+            let (found, n_spent) = self.compared(trimmed(window.clone()), most, lines);
+            left.0 = left.0.saturating_sub(n_spent);
+            is_cheap = n_spent <= share.0;
+            is_coarse |= found.is_coarse;
+            Some((window, found.edits))
         });
+        found.is_coarse |= is_coarse;
+        found
     }
 
-    /// Calls `compare` for `part`, or for windows of it that have at most `len` lines on each side.
-    fn in_windows(&mut self, part: Edit, len: usize, mut compare: impl FnMut(&mut Self, Edit)) {
-        let mut rest = without_equal_ends(self.original, self.modified, part);
-        while !rest.is_one_sided() && len > 0 {
-            let n_found = self.found.edits.len();
-            let (before, after) = (rest.before.len().min(len), rest.after.len().min(len));
-            compare(self, rest.head(before, after));
-            let below = rest.below(before, after);
-            if below.n_lines() == 0 {
-                return;
+    /// Compares `part`, which has few enough lines to number them all. Also returns how many steps
+    /// that took.
+    fn compared(&self, part: Edit, budget: Budget, lines: &mut Numbered<'a>) -> (Comparison, u64) {
+        lines.number(self.original, self.modified, &part);
+        let least = budget.window(part.n_lines());
+        let pieces = lines.pieces(part, least.clamp(MIN_PIECE_LEN, PIECE_LEN));
+        let pieces = pieces
+            .into_iter()
+            .map(|piece| without_equal_ends(self.original, self.modified, piece))
+            .collect::<Vec<_>>();
+        let mut matcher = Matcher::new(lines.input.interner.num_tokens());
+        // Most of the lines between two changes may be the same, and take no steps.
+        let n_lines = pieces.iter().map(Edit::n_lines).sum();
+        let window = budget.window(n_lines).max(MIN_PIECE_LEN);
+        let is_cut = |piece: &&Edit| piece.before.len().max(piece.after.len()) > window;
+        let n_cut = pieces.iter().filter(is_cut).map(Edit::n_lines).sum();
+        let cut = pieces.iter().filter(is_cut).map(|piece| {
+            let (before, after) = lines.tokens(piece);
+            Common::new(piece, before, after, &mut matcher)
+        });
+        let cut: Vec<Common> = cut.collect();
+        let n_common = cut.iter().map(Common::n_lines).sum();
+        let mut steps = Steps::new(budget.share(n_cut, n_lines), n_common);
+        let mut cut = cut.into_iter();
+        let mut found = Comparison::default();
+        for piece in &pieces {
+            if is_cut(&piece) {
+                let common = cut.next().expect("one for each such piece");
+                found.append(common.compared(piece, &mut steps, &mut matcher));
+            } else {
+                let (before, after) = lines.tokens(piece);
+                let hunks = matcher.hunks(before, after);
+                hunks.iter().for_each(|hunk| found.push(piece.part(hunk)));
             }
-            self.found.is_coarse = true;
-            // What is near the end of the window might match lines below it.
-            let is_near = |edit: &Edit| {
-                let (line, other) = (edit.before.start, edit.after.start);
-                (line, other) > (rest.before.start, rest.after.start)
-                    && 4 * (line - rest.before.start) <= 3 * before
-                    && 4 * (other - rest.after.start) <= 3 * after
-            };
-            let last = self.found.edits[n_found..].iter().rposition(is_near);
-            rest = match last.and_then(|last| self.found.edits.drain(n_found + last..).next()) {
-                Some(edit) => Edit {
-                    before: edit.before.start..rest.before.end,
-                    after: edit.after.start..rest.after.end,
-                },
-                None => below,
-            };
         }
-        self.found.is_coarse |= !rest.is_one_sided();
-        self.push(rest);
-    }
-
-    /// Compares `part`, of at most `window` lines on each side.
-    fn compare_window(&mut self, part: Edit, window: usize, lines: &mut Numbered) {
-        let is_all = part.before.len().max(part.after.len()) < window;
-        for hunk in lines.hunks(&part, is_all, &mut self.diff) {
-            let above = part.head(hunk.before.end as usize, hunk.after.end as usize);
-            self.push(above.below(hunk.before.start as usize, hunk.after.start as usize));
-        }
+        (found, budget.0 - steps.n_left())
     }
 }
 
 /// The lines of a part of two texts as numbers: equal lines have the same.
-struct Numbered {
-    sides: Sides,
-    /// For each number its number among those of a window, and the window that this was for.
-    renumbered: Vec<(Token, usize)>,
-    n_windows: usize,
+#[derive(Default)]
+struct Numbered<'a> {
+    input: InternedInput<&'a [u8]>,
+    /// The lines of the texts where the part begins.
+    start: (usize, usize),
 }
 
-impl Numbered {
-    fn new(original: &Text, modified: &Text, part: &Edit) -> Numbered {
-        let mut input = InternedInput::<&[u8]>::default();
-        input.update_before(original.lines(part.before.clone()));
-        input.update_after(modified.lines(part.after.clone()));
-        Numbered {
-            renumbered: vec![(Token(0), 0); input.interner.num_tokens() as usize],
-            n_windows: 0,
-            sides: Sides {
-                start: (part.before.start, part.after.start),
-                before: input.before,
-                after: input.after,
-            },
-        }
+impl<'a> Numbered<'a> {
+    fn number(&mut self, original: &'a Text, modified: &'a Text, part: &Edit) {
+        self.input.clear();
+        // A text has fewer lines than bytes, and these are counted in 32 bits.
+        let (before, after) = (part.before.len() as u32, part.after.len() as u32);
+        self.input.reserve(before, after);
+        self.input
+            .update_before(original.lines(part.before.clone()));
+        self.input.update_after(modified.lines(part.after.clone()));
+        self.start = (part.before.start, part.after.start);
     }
 
-    /// Returns whether any line is on both sides of `part`.
-    fn have_common(&self, part: &Edit) -> bool {
-        let (before, after) = self.sides.tokens(part);
-        let (short, long) = if before.len() < after.len() {
-            (before, after)
-        } else {
-            (after, before)
-        };
-        let short: HashSet<&Token> = short.iter().collect();
-        long.iter().any(|token| short.contains(token))
-    }
-
-    /// Returns what changes in `window`, counted from its first lines. If it is not all that is to
-    /// be compared, only Myers' algorithm is used.
-    fn hunks(&mut self, window: &Edit, is_all: bool, diff: &mut Diff) -> Vec<Hunk> {
-        let (before, after, n_tokens) = self.renumbered(window);
-        let mut hunks = |algorithm| -> Vec<Hunk> {
-            diff.compute_with(algorithm, &before, &after, n_tokens);
-            diff.hunks().collect()
-        };
-        if !is_all || !has_rare(&before, &after, n_tokens) {
-            return hunks(Algorithm::Myers);
-        }
-        let found = hunks(Algorithm::Histogram);
-        if is_any_again(&found, &before, &after, n_tokens) {
-            let others = hunks(Algorithm::Myers);
-            if n_changed(&found) as f64 > MAX_RATIO * n_changed(&others) as f64 {
-                return others;
-            }
-        }
-        found
-    }
-
-    /// Returns the lines of `window` with numbers that are as small as possible, and how many there
-    /// are: imara-diff makes tables of all numbers.
-    fn renumbered(&mut self, window: &Edit) -> (Vec<Token>, Vec<Token>, u32) {
-        self.n_windows += 1;
-        let n_windows = self.n_windows;
-        let mut n_tokens = 0;
-        let mut renumber = |token: &Token| {
-            let (number, window) = &mut self.renumbered[token.0 as usize];
-            if *window != n_windows {
-                (*number, *window) = (Token(n_tokens), n_windows);
-                n_tokens += 1;
-            }
-            *number
-        };
-        let (before, after) = self.sides.tokens(window);
-        let before = before.iter().map(&mut renumber).collect();
-        let after = after.iter().map(&mut renumber).collect();
-        (before, after, n_tokens)
+    /// Returns the lines of `part` as numbers.
+    fn tokens(&self, part: &Edit) -> (&[Token], &[Token]) {
+        let (at, other_at) = (
+            part.before.start - self.start.0,
+            part.after.start - self.start.1,
+        );
+        (
+            &self.input.before[at..at + part.before.len()],
+            &self.input.after[other_at..other_at + part.after.len()],
+        )
     }
 
     /// Cuts `part`, all of the lines, into pieces that may be compared one by one.
@@ -246,7 +182,7 @@ impl Numbered {
         }
         let (mut pieces, mut rest) = (Vec::new(), part);
         for (before, after) in increasing(&self.unique_lines()) {
-            let (line, other) = (self.sides.start.0 + before, self.sides.start.1 + after);
+            let (line, other) = (self.start.0 + before, self.start.1 + after);
             let (before, after) = (line - rest.before.start, other - rest.after.start);
             if before + after > least {
                 pieces.push(rest.head(before, after));
@@ -261,8 +197,8 @@ impl Numbered {
     /// original.
     fn unique_lines(&self) -> Vec<(usize, usize)> {
         let (places, other_places) = (
-            self.places(&self.sides.before),
-            self.places(&self.sides.after),
+            self.places(&self.input.before),
+            self.places(&self.input.after),
         );
         // Lines were numbered in the order of the original.
         zip(places, other_places)
@@ -272,7 +208,7 @@ impl Numbered {
 
     /// Returns for each number where `lines` have it.
     fn places(&self, lines: &[Token]) -> Vec<Place> {
-        let mut places = vec![Place::Nowhere; self.renumbered.len()];
+        let mut places = vec![Place::Nowhere; self.input.interner.num_tokens() as usize];
         for (line, token) in lines.iter().enumerate() {
             let place = &mut places[token.0 as usize];
             *place = match place {
@@ -283,57 +219,6 @@ impl Numbered {
         }
         places
     }
-}
-
-/// The numbers of the lines of both texts.
-struct Sides {
-    before: Vec<Token>,
-    after: Vec<Token>,
-    /// The lines of the texts where they begin.
-    start: (usize, usize),
-}
-
-impl Sides {
-    /// Returns the lines of `part` as numbers.
-    fn tokens(&self, part: &Edit) -> (&[Token], &[Token]) {
-        let (at, other_at) = (
-            part.before.start - self.start.0,
-            part.after.start - self.start.1,
-        );
-        (
-            &self.before[at..at + part.before.len()],
-            &self.after[other_at..other_at + part.after.len()],
-        )
-    }
-}
-
-/// Returns whether enough of the lines `after` are rare among the lines `before`.
-fn has_rare(before: &[Token], after: &[Token], n_tokens: u32) -> bool {
-    let mut n_times = vec![0; n_tokens as usize];
-    before
-        .iter()
-        .for_each(|token| n_times[token.0 as usize] += 1);
-    let is_rare = |token: &&Token| (1..=MAX_RARE).contains(&n_times[token.0 as usize]);
-    let n_rare = after.iter().filter(is_rare).count();
-    (n_rare + 1) * LEAST_RARE >= after.len()
-}
-
-/// Returns whether `hunks` add any line that they also remove.
-fn is_any_again(hunks: &[Hunk], before: &[Token], after: &[Token], n_tokens: u32) -> bool {
-    let lines = |range: &Range<u32>| range.start as usize..range.end as usize;
-    let mut is_removed = vec![false; n_tokens as usize];
-    for token in hunks.iter().flat_map(|hunk| &before[lines(&hunk.before)]) {
-        is_removed[token.0 as usize] = true;
-    }
-    let mut added = hunks.iter().flat_map(|hunk| &after[lines(&hunk.after)]);
-    added.any(|token| is_removed[token.0 as usize])
-}
-
-fn n_changed(hunks: &[Hunk]) -> usize {
-    hunks
-        .iter()
-        .map(|hunk| hunk.before.len() + hunk.after.len())
-        .sum()
 }
 
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use agent_q_diff_engine::diff::HeadingRule;
 use agent_q_diff_engine::merge::merge;
 use agent_q_diff_engine::patch::parse::parse;
 use agent_q_diff_engine::proposal::Proposal;
-use agent_q_diff_engine::review::{Command, Review};
+use agent_q_diff_engine::review::{Command, Mark, Review};
 use agent_q_diff_engine::show::confusables::suspects;
 use agent_q_diff_engine::show::words::changed_words;
 use agent_q_diff_engine::tool::diff_lines::typed_lines;
@@ -124,14 +124,8 @@ const CALLS: &[Call] = &[
         timed(
             || review_of(apart()),
             |review| {
-                (
-                    review
-                        .plan_pending(Command::Accept, |_| false)
-                        .0
-                        .edits
-                        .len(),
-                    review,
-                )
+                let all = review.plan_each(Command::Accept, |_| true).0;
+                (all.edits.len(), review)
             },
         )
     }),
@@ -143,7 +137,8 @@ const CALLS: &[Call] = &[
                     let plan = review.plan(hunk, Command::Reject);
                     review.commit(&plan.expect("a plan"));
                 }
-                let all = review.plan_pending(Command::Accept, |_| false).0;
+                let is_pending = |hunk| review.mark(hunk) == Mark::Pending;
+                let all = review.plan_each(Command::Accept, is_pending).0;
                 review.commit(&all);
                 review
             },

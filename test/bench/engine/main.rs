@@ -68,6 +68,7 @@ type Group = (&'static str, fn(&Bench));
 const GROUPS: &[Group] = &[
     ("local edits", rows::local_edits),
     ("rewrites", rows::rewrites),
+    ("indented anew", rows::indented_anew),
     ("pathological", rows::pathological),
     ("long lines", rows::long_lines),
     ("real pairs", rows::real_pairs),

@@ -5,12 +5,14 @@ use std::process::Command;
 
 use imara_diff::Algorithm::{Histogram, Myers};
 
-use crate::harness::{Bench, count_row, time_row};
+use crate::harness::{Bench, LONG, count_row, time_row};
 use crate::peers::{
     Files, GIT_HISTOGRAM, GIT_MYERS, GNU_DIFF, imara, imara_count, imara_split, our_count, ours,
     ours_split, similar,
 };
-use crate::texts::{Pair, edited, every_other, few_distinct, one_in, source, with_moved_block};
+use crate::texts::{
+    Pair, edited, every_other, few_distinct, functions, indented, one_in, source, with_moved_block,
+};
 
 /// The target for local edits in the biggest texts: clearly ahead of imara's histogram, which compares
 /// what is left of them when equal lines are taken away.
@@ -110,6 +112,29 @@ pub fn rewrites(bench: &Bench) {
         let name = format!("{name}, changed lines : imara histogram");
         count_row(&name, counts.0, counts.1, "lines", Some(1.01));
     }
+}
+
+/// A long text of which all lines are indented anew but the blank ones between its functions.
+pub fn indented_anew(bench: &Bench) {
+    let lines = functions(LONG);
+    let pair = Pair::new(&lines, &indented(&lines));
+    let [our_time, histogram] =
+        bench.medians([&mut || ours(&pair), &mut || imara(Histogram, &pair)]);
+    let name = "10 MB indented anew";
+    time_row(
+        &format!("{name} : imara histogram"),
+        our_time,
+        histogram,
+        Some(0.05),
+    );
+    let n_indented = lines.iter().filter(|line| *line != "\n").count();
+    count_row(
+        &format!("{name}, changed lines : those indented"),
+        our_count(&pair),
+        2 * n_indented,
+        "lines",
+        Some(1.0),
+    );
 }
 
 fn rewritten_in_places(lines: &[String]) -> Vec<String> {

@@ -89,6 +89,28 @@ fn new_line(n: usize, dice: &mut Dice) -> String {
     }
 }
 
+/// Returns about `len` bytes of functions, whose lines are all different but for the last two, a brace
+/// and a blank line.
+pub fn functions(len: usize) -> Vec<String> {
+    let function = |n: usize| {
+        let statement = move |at| format!("  statement_{}(argument);\n", 7 * n + at);
+        let head = std::iter::once(format!("fn function_{n}() {{\n"));
+        let tail = ["}\n".to_owned(), "\n".to_owned()];
+        head.chain((0..7).map(statement)).chain(tail)
+    };
+    let n_functions = len / function(len / 250).map(|line| line.len()).sum::<usize>();
+    (0..n_functions).flat_map(function).collect()
+}
+
+/// Returns `lines` indented by two more columns, but for blank ones.
+pub fn indented(lines: &[String]) -> Vec<String> {
+    let line = |line: &String| match line.as_str() {
+        "\n" => line.clone(),
+        _ => format!("  {line}"),
+    };
+    lines.iter().map(line).collect()
+}
+
 /// Returns `lines` with every second one replaced.
 pub fn every_other(lines: &[String]) -> Vec<String> {
     let line = |(at, line): (usize, &String)| match at % 2 {

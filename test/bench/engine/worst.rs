@@ -50,13 +50,32 @@ fn measured(make: Make) -> (Duration, usize, bool) {
 
 /// The four that were worst come first.
 const KINDS: &[(&str, Make)] = &[
+    (
+        "every other line of ten at random, all others replaced",
+        |dice| {
+            [0, 1].map(|side| {
+                let line = |at: usize| match at % 2 {
+                    0 => format!("{}\n", dice.roll(10)).into_bytes(),
+                    _ => format!("{side}{at}\n").into_bytes(),
+                };
+                (0..LEN / 6).map(line).collect::<Vec<_>>().concat()
+            })
+        },
+    ),
+    (
+        "a sequence with each word of 20 letters once, and another",
+        |dice| [1, 5].map(|tap| register(dice, tap)),
+    ),
+    ("one line in 6 changed, of two texts", |dice| {
+        few_changed(dice, 2, 6)
+    }),
+    ("two texts at random, lines of one letter", |dice| {
+        few(dice, 2, 1)
+    }),
     ("all lines of 13 bytes shuffled", |dice| {
         shuffled_all(dice, 13)
     }),
     ("ten texts at random, long lines", |dice| few(dice, 10, 60)),
-    ("two texts at random, lines of one letter", |dice| {
-        few(dice, 2, 1)
-    }),
     ("a blank line more in each 100", |_| blank_more(100, 1)),
     ("all lines of 10 bytes shuffled", |dice| {
         shuffled_all(dice, 10)
@@ -79,6 +98,21 @@ const KINDS: &[(&str, Make)] = &[
     ("blocks of 3000 lines shuffled", |dice| blocks(dice, 3000)),
     ("500 texts at random", |dice| few(dice, 500, 10)),
     ("50000 texts at random", |dice| few(dice, 50_000, 10)),
+    ("all lines of 13 bytes shuffled, and sorted", |dice| {
+        let [sorted, shuffled] = shuffled_all(dice, 13);
+        [shuffled, sorted]
+    }),
+    ("a source of 10 MB, all lines shuffled", |dice| {
+        let lines = crate::texts::source(LEN / 34, 1);
+        let mut shuffled = lines.clone();
+        dice.shuffle(&mut shuffled);
+        [lines, shuffled].map(|lines| lines.concat().into_bytes())
+    }),
+    ("a source of 10 MB, all lines indented", |_| {
+        let lines = crate::texts::source(LEN / 34, 1);
+        let indented = crate::texts::indented(&lines);
+        [lines, indented].map(|lines| lines.concat().into_bytes())
+    }),
     ("all lines reversed", |_| {
         let lines = numbered("");
         let reversed: Vec<_> = lines.iter().rev().cloned().collect();
@@ -102,28 +136,9 @@ const KINDS: &[(&str, Make)] = &[
         [b"\n".repeat(LEN), b"\n\na\n".repeat(LEN / 4)]
     }),
     (
-        "a sequence with each word of 20 letters once, and another",
-        |dice| [1, 5].map(|tap| register(dice, tap)),
-    ),
-    (
-        "every other line of ten at random, all others replaced",
-        |dice| {
-            [0, 1].map(|side| {
-                let line = |at: usize| match at % 2 {
-                    0 => format!("{}\n", dice.roll(10)).into_bytes(),
-                    _ => format!("{side}{at}\n").into_bytes(),
-                };
-                (0..LEN / 6).map(line).collect::<Vec<_>>().concat()
-            })
-        },
-    ),
-    (
         "one line in 20 changed, and all lines come 64 times",
         |dice| few_changed(dice, LEN / 8 / 64, 20),
     ),
-    ("one line in 6 changed, of two texts", |dice| {
-        few_changed(dice, 2, 6)
-    }),
     ("one line in 2 of 1000 texts changed", |dice| {
         few_changed(dice, 1000, 2)
     }),

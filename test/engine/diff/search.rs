@@ -111,6 +111,50 @@ fn one_line_that_becomes_many_others_is_no_reason_to_be_coarse() {
     );
 }
 
+/// Only the blank lines between functions are the same, and they are most of what is compared.
+#[test]
+fn a_long_text_that_is_indented_anew_changes_function_by_function() {
+    let function = |n: usize| {
+        let statements = (0..7).map(|at| format!("  statement_{}();\n", 7 * n + at));
+        format!(
+            "fn function_{n}() {{\n{}}}\n\n",
+            statements.collect::<String>()
+        )
+    };
+    let original: String = (0..20_000).map(function).collect();
+    let indented = |line: &str| match line {
+        "\n" => line.to_string(),
+        _ => format!("    {line}"),
+    };
+    let modified: String = original.split_inclusive('\n').map(indented).collect();
+    for n_blank in [0, 1] {
+        let modified = "\n".repeat(n_blank) + &modified;
+        let texts = [original.clone().into_bytes(), modified.into_bytes()];
+        let found = compared(texts, Budget::default());
+        assert!(!found.is_coarse);
+        assert_eq!(found.edits.len(), 20_000);
+    }
+}
+
+/// Texts of so many lines are numbered part by part, and have few steps for each line.
+#[test]
+fn texts_of_millions_of_short_lines_are_not_one_edit() {
+    for (name, most) in [
+        ("two periods interleaved, each rotated", 152),
+        ("two periods interleaved, one line in 50 changed", 44_000),
+        ("every third line replaced", 900_000),
+        ("pairs of unique lines swapped", 1_400_000),
+    ] {
+        let family = FAMILIES.iter().find(|family| family.name == name).unwrap();
+        let found = compared(family.texts(1_200_000, 1), Budget::default());
+        assert!(
+            n_changed(&found.edits) <= most,
+            "{name}: {}",
+            n_changed(&found.edits)
+        );
+    }
+}
+
 #[test]
 fn a_small_budget_is_spread_over_the_whole_text() {
     for name in [
