@@ -17,7 +17,7 @@ use crate::moved::Moved;
 use crate::path::{self, Path};
 use crate::plain::{Files, IS_SPECIAL, Plain, is_outside};
 use crate::record::{Staged, Turn};
-use crate::store::{Store, StoreError};
+use crate::store::{self, Store, StoreError};
 use crate::tree::Tree;
 use crate::version::{Digest, Version};
 use crate::world::{Step, World};
@@ -888,6 +888,10 @@ pub(crate) fn stored(store: &Store, committed: &Committed) -> Result<Version, Pr
 
 impl World for Disk<'_> {
     type Error = ProjectError;
+
+    fn time(&self) -> u64 {
+        store::now()
+    }
 
     fn head(&self) -> Option<String> {
         self.head.clone()

@@ -16,7 +16,7 @@ use crate::version::{Digest, Version};
 pub const MAX_SIZE: u64 = 8 << 20;
 
 /// A path that differs from HEAD, and what it is there.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Committed {
     /// The mode as git writes it; 0 if it is not there.
     pub mode: u32,

@@ -7,7 +7,7 @@ use crate::path::{Path, escaped};
 use crate::processes::{Processes, Task};
 use crate::programs::{Known, Programs};
 use crate::record::{Excludes, HunkNote, Record, Seen, Staged, TakenOut, Turn};
-use crate::rounds::{RoundRecord, Rounds};
+use crate::rounds::{RoundRecord, Rounds, address};
 use crate::version::{Digest, Version};
 
 mod rules;
@@ -98,6 +98,7 @@ impl Ledger {
                 }
             }
             Record::Turn(turn) => {
+                self.rounds.reopen(&address(&turn.agent, &turn.session));
                 self.turns.push_back(turn);
                 while self.turns.len() > N_TURNS {
                     self.turns.pop_front();
@@ -286,10 +287,14 @@ impl Ledger {
         }));
     }
 
-    /// Records what `path` holds after something was taken out of it, as was recorded before. If
-    /// that is what it held, nothing was taken out.
-    pub fn leave(&mut self, path: &[u8], left: Version) {
+    /// Records what `path` holds after something was taken out of it, as was recorded before, and returns what
+    /// it held until then. If that is the same, nothing was taken out.
+    pub fn leave(&mut self, path: &[u8], left: Version) -> Option<Version> {
+        let mut begun = self.taken_out.iter().rev();
+        let begun = begun.find(|one| one.path == path);
+        let had = begun.filter(|one| one.left.is_none()).map(|one| one.had);
         self.note(Record::Left(path.to_vec(), left));
+        had
     }
 
     /// Records that `notes` are all that the user has noted of pending hunks of `path`.

@@ -1,8 +1,25 @@
-//! What the index gets when a decision of the user's is staged.
+//! What the index gets when a decision of the user's is staged, and what it has that was not kept.
 
 use agent_q_diff_engine::merge::merge;
 
 use crate::files::Committed;
+
+/// Returns whether all that `indexed` has and `committed` has not is in `reviewed`.
+pub fn is_kept(committed: &Committed, reviewed: &Committed, indexed: &Committed) -> bool {
+    if indexed == reviewed || indexed == committed {
+        return true;
+    }
+    let is_mode_kept = [committed.mode, reviewed.mode].contains(&indexed.mode);
+    let are_bytes_kept = if [&committed.bytes, &reviewed.bytes].contains(&&indexed.bytes) {
+        true
+    } else if is_text(&[committed, reviewed, indexed]) {
+        let all = merge(&committed.bytes, &reviewed.bytes, &indexed.bytes).clean();
+        all.is_some_and(|all| all == reviewed.bytes)
+    } else {
+        false
+    };
+    is_mode_kept && are_bytes_kept
+}
 
 /// Returns what the index gets of a path where it has `indexed`, by a decision that made `after` of
 /// `before`; `None` if it has that already. As with `git apply --cached`, the lines that change must be

@@ -10,6 +10,9 @@ pub trait World {
     /// What can go wrong when it is read.
     type Error;
 
+    /// Returns the time of now, in seconds since 1970.
+    fn time(&self) -> u64;
+
     /// Returns the commit that is checked out; `None` if there is none.
     fn head(&self) -> Option<String>;
 

@@ -336,6 +336,41 @@ fn what_an_agent_commits_and_wipes_out_is_pending() {
 }
 
 #[test]
+fn what_the_user_may_have_written_and_is_gone_with_a_file_that_is_brought_back_can_be_had_again() {
+    let folder = repository();
+    let folder = folder.path();
+    let (first, agents) = ("a\nb\nc\n", "a\nB\nc\n");
+    let mut project = Project::open(folder).unwrap();
+    project.begin_turn("Codex", "s", "", None).unwrap();
+    fs::write(folder.join("f"), agents).unwrap();
+    project.end_turns(None).unwrap();
+    let n_pending = |project: &mut Project| project.look_unasked().unwrap().pending.len();
+    let n_after = |project: &mut Project, text: &str| {
+        fs::write(folder.join("f"), text).unwrap();
+        n_pending(project)
+    };
+    let n_after_saving = |project: &mut Project, before: &str, text: &str| {
+        fs::write(folder.join("f"), text).unwrap();
+        project.record(&[saved("f", before, text)]).unwrap();
+        n_pending(project)
+    };
+    assert_eq!(n_pending(&mut project), 1);
+    // As by a rewind of the agent's, which gives the whole file back.
+    assert_eq!(n_after(&mut project, first), 0);
+    assert_eq!(taken_out(&mut project), [""; 0]);
+    assert_eq!(n_after(&mut project, agents), 1);
+    // The user corrects what is pending, which makes it no less so.
+    assert_eq!(n_after_saving(&mut project, agents, "a\nBee\nc\n"), 1);
+    assert_eq!(n_after(&mut project, first), 0);
+    let shown = ["f: 100644 -> 100644: 1, Bee\\n"];
+    assert_eq!(taken_out(&mut project), shown);
+    // Lines that count as reviewed are pending if they are gone.
+    assert_eq!(n_after_saving(&mut project, first, "a\nb\nc\nmine\n"), 0);
+    assert_eq!(n_after(&mut project, first), 1);
+    assert_eq!(taken_out(&mut project), shown);
+}
+
+#[test]
 fn a_repository_without_commits_can_be_reviewed() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -386,6 +421,69 @@ fn taken_out(project: &mut Project) -> Vec<String> {
         )
     });
     shown.collect()
+}
+
+#[test]
+fn what_the_user_takes_out_is_listed_once_though_the_user_may_have_written_it() {
+    let folder = repository();
+    let folder = folder.path();
+    let mut project = Project::open(folder).unwrap();
+    let (first, corrected) = ("a\nb\nc\n", "a\nBee\nc\n");
+    let correct = |project: &mut Project| {
+        project.begin_turn("Codex", "s", "", None).unwrap();
+        fs::write(folder.join("f"), "a\nB\nc\n").unwrap();
+        project.end_turns(None).unwrap();
+        fs::write(folder.join("f"), corrected).unwrap();
+        let saved = saved("f", "a\nB\nc\n", corrected);
+        project.record(&[saved]).unwrap();
+    };
+    // Takes all out of the first file, so that the second has `left`.
+    let reject = |project: &mut Project, [path, now]: [&str; 2], left: &str| {
+        let held_there = [(path.into(), Held::InFile)];
+        project.prepare(&held_there, Some(4_000_000_000)).unwrap();
+        if path != now {
+            fs::remove_file(folder.join(path)).unwrap();
+        }
+        fs::write(folder.join(now), left).unwrap();
+        let left = Note::Left {
+            path: path.into(),
+            now: now.into(),
+            holds: Held::InFile,
+        };
+        let decided = |path: &str, reviewed: Held| Note::Decided {
+            path: path.into(),
+            before: reviewed.clone(),
+            after: reviewed,
+        };
+        let mut notes = vec![left];
+        if path != now {
+            notes.push(decided(path, NOTHING));
+        }
+        notes.push(decided(now, held(first)));
+        project.record(&notes).unwrap();
+        project.look_unasked().unwrap();
+    };
+    correct(&mut project);
+    reject(&mut project, ["f", "f"], first);
+    let shown = "f: 100644 -> 100644: 1, Bee\\n";
+    assert_eq!(taken_out(&mut project), [shown]);
+    // The file was given back before that, so that nothing is taken out of it.
+    correct(&mut project);
+    fs::write(folder.join("f"), first).unwrap();
+    reject(&mut project, ["f", "f"], first);
+    assert_eq!(taken_out(&mut project), [shown]);
+    fs::write(folder.join("f"), "a\nBees\nc\n").unwrap();
+    project.look_unasked().unwrap();
+    fs::write(folder.join("f"), first).unwrap();
+    reject(&mut project, ["f", "f"], first);
+    let both = ["f: 100644 -> 100644: 1, Bees\\n", shown];
+    assert_eq!(taken_out(&mut project), both);
+    // What was in a file that gets its old name back is still there.
+    correct(&mut project);
+    fs::rename(folder.join("f"), folder.join("g")).unwrap();
+    project.look_unasked().unwrap();
+    reject(&mut project, ["g", "f"], corrected);
+    assert_eq!(taken_out(&mut project), both);
 }
 
 #[test]

@@ -696,6 +696,143 @@ fn a_new_file_that_an_undo_brings_back_is_pending_again() {
     assert_eq!(project.pending(User), shown);
 }
 
+/// Returns what can be had again, as `HAD -> LEFT`, each as the lines that are no `line N`.
+fn kept(project: &Reviewed) -> Vec<String> {
+    let shown = |version| {
+        let text = project.world.text(version);
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.starts_with("line "))
+            .collect();
+        lines.join(", ")
+    };
+    let all = project.ledger.taken_out().iter();
+    let all = all.map(|one| format!("{} -> {}", shown(one.had), shown(one.left.unwrap())));
+    all.collect()
+}
+
+/// Three of an agent's hunks.
+const THREE: [(usize, &str); 3] = [(3, "three\n"), (15, "fifteen\n"), (27, "much\n")];
+
+/// The same, the second of them corrected by the user.
+const CORRECTED: [(usize, &str); 3] = [THREE[0], (15, "fifteen, mine\n"), THREE[2]];
+
+#[test]
+fn corrections_are_kept_when_a_file_is_given_back_after_other_lines_were_reviewed() {
+    let mine = (9, "line 9, mine\n");
+    for is_interrupted in [false, true] {
+        // A hunk was kept, and nobody has seen the file as it was committed.
+        let mut project = written(&THREE);
+        if is_interrupted {
+            project.turn(true);
+        }
+        let first = project.world.file(&lines(30, &THREE[..1]));
+        project.decide("f", first);
+        project.save("f", &lines(30, &CORRECTED));
+        project.world.write("f", &lines(30, &[]));
+        assert_eq!(project.look(Unknown).len(), 1);
+        let all = ["three, fifteen, mine, much -> "];
+        assert_eq!(kept(&project), all);
+        project.restart();
+        project.look(Unknown);
+        assert_eq!(kept(&project), all);
+        // The user typed elsewhere, too; once without a look at the correction.
+        let mut project = written(&THREE);
+        project.save("f", &lines(30, &[THREE[0], mine, THREE[1], THREE[2]]));
+        project.save(
+            "f",
+            &lines(30, &[CORRECTED[0], mine, CORRECTED[1], CORRECTED[2]]),
+        );
+        project.world.write("f", &lines(30, &[]));
+        assert_eq!(project.look(Unknown).len(), 1);
+        assert_eq!(kept(&project), all);
+    }
+    // The base has it, and no look has found it: the user's line was saved before the agent wrote.
+    let mut project = written(&[]);
+    project.save("f", &lines(30, &[mine]));
+    project.turn(true);
+    project.world.write("f", &lines(30, &[mine, THREE[1]]));
+    project.turn(false);
+    project.save("f", &lines(30, &[mine, CORRECTED[1]]));
+    project.world.write("f", &lines(30, &[]));
+    project.look(Unknown);
+    assert_eq!(kept(&project), ["fifteen, mine -> "]);
+}
+
+#[test]
+fn corrections_are_kept_when_a_decision_finds_that_the_file_was_given_back() {
+    let mut project = written(&THREE);
+    project.save("f", &lines(30, &CORRECTED));
+    let reviewed = project.reviewed("f");
+    project.world.write("f", &lines(30, &[]));
+    // As after a rejection that found nothing to take out.
+    project.decide("f", reviewed);
+    let all = ["three, fifteen, mine, much -> "];
+    assert_eq!(kept(&project), all);
+    assert!(project.look(Unknown).is_empty());
+    assert_eq!(kept(&project), all);
+}
+
+#[test]
+fn corrections_are_kept_when_a_save_finds_that_the_file_was_given_back() {
+    let mut project = written(&THREE);
+    project.save("f", &lines(30, &CORRECTED));
+    project.world.write("f", &lines(30, &[]));
+    project.save("f", &lines(30, &[(20, "line 20, mine\n")]));
+    let all = ["three, fifteen, mine, much -> "];
+    assert_eq!(kept(&project), all);
+    assert!(project.look(Unknown).is_empty());
+    assert_eq!(kept(&project), all);
+}
+
+#[test]
+fn what_the_user_removes_or_still_has_is_not_kept_as_lost() {
+    let [none, three, corrected] = [lines(30, &[]), lines(30, &THREE), lines(30, &CORRECTED)];
+    // The user's own edits.
+    let mut project = written(&THREE);
+    for text in [&corrected, &three, &corrected, &none] {
+        project.save("f", text);
+        project.look(User);
+    }
+    assert_eq!(kept(&project), [""; 0]);
+    // An agent's lines are given back, and the user's stay where they are, or elsewhere.
+    let mut project = written(&THREE);
+    project.save("f", &corrected);
+    project.turn(true);
+    let four = [CORRECTED[0], (9, "nine\n"), CORRECTED[1], CORRECTED[2]];
+    project.world.write("f", &lines(30, &four));
+    project.turn(false);
+    project.world.write("f", &corrected);
+    project.look(Unknown);
+    assert_eq!(kept(&project), [""; 0]);
+    // The user's line is reviewed, and pending by that.
+    let working = project.world.at("f");
+    project.decide("f", working);
+    project.world.write("f", &none);
+    assert_eq!(project.look(Unknown).len(), 1);
+    assert_eq!(kept(&project), [""; 0]);
+    // What an agent writes where the user has written is no return to anything.
+    let mut project = written(&THREE);
+    project.save("f", &corrected);
+    project.turn(true);
+    project.world.write("f", &lines(30, &[(15, "FIFTEEN\n")]));
+    project.turn(false);
+    assert_eq!(kept(&project), [""; 0]);
+}
+
+#[test]
+fn what_is_lost_twice_in_the_same_way_is_kept_once() {
+    let mut project = written(&THREE);
+    project.save("f", &lines(30, &CORRECTED));
+    for _ in 0..2 {
+        project.world.write("f", &lines(30, &[]));
+        project.look(User);
+        project.world.write("f", &lines(30, &CORRECTED));
+        project.look(User);
+    }
+    assert_eq!(kept(&project), ["three, fifteen, mine, much -> "]);
+}
+
 #[test]
 fn undoing_any_rejections_gives_what_was_pending_before_them() {
     let words = ["x\n", "y\n", "}\n", "\n", "fn a()\n", "fn b()\n"];

@@ -98,6 +98,10 @@ fn differing(old: &Files, new: &Files) -> Vec<Vec<u8>> {
 impl World for Memory {
     type Error = Infallible;
 
+    fn time(&self) -> u64 {
+        0
+    }
+
     fn head(&self) -> Option<String> {
         self.head.map(|head| head.to_string())
     }
@@ -209,9 +213,10 @@ impl Reviewed {
 
     pub fn decide(&mut self, path: &str, reviewed: Version) {
         let working = self.world.at(path);
+        let held = (working, working);
         let Ok(()) = self
             .ledger
-            .decide(&mut self.world, path.as_bytes(), reviewed, working);
+            .decide(&mut self.world, path.as_bytes(), reviewed, held);
         self.log.extend(self.ledger.take_records());
     }
 

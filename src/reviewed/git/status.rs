@@ -6,7 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::Output;
 use std::thread;
 
-use super::{Entries, Git, GitError, entry_of};
+use super::contents::entry_of;
+use super::{Entries, Git, GitError};
 use crate::file::{self, Links};
 use crate::files::{self, MAX_SIZE};
 use crate::path::is_editors_own;

@@ -1,7 +1,7 @@
 //! The rules by which reviewed texts change: by the user's decisions and saves, and when the base
 //! moves by itself.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use agent_q_diff_engine::text::Text;
@@ -11,7 +11,7 @@ use crate::authors::{Author, Authors, LineAuthors, Written};
 use crate::carry::{carried, common};
 use crate::commits::followed;
 use crate::path::Path;
-use crate::record::{HunkNote, Record, Seen, Staged};
+use crate::record::{HunkNote, Record, Seen, Staged, TakenOut};
 use crate::undone::{Back, Earlier, Undone};
 use crate::version::Version;
 use crate::world::{Step, World, text_of, transposed};
@@ -186,6 +186,9 @@ impl Ledger {
         if !is_dirty && reviewed == working {
             self.note(Record::AsBase(path.to_vec()));
         }
+        if !is_followed {
+            self.keep_lost(world, path, working, &[reviewed])?;
+        }
         if latest != Some((working, reviewed)) {
             let is_again = self.was_taken_out(path, working, writers);
             let written = self.written(world, path, (working, reviewed), writers, is_again)?;
@@ -212,6 +215,50 @@ impl Ledger {
             is_in_head: self.in_head.contains(path)
                 && world.committed(head.as_deref(), path)? != reviewed,
         }))
+    }
+
+    /// Records what `path` held at the last look, if others have given it back as `given`, which it held before,
+    /// and a line that the user may have written was pending in that, and is in neither `given` nor any of
+    /// `others`: an agent that rewinds gives a file back without a question.
+    fn keep_lost<W: World>(
+        &mut self,
+        world: &mut W,
+        path: &[u8],
+        given: Version,
+        others: &[Version],
+    ) -> Result<(), W::Error> {
+        let Some(latest) = self.latest(path).cloned() else {
+            return Ok(());
+        };
+        let had = latest.working;
+        let is_listed = |one: &TakenOut| one.had == had && one.left == Some(given);
+        let mut listed = self.taken_out.iter().rev();
+        if had == given
+            || had == Version::Absent
+            || listed.find(|one| one.path == path).is_some_and(is_listed)
+            || !is_lost(world, &latest, &[&[given], others].concat())?
+            || !self.held(world, path, given)?
+        {
+            return Ok(());
+        }
+        self.take_out(path, world.time(), had);
+        self.leave(path, given);
+        Ok(())
+    }
+
+    /// Returns whether `path` is known to have held `version`, in its file or in the base, or whether that was
+    /// reviewed of it.
+    fn held<W: World>(
+        &self,
+        world: &mut W,
+        path: &[u8],
+        version: Version,
+    ) -> Result<bool, W::Error> {
+        let mut seen = self.seen.get(path).into_iter().flatten();
+        let is_known = seen.any(|seen| seen.working == version || seen.reviewed == version)
+            || self.reviewed(world, path)? == version;
+        Ok(is_known
+            || self.base.is_some() && world.committed(self.base.as_deref(), path)? == version)
     }
 
     /// Returns whether the user has taken something out of `working`, which `path` held, and `writers`, who
@@ -480,8 +527,8 @@ impl Ledger {
         }
     }
 
-    /// Records that the user decided about `path`: `reviewed` is what was reviewed now, and `working`
-    /// what the file holds.
+    /// Records that the user decided about `path`: `reviewed` is what was reviewed now. The file held `before`
+    /// until then, and holds `working`.
     ///
     /// # Errors
     ///
@@ -491,8 +538,9 @@ impl Ledger {
         world: &mut W,
         path: &[u8],
         reviewed: Version,
-        working: Version,
+        (before, working): (Version, Version),
     ) -> Result<(), W::Error> {
+        self.keep_lost(world, path, before, &[working, reviewed])?;
         self.forget_left_out(path);
         self.set(path, reviewed);
         if reviewed == working {
@@ -502,9 +550,9 @@ impl Ledger {
         self.see_written(world, path, working, reviewed, &writers)
     }
 
-    /// Records that the user decided about `path`, which holds `working`, in a review where `before` was
-    /// reviewed of it and `after` is now. That change is made in what was reviewed, which others may have
-    /// changed meanwhile.
+    /// Records that the user decided about `path`, in a review where `before` was reviewed of it and `after` is
+    /// now. That change is made in what was reviewed, which others may have changed meanwhile. `held` is what
+    /// the file held until then, and what it holds.
     ///
     /// # Errors
     ///
@@ -514,14 +562,14 @@ impl Ledger {
         world: &mut W,
         path: &[u8],
         (before, after): (Version, Version),
-        working: Version,
+        held: (Version, Version),
     ) -> Result<(), W::Error> {
         let reviewed = self.reviewed(world, path)?;
         let followed = match after {
             Version::Absent if before != after => after,
             _ => carried_over(world, before, reviewed, after)?,
         };
-        self.decide(world, path, followed, working)
+        self.decide(world, path, followed, held)
     }
 
     /// Records that the user, in an editor, made `after` of `before`, which the file held. What the
@@ -543,7 +591,7 @@ impl Ledger {
         has_undone: bool,
     ) -> Result<Vec<u8>, W::Error> {
         if self.left_out.contains(path) {
-            self.decide(world, path, after, after)?;
+            self.decide(world, path, after, (before, after))?;
             return Ok(Vec::new());
         }
         let reviewed = self.reviewed(world, path)?;
@@ -568,6 +616,7 @@ impl Ledger {
             Version::Absent if back.is_empty() => typed,
             _ => carried_over(world, before, reviewed, typed)?,
         };
+        self.keep_lost(world, path, before, &[after, followed])?;
         if before != reviewed {
             // What others have written since the last look is not the user's.
             let writers = self.writers();
@@ -632,13 +681,13 @@ impl Ledger {
         (new_path, after): (&[u8], Version),
     ) -> Result<(), W::Error> {
         if self.left_out.contains(path) {
-            self.decide(world, path, Version::Absent, Version::Absent)?;
+            self.decide(world, path, Version::Absent, (before, Version::Absent))?;
             return self.leave_out(world, vec![new_path.to_vec()]);
         }
         let reviewed = self.reviewed(world, path)?;
         let followed = carried_over(world, before, reviewed, after)?;
-        self.decide(world, path, Version::Absent, Version::Absent)?;
-        self.decide(world, new_path, followed, after)
+        self.decide(world, path, Version::Absent, (before, Version::Absent))?;
+        self.decide(world, new_path, followed, (after, after))
     }
 
     /// Records that `path` holds `working`, which `by` made of what it held at the last look, while
@@ -663,6 +712,49 @@ impl Ledger {
         );
         Ok(())
     }
+}
+
+/// Returns whether a line that the user may have written was pending in `seen`, and is in none of `versions`. If
+/// one of them has no lines, that is whether any of them is all that was seen.
+fn is_lost<W: World>(world: &mut W, seen: &Seen, versions: &[Version]) -> Result<bool, W::Error> {
+    let is_users = |author: &Author| !matches!(author, Author::Turn(_) | Author::Background(_));
+    let is_pending = seen.working != seen.reviewed;
+    if !is_pending || !seen.written.authors.iter().any(is_users) {
+        return Ok(false);
+    }
+    let texts = versions.iter().map(|&version| text_of(world, version));
+    let texts = texts.collect::<Result<Option<Vec<Text>>, W::Error>>()?;
+    let (Some(texts), Some(Earlier { reviewed, working })) = (texts, earlier(world, seen)?) else {
+        return Ok(!versions.contains(&seen.working));
+    };
+    let lines = line_authors(world, &seen.written, (&reviewed, &working))?;
+    let runs = lines.of_edits(&reviewed, &working, &seen.written.authors);
+    let counts: Vec<_> = texts.iter().map(line_counts).collect();
+    let n_had = line_counts(&working);
+    // Where a line stands does not matter: it may have moved.
+    let is_missing = |line: &[u8]| {
+        let n_had = n_had.get(line);
+        counts.iter().all(|counts| counts.get(line) < n_had)
+    };
+    Ok(runs
+        .into_iter()
+        .filter(|(_, authors)| authors.iter().any(is_users))
+        .any(|(run, _)| working.lines(run).any(|line| is_missing(trimmed(line)))))
+}
+
+/// Returns how often `text` has each of its lines, without line ends.
+fn line_counts(text: &Text) -> HashMap<&[u8], usize> {
+    let mut counts = HashMap::new();
+    for line in text.lines(0..text.len()) {
+        *counts.entry(trimmed(line)).or_insert(0) += 1;
+    }
+    counts
+}
+
+/// Returns `line` without its line end.
+fn trimmed(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 /// Returns the texts of `seen`, if both are lines.
